@@ -1,0 +1,84 @@
+// swift-tools-version: 6.2
+// Debian packages: libssl-dev, libcurl4-openssl-dev, libsqlite3-dev.
+
+import PackageDescription
+
+let package = Package(
+  name: "einlass",
+  products: [
+    .executable(name: "einlass", targets: ["EinlassCommand"]),
+    .executable(name: "einlass-sandbox", targets: ["EinlassSandbox"]),
+    .library(name: "Einlass", targets: ["Einlass", "EinlassNetwork", "EinlassStorage"]),
+  ],
+  dependencies: [
+    // The sandbox provider's HTTP server. Nothing linked into `einlass` uses a package.
+    .package(url: "https://github.com/swhitty/FlyingFox", exact: "0.27.1")
+  ],
+  targets: [
+    // C libraries
+    .target(name: "CCurl"),
+    .target(name: "CSystem"),
+    .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+
+    // Ground floor
+    .target(name: "EinlassSystem", dependencies: ["CSystem"]),
+    .target(name: "EinlassJSON"),
+    .target(name: "EinlassCrypto", dependencies: ["COpenSSL"]),
+
+    // The domain: no I/O
+    .target(
+      name: "Einlass", dependencies: ["EinlassJSON", "EinlassCrypto"],
+      resources: [.embedInCode("Providers/providers.json")]),
+
+    // Adapters
+    .target(
+      name: "EinlassNetwork", dependencies: ["Einlass", "EinlassCrypto", "EinlassSystem", "CCurl"]),
+    .target(
+      name: "EinlassStorage",
+      dependencies: ["Einlass", "EinlassCrypto", "EinlassSystem", "CSQLite"]),
+    .target(name: "EinlassRPC", dependencies: ["EinlassJSON", "EinlassSystem"]),
+    .target(
+      name: "EinlassServer", dependencies: ["Einlass", "EinlassJSON", "EinlassRPC", "EinlassSystem"]
+    ),
+
+    // Executables
+    .executableTarget(
+      name: "EinlassCommand",
+      dependencies: [
+        "Einlass", "EinlassJSON", "EinlassCrypto", "EinlassSystem", "EinlassNetwork",
+        "EinlassStorage", "EinlassRPC", "EinlassServer",
+      ]),
+    .executableTarget(
+      name: "EinlassSandbox",
+      dependencies: [
+        "EinlassJSON", "EinlassCrypto", .product(name: "FlyingFox", package: "FlyingFox"),
+      ]),
+
+    // Tests
+    .testTarget(name: "EinlassJSONTests", dependencies: ["EinlassJSON"]),
+    .testTarget(name: "EinlassSystemTests", dependencies: ["EinlassSystem"]),
+    .testTarget(name: "EinlassCryptoTests", dependencies: ["EinlassCrypto"]),
+    .testTarget(name: "EinlassTests", dependencies: ["Einlass", "EinlassJSON", "EinlassCrypto"]),
+    .testTarget(
+      name: "EinlassNetworkTests", dependencies: ["EinlassNetwork", "Einlass", "EinlassCrypto"]),
+    .testTarget(
+      name: "EinlassStorageTests",
+      dependencies: ["EinlassStorage", "Einlass", "EinlassCrypto", "EinlassSystem", "CSQLite"]),
+    .testTarget(name: "EinlassRPCTests", dependencies: ["EinlassRPC", "EinlassJSON"]),
+    .testTarget(
+      name: "EinlassServerTests",
+      dependencies: ["EinlassServer", "EinlassRPC", "Einlass", "EinlassJSON", "EinlassCrypto"]),
+    .testTarget(name: "EinlassSandboxTests", dependencies: ["EinlassSandbox", "EinlassJSON"]),
+    .testTarget(name: "ConformanceTests", dependencies: ["EinlassJSON"]),
+  ]
+)
+
+for target in package.targets where target.type != .system {
+  target.swiftSettings = [
+    .strictMemorySafety(),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ]
+}

@@ -1,0 +1,108 @@
+public import EinlassCrypto
+
+/// The store as the domain sees it: closures that `EinlassStorage` fills, and `AccountStore.memory` for none at all.
+///
+/// Every closure is synchronous and durable when it returns. With `Patience.none` one that would have to wait
+/// for another process throws `accountStoreFailure`, detail `locked`, having done nothing.
+public struct AccountStore: Sendable {
+  /// How long a closure may wait for the store's lock.
+  public enum Patience: Sendable {
+    /// Not at all: for the path that answers immediate methods.
+    case none
+    /// As long as is usual (10 s).
+    case usual
+  }
+
+  /// Accounts and grants as they stand; never opens the key.
+  public struct Snapshot: Sendable, Equatable {
+    /// Grows with every change by any process.
+    public var revision: Int64
+    /// In order of adding.
+    public var accounts: [Account]
+    public var grants: [AccessGrant]
+
+    public init(revision: Int64 = 0, accounts: [Account] = [], grants: [AccessGrant] = []) {
+      self.revision = revision
+      self.accounts = accounts
+      self.grants = grants
+    }
+  }
+
+  /// What `accounts.add` brings.
+  public struct NewAccount: Sendable {
+    public var account: Account
+    public var credential: StoredCredential
+    /// Overwrite the account of the same provider and subject (else username) instead of `accountExists`.
+    public var replacesExisting: Bool
+    /// The provider has room for one account only.
+    public var isOnlyOne: Bool
+
+    public init(
+      account: Account, credential: StoredCredential, replacesExisting: Bool = false,
+      isOnlyOne: Bool = false
+    ) {
+      self.account = account
+      self.credential = credential
+      self.replacesExisting = replacesExisting
+      self.isOnlyOne = isOnlyOne
+    }
+  }
+
+  /// What a change did.
+  public struct Added: Sendable, Equatable {
+    public var account: Account
+    /// `false` when it replaced one.
+    public var created: Bool
+    public var revision: Int64
+
+    public init(account: Account, created: Bool, revision: Int64) {
+      self.account = account
+      self.created = created
+      self.revision = revision
+    }
+  }
+
+  /// Members of an account that may change; the closure gets the current record and edits it.
+  public typealias Edit = @Sendable (inout Account) -> Void
+
+  public var snapshot: @Sendable (Patience) throws(Problem) -> Snapshot
+  /// Throws `accountExists` with the account it collided with.
+  public var add: @Sendable (NewAccount, Patience) throws(Problem) -> Added
+  /// Throws `unknownAccount`. Returns the new revision (the old one when the edit changed nothing).
+  public var update: @Sendable (Account.ID, Patience, Edit) throws(Problem) -> Int64
+  /// Removes account, credentials and nothing else. Throws `unknownAccount`.
+  public var remove: @Sendable (Account.ID, Patience) throws(Problem) -> Int64
+  public var setGrant: @Sendable (AccessGrant, Patience) throws(Problem) -> Int64
+  /// Back to never asked.
+  public var resetGrant:
+    @Sendable (_ application: String, _ provider: String, Patience) throws(Problem) -> Int64
+  /// All credentials of an account, opened. Throws `unknownAccount`, `bindingMismatch` or
+  /// `accountStoreFailure` with `keyUnavailable` or `decryptFailed`.
+  public var credentials: @Sendable (Account.ID) throws(Problem) -> [StoredCredential]
+  /// Saves one, replacing that of the same (account, client id).
+  public var saveCredential: @Sendable (Account.ID, StoredCredential) throws(Problem) -> Int64
+  /// How the key is protected: `keyfile`, `fd`, `memory`; never opens it. Throws why the store can't be used.
+  public var protection: @Sendable (Patience) throws(Problem) -> String
+
+  public init(
+    snapshot: @escaping @Sendable (Patience) throws(Problem) -> Snapshot,
+    add: @escaping @Sendable (NewAccount, Patience) throws(Problem) -> Added,
+    update: @escaping @Sendable (Account.ID, Patience, Edit) throws(Problem) -> Int64,
+    remove: @escaping @Sendable (Account.ID, Patience) throws(Problem) -> Int64,
+    setGrant: @escaping @Sendable (AccessGrant, Patience) throws(Problem) -> Int64,
+    resetGrant: @escaping @Sendable (String, String, Patience) throws(Problem) -> Int64,
+    credentials: @escaping @Sendable (Account.ID) throws(Problem) -> [StoredCredential],
+    saveCredential: @escaping @Sendable (Account.ID, StoredCredential) throws(Problem) -> Int64,
+    protection: @escaping @Sendable (Patience) throws(Problem) -> String
+  ) {
+    self.snapshot = snapshot
+    self.add = add
+    self.update = update
+    self.remove = remove
+    self.setGrant = setGrant
+    self.resetGrant = resetGrant
+    self.credentials = credentials
+    self.saveCredential = saveCredential
+    self.protection = protection
+  }
+}

@@ -1,0 +1,114 @@
+public import EinlassCrypto
+
+/// The secret material of an account, or what a flow ended in.
+public enum Credential: Sendable, Equatable {
+  case oauth1(OAuth1Credential)
+  case oauth2(OAuth2Credential)
+}
+
+/// Token credentials of OAuth 1.0a. RFC 5849 section 1.1.
+public struct OAuth1Credential: Sendable, Equatable {
+  public var token: Secret
+  public var tokenSecret: Secret
+
+  public init(token: Secret, tokenSecret: Secret) {
+    self.token = token
+    self.tokenSecret = tokenSecret
+  }
+}
+
+/// An access token and what came with it. RFC 6749 section 5.1.
+public struct OAuth2Credential: Sendable, Equatable {
+  public var accessToken: Secret
+  public var tokenType: String
+  public var scopes: [String]
+  public var expiresAt: UnixTime?
+  public var refreshToken: Secret?
+  public var idToken: Secret?
+
+  public init(
+    accessToken: Secret, tokenType: String = "Bearer", scopes: [String] = [],
+    expiresAt: UnixTime? = nil, refreshToken: Secret? = nil, idToken: Secret? = nil
+  ) {
+    self.accessToken = accessToken
+    self.tokenType = tokenType
+    self.scopes = scopes
+    self.expiresAt = expiresAt
+    self.refreshToken = refreshToken
+    self.idToken = idToken
+  }
+}
+
+/// A registration at a provider: Einlass's consumer credentials, Facebook's application id and secret.
+public struct ClientRegistration: Sendable, Equatable {
+  public var clientID: String
+  public var clientSecret: Secret?
+
+  public init(clientID: String, clientSecret: Secret? = nil) {
+    self.clientID = clientID
+    self.clientSecret = clientSecret
+  }
+}
+
+/// A credential as the store keeps it: under which registration it was issued, and where it may be sent.
+public struct StoredCredential: Sendable, Equatable {
+  /// Whose secret it is. What is the system's never leaves the process.
+  public enum Role: String, Sendable {
+    /// The account's own, under the registration that `accounts.add` named.
+    case system
+    /// Issued to an application's own registration.
+    case application
+  }
+
+  public var role: Role
+  /// The registration under which it was issued; the secret only where it is the system's own consumer.
+  public var registration: ClientRegistration
+  public var credential: Credential
+  public var binding: ProviderBinding
+
+  public init(
+    role: Role, registration: ClientRegistration, credential: Credential, binding: ProviderBinding
+  ) {
+    self.role = role
+    self.registration = registration
+    self.credential = credential
+    self.binding = binding
+  }
+}
+
+/// Where a credential may be sent: a snapshot taken when it was stored, never the current descriptor.
+///
+/// Part of the associated data of every sealed column, so that whoever edits the database without the key
+/// cannot point a token at another server.
+public struct ProviderBinding: Sendable, Equatable {
+  /// The origins really used, sorted: `https://api.example.com`.
+  public var origins: [String]
+  public var clientID: String
+  public var flowKind: FlowKind
+
+  public init(origins: [String], clientID: String, flowKind: FlowKind) {
+    self.origins = origins.sorted()
+    self.clientID = clientID
+    self.flowKind = flowKind
+  }
+}
+
+/// Who a credential belongs to, as its provider says.
+public struct Identity: Sendable, Equatable {
+  public var id: String
+  public var name: String?
+  public var username: String?
+  public var email: String?
+  public var avatar: String?
+
+  public init(
+    id: String, name: String? = nil, username: String? = nil, email: String? = nil,
+    avatar: String? = nil
+  ) {
+    self.id = id
+    self.name = name
+    self.username = username
+    self.email = email
+    self.avatar = avatar
+  }
+}

@@ -1,0 +1,59 @@
+/// A question to the person. The closed set; on the wire `EinlassServer/Prompts.swift`.
+public enum Prompt: Sendable, Equatable {
+  /// May this application use accounts of this provider? `added`: what is new beyond an existing grant;
+  /// `includes`: what goes with it, for example `refreshToken`.
+  case grantAccess(
+    permissions: [String], audience: AccessGrant.Audience?, added: [String], includes: [String])
+  /// Which account? At most 100, last used first; `more`: any other account of the provider is valid too.
+  case selectAccount([Account], more: Bool)
+  /// Is it this one?
+  case confirmAccount(Account)
+
+  /// The kinds, by their names in the protocol.
+  public enum Kind: String, Sendable, CaseIterable {
+    case grantAccess, selectAccount, confirmAccount
+  }
+
+  public var kind: Kind {
+    switch self {
+    case .grantAccess: .grantAccess
+    case .selectAccount: .selectAccount
+    case .confirmAccount: .confirmAccount
+    }
+  }
+}
+
+/// What the person said to a prompt.
+public enum Answer: Sendable, Equatable {
+  /// Yes; for `selectAccount` with the account.
+  case accept(account: Account.ID? = nil)
+  /// No, and remember it.
+  case decline
+  /// Not now.
+  case cancel
+}
+
+/// How a request reaches the person: built by the server from its prompts and the peer.
+public struct Asker: Sendable {
+  /// The kinds that the front end can show.
+  public var kinds: Set<Prompt.Kind>
+  /// Asks and waits. Throws `flowExpired` when the deadline passes and `cancelled` when the task is.
+  /// Only called with a kind that `kinds` holds.
+  public var ask: @Sendable (Prompt) async throws(Problem) -> Answer
+  /// Announces a stage.
+  public var report: @Sendable (Stage) -> Void
+
+  public init(
+    kinds: Set<Prompt.Kind>, ask: @escaping @Sendable (Prompt) async throws(Problem) -> Answer,
+    report: @escaping @Sendable (Stage) -> Void
+  ) {
+    self.kinds = kinds
+    self.ask = ask
+    self.report = report
+  }
+}
+
+/// How far a flow is.
+public enum Stage: String, Sendable, CaseIterable {
+  case access, selecting, awaitingPerson, discovering, requesting, exchanging, verifying, saving
+}

@@ -1,0 +1,24 @@
+/// Everything that cannot be computed. `EinlassNetwork/LiveEffects.swift` is the real one; tests hand in scripts.
+public struct Effects: Sendable {
+  /// One HTTP request and its whole answer. Never follows a redirect. Throws `networkFailure` with an
+  /// NSURLErrorDomain number, or `cancelled`.
+  public var send: @Sendable (HTTPRequest) async throws(Problem) -> HTTPResponse
+  /// Waits; throws `cancelled` when the task is.
+  public var sleep: @Sendable (Duration) async throws(Problem) -> Void
+  /// The wall clock.
+  public var now: @Sendable () -> UnixTime
+  /// So many bytes from the cryptographic generator.
+  public var randomBytes: @Sendable (Int) -> [UInt8]
+
+  public init(
+    send: @escaping @Sendable (HTTPRequest) async throws(Problem) -> HTTPResponse,
+    sleep: @escaping @Sendable (Duration) async throws(Problem) -> Void,
+    now: @escaping @Sendable () -> UnixTime,
+    randomBytes: @escaping @Sendable (Int) -> [UInt8]
+  ) {
+    self.send = send
+    self.sleep = sleep
+    self.now = now
+    self.randomBytes = randomBytes
+  }
+}

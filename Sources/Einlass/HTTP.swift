@@ -1,0 +1,54 @@
+/// A request as a value; `EinlassNetwork/CurlClient.swift` sends it.
+public struct HTTPRequest: Sendable, Equatable {
+  public enum Method: String, Sendable {
+    case get = "GET"
+    case post = "POST"
+    case delete = "DELETE"
+  }
+
+  public var method: Method
+  public var address: WebAddress
+  /// Names as sent; values may be secret (`Authorization`) and are never logged.
+  public var headers: [Header]
+  public var body: [UInt8]
+  /// How much of an answer's body is taken; one byte more is `networkFailure` −1103.
+  public var responseLimitBytes: Int
+
+  public struct Header: Sendable, Equatable {
+    public var name: String
+    public var value: String
+
+    public init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  public init(
+    _ method: Method, _ address: WebAddress, headers: [Header] = [], body: [UInt8] = [],
+    responseLimitBytes: Int = 1 << 20
+  ) {
+    self.method = method
+    self.address = address
+    self.headers = headers
+    self.body = body
+    self.responseLimitBytes = responseLimitBytes
+  }
+}
+
+/// An answer, read to its end.
+public struct HTTPResponse: Sendable, Equatable {
+  public var status: Int
+  /// In the order received, names in lower case.
+  public var headers: [HTTPRequest.Header]
+  public var body: [UInt8]
+
+  public init(status: Int, headers: [HTTPRequest.Header] = [], body: [UInt8] = []) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  /// The first header of this name (given in lower case).
+  public func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
+}

@@ -1,0 +1,4 @@
+@main
+struct EinlassCommand {
+  static func main() {}
+}

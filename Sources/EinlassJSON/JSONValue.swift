@@ -1,0 +1,136 @@
+/// A JSON value as it was written: numbers keep their lexeme, objects keep their order. RFC 8259.
+///
+/// Equality is by bytes: strings compare as UTF-8, never by canonical equivalence, because identifiers
+/// that look alike are different identifiers.
+public enum JSONValue: Sendable {
+  case null
+  case bool(Bool)
+  case number(JSONNumber)
+  case string(String)
+  case array([JSONValue])
+  case object(JSONObject)
+}
+
+/// A number as its lexeme, so that nothing is lost on the way through.
+public struct JSONNumber: Sendable, Hashable {
+  /// The characters between the neighbouring tokens, for example `-12.50e3`.
+  public let lexeme: String
+
+  /// A number that the reader has already found to be one.
+  init(checkedLexeme: String) { lexeme = checkedLexeme }
+
+  /// A whole number.
+  public init(_ value: Int64) { lexeme = String(value) }
+
+  /// The value, if the lexeme is a plain integer (no fraction, no exponent) that fits 64 bits.
+  public var int64: Int64? { Int64(lexeme) }
+}
+
+/// The members of an object in the order in which they were written; names compare as bytes.
+public struct JSONObject: Sendable {
+  /// One name and its value.
+  public struct Member: Sendable {
+    public var name: String
+    public var value: JSONValue
+  }
+
+  public private(set) var members: [Member] = []
+
+  public init() {}
+
+  /// The value of the member with this name, compared as UTF-8 bytes. Setting `nil` removes it.
+  public subscript(_ name: String) -> JSONValue? {
+    get { members.first { sameBytes($0.name, name) }?.value }
+    set {
+      let index = members.firstIndex { sameBytes($0.name, name) }
+      switch (index, newValue) {
+      case (let index?, let value?): members[index].value = value
+      case (let index?, nil): members.remove(at: index)
+      case (nil, let value?): members.append(Member(name: name, value: value))
+      case (nil, nil): break
+      }
+    }
+  }
+
+  /// Adds a member at the end; the caller knows that the name is new.
+  mutating func append(_ name: String, _ value: JSONValue) {
+    members.append(Member(name: name, value: value))
+  }
+}
+
+/// Whether two strings are the same UTF-8 bytes. `==` on `String` is canonical equivalence, which lets
+/// U+212A pass for `K`.
+public func sameBytes(_ left: String, _ right: String) -> Bool {
+  left.utf8.elementsEqual(right.utf8)
+}
+
+extension JSONValue: Equatable {
+  public static func == (left: JSONValue, right: JSONValue) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.bool(let left), .bool(let right)): left == right
+    case (.number(let left), .number(let right)): left == right
+    case (.string(let left), .string(let right)): sameBytes(left, right)
+    case (.array(let left), .array(let right)): left == right
+    case (.object(let left), .object(let right)): left == right
+    default: false
+    }
+  }
+}
+
+extension JSONObject: Equatable {
+  /// Same names with the same values, in any order.
+  public static func == (left: JSONObject, right: JSONObject) -> Bool {
+    left.members.count == right.members.count
+      && left.members.allSatisfy { right[$0.name] == $0.value }
+  }
+}
+
+// MARK: - Taking apart
+
+extension JSONValue {
+  public var string: String? { if case .string(let value) = self { value } else { nil } }
+  public var int64: Int64? { if case .number(let value) = self { value.int64 } else { nil } }
+  public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+  public var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
+  public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
+  public var isNull: Bool { if case .null = self { true } else { false } }
+
+  /// The member of an object, `nil` when this is no object or has no such member.
+  public subscript(_ name: String) -> JSONValue? { object?[name] }
+}
+
+// MARK: - Putting together
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
+  ExpressibleByIntegerLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral,
+  ExpressibleByNilLiteral
+{
+  public init(stringLiteral value: String) { self = .string(value) }
+  public init(booleanLiteral value: Bool) { self = .bool(value) }
+  public init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }
+  public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+  public init(dictionaryLiteral elements: (String, JSONValue)...) {
+    self = .object(JSONObject(elements))
+  }
+  public init(nilLiteral: ()) { self = .null }
+
+  /// A whole number.
+  public init(_ value: Int64) { self = .number(JSONNumber(value)) }
+  /// A list of strings.
+  public init(_ values: [String]) { self = .array(values.map(JSONValue.string)) }
+}
+
+extension JSONObject: ExpressibleByDictionaryLiteral {
+  public init(dictionaryLiteral elements: (String, JSONValue)...) { self.init(elements) }
+
+  /// An object of these members; a later one of the same name replaces an earlier one.
+  public init(_ elements: [(String, JSONValue)]) {
+    for (name, value) in elements { self[name] = value }
+  }
+
+  /// An object of those members that have a value: `JSONObject(present: ["email": email.map(JSONValue.string)])`.
+  public init(present elements: KeyValuePairs<String, JSONValue?>) {
+    for (name, value) in elements { if let value { self[name] = value } }
+  }
+}

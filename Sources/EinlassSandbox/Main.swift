@@ -1,0 +1,4 @@
+@main
+struct EinlassSandbox {
+  static func main() {}
+}
