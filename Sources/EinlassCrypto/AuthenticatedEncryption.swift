@@ -1,0 +1,99 @@
+import COpenSSL
+
+/// Why cryptography refused its input.
+public enum CryptoError: Error, Sendable, Equatable {
+  /// Changed, cut, or sealed under another key, nonce or associated data; which of them cannot be told.
+  case notAuthentic
+}
+
+/// AES-256-GCM (NIST SP 800-38D) with a nonce of 12 bytes and a tag of 16 bytes.
+public enum AuthenticatedEncryption {
+  /// Bytes of a key.
+  public static let keyCount = 32
+  /// Bytes of a nonce, which must never serve twice under one key.
+  public static let nonceCount = 12
+  /// Bytes by which sealed data is longer than the plaintext.
+  public static let tagCount = 16
+
+  nonisolated(unsafe) private static let cipher: OpaquePointer = {
+    CryptoLibrary.start()
+    guard let cipher = unsafe EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) else {
+      preconditionFailure("libcrypto lacks AES-256-GCM")
+    }
+    return unsafe cipher
+  }()
+
+  /// The ciphertext followed by its tag.
+  public static func seal(
+    _ plaintext: [UInt8], key: Secret, nonce: [UInt8], associatedData: [UInt8]
+  ) -> [UInt8] {
+    precondition(nonce.count == nonceCount, "a nonce has 12 bytes")
+    let context = unsafe start(.sealing, key: key, nonce: nonce, associatedData: associatedData)
+    defer { unsafe EVP_CIPHER_CTX_free(context) }
+    var sealed = [UInt8](repeating: 0, count: plaintext.count)
+    var tag = [UInt8](repeating: 0, count: tagCount)
+    var written: Int32 = 0
+    let done =
+      unsafe update(context, into: &sealed, from: plaintext)
+      && EVP_EncryptFinal_ex(context, &tag, &written) == 1
+      && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(tagCount), &tag) == 1
+    precondition(done, "libcrypto could not encrypt")
+    return sealed + tag
+  }
+
+  /// The plaintext, and nothing of it unless the tag is right.
+  public static func open(
+    _ sealed: [UInt8], key: Secret, nonce: [UInt8], associatedData: [UInt8]
+  ) throws(CryptoError) -> [UInt8] {
+    guard sealed.count >= tagCount, nonce.count == nonceCount else { throw .notAuthentic }
+    let context = unsafe start(.opening, key: key, nonce: nonce, associatedData: associatedData)
+    defer { unsafe EVP_CIPHER_CTX_free(context) }
+    var tag = Array(sealed.suffix(tagCount))
+    let ciphertext = Array(sealed.dropLast(tagCount))
+    var plaintext = [UInt8](repeating: 0, count: ciphertext.count)
+    var rest = [UInt8](repeating: 0, count: tagCount)
+    var written: Int32 = 0
+    let authentic =
+      unsafe update(context, into: &plaintext, from: ciphertext)
+      && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(tagCount), &tag) == 1
+      && EVP_DecryptFinal_ex(context, &rest, &written) == 1
+    guard authentic else {
+      unsafe OPENSSL_cleanse(&plaintext, plaintext.count)
+      throw .notAuthentic
+    }
+    return plaintext
+  }
+
+  private enum Direction: Int32 {
+    case opening = 0
+    case sealing = 1
+  }
+
+  private static func start(
+    _ direction: Direction, key: Secret, nonce: [UInt8], associatedData: [UInt8]
+  ) -> OpaquePointer? {
+    precondition(key.count == keyCount, "a key has 32 bytes")
+    let context = unsafe EVP_CIPHER_CTX_new()
+    var written: Int32 = 0
+    let started = unsafe key.withBytes { keyBytes in
+      let keyStart = unsafe keyBytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      return unsafe EVP_CipherInit_ex(context, cipher, nil, nil, nil, direction.rawValue) == 1
+        && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_IVLEN, Int32(nonceCount), nil) == 1
+        && EVP_CipherInit_ex(context, nil, nil, keyStart, nonce, direction.rawValue) == 1
+        && EVP_CipherUpdate(context, nil, &written, associatedData, Int32(associatedData.count))
+          == 1
+    }
+    precondition(started, "libcrypto could not start AES-256-GCM")
+    return unsafe context
+  }
+
+  private static func update(
+    _ context: OpaquePointer?, into output: inout [UInt8], from input: [UInt8]
+  ) -> Bool {
+    // An empty update would count as one of associated data, and asks for no work anyway.
+    if input.isEmpty { return true }
+    var written: Int32 = 0
+    return unsafe EVP_CipherUpdate(context, &output, &written, input, Int32(input.count)) == 1
+      && written == input.count
+  }
+}

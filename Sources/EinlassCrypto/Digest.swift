@@ -1,0 +1,28 @@
+import COpenSSL
+
+/// Hashes of whole messages.
+public enum Digest {
+  nonisolated(unsafe) private static let sha1Algorithm = unsafe CryptoLibrary.digest("SHA1")
+  nonisolated(unsafe) static let sha256Algorithm = unsafe CryptoLibrary.digest("SHA256")
+
+  /// 20 bytes. For HMAC-SHA1 and what old protocols demand, never for anything new.
+  public static func sha1(_ bytes: [UInt8]) -> [UInt8] {
+    unsafe digest(bytes, sha1Algorithm, count: 20)
+  }
+
+  /// 32 bytes.
+  public static func sha256(_ bytes: [UInt8]) -> [UInt8] {
+    unsafe digest(bytes, sha256Algorithm, count: 32)
+  }
+
+  private static func digest(
+    _ bytes: [UInt8], _ algorithm: OpaquePointer, count: Int
+  ) -> [UInt8] {
+    unsafe [UInt8](unsafeUninitializedCapacity: count) { output, initialized in
+      let done = unsafe EVP_Digest(
+        bytes, bytes.count, output.baseAddress, nil, algorithm, nil)
+      precondition(done == 1, "libcrypto could not compute a digest")
+      initialized = count
+    }
+  }
+}

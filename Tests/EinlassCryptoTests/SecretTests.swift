@@ -1,0 +1,54 @@
+import EinlassCrypto
+import Testing
+
+@Suite struct SecretTests {
+  private let secret = Secret("correct horse battery")
+
+  @Test func `no way of printing shows a secret`() {
+    struct Holder {
+      var name = "visible"
+      var secret: Secret
+    }
+    var dumped = ""
+    dump(Holder(secret: secret), to: &dumped)
+    let texts = [
+      "\(secret)", String(describing: secret), String(reflecting: secret), secret.description,
+      secret.debugDescription, "\(Holder(secret: secret))", "\(Optional(secret) as Any)",
+      "\([secret])", dumped,
+    ]
+    for text in texts {
+      #expect(!text.contains("horse"))
+      #expect(!text.contains("99, 111"))  // its first bytes as numbers
+    }
+    // The control: printing does show what stands beside it.
+    #expect(dumped.contains("visible"))
+  }
+
+  @Test func `a secret cannot be encoded`() {
+    #expect(!((secret as Any) is any Encodable))
+    #expect(!((secret as Any) is any Decodable))
+  }
+
+  @Test func `a secret gives back what went in, and compares by value`() {
+    #expect(secret.reveal() == Array("correct horse battery".utf8))
+    #expect(secret == Secret(Array("correct horse battery".utf8)))
+    #expect(secret != Secret("correct horse batterz"))
+    #expect(secret != Secret("correct horse"))
+    #expect(secret.count == 21)
+    #expect(Secret("").isEmpty && Secret("") == Secret([]))
+  }
+
+  @Test func `constant-time comparison agrees with the ordinary one`() {
+    #expect(constantTimeEqual([1, 2, 3], [1, 2, 3]))
+    #expect(constantTimeEqual([], []))
+    #expect(!constantTimeEqual([1, 2, 3], [1, 2, 4]))
+    #expect(!constantTimeEqual([1, 2, 3], [1, 2]))
+  }
+
+  @Test func `random bytes have the length asked for and do not repeat`() {
+    #expect(SecureRandom.bytes(0).isEmpty)
+    #expect(SecureRandom.bytes(33).count == 33)
+    #expect(SecureRandom.bytes(16) != SecureRandom.bytes(16))
+    #expect(SecureRandom.secret(32) != SecureRandom.secret(32))
+  }
+}
