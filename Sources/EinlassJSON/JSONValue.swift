@@ -56,6 +56,21 @@ public struct JSONObject: Sendable {
   mutating func append(_ name: String, _ value: JSONValue) {
     members.append(Member(name: name, value: value))
   }
+
+  /// Makes room for so many members at once.
+  mutating func reserveCapacity(_ count: Int) { members.reserveCapacity(count) }
+
+  /// Whether two members have one name, compared as bytes. Linear for small objects, n log n for large ones.
+  var hasDuplicateNames: Bool {
+    guard members.count > 16 else {
+      for (index, member) in members.enumerated() {
+        for earlier in members[..<index] where sameBytes(earlier.name, member.name) { return true }
+      }
+      return false
+    }
+    let names = members.map(\.name).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    return zip(names, names.dropFirst()).contains { sameBytes($0, $1) }
+  }
 }
 
 /// Whether two strings are the same UTF-8 bytes. `==` on `String` is canonical equivalence, which lets

@@ -1,0 +1,94 @@
+extension JSONValue {
+  /// The value as compact JSON, the form of every line that leaves the process.
+  ///
+  /// Escaped are U+0000–001F, `"`, `\`, and the characters that some reader takes for the end of a line or a
+  /// control: U+007F, U+0085, U+2028, U+2029. Nothing else.
+  public func append(to bytes: inout [UInt8]) {
+    switch self {
+    case .null: bytes.append(contentsOf: "null".utf8)
+    case .bool(let value): bytes.append(contentsOf: (value ? "true" : "false").utf8)
+    case .number(let number): bytes.append(contentsOf: number.lexeme.utf8)
+    case .string(let string): JSONWriter.append(string, to: &bytes)
+    case .object(let object): object.append(to: &bytes)
+    case .array(let elements):
+      bytes.append(UInt8(ascii: "["))
+      for index in elements.indices {
+        if index > 0 { bytes.append(UInt8(ascii: ",")) }
+        elements[index].append(to: &bytes)
+      }
+      bytes.append(UInt8(ascii: "]"))
+    }
+  }
+
+  /// The value as compact JSON.
+  public func bytes() -> [UInt8] {
+    var bytes: [UInt8] = []
+    append(to: &bytes)
+    return bytes
+  }
+
+  /// The value as compact JSON.
+  public var text: String { String(decoding: bytes(), as: UTF8.self) }
+}
+
+extension JSONObject {
+  /// The object as compact JSON, its members in their order.
+  public func append(to bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "{"))
+    for index in members.indices {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      JSONWriter.append(members[index].name, to: &bytes)
+      bytes.append(UInt8(ascii: ":"))
+      members[index].value.append(to: &bytes)
+    }
+    bytes.append(UInt8(ascii: "}"))
+  }
+}
+
+/// Writes strings; the rest of JSON needs no care.
+enum JSONWriter {
+  /// The string in quotes.
+  static func append(_ string: String, to bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "\""))
+    let span = string.utf8Span.span
+    var isPlain = true
+    for index in span.indices where mayNeedEscape(span[index]) {
+      isPlain = false
+      break
+    }
+    if isPlain {
+      bytes.append(contentsOf: string.utf8)
+    } else {
+      for scalar in string.unicodeScalars { append(scalar, to: &bytes) }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Whether a character that starts with this byte, or ends in it, could be one to escape.
+  @inline(__always)
+  private static func mayNeedEscape(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xC2 || byte == 0xE2
+  }
+
+  private static func append(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
+    switch scalar.value {
+    case 0x22: bytes.append(contentsOf: #"\""#.utf8)
+    case 0x5C: bytes.append(contentsOf: #"\\"#.utf8)
+    case 0x08: bytes.append(contentsOf: #"\b"#.utf8)
+    case 0x09: bytes.append(contentsOf: #"\t"#.utf8)
+    case 0x0A: bytes.append(contentsOf: #"\n"#.utf8)
+    case 0x0C: bytes.append(contentsOf: #"\f"#.utf8)
+    case 0x0D: bytes.append(contentsOf: #"\r"#.utf8)
+    case 0x00...0x1F, 0x7F, 0x85, 0x2028, 0x2029:
+      bytes.append(contentsOf: #"\u"#.utf8)
+      for shift in [12, 8, 4, 0] as [UInt32] {
+        bytes.append(hexDigit(UInt8(scalar.value >> shift & 0xF)))
+      }
+    default: bytes.append(contentsOf: String(scalar).utf8)
+    }
+  }
+
+  private static func hexDigit(_ value: UInt8) -> UInt8 {
+    value < 10 ? 0x30 + value : 0x61 + value - 10
+  }
+}

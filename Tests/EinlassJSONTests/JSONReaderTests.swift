@@ -1,0 +1,107 @@
+import EinlassJSON
+import Testing
+
+/// What the reader takes, and what it refuses for which reason.
+struct JSONReaderTests {
+  @Test(
+    "accepted texts are written again as they mean",
+    arguments: [
+      ("{}", "{}"), (" [ ] ", "[]"), ("\t\r\n1 ", "1"), ("-0", "-0"), ("1e400", "1e400"),
+      ("1.50", "1.50"), ("9007199254740993", "9007199254740993"), ("0e1", "0e1"),
+      (#"{"b":1,"a":[true,false,null]}"#, #"{"b":1,"a":[true,false,null]}"#),
+      (#""a\/b\u0041\u00e4""#, #""a/bAä""#), (#""\uD83D\uDE00""#, #""😀""#),
+      (#""\u0000""#, #""\u0000""#),
+      ("\"\u{7f}\u{85}\u{2028}\u{2029}\u{2027}\"", #""\u007f\u0085\u2028\u2029‧""#),
+      (#""\b\f\n\r\t\"\\""#, #""\b\f\n\r\t\"\\""#), ("\"ä€😀\"", "\"ä€😀\""), ("\"\"", "\"\""),
+      (#"{"":0}"#, #"{"":0}"#), (#"{"K":1,"\#u{212A}":2}"#, #"{"K":1,"\#u{212A}":2}"#),
+      ("{\"\u{e4}\":1,\"a\u{308}\":2}", "{\"\u{e4}\":1,\"a\u{308}\":2}"),
+    ])
+  func accepts(text: String, written: String) throws {
+    let value = try JSONReader.read(Array(text.utf8))
+    #expect(sameBytes(value.text, written))
+    #expect(try JSONReader.read(value.bytes()) == value)
+  }
+
+  @Test(
+    "what RFC 8259 does not have is refused",
+    arguments: [
+      "", " ", "{", "}", "[1,]", "[,1]", "{\"a\":1,}", "{a:1}", "{'a':1}", "{\"a\" 1}", "{\"a\":}",
+      "01", "-", "+1", ".5", "1.", "1e", "1e+", "0x1", "NaN", "Infinity", "nul", "truex", "True",
+      "1 2", "{}{}", "[1 2]", "\"a", "\"\\x\"", "\"\\u12\"", "\"\\u12G4\"", "\"\t\"", "\"\u{0}\"",
+      #""\uD800""#, #""\uDC00""#, #""\uD800\u0041""#, #""\uD800x""#, #""\uD800\uD800""#,
+      "/**/1", "1//", "\u{feff}{}", "{}\u{0}", "\u{b}1", "\u{a0}1", "--1", "[\"a\":1]",
+      "{\"a\",1}",
+    ])
+  func refuses(text: String) throws {
+    #expect {
+      try JSONReader.read(Array(text.utf8))
+    } throws: {
+      if case .invalidJSON = $0 as? JSONReadError { true } else { false }
+    }
+  }
+
+  @Test(
+    "bytes that are no UTF-8 are refused, never replaced",
+    arguments: [
+      [0xFF], [0xC0, 0xAF], [0xE0, 0x80, 0xAF], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80],
+      [0xC3], [0x80], [0xF8, 0x88, 0x80, 0x80, 0x80], [0xE2, 0x82],
+    ] as [[UInt8]])
+  func invalidUTF8(bytes: [UInt8]) {
+    #expect(throws: JSONReadError.invalidUTF8) { try JSONReader.read([0x22] + bytes + [0x22]) }
+  }
+
+  @Test("UTF-16 is refused, with or without a byte order mark")
+  func utf16() {
+    #expect(throws: JSONReadError.self) { try JSONReader.read([0x7B, 0, 0x7D, 0]) }
+    #expect(throws: JSONReadError.invalidUTF8) {
+      try JSONReader.read([0xFF, 0xFE, 0x7B, 0, 0x7D, 0])
+    }
+  }
+
+  @Test(
+    "nesting up to the limit is read, one more is too deep",
+    arguments: [1, 63, 64, 65, 512, 100_000])
+  func depth(_ depth: Int) throws {
+    for (open, middle, close) in [("[", "", "]"), ("{\"a\":", "1", "}")] {
+      let opened = String(repeating: open, count: depth)
+      let text = opened + middle + String(repeating: close, count: depth)
+      if depth <= 64 {
+        _ = try JSONReader.read(Array(text.utf8))
+      } else {
+        #expect(throws: JSONReadError.tooDeep) { try JSONReader.read(Array(text.utf8)) }
+      }
+      #expect(throws: JSONReadError.self) { try JSONReader.read(Array(opened.utf8)) }
+    }
+  }
+
+  @Test(
+    "two members of one name are refused at any depth, however the name is written",
+    arguments: [
+      #"{"a":1,"a":1}"#, #"[{"x":{"a":1,"b":2,"a":3}}]"#, #"{"a":1,"\u0061":2}"#, #"{"":1,"":2}"#,
+      "{" + (0..<40).map { "\"k\($0)\":0" }.joined(separator: ",") + ",\"k7\":1}",
+    ])
+  func duplicates(text: String) throws {
+    #expect(throws: JSONReadError.duplicateKey) { try JSONReader.read(Array(text.utf8)) }
+    let document = try JSONReader.readDocument(Array(text.utf8).span)
+    #expect(document.hasDuplicateKeys)
+  }
+
+  @Test("a duplicate does not hide a later error of grammar")
+  func duplicateThenGarbage() {
+    #expect(throws: JSONReadError.invalidJSON(offset: 12)) {
+      try JSONReader.read(Array(#"{"a":1,"a":2]"#.utf8))
+    }
+  }
+
+  @Test("a hundred thousand different names are no duplicates")
+  func manyNames() throws {
+    let text = "{" + (0..<100_000).map { "\"\($0)\":0" }.joined(separator: ",") + "}"
+    #expect(try JSONReader.read(Array(text.utf8)).object?.members.count == 100_000)
+  }
+
+  @Test("a slice in the middle of a buffer is read on its own")
+  func slice() throws {
+    let bytes = Array("xx[1]yy".utf8)
+    #expect(try JSONReader.read(bytes[2..<5]) == [1])
+  }
+}
