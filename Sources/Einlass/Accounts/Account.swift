@@ -30,11 +30,13 @@ public struct Account: Sendable, Equatable {
   public var addedAt: UnixTime
   /// When a flow last ended well with it; `nil` when never. Orders the picker.
   public var lastUsedAt: UnixTime?
+  /// Grows with each account that the store adds and is never used again: lists go on behind it.
+  public var position: Int64
 
   public init(
     id: ID, provider: String, username: String, displayName: String? = nil, subject: String? = nil,
     email: String? = nil, avatar: String? = nil, health: Health = .ok, isSignedIn: Bool,
-    addedAt: UnixTime, lastUsedAt: UnixTime? = nil
+    addedAt: UnixTime, lastUsedAt: UnixTime? = nil, position: Int64 = 0
   ) {
     self.id = id
     self.provider = provider
@@ -47,5 +49,6 @@ public struct Account: Sendable, Equatable {
     self.isSignedIn = isSignedIn
     self.addedAt = addedAt
     self.lastUsedAt = lastUsedAt
+    self.position = position
   }
 }
