@@ -1,5 +1,3 @@
-public import EinlassCrypto
-
 /// The store as the domain sees it: closures that `EinlassStorage` fills, and `AccountStore.memory` for none at all.
 ///
 /// Every closure is synchronous and durable when it returns. With `Patience.none` one that would have to wait
