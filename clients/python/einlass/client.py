@@ -1,0 +1,310 @@
+"""Spawn einlass, send it requests, answer its prompts, close it.
+
+    with Client(["einlass"], prompts={"selectAccount": pick}) as einlass:
+        einlass.initialize("my-editor")
+        result = einlass.request("auth.perform", {"provider": "twitter"})
+
+One message is one line of JSON. Responses are matched by id in whatever order they come; notifications
+run in the order they come, on a thread of their own; prompts are asked one after the other, on another.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import queue
+import subprocess
+import threading
+from collections import deque
+from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+
+log = logging.getLogger("einlass")
+
+Params = Mapping[str, Any]
+#: What a prompt's function returns: the members that "accept" carries, or True when it carries none;
+#: False declines; None cancels.
+Answer = Union[Params, bool, None]
+PromptFunction = Callable[[Dict[str, Any]], Answer]
+NotificationFunction = Callable[[Dict[str, Any]], None]
+
+
+class EinlassError(Exception):
+    """A request was answered with an error. Programs switch on `reason`, people read `message`."""
+
+    def __init__(self, code: int, reason: str, data: Optional[Params], message: str) -> None:
+        super().__init__(f"{message} ({reason}, {code})")
+        self.code = code
+        self.reason = reason
+        self.data = dict(data or {})
+        self.message = message
+
+
+class ServerGone(EinlassError):
+    """The server ended, or was closed, before it answered. `data` has `exitCode` and the last `log` lines."""
+
+    def __init__(self, exit_code: Optional[int], last_lines: Sequence[str]) -> None:
+        data = {"exitCode": exit_code, "log": list(last_lines), "retryable": True}
+        super().__init__(0, "serverGone", data, f"einlass ended before it answered (exit code {exit_code})")
+
+
+class Call:
+    """A request that was sent and is not necessarily answered yet."""
+
+    def __init__(self, client: Client, identifier: int) -> None:
+        self.id = identifier
+        self._client = client
+        self._future: Future[Any] = Future()
+
+    def result(self, timeout: Optional[float] = None) -> Any:
+        """Wait for the answer. Raises EinlassError, or TimeoutError while the request goes on."""
+        try:
+            return self._future.result(timeout)
+        except FutureTimeout:
+            raise TimeoutError(f"no answer within {timeout} s") from None
+
+    def cancel(self) -> None:
+        """Ask the server to give up. The request is still answered: with -32800, unless it was just done."""
+        if not self._future.done():
+            self._client.notify("$/cancelRequest", {"id": self.id})
+
+    def _settle(self, result: Any = None, error: Optional[EinlassError] = None) -> None:
+        try:
+            self._future.set_exception(error) if error else self._future.set_result(result)
+        except InvalidStateError:
+            pass  # it was settled already: the first outcome counts
+
+
+class Client:
+    """One spawned server and the pipe to it. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        command: Sequence[str] = ("einlass",),
+        *,
+        prompts: Optional[Mapping[str, PromptFunction]] = None,
+        on_log: Optional[Callable[[str], None]] = None,
+        env: Optional[Mapping[str, str]] = None,
+        pass_fds: Sequence[int] = (),
+    ) -> None:
+        self.prompts: Dict[str, PromptFunction] = dict(prompts or {})
+        self._listeners: Dict[str, List[NotificationFunction]] = {}
+        self._calls: Dict[int, Call] = {}
+        self._last_id = 0
+        self._gone = False
+        self._lock = threading.Lock()  # guards the four above
+        self._writing = threading.Lock()  # whole lines only
+        self._on_log = on_log
+        self._last_log: deque[str] = deque(maxlen=20)
+        self._notifications: queue.SimpleQueue[Optional[Dict[str, Any]]] = queue.SimpleQueue()
+        self._questions: queue.SimpleQueue[Optional[Dict[str, Any]]] = queue.SimpleQueue()
+        self._open_prompts: set[str] = set()
+        # A session of its own: Ctrl-C in a terminal is for this program, which then closes politely.
+        self.process = subprocess.Popen(
+            list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            bufsize=0, env=None if env is None else dict(env), pass_fds=tuple(pass_fds), start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read, name="einlass reader", daemon=True)
+        self._reader.start()
+        for work in (self._read_log, self._run_listeners, self._ask):
+            threading.Thread(target=work, name=f"einlass {work.__name__}", daemon=True).start()
+
+    # Requests
+
+    def initialize(self, name: str, **params: Any) -> Dict[str, Any]:
+        """Introduce this program: `name` is the application that access is granted to. The prompts that have
+        a function are declared; any further member (`title`, `applications`, `locale`) is passed on."""
+        hello: Dict[str, Any] = {
+            "protocolVersion": 1, "client": {"name": name}, "processId": os.getpid(),
+            "capabilities": {"prompts": sorted(self.prompts)},
+        }
+        if "title" in params:
+            hello["client"]["title"] = params.pop("title")
+        result = self.request("initialize", {**hello, **params})
+        assert isinstance(result, dict)
+        return result
+
+    def request(self, method: str, params: Optional[Params] = None, timeout: Optional[float] = None) -> Any:
+        """Send a request and wait for its result. A timeout, or Ctrl-C, cancels it."""
+        call = self.start(method, params)
+        try:
+            return call.result(timeout)
+        except EinlassError:
+            raise
+        except BaseException:
+            call.cancel()
+            raise
+
+    def start(self, method: str, params: Optional[Params] = None) -> Call:
+        """Send a request without waiting."""
+        with self._lock:
+            self._last_id += 1
+            call = Call(self, self._last_id)
+            if gone := self._gone:
+                call._settle(error=self._server_gone())
+            else:
+                self._calls[call.id] = call
+        if not gone and not self._send({"id": call.id, "method": method, "params": dict(params or {})}):
+            call._settle(error=self._server_gone())
+        return call
+
+    def notify(self, method: str, params: Optional[Params] = None) -> None:
+        """Send a notification; nothing answers it."""
+        self._send({"method": method, "params": dict(params or {})})
+
+    def on(self, method: str, function: NotificationFunction) -> None:
+        """Call `function` with the params of each such notification. Functions may send requests."""
+        with self._lock:
+            self._listeners.setdefault(method, []).append(function)
+
+    # The end
+
+    def close(self, grace: float = 2.0) -> Optional[int]:
+        """End the server: close its input, wait, SIGTERM, wait, SIGKILL. Returns its exit code."""
+        if self._writing.acquire(timeout=grace):  # a writer that is stuck keeps it: then by signal
+            try:
+                assert self.process.stdin is not None
+                self.process.stdin.close()
+            finally:
+                self._writing.release()
+        for insist in (None, self.process.terminate, self.process.kill):
+            if insist:
+                insist()
+            try:
+                self.process.wait(grace)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        if threading.current_thread() is not self._reader:
+            self._reader.join(grace)  # now every call that was waiting has failed
+        return self.process.returncode
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Lines out
+
+    def _send(self, message: Dict[str, Any]) -> bool:
+        line = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode() + b"\n"
+        with self._writing:
+            pipe = self.process.stdin
+            if pipe is None or pipe.closed:
+                return False
+            rest = memoryview(line)
+            try:
+                while rest:
+                    rest = rest[pipe.write(rest) or 0 :]
+            except OSError:
+                return False
+        return True
+
+    # Lines in
+
+    def _read(self) -> None:
+        """Split on LF bytes alone: U+2028 and friends are ordinary text inside a line."""
+        assert self.process.stdout is not None
+        descriptor, buffer = self.process.stdout.fileno(), bytearray()
+        while chunk := os.read(descriptor, 65536):
+            buffer += chunk
+            if b"\n" in chunk:
+                *lines, buffer = buffer.split(b"\n")
+                for line in lines:
+                    self._receive(bytes(line))
+        self.process.stdout.close()
+        self._end()
+
+    def _receive(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+        except ValueError:
+            log.warning("not JSON: %d bytes", len(line))
+            return
+        if not isinstance(message, dict):
+            return
+        if "method" not in message:
+            self._answered(message.get("id"), message.get("result"), message.get("error"))
+            return
+        params = message.get("params")
+        params = params if isinstance(params, dict) else {}
+        if message["method"] == "prompt.opened":
+            self._open_prompts.add(str(params.get("prompt")))
+            self._questions.put(params)
+        elif message["method"] == "prompt.closed":
+            self._open_prompts.discard(str(params.get("prompt")))
+        self._notifications.put({"method": message["method"], "params": params})
+
+    def _answered(self, identifier: object, result: Any, error: Any) -> None:
+        with self._lock:
+            call = self._calls.pop(identifier, None) if isinstance(identifier, int) else None
+        if call is None:
+            log.warning("an answer to nothing that was asked: %r", identifier)
+        elif isinstance(error, dict):
+            data = error.get("data")
+            data = data if isinstance(data, dict) else {}
+            reason, message = str(data.get("reason", "unknown")), str(error.get("message", ""))
+            call._settle(error=EinlassError(int(error.get("code", 0)), reason, data, message))
+        else:
+            call._settle(result)
+
+    def _end(self) -> None:
+        try:
+            self.process.wait(0.5)  # for the exit code; a silent server may still have a token to save
+        except subprocess.TimeoutExpired:
+            pass
+        with self._lock:
+            self._gone = True
+            waiting, self._calls = self._calls, {}
+        for call in waiting.values():
+            call._settle(error=self._server_gone())
+        self._notifications.put(None)
+        self._questions.put(None)
+
+    def _server_gone(self) -> ServerGone:
+        return ServerGone(self.process.poll(), self._last_log)
+
+    def _read_log(self) -> None:
+        """Drain stderr always: a server whose log pipe is full stands still."""
+        assert self.process.stderr is not None
+        with self.process.stderr as pipe:
+            for raw in iter(lambda: pipe.readline(65536), b""):
+                line = raw.decode("utf-8", "replace").rstrip("\n")
+                self._last_log.append(line)
+                if self._on_log:
+                    self._on_log(line)
+
+    # Callbacks
+
+    def _run_listeners(self) -> None:
+        while (message := self._notifications.get()) is not None:
+            with self._lock:
+                functions = list(self._listeners.get(message["method"], ()))
+            for function in functions:
+                try:
+                    function(message["params"])
+                except Exception:
+                    log.exception("a listener of %s failed", message["method"])
+
+    def _ask(self) -> None:
+        while (prompt := self._questions.get()) is not None:
+            identifier = str(prompt.get("prompt"))
+            if identifier not in self._open_prompts:
+                continue  # closed while an earlier one was being answered
+            answer: Answer = None
+            function = self.prompts.get(str(prompt.get("kind")))
+            try:
+                answer = function(prompt) if function else None
+            except Exception:
+                log.exception("the function for %s failed", prompt.get("kind"))
+            action = "cancel" if answer is None else "decline" if answer is False else "accept"
+            members = answer if isinstance(answer, Mapping) else {}
+            try:
+                self.request("prompt.answer", {**members, "prompt": identifier, "action": action})
+            except EinlassError as error:  # closed meanwhile, or not a choice that was offered
+                log.warning("prompt %s: %s", identifier, error)
+                if error.reason in ("invalidChoice", "invalidParams"):
+                    self.start("prompt.answer", {"prompt": identifier, "action": "cancel"})
