@@ -102,16 +102,7 @@ private func isAllowed(_ byte: UInt8) -> Bool {
 private func hasSoundEscapes(_ bytes: [UInt8]) -> Bool {
   bytes.indices.allSatisfy { index in
     bytes[index] != UInt8(ascii: "%")
-      || bytes[index...].dropFirst().prefix(2).count(where: isHexDigit) == 2
-  }
-}
-
-private func isHexDigit(_ byte: UInt8) -> Bool {
-  switch byte {
-  case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-    UInt8(ascii: "A")...UInt8(ascii: "F"):
-    true
-  default: false
+      || bytes[index...].dropFirst().prefix(2).count(where: { hexDigitValue($0) != nil }) == 2
   }
 }
 
@@ -149,13 +140,16 @@ private func isDottedQuad(_ host: String) -> Bool {
 
 /// RFC 4291 section 2.2, forms 1 and 2: groups of one to four digits, one `::` at most, no zone.
 private func isIPv6(_ address: Substring) -> Bool {
+  guard address.hasPrefix("::") || !address.hasPrefix(":"),
+    address.hasSuffix("::") || !address.hasSuffix(":")
+  else { return false }
   var groups = address.split(separator: ":", omittingEmptySubsequences: false)[...]
   // A `::` at either end leaves two empty groups there; one stands for it.
-  if groups.prefix(2).allSatisfy(\.isEmpty) { groups.removeFirst() }
-  if groups.suffix(2).allSatisfy(\.isEmpty) { groups = groups.dropLast() }
+  if address.hasPrefix("::") { groups = groups.dropFirst() }
+  if address.hasSuffix("::") { groups = groups.dropLast() }
   let gaps = groups.count(where: \.isEmpty)
   return (gaps == 0 ? groups.count == 8 : gaps == 1 && groups.count <= 8)
-    && groups.allSatisfy { $0.utf8.count <= 4 && $0.utf8.allSatisfy(isHexDigit) }
+    && groups.allSatisfy { $0.utf8.count <= 4 && $0.utf8.allSatisfy { hexDigitValue($0) != nil } }
 }
 
 extension Character {

@@ -1,0 +1,63 @@
+/// Base 64 with padding. RFC 4648 section 4.
+public enum Base64 {
+  public static func encode(_ bytes: [UInt8]) -> String {
+    let text = encodeBase64(bytes, alphabet: standardAlphabet)
+    return text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+  }
+
+  /// Strict: padded, no line breaks, unused bits zero; else `nil`.
+  public static func decode(_ text: String) -> [UInt8]? {
+    let digits = Array(text.utf8)
+    guard digits.count % 4 == 0 else { return nil }
+    let padding = digits.reversed().prefix(2).prefix { $0 == UInt8(ascii: "=") }.count
+    return decodeBase64(digits.dropLast(padding), alphabet: standardAlphabet)
+  }
+}
+
+/// Base 64 with the URL alphabet and without padding. RFC 4648 section 5, RFC 7515 appendix C.
+public enum Base64URL {
+  public static func encode(_ bytes: [UInt8]) -> String {
+    encodeBase64(bytes, alphabet: urlAlphabet)
+  }
+
+  /// Strict: no padding, no line breaks, unused bits zero; else `nil`.
+  public static func decode(_ text: String) -> [UInt8]? {
+    decodeBase64(Array(text.utf8)[...], alphabet: urlAlphabet)
+  }
+}
+
+private let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+private let standardAlphabet = Array((letters + "+/").utf8)
+private let urlAlphabet = Array((letters + "-_").utf8)
+
+private func encodeBase64(_ bytes: [UInt8], alphabet: [UInt8]) -> String {
+  var digits: [UInt8] = []
+  var buffer: UInt32 = 0
+  var bitCount = 0
+  for byte in bytes {
+    buffer = buffer << 8 | UInt32(byte)
+    bitCount += 8
+    while bitCount >= 6 {
+      bitCount -= 6
+      digits.append(alphabet[Int(buffer >> UInt32(bitCount) & 0x3F)])
+    }
+  }
+  if bitCount > 0 { digits.append(alphabet[Int(buffer << UInt32(6 - bitCount) & 0x3F)]) }
+  return String(decoding: digits, as: UTF8.self)
+}
+
+private func decodeBase64(_ digits: ArraySlice<UInt8>, alphabet: [UInt8]) -> [UInt8]? {
+  guard digits.count % 4 != 1 else { return nil }
+  var bytes: [UInt8] = []
+  var buffer: UInt32 = 0
+  var bitCount = 0
+  for digit in digits {
+    guard let value = alphabet.firstIndex(of: digit) else { return nil }
+    buffer = buffer << 6 | UInt32(value)
+    bitCount += 6
+    guard bitCount >= 8 else { continue }
+    bitCount -= 8
+    bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bitCount)))
+  }
+  return buffer & (1 << UInt32(bitCount) - 1) == 0 ? bytes : nil
+}

@@ -1,0 +1,42 @@
+/// The `OAuth` scheme of the `Authorization` header. RFC 5849 section 3.5.1.
+public enum AuthorizationHeader {
+  /// `OAuth a="1", b="2"`, names and values percent-encoded.
+  public static func format(_ parameters: [Parameter]) -> String {
+    "OAuth "
+      + parameters
+      .map { "\(PercentEncoding.encode($0.name))=\"\(PercentEncoding.encode($0.value))\"" }
+      .joined(separator: ", ")
+  }
+
+  /// The parameters of such a value in their order, `realm` included; `nil` when it is none.
+  public static func parse(_ text: String) -> [Parameter]? {
+    let scheme = text.utf8.prefix(6)
+    guard scheme.count == 6, String(decoding: scheme, as: UTF8.self).lowercased() == "oauth " else {
+      return nil
+    }
+    var parameters: [Parameter] = []
+    for part in text.utf8.dropFirst(6).split(separator: UInt8(ascii: ",")) {
+      let pair = trimmed(part).split(separator: UInt8(ascii: "="), maxSplits: 1)
+      guard pair.count == 2 || trimmed(part).isEmpty else { return nil }
+      guard let rawName = pair.first, let rawValue = pair.last else { continue }
+      guard rawValue.count >= 2, rawValue.first == quote, rawValue.last == quote,
+        let name = PercentEncoding.decode(rawName).flatMap({ String(validating: $0, as: UTF8.self) }
+        ),
+        let value = PercentEncoding.decode(rawValue.dropFirst().dropLast())
+          .flatMap({ String(validating: $0, as: UTF8.self) })
+      else { return nil }
+      parameters.append(Parameter(name, value))
+    }
+    return parameters
+  }
+
+  private static let quote = UInt8(ascii: "\"")
+}
+
+private func trimmed(_ bytes: Substring.UTF8View) -> Substring.UTF8View {
+  let isSpace: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }
+  guard let first = bytes.firstIndex(where: { !isSpace($0) }),
+    let last = bytes.lastIndex(where: { !isSpace($0) })
+  else { return bytes.prefix(0) }
+  return bytes[first...last]
+}

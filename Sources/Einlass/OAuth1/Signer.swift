@@ -1,0 +1,64 @@
+internal import EinlassCrypto
+
+/// How a request is signed. RFC 5849 section 3.4; HMAC-SHA256 is its successor in use.
+public enum SignatureMethod: String, Sendable, CaseIterable {
+  case hmacSHA1 = "HMAC-SHA1"
+  case hmacSHA256 = "HMAC-SHA256"
+}
+
+/// Signs requests in the name of a registration and, once there is one, of a token. RFC 5849 section 3.
+public struct Signer: Sendable {
+  public var method: SignatureMethod
+  /// The client credentials. A missing secret signs as an empty one.
+  public var registration: ClientRegistration
+  /// The token credentials; `nil` for the request that asks for the first ones.
+  public var token: OAuth1Credential?
+
+  public init(
+    method: SignatureMethod, registration: ClientRegistration, token: OAuth1Credential? = nil
+  ) {
+    self.method = method
+    self.registration = registration
+    self.token = token
+  }
+
+  /// The value of the `Authorization` header. Section 3.5.1.
+  ///
+  /// `form`: the fields of the body, if it is form-encoded. `nonce` and `timestamp` are fresh for each request
+  /// (section 3.3).
+  public func authorization(
+    method httpMethod: String, address: WebAddress, form: [Parameter] = [], nonce: String,
+    timestamp: UnixTime
+  ) -> String {
+    var parameters = [
+      Parameter("oauth_consumer_key", registration.clientID),
+      Parameter("oauth_nonce", nonce),
+      Parameter("oauth_signature_method", method.rawValue),
+      Parameter("oauth_timestamp", String(timestamp)),
+      Parameter("oauth_version", "1.0"),
+    ]
+    if let token {
+      parameters.append(
+        Parameter("oauth_token", String(decoding: token.token.reveal(), as: UTF8.self)))
+    }
+    let base = SignatureBase.text(
+      method: httpMethod, address: address, parameters: parameters + form)
+    parameters.append(Parameter("oauth_signature", signature(of: base)))
+    return AuthorizationHeader.format(parameters.sorted { $0.name < $1.name })
+  }
+
+  /// The base64 signature of a base string; the key is both secrets, encoded, joined with `&`.
+  /// Sections 3.4.2 and 3.4.3.
+  public func signature(of base: String) -> String {
+    let secrets = [registration.clientSecret, token?.tokenSecret]
+    let key = secrets.map { PercentEncoding.encode($0?.reveal() ?? []) }.joined(separator: "&")
+    switch method {
+    case .hmacSHA1:
+      return Base64.encode(
+        MessageAuthentication.hmacSHA1(key: Array(key.utf8), message: Array(base.utf8)))
+    case .hmacSHA256:
+      return Base64.encode(
+        MessageAuthentication.hmacSHA256(key: Array(key.utf8), message: Array(base.utf8)))
+    }
+  }
+}
