@@ -31,4 +31,13 @@ import Glibc
     defer { _ = unsafe pthread_mutex_unlock(mutex) }
     return try body(&state)
   }
+
+  /// As `withLock`, but `nil` without waiting when somebody else is running one.
+  public func withLockIfFree<Result, Failure: Error>(
+    _ body: (inout State) throws(Failure) -> Result
+  ) throws(Failure) -> Result? {
+    guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }
+    defer { _ = unsafe pthread_mutex_unlock(mutex) }
+    return try body(&state)
+  }
 }

@@ -1,0 +1,70 @@
+internal import Glibc
+
+/// Why a file or directory could not be used, or was refused because somebody else could reach it.
+public struct FileError: Error, Sendable, Equatable {
+  /// What was found.
+  public enum Cause: Sendable, Equatable {
+    /// The kernel said no, with this errno.
+    case system(Int32)
+    case symbolicLink
+    case notADirectory
+    case notARegularFile
+    /// Owned by this user id.
+    case otherOwner(UInt32)
+    /// Group or others have some of these permission bits.
+    case openToOthers(mode: UInt32)
+    /// Reachable under so many names.
+    case hardLinked(UInt64)
+    /// Longer than so many bytes.
+    case tooLong(Int)
+    /// Nothing came within so many milliseconds.
+    case silent(Int)
+  }
+
+  public var cause: Cause
+  public var path: String
+
+  public init(_ cause: Cause, path: String) {
+    self.cause = cause
+    self.path = path
+  }
+
+  /// The failed system call's errno, read at once.
+  static func last(path: String) -> FileError { FileError(.system(errno), path: path) }
+
+  /// What is wrong and how to mend it: the end of a sentence that starts with the path, with its full stop.
+  public var explanation: String {
+    switch cause {
+    case .system(let number): "can't be used: \(Self.words(for: number))."
+    case .symbolicLink: "is a symbolic link. Name the place it points to instead."
+    case .notADirectory: "is not a directory. Move it away or name another place."
+    case .notARegularFile: "is not a regular file. Move it away or name another place."
+    case .otherOwner(let user):
+      "belongs to user \(user), but this runs as user \(geteuid()). Run it as user \(user) or name another place."
+    case .openToOthers(let mode):
+      "is open to other users (mode \(Self.octal(mode))). If nobody else had access, run: chmod go-rwx"
+        + " '\(path)'"
+    case .hardLinked(let count):
+      "is one file under \(count) names. Remove the other names, or name another place."
+    case .tooLong(let limit): "is longer than the \(limit) bytes that are taken."
+    case .silent(let milliseconds): "gave nothing for \(milliseconds / 1000) s."
+    }
+  }
+
+  private static func octal(_ mode: UInt32) -> String {
+    let digits = String(mode & 0o7777, radix: 8)
+    return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
+  }
+
+  private static func words(for number: Int32) -> String {
+    switch number {
+    case ENOENT: "it does not exist"
+    case EACCES, EPERM: "permission denied"
+    case EROFS: "the file system is read-only"
+    case ENOSPC, EDQUOT: "the disk is full"
+    case EEXIST: "it exists already"
+    case EMFILE, ENFILE: "too many files are open"
+    default: "error \(number) of the system"
+    }
+  }
+}

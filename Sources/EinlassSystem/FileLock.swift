@@ -1,0 +1,78 @@
+internal import CSystem
+internal import Glibc
+
+/// A reader/writer lock between processes: `flock` on a private file that holds nothing.
+///
+/// The kernel lets go when the process dies, however it dies. One value stands for one holder: two values
+/// on the same file exclude each other, also inside one process. Not for use across threads at once.
+public struct FileLock: ~Copyable, Sendable {
+  /// Who else may hold it meanwhile.
+  public enum Mode: Sendable {
+    /// Other shared holders.
+    case shared
+    /// Nobody.
+    case exclusive
+  }
+
+  /// Where the lock's file lies.
+  public let directory: SafeDirectory
+  private let name: String
+  private var descriptor: Int32
+
+  /// A lock on this file, made when it is missing (not in a directory that can't be written).
+  public init(_ name: String, in directory: consuming SafeDirectory) throws(FileError) {
+    descriptor = try Self.open(name, in: directory)
+    self.name = name
+    self.directory = directory
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+
+  /// Whether it could be had without waiting.
+  public mutating func tryAcquire(_ mode: Mode) throws(FileError) -> Bool {
+    try reopenIfReplaced()
+    while flock(descriptor, operation(mode) | LOCK_NB) != 0 {
+      if errno == EWOULDBLOCK { return false }
+      guard errno == EINTR else { throw .last(path: path) }
+    }
+    return true
+  }
+
+  /// Whether it could be had within so many milliseconds.
+  ///
+  /// Waits in the kernel's queue on a short-lived thread and never by trying again and again, so that
+  /// waiters are served roughly in their order and cost nothing.
+  public mutating func acquire(_ mode: Mode, milliseconds: Int) throws(FileError) -> Bool {
+    if try tryAcquire(mode) { return true }
+    let result = csystem_flock_within(descriptor, operation(mode), Int32(clamping: milliseconds))
+    if result == 0 { return true }
+    guard result == EWOULDBLOCK else { throw FileError(.system(result), path: path) }
+    descriptor = -1  // it went to the waiting thread, which closes it
+    return false
+  }
+
+  /// Lets go.
+  public func release() { _ = flock(descriptor, LOCK_UN) }
+
+  private var path: String { directory.path(of: name) }
+
+  private func operation(_ mode: Mode) -> Int32 { mode == .shared ? LOCK_SH : LOCK_EX }
+
+  /// A lock file that somebody removed excludes nobody any more.
+  private mutating func reopenIfReplaced() throws(FileError) {
+    if descriptor >= 0, let status = FileStatus.of(descriptor), status.links > 0 { return }
+    if descriptor >= 0 { close(descriptor) }
+    descriptor = -1
+    descriptor = try Self.open(name, in: directory)
+  }
+
+  private static func open(_ name: String, in directory: borrowing SafeDirectory) throws(FileError)
+    -> Int32
+  {
+    do {
+      return try directory.open(name, flags: O_RDWR | O_CREAT)
+    } catch  where error.cause == .system(EROFS) || error.cause == .system(EACCES) {
+      return try directory.open(name, flags: O_RDONLY)
+    }
+  }
+}

@@ -1,0 +1,74 @@
+internal import CSystem
+internal import Glibc
+
+/// What the kernel says about a file, as far as its safety depends on it.
+public struct FileStatus: Sendable, Equatable {
+  /// What kind of thing it is.
+  public enum Kind: Sendable { case regular, directory, symbolicLink, other }
+
+  /// Which file it is, whatever it is called: a replaced file has another one.
+  public struct Identity: Sendable, Equatable {
+    public var device: UInt64
+    public var inode: UInt64
+  }
+
+  public var kind: Kind
+  public var identity: Identity
+  public var owner: UInt32
+  public var mode: UInt32
+  public var links: UInt64
+  public var countBytes: Int64
+
+  /// Of what stands at this path now, symbolic links not followed; `nil` with `errno` when there is nothing.
+  public static func at(_ path: String) -> FileStatus? {
+    var information = stat()
+    guard unsafe lstat(path, &information) == 0 else { return nil }
+    return FileStatus(information)
+  }
+
+  static func following(_ path: String) -> FileStatus? {
+    var information = stat()
+    guard unsafe stat(path, &information) == 0 else { return nil }
+    return FileStatus(information)
+  }
+
+  static func of(_ descriptor: Int32) -> FileStatus? {
+    var information = stat()
+    guard unsafe fstat(descriptor, &information) == 0 else { return nil }
+    return FileStatus(information)
+  }
+
+  static func isNetworkFileSystem(_ descriptor: Int32) -> Bool {
+    csystem_is_network_file_system(descriptor) != 0
+  }
+
+  private init(_ information: stat) {
+    kind =
+      switch information.st_mode & S_IFMT {
+      case S_IFREG: .regular
+      case S_IFDIR: .directory
+      case S_IFLNK: .symbolicLink
+      default: .other
+      }
+    identity = Identity(
+      device: UInt64(information.st_dev), inode: UInt64(information.st_ino))
+    owner = information.st_uid
+    mode = information.st_mode & 0o7777
+    links = UInt64(information.st_nlink)
+    countBytes = Int64(information.st_size)
+  }
+
+  /// Throws unless it belongs to this user and nobody else has any permission.
+  func requireOurs(path: String) throws(FileError) {
+    guard owner == geteuid() else { throw FileError(.otherOwner(owner), path: path) }
+    guard mode & 0o077 == 0 else { throw FileError(.openToOthers(mode: mode), path: path) }
+  }
+
+  /// Throws unless it is a regular file under one name that only this user can reach.
+  func requirePrivateFile(path: String) throws(FileError) {
+    guard kind != .symbolicLink else { throw FileError(.symbolicLink, path: path) }
+    guard kind == .regular else { throw FileError(.notARegularFile, path: path) }
+    try requireOurs(path: path)
+    guard links <= 1 else { throw FileError(.hardLinked(links), path: path) }
+  }
+}

@@ -1,0 +1,104 @@
+internal import Glibc
+
+/// An open directory that belongs to this user and is closed to everybody else.
+///
+/// Controls C-10 and C-12. Wrong permissions are refused and never repaired: what others could read or
+/// plant before, they may already have. Its parents are resolved first, because a home may be a symbolic
+/// link; the directory itself may not.
+public struct SafeDirectory: ~Copyable, Sendable {
+  /// Absolute, without symbolic links.
+  public let path: String
+  let descriptor: Int32
+
+  private init(path: String, descriptor: Int32) {
+    self.path = path
+    self.descriptor = descriptor
+  }
+
+  deinit { close(descriptor) }
+
+  /// Opens an existing one; `nil` when there is none.
+  public static func open(_ path: String) throws(FileError) -> SafeDirectory? {
+    guard let resolved = try resolve(path) else { return nil }
+    let descriptor = unsafe Glibc.open(resolved, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return nil }
+      if let kind = FileStatus.at(resolved)?.kind, errno == ENOTDIR || errno == ELOOP {
+        throw FileError(kind == .symbolicLink ? .symbolicLink : .notADirectory, path: resolved)
+      }
+      throw .last(path: resolved)
+    }
+    let directory = SafeDirectory(path: resolved, descriptor: descriptor)
+    guard let status = FileStatus.of(descriptor) else { throw .last(path: resolved) }
+    try status.requireOurs(path: resolved)
+    return directory
+  }
+
+  /// Opens it after making it, and the directories above it that are missing, with mode 0700.
+  ///
+  /// Nothing is made below a directory that belongs neither to this user nor to root: `sudo` in somebody's
+  /// home leaves nothing behind.
+  public static func create(_ path: String) throws(FileError) -> SafeDirectory {
+    if let directory = try open(path) { return directory }
+    try make(path)
+    guard let directory = try open(path) else { throw FileError(.system(ENOENT), path: path) }
+    return directory
+  }
+
+  /// Whether files can be made and removed in it now.
+  public var isWritable: Bool { unsafe faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0 }
+
+  /// Whether it lies on a file system that several machines can share.
+  public var isOnNetwork: Bool { FileStatus.isNetworkFileSystem(descriptor) }
+
+  /// The absolute path of an entry.
+  public func path(of name: String) -> String { "\(path)/\(name)" }
+
+  /// Makes renames and new entries durable.
+  public func synchronize() throws(FileError) {
+    guard fsync(descriptor) == 0 else { throw .last(path: path) }
+  }
+
+  private static func make(_ path: String) throws(FileError) {
+    let (parent, _) = split(path)
+    if FileStatus.following(parent) == nil { try make(parent) }
+    guard let status = FileStatus.following(parent) else { throw .last(path: parent) }
+    guard status.kind == .directory else { throw FileError(.notADirectory, path: parent) }
+    guard status.owner == geteuid() || status.owner == 0 else {
+      throw FileError(.otherOwner(status.owner), path: parent)
+    }
+    guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last(path: path) }
+  }
+
+  /// The path with its parents resolved; `nil` when there are none.
+  private static func resolve(_ path: String) throws(FileError) -> String? {
+    let (parent, name) = split(path)
+    let isPlain = !["", ".", ".."].contains(name)
+    guard let resolved = realPath(isPlain ? parent : path) else {
+      if errno == ENOENT { return nil }
+      throw .last(path: path)
+    }
+    guard isPlain else { return resolved }
+    return resolved == "/" ? "/\(name)" : "\(resolved)/\(name)"
+  }
+
+  /// `a/b/` → (`a`, `b`), `b` → (`.`, `b`), `/b` → (`/`, `b`), `/` → (`/`, empty).
+  static func split(_ path: String) -> (parent: String, name: String) {
+    var bytes = Array(path.utf8)
+    while bytes.count > 1, bytes.last == slash { bytes.removeLast() }
+    guard let cut = bytes.lastIndex(of: slash) else { return (".", text(bytes[...])) }
+    return (cut == 0 ? "/" : text(bytes[..<cut]), text(bytes[(cut + 1)...]))
+  }
+
+  private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+    String(decoding: bytes, as: UTF8.self)
+  }
+  private static let slash = UInt8(ascii: "/")
+}
+
+/// The path without symbolic links and dots; `nil` with `errno` when it does not exist.
+private func realPath(_ path: String) -> String? {
+  guard let resolved = unsafe realpath(path, nil) else { return nil }
+  defer { unsafe free(resolved) }
+  return unsafe String(cString: resolved)
+}
