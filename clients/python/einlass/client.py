@@ -106,10 +106,14 @@ class Client:
             list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             bufsize=0, env=None if env is None else dict(env), pass_fds=tuple(pass_fds), start_new_session=True,
         )
-        self._reader = threading.Thread(target=self._read, name="einlass reader", daemon=True)
-        self._reader.start()
-        for work in (self._read_log, self._run_listeners, self._ask):
-            threading.Thread(target=work, name=f"einlass {work.__name__}", daemon=True).start()
+        self._reader, self._log_reader = self._thread(self._read), self._thread(self._read_log)
+        self._thread(self._run_listeners)
+        self._thread(self._ask)
+
+    def _thread(self, work: Callable[[], None]) -> threading.Thread:
+        thread = threading.Thread(target=work, name=f"einlass {work.__name__}", daemon=True)
+        thread.start()
+        return thread
 
     # Requests
 

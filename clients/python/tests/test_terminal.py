@@ -1,0 +1,128 @@
+"""The terminal program, with a terminal and without one."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from einlass.next_steps import NEXT_STEPS
+
+FAKE = f"{sys.executable} {Path(__file__).with_name('fake_server.py')} --flow"
+FOLDER = Path(__file__).parents[1]
+ERRORS = FOLDER.parents[1] / "protocol/errors.json"
+PROGRAM = [sys.executable, "-m", "einlass"]
+
+
+def run(*arguments, stdin=""):
+    command = [*PROGRAM, *arguments, "--einlass", FAKE]
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60, cwd=FOLDER)
+    return done.returncode, done.stdout, done.stderr
+
+
+def run_on_a_terminal(*arguments, typed):
+    """Like `run`, with a terminal as standard input and error."""
+    ours, theirs = pty.openpty()
+    command = [*PROGRAM, *arguments, "--einlass", FAKE]
+    with subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs, cwd=FOLDER) as child:
+        os.close(theirs)
+        screen, shown = b"", b""
+        for question, answer in typed:
+            while question not in screen.decode("utf-8", "ignore"):
+                screen += os.read(ours, 4096)
+            shown, screen = shown + screen, b""
+            os.write(ours, answer.encode() + b"\n")
+        try:
+            while chunk := os.read(ours, 4096):
+                screen += chunk
+        except OSError:
+            pass  # Linux: the terminal's last user is gone
+        output = child.stdout.read().decode()
+    os.close(ours)
+    return child.returncode, output, (shown + screen).decode()
+
+
+def test_accounts_are_listed_over_all_pages_without_control_characters():
+    code, output, _ = run("accounts")
+    assert code == 0 and "\x1b" not in output
+    assert [line.split()[1] for line in output.splitlines()] == ["username", "ada", "bob"]
+
+
+@pytest.mark.parametrize("text", [
+    '{"provider": "twitter", "username": "ada"}',
+    '[{"provider": "twitter", "username": "ada"}]',
+    '{"provider": "twitter", "username": "ada"}\n\n',
+])
+def test_accounts_are_added_from_standard_input(text):
+    assert run("add", stdin=text) == (0, "added ada (twitter) as a_1\n", "")
+
+
+def test_accounts_are_added_line_by_line_and_replaced():
+    two = '{"provider":"x","username":"a"}\n{"provider":"x","username":"b"}\n'
+    code, output, _ = run("add", "--replace", stdin=two)
+    assert (code, output) == (0, "replaced a (x) as a_1\nreplaced b (x) as a_1\n")
+
+
+def test_what_is_not_json_is_named():
+    code, output, errors = run("add", stdin="{")
+    assert code == 1 and output == "" and "standard input is not JSON" in errors
+
+
+def test_sign_in_asks_on_a_terminal():
+    typed = [("ancel:", "maybe"), ("ancel:", "y"), ("1-2", "9"), ("1-2", "2")]
+    code, output, screen = run_on_a_terminal("sign-in", "twitter", "--json", typed=typed)
+    assert code == 0 and json.loads(output)["account"] == "a_2"
+    assert "choosing the account" in screen
+
+
+def test_saying_no_ends_in_the_next_step():
+    code, output, screen = run_on_a_terminal("sign-in", "twitter", typed=[("ancel:", "n")])
+    assert code == 1 and output == ""
+    assert NEXT_STEPS["accessNotGranted"] in screen and "einlass call access.reset" in screen
+
+
+def test_yes_grants_and_takes_the_first_account():
+    code, output, errors = run("sign-in", "twitter", "--yes", "--json")
+    assert code == 0 and json.loads(output)["account"] == "a_1"
+    assert "granted" in errors and "ada chosen among 2" in errors
+
+
+def test_secrets_are_masked_unless_asked_otherwise():
+    _, output, _ = run("sign-in", "twitter", "--yes")
+    assert "s3cr…" in output and "s3cr3t" not in output
+    _, output, _ = run("sign-in", "twitter", "--yes", "--show-secrets")
+    assert "s3cr3t-of-the-token" in output
+
+
+def test_what_sign_in_prints_can_be_verified():
+    _, output, _ = run("sign-in", "twitter", "--yes", "--json", "--show-secrets")
+    assert run("verify", "twitter", stdin=output)[0] == 0
+    bad = json.dumps({**json.loads(output)["credential"], "secret": "other"})
+    code, output, _ = run("verify", "twitter", stdin=bad)
+    assert code == 1 and "NOT good" in output
+
+
+def test_a_problem_shows_the_providers_words_and_the_next_step():
+    code, output, errors = run("sign-in", "banned", "--yes")
+    assert code == 1 and output == ""
+    assert errors.splitlines() == [
+        "problem: The account is suspended. (accountBanned, 1004)",
+        "   they: status 403, code 64, text Your account is suspended.",
+        "   next: " + NEXT_STEPS["accountBanned"],
+    ]
+
+
+def test_a_server_that_is_missing_is_named():
+    command = [*PROGRAM, "accounts", "--einlass", "/nonexistent/einlass"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=FOLDER)
+    assert done.returncode == 1 and "/nonexistent/einlass cannot be started" in done.stderr
+
+
+def test_every_reason_of_the_protocol_has_the_protocols_next_step():
+    errors = json.loads(ERRORS.read_text())["errors"]
+    steps = {error["reason"]: error["nextStep"] for error in errors}
+    assert len(steps) == len(errors)
+    assert {**steps, "serverGone": NEXT_STEPS["serverGone"]} == NEXT_STEPS
