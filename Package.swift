@@ -33,7 +33,8 @@ let package = Package(
 
     // Adapters
     .target(
-      name: "EinlassNetwork", dependencies: ["Einlass", "EinlassCrypto", "EinlassSystem", "CCurl"]),
+      name: "EinlassNetwork",
+      dependencies: ["Einlass", "EinlassCrypto", "EinlassSystem", "CCurl", "CSystem"]),
     .target(
       name: "EinlassStorage",
       dependencies: ["Einlass", "EinlassCrypto", "EinlassSystem", "CSQLite"]),

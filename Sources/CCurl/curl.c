@@ -1,1 +1,140 @@
 #include "CCurl.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+// curl.h wraps some functions in type-checking macros; the table wants the plain names.
+#undef curl_easy_setopt
+#undef curl_easy_getinfo
+#undef curl_multi_setopt
+
+#define FUNCTIONS(X)                                                                              \
+  X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo) X(slist_append) X(slist_free_all)   \
+  X(multi_init) X(multi_cleanup) X(multi_setopt) X(multi_add_handle) X(multi_remove_handle)       \
+  X(multi_perform) X(multi_info_read) X(multi_poll) X(multi_wakeup)                               \
+  X(url) X(url_cleanup) X(url_set) X(url_get) X(free) X(global_init) X(version_info)
+
+static struct {
+#define MEMBER(name) __typeof__(&curl_##name) name;
+  FUNCTIONS(MEMBER)
+} table;
+
+static ccurl_state state;
+
+static void open_library(void) {
+  // A fixed name, so that nothing from outside ever reaches dlopen.
+  void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) {
+    state = CCURL_MISSING;
+    return;
+  }
+#define LOAD(name)                                                                                \
+  *(void **)&table.name = dlsym(library, "curl_" #name);                                          \
+  if (table.name == NULL) {                                                                       \
+    state = CCURL_TOO_OLD;                                                                        \
+    return;                                                                                       \
+  }
+  FUNCTIONS(LOAD)
+  if (table.version_info(CURLVERSION_NOW)->version_num < 0x075500) {
+    state = CCURL_TOO_OLD;
+    return;
+  }
+  // libcurl would write every session's keys to the file that this variable names.
+  if (getenv("SSLKEYLOGFILE") != NULL) unsetenv("SSLKEYLOGFILE");
+  state = table.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? CCURL_READY : CCURL_BROKEN;
+}
+
+ccurl_state ccurl_open(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, open_library);
+  return state;
+}
+
+CURL *ccurl_easy_init(void) { return table.easy_init(); }
+void ccurl_easy_cleanup(CURL *easy) { table.easy_cleanup(easy); }
+
+CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value) {
+  return table.easy_setopt(easy, option, value);
+}
+
+CURLcode ccurl_set_size(CURL *easy, CURLoption option, curl_off_t value) {
+  return table.easy_setopt(easy, option, value);
+}
+
+CURLcode ccurl_set_text(CURL *easy, CURLoption option, const char *value) {
+  return table.easy_setopt(easy, option, value);
+}
+
+CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, const void *value) {
+  return table.easy_setopt(easy, option, value);
+}
+
+CURLcode ccurl_set_callback(CURL *easy, CURLoption option, curl_write_callback value) {
+  return table.easy_setopt(easy, option, value);
+}
+
+long ccurl_get_long(CURL *easy, CURLINFO info) {
+  long value = 0;
+  return table.easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
+}
+
+curl_off_t ccurl_get_size(CURL *easy, CURLINFO info) {
+  curl_off_t value = 0;
+  return table.easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
+}
+
+struct curl_slist *ccurl_list_append(struct curl_slist *list, const char *text) {
+  return table.slist_append(list, text);
+}
+
+void ccurl_list_free(struct curl_slist *list) { table.slist_free_all(list); }
+
+CURLM *ccurl_multi_init(void) { return table.multi_init(); }
+void ccurl_multi_cleanup(CURLM *multi) { table.multi_cleanup(multi); }
+
+CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+  return table.multi_setopt(multi, option, value);
+}
+
+CURLMcode ccurl_multi_add(CURLM *multi, CURL *easy) { return table.multi_add_handle(multi, easy); }
+
+CURLMcode ccurl_multi_remove(CURLM *multi, CURL *easy) {
+  return table.multi_remove_handle(multi, easy);
+}
+
+CURLMcode ccurl_multi_perform(CURLM *multi) {
+  int running;
+  return table.multi_perform(multi, &running);
+}
+
+CURL *ccurl_multi_next_ended(CURLM *multi, CURLcode *result) {
+  int left;
+  CURLMsg *message;
+  while ((message = table.multi_info_read(multi, &left)) != NULL) {
+    if (message->msg != CURLMSG_DONE) continue;
+    *result = message->data.result;
+    return message->easy_handle;
+  }
+  return NULL;
+}
+
+CURLMcode ccurl_multi_poll(CURLM *multi, int milliseconds) {
+  return table.multi_poll(multi, NULL, 0, milliseconds, NULL);
+}
+
+CURLMcode ccurl_multi_wakeup(CURLM *multi) { return table.multi_wakeup(multi); }
+
+CURLU *ccurl_url_init(void) { return table.url(); }
+void ccurl_url_cleanup(CURLU *url) { table.url_cleanup(url); }
+
+CURLUcode ccurl_url_set(CURLU *url, CURLUPart part, const char *value, unsigned int flags) {
+  return table.url_set(url, part, value, flags);
+}
+
+char *ccurl_url_get(CURLU *url, CURLUPart part) {
+  char *value = NULL;
+  return table.url_get(url, part, &value, 0) == CURLUE_OK ? value : NULL;
+}
+
+void ccurl_free(void *memory) { table.free(memory); }

@@ -13,6 +13,8 @@ public struct HTTPRequest: Sendable, Equatable {
   public var body: [UInt8]
   /// How much of an answer's body is taken; one byte more is `networkFailure` −1103.
   public var responseLimitBytes: Int
+  /// What is left of a budget; the sender's own limit (20 s) holds besides. Not above zero: timed out unsent.
+  public var timeout: Duration?
 
   public struct Header: Sendable, Equatable {
     public var name: String
@@ -26,13 +28,14 @@ public struct HTTPRequest: Sendable, Equatable {
 
   public init(
     _ method: Method, _ address: WebAddress, headers: [Header] = [], body: [UInt8] = [],
-    responseLimitBytes: Int = 1 << 20
+    responseLimitBytes: Int = 1 << 20, timeout: Duration? = nil
   ) {
     self.method = method
     self.address = address
     self.headers = headers
     self.body = body
     self.responseLimitBytes = responseLimitBytes
+    self.timeout = timeout
   }
 }
 

@@ -1,2 +1,3 @@
 #pragma once
+#include "CSystemClock.h"
 #include "CSystemFiles.h"

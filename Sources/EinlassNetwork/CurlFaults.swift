@@ -1,0 +1,203 @@
+import CCurl
+import Einlass
+import Glibc
+
+/// Why there is no answer.
+enum TransferFault: Error {
+  case cancelled
+  /// Nothing is left of the time that the request was given.
+  case budgetSpent
+  /// libcurl would read another address than the one that was checked.
+  case badAddress
+  /// Plain http to another machine.
+  case insecureAddress
+  /// A header that could smuggle in another.
+  case unsoundHeader
+  /// Body or head are longer than is taken.
+  case tooLarge
+  /// libcurl itself could not be opened.
+  case library(ccurl_state)
+  case curl(CurlReport)
+}
+
+/// What libcurl says about a transfer that failed.
+struct CurlReport {
+  var code: CURLcode
+  /// The last `errno` of a connection attempt.
+  var systemError: Int32 = 0
+  /// OpenSSL's verdict on the certificate (`X509_V_…`).
+  var verifyResult = 0
+  /// A proxy's answer to CONNECT.
+  var proxyStatus = 0
+  /// The request was already under way.
+  var isSent = false
+
+  init(_ code: CURLcode) { self.code = code }
+
+  init(_ code: CURLcode, of handle: CurlHandle) {
+    self.code = code
+    systemError = Int32(unsafe ccurl_get_long(handle, CURLINFO_OS_ERRNO))
+    verifyResult = unsafe ccurl_get_long(handle, CURLINFO_SSL_VERIFYRESULT)
+    proxyStatus = unsafe ccurl_get_long(handle, CURLINFO_HTTP_CONNECTCODE)
+    isSent = unsafe ccurl_get_size(handle, CURLINFO_PRETRANSFER_TIME_T) > 0
+  }
+}
+
+/// Apple's NSURLErrorDomain numbers, as far as a transfer can end in one. The constants of Foundation on Linux
+/// are shifted by one in the TLS group; these are the originals.
+enum NetworkCode: Int {
+  case unknown = -1
+  case badURL = -1000
+  case timedOut = -1001
+  case unsupportedURL = -1002
+  case cannotFindHost = -1003
+  case cannotConnectToHost = -1004
+  case connectionLost = -1005
+  case tooManyRedirects = -1007
+  case notConnectedToInternet = -1009
+  case badServerResponse = -1011
+  case cannotDecodeContent = -1016
+  case requiresSecureConnection = -1022
+  case dataLengthExceedsMaximum = -1103
+  case secureConnectionFailed = -1200
+  case certificateHasBadDate = -1201
+  case certificateUntrusted = -1202
+  case certificateHasUnknownRoot = -1203
+  case certificateNotYetValid = -1204
+}
+
+extension CurlReport {
+  /// The number that an Apple platform would give.
+  var networkCode: NetworkCode {
+    switch code {
+    case CURLE_UNSUPPORTED_PROTOCOL: isSent ? .badServerResponse : .unsupportedURL
+    case CURLE_URL_MALFORMAT: .badURL
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .cannotFindHost
+    case CURLE_COULDNT_CONNECT: connectCode
+    case CURLE_PROXY: .cannotConnectToHost
+    case CURLE_OPERATION_TIMEDOUT: .timedOut
+    case CURLE_TOO_MANY_REDIRECTS: .tooManyRedirects
+    case CURLE_RECV_ERROR where proxyStatus >= 300: .cannotConnectToHost
+    case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE: .connectionLost
+    case CURLE_GOT_NOTHING, CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3,
+      CURLE_QUIC_CONNECT_ERROR:
+      .badServerResponse
+    case CURLE_BAD_CONTENT_ENCODING: .cannotDecodeContent
+    case CURLE_FILESIZE_EXCEEDED: .dataLengthExceedsMaximum
+    // libcurl's own limits on one header line.
+    case CURLE_OUT_OF_MEMORY where isSent: .dataLengthExceedsMaximum
+    case CURLE_PEER_FAILED_VERIFICATION: certificateCode
+    case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE: .secureConnectionFailed
+    default: .unknown
+    }
+  }
+
+  private var connectCode: NetworkCode {
+    switch systemError {
+    case ENETUNREACH, ENETDOWN: .notConnectedToInternet
+    case ETIMEDOUT: .timedOut
+    default: .cannotConnectToHost
+    }
+  }
+
+  private var certificateCode: NetworkCode {
+    switch verifyResult {
+    case 9: .certificateNotYetValid
+    case 10: .certificateHasBadDate
+    case 18, 19, 20, 21: .certificateHasUnknownRoot
+    default: .certificateUntrusted
+    }
+  }
+}
+
+extension TransferFault {
+  /// The problem as the domain knows it; names the host, never the whole address.
+  func problem(host: String, caFile: String?) -> Problem {
+    switch self {
+    case .cancelled: Problem(.cancelled, "The request was cancelled.")
+    case .budgetSpent: NetworkCode.timedOut.problem(host)
+    case .badAddress: NetworkCode.badURL.problem(host)
+    case .insecureAddress: NetworkCode.requiresSecureConnection.problem(host)
+    case .tooLarge: NetworkCode.dataLengthExceedsMaximum.problem(host)
+    case .unsoundHeader:
+      NetworkCode.unknown.problem(
+        host, "A request to \(host) was not sent, because a header of it held a line break.")
+    case .library(let state): NetworkCode.unknown.problem(host, state.sentence)
+    case .curl(let report) where report.code == CURLE_SSL_CACERT_BADFILE:
+      NetworkCode.secureConnectionFailed.problem(
+        host, "The file of trusted certificates cannot be read; check caFile in the configuration.",
+        path: caFile)
+    case .curl(let report) where report.isAboutProxy:
+      report.networkCode.problem(
+        host, "The proxy does not let einlass through to \(host); check the proxy setting.")
+    case .curl(let report): report.networkCode.problem(host)
+    }
+  }
+}
+
+extension CurlReport {
+  fileprivate var isAboutProxy: Bool {
+    code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_PROXY || proxyStatus >= 300
+  }
+}
+
+extension NetworkCode {
+  fileprivate func problem(_ host: String, _ message: String? = nil, path: String? = nil) -> Problem
+  {
+    Problem(
+      .networkFailure, message ?? sentence(host), isRetryable: message == nil && isRetryable,
+      advice: isAboutTime ? .checkClock : nil, path: path, networkCode: rawValue)
+  }
+
+  /// Whether the same request may well succeed a little later.
+  private var isRetryable: Bool {
+    switch self {
+    case .timedOut, .cannotFindHost, .cannotConnectToHost, .connectionLost, .notConnectedToInternet,
+      .badServerResponse:
+      true
+    default: false
+    }
+  }
+
+  private var isAboutTime: Bool {
+    self == .certificateHasBadDate || self == .certificateNotYetValid
+  }
+
+  private func sentence(_ host: String) -> String {
+    switch self {
+    case .unknown: "The transfer from \(host) failed for an unknown reason; try again later."
+    case .badURL: "The address of \(host) is not one that can be connected to; check it."
+    case .timedOut: "\(host) did not answer in time; try again."
+    case .unsupportedURL: "The address of \(host) is neither https nor http; check it."
+    case .cannotFindHost: "\(host) cannot be found; check the name and the network."
+    case .cannotConnectToHost:
+      "\(host) does not accept connections; check the address and try again."
+    case .connectionLost: "The connection to \(host) was lost; try again."
+    case .tooManyRedirects: "\(host) sends from one address to the next; check the address."
+    case .notConnectedToInternet: "\(host) is out of reach; connect to the network and try again."
+    case .badServerResponse: "\(host) answered with something that is not HTTP; try again later."
+    case .cannotDecodeContent: "\(host) answered in a coding nobody asked for; try again later."
+    case .requiresSecureConnection: "\(host) must be reached by https; correct its address."
+    case .dataLengthExceedsMaximum: "\(host) sent a larger answer than is taken; check the address."
+    case .secureConnectionFailed:
+      "No secure connection to \(host) could be made; it must speak TLS 1.2 or later."
+    case .certificateHasBadDate:
+      "The certificate of \(host) has expired; check the clock, or wait until it is renewed."
+    case .certificateUntrusted:
+      "The certificate of \(host) is not to be trusted or belongs to another host; check the address."
+    case .certificateHasUnknownRoot:
+      "The certificate of \(host) is by an unknown authority; if you trust that, name it as caFile."
+    case .certificateNotYetValid: "The certificate of \(host) is not valid yet; check the clock."
+    }
+  }
+}
+
+extension ccurl_state {
+  fileprivate var sentence: String {
+    switch self {
+    case CCURL_MISSING: "libcurl.so.4 is missing; install it (on Debian the package libcurl4)."
+    case CCURL_TOO_OLD: "libcurl.so.4 is too old; install version 7.85 or later."
+    default: "libcurl.so.4 could not be started; install it again."
+    }
+  }
+}

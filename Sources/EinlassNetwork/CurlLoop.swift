@@ -1,0 +1,156 @@
+import CCurl
+import Einlass
+import EinlassCrypto
+import EinlassSystem
+import Glibc
+
+/// The thread that does all transfers of one client, and what other threads may ask of it.
+///
+/// It sleeps in `curl_multi_poll` without a timer of its own while transfers run, and for the idle time once
+/// when none does; then it closes the connections and ends, and the next request starts another.
+final class CurlLoop: Sendable {
+  typealias Completion = @Sendable (Result<HTTPResponse, TransferFault>) -> Void
+
+  @safe private struct State: @unchecked Sendable {
+    var waiting: [CurlTransfer] = []
+    var thread: pthread_t?
+    /// There while the thread can be woken.
+    var multi: UnsafeMutableRawPointer?
+    var isClosed = false
+
+    func wake() {
+      if let multi = unsafe multi { _ = unsafe ccurl_multi_wakeup(multi) }
+    }
+  }
+
+  private let state = Lock(State())
+  private let idle: Duration
+
+  init(idle: Duration) { self.idle = idle }
+
+  /// Hands a transfer over; `completion` is called exactly once, on the loop's thread as a rule.
+  func start(_ transfer: CurlTransfer, completion: @escaping Completion) {
+    transfer.completion = completion
+    let isAccepted = state.withLock { state in
+      guard !state.isClosed else { return false }
+      state.waiting.append(transfer)
+      if state.thread == nil { state.thread = startThread() }
+      state.wake()
+      return true
+    }
+    if !isAccepted { transfer.end(.failure(.cancelled)) }
+  }
+
+  /// Ends a transfer with `cancelled` unless it has ended already; it may even be started later.
+  func cancel(_ transfer: CurlTransfer) {
+    transfer.isCancelled.withLock { $0 = true }
+    state.withLock { $0.wake() }
+  }
+
+  /// Ends everything with `cancelled`.
+  func close(waiting: Bool) {
+    let thread = state.withLock { state in
+      state.isClosed = true
+      state.wake()
+      defer { state.thread = nil }
+      return state.thread
+    }
+    guard let thread else { return }
+    _ = waiting ? pthread_join(thread, nil) : pthread_detach(thread)
+  }
+
+  private func startThread() -> pthread_t {
+    // No signal is for this thread or for the resolver threads that libcurl starts from it.
+    var all = sigset_t()
+    var usual = sigset_t()
+    unsafe sigfillset(&all)
+    unsafe pthread_sigmask(SIG_SETMASK, &all, &usual)
+    defer { unsafe pthread_sigmask(SIG_SETMASK, &usual, nil) }
+    var thread = pthread_t()
+    let started = unsafe pthread_create(
+      &thread, nil,
+      { argument in
+        if let argument = unsafe argument {
+          unsafe Unmanaged<CurlLoop>.fromOpaque(argument).takeRetainedValue().run()
+        }
+        return nil
+      }, Unmanaged.passRetained(self).toOpaque())
+    precondition(started == 0, "no thread could be started for the network")
+    return thread
+  }
+}
+
+// What follows runs on the thread.
+extension CurlLoop {
+  private func run() {
+    // Before libcurl gets to it, or libcrypto would tidy up in `exit` under a running transfer.
+    CryptoLibrary.start()
+    let library = ccurl_open()
+    guard library == CCURL_READY, let multi = unsafe ccurl_multi_init() else {
+      for transfer in retire(if: { _ in true }) ?? [] { transfer.end(.failure(.library(library))) }
+      return
+    }
+    state.withLock { unsafe $0.multi = multi }
+    var running = unsafe [CurlHandle: CurlTransfer]()
+    var abandoned: [CurlTransfer]?
+    repeat {
+      unsafe admit(to: multi, &running)
+      unsafe ccurl_multi_perform(multi)
+      unsafe collect(from: multi, &running)
+      let isIdle = unsafe running.isEmpty
+      unsafe ccurl_multi_poll(multi, Int32(idle.wholeMilliseconds))
+      abandoned = retire { state in state.isClosed || (isIdle && state.waiting.isEmpty) }
+    } while abandoned == nil
+    for unsafetransfer in unsafe running.values { unsafe transfer.detach(from: multi) }
+    for transfer in unsafe (abandoned ?? []) + running.values { transfer.end(.failure(.cancelled)) }
+    unsafe ccurl_multi_cleanup(multi)
+  }
+
+  /// Makes this thread one that nobody knows any more and returns what was still waiting for it; `nil` when
+  /// it has to go on.
+  private func retire(if condition: (borrowing State) -> Bool) -> [CurlTransfer]? {
+    state.withLock { state in
+      guard condition(state) else { return nil }
+      if let thread = state.thread { pthread_detach(thread) }
+      state.thread = nil
+      unsafe state.multi = nil
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+  }
+
+  private func admit(
+    to multi: UnsafeMutableRawPointer, _ running: inout [CurlHandle: CurlTransfer]
+  ) {
+    let arrived = state.withLock { state in
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for transfer in arrived {
+      do {
+        let handle = try unsafe transfer.attach(to: multi)
+        unsafe running[handle] = transfer
+      } catch {
+        transfer.end(.failure(error))
+      }
+    }
+    for unsafe(handle, transfer) in unsafe running
+    where transfer.isCancelled.withLock({ $0 }) {
+      unsafe running[handle] = nil
+      unsafe transfer.detach(from: multi)
+      transfer.end(.failure(.cancelled))
+    }
+  }
+
+  private func collect(
+    from multi: UnsafeMutableRawPointer, _ running: inout [CurlHandle: CurlTransfer]
+  ) {
+    var code = CURLE_OK
+    while let handle = unsafe ccurl_multi_next_ended(multi, &code) {
+      guard let transfer = unsafe running.removeValue(forKey: handle) else { continue }
+      let result = transfer.result(code)
+      unsafe transfer.detach(from: multi)
+      transfer.end(result)
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import CCurl
+import Einlass
+import EinlassSystem
+import Glibc
+
+/// An easy handle of libcurl's.
+typealias CurlHandle = UnsafeMutableRawPointer
+
+/// One request on its way: its options, the bytes that came, and who waits for the end.
+///
+/// After `CurlLoop.start` only the loop's thread touches it, except for `isCancelled`.
+@safe final class CurlTransfer: @unchecked Sendable {
+  let isCancelled = Lock(false)
+  var completion: CurlLoop.Completion?
+
+  private let request: HTTPRequest
+  private let configuration: CurlClient.Configuration
+  private let body: UnsafeMutableRawBufferPointer
+  private var handle: CurlHandle?
+  private var headers: UnsafeMutablePointer<curl_slist>?
+  private var answer: CurlAnswer
+
+  /// Refuses what must not leave: see `TransferFault`.
+  init(
+    _ request: HTTPRequest, _ configuration: CurlClient.Configuration
+  ) throws(TransferFault) {
+    guard request.address.isSafe else { throw .insecureAddress }
+    guard request.headers.allSatisfy(\.isSound) else { throw .unsoundHeader }
+    guard request.timeout ?? .seconds(1) > .zero else { throw .budgetSpent }
+    self.request = request
+    self.configuration = configuration
+    answer = CurlAnswer(bodyLimit: request.responseLimitBytes, limits: configuration.limits)
+    unsafe body = .allocate(byteCount: request.body.count, alignment: 1)
+    unsafe body.copyBytes(from: request.body)
+  }
+
+  deinit {
+    if let start = unsafe body.baseAddress { unsafe explicit_bzero(start, body.count) }
+    unsafe body.deallocate()
+  }
+
+  /// Tells whoever waits; only the first call counts.
+  func end(_ result: Result<HTTPResponse, TransferFault>) {
+    completion?(result)
+    completion = nil
+  }
+
+  /// Begins; until `detach` the handle is the multi handle's.
+  func attach(to multi: UnsafeMutableRawPointer) throws(TransferFault) -> CurlHandle {
+    let address = try CurlAddress.rebuilt(from: request.address)
+    guard let handle = unsafe ccurl_easy_init() else {
+      throw .curl(CurlReport(CURLE_OUT_OF_MEMORY))
+    }
+    unsafe self.handle = handle
+    do throws(TransferFault) {
+      try unsafe configure(handle, address)
+      guard unsafe ccurl_multi_add(multi, handle) == CURLM_OK else {
+        throw TransferFault.curl(CurlReport(CURLE_FAILED_INIT))
+      }
+    } catch {
+      unsafe detach(from: multi)
+      throw error
+    }
+    return unsafe handle
+  }
+
+  /// Gives handle and header lines back; a connection in the middle of something is closed.
+  func detach(from multi: UnsafeMutableRawPointer) {
+    guard let handle = unsafe handle else { return }
+    unsafe ccurl_multi_remove(multi, handle)
+    unsafe ccurl_easy_cleanup(handle)
+    unsafe ccurl_list_free(headers)
+    unsafe self.handle = nil
+    unsafe headers = nil
+  }
+
+  /// What came of it; call before `detach`.
+  func result(_ code: CURLcode) -> Result<HTTPResponse, TransferFault> {
+    guard let handle = unsafe handle else { return .failure(.cancelled) }
+    if answer.isOverLimit { return .failure(.tooLarge) }
+    guard code == CURLE_OK else { return .failure(.curl(unsafe CurlReport(code, of: handle))) }
+    let status = unsafe ccurl_get_long(handle, CURLINFO_RESPONSE_CODE)
+    return .success(
+      HTTPResponse(status: status, headers: answer.headers, body: answer.body))
+  }
+}
+
+// The profile: every option that is not libcurl's default is set here, and most that are.
+extension CurlTransfer {
+  private func configure(_ handle: CurlHandle, _ address: String) throws(TransferFault) {
+    let limits = configuration.limits
+    let timeout = min(request.timeout ?? limits.total, limits.total)
+    let numbers: [(CURLoption, Int)] = [
+      (CURLOPT_NOSIGNAL, 1), (CURLOPT_QUICK_EXIT, 1),
+      (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_UNRESTRICTED_AUTH, 0),
+      (CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)),
+      (CURLOPT_DISALLOW_USERNAME_IN_URL, 1), (CURLOPT_PATH_AS_IS, 1),
+      (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
+      (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
+      (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)), (CURLOPT_HTTP09_ALLOWED, 0),
+      (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
+      (CURLOPT_CONNECTTIMEOUT_MS, limits.connect.wholeMilliseconds),
+      (CURLOPT_TIMEOUT_MS, timeout.wholeMilliseconds),
+      (CURLOPT_LOW_SPEED_LIMIT, limits.slowBytesPerSecond),
+      (CURLOPT_LOW_SPEED_TIME, limits.slow.wholeSeconds),
+      (CURLOPT_MAXAGE_CONN, limits.idle.wholeSeconds),
+      (CURLOPT_MAXLIFETIME_CONN, limits.idle.wholeSeconds),
+    ]
+    for (option, value) in numbers {
+      try check(unsafe ccurl_set_long(handle, option, value))
+    }
+    var texts: [(CURLoption, String)] = [
+      (CURLOPT_PROTOCOLS_STR, request.address.scheme.rawValue),
+      (CURLOPT_REDIR_PROTOCOLS_STR, "https"),
+      (CURLOPT_URL, address), (CURLOPT_CUSTOMREQUEST, request.method.rawValue),
+      (CURLOPT_USERAGENT, configuration.userAgent),
+    ]
+    if let file = configuration.caFile {
+      // With a file of ours libcurl forgets the system's, but still looks into the system's folder.
+      texts += [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO].map { ($0, file) }
+      texts += [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH].map { ($0, "/etc/ssl/certs") }
+    }
+    if request.address.isLoopback {
+      texts.append((CURLOPT_PROXY, ""))
+    } else if let proxy = configuration.proxy {
+      texts.append((CURLOPT_PROXY, proxy))
+    }
+    for (option, value) in texts {
+      try check(unsafe ccurl_set_text(handle, option, value))
+    }
+    try unsafe attachBody(handle)
+    try unsafe attachHeaders(handle)
+    try unsafe attachCallbacks(handle)
+  }
+
+  private func attachBody(_ handle: CurlHandle) throws(TransferFault) {
+    guard request.method == .post || !request.body.isEmpty else { return }
+    try check(unsafe ccurl_set_long(handle, CURLOPT_POST, 1))
+    try check(unsafe ccurl_set_pointer(handle, CURLOPT_POSTFIELDS, body.baseAddress))
+    try check(
+      unsafe ccurl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body.count)))
+  }
+
+  private func attachHeaders(_ handle: CurlHandle) throws(TransferFault) {
+    // A name with nothing behind its colon takes away what libcurl would add by itself.
+    var lines = ["Expect:"]
+    if !request.headers.contains(where: { $0.name.lowercased() == "content-type" }) {
+      lines.append("Content-Type:")
+    }
+    lines += request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+    for line in lines {
+      guard let longer = unsafe ccurl_list_append(headers, line) else {
+        throw .curl(CurlReport(CURLE_OUT_OF_MEMORY))
+      }
+      unsafe headers = longer
+    }
+    try check(unsafe ccurl_set_pointer(handle, CURLOPT_HTTPHEADER, headers))
+  }
+
+  private func attachCallbacks(_ handle: CurlHandle) throws(TransferFault) {
+    let myself = unsafe Unmanaged.passUnretained(self).toOpaque()
+    try check(
+      unsafe ccurl_set_size(
+        handle, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(request.responseLimitBytes)))
+    try check(unsafe ccurl_set_pointer(handle, CURLOPT_WRITEDATA, myself))
+    try check(unsafe ccurl_set_pointer(handle, CURLOPT_HEADERDATA, myself))
+    try check(
+      unsafe ccurl_set_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, transfer in
+        unsafe CurlTransfer.take(bytes, size * count, transfer) { unsafe $0.takeBody($1) }
+      })
+    try check(
+      unsafe ccurl_set_callback(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, transfer in
+        unsafe CurlTransfer.take(bytes, size * count, transfer) { unsafe $0.takeHeaderLine($1) }
+      })
+  }
+
+  /// The part that both callbacks share: any other number than `count` makes libcurl abort.
+  private static func take(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, _ transfer: UnsafeMutableRawPointer?,
+    by reading: (inout CurlAnswer, UnsafeRawBufferPointer) -> Bool
+  ) -> Int {
+    guard let transfer = unsafe transfer else { return -1 }
+    let myself = unsafe Unmanaged<CurlTransfer>.fromOpaque(transfer).takeUnretainedValue()
+    let isTaken = unsafe reading(&myself.answer, UnsafeRawBufferPointer(start: bytes, count: count))
+    return isTaken ? count : -1
+  }
+
+  private func check(_ code: CURLcode) throws(TransferFault) {
+    if code != CURLE_OK { throw .curl(CurlReport(code)) }
+  }
+}
+
+extension HTTPRequest.Header {
+  /// A name of RFC 9110's token characters, and a value that cannot end its line early: libcurl checks neither.
+  fileprivate var isSound: Bool {
+    !name.isEmpty
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"):
+          true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+      } && value.utf8.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }
+  }
+}

@@ -1,0 +1,37 @@
+import CSystem
+public import Einlass
+import EinlassCrypto
+
+/// The real effects: the only place of the house that reads a clock, sleeps or draws nonces.
+public enum LiveEffects {
+  /// Effects over one client, opened with its first request. With a test clock time is what that says,
+  /// except for a transfer's own limits, which stay real.
+  public static func make(client: CurlClient, clock: TestClock? = nil) -> Effects {
+    Effects(
+      send: { request throws(Problem) in try await client.send(request) },
+      sleep: { duration throws(Problem) in
+        if let clock { try await clock.sleep(duration) } else { try await sleep(duration) }
+      },
+      now: { clock?.now ?? now() },
+      randomBytes: { SecureRandom.bytes($0) })
+  }
+
+  /// As the other, over a client of these settings.
+  public static func make(
+    caFile: String? = nil, proxy: String? = nil, clock: TestClock? = nil
+  ) -> Effects {
+    make(
+      client: CurlClient(CurlClient.Configuration(caFile: caFile, proxy: proxy)), clock: clock)
+  }
+
+  /// The wall clock, in whole seconds.
+  public static func now() -> UnixTime { csystem_wall_clock_seconds() }
+
+  private static func sleep(_ duration: Duration) async throws(Problem) {
+    do {
+      try await Task.sleep(for: duration)
+    } catch {
+      throw .sleepCancelled
+    }
+  }
+}
