@@ -91,18 +91,18 @@ extension CurlLoop {
       return
     }
     state.withLock { unsafe $0.multi = multi }
-    var running = unsafe [CurlHandle: CurlTransfer]()
+    var running: [UInt: CurlTransfer] = [:]
     var abandoned: [CurlTransfer]?
     repeat {
       unsafe admit(to: multi, &running)
       unsafe ccurl_multi_perform(multi)
       unsafe collect(from: multi, &running)
-      let isIdle = unsafe running.isEmpty
+      let isIdle = running.isEmpty
       unsafe ccurl_multi_poll(multi, Int32(idle.wholeMilliseconds))
       abandoned = retire { state in state.isClosed || (isIdle && state.waiting.isEmpty) }
     } while abandoned == nil
-    for unsafetransfer in unsafe running.values { unsafe transfer.detach(from: multi) }
-    for transfer in unsafe (abandoned ?? []) + running.values { transfer.end(.failure(.cancelled)) }
+    for transfer in running.values { unsafe transfer.detach(from: multi) }
+    for transfer in (abandoned ?? []) + running.values { transfer.end(.failure(.cancelled)) }
     unsafe ccurl_multi_cleanup(multi)
   }
 
@@ -119,35 +119,30 @@ extension CurlLoop {
     }
   }
 
-  private func admit(
-    to multi: UnsafeMutableRawPointer, _ running: inout [CurlHandle: CurlTransfer]
-  ) {
+  private func admit(to multi: UnsafeMutableRawPointer, _ running: inout [UInt: CurlTransfer]) {
     let arrived = state.withLock { state in
       defer { state.waiting = [] }
       return state.waiting
     }
     for transfer in arrived {
       do {
-        let handle = try unsafe transfer.attach(to: multi)
-        unsafe running[handle] = transfer
+        let handle = unsafe try transfer.attach(to: multi)
+        running[UInt(bitPattern: handle)] = transfer
       } catch {
         transfer.end(.failure(error))
       }
     }
-    for unsafe(handle, transfer) in unsafe running
-    where transfer.isCancelled.withLock({ $0 }) {
-      unsafe running[handle] = nil
+    for (key, transfer) in running where transfer.isCancelled.withLock({ $0 }) {
+      running[key] = nil
       unsafe transfer.detach(from: multi)
       transfer.end(.failure(.cancelled))
     }
   }
 
-  private func collect(
-    from multi: UnsafeMutableRawPointer, _ running: inout [CurlHandle: CurlTransfer]
-  ) {
+  private func collect(from multi: UnsafeMutableRawPointer, _ running: inout [UInt: CurlTransfer]) {
     var code = CURLE_OK
     while let handle = unsafe ccurl_multi_next_ended(multi, &code) {
-      guard let transfer = unsafe running.removeValue(forKey: handle) else { continue }
+      guard let transfer = running.removeValue(forKey: UInt(bitPattern: handle)) else { continue }
       let result = transfer.result(code)
       unsafe transfer.detach(from: multi)
       transfer.end(result)
