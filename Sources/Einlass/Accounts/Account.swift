@@ -1,3 +1,5 @@
+internal import EinlassJSON
+
 /// Whole seconds since 1970, UTC, leap seconds ignored: the times of the protocol.
 public typealias UnixTime = Int64
 
@@ -7,6 +9,14 @@ public struct Account: Sendable, Equatable {
   public struct ID: RawRepresentable, Hashable, Sendable {
     public var rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static func == (left: ID, right: ID) -> Bool {
+      sameBytes(left.rawValue, right.rawValue)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+      for byte in rawValue.utf8 { hasher.combine(byte) }
+    }
   }
 
   /// Whether the account can be used as it is, by what its provider last said.
