@@ -1,0 +1,38 @@
+"""clients/bash/sign-in: the same prompts, answered from bash."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SIGN_IN = Path(__file__).parents[2] / "bash/sign-in"
+FAKE = str(Path(__file__).with_name("fake_server.py"))
+
+pytestmark = pytest.mark.skipif(not shutil.which("jq"), reason="jq is not installed")
+
+
+def sign_in(provider, typed):
+    environment = {**os.environ, "EINLASS_BINARY": sys.executable}
+    done = subprocess.run([SIGN_IN, provider, FAKE, "--flow"], input=typed, env=environment,
+                          capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_account_that_was_chosen_signs_in():
+    code, output, _ = sign_in("twitter", "y\n2\n")
+    assert code == 0 and json.loads(output)["account"] == "a_2"
+
+
+@pytest.mark.parametrize("typed", ["n\n", ""])
+def test_no_access_no_credential(typed):
+    code, output, errors = sign_in("twitter", typed)
+    assert (code, output) == (1, "") and "accessNotGranted, 1002" in errors
+
+
+def test_a_problem_is_printed():
+    code, output, errors = sign_in("banned", "")
+    assert (code, output) == (1, "") and errors == "The account is suspended. (accountBanned, 1004)\n"
