@@ -1,6 +1,6 @@
 /// A request as a value; `EinlassNetwork/CurlClient.swift` sends it.
 public struct HTTPRequest: Sendable, Equatable {
-  public enum Method: String, Sendable {
+  public enum Method: String, Sendable, CaseIterable {
     case get = "GET"
     case post = "POST"
     case delete = "DELETE"
@@ -51,6 +51,9 @@ public struct HTTPResponse: Sendable, Equatable {
     self.headers = headers
     self.body = body
   }
+
+  /// Whether the status is in 200…299.
+  public var isSuccess: Bool { (200...299).contains(status) }
 
   /// The first header of this name (given in lower case).
   public func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }

@@ -20,7 +20,7 @@ public struct Problem: Error, Sendable, Equatable {
   }
 
   /// What to do besides following `hint`.
-  public enum Advice: String, Sendable {
+  public enum Advice: String, Sendable, CaseIterable {
     case checkClock, unlockOnWeb, changeSettings
   }
 

@@ -140,7 +140,7 @@ private func isDottedQuad(_ host: String) -> Bool {
 
 /// RFC 4291 section 2.2, forms 1 and 2: groups of one to four digits, one `::` at most, no zone.
 private func isIPv6(_ address: Substring) -> Bool {
-  guard address.hasPrefix("::") || !address.hasPrefix(":"),
+  guard !address.isEmpty, address.hasPrefix("::") || !address.hasPrefix(":"),
     address.hasSuffix("::") || !address.hasSuffix(":")
   else { return false }
   var groups = address.split(separator: ":", omittingEmptySubsequences: false)[...]

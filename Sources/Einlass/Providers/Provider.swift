@@ -1,3 +1,5 @@
+internal import EinlassJSON
+
 /// Who issues tokens, as data: one object of `providers.json`.
 ///
 /// The vocabulary is closed. What no word expresses earns a new word with a second provider in mind.
@@ -25,16 +27,117 @@ public struct Provider: Sendable, Equatable {
     case clientSecret
   }
 
-  public var id: String
-  public var name: String
-  public var setup: Setup
+  /// How many accounts the store has room for.
+  enum AccountCount: String, CaseIterable {
+    case one, many
+  }
+
+  public let id: String
+  public let name: String
+  public let setup: Setup
   /// No longer in service; works against a server that plays it.
-  public var isRetired: Bool
+  public let isRetired: Bool
   /// The store has room for one account: confirmed instead of selected.
-  public var hasOneAccount: Bool
+  public let hasOneAccount: Bool
   /// What a registration must hold before any flow starts.
-  public var registrationNeeds: [RegistrationPart]
+  public let registrationNeeds: [RegistrationPart]
   /// In order of preference.
-  public var flowKinds: [FlowKind]
-  public var can: Capabilities
+  let flows: [FlowDescriptor]
+  let permissions: PermissionsDescriptor
+  let identity: IdentityDescriptor
+  let verification: VerifyDescriptor?
+  let errors: ErrorRules
+
+  /// In order of preference.
+  public var flowKinds: [FlowKind] { flows.map(\.kind) }
+
+  public var can: Capabilities {
+    Capabilities(
+      reverseAuth: flowKinds.contains(.reverseAuth),
+      refresh: flows.contains { flow in
+        if case .systemToken(let flow) = flow { flow.renew != nil } else { false }
+      },
+      email: identity.pointers[.email] != nil, revoke: false, verify: verification != nil)
+  }
+
+  /// What an application gets that asks for these permissions: the defaults for an empty or absent list.
+  public func permissions(asked: [String]?) -> [String] {
+    guard let asked, !asked.isEmpty else { return permissions.defaults }
+    return asked
+  }
+
+  /// The audience when none is asked for; `nil` where the provider knows no audience.
+  public var defaultAudience: AccessGrant.Audience? { permissions.audience }
+}
+
+extension Provider {
+  /// Reads a descriptor. Throws a fault that names provider and place.
+  init(_ value: JSONValue, at pointer: String) throws(DescriptorReader.Fault) {
+    let unnamed = try DescriptorReader(
+      value, at: pointer, provider: nil,
+      words: [
+        "id", "name", "setup", "retired", "accounts", "registration", "permissions", "identity",
+        "flows", "verify", "errors",
+      ])
+    id = try unnamed.string("id")
+    let reader = try unnamed.naming(id)
+    guard id.utf8.allSatisfy(isIDCharacter), id.utf8.count <= 64 else {
+      throw reader.fault("id", "Only a-z, 0-9, - and . may stand here, at most 64 of them.")
+    }
+    name = try reader.string("name")
+    let setup = try reader.object("setup", words: ["documentation", "redirect", "notes"])
+    self.setup = try Setup(
+      documentation: setup.address("documentation").text,
+      redirect: setup.optional("redirect", setup.string),
+      notes: setup.optional("notes", setup.string))
+    isRetired = try reader.bool("retired", default: false)
+    hasOneAccount = try reader.word("accounts", AccountCount.self) == .one
+    registrationNeeds = try reader.words("registration", RegistrationPart.self)
+    permissions = try PermissionsDescriptor("permissions", in: reader)
+    identity = try IdentityDescriptor("identity", in: reader)
+    var flows: [FlowDescriptor] = []
+    for flow in try reader.list("flows") {
+      flows.append(try FlowDescriptor(flow.value, at: flow.pointer, provider: id))
+    }
+    guard !flows.isEmpty, Set(flows.map(\.kind)).count == flows.count else {
+      throw reader.fault("flows", "At least one flow should stand here, each once.")
+    }
+    self.flows = flows
+    verification = try reader.optional("verify") { name throws(DescriptorReader.Fault) in
+      try VerifyDescriptor(name, in: reader)
+    }
+    errors = try ErrorRules("errors", in: reader)
+  }
+
+  /// The same provider with every endpoint that requests go to moved. Pictures stay where they are.
+  func relocated(_ move: (WebAddress) -> WebAddress) -> Provider {
+    func moved(_ template: RequestTemplate) -> RequestTemplate {
+      var template = template
+      template.address = move(template.address)
+      return template
+    }
+    var identity = identity
+    identity.request = moved(identity.request)
+    return Provider(
+      id: id, name: name, setup: setup, isRetired: isRetired, hasOneAccount: hasOneAccount,
+      registrationNeeds: registrationNeeds, flows: flows.map { $0.relocated(moved) },
+      permissions: permissions, identity: identity,
+      verification: verification?.relocated(moved), errors: errors)
+  }
+
+  /// Where a flow sends credentials, its verification included: what an account is bound to.
+  func origins(of flow: FlowDescriptor) -> [String] {
+    var requests = flow.requests + [identity.request]
+    if case .tokenInfo(let info) = verification { requests.append(info.request) }
+    return Set(requests.map(\.address.origin)).sorted()
+  }
+}
+
+private func isIDCharacter(_ byte: UInt8) -> Bool {
+  switch byte {
+  case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+    UInt8(ascii: "-"), UInt8(ascii: "."):
+    true
+  default: false
+  }
 }

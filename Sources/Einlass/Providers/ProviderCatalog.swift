@@ -1,36 +1,108 @@
+internal import EinlassJSON
+
 /// The providers there are, in the order of `providers.json`.
-public struct ProviderCatalog: Sendable {
-  /// What is wrong with a descriptor, for whoever wrote it.
+public struct ProviderCatalog: Sendable, Equatable {
+  /// What is wrong with a descriptor or a configured origin, for whoever wrote it.
   public struct Fault: Error, Sendable, Equatable, CustomStringConvertible {
     /// The provider's id, where it is known.
     public var provider: String?
     /// A JSON pointer into the document.
     public var pointer: String
-    /// What stands there and what should.
+    /// What should stand there.
     public var explanation: String
 
-    public var description: String { "" }
+    /// `example, at /providers/0/id: A text should stand here.`
+    public var description: String {
+      let place = pointer.isEmpty ? "the document" : pointer
+      return "\(provider.map { "\($0), " } ?? "")at \(place): \(explanation)"
+    }
   }
 
-  public private(set) var providers: [Provider] = []
+  public private(set) var providers: [Provider]
 
   /// The catalogue in the binary.
-  public static func builtIn() throws(Fault) -> ProviderCatalog { ProviderCatalog() }
+  public static func builtIn() throws(Fault) -> ProviderCatalog {
+    try ProviderCatalog(json: PackageResources.providers_json)
+  }
 
   /// Reads and checks a catalogue: strict JSON of the shape of `providers.json`.
-  public init(json: [UInt8]) throws(Fault) {}
-  init() {}
+  public init(json: [UInt8]) throws(Fault) {
+    let value: JSONValue
+    do { value = try JSONReader.read(json) } catch {
+      throw Fault(pointer: "", explanation: "This is no JSON: \(error).")
+    }
+    let reader = try DescriptorReader(value, at: "", provider: nil, words: ["providers"])
+    providers = []
+    for element in try reader.list("providers") {
+      let provider = try Provider(element.value, at: element.pointer)
+      guard !providers.contains(where: { sameBytes($0.id, provider.id) }) else {
+        throw Fault(
+          provider: provider.id, pointer: element.pointer + "/id",
+          explanation: "Another provider has this id.")
+      }
+      providers.append(provider)
+    }
+  }
 
-  /// This catalogue with the other's providers replacing those of the same id, new ones at the end.
-  public func overlaid(by other: ProviderCatalog) -> ProviderCatalog { self }
+  /// This catalogue with the other's providers in the place of those of the same id, new ones at the end.
+  public func overlaid(by other: ProviderCatalog) -> ProviderCatalog {
+    var result = self
+    for provider in other.providers {
+      if let index = result.providers.firstIndex(where: { sameBytes($0.id, provider.id) }) {
+        result.providers[index] = provider
+      } else {
+        result.providers.append(provider)
+      }
+    }
+    return result
+  }
 
   /// This catalogue with every endpoint at one of the given origins moved to its replacement.
   ///
-  /// Both are exact origins (`https://api.example.com`); a plain-http replacement must be a literal loopback address.
-  public func relocated(origins: [String: String]) throws(Fault) -> ProviderCatalog { self }
+  /// Both are exact origins (`https://api.example.com`); a plain-http replacement must be a literal loopback
+  /// address.
+  public func relocated(origins: [String: String]) throws(Fault) -> ProviderCatalog {
+    var moves: [String: WebAddress] = [:]
+    for (old, new) in origins.sorted(by: { $0.key < $1.key }) {
+      let place = appending(old, toPointer: "/origins")
+      let replacement = try Self.origin(new, at: place)
+      guard replacement.isSafe else {
+        throw Fault(
+          pointer: place, explanation: "Plain http is for literal loopback addresses only.")
+      }
+      moves[try Self.origin(old, at: place).origin] = replacement
+    }
+    var result = self
+    result.providers = providers.map { provider in
+      provider.relocated { address in
+        guard let new = moves[address.origin] else { return address }
+        return WebAddress(
+          scheme: new.scheme, host: new.host, port: new.port, path: address.path,
+          query: address.query)
+      }
+    }
+    return result
+  }
 
   /// The provider of this id, compared as bytes. Throws `unknownProvider`.
   public func provider(_ id: String) throws(Problem) -> Provider {
-    throw Problem(.unknownProvider, "")
+    guard let provider = providers.first(where: { sameBytes($0.id, id) }) else {
+      throw Problem(
+        .unknownProvider, "There is no provider of this id. List the providers and choose one.",
+        hint: .init("providers.list"))
+    }
+    return provider
+  }
+
+  private static func origin(_ text: String, at place: String) throws(Fault) -> WebAddress {
+    let address: WebAddress
+    do { address = try WebAddress.parse(text) } catch {
+      throw Fault(pointer: place, explanation: "This origin \(error.rawValue).")
+    }
+    guard address.query == nil, address.path.isEmpty || address.path == "/" else {
+      throw Fault(
+        pointer: place, explanation: "Only an origin should stand here: https://api.example.com.")
+    }
+    return address
   }
 }

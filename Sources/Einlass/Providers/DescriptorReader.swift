@@ -1,0 +1,148 @@
+internal import EinlassJSON
+
+/// Reads one object of a catalogue, strictly: whatever is missing, misspelt or of the wrong type is named by
+/// provider and JSON pointer.
+struct DescriptorReader {
+  typealias Fault = ProviderCatalog.Fault
+
+  /// The provider's id, once it is known.
+  let provider: String?
+  /// Where the object stands in the document.
+  let pointer: String
+  private let object: JSONObject
+
+  /// Throws unless the value is an object whose members all have one of these names.
+  init(_ value: JSONValue, at pointer: String, provider: String?, words: [String]) throws(Fault) {
+    self.provider = provider
+    self.pointer = pointer
+    guard let object = value.object else {
+      throw Fault(provider: provider, pointer: pointer, explanation: "An object should stand here.")
+    }
+    self.object = object
+    for member in object.members where !words.contains(where: { sameBytes($0, member.name) }) {
+      throw Fault(
+        provider: provider, pointer: appending(member.name, toPointer: pointer),
+        explanation: "Unknown word. Known here: \(words.joined(separator: ", ")).")
+    }
+  }
+
+  /// The same object, its faults naming this provider.
+  func naming(_ provider: String) throws(Fault) -> DescriptorReader {
+    try DescriptorReader(
+      .object(object), at: pointer, provider: provider, words: object.members.map(\.name))
+  }
+
+  /// A fault at a member of the object.
+  func fault(_ name: String, _ explanation: String) -> Fault {
+    Fault(
+      provider: provider, pointer: appending(name, toPointer: pointer), explanation: explanation)
+  }
+
+  /// Whether the member is there at all.
+  func has(_ name: String) -> Bool { object[name] != nil }
+
+  // MARK: Members that must be there
+
+  func value(_ name: String) throws(Fault) -> JSONValue {
+    guard let value = object[name] else { throw fault(name, "This word is missing.") }
+    return value
+  }
+
+  /// A text that is not empty.
+  func string(_ name: String) throws(Fault) -> String {
+    guard let text = try value(name).string, !text.isEmpty else {
+      throw fault(name, "A text should stand here.")
+    }
+    return text
+  }
+
+  /// One of the words of an enumeration.
+  func word<Word: RawRepresentable & CaseIterable>(_ name: String, _: Word.Type) throws(Fault)
+    -> Word
+  where Word.RawValue == String {
+    try word(string(name), name)
+  }
+
+  /// A list of words of an enumeration.
+  func words<Word: RawRepresentable & CaseIterable>(
+    _ name: String, _: Word.Type
+  ) throws(Fault) -> [Word] where Word.RawValue == String {
+    var words: [Word] = []
+    for text in try strings(name) { words.append(try word(text, name)) }
+    return words
+  }
+
+  func strings(_ name: String) throws(Fault) -> [String] {
+    var strings: [String] = []
+    for element in try list(name) {
+      guard let text = element.value.string, !text.isEmpty else {
+        throw Fault(
+          provider: provider, pointer: element.pointer, explanation: "A text should stand here.")
+      }
+      strings.append(text)
+    }
+    return strings
+  }
+
+  /// The elements of a list with their places.
+  func list(_ name: String) throws(Fault) -> [(value: JSONValue, pointer: String)] {
+    guard let elements = try value(name).array else {
+      throw fault(name, "A list should stand here.")
+    }
+    let place = appending(name, toPointer: pointer)
+    return elements.enumerated().map { ($1, "\(place)/\($0)") }
+  }
+
+  /// An object of the given words.
+  func object(_ name: String, words: [String]) throws(Fault) -> DescriptorReader {
+    try DescriptorReader(
+      value(name), at: appending(name, toPointer: pointer), provider: provider, words: words)
+  }
+
+  /// An RFC 6901 pointer into an answer.
+  func pointer(_ name: String) throws(Fault) -> String {
+    let text = try string(name)
+    guard text.hasPrefix("/") else { throw fault(name, "A JSON pointer should stand here: /id.") }
+    return text
+  }
+
+  /// An address to which secrets may travel.
+  func address(_ name: String) throws(Fault) -> WebAddress {
+    let address: WebAddress
+    do { address = try WebAddress.parse(string(name)) } catch let fault as WebAddress.Fault {
+      throw self.fault(name, "This address \(fault.rawValue).")
+    } catch {
+      throw fault(name, "An address should stand here.")
+    }
+    guard address.isSafe else {
+      throw fault(name, "Plain http is for literal loopback addresses only.")
+    }
+    return address
+  }
+
+  // MARK: Members that may be missing
+
+  func optional<Value>(
+    _ name: String, _ read: (String) throws(Fault) -> Value
+  ) throws(Fault) -> Value? {
+    has(name) ? try read(name) : nil
+  }
+
+  func bool(_ name: String, default fallback: Bool) throws(Fault) -> Bool {
+    guard has(name) else { return fallback }
+    guard let value = try value(name).bool else {
+      throw fault(name, "true or false should stand here.")
+    }
+    return value
+  }
+
+  private func word<Word: RawRepresentable & CaseIterable>(
+    _ text: String, _ name: String
+  ) throws(Fault) -> Word where Word.RawValue == String {
+    guard let word = Word.allCases.first(where: { sameBytes($0.rawValue, text) }) else {
+      let known = Word.allCases.map(\.rawValue).joined(separator: ", ")
+      throw fault(name, "Unknown word. Known here: \(known).")
+    }
+    return word
+  }
+}

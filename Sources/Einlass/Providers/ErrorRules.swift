@@ -1,0 +1,165 @@
+internal import EinlassJSON
+
+/// What a provider's refusals mean: where its errors stand in an answer, and rules of which the first that
+/// matches counts.
+struct ErrorRules: Sendable, Equatable {
+  /// Whether an answer that is no JSON object is a failure before its status is looked at (seeds 1.4).
+  var readsBodyFirst: Bool
+  /// The header that says when a limit ends, in seconds since 1970.
+  var limitResetHeader: String?
+  var shapes: [ErrorShape]
+  var rules: [ErrorRule]
+
+  init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
+    let reader = try reader.object(
+      name, words: ["readsBodyFirst", "limitResetHeader", "shapes", "rules"])
+    readsBodyFirst = try reader.bool("readsBodyFirst", default: false)
+    limitResetHeader = try reader.optional("limitResetHeader", reader.string)
+    shapes = []
+    for shape in try reader.list("shapes") {
+      shapes.append(try ErrorShape(shape.value, at: shape.pointer, provider: reader.provider))
+    }
+    rules = []
+    for rule in try reader.list("rules") {
+      rules.append(try ErrorRule(rule.value, at: rule.pointer, provider: reader.provider))
+    }
+  }
+
+  /// The first rule for this answer, leaving out the remedies that were already tried.
+  func rule(
+    for response: HTTPResponse, _ words: ProviderWords?, at step: Step, remaining: Set<Remedy>
+  ) -> ErrorRule? {
+    rules.first { rule in
+      rule.matches(response, words, at: step)
+        && rule.outcome.remedy.map(remaining.contains) ?? true
+    }
+  }
+}
+
+/// The requests of flows and recipes, by which rules can tell them apart.
+enum Step: String, Sendable, CaseIterable {
+  case requestToken, accessToken, applicationToken, renew, tokenInfo, identity
+}
+
+/// What may mend a refusal; each once per flow. Seeds 1.4.
+enum Remedy: Sendable {
+  /// Forget the grant and start again.
+  case regrant
+  /// Get a fresh token.
+  case renew
+}
+
+/// One rule: what it matches, all of what is given, and what follows.
+struct ErrorRule: Sendable, Equatable {
+  /// What follows from a refusal.
+  enum Outcome: String, Sendable, CaseIterable {
+    case regrant, renew
+    /// The provider has suspended the account.
+    case banned
+    /// The account works again once the person has been to the provider's page.
+    case locked
+    /// The account's own credential is dead: the equivalent of `invalid_grant`.
+    case relogin
+    /// Too many requests.
+    case throttled
+    /// The provider has a moment of weakness.
+    case retryLater
+    /// The provider does not accept the application.
+    case refused
+    /// Nothing in particular.
+    case failed
+
+    var remedy: Remedy? {
+      switch self {
+      case .regrant: .regrant
+      case .renew: .renew
+      default: nil
+      }
+    }
+  }
+
+  /// Which statuses; without the word all outside 200…299.
+  enum Status: Sendable, Equatable {
+    case exactly(Int)
+    case success
+    case unsuccessful
+  }
+
+  var step: Step?
+  var status: Status
+  /// Compared with the code as JSON: `190` does not match `"190"`.
+  var codes: [JSONValue]
+  var subcodes: [JSONValue]
+  /// Matches a body of more bytes than this.
+  var bodyOverBytes: Int?
+  var outcome: Outcome
+  var advice: Problem.Advice?
+  /// Whether the person should sign in to the account again, without anything being sure.
+  var suggestsRelogin: Bool
+
+  init(_ value: JSONValue, at pointer: String, provider: String?) throws(DescriptorReader.Fault) {
+    let reader = try DescriptorReader(
+      value, at: pointer, provider: provider,
+      words: [
+        "step", "status", "codes", "subcodes", "bodyOverBytes", "outcome", "advice",
+        "suggestsRelogin",
+      ])
+    step = try reader.optional("step") { name throws(DescriptorReader.Fault) in
+      try reader.word(name, Step.self)
+    }
+    status = try Self.status("status", in: reader)
+    codes = try Self.codes("codes", in: reader)
+    subcodes = try Self.codes("subcodes", in: reader)
+    bodyOverBytes = try reader.optional("bodyOverBytes") { name throws(DescriptorReader.Fault) in
+      guard let count = try reader.value(name).int64, let count = Int(exactly: count), count > 0
+      else { throw reader.fault(name, "A number of bytes should stand here.") }
+      return count
+    }
+    outcome = try reader.word("outcome", Outcome.self)
+    advice = try reader.optional("advice") { name throws(DescriptorReader.Fault) in
+      try reader.word(name, Problem.Advice.self)
+    }
+    suggestsRelogin = try reader.bool("suggestsRelogin", default: false)
+    guard status != .success || bodyOverBytes != nil || !codes.isEmpty else {
+      throw reader.fault("status", "A rule for successes needs bodyOverBytes or codes.")
+    }
+  }
+
+  func matches(_ response: HTTPResponse, _ words: ProviderWords?, at step: Step) -> Bool {
+    let isStatus =
+      switch status {
+      case .exactly(let status): response.status == status
+      case .success: response.isSuccess
+      case .unsuccessful: !response.isSuccess
+      }
+    return isStatus && (self.step ?? step) == step
+      && (codes.isEmpty || words?.code.map(codes.contains) == true)
+      && (subcodes.isEmpty || words?.subcode.map(subcodes.contains) == true)
+      && (bodyOverBytes.map { response.body.count > $0 } ?? true)
+  }
+
+  private static func status(
+    _ name: String, in reader: DescriptorReader
+  ) throws(DescriptorReader.Fault) -> Status {
+    guard reader.has(name) else { return .unsuccessful }
+    switch try reader.value(name) {
+    case "2xx": return .success
+    case let value:
+      guard let status = value.int64, (100...599).contains(status) else {
+        throw reader.fault(name, "A status or \"2xx\" should stand here.")
+      }
+      return .exactly(Int(status))
+    }
+  }
+
+  private static func codes(
+    _ name: String, in reader: DescriptorReader
+  ) throws(DescriptorReader.Fault) -> [JSONValue] {
+    guard reader.has(name) else { return [] }
+    let codes = try reader.list(name).map(\.value)
+    guard !codes.isEmpty, codes.allSatisfy({ $0.int64 != nil || $0.string != nil }) else {
+      throw reader.fault(name, "Whole numbers or texts should stand here.")
+    }
+    return codes
+  }
+}

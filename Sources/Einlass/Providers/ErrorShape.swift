@@ -1,0 +1,93 @@
+internal import EinlassJSON
+
+/// What a provider said about a refusal, as it said it.
+struct ProviderWords: Sendable, Equatable {
+  /// A whole number or a text.
+  var code: JSONValue?
+  var subcode: JSONValue?
+  /// The class of error and the message, where there are two.
+  var text: String?
+}
+
+/// One form that a provider's errors take.
+struct ErrorShape: Sendable, Equatable {
+  /// Where the parts stand.
+  enum Format: Sendable, Equatable {
+    /// JSON pointers. The shape is there when `code`, `type` and `text` are, as far as they are named.
+    case json(code: String?, subcode: String?, type: String?, text: String?)
+    /// The first XML element of this name; the code is an attribute, the text its content.
+    case xml(element: String, codeAttribute: String)
+  }
+
+  var format: Format
+
+  init(_ value: JSONValue, at pointer: String, provider: String?) throws(DescriptorReader.Fault) {
+    let isXML = value["element"] != nil
+    let reader = try DescriptorReader(
+      value, at: pointer, provider: provider,
+      words: isXML ? ["element", "codeAttribute"] : ["code", "subcode", "type", "text"])
+    if isXML {
+      format = try .xml(
+        element: reader.string("element"), codeAttribute: reader.string("codeAttribute"))
+      return
+    }
+    format = try .json(
+      code: reader.optional("code", reader.pointer),
+      subcode: reader.optional("subcode", reader.pointer),
+      type: reader.optional("type", reader.pointer), text: reader.optional("text", reader.pointer))
+    guard reader.has("code") || reader.has("text") else {
+      throw reader.fault("code", "A shape needs a code or a text.")
+    }
+  }
+
+  /// What an answer says in this shape; `nil` when it has another.
+  func words(json: JSONValue?, body: [UInt8]) -> ProviderWords? {
+    switch format {
+    case .json(let code, let subcode, let type, let text):
+      json.flatMap { Self.words(in: $0, code: code, subcode: subcode, type: type, text: text) }
+    case .xml(let element, let attribute):
+      Self.words(in: body, element: element, codeAttribute: attribute)
+    }
+  }
+
+  private static func words(
+    in json: JSONValue, code: String?, subcode: String?, type: String?, text: String?
+  ) -> ProviderWords? {
+    func scalar(_ pointer: String?) -> JSONValue? {
+      pointer.flatMap { json.at(pointer: $0) }.flatMap {
+        $0.int64 != nil || $0.string != nil ? $0 : nil
+      }
+    }
+    let found = (code: scalar(code), type: scalar(type)?.string, text: scalar(text)?.string)
+    guard code == nil || found.code != nil, type == nil || found.type != nil,
+      text == nil || found.text != nil
+    else { return nil }
+    return ProviderWords(
+      code: found.code, subcode: scalar(subcode),
+      text: found.text.map { text in found.type.map { "\($0): \(text)" } ?? text })
+  }
+
+  /// `<error code="87">text</error>`: enough of XML for the one-line errors that old interfaces send.
+  private static func words(
+    in body: [UInt8], element: String, codeAttribute: String
+  ) -> ProviderWords? {
+    guard let start = body.firstIndex(ofSequence: Array("<\(element) \(codeAttribute)=\"".utf8))
+    else { return nil }
+    let rest = body[start...].dropFirst(element.utf8.count + codeAttribute.utf8.count + 4)
+    guard let quote = rest.firstIndex(of: UInt8(ascii: "\"")),
+      let close = rest[quote...].firstIndex(of: UInt8(ascii: ">")),
+      let code = String(validating: rest[..<quote], as: UTF8.self)
+    else { return nil }
+    let content = rest[close...].dropFirst().prefix { $0 != UInt8(ascii: "<") }
+    return ProviderWords(
+      code: Int64(code).map { JSONValue($0) } ?? .string(code),
+      text: String(validating: content, as: UTF8.self))
+  }
+}
+
+extension [UInt8] {
+  /// Where a sequence of bytes first begins.
+  fileprivate func firstIndex(ofSequence sequence: [UInt8]) -> Int? {
+    indices.first { self[$0...].starts(with: sequence) }
+  }
+}

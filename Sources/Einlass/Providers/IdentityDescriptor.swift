@@ -1,0 +1,93 @@
+internal import EinlassJSON
+
+/// How a provider says who a token belongs to: a request, and where in its answer the members stand.
+struct IdentityDescriptor: Sendable, Equatable {
+  /// The members of an identity, by their names in the protocol.
+  enum Member: String, Sendable, CaseIterable {
+    case id, name, username, email, avatar
+  }
+
+  /// Where a picture's address comes from.
+  enum Avatar: Sendable, Equatable {
+    /// A member of the answer, with every occurrence of a part of it replaced: another size.
+    case member(pointer: String, replacing: String?, with: String)
+    /// An address that the id is filled into.
+    case template(Template)
+  }
+
+  var request: RequestTemplate
+  /// JSON pointers to texts; `avatar` has its own.
+  var pointers: [Member: String]
+  var avatar: Avatar?
+  /// What the answer must hold; without it the sign-in has failed.
+  var required: [Member]
+
+  init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
+    let reader = try reader.object(
+      name, words: ["request"] + Member.allCases.map(\.rawValue) + ["required"])
+    request = try RequestTemplate("request", in: reader, allowing: [.token])
+    pointers = [:]
+    for member in Member.allCases where member != .avatar {
+      pointers[member] = try reader.optional(member.rawValue, reader.pointer)
+    }
+    avatar = try reader.optional(Member.avatar.rawValue) { name throws(DescriptorReader.Fault) in
+      try Self.avatar(name, in: reader)
+    }
+    required = try reader.words("required", Member.self)
+    guard required.contains(.id) else { throw reader.fault("required", "id must be among them.") }
+    for member in required where pointers[member] == nil && (member != .avatar || avatar == nil) {
+      throw reader.fault(member.rawValue, "This word is missing, because it is required.")
+    }
+  }
+
+  /// Who the answer speaks of; `nil` when a required member is missing or none.
+  ///
+  /// Texts lose their controls; an id that holds one, or is longer than 256 bytes, is none.
+  func identity(in answer: JSONValue) -> Identity? {
+    func text(_ member: Member) -> String? {
+      pointers[member].flatMap { answer.at(pointer: $0)?.string }.map { cleaned($0) }
+    }
+    guard let pointer = pointers[.id], let id = answer.at(pointer: pointer)?.string,
+      isIdentifier(id)
+    else { return nil }
+    let identity = Identity(
+      id: id, name: text(.name), username: text(.username), email: text(.email),
+      avatar: avatarAddress(in: answer, id: id))
+    let members: [Member: String?] = [
+      .id: id, .name: identity.name, .username: identity.username, .email: identity.email,
+      .avatar: identity.avatar,
+    ]
+    return required.allSatisfy { members[$0, default: nil] != nil } ? identity : nil
+  }
+
+  private func avatarAddress(in answer: JSONValue, id: String) -> String? {
+    let text: String? =
+      switch avatar {
+      case .member(let pointer, let part?, let replacement):
+        answer.at(pointer: pointer)?.string.map { replacing(part, in: $0, with: replacement) }
+      case .member(let pointer, nil, _): answer.at(pointer: pointer)?.string
+      case .template(let template):
+        template.filled(.init(texts: [.id: id]), encoding: PercentEncoding.encode)
+      case nil: nil
+      }
+    return text.flatMap { try? WebAddress.parse($0) }?.text
+  }
+
+  private static func avatar(
+    _ name: String, in reader: DescriptorReader
+  ) throws(DescriptorReader.Fault) -> Avatar {
+    let reader = try reader.object(name, words: ["pointer", "replace", "with", "template"])
+    if let template = try reader.template("template", allowing: [.id]) {
+      guard !reader.has("pointer") else {
+        throw reader.fault("template", "Either pointer or template should stand here.")
+      }
+      return .template(template)
+    }
+    guard reader.has("replace") == reader.has("with") else {
+      throw reader.fault("replace", "replace and with belong together.")
+    }
+    return try .member(
+      pointer: reader.pointer("pointer"), replacing: reader.optional("replace", reader.string),
+      with: reader.optional("with", reader.string) ?? "")
+  }
+}
