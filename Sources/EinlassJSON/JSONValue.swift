@@ -22,6 +22,11 @@ public struct JSONNumber: Sendable, Hashable {
   /// A whole number.
   public init(_ value: Int64) { lexeme = String(value) }
 
+  /// Whether it was written without fraction and exponent, whatever its size.
+  public var isInteger: Bool {
+    lexeme.utf8.allSatisfy { 0x30...0x39 ~= $0 || $0 == UInt8(ascii: "-") }
+  }
+
   /// The value, if the lexeme is a plain integer (no fraction, no exponent) that fits 64 bits.
   public var int64: Int64? { Int64(lexeme) }
 }

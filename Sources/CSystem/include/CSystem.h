@@ -1,3 +1,4 @@
 #pragma once
 #include "CSystemClock.h"
+#include "CSystemEvents.h"
 #include "CSystemFiles.h"

@@ -1,0 +1,101 @@
+#define _GNU_SOURCE
+#include "CSystemEvents.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+static int or_errno(int result) { return result < 0 ? -errno : result; }
+
+int csystem_event_open(void) { return or_errno(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
+
+void csystem_event_ring(int descriptor) { eventfd_write(descriptor, 1); }
+
+void csystem_event_clear(int descriptor) {
+  eventfd_t count;
+  eventfd_read(descriptor, &count);
+}
+
+int csystem_timer_open(void) {
+  return or_errno(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+}
+
+int csystem_timer_set(int descriptor, long long milliseconds) {
+  struct itimerspec timer = {
+      .it_value = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000}};
+  return timerfd_settime(descriptor, 0, &timer, NULL) == 0 ? 0 : errno;
+}
+
+int csystem_process_open(int process) {
+#ifdef SYS_pidfd_open
+  return or_errno((int)syscall(SYS_pidfd_open, process, 0));
+#else
+  return -ENOSYS;
+#endif
+}
+
+int csystem_signals_open(void) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
+  int result = pthread_sigmask(SIG_BLOCK, &signals, NULL);
+  if (result != 0) return -result;
+  return or_errno(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+int csystem_signals_take(int descriptor) {
+  struct signalfd_siginfo information;
+  ssize_t count;
+  do count = read(descriptor, &information, sizeof information);
+  while (count < 0 && errno == EINTR);
+  return count == sizeof information ? (int)information.ssi_signo : 0;
+}
+
+int csystem_signal_record_size(void) { return sizeof(struct signalfd_siginfo); }
+
+int csystem_duplicate(int descriptor) { return or_errno(fcntl(descriptor, F_DUPFD_CLOEXEC, 3)); }
+
+struct work {
+  void (*body)(void *);
+  void *argument;
+};
+
+static void *run(void *argument) {
+  struct work work = *(struct work *)argument;
+  free(argument);
+  work.body(work.argument);
+  return NULL;
+}
+
+int csystem_thread_start(const char *name, void (*body)(void *), void *argument) {
+  struct work *work = malloc(sizeof *work);
+  if (work == NULL) return ENOMEM;
+  *work = (struct work){body, argument};
+  pthread_attr_t attributes;
+  int result = pthread_attr_init(&attributes);
+  if (result != 0) {
+    free(work);
+    return result;
+  }
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 512 * 1024);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread inherits it: signals are the loop's
+  pthread_t thread;
+  result = pthread_create(&thread, &attributes, run, work);
+  if (result == 0) pthread_setname_np(thread, name);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+  if (result != 0) free(work);
+  return result;
+}

@@ -1,0 +1,36 @@
+#pragma once
+// Descriptors that wait for events, and threads: what the event loop needs and Swift cannot call.
+// Functions that open a descriptor answer it, close-on-exec, or minus an errno.
+
+/// eventfd(2), not blocking.
+int csystem_event_open(void);
+
+/// Makes an eventfd readable.
+void csystem_event_ring(int descriptor);
+
+/// Makes an eventfd unreadable again.
+void csystem_event_clear(int descriptor);
+
+/// timerfd_create(2) on the monotonic clock, not blocking.
+int csystem_timer_open(void);
+
+/// Fires once after so many milliseconds; 0 disarms. Answers 0 or an errno.
+int csystem_timer_set(int descriptor, long long milliseconds);
+
+/// pidfd_open(2): readable when the process has ended.
+int csystem_process_open(int process);
+
+/// Blocks SIGTERM, SIGINT and SIGHUP in this thread and those it starts, and opens a signalfd(2) for them.
+int csystem_signals_open(void);
+
+/// The next signal of such a descriptor (also of a pipe of `signalfd_siginfo` records), 0 when there is none.
+int csystem_signals_take(int descriptor);
+
+/// The size of one record of `csystem_signals_take`.
+int csystem_signal_record_size(void);
+
+/// Duplicates to a number of at least 3, close-on-exec.
+int csystem_duplicate(int descriptor);
+
+/// Starts a detached thread with 512 KiB of stack that takes no signals. Answers 0 or an errno.
+int csystem_thread_start(const char *name, void (*body)(void *), void *argument);

@@ -1,0 +1,109 @@
+public import EinlassJSON
+
+/// What a request is answered with when it has no result.
+///
+/// `data` always holds `reason`, which programs switch on, and `retryable`. Never a secret.
+public struct RPCError: Error, Sendable, Equatable {
+  /// A number of JSON-RPC's or of the application's own.
+  public var code: Int
+  /// One English sentence for people.
+  public var message: String
+  /// `reason`, `retryable`, and what applies.
+  public var data: JSONObject
+
+  /// An error whose `data` is `reason`, `retryable` and then these members.
+  public init(
+    code: Int, reason: String, _ message: String, isRetryable: Bool = false,
+    data: JSONObject = JSONObject()
+  ) {
+    self.code = code
+    self.message = message
+    self.data = ["reason": .string(reason), "retryable": .bool(isRetryable)]
+    for member in data.members { self.data[member.name] = member.value }
+  }
+
+  /// The `reason` of its data.
+  public var reason: String { data["reason"]?.string ?? "" }
+}
+
+extension RPCError {
+  /// The errors that the protocol itself knows; the raw value is the `reason`.
+  public enum Standard: String, Sendable, CaseIterable {
+    case invalidJSON, invalidUTF8, lineTooLong, tooDeep
+    case invalidRequest, invalidId, duplicateKey, duplicateId, emptyBatch, batchTooLarge
+    case notBatchable, alreadyInitialized, shuttingDown
+    case unknownMethod
+    case invalidParams, positionalParams, unsupportedVersion, invalidCursor
+    case `internal`
+    case cancelled
+    case overloaded
+
+    /// The number on the wire: JSON-RPC 2.0 section 5.1, LSP's -32800, and -32001.
+    public var code: Int {
+      switch self {
+      case .invalidJSON, .invalidUTF8, .lineTooLong, .tooDeep: -32700
+      case .invalidRequest, .invalidId, .duplicateKey, .duplicateId, .emptyBatch, .batchTooLarge,
+        .notBatchable, .alreadyInitialized, .shuttingDown:
+        -32600
+      case .unknownMethod: -32601
+      case .invalidParams, .positionalParams, .unsupportedVersion, .invalidCursor: -32602
+      case .internal: -32603
+      case .cancelled: -32800
+      case .overloaded: -32001
+      }
+    }
+
+    /// What it says when nothing better is known.
+    public var message: String {
+      switch self {
+      case .invalidJSON: "The line is not one JSON value."
+      case .invalidUTF8: "The line is not UTF-8."
+      case .lineTooLong: "The line is longer than 1 MiB."
+      case .tooDeep: "The value is nested more than 64 deep."
+      case .invalidRequest: "This is not a JSON-RPC 2.0 request."
+      case .invalidId: "The id must be a string of 1 to 256 bytes or an integer."
+      case .duplicateKey: "An object has two members of one name."
+      case .duplicateId: "A request with this id is still running."
+      case .emptyBatch: "A batch needs at least one entry."
+      case .batchTooLarge: "A batch has at most 64 entries."
+      case .notBatchable: "This method cannot be called in a batch."
+      case .alreadyInitialized: "initialize must be the first request."
+      case .shuttingDown: "The process is shutting down."
+      case .unknownMethod: "There is no such method."
+      case .invalidParams: "A parameter is missing or not as expected."
+      case .positionalParams: "Parameters are passed by name, in an object."
+      case .unsupportedVersion: "This protocol version is not supported."
+      case .invalidCursor: "The cursor does not come from an earlier answer."
+      case .internal: "An internal error; the log on stderr has more."
+      case .cancelled: "The request was cancelled."
+      case .overloaded: "Too many requests are running; try again later."
+      }
+    }
+  }
+
+  /// One of the protocol's own errors.
+  public init(
+    _ standard: Standard, _ message: String? = nil, data: JSONObject = JSONObject()
+  ) {
+    self.init(
+      code: standard.code, reason: standard.rawValue, message ?? standard.message,
+      isRetryable: standard == .overloaded, data: data)
+  }
+
+  /// A parameter that is not as described: `path` is a JSON pointer into `params`.
+  public static func invalidParams(path: String, expected: String) -> RPCError {
+    RPCError(
+      .invalidParams, "The parameter \(path) must be \(expected).",
+      data: ["path": .string(path), "expected": .string(expected)])
+  }
+
+  /// A request that was ended early, by `client`, `shutdown` or a word of the application's.
+  public static func cancelled(by: String) -> RPCError {
+    RPCError(.cancelled, data: ["by": .string(by)])
+  }
+
+  /// The error object as it stands in an answer.
+  public var json: JSONValue {
+    ["code": JSONValue(Int64(code)), "message": .string(message), "data": .object(data)]
+  }
+}

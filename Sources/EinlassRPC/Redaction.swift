@@ -1,0 +1,63 @@
+public import EinlassJSON
+
+/// What stands in a trace where a secret, or something that nobody described, was.
+private let hidden: JSONValue = "[hidden]"
+
+extension Schema {
+  /// The value with every secret replaced, and everything that is not described too: a mistyped name must not
+  /// bring its secret into a trace.
+  public func redacted(_ value: JSONValue, components: Components = [:]) -> JSONValue {
+    switch (self, value) {
+    case (_, .null), (.boolean, .bool), (.integer, .number), (.string, .string),
+      (.identifier, .string), (.oneOf, .string), (.any, _):
+      return value
+    case (.array(let element, _), .array(let values)):
+      return .array(values.map { element.redacted($0, components: components) })
+    case (.object(let fields), .object(let object)):
+      return .object(Schema.redacted(object, fields, components: components))
+    case (.map(let schema), .object(let object)):
+      return .object(
+        JSONObject(
+          object.members.map { ($0.name, schema.redacted($0.value, components: components)) }))
+    case (.tagged(let tag, let shapes), .object(let object)):
+      let name = object[tag]?.string ?? ""
+      guard let shape = shapes.first(where: { sameBytes($0.0, name) }) else { return hidden }
+      let tagged = Field.required(tag, .any, "")
+      return .object(Schema.redacted(object, [tagged] + shape.1, components: components))
+    case (.reference(let name), _):
+      return components[name]?.redacted(value, components: components) ?? hidden
+    default: return hidden
+    }
+  }
+
+  /// The object with the values of its secret and its undescribed members replaced.
+  static func redacted(
+    _ object: JSONObject, _ fields: [Field], components: Components
+  ) -> JSONObject {
+    JSONObject(
+      object.members.map { member in
+        let field = fields.first { sameBytes($0.name, member.name) }
+        guard let field, !field.isSecret else { return (member.name, hidden) }
+        return (member.name, field.schema.redacted(member.value, components: components))
+      })
+  }
+}
+
+extension MethodDescriptor {
+  /// The parameters as they may stand in a trace.
+  public func redacted(params: JSONObject, components: Components = [:]) -> JSONObject {
+    Schema.redacted(params, self.params, components: components)
+  }
+
+  /// The result as it may stand in a trace.
+  public func redacted(result: JSONValue, components: Components = [:]) -> JSONValue {
+    self.result.redacted(result, components: components)
+  }
+}
+
+extension NotificationDescriptor {
+  /// The parameters as they may stand in a trace.
+  public func redacted(params: JSONObject, components: Components = [:]) -> JSONObject {
+    Schema.redacted(params, self.params, components: components)
+  }
+}

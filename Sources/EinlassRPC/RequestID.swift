@@ -1,0 +1,47 @@
+public import EinlassJSON
+
+/// What a client calls its request: a string of 1 to 256 bytes or an integer.
+///
+/// Two are the same when they decode to the same bytes; `"1"` and `1` are different.
+public struct RequestID: Sendable {
+  /// The id as a JSON value, for use inside parameters and results.
+  public let json: JSONValue
+  /// A string as it was written, quotes included, where that is not how our writer would write it.
+  private let lexeme: String?
+
+  /// The id of a message; `nil` when the value can't be one.
+  init?(_ value: JSONValue, lexeme: String? = nil) {
+    switch value {
+    case .string(let string) where 1...256 ~= string.utf8.count: break
+    case .number(let number) where number.isInteger && number.lexeme.utf8.count <= 256: break
+    default: return nil
+    }
+    self.json = value
+    self.lexeme = lexeme
+  }
+
+  /// Appends the id as the client wrote it.
+  func append(to bytes: inout [UInt8]) {
+    if let lexeme { bytes.append(contentsOf: lexeme.utf8) } else { json.append(to: &bytes) }
+  }
+
+  private var key: String {
+    switch json {
+    case .string(let string): string
+    case .number(let number): number.lexeme
+    default: ""
+    }
+  }
+
+  private var isString: Bool { json.string != nil }
+}
+
+extension RequestID: Hashable {
+  public static func == (left: RequestID, right: RequestID) -> Bool {
+    left.isString == right.isString && sameBytes(left.key, right.key)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    for byte in key.utf8 { hasher.combine(byte) }
+  }
+}

@@ -1,0 +1,81 @@
+public import EinlassJSON
+
+extension Schema {
+  /// The schema as JSON Schema (the words that draft-07 and 2020-12 share), for the OpenRPC document.
+  ///
+  /// Lengths in bytes have no word there and stand as `x-maxBytes`; secrets as `x-secret`.
+  public var jsonSchema: JSONValue {
+    switch self {
+    case .any: return [:]
+    case .boolean: return ["type": "boolean"]
+    case .integer(let range):
+      return .object(
+        JSONObject(present: [
+          "type": "integer", "minimum": range.map { JSONValue($0.lowerBound) },
+          "maximum": range.map { JSONValue($0.upperBound) },
+        ]))
+    case .string(let maxBytes):
+      return .object(
+        JSONObject(present: [
+          "type": "string", "x-maxBytes": maxBytes.map { JSONValue(Int64($0)) },
+        ]))
+    case .identifier:
+      return [
+        "type": "string", "minLength": 1, "maxLength": 256, "x-maxBytes": 256,
+        "pattern": .string(Schema.identifierPattern),
+      ]
+    case .oneOf(let choices): return ["type": "string", "enum": JSONValue(choices)]
+    case .array(let element, let max):
+      return .object(
+        JSONObject(present: [
+          "type": "array", "items": element.jsonSchema,
+          "maxItems": max.map { JSONValue(Int64($0)) },
+        ]))
+    case .object(let fields): return Schema.objectSchema(fields)
+    case .map(let schema): return ["type": "object", "additionalProperties": schema.jsonSchema]
+    case .tagged(let tag, let shapes):
+      return [
+        "oneOf": .array(
+          shapes.map { name, fields in
+            Schema.objectSchema(fields, tag: tag, name: name)
+          })
+      ]
+    case .reference(let name): return ["$ref": .string("#/components/schemas/\(name)")]
+    }
+  }
+
+  private static let identifierPattern =
+    #"^[^\u0000-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]+$"#
+
+  private static func objectSchema(
+    _ fields: [Field], tag: String? = nil, name: String = ""
+  ) -> JSONValue {
+    var properties = JSONObject()
+    var required: [String] = []
+    if let tag {
+      properties[tag] = ["type": "string", "const": .string(name)]
+      required.append(tag)
+    }
+    for field in fields {
+      properties[field.name] = .object(field.jsonSchema)
+      if field.isRequired { required.append(field.name) }
+    }
+    return .object(
+      JSONObject(present: [
+        "type": "object", "properties": .object(properties),
+        "required": required.isEmpty ? nil : JSONValue(required),
+      ]))
+  }
+}
+
+extension Field {
+  /// The schema of the value with the member's description. A description beside `$ref` would be ignored by
+  /// draft-07, so there it stands around it.
+  var jsonSchema: JSONObject {
+    var schema = self.schema.jsonSchema.object ?? JSONObject()
+    if schema["$ref"] != nil { schema = ["allOf": [.object(schema)]] }
+    schema["description"] = .string(summary)
+    if isSecret { schema["x-secret"] = true }
+    return schema
+  }
+}

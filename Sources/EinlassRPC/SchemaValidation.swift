@@ -1,0 +1,98 @@
+public import EinlassJSON
+
+extension Schema {
+  /// Throws `invalidParams` with the pointer to the first value that is not as described.
+  public func validate(
+    _ value: JSONValue, at path: String = "", components: Components = [:]
+  ) throws(RPCError) {
+    switch (self, value) {
+    case (.any, _), (.boolean, .bool): return
+    case (.integer(let range), _):
+      if let number = value.int64, range?.contains(number) ?? true { return }
+    case (.string(let maxBytes), .string(let string)):
+      if string.utf8.count <= maxBytes ?? .max { return }
+    case (.identifier, .string(let string)):
+      if isIdentifier(string) { return }
+    case (.oneOf(let choices), .string(let string)):
+      if choices.contains(where: { sameBytes($0, string) }) { return }
+    case (.array(let element, let max), .array(let values)) where values.count <= max ?? .max:
+      for (index, value) in values.enumerated() {
+        try element.validate(value, at: "\(path)/\(index)", components: components)
+      }
+      return
+    case (.object(let fields), .object(let object)):
+      return try Schema.validate(object, fields, at: path, components: components)
+    case (.map(let schema), .object(let object)):
+      for member in object.members {
+        let path = appending(member.name, toPointer: path)
+        try Schema.identifier.validate(.string(member.name), at: path)
+        try schema.validate(member.value, at: path, components: components)
+      }
+      return
+    case (.tagged(let tag, let shapes), .object(let object)):
+      return try Schema.validate(object, tag, shapes, at: path, components: components)
+    case (.reference(let name), _):
+      guard let schema = components[name] else { return }
+      return try schema.validate(value, at: path, components: components)
+    default: break
+    }
+    throw .invalidParams(path: path, expected: expectation)
+  }
+
+  /// Validates the members that are described and ignores the others.
+  static func validate(
+    _ object: JSONObject, _ fields: [Field], at path: String, components: Components
+  ) throws(RPCError) {
+    for field in fields {
+      guard let value = object[field.name] else {
+        guard field.isRequired else { continue }
+        throw .invalidParams(
+          path: appending(field.name, toPointer: path), expected: field.schema.expectation)
+      }
+      try field.schema.validate(
+        value, at: appending(field.name, toPointer: path), components: components)
+    }
+  }
+
+  private static func validate(
+    _ object: JSONObject, _ tag: String, _ shapes: [(String, [Field])], at path: String,
+    components: Components
+  ) throws(RPCError) {
+    guard let name = object[tag]?.string, let shape = shapes.first(where: { sameBytes($0.0, name) })
+    else {
+      throw .invalidParams(
+        path: appending(tag, toPointer: path), expected: Schema.oneOf(shapes.map(\.0)).expectation)
+    }
+    try validate(object, shape.1, at: path, components: components)
+  }
+
+  /// The end of the sentence "it must be …".
+  var expectation: String {
+    switch self {
+    case .any: "a value"
+    case .boolean: "true or false"
+    case .integer(nil): "an integer of 64 bits"
+    case .integer(let range?): "an integer from \(range.lowerBound) to \(range.upperBound)"
+    case .string(nil): "a string"
+    case .string(let maxBytes?): "a string of at most \(maxBytes) bytes"
+    case .identifier: "a string of 1 to 256 bytes without control characters"
+    case .oneOf(let choices): "one of " + choices.joined(separator: ", ")
+    case .array(_, nil): "an array"
+    case .array(_, let max?): "an array of at most \(max)"
+    case .object, .map, .tagged: "an object"
+    case .reference(let name): "a \(name)"
+    }
+  }
+}
+
+/// Whether a string can name something without fooling the eye or a line reader.
+private func isIdentifier(_ string: String) -> Bool {
+  1...256 ~= string.utf8.count
+    && string.unicodeScalars.allSatisfy { scalar in
+      switch scalar.value {
+      case 0x00...0x1F, 0x7F...0x9F, 0x61C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069:
+        false
+      default: true
+      }
+    }
+}

@@ -1,0 +1,35 @@
+internal import EinlassJSON
+public import EinlassSystem
+
+/// The messages of a session as JSON Lines in a file, `{"t": seconds, "dir": "in" | "out", "msg": …}`.
+///
+/// What reaches it has been redacted by the methods' descriptors.
+public struct Trace: Sendable {
+  /// Which way a message went.
+  enum Direction: String {
+    case inbound = "in"
+    case outbound = "out"
+  }
+
+  private struct File: ~Copyable {
+    let descriptor: Descriptor
+  }
+
+  private let file: Lock<File>
+  private let now: @Sendable () -> Int64
+
+  /// A trace at the end of this file. `now` answers Unix seconds.
+  public init(to descriptor: consuming Descriptor, now: @escaping @Sendable () -> Int64) {
+    self.file = Lock(File(descriptor: descriptor))
+    self.now = now
+  }
+
+  /// Adds one line; what the file does not take is lost.
+  func record(_ direction: Direction, _ message: JSONValue) {
+    let line: JSONValue = [
+      "t": JSONValue(now()), "dir": .string(direction.rawValue), "msg": message,
+    ]
+    let bytes = line.bytes() + [UInt8(ascii: "\n")]
+    file.withLock { _ = $0.descriptor.write(bytes, 0..<bytes.count) }
+  }
+}

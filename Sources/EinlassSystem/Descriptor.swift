@@ -1,0 +1,114 @@
+internal import CSystem
+internal import Glibc
+
+/// A file descriptor that belongs to one owner and is closed with it.
+public struct Descriptor: ~Copyable, Sendable {
+  /// The number; it stays this descriptor's own.
+  public let number: Int32
+
+  /// Takes over a descriptor that is open and nobody else's.
+  public init(owning number: Int32) { self.number = number }
+
+  deinit { close(number) }
+
+  /// A second descriptor for what this number is open for: at least 3, not passed on to children.
+  public static func duplicate(_ number: Int32) throws(SystemError) -> Descriptor {
+    try Descriptor(opened: csystem_duplicate(number))
+  }
+
+  /// Makes a standard descriptor another name for the null device, or for stderr.
+  public static func redirect(_ number: Int32, toNullDevice: Bool) throws(SystemError) {
+    guard toNullDevice else {
+      guard dup2(STDERR_FILENO, number) >= 0 else { throw SystemError(number: errno) }
+      return
+    }
+    let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
+    guard null >= 0 else { throw SystemError(number: errno) }
+    defer { if null != number { close(null) } }
+    guard dup2(null, number) >= 0 else { throw SystemError(number: errno) }
+  }
+
+  /// Opens a file of our own (0600, no link, nobody else's) to write at its end.
+  public static func appending(toPrivateFile path: String) throws(FileError) -> Descriptor {
+    let number = unsafe open(
+      path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+    guard number >= 0 else { throw .last(path: path) }
+    let descriptor = Descriptor(owning: number)
+    guard let status = FileStatus.of(number) else { throw .last(path: path) }
+    try status.requirePrivateFile(path: path)
+    return descriptor
+  }
+
+  /// What a call that answers a descriptor or minus an errno has opened.
+  init(opened result: Int32) throws(SystemError) {
+    guard result >= 0 else { throw SystemError(number: -result) }
+    number = result
+  }
+
+  /// What a read or write came to.
+  public enum Transfer: Sendable, Equatable {
+    /// So many bytes went over, at least one.
+    case bytes(Int)
+    /// The other end will send no more.
+    case end
+    /// Nothing goes over without waiting.
+    case wouldWait
+    /// The kernel said no.
+    case failed(SystemError)
+  }
+
+  /// Reads what is there into the front of the buffer, as much as it holds.
+  public borrowing func read(into buffer: inout [UInt8]) -> Transfer {
+    while true {
+      let count = unsafe buffer.withUnsafeMutableBytes {
+        unsafe Glibc.read(number, $0.baseAddress, $0.count)
+      }
+      if count >= 0 { return count == 0 ? .end : .bytes(count) }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN: return .wouldWait
+      case let error: return .failed(SystemError(number: error))
+      }
+    }
+  }
+
+  /// Writes bytes of this range, as many as go over in one call.
+  public borrowing func write(_ bytes: [UInt8], _ range: Range<Int>) -> Transfer {
+    while true {
+      let count = unsafe bytes.withUnsafeBytes {
+        let part = unsafe UnsafeRawBufferPointer(rebasing: $0[range])
+        return unsafe Glibc.write(number, part.baseAddress, part.count)
+      }
+      if count >= 0 { return .bytes(count) }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN: return .wouldWait
+      case let error: return .failed(SystemError(number: error))
+      }
+    }
+  }
+
+  /// Writes what goes over without waiting, also where the descriptor itself would wait; its flags are shared
+  /// with other processes and stay as they are.
+  ///
+  /// A pipe that polls as writable has room for 4096 bytes, so that is what goes over at a time.
+  public borrowing func writeWithoutWaiting(_ bytes: [UInt8], _ range: Range<Int>) -> Transfer {
+    var entry = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
+    guard unsafe Glibc.poll(&entry, 1, 0) > 0 else { return .wouldWait }
+    return write(bytes, range.lowerBound..<min(range.upperBound, range.lowerBound + 4096))
+  }
+}
+
+/// What the kernel said no with.
+public struct SystemError: Error, Sendable, Equatable {
+  /// The errno.
+  public var number: Int32
+
+  /// This errno.
+  public init(number: Int32) { self.number = number }
+
+  /// Whether nobody reads any more what would be written.
+  public var isBrokenPipe: Bool { number == EPIPE || number == ECONNRESET }
+  /// Whether there is no such process.
+  public var isNoSuchProcess: Bool { number == ESRCH }
+}
