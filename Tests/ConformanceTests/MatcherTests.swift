@@ -1,0 +1,62 @@
+import EinlassJSON
+import Testing
+
+/// The transcripts are only as strict as this.
+@Suite struct MatcherTests {
+  @Test(arguments: [
+    (#"{"a":1}"#, #"{"a":1}"#),
+    (#"{"a":1,"b":"$any"}"#, #"{"b":[],"a":1}"#),
+    (#"{"a":"$string"}"#, #"{"a":"text"}"#),
+    (#"{"error":{"code":1,"message":"…"}}"#, #"{"error":{"code":1,"message":"Another."}}"#),
+    (#"[1,"$any"]"#, #"[1,null]"#),
+    (#"{"a":"$ref:ada","b":"/u/$ref:ada/x"}"#, #"{"a":"a_7","b":"/u/a_7/x"}"#),
+  ])
+  func `what is meant matches`(expected: String, actual: String) throws {
+    #expect(try difference(expected, actual) == nil)
+  }
+
+  @Test(arguments: [
+    (#"{"a":1}"#, #"{"a":2}"#),
+    (#"{"a":1}"#, #"{"a":1,"b":2}"#),
+    (#"{"a":1,"b":"$any"}"#, #"{"a":1}"#),
+    (#"{"a":"$string"}"#, #"{"a":7}"#),
+    (#"{"error":{"message":"…"}}"#, #"{"error":{"message":""}}"#),
+    (#"{"error":{"message":"…"}}"#, #"{"error":{}}"#),
+    (#"{"result":{"message":"a"}}"#, #"{"result":{"message":"b"}}"#),
+    (#"[1,2]"#, #"[2,1]"#),
+    (#"[1]"#, #"[1,2]"#),
+    (#"{"a":"$ref:ada"}"#, #"{"a":"a_8"}"#),
+    (#"{"a":"1"}"#, #"{"a":1}"#),
+    (#"{"a":"é"}"#, "{\"a\":\"e\u{301}\"}"),
+  ])
+  func `what differs is found`(expected: String, actual: String) throws {
+    #expect(try difference(expected, actual) != nil)
+  }
+
+  @Test func `what is captured can be referred to`() {
+    var matcher = Matcher()
+    #expect(matcher.difference(expected: "$capture:p", actual: "p_1") == nil)
+    #expect(matcher.resolved(["prompt": "$ref:p"]) == ["prompt": "p_1"])
+  }
+
+  @Test(arguments: [
+    (#"{"a":1,"b":{"c":2}}"#, #"{"b":{"c":null,"d":3},"e":4}"#, #"{"a":1,"b":{"d":3},"e":4}"#),
+    (#"{"a":[1,2]}"#, #"{"a":[3]}"#, #"{"a":[3]}"#),
+    (#"{"a":1}"#, #"{"a":{"b":2}}"#, #"{"a":{"b":2}}"#),
+  ])
+  func `a merge patch replaces, removes and adds`(
+    target: String, patch: String, result: String
+  ) throws {
+    #expect(merged(try json(target), patch: try json(patch)) == (try json(result)))
+  }
+
+  private func difference(_ expected: String, _ actual: String) throws -> String? {
+    var matcher = Matcher()
+    matcher.capture("ada", "a_7")
+    return matcher.difference(expected: try json(expected), actual: try json(actual))
+  }
+
+  private func json(_ text: String) throws -> JSONValue {
+    try JSONReader.read(Array(text.utf8))
+  }
+}
