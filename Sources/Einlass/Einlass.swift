@@ -11,10 +11,22 @@ public struct Einlass: Sendable {
   }
 
   /// Signs in with a stored account: access, selection, the provider's flow, and saves what came of it.
-  public func perform(_ request: PerformRequest, asking asker: Asker) async throws(Problem)
-    -> PerformResult
-  {
-    throw Problem(.internal, "Not built yet.")
+  ///
+  /// The order of checks is that of seeds 1.3 and 1.4: the registration first, then access, selection, requests.
+  public func perform(
+    _ request: PerformRequest, asking asker: Asker
+  ) async throws(Problem) -> PerformResult {
+    let provider = try catalog.provider(request.provider)
+    let gate = AccessGate(
+      request: request, provider: provider, store: store, effects: effects, asker: asker)
+    guard request.fetchesCredential else {
+      return try await PerformResult(account: gate.admit().account)
+    }
+    let signIn = try SignIn(
+      request: request, provider: provider, descriptor: provider.flow(request.flowKind),
+      registration: provider.complete(request.registration, with: provider.registrationNeeds),
+      gate: gate, store: store, effects: effects, report: asker.report)
+    return try await signIn.run(gate.admit())
   }
 
   /// Asks the provider whether a credential is what it seems. A bad credential is a result, not an error.
@@ -23,16 +35,20 @@ public struct Einlass: Sendable {
   }
 
   /// The value of an `Authorization` header for a request of the front end's own.
+  ///
+  /// Only with a credential issued to the caller's registration, while access is granted. Throws `unknownAccount`,
+  /// `authenticatorUnconfigured`, `accessNotGranted`, `bindingMismatch`, `reloginNeeded`, `unsafeURL`.
   public func sign(_ request: SignRequest) throws(Problem) -> String {
-    throw Problem(.internal, "Not built yet.")
+    try authorization(for: request, in: catalog, store: store, effects: effects)
   }
 
   /// Stores an account that the front end brings along, bound to where its provider lives now.
   ///
   /// Throws `unknownProvider`, `invalidParameter`, `accountExists` and what the store throws.
-  public func addAccount(_ request: AddAccountRequest, patience: AccountStore.Patience)
-    throws(Problem) -> AccountStore.Added
-  {
-    throw Problem(.internal, "Not built yet.")
+  public func addAccount(
+    _ request: AddAccountRequest, patience: AccountStore.Patience
+  ) throws(Problem) -> AccountStore.Added {
+    let provider = try catalog.provider(request.provider)
+    return try store.add(request.newAccount(at: provider, effects: effects), patience)
   }
 }

@@ -1,4 +1,5 @@
 public import EinlassCrypto
+internal import EinlassJSON
 
 /// The secret material of an account, or what a flow ended in.
 public enum Credential: Sendable, Equatable {
@@ -73,6 +74,13 @@ public struct StoredCredential: Sendable, Equatable {
     self.registration = registration
     self.credential = credential
     self.binding = binding
+  }
+}
+
+extension [StoredCredential] {
+  /// The one that was issued to this registration; never another's.
+  func issued(to registration: ClientRegistration) -> StoredCredential? {
+    first { sameBytes($0.registration.clientID, registration.clientID) }
   }
 }
 

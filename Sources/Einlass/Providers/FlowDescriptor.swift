@@ -29,7 +29,7 @@ enum FlowDescriptor: Sendable, Equatable {
     }
   }
 
-  /// What of a registration the flow cannot do without.
+  /// All requests of the flow but the identity's.
   var requests: [RequestTemplate] {
     switch self {
     case .reverseAuth(let flow): [flow.requestToken, flow.accessToken]

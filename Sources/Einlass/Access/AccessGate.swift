@@ -1,0 +1,121 @@
+internal import EinlassJSON
+
+/// Leads one request through access and selection: reads the store, follows `AccessRules`, asks, and remembers.
+struct AccessGate {
+  /// Who got in.
+  struct Admission {
+    var account: Account
+    /// Whether access stood before; otherwise the person has just granted it.
+    var wasGrantedBefore: Bool
+  }
+
+  let request: PerformRequest
+  let provider: Provider
+  let store: AccountStore
+  let effects: Effects
+  let asker: Asker
+
+  /// Access first, then the account. Seeds 1.3 T1–T2, 1.4 F1–F2.
+  func admit() async throws(Problem) -> Admission {
+    asker.report(.access)
+    let wasGrantedBefore = try await access()
+    asker.report(.selecting)
+    return try await Admission(account: account(), wasGrantedBefore: wasGrantedBefore)
+  }
+
+  /// Back to never asked, so that `admit` asks again. Seeds 1.4 F4.
+  func forgetGrant() throws(Problem) {
+    _ = try store.resetGrant(request.application, provider.id, .usual)
+  }
+
+  /// Throws unless access is granted, now or before; whether it was before.
+  private func access() async throws(Problem) -> Bool {
+    let snapshot = try store.snapshot(.usual)
+    let grant = snapshot.grants.given(to: request.application, for: provider)
+    let accounts = snapshot.accounts.of(provider)
+    switch AccessRules.access(request, at: provider, grant: grant, accounts: accounts) {
+    case .granted: return true
+    case .problem(let problem): throw problem
+    case .ask(let prompt):
+      // Whoever cannot be asked learns in one go what else this request would have asked.
+      let next = AccessRules.choice(request, at: provider, accounts: accounts)
+      let answer = try await ask(prompt, thenPerhaps: next)
+      if let state = answer.decision {
+        let grant = AccessRules.grant(
+          state, to: request, at: provider, before: grant, now: effects.now())
+        _ = try store.setGrant(grant, .usual)
+      }
+      guard answer.decision == .granted else { throw .accessNotGranted(provider) }
+      return false
+    }
+  }
+
+  private func account() async throws(Problem) -> Account {
+    let snapshot = try store.snapshot(.usual)
+    let accounts = snapshot.accounts.of(provider)
+    if let id = request.account, snapshot.accounts.contains(where: { $0.id == id }),
+      !accounts.contains(where: { $0.id == id })
+    {
+      throw .invalidChoice(provider, id)
+    }
+    switch AccessRules.choice(request, at: provider, accounts: accounts) {
+    case .use(let account): return account
+    case .problem(let problem): throw problem
+    case .ask(let prompt):
+      guard case .accept(let chosen) = try await ask(prompt) else {
+        throw .userCanceledAccountSelection(provider)
+      }
+      return try account(chosen, offeredBy: prompt)
+    }
+  }
+
+  /// The account of an answer, as it is now: while the person was thinking, others may have come and gone.
+  private func account(_ chosen: Account.ID?, offeredBy prompt: Prompt) throws(Problem) -> Account {
+    let id: Account.ID? =
+      if case .confirmAccount(let account) = prompt { account.id } else { chosen }
+    guard let id else { throw .invalidChoice(provider, nil) }
+    let accounts = try store.snapshot(.usual).accounts.of(provider)
+    guard let account = accounts.first(where: { $0.id == id }) else {
+      throw .unknownAccount(id, provider.id)
+    }
+    return account
+  }
+
+  private func ask(
+    _ prompt: Prompt, thenPerhaps next: AccessRules.Choice? = nil
+  ) async throws(Problem) -> Answer {
+    func canAsk(_ prompt: Prompt) -> Bool {
+      request.isInteractive && asker.kinds.contains(prompt.kind)
+    }
+    guard canAsk(prompt) else {
+      var needed = [prompt]
+      if case .ask(let further) = next, !canAsk(further) { needed.append(further) }
+      throw .interactionRequired(provider, needed)
+    }
+    asker.report(.awaitingPerson)
+    return try await asker.ask(prompt)
+  }
+}
+
+extension [AccessGrant] {
+  /// The decision about an application and a provider; `nil` when there was none.
+  func given(to application: String, for provider: Provider) -> AccessGrant? {
+    first { sameBytes($0.application, application) && sameBytes($0.provider, provider.id) }
+  }
+}
+
+extension [Account] {
+  /// Those of one provider.
+  func of(_ provider: Provider) -> [Account] { filter { sameBytes($0.provider, provider.id) } }
+}
+
+extension Answer {
+  /// What an answer to `grantAccess` decides; a cancel decides nothing.
+  fileprivate var decision: AccessGrant.State? {
+    switch self {
+    case .accept: .granted
+    case .decline: .denied
+    case .cancel: nil
+    }
+  }
+}

@@ -1,0 +1,108 @@
+internal import EinlassJSON
+
+/// When access is asked for, and which account is used: pure rules. Protocol section 7, seeds 1.3, 1.4 and 2.1.
+enum AccessRules {
+  /// What a request may do next.
+  enum Access: Equatable {
+    case granted
+    case ask(Prompt)
+    case problem(Problem)
+  }
+
+  /// Which account a request gets.
+  enum Choice: Equatable {
+    case use(Account)
+    case ask(Prompt)
+    case problem(Problem)
+  }
+
+  /// The most accounts that one question offers.
+  static let offeredAccountsLimit = 100
+
+  /// A denial comes before everything, a missing account before every question. Protocol section 7.
+  ///
+  /// - Parameters:
+  ///   - grant: the person's last decision; `nil` when never asked.
+  ///   - accounts: the provider's, in order of adding.
+  static func access(
+    _ request: PerformRequest, at provider: Provider, grant: AccessGrant?, accounts: [Account]
+  ) -> Access {
+    if grant?.state == .denied { return .problem(.accessNotGranted(provider)) }
+    guard !accounts.isEmpty else { return .problem(.noSystemAccount(provider)) }
+    let permissions = provider.permissions(asked: request.permissions)
+    let audience = request.audience ?? provider.defaultAudience
+    let includes = request.includesRefreshToken ? ["refreshToken"] : []
+    guard let grant else {
+      return .ask(
+        .grantAccess(
+          permissions: permissions, audience: audience, added: permissions, includes: includes))
+    }
+    // A grant without a list is one of the provider's defaults, like a request without a list.
+    let granted = provider.permissions(asked: grant.permissions)
+    let added = permissions.filter { permission in
+      !granted.contains { sameBytes($0, permission) }
+    }
+    let isWider =
+      (audience?.width ?? 0) > ((grant.audience ?? provider.defaultAudience)?.width ?? 0)
+    guard !added.isEmpty || isWider else { return .granted }
+    return .ask(
+      .grantAccess(permissions: permissions, audience: audience, added: added, includes: includes))
+  }
+
+  /// A provider with room for one account has it confirmed, any other has one selected; both can be answered in
+  /// advance, and `whenMany` does not ask about one alone.
+  ///
+  /// - Parameter accounts: the provider's, in order of adding, at least one.
+  static func choice(_ request: PerformRequest, at provider: Provider, accounts: [Account])
+    -> Choice
+  {
+    if let id = request.account {
+      return accounts.first { $0.id == id }.map(Choice.use)
+        ?? .problem(.unknownAccount(id, provider.id))
+    }
+    guard let first = accounts.first else { return .problem(.noSystemAccount(provider)) }
+    let isOnlyOne = accounts.count == 1 || provider.hasOneAccount
+    if isOnlyOne && (request.confirmsOnlyAccount || request.selection == .whenMany) {
+      return .use(first)
+    }
+    return .ask(provider.hasOneAccount ? .confirmAccount(first) : selection(of: accounts))
+  }
+
+  /// What is remembered of an answer: what was granted before stays in the list.
+  static func grant(
+    _ state: AccessGrant.State, to request: PerformRequest, at provider: Provider,
+    before: AccessGrant?, now: UnixTime
+  ) -> AccessGrant {
+    var permissions = before.map { provider.permissions(asked: $0.permissions) } ?? []
+    for permission in provider.permissions(asked: request.permissions)
+    where !permissions.contains(where: { sameBytes($0, permission) }) {
+      permissions.append(permission)
+    }
+    let audiences = [request.audience ?? provider.defaultAudience, before?.audience]
+    return AccessGrant(
+      application: request.application, provider: provider.id, state: state,
+      permissions: permissions,
+      audience: audiences.compactMap(\.self).max { $0.width < $1.width }, changedAt: now)
+  }
+
+  /// The question with the accounts last used first; those never used follow in order of adding.
+  private static func selection(of accounts: [Account]) -> Prompt {
+    let sorted = accounts.enumerated().sorted { left, right in
+      let times = (left.element.lastUsedAt ?? .min, right.element.lastUsedAt ?? .min)
+      return times.0 == times.1 ? left.offset < right.offset : times.0 > times.1
+    }.map(\.element)
+    return .selectAccount(
+      Array(sorted.prefix(offeredAccountsLimit)), more: sorted.count > offeredAccountsLimit)
+  }
+}
+
+extension AccessGrant.Audience {
+  /// How many can see it, in order.
+  fileprivate var width: Int {
+    switch self {
+    case .onlyMe: 0
+    case .friends: 1
+    case .everyone: 2
+    }
+  }
+}

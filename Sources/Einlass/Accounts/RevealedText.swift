@@ -1,0 +1,6 @@
+internal import EinlassCrypto
+
+/// A secret as text, for the request that carries it. The only place but the signer that reveals one.
+func revealedText(_ secret: Secret) -> String {
+  String(decoding: secret.reveal(), as: UTF8.self)
+}

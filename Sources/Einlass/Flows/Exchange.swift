@@ -1,0 +1,167 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+/// Sends the requests of one flow and tells what their answers mean, by the provider's error rules.
+struct Exchange {
+  /// An answer that the provider meant well: a status in 200…299 and no rule against it.
+  struct Answer {
+    var body: [UInt8]
+    /// The body, if it is a JSON object.
+    var object: JSONValue?
+  }
+
+  let provider: Provider
+  let effects: Effects
+  /// The remedies that were not tried yet.
+  let remaining: Set<Remedy>
+  /// What must not appear in any error, however the provider words it.
+  private(set) var secrets: [Secret]
+
+  init(provider: Provider, effects: Effects, remaining: Set<Remedy>, secrets: [Secret?]) {
+    self.provider = provider
+    self.effects = effects
+    self.remaining = remaining
+    self.secrets = secrets.compactMap(\.self)
+  }
+
+  /// Keeps a secret that the flow has just learned out of errors.
+  mutating func hide(_ secret: Secret) { secrets.append(secret) }
+
+  /// One request and its answer. Transport errors pass through as they are.
+  func send(_ request: HTTPRequest, at step: Step) async throws(Setback) -> Answer {
+    let response: HTTPResponse
+    do { response = try await effects.send(request) } catch { throw .failed(Failure(error)) }
+    return try answer(response, at: step)
+  }
+
+  /// Whose token it is, by the provider's identity request.
+  func identity(by request: HTTPRequest) async throws(Setback) -> Identity {
+    let answer = try await send(request, at: .identity)
+    guard let identity = answer.object.flatMap(provider.identity.identity) else {
+      throw unusable(.identity)
+    }
+    return identity
+  }
+
+  /// What is thrown for a well-meant answer that does not hold what it should.
+  func unusable(_ step: Step, status: Int? = nil, retryAfterSeconds: Int? = nil) -> Setback {
+    .failed(
+      Failure(
+        Problem(
+          .providerFailure,
+          "\(provider.name)'s answer to \(step.phrase) is not what it should be. Try again later.",
+          isRetryable: status.map { $0 >= 500 || $0 == 429 } ?? false,
+          retryAfterSeconds: retryAfterSeconds,
+          serverError: status.map { .init(status: $0) })))
+  }
+
+  private func answer(_ response: HTTPResponse, at step: Step) throws(Setback) -> Answer {
+    let json = try? JSONReader.read(response.body)
+    let object = json?.object == nil ? nil : json
+    if provider.errors.readsBodyFirst && object == nil {
+      throw unusable(
+        step, status: response.status,
+        retryAfterSeconds: response.isSuccess ? nil : retryAfterSeconds(response))
+    }
+    let words = provider.errors.shapes.lazy
+      .compactMap { $0.words(json: object, body: response.body) }.first
+    let rule = provider.errors.rule(for: response, words, at: step, remaining: remaining)
+    if let rule { throw setback(rule, response, words, at: step) }
+    guard response.isSuccess else { throw refusal(response, words, at: step) }
+    return Answer(body: response.body, object: object)
+  }
+
+  /// What a rule of the descriptor makes of an answer.
+  private func setback(
+    _ rule: ErrorRule, _ response: HTTPResponse, _ words: ProviderWords?, at step: Step
+  ) -> Setback {
+    var failure = Failure(failure(response, words, at: step), refusesCredential: true)
+    failure.problem.advice = rule.advice
+    switch rule.outcome {
+    case .regrant: return .remedy(.regrant, advice: rule.advice)
+    case .renew: return .remedy(.renew, advice: rule.advice)
+    case .banned:
+      failure.problem.reason = .accountBanned
+      failure.problem.message =
+        "\(provider.name) has suspended the account. Ask \(provider.name) why, or use another account."
+      failure.health = .banned
+    case .locked:
+      failure.problem.message =
+        "\(provider.name) has locked the account for now. Unlock it on the web and try again."
+      failure.problem.advice = .unlockOnWeb
+      failure.health = .locked
+    case .relogin:
+      failure.problem.hint = .relogin(provider)
+      failure.health = .reloginNeeded
+    case .throttled: failure = Failure(throttled(failure.problem, response))
+    case .retryLater:
+      failure.problem.isRetryable = true
+      failure.refusesCredential = false
+    case .refused:
+      failure.problem.reason = .accountStoreFailure
+      failure.problem.detail = Problem.StoreDetail.refused.rawValue
+      failure.problem.message =
+        "\(provider.name) does not know the application. Check its clientId and register it there."
+      failure.refusesCredential = false
+    case .failed:
+      failure.refusesCredential = rule.suggestsRelogin
+      if rule.suggestsRelogin { failure.problem.hint = .relogin(provider) }
+    }
+    return .failed(failure)
+  }
+
+  /// What an answer outside 200…299 means that no rule speaks of.
+  private func refusal(_ response: HTTPResponse, _ words: ProviderWords?, at step: Step) -> Setback
+  {
+    var problem = failure(response, words, at: step)
+    let isLimited =
+      response.status == 429 || (response.status == 503 && problem.retryAfterSeconds != nil)
+    if isLimited { return .failed(Failure(throttled(problem, response))) }
+    problem.isRetryable = response.status >= 500
+    // A remedy that was already tried leaves what it was to mend: a refused credential.
+    let spent = provider.errors.rule(for: response, words, at: step, remaining: [.regrant, .renew])
+    return .failed(
+      Failure(
+        problem, refusesCredential: spent != nil || [401, 403].contains(response.status)))
+  }
+
+  private func throttled(_ problem: Problem, _ response: HTTPResponse) -> Problem {
+    var problem = problem
+    problem.reason = .throttled
+    problem.isRetryable = true
+    problem.retryAfterSeconds = retryAfterSeconds(response)
+    let wait = problem.retryAfterSeconds.map { "in \($0) seconds" } ?? "in some minutes"
+    problem.message = "\(provider.name) has had too many requests. Try again \(wait)."
+    return problem
+  }
+
+  private func failure(_ response: HTTPResponse, _ words: ProviderWords?, at step: Step) -> Problem
+  {
+    let nextStep =
+      response.status >= 500 ? "Try again later." : "See its own words and check the registration."
+    return Problem(
+      .providerFailure,
+      "\(provider.name) refused \(step.phrase) with status \(response.status). \(nextStep)",
+      retryAfterSeconds: [429, 503].contains(response.status) ? retryAfterSeconds(response) : nil,
+      serverError: Problem.ServerError(response, words, hiding: secrets))
+  }
+
+  private func retryAfterSeconds(_ response: HTTPResponse) -> Int? {
+    RetryAfter.seconds(
+      response, limitResetHeader: provider.errors.limitResetHeader, now: effects.now())
+  }
+}
+
+extension Step {
+  /// The request in a sentence.
+  fileprivate var phrase: String {
+    switch self {
+    case .requestToken: "the application's request"
+    case .accessToken: "the exchange of the account's token"
+    case .applicationToken: "the request for the application's token"
+    case .renew: "the renewal of the token"
+    case .tokenInfo: "the question about the token"
+    case .identity: "the question whose token it is"
+    }
+  }
+}

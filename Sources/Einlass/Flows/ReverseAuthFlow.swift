@@ -1,0 +1,66 @@
+internal import EinlassCrypto
+
+/// Turns the account's own OAuth 1.0a token into one for the application. Seeds 1.3, requests R1 to R3.
+///
+/// R1, signed by the application alone, gets a text that only the provider understands; R2, signed by the account,
+/// trades it for a token of the application; R3, signed by both, says whose it is.
+func reverseAuth(
+  _ words: FlowDescriptor.ReverseAuth, _ flow: Flow
+) async throws(Setback) -> Flow.SignedIn {
+  let system = try flow.systemCredential()
+  guard case .oauth1(let systemToken) = system.credential else {
+    throw .failed(Failure(.reloginNeeded(flow.provider, flow.account)))
+  }
+  var exchange = flow.exchange(hiding: [
+    system.registration.clientSecret, systemToken.token, systemToken.tokenSecret,
+  ])
+  var application = Signer(method: words.signature, registration: flow.registration)
+  let account = Signer(
+    method: words.signature, registration: system.registration, token: systemToken)
+  var values = Template.Values(texts: [.clientID: flow.registration.clientID])
+
+  flow.report(.requesting)
+  let requestToken = try await exchange.send(
+    application.request(words.requestToken, values, effects: flow.effects), at: .requestToken)
+  guard !requestToken.body.isEmpty,
+    let text = String(validating: requestToken.body, as: UTF8.self)
+  else { throw exchange.unusable(.requestToken) }
+  // Taken verbatim: it is signed over as it came.
+  values[.requestToken] = text
+  exchange.hide(Secret(text))
+  for parameter in AuthorizationHeader.parse(text) ?? [] where isSecretParameter(parameter.name) {
+    exchange.hide(Secret(parameter.value))
+  }
+
+  flow.report(.exchanging)
+  let accessToken = try await exchange.send(
+    account.request(words.accessToken, values, effects: flow.effects), at: .accessToken)
+  guard let token = tokenCredentials(in: accessToken.body) else {
+    throw exchange.unusable(.accessToken)
+  }
+  exchange.hide(token.token)
+  exchange.hide(token.tokenSecret)
+
+  flow.report(.verifying)
+  application.token = token
+  let identity = try await exchange.identity(
+    by: application.request(flow.provider.identity.request, effects: flow.effects))
+  return Flow.SignedIn(credential: .oauth1(token), identity: identity, isNew: true)
+}
+
+/// The token in a form: escapes decoded, `+` left alone, the last of duplicates counts. Seeds 1.3, R2.
+private func tokenCredentials(in body: [UInt8]) -> OAuth1Credential? {
+  guard let fields = FormEncoding.decode(body, plus: .plus) else { return nil }
+  func last(_ name: String) -> Secret? {
+    let value = fields.last { $0.name == name }?.value
+    return value.flatMap { TokenResponse.isToken($0) ? Secret($0) : nil }
+  }
+  guard let token = last("oauth_token"), let secret = last("oauth_token_secret") else {
+    return nil
+  }
+  return OAuth1Credential(token: token, tokenSecret: secret)
+}
+
+private func isSecretParameter(_ name: String) -> Bool {
+  ["oauth_token", "oauth_signature", "oauth_nonce"].contains(name)
+}

@@ -1,0 +1,64 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+extension Problem.ServerError {
+  /// The provider's own words, fit to be shown: cleaned of controls, without any of these secrets, and at most
+  /// 200 bytes of text.
+  ///
+  /// A body that no shape fits is quoted only if it is plain text: of HTML and unknown JSON the status must do.
+  init(_ response: HTTPResponse, _ words: ProviderWords?, hiding secrets: [Secret]) {
+    let forms = secrets.map(revealedText).flatMap { [$0, PercentEncoding.encode($0)] }
+    func shown(_ text: String, limitBytes: Int) -> String? {
+      var shown = cleaned(text, limitBytes: .max)
+      for form in forms where !form.isEmpty {
+        shown = replacing(form, in: shown, with: "…")
+      }
+      shown = cleaned(withoutTokens(shown), limitBytes: limitBytes)
+      return shown.isEmpty ? nil : shown
+    }
+    func code(_ value: JSONValue?) -> String? {
+      (value?.int64.map { String($0) } ?? value?.string).flatMap { shown($0, limitBytes: 64) }
+    }
+    self.init(
+      status: response.status, code: code(words?.code), subcode: code(words?.subcode),
+      text: (words.map(\.text) ?? plainText(response.body)).flatMap { shown($0, limitBytes: 200) })
+  }
+}
+
+/// The body, if it is text and neither markup nor JSON.
+private func plainText(_ body: [UInt8]) -> String? {
+  guard let first = body.first(where: { $0 > 0x20 }), !"<{[".utf8.contains(first) else {
+    return nil
+  }
+  return String(validating: body, as: UTF8.self)
+}
+
+/// Runs of 32 and more characters that tokens are made of, cut out: what looks like a secret may be one.
+private func withoutTokens(_ text: String) -> String {
+  var result: [UInt8] = []
+  var run: [UInt8] = []
+  func endRun() {
+    result += run.count < 32 ? run : Array("…".utf8)
+    run = []
+  }
+  for byte in text.utf8 {
+    if isTokenCharacter(byte) {
+      run.append(byte)
+    } else {
+      endRun()
+      result.append(byte)
+    }
+  }
+  endRun()
+  return String(decoding: result, as: UTF8.self)
+}
+
+private func isTokenCharacter(_ byte: UInt8) -> Bool {
+  switch byte {
+  case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+    UInt8(ascii: "~"), UInt8(ascii: "+"), UInt8(ascii: "%"), UInt8(ascii: "|"):
+    true
+  default: false
+  }
+}

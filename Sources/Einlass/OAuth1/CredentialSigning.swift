@@ -1,0 +1,77 @@
+internal import EinlassJSON
+
+/// The `Authorization` header for a request of the front end's own: `credentials.sign`.
+///
+/// Only with a credential that was issued to the caller's registration, and only while access is granted.
+func authorization(
+  for request: SignRequest, in catalog: ProviderCatalog, store: AccountStore, effects: Effects
+) throws(Problem) -> String {
+  let snapshot = try store.snapshot(.usual)
+  guard let account = snapshot.accounts.first(where: { $0.id == request.account }) else {
+    throw .unknownAccount(request.account)
+  }
+  let provider = try catalog.provider(account.provider)
+  let stored = try store.issuedCredential(
+    of: account, at: provider, to: request.application, request.registration, in: snapshot)
+  let address = try address(of: request)
+  switch stored.credential {
+  case .oauth2(let credential): return "Bearer \(revealedText(credential.accessToken))"
+  case .oauth1(let token):
+    let registration = try provider.complete(
+      request.registration, with: [.clientID, .clientSecret])
+    return Signer(method: provider.signatureMethod, registration: registration, token: token)
+      .authorization(
+        method: request.method, address: address, form: request.form,
+        nonce: Signer.nonce(effects), timestamp: effects.now())
+  }
+}
+
+private func address(of request: SignRequest) throws(Problem) -> WebAddress {
+  let address: WebAddress
+  do { address = try WebAddress.parse(request.url) } catch {
+    throw Problem(
+      .unsafeURL, "The url \(error.rawValue). Give an absolute https address.", path: "/url")
+  }
+  guard address.isSafe else {
+    throw Problem(
+      .unsafeURL, "The url is plain http to another machine. Give an https address.", path: "/url")
+  }
+  guard !request.method.isEmpty, request.method.utf8.allSatisfy({ (0x41...0x5A).contains($0) })
+  else {
+    throw .invalidParameter("/method", "The method must be an HTTP method in upper case: GET.")
+  }
+  return address
+}
+
+extension AccountStore {
+  /// The credential of an account that was issued to this application's registration.
+  ///
+  /// Throws `accessNotGranted` unless access stands, `authenticatorUnconfigured` without a registration,
+  /// `bindingMismatch` when what is stored is another's or lives elsewhere, `reloginNeeded` when nothing is.
+  func issuedCredential(
+    of account: Account, at provider: Provider, to application: String,
+    _ registration: ClientRegistration?, in snapshot: Snapshot
+  ) throws(Problem) -> StoredCredential {
+    let registration = try provider.complete(registration, with: [.clientID])
+    guard snapshot.grants.given(to: application, for: provider)?.state == .granted else {
+      throw .accessNotGranted(provider)
+    }
+    let credentials = try credentials(account.id)
+    guard let stored = credentials.issued(to: registration) else {
+      throw credentials.isEmpty
+        ? .reloginNeeded(provider, account) : .bindingMismatch(provider, account)
+    }
+    guard let flow = provider.flows.first(where: { $0.kind == stored.binding.flowKind }),
+      Set(provider.origins(of: flow)).isSubset(of: stored.binding.origins)
+    else { throw .bindingMismatch(provider, account) }
+    return stored
+  }
+}
+
+extension Provider {
+  /// How its OAuth 1.0a requests are signed.
+  var signatureMethod: SignatureMethod {
+    for case .reverseAuth(let flow) in flows { return flow.signature }
+    return .hmacSHA1
+  }
+}

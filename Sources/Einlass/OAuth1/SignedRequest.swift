@@ -1,0 +1,16 @@
+extension Signer {
+  /// A descriptor's request, filled and signed for this moment.
+  func request(
+    _ template: RequestTemplate, _ values: Template.Values = .init(), effects: Effects
+  ) -> HTTPRequest {
+    var (request, form) = template.filled(values)
+    let authorization = authorization(
+      method: request.method.rawValue, address: request.address, form: form,
+      nonce: Self.nonce(effects), timestamp: effects.now())
+    request.headers.append(.init("Authorization", authorization))
+    return request
+  }
+
+  /// Never used before with this timestamp: 128 random bits. RFC 5849 section 3.3.
+  static func nonce(_ effects: Effects) -> String { Hexadecimal.encode(effects.randomBytes(16)) }
+}

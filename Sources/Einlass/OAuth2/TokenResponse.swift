@@ -1,0 +1,39 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+/// What a token endpoint answers when it grants. RFC 6749 section 5.1.
+enum TokenResponse {
+  /// The credential in an answer; `nil` when there is none that could be sent on.
+  ///
+  /// `scopes`: those asked for, which are granted unless the answer says otherwise.
+  static func credential(in answer: JSONValue?, scopes: [String], now: UnixTime)
+    -> OAuth2Credential?
+  {
+    guard let answer, let token = answer["access_token"]?.string, isToken(token) else { return nil }
+    if let type = answer["token_type"], type.string?.lowercased() != "bearer" { return nil }
+    let granted = answer["scope"]?.string?.split(whereSeparator: { " ,".contains($0) }).map(
+      String.init)
+    return OAuth2Credential(
+      accessToken: Secret(token), tokenType: "Bearer", scopes: granted ?? scopes,
+      expiresAt: answer["expires_in"].flatMap(seconds).map { now + $0 },
+      refreshToken: secret(answer["refresh_token"]), idToken: secret(answer["id_token"]))
+  }
+
+  /// Whether a text can travel in a header: visible ASCII, at least one character. RFC 6749 appendix A.12.
+  static func isToken(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+  }
+
+  private static func secret(_ value: JSONValue?) -> Secret? {
+    value?.string.flatMap { isToken($0) ? Secret($0) : nil }
+  }
+
+  /// A lifetime, as a number or as the text of one; `nil` for none, which is what 0 stands for, and for what no
+  /// calendar holds.
+  private static func seconds(_ value: JSONValue) -> Int64? {
+    guard let seconds = value.int64 ?? value.string.flatMap({ Int64($0) }),
+      (1...10_000_000_000).contains(seconds)
+    else { return nil }
+    return seconds
+  }
+}
