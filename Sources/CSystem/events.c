@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -63,6 +64,8 @@ int csystem_signals_take(int descriptor) {
 int csystem_signal_record_size(void) { return sizeof(struct signalfd_siginfo); }
 
 int csystem_duplicate(int descriptor) { return or_errno(fcntl(descriptor, F_DUPFD_CLOEXEC, 3)); }
+
+int csystem_memory_open(void) { return or_errno(memfd_create("einlass", MFD_CLOEXEC)); }
 
 struct work {
   void (*body)(void *);

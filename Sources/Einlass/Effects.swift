@@ -21,4 +21,17 @@ public struct Effects: Sendable {
     self.now = now
     self.randomBytes = randomBytes
   }
+
+  /// The same effects with one budget for all requests from now on: each may take what is left of it.
+  public func within(seconds: Int64) -> Effects {
+    let (deadline, send, now) = (now() + seconds, send, now)
+    var effects = self
+    effects.send = { request throws(Problem) in
+      var request = request
+      let left = Duration.seconds(deadline - now())
+      request.timeout = min(request.timeout ?? left, left)
+      return try await send(request)
+    }
+    return effects
+  }
 }

@@ -32,5 +32,8 @@ int csystem_signal_record_size(void);
 /// Duplicates to a number of at least 3, close-on-exec.
 int csystem_duplicate(int descriptor);
 
+/// A file in memory that no directory holds, close-on-exec; -errno when there is none.
+int csystem_memory_open(void);
+
 /// Starts a detached thread with 512 KiB of stack that takes no signals. Answers 0 or an errno.
 int csystem_thread_start(const char *name, void (*body)(void *), void *argument);

@@ -18,7 +18,12 @@ public struct ProviderCatalog: Sendable, Equatable {
     }
   }
 
-  public private(set) var providers: [Provider]
+  public private(set) var providers: [Provider] = []
+
+  /// A catalogue without providers.
+  public static let none = ProviderCatalog()
+
+  private init() {}
 
   /// The catalogue in the binary.
   public static func builtIn() throws(Fault) -> ProviderCatalog {
@@ -32,7 +37,6 @@ public struct ProviderCatalog: Sendable, Equatable {
       throw Fault(pointer: "", explanation: "This is no JSON: \(error).")
     }
     let reader = try DescriptorReader(value, at: "", provider: nil, words: ["providers"])
-    providers = []
     for element in try reader.list("providers") {
       let provider = try Provider(element.value, at: element.pointer)
       guard !providers.contains(where: { sameBytes($0.id, provider.id) }) else {
