@@ -15,6 +15,8 @@ enum TransferFault: Error {
   case unsoundHeader
   /// Body or head are longer than is taken.
   case tooLarge
+  /// The system has no thread to give.
+  case noThread
   /// libcurl itself could not be opened.
   case library(ccurl_state)
   case curl(CurlReport)
@@ -78,7 +80,8 @@ extension CurlReport {
     case CURLE_OPERATION_TIMEDOUT: .timedOut
     case CURLE_TOO_MANY_REDIRECTS: .tooManyRedirects
     case CURLE_RECV_ERROR where proxyStatus >= 300: .cannotConnectToHost
-    case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE: .connectionLost
+    case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE, CURLE_SEND_FAIL_REWIND:
+      .connectionLost
     case CURLE_GOT_NOTHING, CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3,
       CURLE_QUIC_CONNECT_ERROR:
       .badServerResponse
@@ -122,6 +125,9 @@ extension TransferFault {
     case .unsoundHeader:
       NetworkCode.unknown.problem(
         host, "A request to \(host) was not sent, because a header of it held a line break.")
+    case .noThread:
+      NetworkCode.unknown.problem(
+        host, "No thread could be started to reach \(host); raise the limit of processes.")
     case .library(let state): NetworkCode.unknown.problem(host, state.sentence)
     case .curl(let report) where report.code == CURLE_SSL_CACERT_BADFILE:
       NetworkCode.secureConnectionFailed.problem(

@@ -31,14 +31,15 @@ final class CurlLoop: Sendable {
   /// Hands a transfer over; `completion` is called exactly once, on the loop's thread as a rule.
   func start(_ transfer: CurlTransfer, completion: @escaping Completion) {
     transfer.completion = completion
-    let isAccepted = state.withLock { state in
-      guard !state.isClosed else { return false }
-      state.waiting.append(transfer)
+    let refusal: TransferFault? = state.withLock { state in
+      if state.isClosed { return .cancelled }
       if state.thread == nil { state.thread = startThread() }
+      if state.thread == nil { return .noThread }
+      state.waiting.append(transfer)
       state.wake()
-      return true
+      return nil
     }
-    if !isAccepted { transfer.end(.failure(.cancelled)) }
+    if let refusal { transfer.end(.failure(refusal)) }
   }
 
   /// Ends a transfer with `cancelled` unless it has ended already; it may even be started later.
@@ -59,7 +60,7 @@ final class CurlLoop: Sendable {
     _ = waiting ? pthread_join(thread, nil) : pthread_detach(thread)
   }
 
-  private func startThread() -> pthread_t {
+  private func startThread() -> pthread_t? {
     // No signal is for this thread or for the resolver threads that libcurl starts from it.
     var all = sigset_t()
     var usual = sigset_t()
@@ -67,6 +68,7 @@ final class CurlLoop: Sendable {
     unsafe pthread_sigmask(SIG_SETMASK, &all, &usual)
     defer { unsafe pthread_sigmask(SIG_SETMASK, &usual, nil) }
     var thread = pthread_t()
+    let myself = unsafe Unmanaged.passRetained(self)
     let started = unsafe pthread_create(
       &thread, nil,
       { argument in
@@ -74,9 +76,9 @@ final class CurlLoop: Sendable {
           unsafe Unmanaged<CurlLoop>.fromOpaque(argument).takeRetainedValue().run()
         }
         return nil
-      }, Unmanaged.passRetained(self).toOpaque())
-    precondition(started == 0, "no thread could be started for the network")
-    return thread
+      }, myself.toOpaque())
+    if started != 0 { unsafe myself.release() }
+    return started == 0 ? thread : nil
   }
 }
 

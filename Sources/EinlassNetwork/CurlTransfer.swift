@@ -1,7 +1,6 @@
 import CCurl
 import Einlass
 import EinlassSystem
-import Glibc
 
 /// An easy handle of libcurl's.
 typealias CurlHandle = UnsafeMutableRawPointer
@@ -15,7 +14,8 @@ typealias CurlHandle = UnsafeMutableRawPointer
 
   private let request: HTTPRequest
   private let configuration: CurlClient.Configuration
-  private let body: UnsafeMutableRawBufferPointer
+  /// How much of the request's body libcurl has fetched.
+  private var sentCount = 0
   private var handle: CurlHandle?
   private var headers: UnsafeMutablePointer<curl_slist>?
   private var answer: CurlAnswer
@@ -30,13 +30,6 @@ typealias CurlHandle = UnsafeMutableRawPointer
     self.request = request
     self.configuration = configuration
     answer = CurlAnswer(bodyLimit: request.responseLimitBytes, limits: configuration.limits)
-    unsafe body = .allocate(byteCount: request.body.count, alignment: 1)
-    unsafe body.copyBytes(from: request.body)
-  }
-
-  deinit {
-    if let start = unsafe body.baseAddress { unsafe explicit_bzero(start, body.count) }
-    unsafe body.deallocate()
   }
 
   /// Tells whoever waits; only the first call counts.
@@ -136,9 +129,14 @@ extension CurlTransfer {
   private func attachBody(_ handle: CurlHandle) throws(TransferFault) {
     guard request.method == .post || !request.body.isEmpty else { return }
     try check(unsafe ccurl_set_long(handle, CURLOPT_POST, 1))
-    try check(unsafe ccurl_set_pointer(handle, CURLOPT_POSTFIELDS, body.baseAddress))
     try check(
       unsafe ccurl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body.count)))
+    // A callback that can't start again keeps libcurl from sending a body twice when a kept connection dies
+    // under it: the first copy may have used up a code or a token.
+    try check(
+      unsafe ccurl_set_callback(handle, CURLOPT_READFUNCTION) { bytes, size, count, transfer in
+        unsafe CurlTransfer.behind(transfer)?.giveBody(bytes, size * count) ?? -1
+      })
   }
 
   private func attachHeaders(_ handle: CurlHandle) throws(TransferFault) {
@@ -162,27 +160,34 @@ extension CurlTransfer {
     try check(
       unsafe ccurl_set_size(
         handle, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(request.responseLimitBytes)))
-    try check(unsafe ccurl_set_pointer(handle, CURLOPT_WRITEDATA, myself))
-    try check(unsafe ccurl_set_pointer(handle, CURLOPT_HEADERDATA, myself))
+    for option in [CURLOPT_READDATA, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA] {
+      try check(unsafe ccurl_set_pointer(handle, option, myself))
+    }
+    // Any other number than `count` makes libcurl abort.
     try check(
       unsafe ccurl_set_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, transfer in
-        unsafe CurlTransfer.take(bytes, size * count, transfer) { unsafe $0.takeBody($1) }
+        let piece = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+        return unsafe CurlTransfer.behind(transfer)?.answer.takeBody(piece) == true
+          ? piece.count : -1
       })
     try check(
       unsafe ccurl_set_callback(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, transfer in
-        unsafe CurlTransfer.take(bytes, size * count, transfer) { unsafe $0.takeHeaderLine($1) }
+        let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+        return unsafe CurlTransfer.behind(transfer)?.answer.takeHeaderLine(line) == true
+          ? count : -1
       })
   }
 
-  /// The part that both callbacks share: any other number than `count` makes libcurl abort.
-  private static func take(
-    _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, _ transfer: UnsafeMutableRawPointer?,
-    by reading: (inout CurlAnswer, UnsafeRawBufferPointer) -> Bool
-  ) -> Int {
-    guard let transfer = unsafe transfer else { return -1 }
-    let myself = unsafe Unmanaged<CurlTransfer>.fromOpaque(transfer).takeUnretainedValue()
-    let isTaken = unsafe reading(&myself.answer, UnsafeRawBufferPointer(start: bytes, count: count))
-    return isTaken ? count : -1
+  private static func behind(_ pointer: UnsafeMutableRawPointer?) -> CurlTransfer? {
+    guard let pointer = unsafe pointer else { return nil }
+    return unsafe Unmanaged<CurlTransfer>.fromOpaque(pointer).takeUnretainedValue()
+  }
+
+  private func giveBody(_ bytes: UnsafeMutablePointer<CChar>?, _ capacity: Int) -> Int {
+    let piece = request.body[sentCount...].prefix(capacity)
+    unsafe UnsafeMutableRawBufferPointer(start: bytes, count: capacity).copyBytes(from: piece)
+    sentCount += piece.count
+    return piece.count
   }
 
   private func check(_ code: CURLcode) throws(TransferFault) {
