@@ -62,7 +62,8 @@ let package = Package(
     .testTarget(name: "EinlassCryptoTests", dependencies: ["EinlassCrypto"]),
     .testTarget(name: "EinlassTests", dependencies: ["Einlass", "EinlassJSON", "EinlassCrypto"]),
     .testTarget(
-      name: "EinlassNetworkTests", dependencies: ["EinlassNetwork", "Einlass", "EinlassCrypto"]),
+      name: "EinlassNetworkTests",
+      dependencies: ["EinlassNetwork", "Einlass", "CCurl"], exclude: ["Server"]),
     .testTarget(
       name: "EinlassStorageTests",
       dependencies: ["EinlassStorage", "Einlass", "EinlassCrypto", "EinlassSystem", "CSQLite"]),

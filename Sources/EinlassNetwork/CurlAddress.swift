@@ -1,47 +1,38 @@
 import CCurl
 import Einlass
 
-/// An address in the hands of libcurl's own parser.
-@safe struct CurlAddress: ~Copyable {
-  private let handle: OpaquePointer
+extension WebAddress {
+  /// The text for libcurl: put together from the parts, read by libcurl's parser and compared with them, so
+  /// that the host that was checked is the host that is connected to.
+  func textForCurl() throws(TransferFault) -> String {
+    // libcurl's functions for writing a part would change %2F to %2f, which is not what was signed.
+    let target = path.isEmpty ? "/" : path
+    let question = query.map { $0.isEmpty ? "" : "?\($0)" } ?? ""
+    let text = "\(origin)\(target)\(question)"
 
-  /// The text for libcurl, put together by its functions, read again by them and compared with the parts it
-  /// came from: the host that was checked is the host that is connected to.
-  static func rebuilt(from address: WebAddress) throws(TransferFault) -> String {
+    guard let url = unsafe ccurl_url_init() else { throw .curl(CurlReport(CURLE_OUT_OF_MEMORY)) }
+    defer { unsafe ccurl_url_cleanup(url) }
+    let flags = UInt32(CURLU_DISALLOW_USER | CURLU_PATH_AS_IS)
+    guard unsafe ccurl_url_set(url, CURLUPART_URL, text, flags) == CURLUE_OK else {
+      throw .badAddress
+    }
     let parts: [(CURLUPart, String?)] = [
-      (CURLUPART_SCHEME, address.scheme.rawValue), (CURLUPART_HOST, address.host),
-      (CURLUPART_PORT, address.port.map { String($0) }),
-      (CURLUPART_PATH, address.path.isEmpty ? "/" : address.path),
-      (CURLUPART_QUERY, address.query == "" ? nil : address.query),
+      (CURLUPART_SCHEME, scheme.rawValue), (CURLUPART_HOST, host),
+      (CURLUPART_PORT, port.map { String($0) }), (CURLUPART_PATH, target),
+      (CURLUPART_QUERY, query == "" ? nil : query),
       (CURLUPART_USER, nil), (CURLUPART_PASSWORD, nil), (CURLUPART_FRAGMENT, nil),
     ]
-    let written = try CurlAddress()
-    for case (let part, let value?) in parts { try written.set(part, value) }
-    guard let text = written.get(CURLUPART_URL) else { throw .badAddress }
-    let read = try CurlAddress()
-    try read.set(CURLUPART_URL, text)
-    for (part, value) in parts
-    where read.get(part).map({ Array($0.utf8) }) != value.map({ Array($0.utf8) }) {
-      throw .badAddress
+    for (part, value) in parts {
+      guard unsafe bytes(of: part, in: url) == value.map({ Array($0.utf8) }) else {
+        throw .badAddress
+      }
     }
     return text
   }
 
-  private init() throws(TransferFault) {
-    guard let handle = unsafe ccurl_url_init() else { throw .curl(CurlReport(CURLE_OUT_OF_MEMORY)) }
-    unsafe self.handle = handle
-  }
-
-  deinit { unsafe ccurl_url_cleanup(handle) }
-
-  private func set(_ part: CURLUPart, _ value: String) throws(TransferFault) {
-    let flags = UInt32(CURLU_DISALLOW_USER | CURLU_PATH_AS_IS)
-    guard unsafe ccurl_url_set(handle, part, value, flags) == CURLUE_OK else { throw .badAddress }
-  }
-
-  private func get(_ part: CURLUPart) -> String? {
-    guard let text = unsafe ccurl_url_get(handle, part) else { return nil }
+  private func bytes(of part: CURLUPart, in url: OpaquePointer) -> [UInt8]? {
+    guard let text = unsafe ccurl_url_get(url, part) else { return nil }
     defer { unsafe ccurl_free(text) }
-    return unsafe String(cString: text)
+    return unsafe Array(String(cString: text).utf8)
   }
 }

@@ -4,11 +4,14 @@ import Einlass
 @safe struct CurlAnswer {
   private(set) var headers: [HTTPRequest.Header] = []
   private(set) var body: [UInt8] = []
-  /// It was cut off here, for its size or for a coding that could hide one.
-  private(set) var isOverLimit = false
+  /// Why it was cut off here.
+  private(set) var refusal: TransferFault?
+
+  private enum Part { case head, interimHead, rest }
 
   private let bodyLimit: Int
   private let limits: TransferLimits
+  private var part = Part.head
   private var headerBytes = 0
   private var headerLines = 0
 
@@ -19,37 +22,50 @@ import Einlass
 
   /// `false` when the transfer must be aborted.
   mutating func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard bytes.count <= bodyLimit - body.count else { return refuse() }
+    guard bytes.count <= bodyLimit - body.count else { return refuse(.tooLarge) }
     unsafe body.append(contentsOf: bytes)
     return true
   }
 
-  /// One line with its end, a status line among them; `false` when the transfer must be aborted.
+  /// One line with its end, status lines and trailers too; `false` when the transfer must be aborted.
   mutating func takeHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
     headerBytes += bytes.count
     headerLines += 1
     guard headerBytes <= limits.headerBytes, headerLines <= limits.headerLines else {
-      return refuse()
+      return refuse(.tooLarge)
     }
-    let line = unsafe String(decoding: bytes, as: UTF8.self)
-    if line.hasPrefix("HTTP/") {
-      // An interim answer's headers are not the answer's.
+    let line = unsafe bytes.prefix { $0 != 0x0D && $0 != 0x0A }
+    switch part {
+    case .rest: return true
+    case _ where unsafe line.isEmpty:
+      part = part == .head ? .rest : .head
+      return true
+    case _ where unsafe line.starts(with: "HTTP/".utf8):
       headers = []
-    } else if let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) {
-      headers.append(
-        HTTPRequest.Header(line[..<colon].lowercased(), trimmed(line[colon...].dropFirst())))
+      part =
+        unsafe line.drop { $0 != 0x20 }.dropFirst().first == UInt8(ascii: "1")
+        ? .interimHead : .head
+      return true
+    default: return unsafe takeField(line)
     }
-    return true
   }
 
-  private mutating func refuse() -> Bool {
-    isOverLimit = true
+  private mutating func takeField(_ line: Slice<UnsafeRawBufferPointer>) -> Bool {
+    guard let colon = unsafe line.firstIndex(of: UInt8(ascii: ":")) else { return true }
+    let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+    let rest = unsafe line[colon...].dropFirst().drop(while: isBlank)
+    let blanks = unsafe rest.reversed().prefix(while: isBlank).count
+    let field = HTTPRequest.Header(
+      unsafe String(decoding: line[..<colon], as: UTF8.self).lowercased(),
+      unsafe String(decoding: rest.dropLast(blanks), as: UTF8.self))
+    headers.append(field)
+    // libcurl unpacks any coding of the transfer, asked for or not.
+    let isPlain = field.name != "transfer-encoding" || field.value.lowercased() == "chunked"
+    return isPlain || refuse(.unaskedCoding)
+  }
+
+  private mutating func refuse(_ fault: TransferFault) -> Bool {
+    refusal = fault
     return false
   }
-}
-
-private func trimmed(_ text: Substring) -> String {
-  let isSpace = { (character: Character) in character.isWhitespace }
-  let end = text.lastIndex { !isSpace($0) }.map { text.index(after: $0) } ?? text.startIndex
-  return String(text[..<end].drop(while: isSpace))
 }

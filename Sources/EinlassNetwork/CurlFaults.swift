@@ -15,6 +15,8 @@ enum TransferFault: Error {
   case unsoundHeader
   /// Body or head are longer than is taken.
   case tooLarge
+  /// A coding of the transfer other than chunked, behind which a small answer could be a huge one.
+  case unaskedCoding
   /// The system has no thread to give.
   case noThread
   /// libcurl itself could not be opened.
@@ -122,6 +124,7 @@ extension TransferFault {
     case .badAddress: NetworkCode.badURL.problem(host)
     case .insecureAddress: NetworkCode.requiresSecureConnection.problem(host)
     case .tooLarge: NetworkCode.dataLengthExceedsMaximum.problem(host)
+    case .unaskedCoding: NetworkCode.cannotDecodeContent.problem(host)
     case .unsoundHeader:
       NetworkCode.unknown.problem(
         host, "A request to \(host) was not sent, because a header of it held a line break.")

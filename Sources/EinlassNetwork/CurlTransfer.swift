@@ -40,7 +40,7 @@ typealias CurlHandle = UnsafeMutableRawPointer
 
   /// Begins; until `detach` the handle is the multi handle's.
   func attach(to multi: UnsafeMutableRawPointer) throws(TransferFault) -> CurlHandle {
-    let address = try CurlAddress.rebuilt(from: request.address)
+    let address = try request.address.textForCurl()
     guard let handle = unsafe ccurl_easy_init() else {
       throw .curl(CurlReport(CURLE_OUT_OF_MEMORY))
     }
@@ -70,7 +70,7 @@ typealias CurlHandle = UnsafeMutableRawPointer
   /// What came of it; call before `detach`.
   func result(_ code: CURLcode) -> Result<HTTPResponse, TransferFault> {
     guard let handle = unsafe handle else { return .failure(.cancelled) }
-    if answer.isOverLimit { return .failure(.tooLarge) }
+    if let refusal = answer.refusal { return .failure(refusal) }
     guard code == CURLE_OK else { return .failure(.curl(unsafe CurlReport(code, of: handle))) }
     let status = unsafe ccurl_get_long(handle, CURLINFO_RESPONSE_CODE)
     return .success(

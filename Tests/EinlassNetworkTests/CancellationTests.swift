@@ -1,0 +1,62 @@
+import Einlass
+import EinlassNetwork
+import Testing
+
+extension Network {
+  @Suite struct CancellationTests {
+    @Test(
+      "cancelling a task aborts its transfer at once",
+      arguments: ["/silence", "/drip-body", "/drip-head"])
+    func running(path: String) async throws {
+      let server = try await HostileServer.fresh()
+      let client = CurlClient()
+      let request = server.request(path)
+      let task = Task { await problem(request, by: client) }
+      try await server.wait(for: "request")
+      task.cancel()
+      // Had it waited for a limit, it would say that the time was over.
+      #expect(await task.value?.reason == .cancelled)
+      try await server.wait(for: path == "/silence" ? "closed" : "stopped")
+      // The control: others are not disturbed.
+      #expect(await problem(server.request("/ok"), by: client) == nil)
+    }
+
+    @Test func `a task that is cancelled already sends nothing`() async throws {
+      let server = try await HostileServer.fresh()
+      let request = server.request("/ok")
+      let task = Task {
+        while !Task.isCancelled { await Task.yield() }
+        return await problem(request)
+      }
+      task.cancel()
+      #expect(await task.value?.reason == .cancelled)
+      #expect(try await server.events("request", at: "plain").isEmpty)
+    }
+
+    @Test func `one of many is cancelled and the others are answered`() async throws {
+      let server = try await HostileServer.fresh()
+      let client = CurlClient()
+      let patient = (0..<8).map { _ in
+        Task { await problem(server.request("/barrier/9"), by: client) }
+      }
+      let doomed = Task { await problem(server.request("/silence"), by: client) }
+      try await server.wait(for: "request", count: 9)
+      doomed.cancel()
+      #expect(await doomed.value?.reason == .cancelled)
+      #expect(await problem(server.request("/barrier/9"), by: client) == nil)
+      for task in patient { #expect(await task.value == nil) }
+    }
+
+    @Test func `closing the client cancels what runs and refuses what comes`() async throws {
+      let server = try await HostileServer.fresh()
+      let client = CurlClient()
+      let running = Task { await problem(server.request("/silence"), by: client) }
+      try await server.wait(for: "request")
+      client.close()
+      #expect(await running.value?.reason == .cancelled)
+      try await server.wait(for: "closed")
+      #expect(await problem(server.request("/ok"), by: client)?.reason == .cancelled)
+      client.close()
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import Einlass
+import EinlassNetwork
+import Testing
+
+extension Network {
+  @Suite struct ProxyTests {
+    @Test func `a proxy that is configured carries the tunnel, TLS stays end to end`() async throws
+    {
+      let server = try await HostileServer.fresh()
+      let proxy = server.address("proxy", "").text
+      let request = HTTPRequest(.get, server.address("good", host: "localhost"))
+      #expect(await problem(request, by: client(caFile: server.caFile, proxy: proxy)) == nil)
+      #expect(try await server.events("tunnel").map(\.host) == ["localhost"])
+      #expect(
+        await problem(request, by: client(proxy: proxy)).map {
+          [-1202, -1203].contains($0.networkCode)
+        }
+          == true)
+      // The control: without one the way is direct.
+      #expect(await problem(request, by: client(caFile: server.caFile, proxy: "")) == nil)
+      #expect(try await server.events("tunnel").count == 2)
+    }
+
+    @Test func `literal loopback addresses are never asked of a proxy`() async throws {
+      let server = try await HostileServer.fresh()
+      let proxy = server.address("proxy", "").text
+      let request = HTTPRequest(.get, server.address("good"))
+      #expect(await problem(request, by: client(caFile: server.caFile, proxy: proxy)) == nil)
+      #expect(try await server.events("connection", at: "proxy").isEmpty)
+    }
+
+    @Test func `a proxy that refuses or is not there is named as the cause`() async throws {
+      let server = try await HostileServer.fresh(proxy: "refuses")
+      let request = HTTPRequest(.get, server.address("good", host: "localhost"))
+      let proxy = server.address("proxy", "").text
+      let refused = await problem(request, by: client(caFile: server.caFile, proxy: proxy))
+      #expect(refused?.networkCode == -1004)
+      #expect(refused?.message.contains("proxy") == true)
+      let nobody = server.address("refused", "").text
+      let absent = await problem(request, by: client(caFile: server.caFile, proxy: nobody))
+      #expect(absent?.networkCode == -1004)
+    }
+  }
+}

@@ -1,0 +1,391 @@
+"""A server that misbehaves on request, for the network tests. Python's standard library and `openssl`.
+
+    python3 hostile_server.py
+
+Prints one line of JSON when ready: the port of each listener and the files of its private authority.
+Ends when its standard input does. What it saw is told by the control listener:
+  GET /log                    everything since the last reset, as JSON
+  GET /reset                  forgets it
+  GET /await?event=E&count=N  answers when N events E were seen, or with 504 after ten seconds
+"""
+import json
+import os
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+import warnings
+
+warnings.simplefilter("ignore", DeprecationWarning)  # for the listener that speaks old TLS
+FOLDER = tempfile.mkdtemp(prefix="einlass-network-")
+LOCK = threading.Condition()
+EVENTS = []
+NUMBERS = iter(range(1, 1 << 30))
+
+
+def saw(event, **more):
+    with LOCK:
+        EVENTS.append(dict(more, event=event))
+        LOCK.notify_all()
+
+
+# ---- certificates
+
+def openssl(*arguments):
+    subprocess.run(["openssl", *arguments], cwd=FOLDER, check=True, capture_output=True)
+
+
+def make_certificates():
+    with open(os.path.join(FOLDER, "ca.cnf"), "w") as file:
+        file.write("""
+[ca]
+default_ca = a
+[a]
+dir = .
+database = index.txt
+new_certs_dir = .
+serial = serial
+default_md = sha256
+policy = p
+copy_extensions = copy
+unique_subject = no
+[p]
+commonName = supplied
+[req]
+distinguished_name = n
+[n]
+[v3_ca]
+basicConstraints = critical,CA:true
+keyUsage = critical,keyCertSign,cRLSign
+""")
+    open(os.path.join(FOLDER, "index.txt"), "w").close()
+    with open(os.path.join(FOLDER, "serial"), "w") as file:
+        file.write("1000\n")
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-config", "ca.cnf"]
+    for name in ("authority", "stranger"):
+        openssl("req", "-x509", *key, "-keyout", name + ".key", "-out", name + ".pem", "-days", "30",
+                "-subj", "/CN=" + name, "-extensions", "v3_ca")
+    here = "DNS:localhost,IP:127.0.0.1"
+    for name, authority, hosts, start, end in (
+            ("good", "authority", here, "20200101000000Z", "20991231235959Z"),
+            ("expired", "authority", here, "20200101000000Z", "20210101000000Z"),
+            ("notYet", "authority", here, "20980101000000Z", "20991231235959Z"),
+            ("wrongHost", "authority", "DNS:elsewhere.test", "20200101000000Z", "20991231235959Z"),
+            ("unknownAuthority", "stranger", here, "20200101000000Z", "20991231235959Z")):
+        openssl("req", *key, "-keyout", name + ".key", "-out", name + ".csr", "-subj", "/CN=" + name,
+                "-addext", "subjectAltName=" + hosts)
+        openssl("ca", "-batch", "-config", "ca.cnf", "-cert", authority + ".pem", "-keyfile",
+                authority + ".key", "-in", name + ".csr", "-out", name + ".pem", "-notext",
+                "-startdate", start, "-enddate", end)
+    openssl("req", "-x509", *key, "-keyout", "selfSigned.key", "-out", "selfSigned.pem", "-days", "30",
+            "-subj", "/CN=localhost", "-addext", "subjectAltName=" + here)
+
+
+def tls_context(name, old=False):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    if old:
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    context.load_cert_chain(os.path.join(FOLDER, name + ".pem"), os.path.join(FOLDER, name + ".key"))
+    return context
+
+
+# ---- behaviours: each gets the connection and the request, and says whether the connection goes on
+
+def answer(connection, body=b"", status="200 OK", headers=()):
+    head = ["HTTP/1.1 " + status, *headers, "Content-Length: %d" % len(body)]
+    connection.sendall("\r\n".join(head).encode() + b"\r\n\r\n" + body)
+    return True
+
+
+def ok(connection, request):
+    return answer(connection, b"hello")
+
+
+def echo(connection, request):
+    return answer(connection, json.dumps(request).encode(), headers=["Content-Type: application/json"])
+
+
+def closing(connection, request):
+    answer(connection, b"bye", headers=["Connection: close"])
+
+
+def redirect(connection, request):
+    place = "%s://127.0.0.1:%d/stolen" % (request["argument2"] or "http", PORTS["second"])
+    return answer(connection, b"", request["argument"] + " Elsewhere", ["Location: " + place])
+
+
+def interim(connection, request):
+    connection.sendall(b"HTTP/1.1 103 Early Hints\r\nX-Early: yes\r\n\r\n")
+    return answer(connection, b"late", headers=["X-Late: yes", "X-Late: twice"])
+
+
+def forever(connection, piece, pause=0.0):
+    sent = 0
+    try:
+        while sent < 1 << 33:
+            connection.sendall(piece)
+            sent += len(piece)
+            time.sleep(pause)
+    finally:
+        saw("stopped", sent=sent)
+
+
+def drip_head(connection, request):
+    connection.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+    forever(connection, b"x", 0.05)
+
+
+def drip_body(connection, request):
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+    forever(connection, b"x", 0.05)
+
+
+def silence(connection, request):
+    while connection.recv(65536):
+        pass
+    saw("closed")
+
+
+def body_without_end(connection, request):
+    connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    forever(connection, b"4000\r\n" + b"x" * 0x4000 + b"\r\n")
+
+
+def body_until_close(connection, request):
+    connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+    forever(connection, b"x" * 0x4000)
+
+
+def body_announced(connection, request):
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10737418240\r\n\r\n")
+    forever(connection, b"x" * 0x4000)
+
+
+def body_of(connection, request):
+    return answer(connection, b"x" * int(request["argument"]))
+
+
+def header_of(connection, request):
+    return answer(connection, b"", headers=["X-Long: " + "x" * int(request["argument"])])
+
+
+def headers_of(connection, request):
+    return answer(connection, b"", headers=["X: y"] * int(request["argument"]))
+
+
+def header_without_end(connection, request):
+    connection.sendall(b"HTTP/1.1 200 OK\r\nX-Long: ")
+    forever(connection, b"x" * 0x4000)
+
+
+def headers_without_end(connection, request):
+    connection.sendall(b"HTTP/1.1 200 OK\r\n")
+    forever(connection, b"X: y\r\n" * 1000)
+
+
+def interim_without_end(connection, request):
+    forever(connection, b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100)
+
+
+def trailers_without_end(connection, request):
+    connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
+    forever(connection, b"X: y\r\n" * 1000)
+
+
+def truncated(connection, request):
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\ncut")
+
+
+def truncated_chunk(connection, request):
+    connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\ncut")
+
+
+def reset(connection, request):
+    body = b"x" * 200
+    whole = b"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n" + body
+    connection.sendall(whole[:int(request["argument"])])
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def garbage(connection, request):
+    connection.sendall(b"\x00\xff\xfe this is not HTTP\r\n\r\n")
+
+
+def old_http(connection, request):
+    connection.sendall(b"just a body, as in 1991\r\n")
+
+
+def nothing(connection, request):
+    pass
+
+
+def drop_kept(connection, request):
+    """Closes without an answer where the connection served before, else answers."""
+    if request["isFirst"]:
+        return answer(connection, b"first")
+
+
+def compressed(connection, request):
+    import gzip
+    bomb = gzip.compress(b"x" * int(request["argument"]))
+    saw("compressed", size=len(bomb))
+    if request["argument2"] == "transfer":
+        connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"
+                           + b"%x\r\n" % len(bomb) + bomb + b"\r\n0\r\n\r\n")
+        return None
+    headers = [] if request["argument2"] == "undeclared" else ["Content-Encoding: gzip"]
+    return answer(connection, bomb, headers=headers)
+
+
+def barrier(connection, request):
+    """Answers when so many requests stand here at once."""
+    saw("barrier")
+    count = int(request["argument"])
+    with LOCK:
+        together = LOCK.wait_for(
+            lambda: sum(e["event"] == "barrier" for e in EVENTS) >= count, timeout=5)
+    return answer(connection, b"together" if together else b"alone")
+
+
+def proxied(connection, request):
+    host, port = request["path"].rsplit(":", 1)
+    saw("tunnel", host=host)
+    if PROXY_REFUSES.is_set():
+        answer(connection, b"", "403 Forbidden")
+        return
+    with socket.create_connection(("127.0.0.1", int(port))) as target:
+        connection.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
+        thread = threading.Thread(target=pump, args=(target, connection), daemon=True)
+        thread.start()
+        pump(connection, target)
+        thread.join(5)
+
+
+PROXY_REFUSES = threading.Event()
+
+
+def pump(source, target):
+    try:
+        while data := source.recv(65536):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
+
+
+def control(connection, request):
+    path, query = request["path"], request["query"]
+    if path == "/log":
+        with LOCK:
+            return answer(connection, json.dumps(EVENTS).encode())
+    if path == "/await":
+        with LOCK:
+            seen = LOCK.wait_for(lambda: sum(e["event"] == query["event"] for e in EVENTS)
+                                 >= int(query.get("count", 1)), timeout=10)
+        return answer(connection, b"", "200 OK" if seen else "504 Never")
+    if path == "/reset":
+        PROXY_REFUSES.set() if query.get("proxy") == "refuses" else PROXY_REFUSES.clear()
+        with LOCK:
+            EVENTS.clear()
+    return answer(connection)
+
+
+BEHAVIOURS = {
+    function.__name__.replace("_", "-"): function
+    for function in (ok, echo, closing, redirect, interim, drip_head, drip_body, silence,
+                     body_without_end, body_until_close, body_announced, body_of, header_of,
+                     headers_of, header_without_end, headers_without_end, interim_without_end,
+                     trailers_without_end, truncated, truncated_chunk, reset, garbage, old_http,
+                     nothing, drop_kept, compressed, barrier)}
+
+
+# ---- listeners
+
+def read_request(connection, listener):
+    data = b""
+    while b"\r\n\r\n" not in data:
+        more = connection.recv(65536)
+        if not more:
+            return None
+        saw("bytes", listener=listener, count=len(more))
+        data += more
+    head, _, body = data.partition(b"\r\n\r\n")
+    lines = head.decode("latin-1").split("\r\n")
+    headers = [(name, value.strip(" ")) for name, _, value in (l.partition(":") for l in lines[1:])]
+    length = next((int(v) for k, v in headers if k.lower() == "content-length"), 0)
+    while len(body) < length:
+        more = connection.recv(65536)
+        if not more:
+            return None
+        body += more
+    method, target, _ = lines[0].split(" ", 2)
+    path, _, query = target.partition("?")
+    parts = path.split("/") + ["", "", ""]
+    return {"method": method, "path": path, "target": target, "headers": headers,
+            "query": dict(urllib.parse.parse_qsl(query)), "body": body.decode("latin-1"),
+            "name": parts[1], "argument": parts[2], "argument2": parts[3]}
+
+
+def serve(connection, listener, context):
+    number = next(NUMBERS)
+    saw("connection", listener=listener, number=number)
+    try:
+        if listener == "stalled":
+            silence(connection, None)
+            return
+        if context:
+            connection = context.wrap_socket(connection, server_side=True)
+            saw("handshake", listener=listener)
+        is_first = True
+        while (request := read_request(connection, listener)) is not None:
+            request["isFirst"], is_first = is_first, False
+            behaviour = (control if listener == "control" else
+                         proxied if request["method"] == "CONNECT" else
+                         BEHAVIOURS.get(request["name"], nothing))
+            if behaviour is not control:
+                saw("request", listener=listener, method=request["method"], path=request["path"],
+                    connection=number)
+            if not behaviour(connection, request):
+                break
+    except (OSError, ValueError):
+        pass
+    finally:
+        connection.close()
+        if listener == "plain":
+            saw("gone")
+
+
+def listen(name, context=None):
+    listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+
+    def accept():
+        while True:
+            connection, _ = listener.accept()
+            threading.Thread(target=serve, args=(connection, name, context), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    return listener.getsockname()[1]
+
+
+def unused_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+make_certificates()
+PORTS = {name: listen(name) for name in ("plain", "second", "stalled", "proxy", "control")}
+for certificate in ("good", "expired", "notYet", "wrongHost", "unknownAuthority", "selfSigned"):
+    PORTS[certificate] = listen(certificate, tls_context(certificate))
+PORTS["old"] = listen("old", tls_context("good", old=True))
+PORTS["refused"] = unused_port()
+print(json.dumps({"ports": PORTS, "folder": FOLDER}), flush=True)
+sys.stdin.read()
+subprocess.run(["rm", "-rf", FOLDER])
+os._exit(0)
