@@ -31,7 +31,17 @@ public struct Einlass: Sendable {
 
   /// Asks the provider whether a credential is what it seems. A bad credential is a result, not an error.
   public func verify(_ request: VerifyRequest) async throws(Problem) -> Verification {
-    throw Problem(.internal, "Not built yet.")
+    let provider = try catalog.provider(request.provider)
+    guard let recipe = provider.verification else {
+      throw .flowNotSupported(provider, "verification")
+    }
+    let registration = try provider.complete(
+      request.registration, with: [.clientID, .clientSecret])
+    let check = try CredentialCheck(
+      provider: provider, registration: registration,
+      credential: credential(of: request, at: provider), expected: request.expected,
+      effects: effects)
+    return try await check.run(recipe)
   }
 
   /// The value of an `Authorization` header for a request of the front end's own.
@@ -50,5 +60,22 @@ public struct Einlass: Sendable {
   ) throws(Problem) -> AccountStore.Added {
     let provider = try catalog.provider(request.provider)
     return try store.add(request.newAccount(at: provider, effects: effects), patience)
+  }
+
+  /// The credential of a `verify`: given, or stored for the caller's registration while access is granted.
+  private func credential(
+    of request: VerifyRequest, at provider: Provider
+  ) throws(Problem) -> Credential {
+    switch request.subject {
+    case .credential(let credential): return credential
+    case .account(let id):
+      let snapshot = try store.snapshot(.usual)
+      guard let account = snapshot.accounts.of(provider).first(where: { $0.id == id }) else {
+        throw .unknownAccount(id, provider.id)
+      }
+      return try store.issuedCredential(
+        of: account, at: provider, to: request.application, request.registration, in: snapshot
+      ).credential
+    }
   }
 }

@@ -1,7 +1,5 @@
 internal import EinlassJSON
 
-internal import EinlassJSON
-
 /// Whole seconds since 1970, UTC, leap seconds ignored: the times of the protocol.
 public typealias UnixTime = Int64
 

@@ -1,0 +1,176 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+/// One `verify`: asks the provider about a credential, by the descriptor's recipe. Seeds 1.6, protocol section 3.
+struct CredentialCheck {
+  let provider: Provider
+  /// The caller's own, with its secret: both recipes speak in its name.
+  let registration: ClientRegistration
+  let credential: Credential
+  let expected: VerifyRequest.Expectation
+  let effects: Effects
+
+  /// Throws for networks, providers that do not answer, and configuration; anything else is in the result.
+  func run(_ recipe: VerifyDescriptor) async throws(Problem) -> Verification {
+    do throws(Setback) {
+      switch (recipe, credential) {
+      case (.signedIdentity, .oauth1(let token)): return try await signedIdentity(token)
+      case (.tokenInfo(let words), .oauth2(let token)): return try await tokenInfo(words, token)
+      case (.signedIdentity, .oauth2), (.tokenInfo, .oauth1):
+        throw Setback.failed(
+          Failure(
+            .invalidParameter(
+              "/credential/type", "\(provider.name) does not issue this type of credential.")))
+      }
+    } catch {
+      throw error.problem
+    }
+  }
+
+  /// The identity request, signed: whoever can sign it with this application holds a token of it.
+  private func signedIdentity(_ token: OAuth1Credential) async throws(Setback) -> Verification {
+    let signer = Signer(
+      method: provider.signatureMethod, registration: registration, token: token)
+    let exchange = exchange(hiding: [token.token, token.tokenSecret])
+    var result = Verification(clientID: registration.clientID)
+    do {
+      result.identity = try await exchange.identity(
+        by: signer.request(provider.identity.request, effects: effects))
+    } catch {
+      result.checks = [Verification.Finding(.active, isOK: false, detail: try error.refusal())]
+      return result
+    }
+    result.checks = [Verification.Finding(.active, isOK: true), application(of: result)]
+    guard result.isValid else { return result }
+    result.checks += [identity(of: result, subject: nil)] + furtherFindings(of: result)
+    return result
+  }
+
+  /// The provider is asked about the token, then whose it is. A token that is not the application's is sent no further.
+  private func tokenInfo(
+    _ words: VerifyDescriptor.TokenInfo, _ token: OAuth2Credential
+  ) async throws(Setback) -> Verification {
+    let exchange = exchange(hiding: [token.accessToken])
+    let values = values(for: token)
+    let info = try await exchange.send(words.request.filled(values).request, at: .tokenInfo)
+    guard let object = info.object, let isActive = object.at(pointer: words.active)?.bool else {
+      throw exchange.unusable(.tokenInfo)
+    }
+    func text(_ pointer: String?) -> String? {
+      pointer.flatMap { object.at(pointer: $0)?.string }.map { cleaned($0) }
+    }
+    var result = Verification(clientID: text(words.clientID))
+    result.scopes = words.scopes.flatMap { object.at(pointer: $0)?.array }?
+      .compactMap { $0.string.map { cleaned($0) } }
+    let expiresAt = words.expiresAt.flatMap { object.at(pointer: $0)?.int64 }
+    result.expiresAt = expiresAt == 0 ? nil : expiresAt
+
+    result.checks.append(
+      Verification.Finding(
+        .active, isOK: isActive,
+        detail: isActive ? nil : text(words.failure) ?? "The provider calls the token invalid."))
+    guard result.isValid else { return result }
+    result.checks += [application(of: result), expiry(of: result)]
+    guard result.isValid else { return result }
+    do {
+      result.identity = try await exchange.identity(
+        by: identityRequest(words, values, isOwn: isOwn(result.clientID)))
+    } catch {
+      result.checks.append(.init(.identity, isOK: false, detail: try error.refusal()))
+      return result
+    }
+    result.checks += [identity(of: result, subject: text(words.subject))]
+    result.checks += furtherFindings(of: result)
+    return result
+  }
+
+  private func exchange(hiding secrets: [Secret]) -> Exchange {
+    Exchange(
+      provider: provider, effects: effects, remaining: [],
+      secrets: [registration.clientSecret] + secrets)
+  }
+
+  private func values(for token: OAuth2Credential) -> Template.Values {
+    var values = Template.Values(texts: [
+      .clientID: registration.clientID, .token: revealedText(token.accessToken),
+    ])
+    guard let secret = registration.clientSecret else { return values }
+    values[.clientSecret] = revealedText(secret)
+    values[.tokenProof] = Hexadecimal.encode(
+      MessageAuthentication.hmacSHA256(
+        key: secret.reveal(), message: token.accessToken.reveal()))
+    return values
+  }
+
+  /// A proof with the caller's secret only fits the caller's own token.
+  private func identityRequest(
+    _ words: VerifyDescriptor.TokenInfo, _ values: Template.Values, isOwn: Bool
+  ) -> HTTPRequest {
+    var template = provider.identity.request
+    if isOwn { template.query += words.identityQuery }
+    return template.filled(values).request
+  }
+
+  private func isOwn(_ clientID: String?) -> Bool {
+    clientID.map { sameBytes($0, registration.clientID) } ?? false
+  }
+}
+
+// MARK: - Findings
+
+extension CredentialCheck {
+  private func application(of result: Verification) -> Verification.Finding {
+    let wanted = expected.clientID ?? registration.clientID
+    let isOK = result.clientID.map { sameBytes($0, wanted) } ?? false
+    return .init(
+      .application, isOK: isOK,
+      detail: isOK ? nil : "The token was issued to another application than the expected one.")
+  }
+
+  private func expiry(of result: Verification) -> Verification.Finding {
+    let isOK = result.expiresAt.map { $0 > effects.now() } ?? true
+    return .init(.expiry, isOK: isOK, detail: isOK ? nil : "The token has expired.")
+  }
+
+  /// `subject`: whose the token is by another answer of the provider's; both must agree.
+  private func identity(of result: Verification, subject: String?) -> Verification.Finding {
+    let id = result.identity?.id ?? ""
+    let isOK = [subject, expected.id].allSatisfy { $0.map { sameBytes($0, id) } ?? true }
+    return .init(
+      .identity, isOK: isOK, detail: isOK ? nil : "The token belongs to another person.")
+  }
+
+  /// The findings that only an expectation asks for.
+  private func furtherFindings(of result: Verification) -> [Verification.Finding] {
+    var findings: [Verification.Finding] = []
+    if let scopes = expected.scopes {
+      let missing = scopes.filter { scope in
+        !(result.scopes ?? []).contains { sameBytes($0, scope) }
+      }
+      findings.append(
+        .init(
+          .scopes, isOK: missing.isEmpty,
+          detail: missing.isEmpty ? nil : "The token lacks scopes that were expected."))
+    }
+    if expected.nonce != nil {
+      findings.append(.init(.nonce, isOK: false, detail: "There is no id_token with a nonce."))
+    }
+    return findings
+  }
+}
+
+extension Setback {
+  /// What to tell whoever cannot try a remedy.
+  fileprivate var problem: Problem {
+    switch self {
+    case .failed(let failure): failure.problem
+    case .remedy: Problem(.internal, "A remedy was offered where none can be tried. Report this.")
+    }
+  }
+
+  /// Why the provider refused the credential itself; throws what is no refusal of it.
+  fileprivate func refusal() throws(Setback) -> String {
+    guard case .failed(let failure) = self, failure.refusesCredential else { throw self }
+    return failure.problem.serverError?.text ?? failure.problem.message
+  }
+}
