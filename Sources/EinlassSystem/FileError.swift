@@ -29,6 +29,9 @@ public struct FileError: Error, Sendable, Equatable {
     self.path = path
   }
 
+  /// There is nothing at this path.
+  public static func missing(_ path: String) -> FileError { FileError(.system(ENOENT), path: path) }
+
   /// The failed system call's errno, read at once.
   static func last(path: String) -> FileError { FileError(.system(errno), path: path) }
 

@@ -14,16 +14,15 @@ public struct FileLock: ~Copyable, Sendable {
     case exclusive
   }
 
-  /// Where the lock's file lies.
-  public let directory: SafeDirectory
+  private let directory: String
   private let name: String
   private var descriptor: Int32
 
-  /// A lock on this file, made when it is missing (not in a directory that can't be written).
-  public init(_ name: String, in directory: consuming SafeDirectory) throws(FileError) {
+  /// A lock on this file, made when it is missing.
+  public init(_ name: String, in directory: borrowing SafeDirectory) throws(FileError) {
     descriptor = try Self.open(name, in: directory)
     self.name = name
-    self.directory = directory
+    self.directory = directory.path
   }
 
   deinit { if descriptor >= 0 { close(descriptor) } }
@@ -54,7 +53,7 @@ public struct FileLock: ~Copyable, Sendable {
   /// Lets go.
   public func release() { _ = flock(descriptor, LOCK_UN) }
 
-  private var path: String { directory.path(of: name) }
+  private var path: String { "\(directory)/\(name)" }
 
   private func operation(_ mode: Mode) -> Int32 { mode == .shared ? LOCK_SH : LOCK_EX }
 
@@ -63,16 +62,13 @@ public struct FileLock: ~Copyable, Sendable {
     if descriptor >= 0, let status = FileStatus.of(descriptor), status.links > 0 { return }
     if descriptor >= 0 { close(descriptor) }
     descriptor = -1
+    guard let directory = try SafeDirectory.open(directory) else {
+      throw FileError(.system(ENOENT), path: path)
+    }
     descriptor = try Self.open(name, in: directory)
   }
 
   private static func open(_ name: String, in directory: borrowing SafeDirectory) throws(FileError)
     -> Int32
-  {
-    do {
-      return try directory.open(name, flags: O_RDWR | O_CREAT)
-    } catch  where error.cause == .system(EROFS) || error.cause == .system(EACCES) {
-      return try directory.open(name, flags: O_RDONLY)
-    }
-  }
+  { try directory.open(name, flags: O_RDWR | O_CREAT) }
 }

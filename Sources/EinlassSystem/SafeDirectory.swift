@@ -83,7 +83,7 @@ public struct SafeDirectory: ~Copyable, Sendable {
   }
 
   /// `a/b/` → (`a`, `b`), `b` → (`.`, `b`), `/b` → (`/`, `b`), `/` → (`/`, empty).
-  static func split(_ path: String) -> (parent: String, name: String) {
+  public static func split(_ path: String) -> (parent: String, name: String) {
     var bytes = Array(path.utf8)
     while bytes.count > 1, bytes.last == slash { bytes.removeLast() }
     guard let cut = bytes.lastIndex(of: slash) else { return (".", text(bytes[...])) }

@@ -6,6 +6,18 @@ public enum Hexadecimal {
     return String(decoding: digits, as: UTF8.self)
   }
 
+  /// Pairs of digits in either case and nothing else; else `nil`.
+  public static func decode(_ text: String) -> [UInt8]? {
+    let values = text.utf8.map(hexDigitValue)
+    guard values.count % 2 == 0 else { return nil }
+    var bytes: [UInt8] = []
+    for start in stride(from: 0, to: values.count, by: 2) {
+      guard let high = values[start], let low = values[start + 1] else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    return bytes
+  }
+
   private static let alphabet = Array("0123456789abcdef".utf8)
 }
 

@@ -1,0 +1,64 @@
+internal import Einlass
+
+extension AccountStore.NewAccount {
+  /// The account that this one would take the place of: for a provider with room for one, whichever there is;
+  /// else that of the same subject; else, where one side knows no subject, that of the same username.
+  ///
+  /// Compares bytes. `accounts` are those of the provider.
+  func existing(among accounts: [Account]) -> Account? {
+    let others = accounts.filter { isSame($0.provider, account.provider) }
+    if isOnlyOne { return others.first }
+    if let subject = account.subject,
+      let same = others.first(where: { $0.subject.map { isSame($0, subject) } ?? false })
+    {
+      return same
+    }
+    return others.first {
+      ($0.subject == nil || account.subject == nil) && isSame($0.username, account.username)
+    }
+  }
+
+  /// What `existing` becomes: everything of the new one except who it is and since when.
+  func replacing(_ existing: Account) -> Account {
+    var account = account
+    account.id = existing.id
+    account.position = existing.position
+    account.addedAt = existing.addedAt
+    account.lastUsedAt = existing.lastUsedAt
+    account.isSignedIn = true
+    return account
+  }
+
+  /// Says which account is in the way.
+  func collision(with existing: Account) -> Problem {
+    Problem(
+      .accountExists,
+      isOnlyOne
+        ? "The provider has room for one account, and one is stored. Pass replace: true to overwrite it."
+        : "This account is stored already. Pass replace: true to overwrite it.",
+      provider: existing.provider, account: existing.id)
+  }
+}
+
+extension Account {
+  /// After an edit, of which only the members that may change count.
+  func edited(by edit: AccountStore.Edit) -> Account {
+    var after = self
+    edit(&after)
+    after.id = id
+    after.provider = provider
+    after.isSignedIn = isSignedIn
+    after.addedAt = addedAt
+    after.position = position
+    return after
+  }
+}
+
+/// Whether two identifiers are the same bytes: `==` would take U+212A for `K`.
+func isSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
+
+extension Problem {
+  static func unknownAccount(_ id: Account.ID) -> Problem {
+    Problem(.unknownAccount, "There is no such account.", account: id)
+  }
+}

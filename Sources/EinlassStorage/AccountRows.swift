@@ -1,0 +1,73 @@
+internal import Einlass
+
+extension SQLiteConnection {
+  private static var accountColumns: String {
+    """
+    SELECT id, provider, username, display_name, subject, email, avatar, health,
+      EXISTS (SELECT 1 FROM credential WHERE credential.account = account.id),
+      added_at, last_used_at, position FROM account
+    """
+  }
+
+  /// All, in order of adding.
+  func accounts() throws(Problem) -> [Account] {
+    try all("\(Self.accountColumns) ORDER BY position") { row throws(Problem) in
+      try Self.account(row)
+    }
+  }
+
+  func account(_ id: Account.ID) throws(Problem) -> Account? {
+    try first("\(Self.accountColumns) WHERE id = ?1", .text(id.rawValue)) { row throws(Problem) in
+      try Self.account(row)
+    }
+  }
+
+  func accounts(of provider: String) throws(Problem) -> [Account] {
+    try all("\(Self.accountColumns) WHERE provider = ?1 ORDER BY position", .text(provider)) {
+      row throws(Problem) in try Self.account(row)
+    }
+  }
+
+  /// Adds it behind all others, whatever its `position` says.
+  func insert(_ account: Account) throws(Problem) {
+    try run(
+      """
+      INSERT INTO account (id, provider, username, display_name, subject, email, avatar, health,
+        added_at, last_used_at)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+      """,
+      .text(account.id.rawValue), .text(account.provider), .text(account.username),
+      .optional(account.displayName), .optional(account.subject), .optional(account.email),
+      .optional(account.avatar), .text(account.health.rawValue), .integer(account.addedAt),
+      .optional(account.lastUsedAt))
+  }
+
+  /// Writes the members that may change.
+  func update(_ account: Account) throws(Problem) {
+    try run(
+      """
+      UPDATE account SET username = ?2, display_name = ?3, subject = ?4, email = ?5, avatar = ?6,
+        health = ?7, last_used_at = ?8
+      WHERE id = ?1
+      """,
+      .text(account.id.rawValue), .text(account.username), .optional(account.displayName),
+      .optional(account.subject), .optional(account.email), .optional(account.avatar),
+      .text(account.health.rawValue), .optional(account.lastUsedAt))
+  }
+
+  /// Removes it and its credentials; `false` when there is none.
+  func deleteAccount(_ id: Account.ID) throws(Problem) -> Bool {
+    try run("DELETE FROM account WHERE id = ?1", .text(id.rawValue))
+    return changes > 0
+  }
+
+  private static func account(_ row: borrowing SQLiteStatement) throws(Problem) -> Account {
+    Account(
+      id: Account.ID(rawValue: try row.text(0)), provider: try row.text(1),
+      username: try row.text(2), displayName: try row.optionalText(3),
+      subject: try row.optionalText(4), email: try row.optionalText(5),
+      avatar: try row.optionalText(6), health: try row.word(7),
+      isSignedIn: try row.integer(8) != 0, addedAt: try row.integer(9),
+      lastUsedAt: try row.optionalInteger(10), position: try row.integer(11))
+  }
+}

@@ -1,0 +1,77 @@
+internal import Einlass
+internal import EinlassCrypto
+
+/// The sealed columns of `credential`.
+enum SecretColumn: String, CaseIterable {
+  case token
+  case tokenSecret = "token_secret"
+  case refreshToken = "refresh_token"
+  case idToken = "id_token"
+  case clientSecret = "client_secret"
+}
+
+/// A row of `credential` as it stands in the file: what is in the clear, and sealed cells.
+struct CredentialRow {
+  /// Which credential it becomes.
+  enum Kind: String { case oauth1, oauth2 }
+
+  var account: String
+  var clientID: String
+  var role: StoredCredential.Role
+  var kind: Kind
+  var boundOrigins: [String]
+  var boundClientID: String
+  /// A `FlowKind`, but not yet checked to be one: an edited word is a mismatch, not damage.
+  var boundFlowKind: String
+  /// What the three members above hashed to when the row was written.
+  var binding: [UInt8]
+  var tokenType: String?
+  var scopes: [String]?
+  var expiresAt: UnixTime?
+  var cells: [SecretColumn: [UInt8]]
+}
+
+extension SQLiteConnection {
+  /// All of an account, in the order of their client ids.
+  func credentialRows(of account: Account.ID) throws(Problem) -> [CredentialRow] {
+    try all(
+      """
+      SELECT account, client_id, role, kind, bound_origins, bound_client_id, bound_flow_kind, binding,
+        token_type, scopes, expires_at, token, token_secret, refresh_token, id_token, client_secret
+      FROM credential WHERE account = ?1 ORDER BY client_id
+      """, .text(account.rawValue)
+    ) { row throws(Problem) in
+      var cells: [SecretColumn: [UInt8]] = [:]
+      for (index, column) in SecretColumn.allCases.enumerated() {
+        cells[column] = try row.optionalBlob(Int32(11 + index))
+      }
+      return CredentialRow(
+        account: try row.text(0), clientID: try row.text(1), role: try row.word(2),
+        kind: try row.word(3), boundOrigins: TextList.items(try row.text(4)),
+        boundClientID: try row.text(5), boundFlowKind: try row.text(6), binding: try row.blob(7),
+        tokenType: try row.optionalText(8), scopes: try row.optionalText(9).map(TextList.items),
+        expiresAt: try row.optionalInteger(10), cells: cells)
+    }
+  }
+
+  /// Adds it or replaces that of the same account and client id.
+  func put(_ row: CredentialRow) throws(Problem) {
+    try run(
+      """
+      INSERT OR REPLACE INTO credential (account, client_id, role, kind, bound_origins, bound_client_id,
+        bound_flow_kind, binding, token_type, scopes, expires_at, token, token_secret, refresh_token,
+        id_token, client_secret)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+      """,
+      .text(row.account), .text(row.clientID), .text(row.role.rawValue), .text(row.kind.rawValue),
+      .text(TextList.text(row.boundOrigins)), .text(row.boundClientID), .text(row.boundFlowKind),
+      .blob(row.binding), .optional(row.tokenType), .optional(row.scopes.map(TextList.text)),
+      .optional(row.expiresAt), .optional(row.cells[.token]), .optional(row.cells[.tokenSecret]),
+      .optional(row.cells[.refreshToken]), .optional(row.cells[.idToken]),
+      .optional(row.cells[.clientSecret]))
+  }
+
+  func deleteCredentials(of account: Account.ID) throws(Problem) {
+    try run("DELETE FROM credential WHERE account = ?1", .text(account.rawValue))
+  }
+}

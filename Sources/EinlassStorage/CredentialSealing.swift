@@ -1,0 +1,116 @@
+internal import Einlass
+internal import EinlassCrypto
+
+/// Credentials to rows and back: what is secret is sealed to its place, its binding and its neighbours.
+extension CredentialRow {
+  /// Seals a credential of this account.
+  init(_ stored: StoredCredential, account: Account, key: StoreKey) {
+    let binding = stored.binding
+    self.init(
+      account: account.id.rawValue, clientID: stored.registration.clientID, role: stored.role,
+      kind: .oauth1, boundOrigins: binding.origins, boundClientID: binding.clientID,
+      boundFlowKind: binding.flowKind.rawValue, binding: [], cells: [:])
+    var secrets: [SecretColumn: Secret] = [:]
+    secrets[.clientSecret] = stored.registration.clientSecret
+    switch stored.credential {
+    case .oauth1(let credential):
+      secrets[.token] = credential.token
+      secrets[.tokenSecret] = credential.tokenSecret
+    case .oauth2(let credential):
+      kind = .oauth2
+      tokenType = credential.tokenType
+      scopes = credential.scopes
+      expiresAt = credential.expiresAt
+      secrets[.token] = credential.accessToken
+      secrets[.refreshToken] = credential.refreshToken
+      secrets[.idToken] = credential.idToken
+    }
+    self.binding = bindingHash(provider: account.provider)
+    let hash = rowHash(columns: Set(secrets.keys))
+    for (column, secret) in secrets { cells[column] = key.seal(secret, in: cell(column, hash)) }
+  }
+
+  /// Opens it. Throws `bindingMismatch` when somebody edited where it may be sent, and `decryptFailed` with
+  /// account and column when anything else was changed; then nothing of it is usable.
+  func open(account: Account, key: StoreKey, path: String) throws(Problem) -> StoredCredential {
+    guard constantTimeEqual(binding, bindingHash(provider: account.provider)),
+      let flowKind = FlowKind(rawValue: boundFlowKind)
+    else { throw Self.bindingMismatch(account, path) }
+    let hash = rowHash(columns: Set(cells.keys))
+    var secrets: [SecretColumn: Secret] = [:]
+    for column in SecretColumn.allCases {
+      guard let sealed = cells[column] else { continue }
+      guard let secret = key.open(sealed, in: cell(column, hash)) else {
+        throw Self.decryptFailed(account, column, path)
+      }
+      secrets[column] = secret
+    }
+    guard let credential = credential(secrets) else {
+      throw SQLiteProblem.damaged(path, "a credential lacks a column")
+    }
+    return StoredCredential(
+      role: role,
+      registration: ClientRegistration(clientID: clientID, clientSecret: secrets[.clientSecret]),
+      credential: credential,
+      binding: ProviderBinding(
+        origins: boundOrigins, clientID: boundClientID, flowKind: flowKind))
+  }
+
+  private func credential(_ secrets: [SecretColumn: Secret]) -> Credential? {
+    guard let token = secrets[.token] else { return nil }
+    switch kind {
+    case .oauth1:
+      return secrets[.tokenSecret].map {
+        .oauth1(OAuth1Credential(token: token, tokenSecret: $0))
+      }
+    case .oauth2:
+      return .oauth2(
+        OAuth2Credential(
+          accessToken: token, tokenType: tokenType ?? "", scopes: scopes ?? [],
+          expiresAt: expiresAt, refreshToken: secrets[.refreshToken], idToken: secrets[.idToken]))
+    }
+  }
+
+  private func cell(_ column: SecretColumn, _ rowHash: [UInt8]) -> SealedCell {
+    SealedCell(
+      table: "credential", column: column.rawValue, account: account, binding: binding,
+      row: rowHash)
+  }
+
+  /// SHA-256 of the canonical provider binding: the provider's id and where the credential may be sent (C-32).
+  private func bindingHash(provider: String) -> [UInt8] {
+    Digest.sha256(
+      Canonical.bytes([
+        Array("einlass binding 1".utf8), Array(provider.utf8), Canonical.texts(boundOrigins),
+        Array(boundClientID.utf8), Array(boundFlowKind.utf8),
+      ]))
+  }
+
+  /// SHA-256 of the row's other columns in the clear, and of which secrets it has.
+  private func rowHash(columns: Set<SecretColumn>) -> [UInt8] {
+    Digest.sha256(
+      Canonical.bytes([
+        Array("einlass credential 1".utf8), Array(clientID.utf8), Array(role.rawValue.utf8),
+        Array(kind.rawValue.utf8), Canonical.optional(tokenType),
+        Canonical.optional(scopes.map(TextList.text)),
+        Canonical.optional(expiresAt.map(String.init)),
+        Canonical.texts(columns.map(\.rawValue).sorted()),
+      ]))
+  }
+
+  private static func bindingMismatch(_ account: Account, _ path: String) -> Problem {
+    Problem(
+      .bindingMismatch,
+      "Where the account's credential may be sent was edited in \(path) without its key, so it is not used. Add the account again.",
+      provider: account.provider, account: account.id, path: path)
+  }
+
+  private static func decryptFailed(_ account: Account, _ column: SecretColumn, _ path: String)
+    -> Problem
+  {
+    .store(
+      .decryptFailed,
+      "The column \(column.rawValue) of account \(account.id.rawValue) in \(path) does not decrypt: it is damaged, or was edited without the store's key. Add the account again; the others are not concerned.",
+      path: path, account: account.id)
+  }
+}

@@ -1,0 +1,17 @@
+internal import Einlass
+
+extension AccountStore {
+  /// A store that can't be used, and says why at every use: a front end can still start and show it.
+  init(failing problem: Problem) {
+    self.init(
+      snapshot: { _ throws(Problem) in throw problem },
+      add: { _, _ throws(Problem) in throw problem },
+      update: { _, _, _ throws(Problem) in throw problem },
+      remove: { _, _ throws(Problem) in throw problem },
+      setGrant: { _, _ throws(Problem) in throw problem },
+      resetGrant: { _, _, _ throws(Problem) in throw problem },
+      credentials: { _ throws(Problem) in throw problem },
+      saveCredential: { _, _ throws(Problem) in throw problem },
+      protection: { _ throws(Problem) in throw problem })
+  }
+}

@@ -1,0 +1,43 @@
+internal import Einlass
+internal import EinlassSystem
+internal import Glibc
+
+/// The only place where file errors become problems of the store.
+enum FileProblem {
+  /// Runs what touches the database's file, its lock or their directory.
+  static func store<Result: ~Copyable>(
+    _ body: () throws(FileError) -> Result
+  ) throws(Problem) -> Result {
+    do throws(FileError) {
+      return try body()
+    } catch {
+      throw .store(
+        detail(error.cause), "The account store's \(error.path) \(error.explanation)",
+        path: error.path)
+    }
+  }
+
+  /// Runs what touches whatever opens the key.
+  static func key<Result: ~Copyable>(
+    _ body: () throws(FileError) -> Result
+  ) throws(Problem) -> Result {
+    do throws(FileError) {
+      return try body()
+    } catch {
+      throw .store(
+        .keyUnavailable, "The account store's key \(error.path) \(error.explanation)",
+        path: error.path)
+    }
+  }
+
+  private static func detail(_ cause: FileError.Cause) -> Problem.StoreDetail {
+    switch cause {
+    case .symbolicLink, .otherOwner, .openToOthers, .hardLinked: .permissions
+    case .notADirectory, .notARegularFile, .tooLong, .silent: .corrupt
+    case .system(EROFS): .readOnly
+    case .system(ENOSPC), .system(EDQUOT): .full
+    case .system(ENOLCK), .system(ENOSYS), .system(EOPNOTSUPP): .unsupportedFileSystem
+    case .system: .permissions
+    }
+  }
+}

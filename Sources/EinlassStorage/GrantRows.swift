@@ -1,0 +1,37 @@
+internal import Einlass
+
+extension SQLiteConnection {
+  func grants() throws(Problem) -> [AccessGrant] {
+    try all(
+      """
+      SELECT application, provider, state, permissions, audience, changed_at FROM access_grant
+      ORDER BY application, provider
+      """
+    ) { row throws(Problem) in
+      AccessGrant(
+        application: try row.text(0), provider: try row.text(1), state: try row.word(2),
+        permissions: TextList.items(try row.text(3)), audience: try row.optionalWord(4),
+        changedAt: try row.integer(5))
+    }
+  }
+
+  /// Adds it or replaces that of the same application and provider.
+  func put(_ grant: AccessGrant) throws(Problem) {
+    try run(
+      """
+      INSERT OR REPLACE INTO access_grant (application, provider, state, permissions, audience, changed_at)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+      """,
+      .text(grant.application), .text(grant.provider), .text(grant.state.rawValue),
+      .text(TextList.text(grant.permissions)), .optional(grant.audience?.rawValue),
+      .integer(grant.changedAt))
+  }
+
+  /// Back to never asked; `false` when it was.
+  func deleteGrant(application: String, provider: String) throws(Problem) -> Bool {
+    try run(
+      "DELETE FROM access_grant WHERE application = ?1 AND provider = ?2", .text(application),
+      .text(provider))
+    return changes > 0
+  }
+}

@@ -1,0 +1,116 @@
+public import Einlass
+internal import EinlassSystem
+
+/// A store that writes nothing and ends with its process: `--store memory`.
+public enum MemoryAccountStore {
+  /// An empty one.
+  public static func make() -> AccountStore {
+    let memory = Lock(Memory())
+    return AccountStore(
+      snapshot: { _ throws(Problem) in memory.withLock { $0.snapshot } },
+      add: { new, _ throws(Problem) in
+        try memory.withLock { memory throws(Problem) in try memory.add(new) }
+      },
+      update: { id, _, edit throws(Problem) in
+        try memory.withLock { memory throws(Problem) in try memory.update(id, edit) }
+      },
+      remove: { id, _ throws(Problem) in
+        try memory.withLock { memory throws(Problem) in try memory.remove(id) }
+      },
+      setGrant: { grant, _ throws(Problem) in memory.withLock { $0.set(grant) } },
+      resetGrant: { application, provider, _ throws(Problem) in
+        memory.withLock { $0.resetGrant(application, provider) }
+      },
+      credentials: { id throws(Problem) in
+        try memory.withLock { memory throws(Problem) in
+          memory.credentials[memory.snapshot.accounts[try memory.index(of: id)].position] ?? []
+        }
+      },
+      saveCredential: { id, credential throws(Problem) in
+        try memory.withLock { memory throws(Problem) in
+          memory.put(credential, at: try memory.index(of: id))
+          return memory.nextRevision()
+        }
+      },
+      protection: { _ throws(Problem) in "memory" })
+  }
+}
+
+/// What such a store holds. Behaves as the tables of `Migrations.swift` do.
+private struct Memory {
+  var snapshot = AccountStore.Snapshot()
+  /// By the account's position.
+  var credentials: [Int64: [StoredCredential]] = [:]
+  private var lastPosition: Int64 = 0
+
+  func index(of id: Account.ID) throws(Problem) -> Int {
+    let index = snapshot.accounts.firstIndex { isSame($0.id.rawValue, id.rawValue) }
+    guard let index else { throw .unknownAccount(id) }
+    return index
+  }
+
+  mutating func nextRevision() -> Int64 {
+    snapshot.revision += 1
+    return snapshot.revision
+  }
+
+  mutating func add(_ new: AccountStore.NewAccount) throws(Problem) -> AccountStore.Added {
+    let existing = new.existing(among: snapshot.accounts)
+    let index: Int
+    if let existing {
+      guard new.replacesExisting else { throw new.collision(with: existing) }
+      index = try self.index(of: existing.id)
+      snapshot.accounts[index] = new.replacing(existing)
+      credentials[existing.position] = nil
+    } else {
+      index = snapshot.accounts.count
+      lastPosition += 1
+      var account = new.account
+      account.position = lastPosition
+      snapshot.accounts.append(account)
+    }
+    put(new.credential, at: index)
+    return AccountStore.Added(
+      account: snapshot.accounts[index], created: existing == nil, revision: nextRevision())
+  }
+
+  mutating func update(_ id: Account.ID, _ edit: AccountStore.Edit) throws(Problem) -> Int64 {
+    let index = try index(of: id)
+    let before = snapshot.accounts[index]
+    let after = before.edited(by: edit)
+    guard after != before else { return snapshot.revision }
+    snapshot.accounts[index] = after
+    return nextRevision()
+  }
+
+  mutating func remove(_ id: Account.ID) throws(Problem) -> Int64 {
+    let account = snapshot.accounts.remove(at: try index(of: id))
+    credentials[account.position] = nil
+    return nextRevision()
+  }
+
+  mutating func set(_ grant: AccessGrant) -> Int64 {
+    snapshot.grants.removeAll {
+      isSame($0.application, grant.application) && isSame($0.provider, grant.provider)
+    }
+    snapshot.grants.append(grant)
+    return nextRevision()
+  }
+
+  mutating func resetGrant(_ application: String, _ provider: String) -> Int64 {
+    let count = snapshot.grants.count
+    snapshot.grants.removeAll {
+      isSame($0.application, application) && isSame($0.provider, provider)
+    }
+    return snapshot.grants.count == count ? snapshot.revision : nextRevision()
+  }
+
+  mutating func put(_ credential: StoredCredential, at index: Int) {
+    let position = snapshot.accounts[index].position
+    snapshot.accounts[index].isSignedIn = true
+    var all = credentials[position] ?? []
+    let clientID = credential.registration.clientID
+    all.removeAll { isSame($0.registration.clientID, clientID) }
+    credentials[position] = all + [credential]
+  }
+}

@@ -1,0 +1,68 @@
+internal import Einlass
+internal import EinlassCrypto
+
+/// The row of `meta`.
+struct Meta: Equatable {
+  /// 128 random bits in hexadecimal: which store this is.
+  var store: String
+  var revision: Int64
+  var keyID: [UInt8]
+  /// How often the key has sealed something.
+  var encryptions: Int64
+}
+
+extension SQLiteConnection {
+  func meta() throws(Problem) -> Meta {
+    let meta = try first("SELECT store, revision, key_id, encryptions FROM meta WHERE id = 1") {
+      row throws(Problem) in
+      Meta(
+        store: try row.text(0), revision: try row.integer(1), keyID: try row.blob(2),
+        encryptions: try row.integer(3))
+    }
+    // The store's id becomes part of a file name.
+    guard let meta, Hexadecimal.decode(meta.store)?.count == 16,
+      meta.keyID.count == StoreKey.idCount
+    else { throw SQLiteProblem.damaged(path, "no store id") }
+    return meta
+  }
+
+  func insertMeta(store: String, keyID: [UInt8]) throws(Problem) {
+    try run(
+      "INSERT INTO meta (id, store, revision, key_id, encryptions) VALUES (1, ?1, 0, ?2, 0)",
+      .text(store), .blob(keyID))
+  }
+
+  /// Counts a change; every writing transaction that changed something ends with it.
+  func nextRevision() throws(Problem) -> Int64 {
+    try run("UPDATE meta SET revision = revision + 1 WHERE id = 1")
+    return try meta().revision
+  }
+
+  /// Counts uses of the key. Random nonces are safe for 2^32 of them; half of that is the end (C-33).
+  func countEncryptions(_ count: Int) throws(Problem) {
+    guard try meta().encryptions <= 1 << 31 - Int64(count) else {
+      throw .store(
+        .refused,
+        "The key of the account store \(path) has been used too often to be safe. Rotate it with store.rotateKey.",
+        path: path)
+    }
+    try run(
+      "UPDATE meta SET encryptions = encryptions + ?1 WHERE id = 1", .integer(Int64(count)))
+  }
+
+  func keySlots() throws(Problem) -> [KeySlot] {
+    try all("SELECT id, kind, parameters, salt, wrapped_key FROM keyslot ORDER BY id") {
+      row throws(Problem) in
+      KeySlot(
+        id: try row.integer(0), kind: try row.word(1), parameters: try row.text(2),
+        salt: try row.blob(3), wrappedKey: try row.blob(4))
+    }
+  }
+
+  func insert(_ slot: KeySlot) throws(Problem) {
+    try run(
+      "INSERT INTO keyslot (id, kind, parameters, salt, wrapped_key) VALUES (?1, ?2, ?3, ?4, ?5)",
+      .integer(slot.id), .text(slot.kind.rawValue), .text(slot.parameters), .blob(slot.salt),
+      .blob(slot.wrappedKey))
+  }
+}

@@ -1,0 +1,124 @@
+internal import Einlass
+
+/// What is in the database, and how older ones become so.
+///
+/// A released step is never edited: a change is a new step at the end. Secrets stand in sealed columns
+/// (`Sealing.swift`) of `credential` and `keyslot`; everything else is in the clear, so that listing accounts
+/// needs no key.
+struct Migrations: Sendable {
+  /// `application_id` of every store: "enls".
+  static let applicationID: Int64 = 0x656E_6C73
+
+  /// Step n makes schema n + 1 of schema n; each statement stands alone.
+  var steps: [[String]]
+  /// The columns of the newest schema, table by table: one more means a newer program, one less damage.
+  var columns: [String: Set<String>]
+
+  /// `user_version` of a store that these steps end in.
+  var schema: Int64 { Int64(steps.count) }
+
+  /// Brings an open database from this schema to the newest, within the caller's transaction.
+  func apply(to connection: borrowing SQLiteConnection, from schema: Int64) throws(Problem) {
+    for step in steps[Int(schema)...] {
+      for statement in step { try connection.run(statement) }
+    }
+    try connection.run("PRAGMA application_id = \(Self.applicationID)")
+    try connection.run("PRAGMA user_version = \(self.schema)")
+  }
+
+  /// What this program works with.
+  static let released = Migrations(steps: releasedSteps, columns: releasedColumns)
+
+  private static let releasedSteps: [[String]] = [
+    [
+      // One row. `revision` grows with every change; `encryptions` counts the uses of the key (C-33).
+      """
+      CREATE TABLE meta (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        store TEXT NOT NULL,
+        revision INTEGER NOT NULL,
+        key_id BLOB NOT NULL,
+        encryptions INTEGER NOT NULL
+      ) STRICT
+      """,
+      // The store's key, wrapped once for each way to open it. `parameters`: the key file's path if the
+      // person named one, else empty.
+      """
+      CREATE TABLE keyslot (
+        id INTEGER PRIMARY KEY,
+        kind TEXT NOT NULL,
+        parameters TEXT NOT NULL,
+        salt BLOB NOT NULL,
+        wrapped_key BLOB NOT NULL
+      ) STRICT
+      """,
+      // `position` is the order of adding and is never used again.
+      """
+      CREATE TABLE account (
+        position INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        provider TEXT NOT NULL,
+        username TEXT NOT NULL,
+        display_name TEXT,
+        subject TEXT,
+        email TEXT,
+        avatar TEXT,
+        health TEXT NOT NULL,
+        added_at INTEGER NOT NULL,
+        last_used_at INTEGER
+      ) STRICT
+      """,
+      "CREATE INDEX account_provider ON account (provider, subject, username)",
+      // One for each registration under which something was issued to the account. `bound_…` say where it
+      // may be sent; `binding` is their hash. The five last columns are sealed; a text list has one item a line.
+      """
+      CREATE TABLE credential (
+        account TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+        client_id TEXT NOT NULL,
+        role TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        bound_origins TEXT NOT NULL,
+        bound_client_id TEXT NOT NULL,
+        bound_flow_kind TEXT NOT NULL,
+        binding BLOB NOT NULL,
+        token_type TEXT,
+        scopes TEXT,
+        expires_at INTEGER,
+        token BLOB NOT NULL,
+        token_secret BLOB,
+        refresh_token BLOB,
+        id_token BLOB,
+        client_secret BLOB,
+        PRIMARY KEY (account, client_id)
+      ) STRICT
+      """,
+      // What a person decided about an application's use of a provider's accounts.
+      """
+      CREATE TABLE access_grant (
+        application TEXT NOT NULL,
+        provider TEXT NOT NULL,
+        state TEXT NOT NULL,
+        permissions TEXT NOT NULL,
+        audience TEXT,
+        changed_at INTEGER NOT NULL,
+        PRIMARY KEY (application, provider)
+      ) STRICT
+      """,
+    ]
+  ]
+
+  private static let releasedColumns: [String: Set<String>] = [
+    "meta": ["id", "store", "revision", "key_id", "encryptions"],
+    "keyslot": ["id", "kind", "parameters", "salt", "wrapped_key"],
+    "account": [
+      "position", "id", "provider", "username", "display_name", "subject", "email", "avatar",
+      "health", "added_at", "last_used_at",
+    ],
+    "credential": [
+      "account", "client_id", "role", "kind", "bound_origins", "bound_client_id",
+      "bound_flow_kind", "binding", "token_type", "scopes", "expires_at", "token", "token_secret",
+      "refresh_token", "id_token", "client_secret",
+    ],
+    "access_grant": ["application", "provider", "state", "permissions", "audience", "changed_at"],
+  ]
+}

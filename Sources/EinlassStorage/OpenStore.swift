@@ -1,0 +1,104 @@
+internal import Einlass
+internal import EinlassSystem
+
+/// An open database with its lock and what is remembered of it. Belongs to whoever holds `StoreFile`'s lock.
+final class OpenStore {
+  let connection: SQLiteConnection
+  private let keys: KeySource
+  private let identity: FileStatus.Identity
+  /// `nil` for a store that can't be written: nothing to exclude, and no file to lock.
+  private var lock: FileLock?
+  private var lastVersion: Int64?
+  private var cached: AccountStore.Snapshot?
+  private var key: StoreKey?
+
+  /// Takes over a checked connection and its lock, as it is held.
+  init(
+    connection: consuming SQLiteConnection, identity: FileStatus.Identity,
+    lock: consuming FileLock?, keys: KeySource
+  ) {
+    self.connection = connection
+    self.identity = identity
+    self.lock = lock
+    self.keys = keys
+  }
+
+  deinit {
+    // Moves the journal into the database, so that the next start is quick; only while nobody else reads or
+    // writes (C-24).
+    guard (try? lock?.tryAcquire(.exclusive)) == true else { return }
+    try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+  }
+
+  var isReadOnly: Bool { lock == nil }
+
+  /// Whether the path still leads to this file: somebody may have removed or replaced the store.
+  var isStillThere: Bool { FileStatus.at(connection.path)?.identity == identity }
+
+  func acquire(_ mode: FileLock.Mode, _ patience: AccountStore.Patience) throws(Problem) {
+    connection.wait(milliseconds: patience.milliseconds)
+    let isHeld = try FileProblem.store { () throws(FileError) in
+      try lock?.acquire(mode, milliseconds: Int(patience.milliseconds)) ?? true
+    }
+    guard isHeld else { throw Problem.storeLocked(path: connection.path) }
+  }
+
+  func release() { lock?.release() }
+
+  /// Forgets what another program may have changed, and makes sure that it is still a store of ours.
+  func recheckIfChanged() throws(Problem) {
+    let version = try connection.pragma("data_version")
+    guard version != lastVersion else { return }
+    cached = nil
+    lastVersion = nil
+    try StoreCheck.version(of: connection, knows: .released)
+    lastVersion = version
+  }
+
+  /// One durable transaction around `body`.
+  func change<Result>(_ body: () throws(Problem) -> Result) throws(Problem) -> Result {
+    // A connection does not see its own changes in `data_version`.
+    cached = nil
+    return try connection.transaction(.write, body)
+  }
+
+  /// Accounts and grants; a second call costs nothing while nobody changes anything.
+  func snapshot() throws(Problem) -> AccountStore.Snapshot {
+    if let cached { return cached }
+    let snapshot = try connection.transaction(.read) { () throws(Problem) in
+      AccountStore.Snapshot(
+        revision: try connection.meta().revision, accounts: try connection.accounts(),
+        grants: try connection.grants())
+    }
+    cached = snapshot
+    return snapshot
+  }
+
+  /// The opened key; asks for it once. Throws `keyUnavailable`.
+  func storeKey() throws(Problem) -> StoreKey {
+    let meta = try connection.meta()
+    if let key, key.id == meta.keyID, key.store == meta.store { return key }
+    let root = try keys.root(of: try connection.keySlots(), store: meta.store)
+    let opened = StoreKey(id: meta.keyID, store: meta.store, root: root)
+    key = opened
+    return opened
+  }
+}
+
+extension AccountStore.Patience {
+  /// How long to wait for a lock, at each of the places where one waits.
+  var milliseconds: Int32 {
+    switch self {
+    case .none: 0
+    case .usual: 10_000
+    }
+  }
+}
+
+extension Problem {
+  /// Another holder has the store and keeps it.
+  static func storeLocked(path: String) -> Problem {
+    .store(
+      .locked, "The account store \(path) is in use by another process. Try again.", path: path)
+  }
+}

@@ -1,0 +1,172 @@
+public import Einlass
+internal import EinlassSystem
+
+/// The account store in an SQLite file that any number of processes share.
+///
+/// Start with `Migrations.swift` for what is in it, `StoreFile.swift` for how it is shared, and
+/// `Sealing.swift` for how secrets are kept.
+public enum SQLiteAccountStore {
+  /// A store at this path, or at the usual place of the XDG base directory specification.
+  ///
+  /// Never fails: the file is opened on first use, made by the first change, and every closure throws what is
+  /// wrong. The descriptor, named by the spawner, is read when the key is first needed. When the last copy of
+  /// the store goes, the file is closed in order, which makes the next start quicker.
+  public static func open(
+    path: String? = nil, keyFile: String? = nil, keyDescriptor: Int32? = nil
+  ) -> AccountStore {
+    let choice: KeySource.Choice =
+      if let keyDescriptor { .descriptor(keyDescriptor) } else if let keyFile {
+        .file(keyFile)
+      } else {
+        .usual
+      }
+    do throws(Problem) {
+      return store(location: try StoreLocation(path: path), choice: choice)
+    } catch {
+      return AccountStore(failing: error)
+    }
+  }
+
+  static func store(location: StoreLocation, choice: KeySource.Choice) -> AccountStore {
+    let keys = KeySource(choice, location: location)
+    let file = StoreFile(location: location, keys: keys)
+    return AccountStore(
+      snapshot: { patience throws(Problem) in try snapshot(of: file, patience) },
+      add: { new, patience throws(Problem) in try add(new, to: file, patience) },
+      update: { id, patience, edit throws(Problem) in try update(id, in: file, patience, edit) },
+      remove: { id, patience throws(Problem) in try remove(id, from: file, patience) },
+      setGrant: { grant, patience throws(Problem) in
+        try file.write(patience) { store throws(Problem) in
+          try store.connection.put(grant)
+          return try store.connection.nextRevision()
+        }
+      },
+      resetGrant: { application, provider, patience throws(Problem) in
+        try resetGrant(application, provider, in: file, patience)
+      },
+      credentials: { id throws(Problem) in try credentials(of: id, in: file) },
+      saveCredential: { id, credential throws(Problem) in try save(credential, of: id, in: file) },
+      protection: { patience throws(Problem) in
+        try file.read(patience) { store throws(Problem) in try store.protection() }
+          ?? keys.kind.rawValue
+      })
+  }
+}
+
+/// The closures that take more than a line.
+extension SQLiteAccountStore {
+  private static func snapshot(of file: StoreFile, _ patience: AccountStore.Patience)
+    throws(Problem) -> AccountStore.Snapshot
+  {
+    try file.read(patience) { store throws(Problem) in try store.snapshot() }
+      ?? AccountStore.Snapshot()
+  }
+
+  private static func add(
+    _ new: AccountStore.NewAccount, to file: StoreFile, _ patience: AccountStore.Patience
+  ) throws(Problem) -> AccountStore.Added {
+    try file.write(patience) { store throws(Problem) in
+      let existing = new.existing(among: try store.connection.accounts(of: new.account.provider))
+      if let existing {
+        guard new.replacesExisting else { throw new.collision(with: existing) }
+        try store.connection.update(new.replacing(existing))
+        try store.connection.deleteCredentials(of: existing.id)
+      } else {
+        try store.connection.insert(new.account)
+      }
+      let id = existing?.id ?? new.account.id
+      let revision = try store.save(new.credential, of: id)
+      guard let account = try store.connection.account(id) else { throw Problem.unknownAccount(id) }
+      return AccountStore.Added(account: account, created: existing == nil, revision: revision)
+    }
+  }
+
+  private static func update(
+    _ id: Account.ID, in file: StoreFile, _ patience: AccountStore.Patience,
+    _ edit: AccountStore.Edit
+  ) throws(Problem) -> Int64 {
+    let revision = try file.change(patience) { store throws(Problem) in
+      guard let before = try store.connection.account(id) else { throw Problem.unknownAccount(id) }
+      let after = before.edited(by: edit)
+      guard after != before else { return try store.connection.meta().revision }
+      try store.connection.update(after)
+      return try store.connection.nextRevision()
+    }
+    guard let revision else { throw .unknownAccount(id) }
+    return revision
+  }
+
+  private static func remove(
+    _ id: Account.ID, from file: StoreFile, _ patience: AccountStore.Patience
+  ) throws(Problem) -> Int64 {
+    let revision = try file.change(patience) { store throws(Problem) in
+      guard try store.connection.deleteAccount(id) else { throw Problem.unknownAccount(id) }
+      return try store.connection.nextRevision()
+    }
+    guard let revision else { throw .unknownAccount(id) }
+    return revision
+  }
+
+  private static func resetGrant(
+    _ application: String, _ provider: String, in file: StoreFile, _ patience: AccountStore.Patience
+  ) throws(Problem) -> Int64 {
+    try file.change(patience) { store throws(Problem) in
+      try store.connection.deleteGrant(application: application, provider: provider)
+        ? try store.connection.nextRevision() : try store.connection.meta().revision
+    } ?? 0
+  }
+
+  private static func credentials(of id: Account.ID, in file: StoreFile)
+    throws(Problem) -> [StoredCredential]
+  {
+    let credentials = try file.read(.usual) { store throws(Problem) in
+      try store.credentials(of: id)
+    }
+    guard let credentials else { throw .unknownAccount(id) }
+    return credentials
+  }
+
+  private static func save(
+    _ credential: StoredCredential, of id: Account.ID, in file: StoreFile
+  ) throws(Problem) -> Int64 {
+    let revision = try file.change(.usual) { store throws(Problem) in
+      try store.save(credential, of: id)
+    }
+    guard let revision else { throw .unknownAccount(id) }
+    return revision
+  }
+}
+
+/// What needs the database and more.
+extension OpenStore {
+  /// The recorded slot that says least: whoever holds a key file needs nothing else.
+  fileprivate func protection() throws(Problem) -> String {
+    let kinds = try connection.keySlots().map(\.kind)
+    guard let kind = KeySlot.Kind.allCases.first(where: kinds.contains) else {
+      throw SQLiteProblem.damaged(connection.path, "no key slot")
+    }
+    return kind.rawValue
+  }
+
+  /// Opens the key only if there is something to open with it.
+  fileprivate func credentials(of id: Account.ID) throws(Problem) -> [StoredCredential] {
+    guard let account = try connection.account(id) else { throw .unknownAccount(id) }
+    let rows = try connection.credentialRows(of: id)
+    guard !rows.isEmpty else { return [] }
+    let key = try storeKey()
+    var credentials: [StoredCredential] = []
+    for row in rows {
+      credentials.append(try row.open(account: account, key: key, path: connection.path))
+    }
+    return credentials
+  }
+
+  fileprivate func save(_ credential: StoredCredential, of id: Account.ID) throws(Problem) -> Int64
+  {
+    guard let account = try connection.account(id) else { throw .unknownAccount(id) }
+    let row = CredentialRow(credential, account: account, key: try storeKey())
+    try connection.countEncryptions(row.cells.count)
+    try connection.put(row)
+    return try connection.nextRevision()
+  }
+}

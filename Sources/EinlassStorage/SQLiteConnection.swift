@@ -1,0 +1,209 @@
+internal import CSQLite
+internal import Einlass
+
+/// One connection to one database file, set up for a file that somebody may have tampered with.
+///
+/// Belongs to one thread at a time, never crosses a fork, and never checkpoints when it closes unless told so.
+struct SQLiteConnection: ~Copyable {
+  /// How the file is opened; it is never created here.
+  enum Access {
+    case readWrite
+    /// Without locks or a journal, for a file that nobody can change meanwhile.
+    case immutable
+  }
+
+  let path: String
+  private let handle: SQLiteHandle
+
+  /// Opens and hardens. The path is absolute and free of symbolic links. Throws the store's problems.
+  init(path: String, access: Access) throws(Problem) {
+    self.path = path
+    handle = try SQLiteHandle(path: path, access: access)
+  }
+
+  /// Runs a statement; rows are ignored.
+  func run(_ sql: String, _ values: SQLiteValue...) throws(Problem) {
+    let statement = try SQLiteStatement(sql, on: handle)
+    try statement.bind(values)
+    while try statement.step() {}
+  }
+
+  /// What `read` makes of the first row; `nil` when there is none.
+  func first<Element>(
+    _ sql: String, _ values: SQLiteValue...,
+    read: (borrowing SQLiteStatement) throws(Problem) -> Element
+  ) throws(Problem) -> Element? {
+    let statement = try SQLiteStatement(sql, on: handle)
+    try statement.bind(values)
+    return try statement.step() ? try read(statement) : nil
+  }
+
+  /// What `read` makes of every row.
+  func all<Element>(
+    _ sql: String, _ values: SQLiteValue...,
+    read: (borrowing SQLiteStatement) throws(Problem) -> Element
+  ) throws(Problem) -> [Element] {
+    let statement = try SQLiteStatement(sql, on: handle)
+    try statement.bind(values)
+    var elements: [Element] = []
+    while try statement.step() { elements.append(try read(statement)) }
+    return elements
+  }
+
+  /// All of `body`'s changes, durable, or none. For reading, one state of the database throughout.
+  func transaction<Result>(
+    _ kind: SQLiteTransaction, _ body: () throws(Problem) -> Result
+  ) throws(Problem) -> Result {
+    try run(kind.rawValue)
+    do throws(Problem) {
+      let result = try body()
+      try run("COMMIT")
+      return result
+    } catch {
+      // On a full disk SQLite has rolled back by itself, and a second time would hide the first error.
+      if handle.isInTransaction { try? run("ROLLBACK") }
+      throw error
+    }
+  }
+
+  /// Rows changed by the last INSERT, UPDATE or DELETE.
+  var changes: Int64 { handle.changes }
+
+  /// How long SQLite waits for a lock of a program that is not ours.
+  func wait(milliseconds: Int32) { handle.wait(milliseconds: milliseconds) }
+
+  /// Writes a whole, compact copy into an existing empty file.
+  func copy(into path: String) throws(Problem) {
+    handle.limit(SQLITE_LIMIT_ATTACHED, to: 1)  // what VACUUM INTO uses itself
+    defer { handle.limit(SQLITE_LIMIT_ATTACHED, to: 0) }
+    try run("VACUUM INTO ?1", .text(path))
+  }
+
+  /// The settings that stand in no file and differ between distributions (C-21). Only reads.
+  func configure() throws(Problem) {
+    for setting in [
+      "synchronous = FULL", "secure_delete = ON", "cell_size_check = ON", "mmap_size = 0",
+      "foreign_keys = ON", "temp_store = MEMORY", "wal_autocheckpoint = 256",
+    ] { try run("PRAGMA \(setting)") }
+  }
+
+  /// Makes the database keep a write-ahead log. Only under the exclusive store lock.
+  func useWriteAheadLog() throws(Problem) {
+    let mode = try first("PRAGMA journal_mode = WAL") { row throws(Problem) in try row.text(0) }
+    guard mode == "wal" else { throw SQLiteProblem.unsupportedFileSystem(path) }
+  }
+
+  /// Closes after moving the whole journal into the database. Only under the exclusive store lock.
+  consuming func closeAfterCheckpoint() throws(Problem) {
+    try handle.set(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)
+  }
+}
+
+/// How a transaction starts.
+enum SQLiteTransaction: String {
+  /// One state of the database for several reads.
+  case read = "BEGIN"
+  /// The write lock from the first statement on, so that no read has to be upgraded.
+  case write = "BEGIN IMMEDIATE"
+}
+
+/// The library's handles: closed when the last statement is gone, whoever holds it.
+@safe final class SQLiteHandle {
+  let path: String
+  private let connection: OpaquePointer
+  private var prepared: [String: OpaquePointer] = unsafe [:]
+
+  init(path: String, access: SQLiteConnection.Access) throws(Problem) {
+    var connection: OpaquePointer?
+    let common = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE
+    let code =
+      switch access {
+      case .readWrite:
+        unsafe sqlite3_open_v2(path, &connection, common | SQLITE_OPEN_READWRITE, nil)
+      case .immutable:
+        unsafe sqlite3_open_v2(
+          "file:\(Self.percentEncoded(path))?immutable=1", &connection,
+          common | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nil)
+      }
+    guard code == SQLITE_OK, let connection = unsafe connection else {
+      let extended = unsafe connection.map { unsafe sqlite3_extended_errcode($0) } ?? code
+      _ = unsafe sqlite3_close_v2(connection)
+      throw SQLiteProblem.problem(extended, path: path)
+    }
+    _ = unsafe sqlite3_extended_result_codes(connection, 1)
+    self.path = path
+    unsafe self.connection = connection
+    try harden()
+  }
+
+  deinit {
+    while let (_, statement) = unsafe prepared.popFirst() { unsafe sqlite3_finalize(statement) }
+    _ = unsafe sqlite3_close_v2(connection)
+  }
+
+  var changes: Int64 { unsafe sqlite3_changes64(connection) }
+  var isInTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
+
+  private func harden() throws(Problem) {
+    // Before anything that reads the file: what it says must not be able to run anything.
+    try set(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+    try set(SQLITE_DBCONFIG_DEFENSIVE, true)
+    try set(SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, false)
+    try set(SQLITE_DBCONFIG_ENABLE_TRIGGER, false)
+    try set(SQLITE_DBCONFIG_ENABLE_VIEW, false)
+    try set(SQLITE_DBCONFIG_DQS_DDL, false)
+    try set(SQLITE_DBCONFIG_DQS_DML, false)
+    try set(SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)
+    limit(SQLITE_LIMIT_ATTACHED, to: 0)
+    limit(SQLITE_LIMIT_LENGTH, to: 1 << 20)
+    limit(SQLITE_LIMIT_SQL_LENGTH, to: 100_000)
+    limit(SQLITE_LIMIT_VDBE_OP, to: 100_000)
+  }
+
+  func set(_ option: Int32, _ isOn: Bool) throws(Problem) {
+    let code = unsafe csqlite_switch(connection, option, isOn ? 1 : 0)
+    guard code == SQLITE_OK else { throw SQLiteProblem.problem(code, path: path) }
+  }
+
+  func limit(_ limit: Int32, to value: Int32) {
+    _ = unsafe sqlite3_limit(connection, limit, value)
+  }
+
+  func wait(milliseconds: Int32) { _ = unsafe sqlite3_busy_timeout(connection, milliseconds) }
+
+  /// A compiled statement that nobody else uses; give it back.
+  func take(_ sql: String) throws(Problem) -> OpaquePointer {
+    if let statement = unsafe prepared.removeValue(forKey: sql) { return unsafe statement }
+    var statement: OpaquePointer?
+    let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
+    let code = unsafe sqlite3_prepare_v3(connection, sql, -1, flags, &statement, nil)
+    guard code == SQLITE_OK, let statement = unsafe statement else {
+      throw SQLiteProblem.problem(code, path: path)
+    }
+    return unsafe statement
+  }
+
+  /// Keeps a statement for the next time its text is asked for.
+  func give(_ statement: OpaquePointer, back sql: String) {
+    _ = unsafe sqlite3_reset(statement)
+    _ = unsafe sqlite3_clear_bindings(statement)
+    if let other = unsafe prepared.updateValue(statement, forKey: sql) {
+      _ = unsafe sqlite3_finalize(other)
+    }
+  }
+
+  private static func percentEncoded(_ path: String) -> String {
+    var encoded = ""
+    for byte in path.utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."),
+        UInt8(ascii: "-"), UInt8(ascii: "_"):
+        encoded.unicodeScalars.append(Unicode.Scalar(byte))
+      default:
+        encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+      }
+    }
+    return encoded
+  }
+}

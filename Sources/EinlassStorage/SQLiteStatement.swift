@@ -1,0 +1,119 @@
+internal import CSQLite
+internal import Einlass
+
+/// A value as SQLite stores it.
+enum SQLiteValue {
+  case null
+  case integer(Int64)
+  case text(String)
+  case blob([UInt8])
+
+  /// Text, or NULL.
+  static func optional(_ text: String?) -> SQLiteValue { text.map(SQLiteValue.text) ?? .null }
+  /// A number, or NULL.
+  static func optional(_ number: Int64?) -> SQLiteValue { number.map(SQLiteValue.integer) ?? .null }
+  /// Bytes, or NULL.
+  static func optional(_ bytes: [UInt8]?) -> SQLiteValue { bytes.map(SQLiteValue.blob) ?? .null }
+}
+
+/// A statement while it runs, and the row it stands on. Columns count from 0.
+///
+/// A column of another type than the schema's means that the file is damaged.
+@safe struct SQLiteStatement: ~Copyable {
+  private let handle: SQLiteHandle
+  private let statement: OpaquePointer
+  private let sql: String
+
+  init(_ sql: String, on handle: SQLiteHandle) throws(Problem) {
+    unsafe statement = try handle.take(sql)
+    self.handle = handle
+    self.sql = sql
+  }
+
+  deinit { unsafe handle.give(statement, back: sql) }
+
+  /// Fills ?1, ?2 and so on.
+  func bind(_ values: [SQLiteValue]) throws(Problem) {
+    for (index, value) in values.enumerated() { try bind(value, at: Int32(index + 1)) }
+  }
+
+  /// Goes to the next row; `false` when there is none.
+  func step() throws(Problem) -> Bool {
+    let code = unsafe sqlite3_step(statement)
+    switch code {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw SQLiteProblem.problem(code, path: handle.path)
+    }
+  }
+
+  func integer(_ column: Int32) throws(Problem) -> Int64 {
+    try require(SQLITE_INTEGER, column)
+    return unsafe sqlite3_column_int64(statement, column)
+  }
+
+  func text(_ column: Int32) throws(Problem) -> String {
+    try require(SQLITE_TEXT, column)
+    let text = unsafe String(
+      validating: UnsafeBufferPointer(
+        start: sqlite3_column_text(statement, column),
+        count: Int(sqlite3_column_bytes(statement, column))), as: UTF8.self)
+    guard let text else { throw SQLiteProblem.damaged(handle.path, "a text is not UTF-8") }
+    return text
+  }
+
+  func blob(_ column: Int32) throws(Problem) -> [UInt8] {
+    try require(SQLITE_BLOB, column)
+    let bytes = unsafe sqlite3_column_blob(statement, column)
+    let count = unsafe Int(sqlite3_column_bytes(statement, column))
+    return unsafe Array(UnsafeRawBufferPointer(start: bytes, count: count))
+  }
+
+  func optionalInteger(_ column: Int32) throws(Problem) -> Int64? {
+    isNull(column) ? nil : try integer(column)
+  }
+
+  func optionalText(_ column: Int32) throws(Problem) -> String? {
+    isNull(column) ? nil : try text(column)
+  }
+
+  func optionalBlob(_ column: Int32) throws(Problem) -> [UInt8]? {
+    isNull(column) ? nil : try blob(column)
+  }
+
+  /// A text that must be one of an enumeration's raw values.
+  func word<Word: RawRepresentable<String>>(_ column: Int32) throws(Problem) -> Word {
+    let text = try text(column)
+    guard let word = Word(rawValue: text) else {
+      throw SQLiteProblem.damaged(handle.path, "an unknown word in a column")
+    }
+    return word
+  }
+
+  func optionalWord<Word: RawRepresentable<String>>(_ column: Int32) throws(Problem) -> Word? {
+    isNull(column) ? nil : try word(column)
+  }
+
+  private func isNull(_ column: Int32) -> Bool {
+    unsafe sqlite3_column_type(statement, column) == SQLITE_NULL
+  }
+
+  private func require(_ type: Int32, _ column: Int32) throws(Problem) {
+    guard unsafe sqlite3_column_type(statement, column) == type else {
+      throw SQLiteProblem.damaged(handle.path, "a column has the wrong type")
+    }
+  }
+
+  private func bind(_ value: SQLiteValue, at index: Int32) throws(Problem) {
+    let code =
+      switch value {
+      case .null: unsafe sqlite3_bind_null(statement, index)
+      case .integer(let number): unsafe sqlite3_bind_int64(statement, index, number)
+      case .text(let text):
+        unsafe csqlite_bind_text(statement, index, text, Int32(clamping: text.utf8.count))
+      case .blob(let bytes):
+        unsafe csqlite_bind_blob(statement, index, bytes, Int32(clamping: bytes.count))
+      }
+    guard code == SQLITE_OK else { throw SQLiteProblem.problem(code, path: handle.path) }
+  }
+}

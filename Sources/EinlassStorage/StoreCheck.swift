@@ -1,0 +1,89 @@
+internal import Einlass
+
+/// What a database must be before anything else is done with it (C-25). Only reads.
+enum StoreCheck {
+  /// How far a database of ours is.
+  enum Outcome: Equatable {
+    case current
+    /// From an older program: to be copied and migrated.
+    case older(schema: Int64)
+    /// Some tool changed the journal mode; to be set again under the exclusive lock.
+    case otherJournal
+  }
+
+  /// Everything, for a database that was just opened. Throws `corrupt` for what was never a store of ours or
+  /// is damaged, `tooNew` for a newer program's.
+  static func run(on connection: borrowing SQLiteConnection, knows migrations: Migrations)
+    throws(Problem) -> Outcome
+  {
+    let schema = try version(of: connection, knows: migrations)
+    guard schema == migrations.schema else { return .older(schema: schema) }
+    try columns(of: connection, against: migrations.columns)
+    let journal = try connection.first("PRAGMA journal_mode") { row throws(Problem) in
+      try row.text(0)
+    }
+    return journal == "wal" ? .current : .otherJournal
+  }
+
+  /// The schema, for a database that some other program changed meanwhile. Throws as `run`.
+  @discardableResult
+  static func version(of connection: borrowing SQLiteConnection, knows migrations: Migrations)
+    throws(Problem) -> Int64
+  {
+    try owner(of: connection)
+    let found = try connection.pragma("user_version")
+    guard found <= migrations.schema else {
+      throw tooNew(connection.path, "schema \(found), this one knows \(migrations.schema)")
+    }
+    guard found > 0 else { throw SQLiteProblem.damaged(connection.path, "schema \(found)") }
+    try keySlots(of: connection)
+    return found
+  }
+
+  /// Throws `corrupt` unless the file is a store of some einlass.
+  static func owner(of connection: borrowing SQLiteConnection) throws(Problem) {
+    guard try connection.pragma("application_id") == Migrations.applicationID else {
+      throw SQLiteProblem.notOurs(connection.path, "is no account store of einlass")
+    }
+  }
+
+  private static func columns(
+    of connection: borrowing SQLiteConnection, against known: [String: Set<String>]
+  ) throws(Problem) {
+    let pairs = try connection.all(
+      """
+      SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
+      WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+      """
+    ) { row throws(Problem) in (try row.text(0), try row.text(1)) }
+    var found: [String: Set<String>] = [:]
+    for (table, column) in pairs { found[table, default: []].insert(column) }
+    for (table, columns) in found where !columns.isSubset(of: known[table] ?? []) {
+      throw tooNew(connection.path, "table \(table) has more columns than this one knows")
+    }
+    guard found == known else {
+      throw SQLiteProblem.damaged(connection.path, "a table or column is missing")
+    }
+  }
+
+  private static func keySlots(of connection: borrowing SQLiteConnection) throws(Problem) {
+    for kind in try connection.all(
+      "SELECT kind FROM keyslot", read: { row throws(Problem) in try row.text(0) })
+    where KeySlot.Kind(rawValue: kind) == nil {
+      throw tooNew(connection.path, "a key slot that this one does not know")
+    }
+  }
+
+  private static func tooNew(_ path: String, _ what: String) -> Problem {
+    .store(
+      .tooNew, "The account store \(path) is from a newer einlass (\(what)). Update einlass.",
+      path: path)
+  }
+}
+
+extension SQLiteConnection {
+  /// The number that a pragma answers.
+  func pragma(_ name: String) throws(Problem) -> Int64 {
+    try first("PRAGMA \(name)") { row throws(Problem) in try row.integer(0) } ?? 0
+  }
+}

@@ -1,0 +1,50 @@
+internal import Einlass
+internal import EinlassCrypto
+internal import EinlassSystem
+
+/// How a new store comes to be: finished under another name first, so that nobody ever meets half of one.
+struct StoreCreation {
+  private let opening: StoreOpening
+
+  init(_ opening: StoreOpening) { self.opening = opening }
+
+  /// Makes store and key. The caller holds the exclusive lock and knows that there is none.
+  func run(in directory: borrowing SafeDirectory) throws(Problem) {
+    let temporary = opening.location.temporaryName
+    clear(temporary, in: directory)
+    do throws(Problem) {
+      let store = Hexadecimal.encode(SecureRandom.bytes(16))
+      let slot = try opening.keys.create(store: store, storeDirectory: directory)
+      try FileProblem.store { () throws(FileError) in try directory.createEmpty(temporary) }
+      try fill(directory.path(of: temporary), store: store, slot: slot)
+    } catch {
+      clear(temporary, in: directory)
+      throw error
+    }
+    let isNew = try FileProblem.store { () throws(FileError) in
+      try directory.publish(temporary, as: opening.location.name)
+    }
+    guard isNew else { throw .storeLocked(path: directory.path(of: opening.location.name)) }
+  }
+
+  private func fill(_ path: String, store: String, slot: KeySource.NewSlot) throws(Problem) {
+    let connection = try SQLiteConnection(path: path, access: .readWrite)
+    try connection.configure()
+    try connection.useWriteAheadLog()
+    let root = SecureRandom.secret(AuthenticatedEncryption.keyCount)
+    try connection.transaction(.write) { () throws(Problem) in
+      try opening.migrations.apply(to: connection, from: 0)
+      try connection.insertMeta(store: store, keyID: SecureRandom.bytes(StoreKey.idCount))
+      try connection.insert(
+        KeySlot.wrap(
+          root, id: 1, kind: slot.kind, parameters: slot.parameters, store: store,
+          with: slot.secret))
+    }
+    try connection.closeAfterCheckpoint()
+  }
+
+  /// What an interrupted creation left.
+  private func clear(_ name: String, in directory: borrowing SafeDirectory) {
+    for suffix in ["", "-wal", "-shm", "-journal"] { directory.remove(name + suffix) }
+  }
+}

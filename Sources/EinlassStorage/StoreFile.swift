@@ -1,0 +1,82 @@
+internal import Einlass
+internal import EinlassSystem
+
+/// The store's file as one process uses it: opened on first use, locked for each, checked whenever another
+/// program changed it. Several processes share the file; several threads share one value of this.
+final class StoreFile: Sendable {
+  private let location: StoreLocation
+  private let keys: KeySource
+  private let opened = Lock<OpenStore?>(nil)
+
+  init(location: StoreLocation, keys: KeySource) {
+    self.location = location
+    self.keys = keys
+  }
+
+  /// Reads under the shared lock; `nil` when there is no store yet, and then nothing is made.
+  func read<Result>(
+    _ patience: AccountStore.Patience, _ body: (OpenStore) throws(Problem) -> Result
+  ) throws(Problem) -> Result? {
+    try alone(patience) { opened throws(Problem) in
+      if let store = opened, store.isStillThere {
+        try store.acquire(.shared, patience)
+      } else {
+        opened = nil  // closes it
+        opened = try StoreOpening(location: location, keys: keys).openShared(patience)
+      }
+      guard let store = opened else { return nil }
+      defer {
+        store.release()
+        // What can't be locked is read once and forgotten: it may become writable for somebody.
+        if store.isReadOnly { opened = nil }
+      }
+      try store.recheckIfChanged()
+      return try body(store)
+    }
+  }
+
+  /// Changes under the exclusive lock, in one transaction that is durable when this returns. Makes the store
+  /// when there is none.
+  func write<Result>(
+    _ patience: AccountStore.Patience, _ body: (OpenStore) throws(Problem) -> Result
+  ) throws(Problem) -> Result {
+    guard let result = try change(patience, makesStore: true, body) else {
+      throw Problem(.internal, "The store was made and is not there.")
+    }
+    return result
+  }
+
+  /// As `write`, but `nil` when there is no store, and then nothing is made.
+  func change<Result>(
+    _ patience: AccountStore.Patience, makesStore: Bool = false,
+    _ body: (OpenStore) throws(Problem) -> Result
+  ) throws(Problem) -> Result? {
+    try alone(patience) { opened throws(Problem) in
+      if let store = opened, store.isStillThere {
+        try store.acquire(.exclusive, patience)
+      } else {
+        opened = nil
+        opened = try StoreOpening(location: location, keys: keys)
+          .openExclusive(patience, makesStore: makesStore)
+      }
+      guard let store = opened else { return nil }
+      defer { store.release() }
+      try store.recheckIfChanged()
+      return try store.change { () throws(Problem) in try body(store) }
+    }
+  }
+
+  /// One thread of this process at a time.
+  private func alone<Result>(
+    _ patience: AccountStore.Patience, _ body: (inout OpenStore?) throws(Problem) -> Result
+  ) throws(Problem) -> Result {
+    switch patience {
+    case .usual: return try opened.withLock(body)
+    case .none:
+      guard let result = try opened.withLockIfFree(body) else {
+        throw .store(.locked, "The account store is in use for a moment. Try again.")
+      }
+      return result
+    }
+  }
+}

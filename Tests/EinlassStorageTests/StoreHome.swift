@@ -1,0 +1,77 @@
+import Einlass
+import EinlassCrypto
+import EinlassSystem
+import Foundation
+
+@testable import EinlassStorage
+
+/// A home of a test's own, with a place for the store and one for the key; removed at the end.
+final class StoreHome: Sendable {
+  let path: String
+
+  init() throws {
+    let template = FileManager.default.temporaryDirectory.path + "/einlass-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(
+      atPath: template, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    path = template
+  }
+
+  deinit {
+    _ = try? FileManager.default.removeItem(atPath: path)
+  }
+
+  var directory: String { path + "/data" }
+  var keyDirectory: String { path + "/keys" }
+  var database: String { directory + "/store.db" }
+
+  /// A store as another process would have it: its own connection, lock and caches.
+  func store(_ choice: KeySource.Choice = .usual) -> AccountStore {
+    SQLiteAccountStore.store(
+      location: StoreLocation(directory: directory, keyDirectory: keyDirectory), choice: choice)
+  }
+}
+
+extension AccountStore.NewAccount {
+  /// An account with every member and a credential with every secret.
+  static func example(
+    _ username: String = "ada", provider: String = "example", subject: String? = nil,
+    secrets: String = "secret", replacesExisting: Bool = false, isOnlyOne: Bool = false
+  ) -> AccountStore.NewAccount {
+    AccountStore.NewAccount(
+      account: Account(
+        id: Account.ID(rawValue: "a_\(username)-\(UUID().uuidString)"), provider: provider,
+        username: username, displayName: "Ada L.", subject: subject, email: "ada@example.com",
+        avatar: "https://example.com/ada.png", isSignedIn: true, addedAt: 1_763_700_000),
+      credential: .oauth1Example(secrets), replacesExisting: replacesExisting, isOnlyOne: isOnlyOne)
+  }
+}
+
+extension StoredCredential {
+  /// A system credential, with three secrets that start with this text.
+  static func oauth1Example(_ secrets: String) -> StoredCredential {
+    StoredCredential(
+      role: .system,
+      registration: ClientRegistration(
+        clientID: "SYS", clientSecret: Secret(secrets + "-consumer")),
+      credential: .oauth1(
+        OAuth1Credential(
+          token: Secret(secrets + "-token"), tokenSecret: Secret(secrets + "-tokensecret"))),
+      binding: ProviderBinding(
+        origins: ["https://api.example.com", "https://example.com"], clientID: "SYS",
+        flowKind: .reverseAuth))
+  }
+
+  /// An application's credential, with three secrets that start with this text.
+  static func oauth2Example(_ secrets: String, clientID: String = "APP") -> StoredCredential {
+    StoredCredential(
+      role: .application, registration: ClientRegistration(clientID: clientID),
+      credential: .oauth2(
+        OAuth2Credential(
+          accessToken: Secret(secrets + "-access"), tokenType: "bearer",
+          scopes: ["email", "a\nb\\"],
+          expiresAt: 1_763_800_000, refreshToken: Secret(secrets + "-refresh"),
+          idToken: Secret(secrets + "-id"))),
+      binding: ProviderBinding(
+        origins: ["https://graph.example.com"], clientID: clientID, flowKind: .systemToken))
+  }
+}
