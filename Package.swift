@@ -67,7 +67,8 @@ let package = Package(
     .testTarget(
       name: "EinlassStorageTests",
       dependencies: ["EinlassStorage", "Einlass", "EinlassCrypto", "EinlassSystem", "CSQLite"]),
-    .testTarget(name: "EinlassRPCTests", dependencies: ["EinlassRPC", "EinlassJSON"]),
+    .testTarget(
+      name: "EinlassRPCTests", dependencies: ["EinlassRPC", "EinlassJSON", "EinlassSystem"]),
     .testTarget(
       name: "EinlassServerTests",
       dependencies: ["EinlassServer", "EinlassRPC", "Einlass", "EinlassJSON", "EinlassCrypto"]),

@@ -2,10 +2,16 @@
 struct JSONGrammar {
   /// Set when an object had two members of one name.
   private(set) var hasDuplicateKeys = false
+  /// Where the values one level below the top stand, if that was asked for.
+  private(set) var children: [Range<Int>] = []
   private var position = 0
   private let depthLimit: Int
+  private let recordsChildren: Bool
 
-  init(depthLimit: Int) { self.depthLimit = depthLimit }
+  init(depthLimit: Int, recordsChildren: Bool = false) {
+    self.depthLimit = depthLimit
+    self.recordsChildren = recordsChildren
+  }
 
   /// JSON-text = ws value ws, and then the end.
   mutating func text(_ bytes: Span<UInt8>) throws(JSONReadError) -> JSONValue {
@@ -39,6 +45,17 @@ struct JSONGrammar {
     guard peek(bytes) == byte else { return false }
     position += 1
     return true
+  }
+
+  /// A value inside an array or object of this depth.
+  @inline(__always)
+  private mutating func child(
+    _ bytes: Span<UInt8>, depth: Int
+  ) throws(JSONReadError) -> JSONValue {
+    let start = position
+    let value = try value(bytes, depth: depth)
+    if recordsChildren && depth == 1 { children.append(start..<position) }
+    return value
   }
 
   private mutating func value(
@@ -75,7 +92,7 @@ struct JSONGrammar {
     if take(UInt8(ascii: "]"), bytes) { return elements }
     while true {
       skipSpace(bytes)
-      elements.append(try value(bytes, depth: depth))
+      elements.append(try child(bytes, depth: depth))
       skipSpace(bytes)
       if take(UInt8(ascii: "]"), bytes) { return elements }
       guard take(UInt8(ascii: ","), bytes) else { throw invalid }
@@ -98,7 +115,7 @@ struct JSONGrammar {
       skipSpace(bytes)
       guard take(UInt8(ascii: ":"), bytes) else { throw invalid }
       skipSpace(bytes)
-      object.append(name, try value(bytes, depth: depth))
+      object.append(name, try child(bytes, depth: depth))
       skipSpace(bytes)
       if take(UInt8(ascii: "}"), bytes) { break }
       guard take(UInt8(ascii: ","), bytes) else { throw invalid }

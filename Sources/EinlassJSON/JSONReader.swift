@@ -62,4 +62,12 @@ public enum JSONReader {
     let value = try grammar.text(bytes)
     return Document(value: value, hasDuplicateKeys: grammar.hasDuplicateKeys)
   }
+
+  /// Where the elements of an array, or the values of an object's members, stand in an acceptable text; empty
+  /// for anything else. For those who need a value as it was written.
+  public static func childRanges(_ bytes: Span<UInt8>) -> [Range<Int>] {
+    var grammar = JSONGrammar(depthLimit: .max, recordsChildren: true)
+    guard (try? grammar.text(bytes)) != nil else { return [] }
+    return grammar.children
+  }
 }

@@ -17,12 +17,25 @@ public struct RequestID: Sendable {
     default: return nil
     }
     self.json = value
-    self.lexeme = lexeme
+    self.lexeme = lexeme.map(RequestID.withoutLineEnds)
   }
 
   /// Appends the id as the client wrote it.
   func append(to bytes: inout [UInt8]) {
     if let lexeme { bytes.append(contentsOf: lexeme.utf8) } else { json.append(to: &bytes) }
+  }
+
+  /// The lexeme with the four characters escaped that no line of ours may hold as they are.
+  private static func withoutLineEnds(_ lexeme: String) -> String {
+    var text = ""
+    for scalar in lexeme.unicodeScalars {
+      switch scalar.value {
+      case 0x7F, 0x85, 0x2028, 0x2029:
+        text += JSONValue.string(String(scalar)).text.dropFirst().dropLast()
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text
   }
 
   private var key: String {

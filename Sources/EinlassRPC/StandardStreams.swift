@@ -3,12 +3,12 @@ public import EinlassSystem
 /// The two descriptors that carry the protocol.
 public struct StandardStreams: ~Copyable {
   let input: Descriptor
-  let output: Descriptor
+  let output: Output
 
   /// A connection over any two descriptors, for tests and for calls within the process.
   public init(input: consuming Descriptor, output: consuming Descriptor) {
     self.input = input
-    self.output = output
+    self.output = Output(output)
   }
 
   /// Takes standard input and output away from everything else: the protocol gets descriptors of its own that

@@ -33,3 +33,29 @@ public struct Trace: Sendable {
     file.withLock { _ = $0.descriptor.write(bytes, 0..<bytes.count) }
   }
 }
+
+extension Peer {
+  /// Records a request or notification that came.
+  func trace(_ request: Message.Request, _ method: RegisteredMethod?) {
+    guard let trace = options.trace else { return }
+    let params =
+      method?.descriptor.redacted(params: request.params, components: options.components)
+      ?? Schema.redacted(request.params, [], components: [:])
+    let members: KeyValuePairs<String, JSONValue?> = [
+      "jsonrpc": "2.0", "id": request.id?.json, "method": .string(request.method),
+      "params": .object(params),
+    ]
+    trace.record(.inbound, .object(JSONObject(present: members)))
+  }
+
+  /// Records a notification that goes.
+  func traceNotification(_ method: String, _ params: JSONObject) {
+    guard let trace = options.trace else { return }
+    let descriptor =
+      options.notifications.first { sameBytes($0.name, method) }
+      ?? NotificationDescriptor(method, "")
+    let params = descriptor.redacted(params: params, components: options.components)
+    trace.record(
+      .outbound, ["jsonrpc": "2.0", "method": .string(method), "params": .object(params)])
+  }
+}

@@ -68,6 +68,11 @@ public struct SignalDescriptor: ~Copyable, Sendable {
   /// there are others.
   public init() throws(SystemError) { descriptor = try Descriptor(opened: csystem_signals_open()) }
 
+  /// One that no signal comes by.
+  public static var none: SignalDescriptor {
+    SignalDescriptor(reading: Descriptor(owning: -1))
+  }
+
   /// For tests: signals are records of `recordSize` bytes that start with the number, from a pipe.
   public init(reading descriptor: consuming Descriptor) { self.descriptor = descriptor }
 

@@ -1,0 +1,106 @@
+internal import EinlassJSON
+
+/// A method of the table; a reference, because a request carries it far and its descriptor is large.
+final class RegisteredMethod: Sendable {
+  let descriptor: MethodDescriptor
+  let handler: Method.Handler
+  /// Set when the connection answers it itself.
+  let lifecycle: Lifecycle?
+
+  init(_ method: Method) {
+    descriptor = method.descriptor
+    handler = method.handler
+    lifecycle = nil
+  }
+
+  init(_ lifecycle: Lifecycle) {
+    descriptor = lifecycle.descriptor
+    handler = .urgent { _, _ in [:] }
+    self.lifecycle = lifecycle
+  }
+}
+
+/// What a request came to.
+typealias Outcome = Result<JSONValue, RPCError>
+
+extension Peer {
+  /// Answers a request; it is written with what else is pending.
+  func answer(_ ticket: RequestTable.Ticket, _ outcome: Outcome) {
+    trace(ticket, outcome)
+    switch ticket.place {
+    case .line:
+      output.append { bytes in
+        let start = bytes.count
+        outcome.append(id: ticket.id, to: &bytes)
+        let count = bytes.count - start
+        if count > Limits.outboundLineBytes && ticket.method.descriptor.isLineLimited {
+          bytes.removeLast(count)
+          Outcome.failure(tooLong(ticket.method.descriptor.name, count))
+            .append(id: ticket.id, to: &bytes)
+        }
+        bytes.append(UInt8(ascii: "\n"))
+      }
+    case .batch(let batch, let index): answer(ticket.id, outcome, batch, index)
+    }
+  }
+
+  /// Answers what is no request of a method.
+  func refuse(_ error: RPCError, id: RequestID?, place: Place) {
+    options.log.debug("rpc", "refused: \(error.reason)")
+    options.trace?.record(.outbound, Outcome.failure(error).message(id: id))
+    switch place {
+    case .line:
+      output.append { bytes in
+        Outcome.failure(error).append(id: id, to: &bytes)
+        bytes.append(UInt8(ascii: "\n"))
+      }
+    case .batch(let batch, let index): answer(id, .failure(error), batch, index)
+    }
+  }
+
+  private func answer(_ id: RequestID?, _ outcome: Outcome, _ batch: Batch, _ index: Int) {
+    var bytes: [UInt8] = []
+    outcome.append(id: id, to: &bytes)
+    guard let line = batch.fill(index, bytes) else { return }
+    output.append { $0.append(contentsOf: line) }
+  }
+
+  private func tooLong(_ method: String, _ count: Int) -> RPCError {
+    options.log.error("rpc", "an answer of \(method) has \(count) bytes: it must be paged")
+    return RPCError(.internal)
+  }
+
+  private func trace(_ ticket: RequestTable.Ticket, _ outcome: Outcome) {
+    guard let trace = options.trace else { return }
+    let outcome = outcome.map {
+      ticket.method.descriptor.redacted(result: $0, components: options.components)
+    }
+    trace.record(.outbound, outcome.message(id: ticket.id))
+  }
+}
+
+extension Outcome {
+  /// Appends the answer, without a line's end.
+  fileprivate func append(id: RequestID?, to bytes: inout [UInt8]) {
+    bytes.append(contentsOf: #"{"jsonrpc":"2.0","id":"#.utf8)
+    if let id { id.append(to: &bytes) } else { bytes.append(contentsOf: "null".utf8) }
+    switch self {
+    case .success(let result):
+      bytes.append(contentsOf: #","result":"#.utf8)
+      result.append(to: &bytes)
+    case .failure(let error):
+      bytes.append(contentsOf: #","error":"#.utf8)
+      error.json.append(to: &bytes)
+    }
+    bytes.append(UInt8(ascii: "}"))
+  }
+
+  /// The answer as a value, for a trace.
+  fileprivate func message(id: RequestID?) -> JSONValue {
+    let id = id?.json ?? .null
+    return switch self {
+    case .success(let result): ["jsonrpc": "2.0", "id": id, "result": result]
+    case .failure(let error): ["jsonrpc": "2.0", "id": id, "error": error.json]
+    }
+  }
+}

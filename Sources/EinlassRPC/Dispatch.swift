@@ -1,0 +1,187 @@
+internal import EinlassJSON
+internal import EinlassSystem
+
+/// What a message asked of the event loop.
+enum Ending {
+  /// End, answer this, and go on refusing requests for a moment.
+  case shutdown(RequestTable.Ticket?)
+  /// End, and answer this.
+  case exit(RequestTable.Ticket?)
+}
+
+/// From a message to a handler. All of it runs on the event loop's thread, in order of arrival.
+extension Peer {
+  /// Takes one message; everything it leads to is answered, now or later.
+  func take(_ message: Message) -> Ending? {
+    guard case .batch(let entries) = message else { return take(message, place: .line) }
+    let batch = Batch(count: entries.count(where: \.isAnswered))
+    var ending: Ending?
+    var index = 0
+    for entry in entries {
+      ending = take(entry, place: .batch(batch, index)) ?? ending
+      if entry.isAnswered { index += 1 }
+    }
+    return ending
+  }
+
+  private func take(_ message: Message, place: Place) -> Ending? {
+    switch message {
+    case .request(let request): return take(request, place: place)
+    case .refusal(let error, let id): refuse(error, id: id, place: place)
+    case .response, .batch: options.log.debug("rpc", "ignored a response: nothing was asked")
+    }
+    return nil
+  }
+
+  private func take(_ request: Message.Request, place: Place) -> Ending? {
+    let method = methods[request.method].flatMap { found in
+      sameBytes(found.descriptor.name, request.method) ? found : nil
+    }
+    trace(request, method)
+    do throws(RPCError) {
+      let admission = try admit(request.id)
+      guard let method else { throw unknownMethod(request.method) }
+      if case .batch = place, !method.descriptor.isBatchable { throw RPCError(.notBatchable) }
+      if request.hasPositionalParams { throw RPCError(.positionalParams) }
+      try method.descriptor.validate(request.params, components: options.components)
+      let ticket = request.id.map {
+        RequestTable.Ticket(id: $0, method: method, place: place)
+      }
+      if let lifecycle = method.lifecycle { return take(lifecycle, request, ticket) }
+      try start(request, method, ticket, admission)
+    } catch {
+      guard request.id == nil else {
+        let isDuplicate = error.reason == RPCError.Standard.duplicateId.rawValue
+        refuse(error, id: isDuplicate ? nil : request.id, place: place)
+        return nil
+      }
+      options.log.debug("rpc", "ignored a notification: \(error.reason)")
+    }
+    return nil
+  }
+
+  private func unknownMethod(_ name: String) -> RPCError {
+    // A name may be as long as a line; nobody needs all of it back.
+    RPCError(.unknownMethod, data: ["method": .string(String(name.unicodeScalars.prefix(100)))])
+  }
+
+  private func take(
+    _ lifecycle: Lifecycle, _ request: Message.Request, _ ticket: RequestTable.Ticket?
+  ) -> Ending? {
+    switch lifecycle {
+    case .shutdown: return .shutdown(ticket)
+    case .exit: return .exit(ticket)
+    case .cancelRequest:
+      if let id = request.params["id"].flatMap({ RequestID($0) }) { cancel(id, by: "client") }
+      return nil
+    }
+  }
+}
+
+// MARK: - Starting
+
+extension Peer {
+  /// What holds for a request at the moment it arrives.
+  private struct Admission {
+    var isFirstRequest: Bool
+    /// Immediate requests before it wait.
+    var mustWait: Bool
+  }
+
+  private func admit(_ id: RequestID?) throws(RPCError) -> Admission {
+    try requests.withLock { table throws(RPCError) in
+      guard table.phase != .draining else { throw RPCError(.shuttingDown) }
+      if let id, table.serial(of: id) != nil { throw RPCError(.duplicateId) }
+      let isFirst = id != nil && !table.hasSeenRequest
+      if id != nil { table.hasSeenRequest = true }
+      return Admission(isFirstRequest: isFirst, mustWait: table.hasWaiting)
+    }
+  }
+
+  private func start(
+    _ request: Message.Request, _ method: RegisteredMethod, _ ticket: RequestTable.Ticket?,
+    _ admission: Admission
+  ) throws(RPCError) {
+    let params = request.params
+    let call = Call(id: request.id, isFirstRequest: admission.isFirstRequest, peer: self)
+    switch method.handler {
+    case .urgent(let handle):
+      finish(ticket) { () throws(RPCError) in try handle(params, call) }
+    case .immediate(let handle):
+      if !admission.mustWait {
+        do throws(RPCError) {
+          if let result = try handle(params, call, false) {
+            if let ticket { answer(ticket, .success(result)) }
+            return
+          }
+        } catch {
+          if let ticket { answer(ticket, .failure(error)) }
+          return
+        }
+      }
+      try wait(ticket, request.byteCount) { () throws(RPCError) in
+        guard let result = try handle(params, call, true) else { throw RPCError(.internal) }
+        return result
+      }
+    case .task(let handle):
+      let isFlow = method.descriptor.methodClass == .interactive
+      try requests.withLock { table throws(RPCError) in
+        _ = try table.addTask(ticket, isFlow: isFlow, byteCount: request.byteCount) { serial in
+          self.startTask(serial) { () async throws(RPCError) in try await handle(params, call) }
+        }
+      }
+    }
+  }
+
+  private func finish(
+    _ ticket: RequestTable.Ticket?, _ work: () throws(RPCError) -> JSONValue
+  ) {
+    let outcome = Outcome(catching: work)
+    if let ticket { answer(ticket, outcome) }
+  }
+
+  /// Puts work in line for the thread that may wait, and starts that if it does not run.
+  private func wait(
+    _ ticket: RequestTable.Ticket?, _ byteCount: Int,
+    _ work: @escaping @Sendable () throws(RPCError) -> JSONValue
+  ) throws(RPCError) {
+    let needsThread = try requests.withLock { table throws(RPCError) in
+      let serial = try table.addWaiting(ticket, byteCount: byteCount)
+      table.waitingWork.append {
+        guard self.requests.withLock({ $0.contains(serial) }) else { return }
+        self.end(serial, Outcome(catching: work))
+      }
+      defer { table.hasWaitingThread = true }
+      return !table.hasWaitingThread
+    }
+    guard needsThread else { return }
+    do { try WorkThread.start("einlass-wait") { self.runWaitingWork() } } catch {
+      // No thread to be had: late answers are better than none.
+      runWaitingWork()
+    }
+  }
+
+  private func runWaitingWork() {
+    while true {
+      let work = requests.withLock { table -> (@Sendable () -> Void)? in
+        table.hasWaitingThread = !table.waitingWork.isEmpty
+        return table.waitingWork.isEmpty ? nil : table.waitingWork.removeFirst()
+      }
+      guard let work else { return }
+      work()
+    }
+  }
+
+  private func startTask(
+    _ serial: Int, _ work: @escaping @Sendable () async throws(RPCError) -> JSONValue
+  ) -> RequestTable.Cancel {
+    let task = Task.detached {
+      do throws(RPCError) {
+        self.end(serial, .success(try await work()))
+      } catch {
+        self.end(serial, .failure(error))
+      }
+    }
+    return { task.cancel() }
+  }
+}

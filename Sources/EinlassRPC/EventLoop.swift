@@ -1,0 +1,254 @@
+internal import EinlassJSON
+internal import EinlassSystem
+
+/// The thread that reads: polls input, signals, the watched process, a wake-up, an alarm and the output. No
+/// timer runs while nothing is pending.
+struct EventLoop: ~Copyable {
+  /// How far the connection is.
+  private enum Stage {
+    case serving
+    /// Input has ended, and what was read runs to its end.
+    case finishing
+    /// Everything is cancelled and has a second to answer.
+    case draining
+    /// The last answers are written.
+    case closing
+    /// The output is closed; something must not be cut.
+    case silent
+  }
+
+  private enum Slot {
+    static let input = 0
+    static let output = 1
+    static let signals = 2
+    static let wakeUp = 3
+    static let alarm = 4
+    static let process = 5
+    static let count = 6
+  }
+
+  private static let drainLimit: Duration = .seconds(1)
+  private static let closeLimit: Duration = .milliseconds(400)
+
+  private let peer: Peer
+  private let alarm: Alarm
+  private var framer = LineFramer()
+  private var chunk = [UInt8](repeating: 0, count: 1 << 16)
+  private var poller = Poller(slots: Slot.count)
+  private var stage = Stage.serving
+  private var isReading = true
+  private var exitCode: Int32 = 0
+  private var hasSignal = false
+  /// The requests that asked for the end.
+  private var endTickets: [RequestTable.Ticket] = []
+  /// Refusing requests until the client closes: after `shutdown`.
+  private var isLingering = false
+  /// How much had been written when the output was first seen to be full.
+  private var writtenWhenFull: Int?
+
+  init(_ peer: Peer) throws(SystemError) {
+    self.peer = peer
+    alarm = try Alarm()
+  }
+
+  /// Runs until there is an exit code.
+  mutating func run() -> Int32 {
+    poller.watch(Slot.wakeUp, peer.wakeUp.number, for: .readable)
+    poller.watch(Slot.alarm, alarm.number, for: .readable)
+    poller.watch(Slot.signals, peer.signals.number, for: .readable)
+    while true {
+      takeLines()
+      let status = peer.output.flush()
+      notice(status)
+      if let code = advance() { return code }
+      watch(status)
+      poller.wait()
+      if let code = react() { return code }
+    }
+  }
+}
+
+// MARK: - Input
+
+extension EventLoop {
+  private mutating func takeLines() {
+    var pendingCount = peer.output.pendingCount
+    while pendingCount <= Limits.softOutputBytes, let line = framer.next() {
+      take(line)
+      pendingCount = peer.output.pendingCount
+      if pendingCount > Limits.flushBytes { pendingCount = peer.output.flush().pendingCount }
+    }
+  }
+
+  private mutating func take(_ line: LineFramer.Line) {
+    switch line {
+    case .text(let bytes): take(Message(line: bytes))
+    case .tooLong: peer.refuse(RPCError(.lineTooLong), id: nil, place: .line)
+    }
+  }
+
+  private mutating func take(_ message: Message) {
+    switch peer.take(message) {
+    case nil: return
+    case .shutdown(let ticket)?:
+      if let ticket { endTickets.append(ticket) }
+      isLingering = ticket != nil
+    case .exit(let ticket)?:
+      if let ticket { endTickets.append(ticket) }
+      stopReading()
+    }
+    drain("the client asked for it")
+  }
+
+  private mutating func read() {
+    switch peer.input.read(into: &chunk) {
+    case .bytes(let count): framer.feed(chunk[..<count])
+    case .wouldWait: break
+    case .end: endOfInput()
+    case .failed(let error):
+      peer.options.log.warning("rpc", "stdin can't be read: error \(error.number) of the system")
+      endOfInput()
+    }
+  }
+
+  private mutating func endOfInput() {
+    takeRest()
+    stopReading()
+    guard stage == .serving else { return }
+    if peer.options.finishesWork {
+      peer.requests.withLock { $0.phase = .finishing }
+      stage = .finishing
+    } else {
+      drain("end of input")
+    }
+  }
+
+  /// A last line without its end is taken when it is whole, which an object or array shows by its closing.
+  private mutating func takeRest() {
+    switch framer.rest() {
+    case .text(let bytes)? where Message.isWhole(bytes): take(Message(line: bytes))
+    case nil: break
+    default: peer.options.log.warning("rpc", "input ended in the middle of a line")
+    }
+  }
+
+  private mutating func stopReading() {
+    isReading = false
+    isLingering = false
+  }
+}
+
+// MARK: - Waiting
+
+extension EventLoop {
+  private mutating func watch(_ status: Output.Status) {
+    let isFull = status.pendingCount > Limits.softOutputBytes
+    if isReading && !isFull {
+      poller.watch(Slot.input, peer.input.number, for: .readable)
+    } else {
+      poller.ignore(Slot.input)
+    }
+    poller.watch(
+      Slot.output, peer.output.number, for: status.pendingCount > 0 ? .writable : [])
+    guard stage == .serving || stage == .finishing else { return }
+    if isFull && writtenWhenFull == nil {
+      writtenWhenFull = status.writtenCount
+      alarm.set(after: peer.options.stallLimit)
+    } else if !isFull && writtenWhenFull != nil {
+      writtenWhenFull = nil
+      alarm.stop()
+    }
+  }
+
+  private mutating func react() -> Int32? {
+    if poller.happened(Slot.wakeUp, .readable) {
+      peer.wakeUp.clear()
+      if let number = peer.watchedNumber { poller.watch(Slot.process, number, for: .readable) }
+    }
+    // Before signals: what was sent before them is answered.
+    if poller.happened(Slot.input, [.readable, .lost]) { read() }
+    if poller.happened(Slot.output, .lost), stage == .serving || stage == .finishing {
+      lose("stdout is closed", exitCode: 1)
+    }
+    if poller.happened(Slot.process, .readable) {
+      poller.ignore(Slot.process)
+      stopReading()
+      drain("the watched process has ended")
+    }
+    while poller.happened(Slot.signals, .readable), let signal = peer.signals.take() {
+      if hasSignal { return 128 + signal }
+      hasSignal = true
+      stopReading()
+      drain("signal \(signal)")
+    }
+    if poller.happened(Slot.alarm, .readable) { ring() }
+    return nil
+  }
+
+  private mutating func ring() {
+    alarm.stop()
+    switch stage {
+    case .serving, .finishing:
+      guard let before = writtenWhenFull else { return }
+      let status = peer.output.flush()
+      if status.writtenCount == before { return lose("the client stopped reading", exitCode: 75) }
+      writtenWhenFull = status.writtenCount
+      alarm.set(after: peer.options.stallLimit)
+    case .draining:
+      peer.abandon()
+      alarm.set(after: EventLoop.closeLimit)
+    case .closing:
+      isLingering = false
+      if peer.output.flush().pendingCount > 0 { lose("the client stopped reading", exitCode: 75) }
+    case .silent: break
+    }
+  }
+}
+
+// MARK: - Ending
+
+extension EventLoop {
+  private mutating func drain(_ why: String) {
+    guard stage == .serving || stage == .finishing else { return }
+    peer.options.log.info("rpc", "ending: \(why)")
+    stage = .draining
+    alarm.set(after: EventLoop.drainLimit)
+    peer.drain()
+  }
+
+  /// What is pending cannot be delivered any more.
+  private mutating func lose(_ why: String, exitCode: Int32) {
+    peer.options.log.error("rpc", why)
+    self.exitCode = exitCode
+    peer.output.discard()
+    stopReading()
+    drain(why)
+  }
+
+  private mutating func notice(_ status: Output.Status) {
+    guard exitCode == 0, stage != .silent else { return }
+    if status.isLost {
+      lose("stdout is lost", exitCode: 1)
+    } else if status.pendingCount > Limits.hardOutputBytes {
+      lose("the client stopped reading", exitCode: 75)
+    }
+  }
+
+  /// Goes on to the next stage when it is time; the exit code after the last.
+  private mutating func advance() -> Int32? {
+    if stage == .finishing && peer.isIdle { drain("everything is done") }
+    if stage == .draining && peer.isIdle {
+      stage = .closing
+      for ticket in endTickets { peer.answer(ticket, .success([:])) }
+      endTickets = []
+    }
+    if stage == .closing && !isLingering && peer.output.flush().pendingCount == 0 {
+      stage = .silent
+      alarm.stop()
+      stopReading()
+      peer.output.close()
+    }
+    guard stage == .silent && !peer.isKeptAlive else { return nil }
+    return exitCode
+  }
+}

@@ -1,0 +1,185 @@
+internal import EinlassJSON
+
+/// What a line says: JSON-RPC 2.0, with every rule of the envelope applied.
+enum Message: Sendable {
+  /// A request, or a notification when it has no id.
+  case request(Request)
+  /// Something with `result` or `error`: never answered.
+  case response
+  /// Not a message of the protocol, with the error it is answered with.
+  case refusal(RPCError, id: RequestID?)
+  /// Several at once, in their order; none of them is a batch.
+  case batch([Message])
+
+  /// A well-formed call of a method that may not exist.
+  struct Request: Sendable {
+    var id: RequestID?
+    var method: String
+    var params: JSONObject
+    /// They were an array that is not empty, which no method takes.
+    var hasPositionalParams: Bool
+    /// How long it was as text.
+    var byteCount: Int
+  }
+
+  /// The message of a line.
+  init(line: ArraySlice<UInt8>) {
+    let document: JSONReader.Document
+    do {
+      let limits = JSONLimits(depth: Limits.nesting)
+      document = try JSONReader.readDocument(line.span, limits: limits)
+    } catch {
+      self = .refusal(RPCError(refusing: error), id: nil)
+      return
+    }
+    if let entries = document.value.array {
+      self = Message.batch(of: entries, line, hasDuplicateKeys: document.hasDuplicateKeys)
+    } else {
+      self.init(document.value, line, hasDuplicateKeys: document.hasDuplicateKeys)
+    }
+  }
+
+  /// The message of one value, which stands in `text` alone.
+  private init(_ value: JSONValue, _ text: ArraySlice<UInt8>, hasDuplicateKeys: Bool) {
+    guard let object = value.object else {
+      self = .refusal(RPCError(.invalidRequest), id: nil)
+      return
+    }
+    let envelope = Envelope(object)
+    let isResponseShaped = envelope.hasOutcome
+    if isResponseShaped && envelope.method == nil {
+      self = .response
+      return
+    }
+    var id: RequestID?
+    if let value = envelope.id, envelope.idCount == 1 {
+      id = RequestID(value, lexeme: Message.lexeme(ofID: value, in: object, text))
+    }
+    if hasDuplicateKeys {
+      self = .refusal(RPCError(.duplicateKey), id: id)
+    } else if envelope.id != nil && id == nil {
+      self = .refusal(RPCError(.invalidId), id: nil)
+    } else if let request = envelope.request(id, byteCount: text.count), !isResponseShaped {
+      self = .request(request)
+    } else {
+      self = .refusal(RPCError(.invalidRequest), id: id)
+    }
+  }
+
+  /// Whether one of a batch gets an answer.
+  var isAnswered: Bool {
+    switch self {
+    case .request(let request): request.id != nil
+    case .refusal: true
+    case .response, .batch: false
+    }
+  }
+
+  /// Whether text whose end was not seen is all there: an object or an array closes.
+  static func isWhole(_ text: ArraySlice<UInt8>) -> Bool {
+    switch try? JSONReader.readDocument(text.span).value {
+    case .object?, .array?: true
+    default: false
+    }
+  }
+
+  /// The messages of an array.
+  private static func batch(
+    of entries: [JSONValue], _ text: ArraySlice<UInt8>, hasDuplicateKeys: Bool
+  ) -> Message {
+    guard !entries.isEmpty else { return .refusal(RPCError(.emptyBatch), id: nil) }
+    guard entries.count <= Limits.batchEntries else {
+      return .refusal(RPCError(.batchTooLarge), id: nil)
+    }
+    var ids: Set<RequestID> = []
+    let ranges = JSONReader.childRanges(text.span)
+    return .batch(
+      zip(entries, ranges).map { entry, range in
+        let text = text[text.startIndex + range.lowerBound..<text.startIndex + range.upperBound]
+        let repeats = hasDuplicateKeys && JSONReader.hasDuplicateKeys(text.span)
+        let message = Message(entry, text, hasDuplicateKeys: repeats)
+        if case .request(let request) = message, let id = request.id, !ids.insert(id).inserted {
+          return .refusal(RPCError(.duplicateId), id: nil)
+        }
+        return message
+      })
+  }
+
+  /// How a string with escapes was written; `nil` when our writer would write it the same.
+  private static func lexeme(
+    ofID value: JSONValue, in object: JSONObject, _ text: ArraySlice<UInt8>
+  ) -> String? {
+    guard value.string != nil, text.contains(UInt8(ascii: "\\")),
+      let index = object.members.firstIndex(where: { sameBytes($0.name, "id") })
+    else { return nil }
+    let range = JSONReader.childRanges(text.span)[index]
+    return String(
+      decoding: text[text.startIndex + range.lowerBound..<text.startIndex + range.upperBound],
+      as: UTF8.self)
+  }
+}
+
+/// The members of a message that mean something.
+private struct Envelope {
+  var version: JSONValue?
+  var id: JSONValue?
+  var idCount = 0
+  var method: JSONValue?
+  var params: JSONValue?
+  var hasOutcome = false
+
+  init(_ object: JSONObject) {
+    for member in object.members {
+      let name = member.name
+      if sameBytes(name, "jsonrpc") {
+        version = member.value
+      } else if sameBytes(name, "id") {
+        id = member.value
+        idCount += 1
+      } else if sameBytes(name, "method") {
+        method = member.value
+      } else if sameBytes(name, "params") {
+        params = member.value
+      } else if sameBytes(name, "result") || sameBytes(name, "error") {
+        hasOutcome = true
+      }
+    }
+  }
+
+  /// The request, if version, method and params are what they must be.
+  func request(_ id: RequestID?, byteCount: Int) -> Message.Request? {
+    guard let version = version?.string, sameBytes(version, "2.0"), let method = method?.string
+    else { return nil }
+    var request = Message.Request(
+      id: id, method: method, params: JSONObject(), hasPositionalParams: false,
+      byteCount: byteCount)
+    switch params {
+    case nil, .null?: break
+    case .object(let object)?: request.params = object
+    case .array(let elements)?: request.hasPositionalParams = !elements.isEmpty
+    default: return nil
+    }
+    return request
+  }
+}
+
+extension JSONReader {
+  /// Whether some object in an acceptable text has two members of one name.
+  fileprivate static func hasDuplicateKeys(_ bytes: Span<UInt8>) -> Bool {
+    let document = try? readDocument(bytes, limits: JSONLimits(depth: .max))
+    return document?.hasDuplicateKeys ?? true
+  }
+}
+
+extension RPCError {
+  /// The answer to a line that is no JSON.
+  fileprivate init(refusing error: JSONReadError) {
+    switch error {
+    case .invalidUTF8: self.init(.invalidUTF8)
+    case .tooDeep: self.init(.tooDeep)
+    case .duplicateKey: self.init(.duplicateKey)
+    case .invalidJSON(let offset):
+      self.init(.invalidJSON, "The line is not one JSON value: see byte \(offset).")
+    }
+  }
+}

@@ -1,0 +1,249 @@
+import Testing
+
+/// One line, or several, and the answers in short (`brief`).
+struct WireCase: Sendable, CustomTestStringConvertible {
+  var name: String
+  var input: [UInt8]
+  var answers: [String]
+
+  init(_ name: String, _ input: String, _ answers: String...) {
+    (self.name, self.input, self.answers) = (name, Array(input.utf8), answers)
+  }
+
+  init(_ name: String, bytes: [UInt8], _ answers: String...) {
+    (self.name, self.input, self.answers) = (name, bytes, answers)
+  }
+
+  var testDescription: String { name }
+}
+
+/// A request with this text in place of its id.
+private func request(id: String) -> String { #"{"jsonrpc":"2.0","id":\#(id),"method":"echo"}"# }
+
+/// A request with this text in place of its parameters.
+private func request(params: String) -> String {
+  #"{"jsonrpc":"2.0","id":1,"method":"echo","params":\#(params)}"#
+}
+
+private let subtraction = #""method":"subtract","params":{"minuend":3,"subtrahend":1}"#
+
+/// Section 1.1 of the study: framing and bytes.
+let framingCases = [
+  WireCase("a line ends with LF", request(id: "1") + "\n", "1 ok {}"),
+  WireCase("one CR is stripped", request(id: "1") + "\r\n", "1 ok {}"),
+  WireCase("blank lines are ignored", "\n \n\t\r\n" + request(id: "1") + "\n\n", "1 ok {}"),
+  WireCase("a byte order mark is accepted at the start", "\u{feff}" + request(id: "1"), "1 ok {}"),
+  WireCase(
+    "a byte order mark elsewhere is refused", request(id: "1") + "\n\u{feff}" + request(id: "2"),
+    "1 ok {}", "null -32700 invalidJSON"),
+  WireCase(
+    "UTF-16 is refused", bytes: [0xFF, 0xFE, 0x7B, 0, 0x7D, 0], "null -32700 invalidUTF8"),
+  WireCase(
+    "UTF-16 without a mark is refused", bytes: [0x7B, 0, 0x7D, 0], "null -32700 invalidJSON"),
+  WireCase("UTF-32 is refused", bytes: [0x7B, 0, 0, 0, 0x7D, 0, 0, 0], "null -32700 invalidJSON"),
+  WireCase(
+    "invalid UTF-8 is refused", bytes: Array(#"{"a":""#.utf8) + [0xFF] + Array(#""}"#.utf8),
+    "null -32700 invalidUTF8"),
+  WireCase(
+    "overlong UTF-8 is refused", bytes: [0x22, 0xC0, 0xAF, 0x22], "null -32700 invalidUTF8"),
+  WireCase(
+    "surrogate bytes are refused", bytes: [0x22, 0xED, 0xA0, 0x80, 0x22], "null -32700 invalidUTF8"),
+  WireCase(
+    "a lone surrogate escape is refused", request(params: #"{"a":"\uD800"}"#),
+    "null -32700 invalidJSON"),
+  WireCase("a raw NUL is refused", request(params: "{\"a\":\"\u{0}\"}"), "null -32700 invalidJSON"),
+  WireCase(
+    "a raw control is refused", request(params: "{\"a\":\"\t\"}"), "null -32700 invalidJSON"),
+  WireCase(
+    "an escaped NUL is free text", request(params: #"{"a":"\u0000"}"#), #"1 ok {"a":"\u0000"}"#),
+  WireCase(
+    "line separators go out escaped", request(params: "{\"a\":\"\u{2028}\u{2029}\u{85}\u{7f}\"}"),
+    #"1 ok {"a":"\u2028\u2029\u0085\u007f"}"#),
+  WireCase(
+    "an over-long line is drained",
+    String(repeating: "[", count: 1 << 20 + 1) + "\n" + request(id: "1"),
+    "null -32700 lineTooLong", "1 ok {}"),
+  WireCase(
+    "64 deep is read",
+    request(
+      params: "{\"a\":" + String(repeating: "[", count: 62) + String(repeating: "]", count: 62)
+        + "}"),
+    "1 ok {\"a\":" + String(repeating: "[", count: 62) + String(repeating: "]", count: 62) + "}"),
+  WireCase(
+    "65 deep is refused",
+    request(
+      params: "{\"a\":" + String(repeating: "[", count: 63) + String(repeating: "]", count: 63)
+        + "}"),
+    "null -32700 tooDeep"),
+  WireCase(
+    "a hundred thousand brackets are refused", String(repeating: "[", count: 100_000),
+    "null -32700 tooDeep"),
+  WireCase(
+    "two values on a line are refused", request(id: "1") + request(id: "2"),
+    "null -32700 invalidJSON"),
+  WireCase("trailing garbage is refused", request(id: "1") + "x", "null -32700 invalidJSON"),
+  WireCase(
+    "a trailing comma is refused", #"{"jsonrpc":"2.0","id":1,"method":"echo",}"#,
+    "null -32700 invalidJSON"),
+  WireCase("a comment is refused", request(id: "1") + "//", "null -32700 invalidJSON"),
+  WireCase("NaN is refused", request(params: "{\"a\":NaN}"), "null -32700 invalidJSON"),
+  WireCase("single quotes are refused", "{'jsonrpc':'2.0'}", "null -32700 invalidJSON"),
+  WireCase(
+    "a duplicate key is refused and the id echoed",
+    #"{"jsonrpc":"2.0","id":1,"method":"echo","method":"echo"}"#,
+    "1 -32600 duplicateKey"),
+  WireCase(
+    "a duplicate key at depth is refused and the id echoed",
+    request(params: #"{"a":[{"b":1,"b":1}]}"#), "1 -32600 duplicateKey"),
+  WireCase(
+    "a duplicate id is not echoed", #"{"jsonrpc":"2.0","id":1,"method":"echo","id":1}"#,
+    "null -32600 duplicateKey"),
+  WireCase(
+    "an id spelled with an escape is a duplicate too",
+    #"{"jsonrpc":"2.0","id":1,"method":"echo","i\u0064":1}"#,
+    "null -32600 duplicateKey"),
+  WireCase(
+    "keys compare as bytes",
+    #"{"jsonrpc":"2.0","id":1,"Method":"echo","method":"echo","params":{"K":1,"\#u{212A}":2,"k":3}}"#,
+    #"1 ok {"K":1,"\#u{212A}":2,"k":3}"#),
+  WireCase(
+    "a key with NUL is another key",
+    #"{"jsonrpc":"2.0","id":1,"method":"echo","method\u0000":"x"}"#, "1 ok {}"),
+  WireCase(
+    "method names compare as bytes", #"{"jsonrpc":"2.0","id":1,"method":"Echo"}"#,
+    "1 -32601 unknownMethod"),
+  WireCase(
+    "numbers keep their lexeme",
+    request(params: #"{"a":[1e400,1.0,1E2,-0,9007199254740993,0.10]}"#),
+    #"1 ok {"a":[1e400,1.0,1E2,-0,9007199254740993,0.10]}"#),
+  WireCase(
+    "a typed integer must be one of 64 bits",
+    #"{"jsonrpc":"2.0","id":1,"method":"subtract","params":{"minuend":9223372036854775808,"subtrahend":1}}"#,
+    "1 -32602 invalidParams"),
+  WireCase(
+    "a typed integer has no fraction",
+    #"{"jsonrpc":"2.0","id":1,"method":"subtract","params":{"minuend":1.0,"subtrahend":1}}"#,
+    "1 -32602 invalidParams"),
+  WireCase(
+    "garbage never ends the process", String(repeating: "x\n", count: 200) + request(id: "1"),
+    answers: Array(repeating: "null -32700 invalidJSON", count: 200) + ["1 ok {}"]),
+]
+
+extension WireCase {
+  init(_ name: String, _ input: String, answers: [String]) {
+    (self.name, self.input, self.answers) = (name, Array(input.utf8), answers)
+  }
+}
+
+/// Section 1.2 of the study: the envelope.
+let envelopeCases = [
+  WireCase(
+    "a request without version is refused", #"{"id":1,"method":"echo"}"#, "1 -32600 invalidRequest"),
+  WireCase(
+    "another version is refused", #"{"jsonrpc":"1.0","id":1,"method":"echo"}"#,
+    "1 -32600 invalidRequest"),
+  WireCase(
+    "a numeric version is refused", #"{"jsonrpc":2.0,"id":1,"method":"echo"}"#,
+    "1 -32600 invalidRequest"),
+  WireCase(
+    "top level scalars are refused", "1\n\"a\"\ntrue\nnull", "null -32600 invalidRequest",
+    "null -32600 invalidRequest",
+    "null -32600 invalidRequest", "null -32600 invalidRequest"),
+  WireCase("a missing method is refused", #"{"jsonrpc":"2.0","id":1}"#, "1 -32600 invalidRequest"),
+  WireCase(
+    "a missing method is refused without id", #"{"jsonrpc":"2.0"}"#, "null -32600 invalidRequest"),
+  WireCase(
+    "a method that is no string is refused", #"{"jsonrpc":"2.0","id":1,"method":1}"#,
+    "1 -32600 invalidRequest"),
+  WireCase("a string id is echoed", request(id: #""a b""#), #""a b" ok {}"#),
+  WireCase(
+    "an id of 256 bytes is echoed", request(id: "\"" + String(repeating: "x", count: 256) + "\""),
+    "\"" + String(repeating: "x", count: 256) + "\" ok {}"),
+  WireCase(
+    "an id of 257 bytes is refused", request(id: "\"" + String(repeating: "x", count: 257) + "\""),
+    "null -32600 invalidId"),
+  WireCase("an empty id is refused", request(id: "\"\""), "null -32600 invalidId"),
+  WireCase(
+    "integer ids keep their lexeme", request(id: "12345678901234567890") + "\n" + request(id: "-0"),
+    "12345678901234567890 ok {}", "-0 ok {}"),
+  WireCase("a fraction is no id", request(id: "1.0"), "null -32600 invalidId"),
+  WireCase("an exponent is no id", request(id: "1e2"), "null -32600 invalidId"),
+  WireCase("true is no id", request(id: "true"), "null -32600 invalidId"),
+  WireCase("an array is no id", request(id: "[1]"), "null -32600 invalidId"),
+  WireCase("an object is no id", request(id: "{}"), "null -32600 invalidId"),
+  WireCase("null is no id", request(id: "null"), "null -32600 invalidId"),
+  WireCase(
+    "a string and an integer are different ids", request(id: "\"1\"") + "\n" + request(id: "1"),
+    "\"1\" ok {}", "1 ok {}"),
+  WireCase("null parameters are none", request(params: "null"), "1 ok {}"),
+  WireCase("an empty array of parameters is none", request(params: "[]"), "1 ok {}"),
+  WireCase(
+    "positional parameters are refused", request(params: "[1]"), "1 -32602 positionalParams"),
+  WireCase(
+    "scalar parameters are refused", request(params: "1") + "\n" + request(params: "\"x\""),
+    "1 -32600 invalidRequest", "1 -32600 invalidRequest"),
+  WireCase(
+    "unknown members are ignored",
+    #"{"jsonrpc":"2.0","id":1,"method":"echo","x":1,"params":{"y":1}}"#, #"1 ok {"y":1}"#),
+  WireCase(
+    "unknown parameters are ignored",
+    #"{"jsonrpc":"2.0","id":1,"method":"subtract","params":{"minuend":3,"subtrahend":1,"z":0}}"#,
+    "1 ok 2"),
+  WireCase(
+    "method with result is refused", #"{"jsonrpc":"2.0","id":1,\#(subtraction),"result":1}"#,
+    "1 -32600 invalidRequest"),
+  WireCase(
+    "method with error is refused", #"{"jsonrpc":"2.0","id":1,\#(subtraction),"error":null}"#,
+    "1 -32600 invalidRequest"),
+  WireCase(
+    "responses are dropped",
+    #"{"jsonrpc":"2.0","id":1,"result":1}"# + "\n" + #"{"id":1,"error":{"code":1,"message":""}}"#
+      + "\n" + #"{"jsonrpc":"2.0","id":null,"result":{"a":1,"a":2}}"#),
+  WireCase(
+    "an unknown method is refused", #"{"jsonrpc":"2.0","id":1,"method":"x"}"#,
+    "1 -32601 unknownMethod"),
+  WireCase(
+    "the unknown method comes before its parameters",
+    #"{"jsonrpc":"2.0","id":1,"method":"x","params":[1]}"#, "1 -32601 unknownMethod"),
+  WireCase("an unknown notification is ignored", #"{"jsonrpc":"2.0","method":"x"}"#),
+  WireCase(
+    "a notification with bad parameters is ignored",
+    #"{"jsonrpc":"2.0","method":"subtract","params":[1]}"# + "\n"
+      + #"{"jsonrpc":"2.0","method":"subtract"}"#),
+  WireCase("a notification is never answered", #"{"jsonrpc":"2.0","method":"echo"}"#),
+  WireCase(
+    "$/ requests are unknown, notifications ignored",
+    #"{"jsonrpc":"2.0","id":1,"method":"$/x"}"# + "\n" + #"{"jsonrpc":"2.0","method":"$/x"}"#,
+    "1 -32601 unknownMethod"),
+  WireCase(
+    "rpc. methods are unknown", #"{"jsonrpc":"2.0","id":1,"method":"rpc.x"}"#,
+    "1 -32601 unknownMethod"),
+  WireCase("an empty batch is refused", "[]", "null -32600 emptyBatch"),
+  WireCase(
+    "64 entries are a batch", "[" + Array(repeating: "1", count: 64).joined(separator: ",") + "]",
+    "[" + Array(repeating: "null -32600 invalidRequest", count: 64).joined(separator: ", ") + "]"),
+  WireCase(
+    "65 entries are not", "[" + Array(repeating: "1", count: 65).joined(separator: ",") + "]",
+    "null -32600 batchTooLarge"),
+  WireCase(
+    "a batch of responses and notifications is not answered",
+    #"[{"jsonrpc":"2.0","id":1,"result":1},{"jsonrpc":"2.0","method":"echo"}]"#),
+  WireCase("an array in a batch is no request", "[[]]", "[null -32600 invalidRequest]"),
+  WireCase(
+    "an interactive method is not batchable",
+    #"[{"jsonrpc":"2.0","id":1,"method":"ask"},\#(request(id: "2"))]"#,
+    "[1 -32600 notBatchable, 2 ok {}]"),
+  WireCase(
+    "shutdown is not batchable", #"[{"jsonrpc":"2.0","id":1,"method":"shutdown"}]"#,
+    "[1 -32600 notBatchable]"),
+  WireCase(
+    "an unknown method in a batch is one before that",
+    #"[{"jsonrpc":"2.0","id":1,"method":"x","params":[1]}]"#, "[1 -32601 unknownMethod]"),
+  WireCase(
+    "an id twice in a batch is a duplicate", "[\(request(id: "1")),\(request(id: "1"))]",
+    "[1 ok {}, null -32600 duplicateId]"),
+  WireCase(
+    "a duplicate key in a batch is its element's",
+    #"[{"jsonrpc":"2.0","id":1,"method":"echo","x":1,"x":1},\#(request(id: "2"))]"#,
+    "[1 -32600 duplicateKey, 2 ok {}]"),
+]

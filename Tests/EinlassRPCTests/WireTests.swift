@@ -1,0 +1,135 @@
+import EinlassJSON
+import EinlassRPC
+import Testing
+
+/// The tables of the wire, each row on a connection of its own.
+struct WireTests {
+  private static let methods = [
+    echo, subtract,
+    Method(MethodDescriptor("ask", .interactive, ""), .urgent { _, _ in [:] }),
+  ]
+
+  @Test("framing and bytes", arguments: framingCases)
+  func framing(_ row: WireCase) async throws { try await check(row) }
+
+  @Test("the envelope", arguments: envelopeCases)
+  func envelope(_ row: WireCase) async throws { try await check(row) }
+
+  @Test(
+    "the examples of the JSON-RPC 2.0 specification, where positional parameters are refused",
+    arguments: specificationCases)
+  func specification(_ row: WireCase) async throws { try await check(row) }
+
+  /// In one piece, byte by byte (where that is no megabyte), and in random pieces; a probe shows that the
+  /// stream lives, and the end that nothing more came.
+  private func check(_ row: WireCase) async throws {
+    let probe = Array("\n{\"jsonrpc\":\"2.0\",\"id\":\"probe\",\"method\":\"echo\"}\n".utf8)
+    let input = row.input + probe
+    for style in 0..<3 where style != 1 || input.count < 10_000 {
+      let answers = try await Session.with(Self.methods) { session in
+        var rest = input[...]
+        while !rest.isEmpty {
+          let count = [rest.count, 1, Int.random(in: 1...input.count)][style]
+          try session.send(rest.prefix(count))
+          rest = rest.dropFirst(count)
+        }
+        session.closeInput()
+        let lines = try session.rest()
+        #expect(try session.exitCode() == 0)
+        return lines.map(brief)
+      }
+      #expect(answers == row.answers + ["\"probe\" ok {}"])
+    }
+  }
+
+  @Test(
+    "ids are echoed byte for byte",
+    arguments: [
+      (#""\u0041\/\ud83d\ude00""#, #""\u0041\/\ud83d\ude00""#), (#""\u0000""#, #""\u0000""#),
+      ("\"\u{e4}a\u{308}\"", "\"\u{e4}a\u{308}\""), ("\"\u{2028}\\n\"", #""\u2028\n""#),
+      ("\"\u{85}\"", #""\u0085""#), ("\"\u{7f}\\u007F\"", #""\u007f\u007F""#),
+      ("123456789012345678901234567890", "123456789012345678901234567890"),
+    ])
+  func echoedIds(id: String, echoed: String) async throws {
+    for text in [
+      #"{"id":\#(id),"jsonrpc":"2.0","method":"echo"}"#,
+      #"{"method":"echo","jsonrpc":"2.0", "id" : \#(id) }"#,
+    ] {
+      let lines = try await Session.with(Self.methods) { session in
+        try session.send("\(text)\n[1,\(text)]\n")
+        session.closeInput()
+        return try session.rest()
+      }
+      let answer = #"{"jsonrpc":"2.0","id":\#(echoed),"result":{}}"#
+      #expect(sameBytes(lines[0], answer))
+      #expect(lines[1].hasSuffix(",\(answer)]"))
+    }
+  }
+
+  @Test("a last line without its end is taken when it is whole")
+  func partialLine() async throws {
+    for (rest, expected) in [
+      (#"{"jsonrpc":"2.0","id":1,"method":"echo"}"#, ["1 ok {}"]),
+      (#"{"jsonrpc":"2.0","id":1"#, []),
+      ("1", []), ("x", []), (#"[{"jsonrpc":"2.0","id":1,"method":"echo"}]"#, ["[1 ok {}]"]),
+    ] {
+      let answers = try await Session.with(Self.methods) { session in
+        try session.send(rest)
+        session.closeInput()
+        let answers = try session.rest().map(brief)
+        #expect(try session.exitCode() == 0)
+        return answers
+      }
+      #expect(answers == expected)
+    }
+  }
+}
+
+/// Section 7 of the specification in its order. Ours takes parameters by name only.
+let specificationCases = [
+  WireCase(
+    "1 positional parameters",
+    #"{"jsonrpc": "2.0", "method": "subtract", "params": [42, 23], "id": 1}"#,
+    "1 -32602 positionalParams"),
+  WireCase(
+    "2 positional parameters",
+    #"{"jsonrpc": "2.0", "method": "subtract", "params": [23, 42], "id": 2}"#,
+    "2 -32602 positionalParams"),
+  WireCase(
+    "3 named parameters",
+    #"{"jsonrpc": "2.0", "method": "subtract", "params": {"subtrahend": 23, "minuend": 42}, "id": 3}"#,
+    "3 ok 19"),
+  WireCase(
+    "4 named parameters",
+    #"{"jsonrpc": "2.0", "method": "subtract", "params": {"minuend": 42, "subtrahend": 23}, "id": 4}"#,
+    "4 ok 19"),
+  WireCase("5 a notification", #"{"jsonrpc": "2.0", "method": "update", "params": [1,2,3,4,5]}"#),
+  WireCase("6 a notification", #"{"jsonrpc": "2.0", "method": "foobar"}"#),
+  WireCase(
+    "7 a method that does not exist", #"{"jsonrpc": "2.0", "method": "foobar", "id": "1"}"#,
+    "\"1\" -32601 unknownMethod"),
+  WireCase(
+    "8 invalid JSON", #"{"jsonrpc": "2.0", "method": "foobar, "params": "bar", "baz]"#,
+    "null -32700 invalidJSON"),
+  WireCase(
+    "9 an invalid request", #"{"jsonrpc": "2.0", "method": 1, "params": "bar"}"#,
+    "null -32600 invalidRequest"),
+  WireCase(
+    "10 a batch of invalid JSON",
+    #"[{"jsonrpc": "2.0", "method": "sum", "params": [1,2,4], "id": "1"},{"jsonrpc": "2.0", "method"]"#,
+    "null -32700 invalidJSON"),
+  WireCase("11 an empty array", "[]", "null -32600 emptyBatch"),
+  WireCase("12 an invalid batch that is not empty", "[1]", "[null -32600 invalidRequest]"),
+  WireCase(
+    "13 an invalid batch", "[1,2,3]",
+    "[null -32600 invalidRequest, null -32600 invalidRequest, null -32600 invalidRequest]"),
+  WireCase(
+    "14 a batch",
+    #"[{"jsonrpc": "2.0", "method": "sum", "params": [1,2,4], "id": "1"},{"jsonrpc": "2.0", "method": "notify_hello", "params": [7]},{"jsonrpc": "2.0", "method": "subtract", "params": {"minuend":42,"subtrahend":23}, "id": "2"},{"foo": "boo"},{"jsonrpc": "2.0", "method": "foo.get", "params": {"name": "myself"}, "id": "5"},{"jsonrpc": "2.0", "method": "echo", "id": "9"}]"#,
+    #"["1" -32601 unknownMethod, "2" ok 19, null -32600 invalidRequest, "5" -32601 unknownMethod, "9" ok {}]"#
+  ),
+  WireCase(
+    "15 a batch of notifications",
+    #"[{"jsonrpc": "2.0", "method": "notify_sum", "params": [1,2,4]},{"jsonrpc": "2.0", "method": "notify_hello", "params": [7]}]"#
+  ),
+]
