@@ -1,4 +1,72 @@
+import Dispatch
+import EinlassJSON
+import Foundation
+
+/// Starts the sandbox and keeps it until a signal ends it.
 @main
 struct EinlassSandbox {
-  static func main() {}
+  static func main() async {
+    // A client that has gone away is no reason to end.
+    signal(SIGPIPE, SIG_IGN)
+    do {
+      let options = try Options(Array(CommandLine.arguments.dropFirst()))
+      switch options.action {
+      case .help: write(Options.help)
+      case .version: write("einlass-sandbox \(Options.version)\n")
+      case .run: try await run(options)
+      }
+    } catch let flaw as Options.Flaw {
+      fail(flaw.message, code: 64)
+    } catch let flaw as StateFile.Flaw {
+      fail(flaw.message, code: 78)
+    } catch {
+      fail("The sandbox cannot listen: \(error.localizedDescription)", code: 69)
+    }
+  }
+
+  private static func run(_ options: Options) async throws {
+    let state = try options.stateFile.map(StateFile.read) ?? DemoState.whole
+    let running = try RunningSandbox(
+      port: options.port, controlPort: options.controlPort, state: state,
+      clock: { Int64(Date().timeIntervalSince1970) })
+    let (ended, end) = AsyncStream.makeStream(of: Void.self)
+    let signals = [SIGTERM, SIGINT].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler { end.yield() }
+      source.resume()
+      return source
+    }
+    try await serve(running, until: ended)
+    for source in signals { source.cancel() }
+  }
+
+  private static func serve(_ running: RunningSandbox, until ended: AsyncStream<Void>) async throws
+  {
+    try await withThrowingTaskGroup { group in
+      group.addTask {
+        try await running.run()
+        return false
+      }
+      group.addTask {
+        write(try await running.announcement().text + "\n")
+        return false
+      }
+      group.addTask {
+        for await _ in ended { break }
+        return true
+      }
+      while try await group.next() == false {}
+      group.cancelAll()
+    }
+  }
+
+  private static func write(_ text: String) {
+    try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+  }
+
+  private static func fail(_ message: String, code: Int32) -> Never {
+    try? FileHandle.standardError.write(contentsOf: Data("einlass-sandbox: \(message)\n".utf8))
+    exit(code)
+  }
 }

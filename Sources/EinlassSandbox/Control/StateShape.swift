@@ -1,0 +1,113 @@
+import EinlassJSON
+
+/// What may stand where in the state, so that a typing error in a test is told and not ignored.
+indirect enum StateShape: Sendable {
+  case text
+  case integer
+  case flag
+  case texts
+  /// One of these words.
+  case word([String])
+  /// Members of any name and one shape.
+  case map(StateShape)
+  /// These members and no others, none of them required.
+  case members([(String, StateShape)])
+
+  /// What is wrong, and where.
+  struct Flaw: Equatable, Sendable {
+    /// A JSON pointer, RFC 6901.
+    var path: String
+    /// A sentence.
+    var message: String
+  }
+
+  /// The first thing that is wrong with a state.
+  static func flaw(in state: JSONValue) -> Flaw? { whole.flaw(in: state, at: "") }
+
+  /// The state as a whole.
+  static let whole = members(
+    [
+      ("clockOffsetSeconds", .integer),
+      ("faults", .map(fault)),
+    ] + Providers.all.map { ($0.name, $0.shape) })
+
+  private static let fault = members([
+    ("path", .text), ("method", .text), ("skip", .integer), ("remaining", .integer),
+    ("delayMilliseconds", .integer), ("worksFirst", .flag),
+    ("answer", .word(Fault.Kind.allCases.map(\.rawValue))), ("status", .integer),
+    ("contentType", .text), ("headers", .map(.text)), ("body", .text), ("bytes", .integer),
+  ])
+
+  /// Limits by path, as every provider has them.
+  static let rateLimits = map(
+    members([
+      ("limit", .integer), ("remaining", .integer), ("resetAt", .integer),
+      ("windowSeconds", .integer), ("code", .integer),
+    ]))
+
+  private func flaw(in value: JSONValue, at path: String) -> Flaw? {
+    switch (self, value) {
+    case (.text, .string), (.flag, .bool): return nil
+    case (.integer, .number(let number)) where number.int64 != nil: return nil
+    case (.word(let words), .string(let word)) where words.contains(word): return nil
+    case (.texts, .array(let elements)) where elements.allSatisfy({ $0.string != nil }):
+      return nil
+    case (.map(let shape), .object(let object)):
+      for member in object.members {
+        let place = appending(member.name, toPointer: path)
+        if let flaw = shape.flaw(in: member.value, at: place) { return flaw }
+      }
+      return nil
+    case (.members(let shapes), .object(let object)):
+      for member in object.members {
+        let place = appending(member.name, toPointer: path)
+        guard let shape = shapes.first(where: { sameBytes($0.0, member.name) })?.1 else {
+          let names = shapes.map(\.0).joined(separator: ", ")
+          return Flaw(path: place, message: "There is no such member; there are \(names).")
+        }
+        if let flaw = shape.flaw(in: member.value, at: place) { return flaw }
+      }
+      return nil
+    default: return Flaw(path: path, message: "This must be \(description).")
+    }
+  }
+}
+
+extension StateShape: CustomStringConvertible {
+  /// What is wanted, in words.
+  var description: String {
+    switch self {
+    case .text: "a string"
+    case .integer: "an integer"
+    case .flag: "true or false"
+    case .texts: "a list of strings"
+    case .word(let words): "one of " + words.joined(separator: ", ")
+    case .map, .members: "an object"
+    }
+  }
+
+  /// The shape as indented lines, for `--help`.
+  func outline(indent: String = "  ") -> String {
+    switch self {
+    case .members(let shapes):
+      shapes.map { name, shape in "\(indent)\(name)" + shape.rest(indent) }.joined()
+    case .map(let shape): "\(indent)NAME" + shape.rest(indent)
+    default: ""
+    }
+  }
+
+  private func rest(_ indent: String) -> String {
+    switch self {
+    case .members(let shapes)
+    where shapes.allSatisfy({
+      switch $0.1 {
+      case .members, .map(.members): false
+      default: true
+      }
+    }):
+      ": " + shapes.map(\.0).joined(separator: ", ") + "\n"
+    case .members, .map(.members): "\n" + outline(indent: indent + "  ")
+    default: ": \(self)\n"
+    }
+  }
+}

@@ -1,0 +1,25 @@
+/// The parameters of an `Authorization: OAuth …` header. RFC 5849, section 3.5.1.
+enum OAuth1Header {
+  /// The parameters after the word `OAuth`, decoded; `nil` if they are not written as they should be.
+  static func parameters(_ text: String) -> [Parameter]? {
+    var parameters: [Parameter] = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let pair = String(part).trimming(" \t")
+        .split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard pair.count == 2, pair[1].count >= 2, pair[1].hasPrefix("\""), pair[1].hasSuffix("\""),
+        let name = PercentCoding.decode(pair[0]), !name.isEmpty,
+        let value = PercentCoding.decode(pair[1].dropFirst().dropLast())
+      else { return nil }
+      parameters.append(Parameter(name: name, value: value))
+    }
+    return parameters
+  }
+
+  /// The whole header value, the word `OAuth` included, a comma and a space between the parameters.
+  static func text(_ parameters: [Parameter]) -> String {
+    "OAuth "
+      + parameters.map { parameter in
+        "\(PercentCoding.encode(parameter.name))=\"\(PercentCoding.encode(parameter.value))\""
+      }.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,51 @@
+import EinlassCrypto
+import EinlassJSON
+import Foundation
+
+/// The signature of RFC 5849, section 3.4, from the receiving side.
+enum OAuth1Signature {
+  /// The ways of signing that are accepted.
+  enum Method: String, Sendable {
+    case sha1 = "HMAC-SHA1"
+    case sha256 = "HMAC-SHA256"
+  }
+
+  /// The base string of section 3.4.1; `uri` is already without query and default port.
+  static func baseString(method: String, uri: String, parameters: [Parameter]) -> String {
+    let pairs = parameters.map { parameter in
+      (name: PercentCoding.encode(parameter.name), value: PercentCoding.encode(parameter.value))
+    }
+    let normalized = pairs.sorted { left, right in
+      sameBytes(left.name, right.name)
+        ? left.value.utf8.lexicographicallyPrecedes(right.value.utf8)
+        : left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
+    }
+    let joined = normalized.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+    return [method.uppercased(), uri, joined].map(PercentCoding.encode).joined(separator: "&")
+  }
+
+  /// The base string's address, section 3.4.1.2, from what a server sees of it.
+  ///
+  /// The path stays as it was sent: whoever decodes and encodes it again breaks on `%2F`.
+  static func baseURI(scheme: String = "http", host: String, path: String) -> String {
+    var authority = host.lowercased()
+    let defaultPort = scheme == "https" ? ":443" : ":80"
+    if authority.hasSuffix(defaultPort) { authority.removeLast(defaultPort.count) }
+    return "\(scheme)://\(authority)\(path.isEmpty ? "/" : path)"
+  }
+
+  /// The signature in base64.
+  static func sign(
+    _ base: String, with method: Method = .sha1, consumerSecret: String, tokenSecret: String = ""
+  ) -> String {
+    let key = Array(
+      "\(PercentCoding.encode(consumerSecret))&\(PercentCoding.encode(tokenSecret))".utf8)
+    let message = Array(base.utf8)
+    let code =
+      switch method {
+      case .sha1: MessageAuthentication.hmacSHA1(key: key, message: message)
+      case .sha256: MessageAuthentication.hmacSHA256(key: key, message: message)
+      }
+    return Data(code).base64EncodedString()
+  }
+}

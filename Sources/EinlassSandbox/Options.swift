@@ -1,0 +1,80 @@
+/// The command line.
+struct Options: Equatable, Sendable {
+  /// Where the providers answer; 0 is any free port.
+  var port: UInt16 = 0
+  /// Where the state can be read and changed.
+  var controlPort: UInt16 = 0
+  /// A file with the state to start in, instead of the demo's.
+  var stateFile: String?
+  /// What to do.
+  var action = Action.run
+
+  /// What a command line asks for.
+  enum Action: Sendable {
+    case run
+    case help
+    case version
+  }
+
+  /// What is wrong with a command line, as a sentence.
+  struct Flaw: Error, Equatable {
+    var message: String
+  }
+
+  /// This program's version.
+  static let version = "0.1.0"
+
+  /// The options in these arguments, the program's name not among them. `--name VALUE` and `--name=VALUE`.
+  init(_ arguments: [String]) throws(Flaw) {
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let name = String(parts[0])
+      let value = { () throws(Flaw) -> String in
+        if parts.count == 2 { return String(parts[1]) }
+        guard let next = rest.popFirst() else { throw Flaw(message: "\(name) needs a value.") }
+        return next
+      }
+      switch name {
+      case "--port": port = try Self.port(value(), of: name)
+      case "--control-port": controlPort = try Self.port(value(), of: name)
+      case "--state": stateFile = try value()
+      case "--help", "-h": action = .help
+      case "--version": action = .version
+      default: throw Flaw(message: "There is no option \(argument). See --help.")
+      }
+    }
+  }
+
+  private static func port(_ text: String, of name: String) throws(Flaw) -> UInt16 {
+    guard let port = UInt16(text) else {
+      throw Flaw(message: "\(name) must be a number from 0 to 65535.")
+    }
+    return port
+  }
+
+  /// What `--help` prints.
+  static var help: String {
+    """
+    Usage: einlass-sandbox [--port N] [--control-port N] [--state FILE] [--help] [--version]
+
+    Plays the providers of einlass on 127.0.0.1, for trying it out and for tests. When it is ready it
+    prints one line of JSON: {"address", "control", "config", "accounts"}; config is a configuration for
+    `einlass --config`, accounts are parameters for accounts.add. It runs until SIGTERM or SIGINT.
+
+      --port N          the port where the providers answer (any free one)
+      --control-port N  the port of the control address (any free one)
+      --state FILE      start in the state of this file, as GET /state gives it, instead of the demo's
+
+    Control address:
+      GET, PUT /state   the whole state; PATCH /state changes it by a JSON merge patch (RFC 7396)
+      GET, DELETE /log  the requests that the providers got, with the checks made: {"requests": [...]}
+      POST /reset       back to the state of the start, with an empty log
+
+    The state. Every member may be missing, others are refused; times are seconds since 1970. A fault
+    hits requests of its path and method (all, if not given), after skip others, remaining times.
+
+    \(StateShape.whole.outline())
+    """
+  }
+}

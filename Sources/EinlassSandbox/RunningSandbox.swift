@@ -1,0 +1,40 @@
+import EinlassJSON
+
+/// The two servers around one sandbox.
+struct RunningSandbox: Sendable {
+  private let sandbox: Sandbox
+  private let providers: Listener
+  private let control: Listener
+  private let state: JSONValue
+
+  /// Nothing listens yet. Port 0 is any free one; `clock` gives seconds since 1970.
+  init(
+    port: UInt16 = 0, controlPort: UInt16 = 0, state: JSONValue = DemoState.whole,
+    clock: @escaping @Sendable () -> Int64
+  ) throws {
+    let sandbox = Sandbox(state: state, clock: clock)
+    self.sandbox = sandbox
+    self.state = state
+    providers = try Listener(port: port, bodyLimit: 1 << 20) { await sandbox.answer($0) }
+    control = try Listener(port: controlPort, bodyLimit: 16 << 20) { await sandbox.control($0) }
+  }
+
+  /// Serves until the task is cancelled; throws if a port is taken.
+  func run() async throws {
+    try await withThrowingTaskGroup { group in
+      group.addTask { try await providers.run() }
+      group.addTask { try await control.run() }
+      try await group.next()
+      group.cancelAll()
+    }
+  }
+
+  /// What a user needs to know, as soon as both listen.
+  func announcement() async throws -> JSONValue {
+    let port = try await providers.port() ?? 0
+    let controlPort = try await control.port() ?? 0
+    return DemoState.announcement(
+      address: "http://127.0.0.1:\(port)", control: "http://127.0.0.1:\(controlPort)",
+      state: state)
+  }
+}

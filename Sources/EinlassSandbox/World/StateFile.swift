@@ -1,0 +1,27 @@
+import EinlassJSON
+import Foundation
+
+/// A file with a state to start in.
+enum StateFile {
+  /// Why a file is no state, as a sentence.
+  struct Flaw: Error, Equatable {
+    var message: String
+  }
+
+  /// The state in a file.
+  static func read(_ path: String) throws(Flaw) -> JSONValue {
+    let bytes: [UInt8]
+    do { bytes = Array(try Data(contentsOf: URL(filePath: path))) } catch {
+      throw Flaw(message: "\(path) cannot be read.")
+    }
+    let state: JSONValue
+    do { state = try JSONReader.read(bytes) } catch {
+      throw Flaw(message: "\(path) is no JSON: \(error).")
+    }
+    if let flaw = StateShape.flaw(in: state) {
+      throw Flaw(
+        message: "\(path): \(flaw.path.isEmpty ? "the whole" : flaw.path): \(flaw.message)")
+    }
+    return state
+  }
+}

@@ -1,0 +1,52 @@
+import EinlassCrypto
+import EinlassJSON
+
+/// All that the sandbox knows while it answers one request: the state, the time, and what it has checked.
+struct World: Sendable {
+  /// Everything that can be read and written at the control address.
+  var state: JSONValue
+  /// Seconds since 1970 by the machine's clock.
+  var machineTime: Int64 = 0
+  /// The checks made for this request, for the log.
+  var checks: [JSONValue] = []
+
+  /// Seconds since 1970 as the providers see them.
+  var now: Int64 {
+    let offset = state["clockOffsetSeconds"]?.int64 ?? 0
+    return machineTime.addingReportingOverflow(offset).partialValue
+  }
+
+  /// Notes a check for the log.
+  mutating func note(_ check: String, _ isPassed: Bool, _ detail: String? = nil) {
+    let entry = JSONObject(present: [
+      "check": .string(check), "ok": .bool(isPassed), "detail": detail.map(JSONValue.string),
+    ])
+    checks.append(.object(entry))
+  }
+
+  /// So many random letters and digits.
+  func randomText(_ count: Int) -> String {
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
+    // The slight preference for some letters does not matter in a play.
+    return String(
+      decoding: SecureRandom.bytes(count).map { alphabet[Int($0) % alphabet.count] },
+      as: UTF8.self)
+  }
+
+  /// Counts a request against a limit of the state, if there is one for this provider and path.
+  ///
+  /// The record in which nothing remains comes back; `nil` means go on.
+  mutating func exhaustedLimit(of provider: String, path: String) -> JSONValue? {
+    guard var limit = state[at: provider, "rateLimits", path]?.object else { return nil }
+    let total = limit["limit"]?.int64 ?? 15
+    if (limit["resetAt"]?.int64 ?? 0) <= now {
+      limit["resetAt"] = JSONValue(now + (limit["windowSeconds"]?.int64 ?? 900))
+      limit["remaining"] = JSONValue(total)
+    }
+    let remaining = limit["remaining"]?.int64 ?? total
+    note("rateLimit", remaining > 0)
+    if remaining > 0 { limit["remaining"] = JSONValue(remaining - 1) }
+    state[at: provider, "rateLimits", path] = .object(limit)
+    return remaining > 0 ? nil : .object(limit)
+  }
+}
