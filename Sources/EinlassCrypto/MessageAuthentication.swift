@@ -30,17 +30,12 @@ public enum MessageAuthentication {
     }
   }
 
-  private static func template(digest name: StaticString) -> OpaquePointer {
+  private static func template(digest name: String) -> OpaquePointer {
     CryptoLibrary.start()
     let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil)
     defer { unsafe EVP_MAC_free(algorithm) }
-    let text = unsafe UnsafeMutableRawPointer(mutating: name.utf8Start)
-      .assumingMemoryBound(to: CChar.self)
-    let parameters = unsafe [
-      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, text, 0), OSSL_PARAM_construct_end(),
-    ]
     guard let context = unsafe EVP_MAC_CTX_new(algorithm),
-      unsafe EVP_MAC_CTX_set_params(context, parameters) == 1
+      unsafe copenssl_mac_set_digest(context, name) == 1
     else { preconditionFailure("libcrypto lacks HMAC") }
     return unsafe context
   }
