@@ -40,7 +40,8 @@ let package = Package(
       dependencies: ["Einlass", "EinlassCrypto", "EinlassSystem", "CSQLite"]),
     .target(name: "EinlassRPC", dependencies: ["EinlassJSON", "EinlassSystem"]),
     .target(
-      name: "EinlassServer", dependencies: ["Einlass", "EinlassJSON", "EinlassRPC", "EinlassSystem"]
+      name: "EinlassServer",
+      dependencies: ["Einlass", "EinlassJSON", "EinlassRPC", "EinlassSystem"]
     ),
 
     // Executables
@@ -57,10 +58,16 @@ let package = Package(
       ]),
 
     // Tests
+    .target(
+      name: "TestSupport",
+      dependencies: ["Einlass", "EinlassCrypto", "EinlassJSON", "EinlassSystem"],
+      path: "Tests/TestSupport"),
     .testTarget(name: "EinlassJSONTests", dependencies: ["EinlassJSON"]),
     .testTarget(name: "EinlassSystemTests", dependencies: ["EinlassSystem"]),
     .testTarget(name: "EinlassCryptoTests", dependencies: ["EinlassCrypto"]),
-    .testTarget(name: "EinlassTests", dependencies: ["Einlass", "EinlassJSON", "EinlassCrypto"]),
+    .testTarget(
+      name: "EinlassTests",
+      dependencies: ["Einlass", "EinlassJSON", "EinlassCrypto", "TestSupport"]),
     .testTarget(
       name: "EinlassNetworkTests",
       dependencies: ["EinlassNetwork", "Einlass", "CCurl"], exclude: ["Server"]),

@@ -1,0 +1,125 @@
+public import Einlass
+internal import EinlassJSON
+internal import EinlassSystem
+
+/// A flow's whole world: canned answers in order go in, the list of effects comes out.
+///
+/// The log reads as the story of the flow: `ask grantAccess`, `POST https://…`, `save application APP`.
+public final class Script: Sendable {
+  /// What the network does next.
+  public enum Reply: Sendable {
+    case answer(HTTPResponse)
+    case problem(Problem)
+
+    public static func json(_ text: String, status: Int = 200) -> Reply {
+      .answer(HTTPResponse(status: status, body: Array(text.utf8)))
+    }
+
+    public static func text(
+      _ text: String, status: Int = 200, headers: [HTTPRequest.Header] = []
+    ) -> Reply {
+      .answer(HTTPResponse(status: status, headers: headers, body: Array(text.utf8)))
+    }
+
+    public static func bytes(_ bytes: [UInt8], status: Int = 200) -> Reply {
+      .answer(HTTPResponse(status: status, body: bytes))
+    }
+
+    /// A transport error with an NSURLErrorDomain number.
+    public static func networkFailure(_ code: Int) -> Reply {
+      .problem(Problem(.networkFailure, "The network failed.", networkCode: code))
+    }
+  }
+
+  /// The clock of every script.
+  public static let now: UnixTime = 1_500_000_000
+
+  private struct State {
+    var replies: [Reply]
+    var answers: [Answer]
+    var log: [String] = []
+    var requests: [HTTPRequest] = []
+    var stages: [Stage] = []
+    var prompts: [Prompt] = []
+    var randomCount: UInt8 = 0
+  }
+
+  public let store: ScriptedStore
+  private let state: Lock<State>
+
+  /// - Parameters:
+  ///   - replies: what the network does, in order; a request too many ends in the problem `internal`.
+  ///   - answers: what the person says, in order; a question too many ends in the problem `internal`.
+  public init(
+    _ replies: [Reply] = [], answers: [Answer] = [], store: ScriptedStore = ScriptedStore()
+  ) {
+    state = Lock(State(replies: replies, answers: answers))
+    self.store = store
+    store.watch { [state] event in state.withLock { $0.log.append(event) } }
+  }
+
+  /// Every effect in order: questions, requests, changes of the store.
+  public var log: [String] { state.withLock { $0.log } }
+  /// The requests alone, whole.
+  public var requests: [HTTPRequest] { state.withLock { $0.requests } }
+  /// The questions alone, whole.
+  public var prompts: [Prompt] { state.withLock { $0.prompts } }
+  public var stages: [Stage] { state.withLock { $0.stages } }
+  /// What the network was never asked for.
+  public var unusedReplyCount: Int { state.withLock { $0.replies.count } }
+
+  public var effects: Effects {
+    Effects(
+      send: { [state] request throws(Problem) in
+        try state.withLock { (state) throws(Problem) in
+          state.log.append("\(request.method.rawValue) \(request.address.text)")
+          state.requests.append(request)
+          guard !state.replies.isEmpty else {
+            throw Problem(.internal, "The script has no more replies.")
+          }
+          switch state.replies.removeFirst() {
+          case .answer(let response): return response
+          case .problem(let problem): throw problem
+          }
+        }
+      },
+      sleep: { [state] duration in state.withLock { $0.log.append("sleep \(duration)") } },
+      now: { Script.now },
+      randomBytes: { [state] count in
+        state.withLock { state in
+          state.randomCount += 1
+          return Array(repeating: state.randomCount, count: count)
+        }
+      })
+  }
+
+  /// A front end that can show these kinds of prompt.
+  public func asker(_ kinds: Set<Prompt.Kind> = Set(Prompt.Kind.allCases)) -> Asker {
+    Asker(
+      kinds: kinds,
+      ask: { [state] prompt throws(Problem) in
+        try state.withLock { (state) throws(Problem) in
+          state.log.append("ask \(prompt.summary)")
+          state.prompts.append(prompt)
+          guard !state.answers.isEmpty else {
+            throw Problem(.internal, "The script has no more answers.")
+          }
+          return state.answers.removeFirst()
+        }
+      },
+      report: { [state] stage in state.withLock { $0.stages.append(stage) } })
+  }
+}
+
+extension Prompt {
+  /// The question in a few words, for logs: `selectAccount ada, bob`.
+  public var summary: String {
+    switch self {
+    case .grantAccess(_, _, let added, _):
+      added.isEmpty ? "grantAccess" : "grantAccess \(added.joined(separator: ","))"
+    case .selectAccount(let accounts, let more):
+      "selectAccount \(accounts.map(\.username).joined(separator: ","))\(more ? ",…" : "")"
+    case .confirmAccount(let account): "confirmAccount \(account.username)"
+    }
+  }
+}

@@ -1,0 +1,117 @@
+public import Einlass
+internal import EinlassSystem
+
+/// An account store in memory that tells what was changed and fails on demand.
+public final class ScriptedStore: Sendable {
+  private struct State {
+    var snapshot = AccountStore.Snapshot()
+    var credentials: [Account.ID: [StoredCredential]] = [:]
+    var failures: [String: Problem] = [:]
+    var watch: (@Sendable (String) -> Void)?
+  }
+
+  private let state: Lock<State>
+
+  public init(
+    accounts: [Account] = [], grants: [AccessGrant] = [],
+    credentials: [Account.ID: [StoredCredential]] = [:]
+  ) {
+    state = Lock(
+      State(
+        snapshot: .init(revision: 1, accounts: accounts, grants: grants), credentials: credentials))
+  }
+
+  /// Is told every change: `grant granted`, `save application APP`, `update ada`.
+  func watch(_ watch: @escaping @Sendable (String) -> Void) { state.withLock { $0.watch = watch } }
+
+  public var accounts: [Account] { state.withLock { $0.snapshot.accounts } }
+  public var grants: [AccessGrant] { state.withLock { $0.snapshot.grants } }
+  public func credentials(of account: Account.ID) -> [StoredCredential] {
+    state.withLock { $0.credentials[account] ?? [] }
+  }
+
+  /// Makes every further call of this closure throw: `snapshot`, `setGrant`, `saveCredential`, …
+  public func fail(_ closure: String, with problem: Problem) {
+    state.withLock { $0.failures[closure] = problem }
+  }
+
+  /// The store as the domain sees it.
+  public var accountStore: AccountStore {
+    AccountStore(
+      snapshot: { [self] _ throws(Problem) in try read("snapshot") { $0.snapshot } },
+      add: { [self] new, _ throws(Problem) in
+        try change("add", "add \(new.account.username)") { (state) throws(Problem) in
+          state.snapshot.accounts.append(new.account)
+          state.credentials[new.account.id] = [new.credential]
+          return .init(account: new.account, created: true, revision: state.snapshot.revision)
+        }
+      },
+      update: { [self] id, _, edit throws(Problem) in
+        try change("update", "update") { (state) throws(Problem) in
+          guard let index = state.snapshot.accounts.firstIndex(where: { $0.id == id }) else {
+            throw Problem(.unknownAccount, "There is no such account.")
+          }
+          edit(&state.snapshot.accounts[index])
+          return state.snapshot.revision
+        }
+      },
+      remove: { [self] id, _ throws(Problem) in
+        try change("remove", "remove") { (state) throws(Problem) in
+          state.snapshot.accounts.removeAll { $0.id == id }
+          state.credentials[id] = nil
+          return state.snapshot.revision
+        }
+      },
+      setGrant: { [self] grant, _ throws(Problem) in
+        try change("setGrant", "grant \(grant.state.rawValue)") { (state) throws(Problem) in
+          state.snapshot.grants.removeAll {
+            $0.application == grant.application && $0.provider == grant.provider
+          }
+          state.snapshot.grants.append(grant)
+          return state.snapshot.revision
+        }
+      },
+      resetGrant: { [self] application, provider, _ throws(Problem) in
+        try change("resetGrant", "reset grant") { (state) throws(Problem) in
+          state.snapshot.grants.removeAll {
+            $0.application == application && $0.provider == provider
+          }
+          return state.snapshot.revision
+        }
+      },
+      credentials: { [self] id throws(Problem) in
+        try read("credentials") { $0.credentials[id] ?? [] }
+      },
+      saveCredential: { [self] id, credential throws(Problem) in
+        let what = "\(credential.role.rawValue) \(credential.registration.clientID)"
+        return try change("saveCredential", "save \(what)") { (state) throws(Problem) in
+          state.credentials[id, default: []].removeAll {
+            $0.registration.clientID == credential.registration.clientID
+          }
+          state.credentials[id, default: []].append(credential)
+          return state.snapshot.revision
+        }
+      },
+      protection: { [self] _ throws(Problem) in try read("protection") { _ in "memory" } })
+  }
+
+  private func read<Value>(
+    _ closure: String, _ body: (State) -> Value
+  ) throws(Problem) -> Value {
+    try state.withLock { (state) throws(Problem) in
+      if let failure = state.failures[closure] { throw failure }
+      return body(state)
+    }
+  }
+
+  private func change<Value>(
+    _ closure: String, _ event: String, _ body: (inout State) throws(Problem) -> Value
+  ) throws(Problem) -> Value {
+    try state.withLock { (state) throws(Problem) in
+      if let failure = state.failures[closure] { throw failure }
+      state.snapshot.revision += 1
+      state.watch?(event)
+      return try body(&state)
+    }
+  }
+}
