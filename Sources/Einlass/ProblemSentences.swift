@@ -35,9 +35,10 @@ extension Problem {
     let names = missing.map(\.rawValue).joined(separator: ", ")
     return Problem(
       .authenticatorUnconfigured,
-      "This application's registration at \(provider.name) lacks \(names). Give it and try again.",
-      detail: names, provider: provider.id,
-      hint: .init("providers.configure", ["provider": provider.id]))
+      """
+      This application's registration at \(provider.name) lacks \(names). \
+      Name it under applications in initialize or in the configuration file.
+      """, detail: names, provider: provider.id)
   }
 
   static func flowNotSupported(_ provider: Provider, _ what: String) -> Problem {
@@ -56,7 +57,8 @@ extension Problem {
       provider: provider.id, neededPrompts: prompts)
   }
 
-  static func unknownAccount(_ account: Account.ID, _ provider: String? = nil) -> Problem {
+  /// No account has this id.
+  public static func unknownAccount(_ account: Account.ID, _ provider: String? = nil) -> Problem {
     Problem(
       .unknownAccount, "There is no such account. List the accounts and choose one.",
       provider: provider, account: account, hint: .init("accounts.list"))

@@ -1,4 +1,112 @@
+internal import EinlassJSON
+internal import EinlassNetwork
+internal import EinlassRPC
+internal import EinlassServer
+internal import EinlassSystem
+internal import Glibc
+
+/// The version that `--version` and `initialize` tell.
+let version = "0.1.0"
+
+/// The program `einlass`: options and wiring only.
 @main
-struct EinlassCommand {
-  static func main() {}
+enum EinlassCommand {
+  /// The exit codes of protocol section 1.
+  enum ExitCode {
+    static let ok: Int32 = 0
+    static let failed: Int32 = 1
+    static let usage: Int32 = 64
+    static let `internal`: Int32 = 70
+    static let configuration: Int32 = 78
+  }
+
+  static func main() {
+    exit(run(Array(CommandLine.arguments.dropFirst())))
+  }
+
+  private static func run(_ arguments: [String]) -> Int32 {
+    do throws(Hardening.Refusal) { try Hardening.begin() } catch {
+      return complain("it does not run set-uid, set-gid or dumpable", ExitCode.configuration)
+    }
+    let options: Options
+    do throws(Options.UsageError) { options = try Options(arguments) } catch {
+      return complain("\(error.message). Try: einlass --help", ExitCode.usage)
+    }
+    Hardening.closeInherited(except: options.keyDescriptor.map { [$0] } ?? [])
+    do {
+      switch options.action {
+      case .help: return try write(Options.help)
+      case .version: return try write("einlass \(version)\n")
+      case .dumpProtocol: return try write(Wiring(options).server().protocolDocument.text + "\n")
+      case .serve: return try serve(options)
+      case .call(let method, let params): return try call(method, params, options)
+      }
+    } catch Wiring.Refusal.usage(let message) {
+      return complain("\(message). Try: einlass --help", ExitCode.usage)
+    } catch Wiring.Refusal.configuration(let message) {
+      return complain(message, ExitCode.configuration)
+    } catch {
+      return complain("the system refused a descriptor", ExitCode.internal)
+    }
+  }
+
+  private static func serve(_ options: Options) throws -> Int32 {
+    if isatty(STDIN_FILENO) == 1 {
+      _ = complain("this serves JSON-RPC lines; for people: einlass --help", ExitCode.ok)
+    }
+    let wiring = try Wiring(options)
+    let code = try wiring.serve(try StandardStreams.take(), finishes: options.finishes)
+    return code == ExitCode.ok && wiring.isMisconfigured ? ExitCode.configuration : code
+  }
+
+  /// One request through the same server: its answer on standard output, 1 for an error.
+  private static func call(
+    _ method: String, _ params: String, _ options: Options
+  ) throws -> Int32 {
+    let text = params == "-" ? try standardInput() : Array(params.utf8)
+    guard let params = try? JSONReader.read(text), params.object != nil else {
+      return complain("the parameters are not one JSON object", ExitCode.usage)
+    }
+    let request: JSONValue = [
+      "jsonrpc": "2.0", "id": 1, "method": .string(method), "params": params,
+    ]
+    let input = try Descriptor.memory(holding: request.bytes() + [UInt8(ascii: "\n")])
+    let output = try Descriptor.memory()
+    let copy = try Descriptor.duplicate(output.number)
+    let code = try Wiring(options).serve(
+      StandardStreams(input: input, output: output), finishes: true)
+    for line in copy.contents().split(separator: UInt8(ascii: "\n")) {
+      guard let message = try? JSONReader.read(line), message["id"]?.int64 == 1 else { continue }
+      _ = try write(String(decoding: line, as: UTF8.self) + "\n")
+      return message["error"] == nil ? code : ExitCode.failed
+    }
+    return complain("no answer came", code == ExitCode.ok ? ExitCode.failed : code)
+  }
+
+  private static func standardInput() throws -> [UInt8] {
+    let input = try Descriptor.duplicate(STDIN_FILENO)
+    guard let bytes = input.readAll(limitBytes: 1 << 20) else {
+      throw Wiring.Refusal.usage("standard input is longer than 1 MiB or cannot be read")
+    }
+    return bytes
+  }
+
+  private static func write(_ text: String, to number: Int32 = STDOUT_FILENO) throws -> Int32 {
+    let descriptor = try Descriptor.duplicate(number)
+    let bytes = Array(text.utf8)
+    var start = 0
+    while start < bytes.count {
+      guard case .bytes(let count) = descriptor.write(bytes, start..<bytes.count) else {
+        return ExitCode.failed
+      }
+      start += count
+    }
+    return ExitCode.ok
+  }
+
+  /// Says on standard error why the process ends, and answers the exit code.
+  private static func complain(_ message: String, _ code: Int32) -> Int32 {
+    _ = try? write("einlass: \(message)\n", to: STDERR_FILENO)
+    return code
+  }
 }

@@ -1,4 +1,4 @@
-public import EinlassCrypto
+@_exported public import class EinlassCrypto.Secret
 internal import EinlassJSON
 
 /// The secret material of an account, or what a flow ended in.
@@ -40,7 +40,7 @@ public struct OAuth2Credential: Sendable, Equatable {
   }
 }
 
-/// A registration at a provider: Einlass's consumer credentials, Facebook's application id and secret.
+/// A registration at a provider: a consumer key and its secret, an application id and its secret.
 public struct ClientRegistration: Sendable, Equatable {
   public var clientID: String
   public var clientSecret: Secret?

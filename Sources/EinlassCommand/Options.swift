@@ -1,0 +1,127 @@
+/// What the command line asks for. Protocol section 2.
+struct Options: Equatable {
+  /// What to do.
+  enum Action: Equatable {
+    case serve
+    /// `einlass call METHOD [JSON]`; `-` reads the JSON from standard input.
+    case call(method: String, params: String)
+    case help, version, dumpProtocol
+  }
+
+  var action = Action.serve
+  /// `nil`: the person's own; `memory`: nothing is written.
+  var store: String?
+  var keyFile: String?
+  var keyDescriptor: Int32?
+  var configuration: String?
+  var providers: String?
+  var finishes = false
+  var logLevel = "warning"
+  var trace: String?
+  var answers: String?
+  var isTest = false
+
+  /// Why a command line was refused, for the person who typed it.
+  struct UsageError: Error, Equatable {
+    var message: String
+    init(_ message: String) { self.message = message }
+  }
+
+  /// Reads the arguments after the program's name.
+  init(_ arguments: [String]) throws(UsageError) {
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+      let (name, inline) = Self.split(argument)
+      func value() throws(UsageError) -> String {
+        guard let value = inline ?? rest.popFirst(), !value.isEmpty else {
+          throw UsageError("\(name) needs a value")
+        }
+        return value
+      }
+      switch name {
+      case "--store": store = try value()
+      case "--key-file": keyFile = try value()
+      case "--key-fd": keyDescriptor = try Self.descriptor(try value())
+      case "--config": configuration = try value()
+      case "--providers": providers = try value()
+      case "--log-level": logLevel = try Self.logLevel(try value())
+      case "--trace": trace = try value()
+      case "--answers": answers = try value()
+      case "--finish" where inline == nil: finishes = true
+      case "--test" where inline == nil: isTest = true
+      case "--help" where inline == nil, "-h" where inline == nil: action = .help
+      case "--version" where inline == nil: action = .version
+      case "--dump-protocol" where inline == nil: action = .dumpProtocol
+      case "call":
+        action = try Self.call(&rest)
+      default: throw UsageError("unknown argument \(name)")
+      }
+    }
+    if keyFile != nil, keyDescriptor != nil {
+      throw UsageError("--key-file and --key-fd exclude each other")
+    }
+  }
+
+  private static func split(_ argument: String) -> (name: String, value: String?) {
+    guard argument.hasPrefix("--"), let equals = argument.firstIndex(of: "=") else {
+      return (argument, nil)
+    }
+    return (String(argument[..<equals]), String(argument[argument.index(after: equals)...]))
+  }
+
+  private static func call(_ rest: inout ArraySlice<String>) throws(UsageError) -> Action {
+    guard let method = rest.popFirst() else {
+      throw UsageError("call needs a method, for example: einlass call accounts.list")
+    }
+    let params = rest.popFirst() ?? "{}"
+    guard rest.isEmpty else { throw UsageError("call takes one method and one JSON object") }
+    return .call(method: method, params: params)
+  }
+
+  private static func descriptor(_ text: String) throws(UsageError) -> Int32 {
+    guard let number = Int32(text), number > 2 else {
+      throw UsageError("--key-fd needs the number of an open descriptor above 2")
+    }
+    return number
+  }
+
+  private static func logLevel(_ text: String) throws(UsageError) -> String {
+    guard levels.contains(text) else {
+      throw UsageError("--log-level is one of \(levels.joined(separator: ", "))")
+    }
+    return text
+  }
+
+  private static let levels = ["error", "warning", "info", "debug"]
+}
+
+extension Options {
+  /// What `--help` prints.
+  static let help = """
+    einlass: sign-in for editors, scripts and test drivers, over JSON-RPC on standard input and output.
+
+    Usage: einlass [options]                    serve until standard input ends
+           einlass [options] call METHOD [JSON] send one request, print its answer, exit 0 or 1
+           einlass --help | --version | --dump-protocol
+
+    Options:
+      --store PATH|memory  the account store (default: $XDG_DATA_HOME/einlass/store.db);
+                           memory: nothing is written
+      --key-file PATH      the file with the store's key (default: below $XDG_STATE_HOME/einlass/keys)
+      --key-fd N           read the store's key from this descriptor instead
+      --config PATH        applications, origins, caFile, proxy: a JSON file that only you can read
+      --providers PATH     more providers, or others in place of the built-in ones: a JSON file
+      --finish             at the end of input, let what was asked run to its own end
+      --log-level LEVEL    error, warning (default), info or debug; to standard error
+      --trace FILE         write every message to this file, secrets left out
+      --answers FILE       answer prompts from JSON Lines: {"kind":"selectAccount","action":"accept","username":"ada"}
+                           (only with --store memory or loopback origins)
+      --test               test.advanceClock moves the clock (same condition)
+
+    Secrets never go on the command line: with call, give - for JSON to read it from standard input.
+    Try it:   einlass call accounts.list
+    Exit:     0 done, 1 an error was answered or standard output was lost, 64 usage, 70 internal,
+              75 the front end stopped reading, 78 configuration
+
+    """
+}

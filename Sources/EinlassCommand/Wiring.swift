@@ -1,0 +1,171 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassNetwork
+internal import EinlassRPC
+internal import EinlassServer
+internal import EinlassStorage
+internal import EinlassSystem
+
+/// Makes the parts of the server from the options.
+struct Wiring {
+  /// Why the process does not start.
+  enum Refusal: Error {
+    /// The command line asks for what it may not: exit 64.
+    case usage(String)
+    /// A file that the command line names cannot be used: exit 78.
+    case configuration(String)
+  }
+
+  private static let fileLimitBytes = 1 << 20
+
+  private let options: Options
+  private let parts: Server.Parts
+
+  init(_ options: Options) throws(Refusal) {
+    let (configuration, catalog, problem) = Self.configured(options)
+    if options.isTest || options.answers != nil {
+      guard options.store == "memory" || configuration.isLoopbackOnly else {
+        throw .usage("--test and --answers need --store memory or loopback origins in --config")
+      }
+    }
+    let clock = options.isTest ? TestClock(startingAt: LiveEffects.now()) : nil
+    let effects = LiveEffects.make(
+      caFile: configuration.caFile, proxy: configuration.proxy, clock: clock)
+    var parts = Server.Parts(
+      catalog: catalog, store: Self.store(options), effects: effects,
+      configuration: configuration, configurationProblem: problem,
+      script: try Self.script(options.answers), version: version)
+    if let clock { parts.advanceClock = { clock.advance(.seconds($0)) } }
+    self.parts = parts
+    self.options = options
+  }
+
+  /// Whether the configuration could not be used; the front end was told.
+  var isMisconfigured: Bool { parts.configurationProblem != nil }
+
+  /// A server of these parts.
+  func server() -> Server { Server(parts) }
+
+  /// Serves a connection to its end and answers the exit code.
+  func serve(_ streams: consuming StandardStreams, finishes: Bool) throws -> Int32 {
+    var options = Peer.Options()
+    options.finishesWork = finishes
+    options.log = try log()
+    options.trace = try trace()
+    let server = server()
+    if let problem = parts.configurationProblem {
+      options.log.error("configuration", problem.message)
+    }
+    return try server.serve(streams, signals: SignalDescriptor(), options: options)
+  }
+
+  private func log() throws -> Log {
+    let level = Log.Level(rawValue: options.logLevel) ?? .info
+    return Log(level, to: try Descriptor.duplicate(2), now: LiveEffects.now)
+  }
+
+  private func trace() throws -> Trace? {
+    guard let path = options.trace else { return nil }
+    do throws(FileError) {
+      return Trace(to: try Descriptor.appending(toPrivateFile: path), now: LiveEffects.now)
+    } catch {
+      throw Refusal.configuration("The trace \(path) \(error.explanation)")
+    }
+  }
+
+  private static func store(_ options: Options) -> AccountStore {
+    if options.store == "memory" { return MemoryAccountStore.make() }
+    return SQLiteAccountStore.open(
+      path: options.store, keyFile: options.keyFile, keyDescriptor: options.keyDescriptor)
+  }
+
+  /// Configuration and catalogue, or none of both and why.
+  private static func configured(
+    _ options: Options
+  ) -> (Configuration, ProviderCatalog, Problem?) {
+    do throws(Problem) {
+      let configuration = try configuration(options.configuration)
+      let catalog = try catalog(options.providers, origins: configuration.origins)
+      return (configuration, catalog, nil)
+    } catch {
+      return (Configuration(), ProviderCatalog.none, error)
+    }
+  }
+
+  private static func configuration(_ path: String?) throws(Problem) -> Configuration {
+    guard let path else { return Configuration() }
+    let json = try read(path, others: .mayNothing, what: "configuration")
+    do throws(ConfigurationError) {
+      return try Configuration(json)
+    } catch {
+      throw .configuration(
+        "The configuration \(path) needs \(error.expected) at \(error.pointer).", path)
+    }
+  }
+
+  private static func catalog(
+    _ path: String?, origins: [String: String]
+  ) throws(Problem) -> ProviderCatalog {
+    let overlay = try path.map { path throws(Problem) in
+      try bytes(path, others: .mayRead, what: "provider file")
+    }
+    do throws(ProviderCatalog.Fault) {
+      var catalog = try ProviderCatalog.builtIn()
+      if let overlay { catalog = catalog.overlaid(by: try ProviderCatalog(json: overlay)) }
+      return try catalog.relocated(origins: origins)
+    } catch {
+      throw .configuration(error.description, path)
+    }
+  }
+
+  private static func script(_ path: String?) throws(Refusal) -> Script {
+    guard let path else { return Script() }
+    do {
+      let bytes = try bytes(path, others: .mayNothing, what: "answers file")
+      var lines: [JSONValue] = []
+      for line in bytes.split(separator: UInt8(ascii: "\n")) {
+        lines.append(try JSONReader.read(line))
+      }
+      return try Script(lines)
+    } catch let error as Problem {
+      throw .configuration(error.message)
+    } catch let error as ConfigurationError {
+      throw .configuration("The answers file \(path) needs \(error.expected) at \(error.pointer).")
+    } catch {
+      throw .configuration("The answers file \(path) is not JSON Lines.")
+    }
+  }
+
+  private static func read(
+    _ path: String, others: PersonalFile.Others, what: String
+  ) throws(Problem) -> JSONValue {
+    let bytes = try bytes(path, others: others, what: what)
+    do throws(JSONReadError) { return try JSONReader.read(bytes) } catch {
+      throw .configuration("The \(what) \(path) is not JSON.", path)
+    }
+  }
+
+  private static func bytes(
+    _ path: String, others: PersonalFile.Others, what: String
+  ) throws(Problem) -> [UInt8] {
+    do throws(FileError) {
+      return try PersonalFile.read(path, others: others, limitBytes: fileLimitBytes)
+    } catch {
+      throw .configuration("The \(what) \(path) \(error.explanation)", path)
+    }
+  }
+}
+
+extension Problem {
+  fileprivate static func configuration(_ message: String, _ path: String?) -> Problem {
+    Problem(.authenticatorUnconfigured, message, detail: "configuration", path: path)
+  }
+}
+
+extension Configuration {
+  /// Whether providers are reached on this machine only, and some are.
+  fileprivate var isLoopbackOnly: Bool {
+    !origins.isEmpty
+      && origins.values.allSatisfy { (try? WebAddress.parse($0))?.isLoopback ?? false }
+  }
+}

@@ -1,0 +1,99 @@
+public import Einlass
+public import EinlassJSON
+
+/// The person's configuration file. Protocol section 2.
+public struct Configuration: Sendable {
+  /// Registrations by application name (`*`: any) and provider.
+  public var applications: [String: [String: ClientRegistration]] = [:]
+  /// Where a provider lives instead: origin to origin.
+  public var origins: [String: String] = [:]
+  /// Certificate authorities to trust, a PEM file.
+  public var caFile: String?
+  public var proxy: String?
+
+  public init() {}
+
+  /// Reads the parsed file. Throws a `ConfigurationError` that names the member.
+  public init(_ json: JSONValue) throws(ConfigurationError) {
+    guard let object = json.object else { throw ConfigurationError("", "an object") }
+    for member in object.members {
+      switch member.name {
+      case "applications": applications = try Self.applications(member.value)
+      case "origins": origins = try Self.strings(member.value, "/origins")
+      case "caFile": caFile = try Self.string(member.value, "/caFile")
+      case "proxy": proxy = try Self.string(member.value, "/proxy")
+      default:
+        throw ConfigurationError(
+          "/\(member.name)", "one of applications, origins, caFile, proxy as a name")
+      }
+    }
+  }
+
+  /// The registration of an application at a provider: its own, else that of `*`.
+  public func registration(_ application: String, _ provider: String) -> ClientRegistration? {
+    applications[application]?[provider] ?? applications["*"]?[provider]
+  }
+
+  private static func applications(
+    _ json: JSONValue
+  ) throws(ConfigurationError) -> [String: [String: ClientRegistration]] {
+    var result: [String: [String: ClientRegistration]] = [:]
+    guard let object = json.object else { throw ConfigurationError("/applications", "an object") }
+    for application in object.members {
+      let path = "/applications/\(application.name)"
+      guard let providers = application.value.object else {
+        throw ConfigurationError(path, "an object")
+      }
+      for provider in providers.members {
+        result[application.name, default: [:]][provider.name] = try registration(
+          provider.value, "\(path)/\(provider.name)")
+      }
+    }
+    return result
+  }
+
+  private static func registration(
+    _ json: JSONValue, _ path: String
+  ) throws(ConfigurationError) -> ClientRegistration {
+    guard let clientID = json["clientId"]?.string, !clientID.isEmpty else {
+      throw ConfigurationError("\(path)/clientId", "a string that is not empty")
+    }
+    let secret = try json["clientSecret"].map { value throws(ConfigurationError) in
+      try string(value, "\(path)/clientSecret")
+    }
+    return ClientRegistration(clientID: clientID, clientSecret: secret.map { Secret($0) })
+  }
+
+  private static func strings(
+    _ json: JSONValue, _ path: String
+  ) throws(ConfigurationError) -> [String: String] {
+    guard let object = json.object else { throw ConfigurationError(path, "an object") }
+    var result: [String: String] = [:]
+    for member in object.members {
+      result[member.name] = try string(member.value, "\(path)/\(member.name)")
+    }
+    return result
+  }
+
+  private static func string(
+    _ json: JSONValue, _ path: String
+  ) throws(ConfigurationError) -> String {
+    guard let value = json.string, !value.isEmpty else {
+      throw ConfigurationError(path, "a string that is not empty")
+    }
+    return value
+  }
+}
+
+/// What is wrong with a configuration file.
+public struct ConfigurationError: Error, Equatable {
+  /// A JSON pointer into the file. RFC 6901.
+  public var pointer: String
+  /// What should stand there.
+  public var expected: String
+
+  init(_ pointer: String, _ expected: String) {
+    self.pointer = pointer
+    self.expected = expected
+  }
+}

@@ -1,0 +1,106 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+extension Problem.Reason {
+  /// The number on the wire. Protocol section 6.
+  var code: Int {
+    switch self {
+    case .noSystemAccount: 1001
+    case .accessNotGranted: 1002
+    case .userCanceledAccountSelection: 1003
+    case .accountBanned: 1004
+    case .reloginNeeded: 1005
+    case .authenticatorUnconfigured: 1006
+    case .networkFailure: 1007
+    case .providerFailure: 1008
+    case .accountStoreFailure: 1009
+    case .interactionRequired: 1010
+    case .userCanceled: 1011
+    case .accessDenied: 1012
+    case .stateMismatch: 1013
+    case .flowExpired: 1014
+    case .flowNotSupported: 1015
+    case .wrongCredentials: 1016
+    case .throttled: 1017
+    case .tokenNotSaved: 1018
+    case .verificationFailed: 1019
+    case .unknownProvider: 1020
+    case .unknownAccount: 1021
+    case .unknownFlow: 1022
+    case .unknownPrompt: 1023
+    case .promptAlreadyAnswered: 1024
+    case .invalidChoice: 1025
+    case .reservedParameter: 1026
+    case .bindingMismatch: 1027
+    case .unsafeURL: 1028
+    case .accountExists: 1029
+    case .cancelled: -32800
+    case .invalidParameter: -32602
+    case .internal: -32603
+    }
+  }
+
+  /// The word on the wire.
+  var word: String {
+    switch self {
+    case .invalidParameter: "invalidParams"
+    default: rawValue
+    }
+  }
+}
+
+extension RPCError {
+  /// A problem of the domain as an error of the protocol.
+  init(_ problem: Problem, flow: String? = nil) {
+    self.init(
+      code: problem.reason.code, reason: problem.reason.word, problem.message,
+      isRetryable: problem.isRetryable,
+      data: JSONObject(present: [
+        "detail": problem.detail.map(JSONValue.string),
+        "hint": problem.hint.map(JSONValue.init(hint:)),
+        "advice": problem.advice.map { .string($0.rawValue) },
+        "provider": problem.provider.map(JSONValue.string),
+        "account": problem.account.map { .string($0.rawValue) },
+        "flow": flow.map(JSONValue.string),
+        "path": problem.path.map(JSONValue.string),
+        "networkCode": problem.networkCode.map { JSONValue(Int64($0)) },
+        "retryAfterSeconds": problem.retryAfterSeconds.map { JSONValue(Int64($0)) },
+        "serverError": problem.serverError.map(JSONValue.init(serverError:)),
+        "prompts": problem.reason == .interactionRequired
+          ? .array(problem.neededPrompts.map(JSONValue.init(needed:))) : nil,
+      ]))
+  }
+}
+
+extension JSONValue {
+  fileprivate init(hint: Problem.Hint) {
+    let params = hint.parameters.sorted { $0.key < $1.key }.map {
+      ($0.key, JSONValue.string($0.value))
+    }
+    self = ["method": .string(hint.method), "params": .object(JSONObject(params))]
+  }
+
+  fileprivate init(serverError: Problem.ServerError) {
+    self = .object(
+      JSONObject(present: [
+        "status": serverError.status.map { JSONValue(Int64($0)) },
+        "code": serverError.code.map(JSONValue.string),
+        "subcode": serverError.subcode.map(JSONValue.string),
+        "text": serverError.text.map(JSONValue.string),
+      ]))
+  }
+
+  /// A prompt that was needed and could not be shown, with the way to do without.
+  fileprivate init(needed prompt: Prompt) {
+    var object = JSONObject()
+    object["kind"] = .string(prompt.kind.rawValue)
+    switch prompt {
+    case .grantAccess: object["method"] = "access.set"
+    case .selectAccount: object["parameter"] = "account"
+    case .confirmAccount: object["parameter"] = "confirm"
+    }
+    for member in prompt.wireMembers.members { object[member.name] = member.value }
+    self = .object(object)
+  }
+}

@@ -1,0 +1,112 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassSystem
+
+/// One running flow: what `auth.list` shows of it, and how it is ended from outside.
+final class RunningFlow: Sendable {
+  /// Why a flow ended before its own end.
+  enum End: Sendable {
+    /// The deadline passed.
+    case expired
+    /// `auth.cancel`.
+    case cancelledByCall
+  }
+
+  private struct State {
+    var stage = Stage.access
+    var end: End?
+    var cancel: (@Sendable () -> Void)?
+  }
+
+  let id: String
+  let application: String
+  let applicationTitle: String?
+  let provider: String
+  let providerName: String
+  let flowKind: FlowKind
+  let startedAt: UnixTime
+  let expiresAt: UnixTime
+  let isDetached: Bool
+  /// The JSON-RPC id of the request, `nil` when detached.
+  let request: JSONValue?
+  private let state = Lock(State())
+
+  init(
+    id: String, application: String, applicationTitle: String?, provider: String,
+    providerName: String, flowKind: FlowKind, startedAt: UnixTime, expiresAt: UnixTime,
+    isDetached: Bool, request: JSONValue?
+  ) {
+    self.id = id
+    self.application = application
+    self.applicationTitle = applicationTitle
+    self.provider = provider
+    self.providerName = providerName
+    self.flowKind = flowKind
+    self.startedAt = startedAt
+    self.expiresAt = expiresAt
+    self.isDetached = isDetached
+    self.request = request
+  }
+
+  var stage: Stage {
+    get { state.withLock { $0.stage } }
+    set { state.withLock { $0.stage = newValue } }
+  }
+
+  /// Why it was ended from outside, if it was.
+  var end: End? { state.withLock { $0.end } }
+
+  /// Ends it; the first reason counts.
+  func end(_ reason: End) {
+    let cancel = state.withLock { state -> (@Sendable () -> Void)? in
+      if state.end == nil { state.end = reason }
+      return state.cancel
+    }
+    cancel?()
+  }
+
+  /// Runs the work so that `end` can cancel it, as the cancellation of the calling task does.
+  func run<Success: Sendable>(
+    _ work: @escaping @Sendable () async throws(Problem) -> Success
+  ) async throws(Problem) -> Success {
+    let task = Task { () -> Result<Success, Problem> in
+      do throws(Problem) { return .success(try await work()) } catch { return .failure(error) }
+    }
+    let isEnded = state.withLock { state -> Bool in
+      state.cancel = { task.cancel() }
+      return state.end != nil
+    }
+    if isEnded { task.cancel() }
+    let result = await withTaskCancellationHandler {
+      await task.value
+    } onCancel: {
+      task.cancel()
+    }
+    switch (result, end) {
+    case (.failure(let problem), .expired) where problem.reason == .cancelled: throw .expired
+    default: return try result.get()
+    }
+  }
+}
+
+extension Problem {
+  fileprivate static let expired = Problem(
+    .flowExpired, "Nobody answered in time. Start again, with a longer deadlineSeconds if needed.",
+    isRetryable: true)
+}
+
+/// The flows that run now, in the order of their start.
+final class Flows: Sendable {
+  private let running = Lock([RunningFlow]())
+
+  var all: [RunningFlow] { running.withLock { $0 } }
+
+  /// The running flow of this id.
+  subscript(_ id: String) -> RunningFlow? {
+    running.withLock { $0.first { sameBytes($0.id, id) } }
+  }
+
+  func insert(_ flow: RunningFlow) { running.withLock { $0.append(flow) } }
+
+  func remove(_ flow: RunningFlow) { running.withLock { $0.removeAll { $0 === flow } } }
+}

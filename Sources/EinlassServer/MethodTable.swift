@@ -1,0 +1,37 @@
+internal import EinlassJSON
+public import EinlassRPC
+
+extension Server {
+  /// Every method of this binary: the only routing in the program.
+  public var methods: [Method] {
+    let methods = [
+      initialize(self),
+      discover(self),
+      providersList(self),
+      accountsList(self),
+      accountsAdd(self).configured(self),
+      accountsUpdate(self),
+      accountsRemove(self),
+      accessList(self),
+      accessSet(self),
+      accessReset(self),
+      authPerform(self).configured(self),
+      authList(self),
+      authCancel(self),
+      credentialsSign(self).configured(self),
+      verify(self).configured(self),
+      promptAnswer(self),
+      promptList(self),
+    ]
+    return methods + (advanceClock.map { [testAdvanceClock($0)] } ?? [])
+  }
+}
+
+extension Method {
+  /// The same method, refused while the configuration cannot be used: nothing may then reach a provider, because
+  /// the file might have said that it lives elsewhere.
+  fileprivate func configured(_ server: Server) -> Method {
+    guard let problem = server.configurationProblem else { return self }
+    return Method(descriptor, .urgent { _, _ throws(RPCError) in throw RPCError(problem) })
+  }
+}

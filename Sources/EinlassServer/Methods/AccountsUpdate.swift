@@ -1,0 +1,30 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `accounts.update`: changes the name that is shown.
+func accountsUpdate(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "accounts.update", .immediate,
+      "Changes the name that is shown; an empty one removes it.",
+      params: [
+        .account, .optional("displayName", .string(maxBytes: 1024), "The name to show."),
+      ],
+      result: .object([.revision]),
+      reasons: ["unknownAccount", "accountStoreFailure"]),
+    .immediate { params, _, mayWait throws(RPCError) in
+      let displayName = params["displayName"]?.string
+      return try server.answer(mayWait) { patience throws(Problem) in
+        let revision = try server.store.update(Account.ID(params), patience) { account in
+          if let displayName { account.displayName = displayName.isEmpty ? nil : displayName }
+        }
+        return ["revision": JSONValue(revision)]
+      }
+    })
+}
+
+extension Account.ID {
+  /// The `account` of validated parameters.
+  init(_ params: JSONObject) { self.init(rawValue: params["account"]?.string ?? "") }
+}

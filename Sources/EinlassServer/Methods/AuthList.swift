@@ -1,0 +1,61 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `auth.list`: the flows that run now.
+func authList(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "auth.list", .immediate,
+      "The flows that run now, oldest first.",
+      params: [.limit, .cursor],
+      result: .object([
+        .required(
+          "flows",
+          .array(
+            .object([
+              .required("flow", .identifier, "The flow's id."),
+              .required("application", .identifier, "For whom it runs."), .provider,
+              .required("flowKind", Schema(FlowKind.self), "What it does."),
+              .required("stage", Schema(Stage.self), "How far it is."),
+              .required("startedAt", .unixTime, "When it started."),
+              .required("expiresAt", .unixTime, "When it gives up."),
+              .required("detached", .boolean, "Whether auth.completed will tell its outcome."),
+              .required("prompts", .array(.identifier, max: nil), "The prompts it waits for."),
+            ]), max: nil), "Flows."), .nextCursor,
+      ]),
+      reasons: ["invalidCursor"]),
+    .immediate { params, _, _ throws(RPCError) in
+      let flows = server.flows.all.map { flow -> JSONObject in
+        [
+          "flow": .string(flow.id), "application": .string(flow.application),
+          "provider": .string(flow.provider), "flowKind": .string(flow.flowKind.rawValue),
+          "stage": .string(flow.stage.rawValue), "startedAt": JSONValue(flow.startedAt),
+          "expiresAt": JSONValue(flow.expiresAt), "detached": .bool(flow.isDetached),
+          "prompts": JSONValue(server.prompts.waited(by: flow)),
+        ]
+      }
+      return try server.list("flows", flows, id: "flow", params)
+    })
+}
+
+/// `auth.cancel`: ends a flow; its request answers `-32800`.
+func authCancel(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "auth.cancel", .immediate,
+      "Ends a running flow. Its request answers -32800, or auth.completed says so.",
+      params: [.required("flow", .identifier, "The flow's id.")],
+      result: .object([]),
+      reasons: ["unknownFlow"]),
+    .urgent { params, _ throws(RPCError) in
+      guard let flow = server.flows[params["flow"]?.string ?? ""] else {
+        throw RPCError(
+          Problem(
+            .unknownFlow, "There is no such flow. auth.list shows the running ones.",
+            hint: Problem.Hint("auth.list")))
+      }
+      flow.end(.cancelledByCall)
+      return [:]
+    })
+}

@@ -1,0 +1,145 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `auth.perform`: signs in with a stored account. Protocol section 3.
+func authPerform(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "auth.perform", .interactive,
+      "Asks for access and for the account, then gets a credential for the application.",
+      params: [
+        .provider,
+        .optional("account", .identifier, "Answers selectAccount and confirmAccount in advance."),
+        .optional("confirm", .boolean, "Answers confirmAccount in advance."),
+        .optional(
+          "selection", Schema(PerformRequest.Selection.self),
+          "Ask always, or only when there are many accounts."),
+        .permissions, .audience,
+        .optional("flowKind", Schema(FlowKind.self), "This kind of flow and no other."),
+        .optional(
+          "credential", .oneOf(["fetch", "none"]), "none: only the choice of an account."),
+        .optional("interactive", .oneOf(["auto", "never"]), "never: no prompt, 1010 instead."),
+        .optional("includeRefreshToken", .boolean, "Return the refresh token too."),
+        .optional("detached", .boolean, "Answer at once; the outcome is auth.completed."),
+        .optional("deadlineSeconds", .integer(10...3600), "How long people may take; 300."),
+      ],
+      result: .object([
+        .required("flow", .identifier, "The flow's id."),
+        .optional("account", .identifier, "The account's id; missing when detached."),
+        .optional("credential", .reference("Credential"), "What the application may use."),
+      ]),
+      reasons: [
+        "noSystemAccount", "accessNotGranted", "userCanceledAccountSelection", "accountBanned",
+        "reloginNeeded", "authenticatorUnconfigured", "networkFailure", "providerFailure",
+        "accountStoreFailure", "interactionRequired", "flowExpired", "flowNotSupported",
+        "throttled", "unknownProvider", "unknownAccount", "invalidChoice", "bindingMismatch",
+        "overloaded", "cancelled",
+      ]),
+    .task { params, call async throws(RPCError) in
+      let isDetached = params["detached"]?.bool ?? false
+      let flow = try server.newFlow(params, request: isDetached ? nil : call.wireID)
+      let request = server.performRequest(params, flow)
+      guard isDetached else { return try await server.run(request, flow) }
+      server.flows.insert(flow)
+      do throws(RPCError) {
+        _ = try call.peer.startDetached {
+          let outcome: JSONObject
+          do throws(RPCError) {
+            outcome = try await server.run(request, flow).object ?? [:]
+          } catch {
+            outcome = ["flow": .string(flow.id), "error": error.json]
+          }
+          server.announcer.announce("auth.completed", outcome)
+        }
+      } catch {
+        server.flows.remove(flow)
+        throw error
+      }
+      return ["flow": .string(flow.id)]
+    })
+}
+
+extension Server {
+  fileprivate func newFlow(
+    _ params: JSONObject, request: JSONValue?
+  ) throws(RPCError) -> RunningFlow {
+    do throws(Problem) {
+      let provider = try catalog.provider(params["provider"]?.string ?? "")
+      let frontEnd = session.frontEnd
+      let now = effects.now()
+      return RunningFlow(
+        id: newID("f"), application: frontEnd.application, applicationTitle: frontEnd.title,
+        provider: provider.id, providerName: provider.name,
+        flowKind: params["flowKind"]?.string.flatMap(FlowKind.init) ?? provider.flowKinds[0],
+        startedAt: now, expiresAt: now + (params["deadlineSeconds"]?.int64 ?? 300),
+        isDetached: request == nil, request: request)
+    } catch { throw RPCError(error) }
+  }
+
+  fileprivate func performRequest(_ params: JSONObject, _ flow: RunningFlow) -> PerformRequest {
+    PerformRequest(
+      application: flow.application,
+      registration: registration(for: session.frontEnd, at: flow.provider),
+      provider: flow.provider,
+      account: params["account"]?.string.map { Account.ID(rawValue: $0) },
+      confirmsOnlyAccount: params["confirm"]?.bool ?? false,
+      selection: params["selection"]?.string.flatMap(PerformRequest.Selection.init) ?? .always,
+      permissions: params["permissions"]?.strings,
+      audience: params["audience"]?.string.flatMap(AccessGrant.Audience.init),
+      flowKind: params["flowKind"]?.string.flatMap(FlowKind.init),
+      fetchesCredential: params["credential"]?.string != "none",
+      isInteractive: params["interactive"]?.string != "never",
+      includesRefreshToken: params["includeRefreshToken"]?.bool ?? false)
+  }
+
+  /// Runs the flow to its end, its deadline or its cancellation.
+  fileprivate func run(
+    _ request: PerformRequest, _ flow: RunningFlow
+  ) async throws(RPCError) -> JSONValue {
+    if !flow.isDetached { flows.insert(flow) }
+    let deadline = Task {
+      let left = Duration.seconds(flow.expiresAt - effects.now())
+      if (try? await effects.sleep(left)) != nil { flow.end(.expired) }
+    }
+    defer {
+      deadline.cancel()
+      flows.remove(flow)
+    }
+    do throws(Problem) {
+      let asker = asker(for: flow, request.selection)
+      let result = try await flow.run { () async throws(Problem) in
+        try await self.einlass.perform(request, asking: asker)
+      }
+      return .object(
+        JSONObject(present: [
+          "flow": .string(flow.id), "account": .string(result.account.id.rawValue),
+          "credential": result.credential.map {
+            JSONValue(
+              $0, of: result.identity, includesRefreshToken: request.includesRefreshToken)
+          },
+        ]))
+    } catch {
+      var answer = RPCError(error, flow: flow.id)
+      if error.reason == .cancelled {
+        // The peer puts its own word in when it was the one that cancelled a request.
+        answer.data["by"] = flow.end == .cancelledByCall ? "authCancel" : "shutdown"
+      }
+      throw answer
+    }
+  }
+
+  private func asker(for flow: RunningFlow, _ selection: PerformRequest.Selection) -> Asker {
+    Asker(
+      kinds: session.frontEnd.prompts.union(script.kinds),
+      ask: { prompt async throws(Problem) in
+        if let answer = self.script.answer(prompt, at: flow.provider) { return answer }
+        return try await self.prompts.ask(prompt, selection, for: flow)
+      },
+      report: { stage in
+        flow.stage = stage
+        self.announcer.announce(
+          "auth.progress", ["flow": .string(flow.id), "stage": .string(stage.rawValue)])
+      })
+  }
+}

@@ -1,0 +1,44 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `credentials.sign`: an Authorization header, so that no front end needs a signer.
+func credentialsSign(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "credentials.sign", .network,
+      "Makes the Authorization header of a request with the application's credential.",
+      params: [
+        .account,
+        .required("method", .oneOf(["GET", "POST", "PUT", "PATCH", "DELETE"]), "HTTP method."),
+        .required("url", .string(maxBytes: 8192), "Where the request will go."),
+        .optional("form", .map(.string(maxBytes: 65536)), "The fields of a form body."),
+      ],
+      result: .object([
+        .required(
+          "authorization", .string(maxBytes: nil), "The header's value.", isSecret: true)
+      ]),
+      reasons: [
+        "unknownAccount", "accessNotGranted", "authenticatorUnconfigured", "reloginNeeded",
+        "unsafeURL", "bindingMismatch", "accountStoreFailure",
+      ]),
+    .task { params, _ async throws(RPCError) in
+      let frontEnd = server.session.frontEnd
+      let id = Account.ID(params)
+      do throws(Problem) {
+        let accounts = try server.store.snapshot(.usual).accounts
+        guard let account = accounts.first(where: { $0.id == id }) else {
+          throw .unknownAccount(id)
+        }
+        let authorization = try server.einlass.sign(
+          SignRequest(
+            application: frontEnd.application,
+            registration: server.registration(for: frontEnd, at: account.provider), account: id,
+            method: params["method"]?.string ?? "GET", url: params["url"]?.string ?? "",
+            form: (params["form"]?.object?.members ?? []).map { member in
+              Parameter(member.name, member.value.string ?? "")
+            }))
+        return ["authorization": .string(authorization)]
+      } catch { throw RPCError(error) }
+    })
+}

@@ -1,0 +1,102 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `initialize`: the front end introduces itself. The first request, or none. Protocol section 2.
+func initialize(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "initialize", .immediate,
+      "Introduces the front end. Optional; the first request or refused. Never opens the key.",
+      params: [
+        .optional("protocolVersion", .integer(1...Int64(Int32.max)), "The newest it speaks; 1."),
+        .required(
+          "client",
+          .object([
+            .required("name", .identifier, "The application that access is granted to."),
+            .optional("title", .string(maxBytes: 256), "Its name for people."),
+            .optional("version", .string(maxBytes: 64), "Its version."),
+          ]), "Who it is."),
+        .optional("processId", .integer(1...Int64(Int32.max)), "End when this process ends."),
+        .optional(
+          "capabilities",
+          .object([
+            .optional("prompts", .array(.identifier, max: 64), "The kinds that it can show.")
+          ]), "What it can do."),
+        .optional(
+          "applications", .map(.registration), "Its own registrations, by provider; never stored."),
+        .optional("locale", .identifier, "The person's language."),
+      ],
+      result: .object([
+        .required("protocolVersion", .integer(1...1), "The version that is spoken from now on."),
+        .required("server", .any, "Name and version of this program."),
+        .required("capabilities", .any, "Methods, notifications, prompts, changes."),
+        .required("limits", .any, "Bytes and counts that are refused beyond."),
+        .required("store", .any, "Protection and revision, or the problem with the store."),
+        .optional("configuration", .any, "The problem with the configuration file."),
+      ]),
+      reasons: ["alreadyInitialized", "unsupportedVersion"]),
+    .immediate { params, call, mayWait throws(RPCError) in
+      guard call.isFirstRequest else { throw RPCError(.alreadyInitialized) }
+      let store: JSONValue
+      do throws(Problem) {
+        let patience: AccountStore.Patience = mayWait ? .usual : .none
+        store = [
+          "protection": .string(try server.store.protection(patience)),
+          "revision": JSONValue(try server.store.snapshot(patience).revision),
+        ]
+      } catch {
+        if error.isLockedStore, !mayWait { return nil }
+        store = ["problem": problemObject(error)]
+      }
+      if let processID = params["processId"]?.int64 {
+        guard call.peer.watchProcess(Int32(processID)) else {
+          throw .invalidParams(path: "/processId", expected: "the id of a running process")
+        }
+      }
+      server.session.initialize(Session.FrontEnd(params))
+      return server.greeting(store: store)
+    })
+}
+
+/// A problem inside a result: `{code, reason, detail?, message}`.
+func problemObject(_ problem: Problem) -> JSONValue {
+  let error = RPCError(problem)
+  return .object(
+    JSONObject(present: [
+      "code": JSONValue(Int64(error.code)), "reason": error.data["reason"],
+      "detail": error.data["detail"], "path": error.data["path"],
+      "message": .string(error.message),
+    ]))
+}
+
+extension Session.FrontEnd {
+  fileprivate init(_ params: JSONObject) {
+    application = params["client"]?["name"]?.string ?? application
+    title = params["client"]?["title"]?.string
+    prompts = Set(
+      (params["capabilities"]?["prompts"]?.strings ?? []).compactMap(Prompt.Kind.init))
+    for member in params["applications"]?.object?.members ?? [] {
+      registrations[member.name] = ClientRegistration(member.value)
+    }
+  }
+}
+
+extension Server {
+  fileprivate func greeting(store: JSONValue) -> JSONValue {
+    let capabilities: JSONObject = [
+      "methods": JSONValue(
+        Lifecycle.allCases.map(\.rawValue) + methods.map(\.descriptor.name)),
+      "notifications": JSONValue(notifications.map(\.name)),
+      "prompts": JSONValue(Prompt.Kind.allCases.map(\.rawValue)),
+      "changes": false,
+    ]
+    return .object(
+      JSONObject(present: [
+        "protocolVersion": 1,
+        "server": ["name": "einlass", "version": .string(version)],
+        "capabilities": .object(capabilities), "limits": Limits.json, "store": store,
+        "configuration": configurationProblem.map { ["problem": problemObject($0)] },
+      ]))
+  }
+}

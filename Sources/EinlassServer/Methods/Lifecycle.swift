@@ -1,0 +1,11 @@
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `rpc.discover`: this binary's protocol.
+func discover(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "rpc.discover", .immediate, "This binary's OpenRPC document.", result: .any,
+      isLineLimited: false),
+    .immediate { _, _, _ throws(RPCError) in server.protocolDocument })
+}

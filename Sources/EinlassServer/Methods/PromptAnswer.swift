@@ -1,0 +1,105 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `prompt.answer`: what the person said. Protocol section 4.
+func promptAnswer(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "prompt.answer", .immediate,
+      "Answers an open prompt. The same answer again is fine, a different one is not.",
+      params: [
+        .required("prompt", .identifier, "The prompt's id."),
+        .required(
+          "action", .oneOf(["accept", "decline", "cancel"]),
+          "Yes; no, and remember it; not now."),
+        .optional("account", .identifier, "With accept: the account, for selectAccount."),
+      ],
+      result: .object([]),
+      reasons: ["unknownPrompt", "promptAlreadyAnswered", "invalidChoice"]),
+    .urgent { params, _ throws(RPCError) in
+      let account = params["account"]?.string.map { Account.ID(rawValue: $0) }
+      let answer: Answer =
+        switch params["action"]?.string {
+        case "accept": .accept(account: account)
+        case "decline": .decline
+        default: .cancel
+        }
+      return try server.take(answer, to: params["prompt"]?.string ?? "")
+    })
+}
+
+/// `prompt.list`: the open prompts, whole.
+func promptList(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "prompt.list", .immediate,
+      "The open prompts as they were announced.",
+      params: [.limit, .cursor],
+      result: .object([
+        .required("prompts", .array(.reference("Prompt"), max: nil), "Prompts."), .nextCursor,
+      ]),
+      reasons: ["invalidCursor"]),
+    .immediate { params, _, _ throws(RPCError) in
+      try server.list("prompts", server.prompts.all, id: "prompt", params)
+    })
+}
+
+extension Server {
+  fileprivate func take(
+    _ answer: Answer, to prompt: String
+  ) throws(RPCError) -> JSONValue {
+    let result = prompts.answer(prompt, answer) { refusal(of: answer, to: $0) }
+    switch result {
+    case .taken, .repeated: return [:]
+    case .notOffered(let problem): throw RPCError(problem)
+    case .unknown:
+      throw RPCError(
+        Problem(
+          .unknownPrompt, "There is no such prompt. prompt.list shows the open ones.",
+          hint: Problem.Hint("prompt.list")))
+    case .late(let outcome):
+      throw RPCError(
+        Problem(.unknownPrompt, "The prompt is closed; its outcome was \(outcome.rawValue)."),
+        outcome: outcome)
+    case .different(let outcome):
+      throw RPCError(
+        Problem(.promptAlreadyAnswered, "The prompt was answered differently before."),
+        outcome: outcome)
+    }
+  }
+
+  /// Why an answer does not fit, if it doesn't: the prompt then stays open.
+  private func refusal(of answer: Answer, to prompt: Prompt) -> Problem? {
+    guard case .accept(let account) = answer else { return nil }
+    switch prompt {
+    case .grantAccess: return nil
+    case .confirmAccount(let offered):
+      return account.map { $0 == offered.id } ?? true ? nil : .notOffered
+    case .selectAccount(let offered, let more):
+      guard let account else { return .accountMissing }
+      if offered.contains(where: { $0.id == account }) { return nil }
+      guard more, let provider = offered.first?.provider else { return .notOffered }
+      do throws(Problem) {
+        let all = try store.snapshot(.none).accounts
+        let isThere = all.contains { $0.id == account && sameBytes($0.provider, provider) }
+        return isThere ? nil : .notOffered
+      } catch { return error }
+    }
+  }
+}
+
+extension Problem {
+  fileprivate static let notOffered = Problem(
+    .invalidChoice, "That account was not offered. The prompt stays open.")
+  fileprivate static let accountMissing = Problem(
+    .invalidParameter, "Say which account: selectAccount is accepted with its id.",
+    path: "/account")
+}
+
+extension RPCError {
+  fileprivate init(_ problem: Problem, outcome: Prompts.Outcome) {
+    self.init(problem)
+    data["outcome"] = .string(outcome.rawValue)
+  }
+}

@@ -1,0 +1,16 @@
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `test.advanceClock`: moves the clock of a process that was started with `--test`.
+func testAdvanceClock(_ advance: @escaping @Sendable (Int64) -> Void) -> Method {
+  Method(
+    MethodDescriptor(
+      "test.advanceClock", .immediate,
+      "Moves this process's clock and wakes what waited for it. Only with --test.",
+      params: [.required("seconds", .integer(0...315_360_000), "By how much.")],
+      needsTestMode: true),
+    .urgent { params, _ throws(RPCError) in
+      advance(params["seconds"]?.int64 ?? 0)
+      return [:]
+    })
+}

@@ -1,0 +1,102 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `verify`: asks the provider whose a credential is, and checks it. Protocol section 3.
+func verify(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "verify", .network,
+      "Asks the provider whether a credential is good, for which application and for whom.",
+      params: [
+        .provider,
+        .optional("credential", verifiedCredential, "The credential to check.", isSecret: true),
+        .optional("account", .identifier, "Or: the stored credential of this account."),
+        .optional(
+          "expect",
+          .object([
+            .optional("id", .identifier, "The provider's id of the person."),
+            .optional("clientId", .string(maxBytes: 1024), "The application; the caller's own."),
+            .optional("scopes", .array(.identifier, max: 256), "What it must be good for."),
+          ]), "What it must be."),
+      ],
+      result: .object([
+        .required("valid", .boolean, "Whether every check is ok."),
+        .optional("identity", .reference("Identity"), "Whose it is."),
+        .optional("clientId", .string(maxBytes: nil), "The application it was issued to."),
+        .optional("scopes", .array(.string(maxBytes: nil), max: nil), "What it is good for."),
+        .optional("expiresAt", .unixTime, "When it ends."),
+        .required(
+          "checks",
+          .array(
+            .object([
+              .required("check", .string(maxBytes: nil), "active, application, expiry, …"),
+              .required("ok", .boolean, "Whether it holds."),
+              .optional("detail", .string(maxBytes: nil), "Why not."),
+            ]), max: nil), "The checks in the order made."),
+      ]),
+      reasons: [
+        "unknownProvider", "unknownAccount", "authenticatorUnconfigured", "accessNotGranted",
+        "networkFailure", "providerFailure", "throttled", "accountStoreFailure",
+        "bindingMismatch", "cancelled",
+      ]),
+    .task { params, _ async throws(RPCError) in
+      let credential = Credential(params["credential"])
+      let account = params["account"]?.string.map { Account.ID(rawValue: $0) }
+      guard (credential == nil) != (account == nil) else {
+        throw .invalidParams(path: "/credential", expected: "either credential or account")
+      }
+      let frontEnd = server.session.frontEnd
+      let provider = params["provider"]?.string ?? ""
+      let request = VerifyRequest(
+        application: frontEnd.application,
+        registration: server.registration(for: frontEnd, at: provider), provider: provider,
+        subject: credential.map { .credential($0) } ?? .account(account ?? Account.ID([:])),
+        expected: VerifyRequest.Expectation(
+          id: params["expect"]?["id"]?.string,
+          clientID: params["expect"]?["clientId"]?.string,
+          scopes: params["expect"]?["scopes"]?.strings))
+      do throws(Problem) {
+        return JSONValue(try await server.budgetedEinlass.verify(request))
+      } catch { throw RPCError(error) }
+    })
+}
+
+extension JSONValue {
+  fileprivate init(_ verification: Verification) {
+    self = .object(
+      JSONObject(present: [
+        "valid": .bool(verification.isValid),
+        "identity": verification.identity.map { JSONValue($0) },
+        "clientId": verification.clientID.map(JSONValue.string),
+        "scopes": verification.scopes.map { JSONValue($0) },
+        "expiresAt": verification.expiresAt.map { JSONValue($0) },
+        "checks": .array(
+          verification.checks.map { check in
+            .object(
+              JSONObject(present: [
+                "check": .string(check.check.rawValue), "ok": .bool(check.isOK),
+                "detail": check.detail.map(JSONValue.string),
+              ]))
+          }),
+      ]))
+  }
+}
+
+private let verifiedCredential = Schema.tagged(
+  by: "type",
+  [
+    (
+      "oauth1",
+      [
+        .required("key", .string(maxBytes: 8192), "The token.", isSecret: true),
+        .required("secret", .string(maxBytes: 8192), "The token's secret.", isSecret: true),
+      ]
+    ),
+    (
+      "oauth2",
+      [
+        .required("token", .string(maxBytes: 49152), "The access token.", isSecret: true)
+      ]
+    ),
+  ])

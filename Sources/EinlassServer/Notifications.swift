@@ -1,0 +1,45 @@
+internal import Einlass
+internal import EinlassRPC
+
+/// Every notification of this binary.
+let notifications: [NotificationDescriptor] = [
+  NotificationDescriptor(
+    "prompt.opened", "A question to the person; answer with prompt.answer.",
+    params: promptFields),
+  NotificationDescriptor(
+    "prompt.closed", "A prompt needs no answer any more.",
+    params: [
+      .required("prompt", .identifier, "The prompt's id."),
+      .required("outcome", Schema(Prompts.Outcome.self), "How it ended."),
+    ]),
+  NotificationDescriptor(
+    "auth.progress", "How far a flow is.",
+    params: [
+      .required("flow", .identifier, "The flow's id."),
+      .required("stage", Schema(Stage.self), "What it does now."),
+    ]),
+  NotificationDescriptor(
+    "auth.completed", "The outcome of a detached flow, exactly once.",
+    params: [
+      .required("flow", .identifier, "The flow's id."),
+      .optional("account", .identifier, "When it ended well: the account's id."),
+      .optional("credential", .reference("Credential"), "When it ended well: the credential."),
+      .optional("error", .any, "When it did not: {code, message, data}."),
+    ]),
+  NotificationDescriptor(
+    "accounts.changed", "Accounts were added, removed or changed.",
+    params: [
+      .revision,
+      .required(
+        "changes",
+        .array(
+          .object([
+            .account,
+            .required(
+              "change", .oneOf(["added", "removed", "updated", "health"]), "What happened."),
+          ]), max: 100), "What changed."),
+    ]),
+  NotificationDescriptor(
+    "access.changed", "A decision about access was made or forgotten.",
+    params: [.revision, .required("application", .identifier, "Whose."), .provider]),
+]

@@ -1,0 +1,34 @@
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// Cuts a list into answers that fit an outbound line. Protocol section 1, limits.
+enum Pages {
+  /// What one page may take of the 60 KiB of a line; the rest is the envelope's.
+  static let limitBytes = 56 * 1024
+
+  /// As many entries as fit.
+  ///
+  /// - Parameters:
+  ///   - entries: what follows the cursor, in order.
+  ///   - limit: at most so many.
+  ///   - cursor: the cursor that stands behind an entry.
+  /// - Returns: `{name: [entry], nextCursor?}`.
+  static func page<Entry>(
+    _ name: String, _ entries: some Sequence<Entry>, limit: Int64?, cursor: (Entry) -> String,
+    encode: (Entry) -> JSONValue
+  ) -> JSONObject {
+    var values: [JSONValue] = []
+    var size = 0
+    var last: Entry?
+    for entry in entries {
+      let value = encode(entry)
+      size += value.bytes().count + 1
+      if values.count >= limit ?? Int64.max || (size > limitBytes && !values.isEmpty) {
+        return [name: .array(values), "nextCursor": .string(last.map(cursor) ?? "")]
+      }
+      values.append(value)
+      last = entry
+    }
+    return [name: .array(values)]
+  }
+}

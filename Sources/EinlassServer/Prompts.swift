@@ -1,0 +1,199 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassSystem
+
+/// The open questions. The server never sends requests: it announces a prompt, the front end answers by a call.
+///
+/// Requests share a prompt when application, provider, question and selection are equal; it closes when the
+/// last waiter leaves. Protocol section 4.
+final class Prompts: Sendable {
+  /// How a prompt ended.
+  enum Outcome: String, Sendable, CaseIterable {
+    case accepted, declined, cancelled, expired, satisfied
+  }
+
+  /// What an answer did.
+  enum AnswerResult: Sendable {
+    case taken, repeated
+    case unknown
+    case late(Outcome)
+    case different(Outcome)
+    case notOffered(Problem)
+  }
+
+  private struct Waiter: Sendable {
+    var flow: RunningFlow
+    var resume: @Sendable (Result<Answer, Problem>) -> Void
+  }
+
+  private struct Open: Sendable {
+    var id: String
+    var prompt: Prompt
+    var selection: PerformRequest.Selection
+    var waiters: [Waiter]
+  }
+
+  private struct Closed: Sendable {
+    var id: String
+    var outcome: Outcome
+    var answer: Answer?
+  }
+
+  private struct State: Sendable {
+    var open: [Open] = []
+    var closed: [Closed] = []
+  }
+
+  /// How many ended prompts are remembered, to tell a late answer from a wrong one.
+  static let rememberedPrompts = 1024
+
+  private let state = Lock(State())
+  private let newID: @Sendable () -> String
+  private let notify: @Sendable (String, JSONObject) -> Void
+
+  init(
+    newID: @escaping @Sendable () -> String,
+    notify: @escaping @Sendable (String, JSONObject) -> Void
+  ) {
+    self.newID = newID
+    self.notify = notify
+  }
+
+  /// Opens the prompt or joins an equal one, and waits for the answer. Throws `cancelled` when the task is.
+  func ask(
+    _ prompt: Prompt, _ selection: PerformRequest.Selection, for flow: RunningFlow
+  ) async throws(Problem) -> Answer {
+    let result: Result<Answer, Problem> = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        join(prompt, selection, Waiter(flow: flow) { continuation.resume(returning: $0) })
+      }
+    } onCancel: {
+      leave(flow)
+    }
+    return try result.get()
+  }
+
+  /// Answers an open prompt; `refusal` says why an answer does not fit the prompt.
+  func answer(_ id: String, _ answer: Answer, refusal: (Prompt) -> Problem?) -> AnswerResult {
+    let (result, waiters) = state.withLock { state -> (AnswerResult, [Waiter]) in
+      guard let index = state.open.firstIndex(where: { sameBytes($0.id, id) }) else {
+        return (Self.answerToClosed(state.closed.last { sameBytes($0.id, id) }, answer), [])
+      }
+      if let problem = refusal(state.open[index].prompt) { return (.notOffered(problem), []) }
+      let waiters = state.open[index].waiters
+      close(&state, at: index, answer.outcome, answer)
+      return (.taken, waiters)
+    }
+    for waiter in waiters { waiter.resume(.success(answer)) }
+    return result
+  }
+
+  /// The open prompts as `prompt.opened` announced them, oldest first.
+  var all: [JSONObject] { state.withLock { $0.open.map(Self.announcement) } }
+
+  /// The ids of the prompts that a flow waits for.
+  func waited(by flow: RunningFlow) -> [String] {
+    state.withLock { state in
+      state.open.filter { $0.waiters.contains { $0.flow === flow } }.map(\.id)
+    }
+  }
+
+  private func join(_ prompt: Prompt, _ selection: PerformRequest.Selection, _ waiter: Waiter) {
+    let isCancelled = state.withLock { state -> Bool in
+      // Under the lock: a cancellation is either seen here or finds the waiter in place.
+      if Task.isCancelled { return true }
+      let index = state.open.firstIndex {
+        $0.selection == selection && $0.prompt.asksTheSame(as: prompt)
+          && $0.waiters[0].flow.hasSameParties(as: waiter.flow)
+      }
+      if let index {
+        state.open[index].waiters.append(waiter)
+      } else {
+        let open = Open(id: newID(), prompt: prompt, selection: selection, waiters: [waiter])
+        state.open.append(open)
+        notify("prompt.opened", Self.announcement(open))
+      }
+      return false
+    }
+    if isCancelled { waiter.resume(.failure(.left)) }
+  }
+
+  /// Takes a flow out of what it waits for; a prompt without waiters closes.
+  private func leave(_ flow: RunningFlow) {
+    let left = state.withLock { state -> [Waiter] in
+      var left: [Waiter] = []
+      for index in state.open.indices.reversed() {
+        left += state.open[index].waiters.filter { $0.flow === flow }
+        state.open[index].waiters.removeAll { $0.flow === flow }
+        guard state.open[index].waiters.isEmpty else { continue }
+        close(&state, at: index, flow.end == .expired ? .expired : .cancelled, nil)
+      }
+      return left
+    }
+    for waiter in left { waiter.resume(.failure(.left)) }
+  }
+
+  private func close(
+    _ state: inout State, at index: Int, _ outcome: Outcome, _ answer: Answer?
+  ) {
+    let id = state.open.remove(at: index).id
+    state.closed.append(Closed(id: id, outcome: outcome, answer: answer))
+    if state.closed.count > Self.rememberedPrompts { state.closed.removeFirst() }
+    notify("prompt.closed", ["prompt": .string(id), "outcome": .string(outcome.rawValue)])
+  }
+
+  private static func answerToClosed(_ closed: Closed?, _ answer: Answer) -> AnswerResult {
+    guard let closed else { return .unknown }
+    guard let earlier = closed.answer else { return .late(closed.outcome) }
+    return earlier == answer ? .repeated : .different(closed.outcome)
+  }
+
+  private static func announcement(_ open: Open) -> JSONObject {
+    let flow = open.waiters[0].flow
+    let requests = open.waiters.compactMap(\.flow.request)
+    var object = JSONObject(present: [
+      "prompt": .string(open.id),
+      "flows": .array(open.waiters.map { .string($0.flow.id) }),
+      "requests": requests.isEmpty ? nil : .array(requests),
+      "kind": .string(open.prompt.kind.rawValue),
+      "application": .string(flow.application),
+      "applicationTitle": flow.applicationTitle.map(JSONValue.string),
+      "provider": .string(flow.provider),
+      "providerName": .string(flow.providerName),
+      "expiresAt": JSONValue(open.waiters.map(\.flow.expiresAt).max() ?? flow.expiresAt),
+    ])
+    for member in open.prompt.wireMembers.members { object[member.name] = member.value }
+    return object
+  }
+}
+
+extension Answer {
+  fileprivate var outcome: Prompts.Outcome {
+    switch self {
+    case .accept: .accepted
+    case .decline: .declined
+    case .cancel: .cancelled
+    }
+  }
+}
+
+extension Prompt {
+  /// Whether one answer serves both: the accounts on offer may differ, the question may not.
+  fileprivate func asksTheSame(as other: Prompt) -> Bool {
+    switch (self, other) {
+    case (.selectAccount, .selectAccount): true
+    case (.confirmAccount(let mine), .confirmAccount(let theirs)): mine.id == theirs.id
+    default: self == other
+    }
+  }
+}
+
+extension RunningFlow {
+  fileprivate func hasSameParties(as other: RunningFlow) -> Bool {
+    sameBytes(application, other.application) && sameBytes(provider, other.provider)
+  }
+}
+
+extension Problem {
+  fileprivate static let left = Problem(.cancelled, "The flow was cancelled.")
+}

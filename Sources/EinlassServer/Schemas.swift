@@ -1,0 +1,143 @@
+internal import Einlass
+internal import EinlassRPC
+
+extension Field {
+  static let provider = required("provider", .identifier, "A provider's id, from providers.list.")
+  static let account = required("account", .identifier, "An account's id, from accounts.list.")
+  static let revision = required(
+    "revision", .integer(0...Int64.max), "The store's revision; grows with every change.")
+  static let limit = optional("limit", .integer(1...1000), "At most so many entries.")
+  static let cursor = optional(
+    "cursor", .string(maxBytes: 256), "Where to go on: nextCursor of the page before.")
+  static let nextCursor = optional(
+    "nextCursor", .string(maxBytes: 256), "There are more; pass it as cursor.")
+  static let permissions = optional(
+    "permissions", .array(.identifier, max: 64), "What the application may do.")
+  static let audience = optional(
+    "audience", Schema(AccessGrant.Audience.self), "Who sees what is posted.")
+}
+
+extension Schema {
+  /// The raw values of an enumeration.
+  init<Words: RawRepresentable & CaseIterable>(_ words: Words.Type) where Words.RawValue == String {
+    self = .oneOf(words.allCases.map(\.rawValue))
+  }
+
+  static let unixTime = Schema.integer(0...253_402_300_799)
+  static let seconds = Schema.integer(0...86_400)
+
+  /// A registration of the spawner's own.
+  static let registration = Schema.object([
+    .required("clientId", .string(maxBytes: 1024), "Consumer key, application id."),
+    .optional(
+      "clientSecret", .string(maxBytes: 4096), "Consumer secret, application secret.",
+      isSecret: true),
+  ])
+}
+
+/// The types that the document names once. Protocol sections 3 and 4.
+let components: Components = [
+  "Provider":
+    .object([
+      .required("id", .identifier, "The id that parameters name."),
+      .required("name", .string(maxBytes: nil), "The name for people."),
+      .required("flowKinds", .array(Schema(FlowKind.self), max: nil), "In order of preference."),
+      .required("configured", .boolean, "Whether the caller's registration is complete."),
+      .required("oneAccount", .boolean, "Its only account is confirmed instead of selected."),
+      .required("retired", .boolean, "No longer in service."),
+      .required(
+        "can",
+        .object(
+          ["reverseAuth", "refresh", "email", "revoke", "verify"].map { word in
+            .required(word, .boolean, "Whether it can.")
+          }), "What works there."),
+      .required(
+        "setup",
+        .object([
+          .required("documentation", .string(maxBytes: nil), "Where to register."),
+          .optional("redirect", .string(maxBytes: nil), "The redirect address to register."),
+          .optional("notes", .string(maxBytes: nil), "What else it takes."),
+        ]), "How to get a registration."),
+    ]),
+  "Account":
+    .object([
+      .account, .provider,
+      .required("username", .string(maxBytes: 1024), "What the person is called there."),
+      .optional("displayName", .string(maxBytes: 1024), "The name to show."),
+      .optional("subject", .string(maxBytes: 1024), "The provider's stable id of the person."),
+      .optional("email", .string(maxBytes: 1024), "Not verified."),
+      .optional("avatar", .string(maxBytes: 2048), "The address of a picture."),
+      .required("health", Schema(Account.Health.self), "What the provider last said."),
+      .required("signedIn", .boolean, "Whether a credential is stored."),
+      .required("preferred", .boolean, "Whether this application prefers it."),
+      .required("addedAt", .unixTime, "When it was added."),
+    ]),
+  "Credential":
+    .tagged(
+      by: "type",
+      [
+        (
+          "oauth1",
+          issued + [
+            .optional("screenName", .string(maxBytes: nil), "The person's handle."),
+            .required("key", .string(maxBytes: nil), "The token.", isSecret: true),
+            .required("secret", .string(maxBytes: nil), "The token's secret.", isSecret: true),
+          ]
+        ),
+        (
+          "oauth2",
+          issued + [
+            .required("token", .string(maxBytes: nil), "The access token.", isSecret: true),
+            .required("tokenType", .string(maxBytes: nil), "Bearer."),
+            .required("scopes", .array(.string(maxBytes: nil), max: nil), "What was granted."),
+            .optional("expiresAt", .unixTime, "When it ends; missing: not known."),
+            .optional("idToken", .string(maxBytes: nil), "OpenID Connect.", isSecret: true),
+            .optional(
+              "refreshToken", .string(maxBytes: nil), "Only with includeRefreshToken.",
+              isSecret: true),
+          ]
+        ),
+      ]),
+  "Identity":
+    .object([
+      .required("id", .string(maxBytes: nil), "The provider's id of the person."),
+      .optional("name", .string(maxBytes: nil), "Full name."),
+      .optional("username", .string(maxBytes: nil), "Handle."),
+      .optional("email", .string(maxBytes: nil), "Not verified."),
+      .optional("avatar", .string(maxBytes: nil), "The address of a picture."),
+    ]),
+  "Grant":
+    .object([
+      .required("application", .identifier, "The application it is about."), .provider,
+      .required("state", Schema(AccessGrant.State.self), "What the person decided."),
+      .required("permissions", .array(.identifier, max: nil), "What was granted."),
+      .audience,
+      .required("changedAt", .unixTime, "When it was decided."),
+    ]),
+  "Prompt": .object(promptFields),
+]
+
+private let issued: [Field] = [
+  .optional("id", .string(maxBytes: nil), "The provider's id of the person."),
+  .optional("name", .string(maxBytes: nil), "Full name."),
+  .optional("email", .string(maxBytes: nil), "Not verified."),
+  .optional("avatar", .string(maxBytes: nil), "The address of a picture."),
+]
+
+/// What `prompt.opened` carries and `prompt.list` gives.
+let promptFields: [Field] = [
+  .required("prompt", .identifier, "The prompt's id."),
+  .required("flows", .array(.identifier, max: nil), "The flows that wait for it."),
+  .optional("requests", .array(.any, max: nil), "The ids of the requests that wait for it."),
+  .required("kind", Schema(Prompt.Kind.self), "What is asked."),
+  .required("application", .identifier, "Who asks."),
+  .optional("applicationTitle", .string(maxBytes: nil), "Who asks, for people."),
+  .provider,
+  .required("providerName", .string(maxBytes: nil), "The provider, for people."),
+  .required("expiresAt", .unixTime, "When the last waiter gives up."),
+  .optional("accounts", .array(.reference("Account"), max: 100), "Which account, or the one."),
+  .optional("more", .boolean, "Any other account of the provider is a valid answer too."),
+  .permissions, .audience,
+  .optional("added", .array(.identifier, max: nil), "What goes beyond an existing grant."),
+  .optional("includes", .array(.identifier, max: nil), "What goes with it: refreshToken."),
+]

@@ -1,0 +1,70 @@
+internal import Einlass
+public import EinlassJSON
+internal import EinlassSystem
+
+/// The answers of `--answers`: JSON Lines `{kind, provider?, action, account? | username?}`, each used once, in order.
+public final class Script: Sendable {
+  private struct Line: Sendable {
+    var kind: Prompt.Kind
+    var provider: String?
+    var action: String
+    var account: String?
+    var username: String?
+  }
+
+  private let lines: Lock<[Line]>
+  /// The kinds that it answers.
+  let kinds: Set<Prompt.Kind>
+
+  /// No answers.
+  public init() {
+    lines = Lock([])
+    kinds = []
+  }
+
+  /// Reads the lines. Throws what is wrong, with the line's number as the pointer's first part.
+  public init(_ values: [JSONValue]) throws(ConfigurationError) {
+    var lines: [Line] = []
+    for (index, value) in values.enumerated() {
+      guard let kind = value["kind"]?.string.flatMap(Prompt.Kind.init) else {
+        throw ConfigurationError(
+          "/\(index)/kind", "one of \(Prompt.Kind.allCases.map(\.rawValue).joined(separator: ", "))"
+        )
+      }
+      guard let action = value["action"]?.string, ["accept", "decline", "cancel"].contains(action)
+      else { throw ConfigurationError("/\(index)/action", "accept, decline or cancel") }
+      lines.append(
+        Line(
+          kind: kind, provider: value["provider"]?.string, action: action,
+          account: value["account"]?.string, username: value["username"]?.string))
+    }
+    kinds = Set(lines.map(\.kind))
+    self.lines = Lock(lines)
+  }
+
+  /// The first unused answer that fits, `nil` when there is none.
+  func answer(_ prompt: Prompt, at provider: String) -> Answer? {
+    let line = lines.withLock { lines -> Line? in
+      let index = lines.firstIndex { line in
+        line.kind == prompt.kind && (line.provider.map { sameBytes($0, provider) } ?? true)
+      }
+      return index.map { lines.remove(at: $0) }
+    }
+    guard let line else { return nil }
+    switch line.action {
+    case "accept": return .accept(account: prompt.account(of: line.account, or: line.username))
+    case "decline": return .decline
+    default: return .cancel
+    }
+  }
+}
+
+extension Prompt {
+  /// The account that a scripted answer means: by id, by user name, else the first one offered.
+  fileprivate func account(of id: String?, or username: String?) -> Account.ID? {
+    guard case .selectAccount(let accounts, _) = self else { return nil }
+    if let id { return Account.ID(rawValue: id) }
+    guard let username else { return accounts.first?.id }
+    return accounts.first { sameBytes($0.username, username) }?.id
+  }
+}

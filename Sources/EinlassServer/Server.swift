@@ -1,0 +1,136 @@
+public import Einlass
+internal import EinlassJSON
+public import EinlassRPC
+public import EinlassSystem
+
+/// Owns the engine, the open prompts and the running flows, and makes the methods from them.
+public final class Server: Sendable {
+  /// What the server is made of; `EinlassCommand` wires it.
+  public struct Parts: Sendable {
+    public var catalog: ProviderCatalog
+    public var store: AccountStore
+    public var effects: Effects
+    public var configuration: Configuration
+    /// Why the configuration file could not be used: told by `initialize` and by every method that needs it.
+    public var configurationProblem: Problem?
+    public var script: Script
+    public var version: String
+    /// Moves the clock; only with `--test`.
+    public var advanceClock: (@Sendable (Int64) -> Void)?
+
+    public init(
+      catalog: ProviderCatalog, store: AccountStore, effects: Effects,
+      configuration: Configuration = Configuration(), configurationProblem: Problem? = nil,
+      script: Script = Script(), version: String, advanceClock: (@Sendable (Int64) -> Void)? = nil
+    ) {
+      self.catalog = catalog
+      self.store = store
+      self.effects = effects
+      self.configuration = configuration
+      self.configurationProblem = configurationProblem
+      self.script = script
+      self.version = version
+      self.advanceClock = advanceClock
+    }
+  }
+
+  let einlass: Einlass
+  let catalog: ProviderCatalog
+  let store: AccountStore
+  let effects: Effects
+  let configuration: Configuration
+  let configurationProblem: Problem?
+  let script: Script
+  let version: String
+  let advanceClock: (@Sendable (Int64) -> Void)?
+  let session: Session
+  let announcer: Announcer
+  let prompts: Prompts
+  let flows = Flows()
+
+  public init(_ parts: Parts) {
+    let session = Session()
+    let announcer = Announcer(session: session)
+    let effects = parts.effects
+    self.session = session
+    self.announcer = announcer
+    self.effects = effects
+    catalog = parts.catalog
+    configuration = parts.configuration
+    configurationProblem = parts.configurationProblem
+    script = parts.script
+    version = parts.version
+    advanceClock = parts.advanceClock
+    store = parts.store.announced(by: announcer)
+    einlass = Einlass(catalog: parts.catalog, store: store, effects: effects)
+    prompts = Prompts(
+      newID: { identifier("p", effects) }, notify: { announcer.announce($0, $1) })
+  }
+
+  /// Serves a connection to its end, on the calling thread, and answers the exit code of the process.
+  public func serve(
+    _ streams: consuming StandardStreams, signals: consuming SignalDescriptor?,
+    options: Peer.Options = Peer.Options()
+  ) throws(SystemError) -> Int32 {
+    var options = options
+    options.components = components
+    options.notifications = notifications
+    let peer = try Peer(methods: methods, streams: streams, signals: signals, options: options)
+    announcer.attach(peer)
+    return peer.run()
+  }
+
+  /// The engine with the budget of a network method: 30 s for all its requests.
+  var budgetedEinlass: Einlass {
+    Einlass(catalog: catalog, store: store, effects: effects.within(seconds: 30))
+  }
+
+  /// A fresh id: a letter, `_`, and 128 random bits.
+  func newID(_ letter: String) -> String { identifier(letter, effects) }
+
+  /// The registration that a front end uses at a provider: its own from `initialize`, else the configuration's.
+  func registration(for frontEnd: Session.FrontEnd, at provider: String) -> ClientRegistration? {
+    frontEnd.registrations[provider]
+      ?? configuration.registration(frontEnd.application, provider)
+  }
+
+  /// Answers from the store: at once, or `nil` when that would mean to wait and waiting is not allowed here.
+  func answer<Success>(
+    _ mayWait: Bool, _ body: (AccountStore.Patience) throws(Problem) -> Success
+  ) throws(RPCError) -> Success? {
+    do throws(Problem) {
+      return try body(mayWait ? .usual : .none)
+    } catch {
+      if error.isLockedStore, !mayWait { return nil }
+      throw RPCError(error)
+    }
+  }
+
+  /// One page of a list that lives in memory; the cursor is the id of the last entry.
+  func list(
+    _ name: String, _ entries: [JSONObject], id: String, _ params: JSONObject
+  ) throws(RPCError) -> JSONValue {
+    var rest = entries[...]
+    if let cursor = params["cursor"] {
+      guard let index = entries.firstIndex(where: { $0[id] == cursor }) else {
+        throw RPCError(.invalidCursor)
+      }
+      rest = entries[(index + 1)...]
+    }
+    return .object(
+      Pages.page(
+        name, rest, limit: params["limit"]?.int64, cursor: { $0[id]?.string ?? "" },
+        encode: { .object($0) }))
+  }
+}
+
+extension Problem {
+  /// Another process holds the store's lock right now.
+  var isLockedStore: Bool {
+    reason == .accountStoreFailure && detail == StoreDetail.locked.rawValue
+  }
+}
+
+private func identifier(_ letter: String, _ effects: Effects) -> String {
+  "\(letter)_\(Base64URL.encode(effects.randomBytes(16)))"
+}

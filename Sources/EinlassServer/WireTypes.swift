@@ -1,0 +1,160 @@
+internal import Einlass
+internal import EinlassJSON
+
+// Domain types as they stand on the wire, and back. Nothing else in the program converts them.
+
+extension JSONValue {
+  /// An `Account` of the protocol.
+  init(_ account: Account) {
+    self = .object(
+      JSONObject(present: [
+        "account": .string(account.id.rawValue),
+        "provider": .string(account.provider),
+        "username": .string(account.username),
+        "displayName": account.displayName.map(JSONValue.string),
+        "subject": account.subject.map(JSONValue.string),
+        "email": account.email.map(JSONValue.string),
+        "avatar": account.avatar.map(JSONValue.string),
+        "health": .string(account.health.rawValue),
+        "signedIn": .bool(account.isSignedIn),
+        "preferred": false,
+        "addedAt": JSONValue(account.addedAt),
+      ]))
+  }
+
+  /// A provider as `providers.list` shows it.
+  init(_ provider: Provider, isConfigured: Bool) {
+    self = [
+      "id": .string(provider.id), "name": .string(provider.name),
+      "flowKinds": JSONValue(provider.flowKinds.map(\.rawValue)),
+      "configured": .bool(isConfigured), "oneAccount": .bool(provider.hasOneAccount),
+      "retired": .bool(provider.isRetired),
+      "can": [
+        "reverseAuth": .bool(provider.can.reverseAuth), "refresh": .bool(provider.can.refresh),
+        "email": .bool(provider.can.email), "revoke": .bool(provider.can.revoke),
+        "verify": .bool(provider.can.verify),
+      ],
+      "setup": .object(
+        JSONObject(present: [
+          "documentation": .string(provider.setup.documentation),
+          "redirect": provider.setup.redirect.map(JSONValue.string),
+          "notes": provider.setup.notes.map(JSONValue.string),
+        ])),
+    ]
+  }
+
+  /// A grant as `access.list` shows it.
+  init(_ grant: AccessGrant) {
+    self = .object(
+      JSONObject(present: [
+        "application": .string(grant.application),
+        "provider": .string(grant.provider),
+        "state": .string(grant.state.rawValue),
+        "permissions": JSONValue(grant.permissions),
+        "audience": grant.audience.map { .string($0.rawValue) },
+        "changedAt": JSONValue(grant.changedAt),
+      ]))
+  }
+
+  /// What a flow ended in: issued to the application's own registration, hence in full. A refresh token only
+  /// where it was asked for.
+  init(_ credential: Credential, of identity: Identity?, includesRefreshToken: Bool) {
+    let name = identity?.name.map(JSONValue.string)
+    let id = identity.map { JSONValue.string($0.id) }
+    let email = identity?.email.map(JSONValue.string)
+    let avatar = identity?.avatar.map(JSONValue.string)
+    switch credential {
+    case .oauth1(let credential):
+      self = .object(
+        JSONObject(present: [
+          "type": "oauth1", "id": id, "name": name,
+          "screenName": identity?.username.map(JSONValue.string),
+          "key": JSONValue(revealing: credential.token),
+          "secret": JSONValue(revealing: credential.tokenSecret),
+          "email": email, "avatar": avatar,
+        ]))
+    case .oauth2(let credential):
+      self = .object(
+        JSONObject(present: [
+          "type": "oauth2", "id": id, "name": name,
+          "token": JSONValue(revealing: credential.accessToken),
+          "tokenType": .string(credential.tokenType),
+          "scopes": JSONValue(credential.scopes),
+          "expiresAt": credential.expiresAt.map { JSONValue($0) },
+          "idToken": credential.idToken.map(JSONValue.init(revealing:)),
+          "refreshToken": includesRefreshToken
+            ? credential.refreshToken.map(JSONValue.init(revealing:)) : nil,
+          "email": email, "avatar": avatar,
+        ]))
+    }
+  }
+
+  private init(revealing secret: Secret) {
+    self = .string(String(decoding: secret.reveal(), as: UTF8.self))
+  }
+
+  /// Who a credential belongs to, in a `verify` result.
+  init(_ identity: Identity) {
+    self = .object(
+      JSONObject(present: [
+        "id": .string(identity.id),
+        "name": identity.name.map(JSONValue.string),
+        "username": identity.username.map(JSONValue.string),
+        "email": identity.email.map(JSONValue.string),
+        "avatar": identity.avatar.map(JSONValue.string),
+      ]))
+  }
+}
+
+extension Prompt {
+  /// The members that this kind adds to `prompt.opened`.
+  var wireMembers: JSONObject {
+    switch self {
+    case .grantAccess(let permissions, let audience, let added, let includes):
+      JSONObject(present: [
+        "permissions": JSONValue(permissions),
+        "audience": audience.map { .string($0.rawValue) },
+        "added": JSONValue(added),
+        "includes": includes.isEmpty ? nil : JSONValue(includes),
+      ])
+    case .selectAccount(let accounts, let more):
+      JSONObject(present: [
+        "accounts": .array(accounts.map { JSONValue($0) }), "more": more ? true : nil,
+      ])
+    case .confirmAccount(let account):
+      ["accounts": [JSONValue(account)]]
+    }
+  }
+}
+
+extension ClientRegistration {
+  /// `{clientId, clientSecret?}`, already validated.
+  init?(_ json: JSONValue?) {
+    guard let clientID = json?["clientId"]?.string else { return nil }
+    self.init(clientID: clientID, clientSecret: json?["clientSecret"]?.string.map { Secret($0) })
+  }
+}
+
+extension Credential {
+  /// A credential of `accounts.add` or `verify`, already validated.
+  init?(_ json: JSONValue?) {
+    switch json?["type"]?.string {
+    case "oauth1":
+      guard let key = json?["key"]?.string, let secret = json?["secret"]?.string else { return nil }
+      self = .oauth1(OAuth1Credential(token: Secret(key), tokenSecret: Secret(secret)))
+    case "oauth2":
+      guard let token = json?["token"]?.string else { return nil }
+      self = .oauth2(
+        OAuth2Credential(
+          accessToken: Secret(token), scopes: json?["scopes"]?.strings ?? [],
+          expiresAt: json?["expiresAt"]?.int64,
+          refreshToken: json?["refreshToken"]?.string.map { Secret($0) }))
+    default: return nil
+    }
+  }
+}
+
+extension JSONValue {
+  /// The strings of a list of strings.
+  var strings: [String]? { array?.compactMap(\.string) }
+}

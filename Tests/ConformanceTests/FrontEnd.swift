@@ -1,0 +1,97 @@
+import EinlassJSON
+import Foundation
+
+/// A front end for tests: spawns einlass, calls methods, reads what comes.
+final class FrontEnd {
+  private let program: SpawnedProgram
+  private var nextID = 0
+  /// Messages that a call passed over while it waited for its answer.
+  private var passed: [JSONValue] = []
+
+  init(_ arguments: [String], environment: [String: String]? = nil) throws {
+    program = try SpawnedProgram(Program.einlass, arguments, environment: environment)
+  }
+
+  var logged: String { program.logged }
+
+  func closeInput() throws { try program.closeInput() }
+  func exitCode() throws -> Int32 { try program.exitCode() }
+  func terminate() { program.terminate() }
+
+  /// Sends a request without waiting for its answer.
+  func send(id: String, _ method: String, _ params: JSONValue) throws {
+    try write(["jsonrpc": "2.0", "id": .string(id), "method": .string(method), "params": params])
+  }
+
+  func notify(_ method: String, _ params: JSONValue) throws {
+    try write(["jsonrpc": "2.0", "method": .string(method), "params": params])
+  }
+
+  /// Calls a method and answers its result; an error is thrown as it stands.
+  @discardableResult
+  func call(_ method: String, _ params: JSONValue = [:]) throws -> JSONValue {
+    let answer = try answer(method, params)
+    guard let result = answer["result"] else { throw Refused(answer: answer) }
+    return result
+  }
+
+  /// Calls a method and answers the whole answer, error or not.
+  func answer(_ method: String, _ params: JSONValue = [:]) throws -> JSONValue {
+    nextID += 1
+    let id = "call-\(nextID)"
+    try send(id: id, method, params)
+    while true {
+      let message = try read()
+      if message["id"]?.string == id { return message }
+      passed.append(message)
+    }
+  }
+
+  /// The next message that no call has taken.
+  func next() throws -> JSONValue { passed.isEmpty ? try read() : passed.removeFirst() }
+
+  /// The next notification of this name; others are passed over for good.
+  func next(_ method: String) throws -> JSONValue {
+    while true {
+      let message = try next()
+      if message["method"]?.string == method { return message["params"] ?? [:] }
+    }
+  }
+
+  /// An answer with an error where a result was expected.
+  struct Refused: Error, CustomStringConvertible {
+    var answer: JSONValue
+    var description: String { answer.text }
+  }
+
+  private func write(_ message: JSONValue) throws { try program.send(message.bytes() + [0x0A]) }
+
+  private func read() throws -> JSONValue {
+    guard let line = try program.line() else {
+      throw SpawnedProgram.Failure(description: "The output ended. Logged: \(program.logged)")
+    }
+    return try JSONReader.read(line)
+  }
+}
+
+/// A folder of a test's own, private, gone with it.
+final class TemporaryFolder {
+  let path: String
+
+  init() throws {
+    path = FileManager.default.temporaryDirectory.appending(path: "einlass-\(UUID().uuidString)")
+      .path()
+    try FileManager.default.createDirectory(
+      atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// Writes a file that only its owner can read, and answers its path.
+  func file(_ name: String, _ text: String) throws -> String {
+    let file = "\(path)/\(name)"
+    _ = FileManager.default.createFile(
+      atPath: file, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+    return file
+  }
+}
