@@ -1,0 +1,72 @@
+import EinlassJSON
+
+/// Facebook's part of the state: what may stand there, and what stands there at the start.
+extension Facebook {
+  /// By id: applications and users by number, tokens by token. A user's `removed` has an application's id
+  /// with `true` where the user has removed it; minting forgets it. `expiresAt` 0 or missing is never.
+  var shape: StateShape {
+    .members([
+      (
+        "applications",
+        .map(
+          .members([
+            ("secret", .text), ("name", .text), ("system", .flag), ("revoked", .flag),
+            ("requiresProof", .flag),
+          ]))
+      ),
+      (
+        "users",
+        .map(
+          .members([
+            ("name", .text), ("email", .text), ("phone", .text), ("checkpointed", .flag),
+            ("unconfirmed", .flag), ("passwordChanged", .flag), ("removed", .map(.flag)),
+          ]))
+      ),
+      (
+        "tokens",
+        .map(
+          .members([
+            ("application", .text), ("user", .text), ("issuedAt", .integer),
+            ("expiresAt", .integer), ("revoked", .flag), ("scopes", .texts), ("audience", .text),
+          ]))
+      ),
+      ("rateLimits", StateShape.rateLimits),
+    ])
+  }
+
+  /// Two applications, the system's own, and one user.
+  var demoState: JSONValue {
+    [
+      "applications": [
+        "1234567890": ["secret": "0123456789abcdef0123456789abcdef", "name": "Demo"],
+        "2345678901": [
+          "secret": "123456789abcdef0123456789abcdef0", "name": "Other", "requiresProof": true,
+        ],
+        "1000000001": [
+          "secret": "f0123456789abcdef0123456789abcde", "name": "System", "system": true,
+        ],
+      ],
+      "users": ["2001": ["name": "Ada Lovelace", "email": "ada@example.org"]],
+      "tokens": [
+        "2001-system-token": [
+          "application": "1000000001", "user": "2001", "scopes": ["email", "public_profile"],
+        ]
+      ],
+    ]
+  }
+
+  func account(user: Record, token: Record, of application: Consumer) -> JSONValue {
+    [
+      "provider": .string(name),
+      "username": .string(user["email"] ?? user["phone"] ?? user.id),
+      "displayName": .string(user["name"] ?? user.id),
+      "subject": .string(user.id),
+      "credential": .object(
+        JSONObject(present: [
+          "type": "oauth2", "token": .string(token.id), "scopes": token.value["scopes"],
+          "expiresAt": token.value["expiresAt"]?.int64.flatMap { $0 == 0 ? nil : JSONValue($0) },
+          "clientId": .string(application.id),
+        ])),
+    ]
+  }
+}

@@ -1,0 +1,151 @@
+import EinlassJSON
+
+/// The endpoints: who somebody is, tokens for applications, and what a token is worth.
+extension Facebook {
+  /// Sixty days, as Facebook's long-lived tokens had.
+  private static let tokenSeconds: Int64 = 5_184_000
+
+  /// `GET /me`
+  func me(_ request: Request, in world: inout World) throws(FacebookError) -> Answer {
+    guard let token = try bearer(request, in: &world) else { throw .noToken }
+    let holder = try holder(of: token, in: &world)
+    try checkProof(of: holder, request, in: &world)
+    let fields = request.query?["fields"] ?? "name,id"
+    var answer = JSONObject()
+    for field in fields.split(separator: ",").map(String.init) {
+      switch field {
+      case "id": answer["id"] = .string(holder.user.id)
+      case "name": answer["name"] = .string(holder.user["name"] ?? "")
+      case "email":
+        world.note("email", holder.hasScope("email"))
+        if holder.hasScope("email") { answer["email"] = holder.user.value["email"] }
+      default:
+        throw .parameter("Tried accessing nonexisting field (\(field)) on node type (User)")
+      }
+    }
+    answer["id"] = .string(holder.user.id)
+    return .json(.object(answer))
+  }
+
+  /// `POST /oauth/access_token`: a token for an application, from the system's.
+  func accessToken(_ request: Request, in world: inout World) throws(FacebookError) -> Answer {
+    guard let token = try bearer(request, in: &world) else { throw .noToken }
+    let form = request.form ?? []
+    let isMint: Bool
+    switch form["grant_type"] {
+    case "fb_attenuate_token": isMint = true
+    case "fb_extend_sso_token": isMint = false
+    default: throw .parameter("Invalid grant_type")
+    }
+    let system = try holder(of: token, in: &world)
+    world.note("system", system.consumer.isSystem)
+    guard system.consumer.isSystem else { throw .capability }
+    guard let id = form["client_id"], let consumer = consumer(id, in: world.state),
+      !consumer.isSystem
+    else {
+      world.note("application", false, form["client_id"] ?? "it is missing")
+      throw .unknownApplication
+    }
+    guard !consumer.isRevoked else { throw .applicationDeleted }
+    world.note("application", true, id)
+    return isMint
+      ? try mint(form, of: consumer, for: system.user, in: &world)
+      : try extend(consumer, for: system.user, in: &world)
+  }
+
+  /// `GET /debug_token`
+  func debugToken(_ request: Request, in world: inout World) throws(FacebookError) -> Answer {
+    guard let token = try bearer(request, in: &world) else { throw .tokenRequired }
+    let parts = token.split(separator: "|", maxSplits: 1).map(String.init)
+    guard parts.count == 2, let viewer = consumer(parts[0], in: world.state), !viewer.isRevoked,
+      sameBytes(viewer.secret, parts[1])
+    else {
+      world.note("applicationToken", false)
+      throw .invalidToken
+    }
+    world.note("applicationToken", true, viewer.id)
+    guard let input = request.query?["input_token"], !input.isEmpty else {
+      throw .parameter("The parameter input_token is required")
+    }
+    return .json(["data": .object(description(of: input, in: &world))])
+  }
+
+  /// The user has just permitted the application this much: that it was removed once is forgotten.
+  private func mint(
+    _ form: [Parameter], of consumer: Consumer, for user: Record, in world: inout World
+  ) throws(FacebookError) -> Answer {
+    let audience = form["audience"] ?? ""
+    guard ["me", "friends", "everyone"].contains(where: { sameBytes($0, audience) }) else {
+      throw .parameter("Invalid audience")
+    }
+    let scopes = (form["scope"] ?? "").split(separator: ",").map(String.init)
+    let isScope = { (scope: String) in
+      scope.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == UInt8(ascii: "_") }
+    }
+    guard !scopes.isEmpty, scopes.allSatisfy(isScope) else { throw .parameter("Invalid scope") }
+    if case _? = world.state[at: name, "users", user.id, "removed", consumer.id] {
+      world.state[at: name, "users", user.id, "removed", consumer.id] = .none
+    }
+    return issue(
+      to: consumer, user: user, scopes: JSONValue(scopes), audience: .string(audience), in: &world)
+  }
+
+  /// As much as the user has permitted before, for longer.
+  private func extend(
+    _ consumer: Consumer, for user: Record, in world: inout World
+  ) throws(FacebookError) -> Answer {
+    let isRemoved = user.value[at: "removed", consumer.id]?.bool == true
+    let former = (world.state[at: name, "tokens"]?.object?.members ?? []).last { token in
+      sameBytes(token.value["application"]?.string ?? "", consumer.id)
+        && sameBytes(token.value["user"]?.string ?? "", user.id)
+    }
+    let isAuthorized = former != nil && !isRemoved
+    world.note("authorized", isAuthorized)
+    guard let former, isAuthorized else { throw .notAuthorized(consumer.id) }
+    return issue(
+      to: consumer, user: user, scopes: former.value["scopes"] ?? [],
+      audience: former.value["audience"] ?? "me", in: &world)
+  }
+
+  private func issue(
+    to consumer: Consumer, user: Record, scopes: JSONValue, audience: JSONValue,
+    in world: inout World
+  ) -> Answer {
+    let token = "EAAB" + world.randomText(60)
+    world.state[at: name, "tokens", token] = [
+      "application": .string(consumer.id), "user": .string(user.id),
+      "issuedAt": JSONValue(world.now), "expiresAt": JSONValue(world.now + Self.tokenSeconds),
+      "scopes": scopes, "audience": audience,
+    ]
+    return .json([
+      "access_token": .string(token), "token_type": "bearer",
+      "expires_in": JSONValue(Self.tokenSeconds),
+    ])
+  }
+
+  private func description(of token: String, in world: inout World) -> JSONObject {
+    let record = world.state[at: name, "tokens", token]
+    let application = record?["application"]?.string
+    var data = JSONObject(present: [
+      "app_id": application.map(JSONValue.string),
+      "type": record.map { _ in "USER" },
+      "application": application.flatMap { consumer($0, in: world.state)?.record["name"] },
+      "expires_at": record.map { $0["expiresAt"] ?? 0 },
+      "issued_at": record?["issuedAt"],
+      "user_id": record?["user"],
+    ])
+    do throws(FacebookError) {
+      _ = try holder(of: token, in: &world)
+      data["is_valid"] = true
+    } catch {
+      data["error"] = .object(
+        JSONObject(present: [
+          "code": JSONValue(error.code), "message": .string(error.message),
+          "subcode": error.subcode.map { JSONValue($0) },
+        ]))
+      data["is_valid"] = false
+    }
+    data["scopes"] = record?["scopes"] ?? []
+    return data
+  }
+}
