@@ -1,5 +1,6 @@
 /// A request as a value; `EinlassNetwork/CurlClient.swift` sends it.
 public struct HTTPRequest: Sendable, Equatable {
+  /// The methods that are sent. RFC 9110 section 9.
   public enum Method: String, Sendable, CaseIterable {
     case get = "GET"
     case post = "POST"
@@ -16,6 +17,7 @@ public struct HTTPRequest: Sendable, Equatable {
   /// What is left of a budget; the sender's own limit (20 s) holds besides. Not above zero: timed out unsent.
   public var timeout: Duration?
 
+  /// A field of the header section.
   public struct Header: Sendable, Equatable {
     public var name: String
     public var value: String

@@ -3,6 +3,7 @@
 ///
 /// Whether plain `http` is acceptable is the policy of whoever holds the address: `isSafe`.
 public struct WebAddress: Sendable, Equatable {
+  /// What is spoken there.
   public enum Scheme: String, Sendable { case https, http }
 
   public var scheme: Scheme

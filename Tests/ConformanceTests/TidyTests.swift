@@ -22,7 +22,7 @@ import Testing
   ]
 
   /// What comes with the toolchain and is small.
-  static let toolchain: Set<String> = ["Glibc", "FoundationEssentials"]
+  static let toolchain: Set<String> = ["Glibc", "Dispatch", "FoundationEssentials"]
 
   static let linked = imports.keys.filter { $0 != "EinlassSandbox" }
 

@@ -1,5 +1,6 @@
 /// What a person decided about an application's use of a provider's accounts.
 public struct AccessGrant: Sendable, Equatable {
+  /// The decision.
   public enum State: String, Sendable, CaseIterable {
     case granted, denied
   }

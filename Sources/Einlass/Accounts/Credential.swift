@@ -1,5 +1,6 @@
-@_exported public import class EinlassCrypto.Secret
 internal import EinlassJSON
+
+@_exported public import class EinlassCrypto.Secret
 
 /// The secret material of an account, or what a flow ended in.
 public enum Credential: Sendable, Equatable {

@@ -1,5 +1,6 @@
 /// Base 64 with padding. RFC 4648 section 4.
 public enum Base64 {
+  /// With padding.
   public static func encode(_ bytes: [UInt8]) -> String {
     let text = encodeBase64(bytes, alphabet: standardAlphabet)
     return text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
@@ -16,6 +17,7 @@ public enum Base64 {
 
 /// Base 64 with the URL alphabet and without padding. RFC 4648 section 5, RFC 7515 appendix C.
 public enum Base64URL {
+  /// Without padding.
   public static func encode(_ bytes: [UInt8]) -> String {
     encodeBase64(bytes, alphabet: urlAlphabet)
   }

@@ -1,5 +1,6 @@
 /// Bytes as pairs of lower-case hexadecimal digits.
 public enum Hexadecimal {
+  /// Two lower-case digits for each byte.
   public static func encode(_ bytes: some Sequence<UInt8>) -> String {
     var digits: [UInt8] = []
     for byte in bytes { digits += [alphabet[Int(byte >> 4)], alphabet[Int(byte & 0xF)]] }
