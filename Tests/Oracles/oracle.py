@@ -1,0 +1,80 @@
+"""What both oracles are made on: a loopback server, a log of its requests, and one line when ready.
+
+    python FILE PORT        (0 = any)
+
+GET /__log answers a JSON list of the requests so far: method, path, status, and what the oracle found in them.
+Tokens and secrets are not in it. SIGTERM ends the program.
+"""
+import json
+import signal
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qsl, urlsplit
+
+
+class Request:
+    """One request, read whole."""
+
+    def __init__(self, handler):
+        length = int(handler.headers.get("Content-Length") or 0)
+        split = urlsplit(handler.path)
+        self.method = handler.command
+        self.path = split.path
+        self.target = handler.path
+        self.headers = dict(handler.headers)
+        self.body = handler.rfile.read(length).decode()
+        self.query = dict(parse_qsl(split.query, keep_blank_values=True))
+        self.is_form = self.headers.get("Content-Type") == "application/x-www-form-urlencoded"
+        self.form = dict(parse_qsl(self.body, keep_blank_values=True)) if self.is_form else {}
+        self.found = {}
+
+    @property
+    def bearer(self):
+        scheme, _, token = self.headers.get("Authorization", "").partition(" ")
+        return token if scheme == "Bearer" else None
+
+
+class Answer:
+    """A status, a body and its type."""
+
+    def __init__(self, status, body, content_type="application/json"):
+        self.status = status
+        self.body = (json.dumps(body) if content_type == "application/json" else body).encode()
+        self.content_type = content_type
+
+
+def run(answer, ready):
+    """Serves `answer(base, request) -> Answer` for ever, after printing `ready(base)`."""
+    log, lock = [], threading.Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        timeout = 60
+
+        def log_message(self, *arguments):
+            pass
+
+        def handle_request(self):
+            request = Request(self)
+            if request.path == "/__log":
+                with lock:
+                    result = Answer(200, log)
+            else:
+                result = answer(base, request)
+                with lock:
+                    log.append({"method": request.method, "path": request.path,
+                                "status": result.status, **request.found})
+            self.send_response(result.status)
+            self.send_header("Content-Type", result.content_type)
+            self.send_header("Content-Length", str(len(result.body)))
+            self.end_headers()
+            self.wfile.write(result.body)
+
+        do_GET = do_POST = do_DELETE = handle_request
+
+    server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+    base = "http://127.0.0.1:%d" % server.server_address[1]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    print(json.dumps({"base": base, "log": base + "/__log", **ready(base)}), flush=True)
+    server.serve_forever()
