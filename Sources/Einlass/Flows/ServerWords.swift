@@ -7,7 +7,9 @@ extension Problem.ServerError {
   ///
   /// A body that no shape fits is quoted only if it is plain text: of HTML and unknown JSON the status must do.
   init(_ response: HTTPResponse, _ words: ProviderWords?, hiding secrets: [Secret]) {
+    // Longest first: one secret may begin with another.
     let forms = secrets.map(revealedText).flatMap { [$0, PercentEncoding.encode($0)] }
+      .sorted { $0.utf8.count > $1.utf8.count }
     func shown(_ text: String, limitBytes: Int) -> String? {
       var shown = cleaned(text, limitBytes: .max)
       for form in forms where !form.isEmpty {

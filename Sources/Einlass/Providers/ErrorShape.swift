@@ -54,9 +54,10 @@ struct ErrorShape: Sendable, Equatable {
     in json: JSONValue, code: String?, subcode: String?, type: String?, text: String?
   ) -> ProviderWords? {
     func scalar(_ pointer: String?) -> JSONValue? {
-      pointer.flatMap { json.at(pointer: $0) }.flatMap {
-        $0.int64 != nil || $0.string != nil ? $0 : nil
-      }
+      guard let value = pointer.flatMap({ json.at(pointer: $0) }),
+        value.int64 != nil || value.string != nil
+      else { return nil }
+      return value
     }
     let found = (code: scalar(code), type: scalar(type)?.string, text: scalar(text)?.string)
     guard code == nil || found.code != nil, type == nil || found.type != nil,

@@ -67,7 +67,8 @@ enum Sample {
 
   // MARK: Answers
 
-  static let requestToken = "OAuth oauth_token=\"RT-SECRET-VALUE\", oauth_signature=\"abc\""
+  static let requestToken =
+    "OAuth oauth_token=\"RT-SECRET-VALUE\", oauth_signature=\"RT-SECRET-SIGNATURE\""
   static let accessToken =
     "oauth_token=USER-TOKEN&oauth_token_secret=USER-SECRET&user_id=7&screen_name=ada"
   static let chirpIdentity = """

@@ -1,0 +1,242 @@
+import Einlass
+import EinlassCrypto
+import TestSupport
+import Testing
+
+/// What a provider's refusals become: the tables of seeds 6.1 and 6.2, and what every provider has in common.
+struct ErrorMappingTests {
+  /// The problem of a sign-in whose request number `step` gets this answer.
+  func chirp(_ reply: Script.Reply, at step: Int = 2) async throws -> (Problem, Account) {
+    let happy: [Script.Reply] = [.text(Sample.requestToken), .text(Sample.accessToken)]
+    let script = Script(Array(happy.prefix(step)) + [reply], store: Sample.chirpStore())
+    let request = PerformRequest(
+      application: Sample.application, registration: Sample.registration, provider: "twitter",
+      account: Account.ID(rawValue: "a_ada"))
+    let problem = await #expect(throws: Problem.self) {
+      try await Sample.engine(script).perform(request, asking: script.asker())
+    }
+    #expect(!script.log.contains { $0.hasPrefix("save") })
+    return (try #require(problem), script.store.accounts[0])
+  }
+
+  @Test(
+    "every code of the table means what the table says (seeds 6.1)",
+    arguments: [
+      (32, 401, Problem.Reason.providerFailure, Problem.Advice?.none, false, false),
+      (34, 404, .providerFailure, nil, false, false),
+      (37, 403, .providerFailure, nil, false, false),
+      (50, 404, .providerFailure, nil, false, false),
+      (63, 403, .providerFailure, nil, false, false),
+      (64, 403, .accountBanned, nil, false, false), (68, 410, .providerFailure, nil, false, false),
+      (87, 403, .providerFailure, nil, false, false), (88, 429, .throttled, nil, false, true),
+      (89, 401, .providerFailure, nil, true, false), (92, 403, .providerFailure, nil, false, false),
+      (93, 403, .providerFailure, nil, false, false),
+      (99, 403, .providerFailure, nil, false, false),
+      (130, 503, .providerFailure, nil, false, true),
+      (131, 500, .providerFailure, nil, false, true),
+      (135, 401, .providerFailure, .checkClock, false, false),
+      (215, 400, .providerFailure, nil, true, false),
+      (220, 403, .providerFailure, nil, true, false),
+      (226, 403, .providerFailure, nil, false, false),
+      (231, 401, .providerFailure, nil, true, false),
+      (239, 401, .providerFailure, nil, false, false),
+      (251, 410, .providerFailure, nil, false, false),
+      (261, 403, .providerFailure, nil, false, false),
+      (326, 403, .providerFailure, .unlockOnWeb, false, false),
+      (415, 403, .providerFailure, .changeSettings, false, false),
+      (416, 401, .providerFailure, .changeSettings, false, false),
+      (417, 401, .providerFailure, .changeSettings, false, false),
+    ] as [(Int, Int, Problem.Reason, Problem.Advice?, Bool, Bool)])
+  func codes(
+    code: Int, status: Int, reason: Problem.Reason, advice: Problem.Advice?, suggestsRelogin: Bool,
+    isRetryable: Bool
+  ) async throws {
+    let (problem, _) = try await chirp(Sample.chirpError(code, status: status))
+    #expect(problem.reason == reason)
+    #expect(problem.advice == advice)
+    #expect((problem.hint?.method == "accounts.add") == suggestsRelogin)
+    #expect(problem.isRetryable == isRetryable)
+    #expect(problem.serverError == .init(status: status, code: "\(code)", text: "Because."))
+  }
+
+  @Test(
+    "only what is sure changes the account's health",
+    arguments: [
+      (64, 403, 2, Account.Health.banned), (64, 403, 0, .banned), (326, 403, 2, .locked),
+      (89, 401, 1, .reloginNeeded), (89, 401, 2, .ok), (89, 401, 0, .ok), (215, 400, 1, .ok),
+      (32, 401, 1, .ok), (88, 429, 1, .ok), (131, 500, 1, .ok), (64, 403, 1, .banned),
+    ])
+  func health(code: Int, status: Int, step: Int, health: Account.Health) async throws {
+    let (_, account) = try await chirp(Sample.chirpError(code, status: status), at: step)
+    #expect(account.health == health)
+  }
+
+  @Test(
+    "an error body is understood in every shape that was seen (seeds 1.8)",
+    arguments: [
+      (
+        #"{"errors":[{"code":32,"message":"Could not authenticate you"}]}"#, "32",
+        "Could not authenticate you"
+      ),
+      (#"{"errors":[{"code":32}]}"#, "32", nil),
+      (#"{"error":"Not here","request":"/x"}"#, nil, "Not here"),
+      (#"{"errors":"Just text"}"#, nil, "Just text"),
+      (
+        #"{"title":"Forbidden","detail":"Not you","type":"about:blank","status":403}"#, nil,
+        "Not you"
+      ),
+      (
+        #"<?xml version="1.0"?><errors><error code="87">Client is not permitted</error></errors>"#,
+        "87", "Client is not permitted"
+      ),
+      ("Failed to validate oauth signature", nil, "Failed to validate oauth signature"),
+      ("<html><body>Sorry</body></html>", nil, nil), ("  <!DOCTYPE html>", nil, nil),
+      (#"{"unknown":true}"#, nil, nil), (#"[{"code":1}]"#, nil, nil), ("", nil, nil),
+      (#"{"errors":[]}"#, nil, nil), (#"{"errors":[{"code":true,"message":"x"}]}"#, nil, nil),
+    ] as [(String, String?, String?)])
+  func shapes(body: String, code: String?, text: String?) async throws {
+    let (problem, _) = try await chirp(.text(body, status: 401))
+    #expect(problem.serverError == .init(status: 401, code: code, text: text))
+  }
+
+  @Test("a suspended account is recognised in XML as well")
+  func xmlCode() async throws {
+    let (problem, account) = try await chirp(
+      .text(#"<errors><error code="64">Suspended</error></errors>"#, status: 403))
+    #expect(problem.reason == .accountBanned)
+    #expect(account.health == .banned)
+  }
+
+  @Test("the provider's words are cleaned and cut")
+  func cleaning() async throws {
+    let (problem, _) = try await chirp(
+      .text("a\u{0}b\r\nc\u{202E}d\u{2028}e" + String(repeating: "é ", count: 200), status: 400))
+    let text = try #require(problem.serverError?.text)
+    #expect(text.hasPrefix("abcdeé é"))
+    #expect(text.utf8.count <= 200)
+    #expect(text.utf8.count > 196)
+  }
+
+  @Test(
+    "no live secret of the request comes back in an error",
+    arguments: [
+      "APP-SECRET", "SYS-SECRET", "SYS-TOKEN", "SYS-TOKEN-SECRET", "USER-TOKEN", "USER-SECRET",
+      "RT-SECRET-VALUE", "USER\u{0}-TOK\u{7}EN", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA9",
+    ])
+  func scrubbing(secret: String) async throws {
+    for body in [
+      "bad token \(secret).", #"{"errors":[{"code":32,"message":"bad token \#(secret)."}]}"#,
+    ] where !(secret.contains("\u{0}") && body.hasPrefix("{")) {
+      let (problem, _) = try await chirp(.text(body, status: 401))
+      let text = try #require(problem.serverError?.text)
+      #expect(text.hasPrefix("bad token "))
+      #expect(text.contains("…"))
+      #expect(!text.contains("SECRET") && !text.contains("TOKEN") && !text.contains("AAA"))
+    }
+  }
+
+  @Test("a code that carries a secret is scrubbed too")
+  func scrubbedCode() async throws {
+    let (problem, _) = try await chirp(
+      .text(#"{"errors":[{"code":"APP-SECRET","message":"x"}]}"#, status: 401))
+    #expect(problem.serverError?.code == "…")
+  }
+
+  @Test(
+    "a provider that wants to be left alone says for how long, at most 300 seconds",
+    arguments: [
+      (429, "Retry-After", "30", Problem.Reason.throttled, 30),
+      (429, "Retry-After", "100000", .throttled, 300),
+      (429, "Retry-After", "Fri, 14 Jul 2017 02:40:30 GMT", .throttled, 30),
+      (429, "Retry-After", "Thu, 13 Jul 2017 02:40:30 GMT", .throttled, 0),
+      (429, "Retry-After", "soon", .throttled, nil),
+      (429, "X-Rate-Limit-Reset", "1500000060", .throttled, 60), (429, "X", "1", .throttled, nil),
+      (503, "Retry-After", "30", .throttled, 30), (503, "X", "1", .providerFailure, nil),
+      (500, "Retry-After", "30", .providerFailure, nil),
+    ] as [(Int, String, String, Problem.Reason, Int?)])
+  func limits(
+    status: Int, name: String, value: String, reason: Problem.Reason, seconds: Int?
+  ) async throws {
+    let (problem, account) = try await chirp(
+      .text("slow down", status: status, headers: [.init(name.lowercased(), value)]), at: 1)
+    #expect(problem.reason == reason)
+    #expect(problem.retryAfterSeconds == seconds)
+    #expect(problem.isRetryable)
+    #expect(account.health == .ok)
+  }
+
+  @Test(
+    "a status outside 200…299 is a failure, redirects and oddities included",
+    arguments: [199, 301, 304, 400, 404, 418])
+  func statuses(status: Int) async throws {
+    let (problem, _) = try await chirp(.json(Sample.chirpIdentity, status: status))
+    #expect(problem.reason == .providerFailure)
+    #expect(problem.serverError?.status == status)
+    #expect(!problem.isRetryable)
+  }
+
+  /// The problem of a sign-in whose identity request gets this answer; a renewal, if one is tried, is rejected.
+  func graph(_ reply: Script.Reply) async throws -> (Problem, [String]) {
+    let script = Script(
+      [reply, Sample.graphError(100), .json("{}")],
+      store: Sample.graphStore(issuedTo: ["APP"]))
+    let request = PerformRequest(
+      application: Sample.application, registration: Sample.registration, provider: "facebook",
+      confirmsOnlyAccount: true)
+    let problem = await #expect(throws: Problem.self) {
+      try await Sample.engine(script).perform(request, asking: script.asker([]))
+    }
+    return (try #require(problem), script.log)
+  }
+
+  @Test(
+    "every code of the table means what the table says (seeds 6.2)",
+    arguments: [
+      (1, nil, Problem.Reason.providerFailure, true), (2, nil, .providerFailure, true),
+      (3, nil, .providerFailure, false), (4, nil, .throttled, true), (9, nil, .throttled, true),
+      (10, nil, .providerFailure, false), (17, nil, .throttled, true),
+      (100, nil, .providerFailure, false), (102, 463, .providerFailure, false),
+      (200, nil, .providerFailure, false), (341, nil, .throttled, true),
+      (368, nil, .providerFailure, false), (190, nil, .reloginNeeded, false),
+      (190, 452, .reloginNeeded, false), (190, 459, .reloginNeeded, false),
+      (190, 460, .reloginNeeded, false), (190, 463, .reloginNeeded, false),
+      (190, 467, .reloginNeeded, false), (190, 458, .interactionRequired, false),
+    ] as [(Int, Int?, Problem.Reason, Bool)])
+  func graphCodes(code: Int, subcode: Int?, reason: Problem.Reason, isRetryable: Bool) async throws
+  {
+    let (problem, _) = try await graph(Sample.graphError(code, subcode))
+    #expect(problem.reason == reason)
+    #expect(problem.isRetryable == isRetryable)
+    guard reason == .providerFailure || reason == .throttled else { return }
+    #expect(
+      problem.serverError
+        == .init(
+          status: 400, code: "\(code)", subcode: subcode.map { "\($0)" },
+          text: "OAuthException: No."))
+  }
+
+  @Test("a checkpointed or unconfirmed person is told to go to the web", arguments: [459, 464])
+  func checkpoint(subcode: Int) async throws {
+    #expect(try await graph(Sample.graphError(190, subcode)).0.advice == .unlockOnWeb)
+    #expect(try await graph(Sample.graphError(190, 460)).0.advice == nil)
+  }
+
+  @Test(
+    "the body is read before the status is looked at, and only a whole error object counts (seeds 1.4 F3)",
+    arguments: [
+      (#"<html></html>"#, 400), ("", 500), ("[]", 400), ("nonsense", 200), (#""text""#, 200),
+      (#"{"error":{"code":190,"type":"OAuthException"}}"#, 400),
+      (#"{"error":{"code":190,"message":"m"}}"#, 400),
+      (#"{"error":{"type":"OAuthException","message":"m"}}"#, 400),
+      (#"{"error":{"code":"190","type":"OAuthException","message":"m"}}"#, 400),
+      (#"{"error":{"code":190.0,"type":"OAuthException","message":"m"}}"#, 400),
+      (#"{"error":"invalid_token"}"#, 401), ("{}", 500), ("{}", 200),
+      (#"{"id":"42"}"#, 200), (#"{"name":"Ada"}"#, 200), (#"{"id":42,"name":"Ada"}"#, 200),
+      (#"{"id":"","name":"Ada"}"#, 200), (#"{"id":"4\u0000","name":"Ada"}"#, 200),
+    ])
+  func bodyFirst(body: String, status: Int) async throws {
+    let (problem, log) = try await graph(.text(body, status: status))
+    #expect(problem.reason == .providerFailure)
+    #expect(log == ["GET https://graph.facebook.com/v2.8/me?fields=id%2Cname%2Cemail"])
+  }
+}
