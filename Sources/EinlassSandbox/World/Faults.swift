@@ -77,7 +77,7 @@ struct Fault: Sendable {
       let bytes: [UInt8] = [0x7B, 0x22, 0xC3, 0x28, 0xFF, 0xFE, 0x22, 0x3A, 0x31, 0x7D]
       return Answer(status: status, type: "application/json; charset=utf-8", body: bytes)
     case .wrongJSON:
-      return .json(["unexpected", 1, nil], status: status)
+      return .json(["unexpected", 1, .null], status: status)
     case .huge, .hugeChunked:
       var answer = Answer(status: status, type: "application/json", body: [], headers: headers)
       answer.padding = Int(clamping: max(0, record["bytes"]?.int64 ?? 1 << 20))
