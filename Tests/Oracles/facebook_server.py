@@ -13,7 +13,7 @@ import time
 
 from oracle import Answer, run
 
-APPLICATIONS = {"1000000000000001": "app secret / + ~ %41", "2000000000000002": "of another application"}
+APPLICATIONS = {"1000000000000001": "app-secret/+~%41&=", "2000000000000002": "of-another-application"}
 OURS, ANOTHER = APPLICATIONS
 SYSTEM_TOKEN = "EAAsystem/" + secrets.token_hex(8) + "+~.-_="
 IDENTITY = {"id": "10208333", "name": "Ada Löwe 🦁", "email": "ada@example.test",

@@ -17,10 +17,10 @@ from oauthlib.oauth1.rfc5849.errors import OAuth1Error
 
 from oracle import Answer, run
 
-CONSUMERS = {"app-consumer": "app secret / + ~ %41", "system-consumer": "system&secret=%"}
+CONSUMERS = {"app-consumer": "app-secret/+~%41&=", "system-consumer": "system&secret=%"}
 IDENTITY = {"id": "6253282", "name": "Ada Löwe 🦁", "screenName": "ada", "email": "ada@example.test",
             "avatar": "https://pbs.example.test/ada_400x400.png"}
-SYSTEM_TOKEN, SYSTEM_SECRET = "6253282-system", "system token secret ✓"
+SYSTEM_TOKEN, SYSTEM_SECRET = "6253282-system", "system-token-secret%26&="
 ACCESS = {SYSTEM_TOKEN: {"secret": SYSTEM_SECRET, "consumer": "system-consumer"}}
 REVERSE, NONCES = {}, set()
 LOCK = threading.Lock()

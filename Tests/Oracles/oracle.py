@@ -51,6 +51,7 @@ def run(answer, ready):
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         timeout = 60
+        wbufsize = -1  # head and body in one piece
 
         def log_message(self, *arguments):
             pass
