@@ -1,0 +1,43 @@
+import EinlassJSON
+import Foundation
+import Testing
+
+/// `protocol/` is data about the binary: equal to it, or wrong.
+@Suite struct ProtocolDocumentTests {
+  private static func file(_ name: String) throws -> [UInt8] {
+    try Array(Data(contentsOf: projectFolder.appending(path: "protocol/\(name)")))
+  }
+
+  @Test func `The committed document, --dump-protocol and rpc.discover are the same bytes`() throws {
+    let dump = try SpawnedProgram(Program.einlass, ["--dump-protocol"])
+    let line = try #require(try dump.line())
+    #expect(try dump.exitCode() == 0)
+    #expect(line + [0x0A] == (try Self.file("openrpc.json")), "run einlass --dump-protocol")
+    let front = try FrontEnd(["--store", "memory"])
+    defer { front.terminate() }
+    #expect(try front.call("rpc.discover").bytes() == line)
+  }
+
+  @Test func `What initialize lists is what the document describes`() throws {
+    let document = try JSONReader.read(Self.file("openrpc.json"))
+    let methods = try #require(document["methods"]?.array)
+    func names(_ direction: String) -> [String] {
+      methods.filter { $0["x-direction"]?.string == direction && $0["x-testMode"] == nil }
+        .compactMap { $0["name"]?.string }
+    }
+    let front = try FrontEnd(["--store", "memory"])
+    defer { front.terminate() }
+    let capabilities = try front.call("initialize", ["client": ["name": "test"]])["capabilities"]
+    #expect(capabilities?["methods"]?.array?.compactMap(\.string) == names("clientToServer"))
+    #expect(capabilities?["notifications"]?.array?.compactMap(\.string) == names("serverToClient"))
+  }
+
+  @Test func `Every reason of the document stands in errors.json`() throws {
+    let known = try #require(JSONReader.read(Self.file("errors.json"))["errors"]?.array)
+      .compactMap { $0["reason"]?.string }
+    let methods = try #require(JSONReader.read(Self.file("openrpc.json"))["methods"]?.array)
+    let reasons = methods.flatMap { $0["x-reasons"]?.array?.compactMap(\.string) ?? [] }
+    try #require(reasons.count > 30)
+    for reason in Set(reasons) { #expect(known.contains(reason), "\(reason)") }
+  }
+}
