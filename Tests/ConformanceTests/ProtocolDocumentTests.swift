@@ -8,7 +8,8 @@ import Testing
     try Array(Data(contentsOf: projectFolder.appending(path: "protocol/\(name)")))
   }
 
-  @Test func `The committed document, --dump-protocol and rpc.discover are the same bytes`() throws {
+  @Test func `The committed document, --dump-protocol and rpc.discover are the same bytes`() throws
+  {
     let dump = try SpawnedProgram(Program.einlass, ["--dump-protocol"])
     let line = try #require(try dump.line())
     #expect(try dump.exitCode() == 0)
