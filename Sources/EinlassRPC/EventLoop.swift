@@ -27,7 +27,6 @@ struct EventLoop: ~Copyable {
     static let count = 6
   }
 
-  private static let drainLimit: Duration = .seconds(1)
   private static let closeLimit: Duration = .milliseconds(400)
 
   private let peer: Peer
@@ -58,9 +57,9 @@ struct EventLoop: ~Copyable {
     poller.watch(Slot.signals, peer.signals.number, for: .readable)
     while true {
       takeLines()
-      let status = peer.output.flush()
-      notice(status)
       if let code = advance() { return code }
+      let status = peer.output.flush()
+      if isBeyondHope(status) { continue }
       watch(status)
       poller.wait()
       if let code = react() { return code }
@@ -167,8 +166,9 @@ extension EventLoop {
     }
     // Before signals: what was sent before them is answered.
     if poller.happened(Slot.input, [.readable, .lost]) { read() }
-    if poller.happened(Slot.output, .lost), stage == .serving || stage == .finishing {
-      lose("stdout is closed", exitCode: 1)
+    if poller.happened(Slot.output, [.lost, .hungUp]) {
+      let isOwed = stage == .serving || !peer.isIdle || peer.output.pendingCount > 0
+      lose("stdout is closed", exitCode: isOwed ? 1 : exitCode)
     }
     if poller.happened(Slot.process, .readable) {
       poller.ignore(Slot.process)
@@ -212,7 +212,7 @@ extension EventLoop {
     guard stage == .serving || stage == .finishing else { return }
     peer.options.log.info("rpc", "ending: \(why)")
     stage = .draining
-    alarm.set(after: EventLoop.drainLimit)
+    alarm.set(after: peer.options.drainLimit)
     peer.drain()
   }
 
@@ -225,13 +225,17 @@ extension EventLoop {
     drain(why)
   }
 
-  private mutating func notice(_ status: Output.Status) {
-    guard exitCode == 0, stage != .silent else { return }
+  /// Whether the output failed or is far over its bound, so that the end has begun.
+  private mutating func isBeyondHope(_ status: Output.Status) -> Bool {
+    guard exitCode == 0, stage != .silent else { return false }
     if status.isLost {
       lose("stdout is lost", exitCode: 1)
     } else if status.pendingCount > Limits.hardOutputBytes {
       lose("the client stopped reading", exitCode: 75)
+    } else {
+      return false
     }
+    return true
   }
 
   /// Goes on to the next stage when it is time; the exit code after the last.

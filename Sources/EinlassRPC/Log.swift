@@ -73,10 +73,10 @@ public struct Log: Sendable {
     }
   }
 
-  /// The message without anything that ends a line or steers a terminal, cut to 1000 characters.
+  /// The message without anything that ends a line or steers a terminal, cut to 900 characters.
   private func singleLine(_ message: String) -> String {
     var text = ""
-    for scalar in message.unicodeScalars.prefix(1000) {
+    for scalar in message.unicodeScalars.prefix(900) {
       switch scalar.value {
       case 0x00...0x1F, 0x7F...0x9F, 0x2028, 0x2029: text.append(" ")
       default: text.unicodeScalars.append(scalar)

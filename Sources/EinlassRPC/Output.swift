@@ -24,7 +24,10 @@ final class Output: Sendable {
     /// What stands before it has been written.
     var start = 0
     var writtenCount = 0
+    /// A write failed.
     var isLost = false
+    /// What is appended goes nowhere.
+    var isDiscarding = false
 
     var pendingCount: Int { buffer.count - start }
 
@@ -38,6 +41,7 @@ final class Output: Sendable {
           return compact()
         case .failed:
           isLost = true
+          isDiscarding = true
           return discard()
         }
       }
@@ -65,7 +69,7 @@ final class Output: Sendable {
   @discardableResult
   func append(_ body: (inout [UInt8]) -> Void) -> Int {
     state.withLock { state in
-      guard state.descriptor != nil, !state.isLost else { return 0 }
+      guard state.descriptor != nil, !state.isDiscarding else { return 0 }
       body(&state.buffer)
       return state.pendingCount
     }
@@ -87,7 +91,7 @@ final class Output: Sendable {
   /// Drops what is pending and takes nothing more.
   func discard() {
     state.withLock { state in
-      state.isLost = true
+      state.isDiscarding = true
       state.discard()
     }
   }
@@ -95,13 +99,11 @@ final class Output: Sendable {
   /// Closes the descriptor, so that the client sees the end.
   func close() { state.withLock { $0.descriptor = nil } }
 
-  /// For polling; -1 once it is closed.
+  /// For polling; -1 when there is nothing to expect of it any more.
   var number: Int32 {
     state.withLock { state in
-      switch state.descriptor {
-      case .some(let descriptor): descriptor.number
-      case .none: -1
-      }
+      guard !state.isDiscarding else { return -1 }
+      return state.descriptor?.number ?? -1
     }
   }
 }

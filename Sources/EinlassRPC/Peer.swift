@@ -20,6 +20,9 @@ public final class Peer: Sendable {
     public var trace: Trace?
     /// How long nothing may be read of a full output before the process gives up.
     public var stallLimit: Duration = .seconds(30)
+    /// How long cancelled requests may take to answer at the end, and how long after `shutdown` requests are
+    /// still refused before the output closes.
+    public var drainLimit: Duration = .seconds(1)
 
     /// The defaults of the protocol.
     public init() {}

@@ -11,7 +11,9 @@ public struct Poller {
     public static let readable = Events(rawValue: Int16(POLLIN) | Int16(POLLHUP))
     /// Writing will not wait.
     public static let writable = Events(rawValue: Int16(POLLOUT))
-    /// The other end is gone; reported without being asked for.
+    /// The other end has closed; reported without being asked for.
+    public static let hungUp = Events(rawValue: Int16(POLLHUP))
+    /// Nothing will go over any more; reported without being asked for.
     public static let lost = Events(rawValue: Int16(POLLERR) | Int16(POLLNVAL))
   }
 

@@ -1,0 +1,278 @@
+import EinlassJSON
+import EinlassRPC
+import EinlassSystem
+import Foundation
+import Testing
+
+/// Every way to end: everything is answered, the output closes, and the exit code says how it was.
+struct EndTests {
+  /// What ends a connection.
+  enum Cause: String, CaseIterable {
+    case endOfInput, sigterm, sigint, sighup, shutdown, exit, exitRequest, processDeath
+  }
+
+  @Test(
+    "every end drains alike: running requests answer -32800, then the output closes",
+    arguments: Cause.allCases)
+  func drains(_ cause: Cause) async throws {
+    let gate = Gate()
+    let child = Process()
+    child.executableURL = URL(fileURLWithPath: "/bin/cat")
+    child.standardInput = Pipe()
+    child.standardOutput = Pipe()
+    try child.run()
+    let process = child.processIdentifier
+    let methods = [waiting(at: gate), waiting("flow", .interactive, at: gate), echo]
+    try await Session.with(methods) { session in
+      #expect(session.peer.watchProcess(process))
+      try session.call(1, "wait")
+      try session.call(2, "flow")
+      try session.send(
+        #"[{"jsonrpc":"2.0","id":3,"method":"wait"},{"jsonrpc":"2.0","id":4,"method":"echo"}]"#
+          + "\n")
+      try gate.awaitArrivals(3)
+      var expected = [
+        "1 -32800 cancelled by shutdown", "2 -32800 cancelled by shutdown",
+        "[3 -32800 cancelled by shutdown, 4 ok {}]",
+      ]
+      switch cause {
+      case .endOfInput: session.closeInput()
+      case .sigterm: try session.signal(15)
+      case .sigint: try session.signal(2)
+      case .sighup: try session.signal(1)
+      case .exit: try session.call(nil, "exit")
+      case .processDeath: kill(process, SIGKILL)
+      case .shutdown:
+        try session.call(9, "shutdown")
+        expected.append("9 ok {}")
+      case .exitRequest:
+        try session.call(9, "exit")
+        expected.append("9 ok {}")
+      }
+      let answers = try session.rest().map(brief)
+      #expect(answers.sorted() == expected.sorted())
+      if cause == .shutdown || cause == .exitRequest { #expect(answers.last == "9 ok {}") }
+      #expect(try session.exitCode() == 0)
+    }
+    kill(process, SIGKILL)
+  }
+
+  @Test("requests that were read before the end are answered")
+  func answersWhatWasRead() async throws {
+    let gate = Gate()
+    try await Session.with([echo, storing(at: gate)]) { session in
+      try session.call(1, "store")
+      for id in 2...100 { try session.call(JSONValue(Int64(id)), "echo") }
+      session.closeInput()
+      try gate.awaitArrivals()
+      gate.open()
+      #expect(
+        try session.rest().map(brief) == [#"1 ok "stored""#] + (2...100).map { "\($0) ok {}" })
+      #expect(try session.exitCode() == 0)
+    }
+  }
+
+  @Test("after shutdown, requests are refused until the client closes")
+  func refusesAfterShutdown() async throws {
+    var options = Peer.Options()
+    options.drainLimit = .seconds(3600)
+    try await Session.with([echo], options) { session in
+      try session.call(1, "shutdown")
+      #expect(try session.line().map(brief) == "1 ok {}")
+      try session.call(2, "echo")
+      try session.call(3, "shutdown")
+      #expect(try session.line().map(brief) == "2 -32600 shuttingDown")
+      #expect(try session.line().map(brief) == "3 -32600 shuttingDown")
+      session.closeInput()
+      #expect(try session.rest() == [])
+      #expect(try session.exitCode() == 0)
+    }
+  }
+
+  @Test("a task that does not end is answered for when its time is over")
+  func abandons() async throws {
+    var options = Peer.Options()
+    options.drainLimit = .milliseconds(50)
+    let gate = Gate()
+    let methods = [waiting(at: gate, ignoringCancellation: true), storing(at: gate)]
+    try await Session.with(methods, options) { session in
+      try session.call(1, "wait")
+      try session.call(2, "store")
+      try gate.awaitArrivals(2)
+      session.closeInput()
+      #expect(
+        try session.rest().map(brief).sorted() == [
+          "1 -32800 cancelled by shutdown", "2 -32800 cancelled by shutdown",
+        ])
+      #expect(try session.exitCode() == 0)
+      gate.open()
+    }
+  }
+
+  @Test("work that must not be cut keeps the silent process")
+  func keepsAlive() async throws {
+    let (gate, commit) = (Gate(), Gate())
+    let refresh = Method(
+      MethodDescriptor("refresh", .network, ""),
+      .task { _, call async throws(RPCError) in
+        await call.peer.keepingAlive { await commit.wait(ignoringCancellation: true) }
+        await gate.wait()
+        return [:]
+      })
+    try await Session.with([refresh]) { session in
+      try session.call(1, "refresh")
+      try commit.awaitArrivals()
+      session.closeInput()
+      // The output closes while the commit still runs.
+      #expect(try session.rest().map(brief) == ["1 -32800 cancelled by shutdown"])
+      commit.open()
+      #expect(try session.exitCode() == 0)
+    }
+  }
+
+  @Test("with finishesWork the end of input lets everything run to its end")
+  func finishes() async throws {
+    var options = Peer.Options()
+    options.finishesWork = true
+    let gate = Gate()
+    try await Session.with([waiting(at: gate), echo], options) { session in
+      for id in 1...70 { try session.call(JSONValue(Int64(id)), "wait") }
+      try session.call(71, "echo")
+      session.closeInput()
+      try gate.awaitArrivals(64)
+      gate.open()
+      let answers = try session.rest().map(brief)
+      #expect(Set(answers) == Set((1...70).map { "\($0) ok \"done\"" } + ["71 ok {}"]))
+      #expect(try session.exitCode() == 0)
+    }
+  }
+
+  @Test("with finishesWork a signal still cancels")
+  func signalWhileFinishing() async throws {
+    var options = Peer.Options()
+    options.finishesWork = true
+    let gate = Gate()
+    try await Session.with([waiting(at: gate)], options) { session in
+      try session.call(1, "wait")
+      session.closeInput()
+      try gate.awaitArrivals()
+      try session.signal(15)
+      #expect(try session.rest().map(brief) == ["1 -32800 cancelled by shutdown"])
+      #expect(try session.exitCode() == 0)
+    }
+  }
+
+  @Test("a second signal ends at once")
+  func secondSignal() async throws {
+    let gate = Gate()
+    try await Session.with([waiting(at: gate, ignoringCancellation: true)]) { session in
+      try session.call(1, "wait")
+      try gate.awaitArrivals()
+      try session.signal(15)
+      try session.signal(2)
+      #expect(try session.exitCode() == 130)
+      gate.open()
+    }
+  }
+
+  @Test("a client that closes its end of the output ends in exit code 1")
+  func outputLost() async throws {
+    let gate = Gate()
+    try await Session.with([waiting(at: gate)]) { session in
+      try session.call(1, "wait")
+      try gate.awaitArrivals()
+      session.closeOutput()
+      #expect(try session.exitCode() == 1)
+    }
+  }
+
+  @Test("a client that stops reading ends in exit code 75; one that reads late gets everything")
+  func stalls() async throws {
+    let big = Method(
+      MethodDescriptor("big", .immediate, "", result: .any),
+      .immediate { _, _, _ in .string(String(repeating: "x", count: 50_000)) })
+    var options = Peer.Options()
+    options.stallLimit = .milliseconds(50)
+    try await Session.with([big], options) { session in
+      for id in 1...40 { try session.call(JSONValue(Int64(id)), "big") }
+      #expect(try session.exitCode() == 75)
+    }
+    options.stallLimit = .seconds(3600)
+    try await Session.with([big], options) { session in
+      for id in 1...40 { try session.call(JSONValue(Int64(id)), "big") }
+      for id in 1...40 {
+        #expect(try session.line()?.hasPrefix(#"{"jsonrpc":"2.0","id":\#(id),"result":"x"#) == true)
+      }
+      session.closeInput()
+      #expect(try session.exitCode() == 0)
+    }
+  }
+
+  @Test("nothing more is read while the output is full")
+  func stopsReading() async throws {
+    let count = Lock(0)
+    let big = Method(
+      MethodDescriptor("big", .immediate, "", result: .any),
+      .immediate { _, _, _ in
+        count.withLock { $0 += 1 }
+        return .string(String(repeating: "x", count: 50_000))
+      })
+    var options = Peer.Options()
+    options.stallLimit = .milliseconds(50)
+    try await Session.with([big], options) { session in
+      for id in 1...200 { try session.call(JSONValue(Int64(id)), "big") }
+      #expect(try session.exitCode() == 75)
+    }
+    #expect(count.withLock { $0 } < 30)
+  }
+
+  @Test("a process that does not exist cannot be watched")
+  func watchesNobody() async throws {
+    try await Session.with([]) { session in
+      #expect(!session.peer.watchProcess(Int32.max))
+    }
+  }
+}
+
+/// Work that outlives its request.
+struct DetachedTests {
+  @Test("detached work notifies when it ends, also when it is cancelled by the end")
+  func detached() async throws {
+    let gate = Gate()
+    let start = Method(
+      MethodDescriptor("start", .interactive, ""),
+      .urgent { _, call throws(RPCError) in
+        let work = try call.peer.startDetached {
+          await gate.wait()
+          call.peer.notify("completed", ["cancelled": .bool(Task.isCancelled)])
+        }
+        _ = work
+        return [:]
+      })
+    try await Session.with([start]) { session in
+      try session.call(1, "start")
+      #expect(try session.line().map(brief) == "1 ok {}")
+      try gate.awaitArrivals()
+      session.closeInput()
+      #expect(
+        try session.rest() == [
+          #"{"jsonrpc":"2.0","method":"completed","params":{"cancelled":true}}"#
+        ])
+      #expect(try session.exitCode() == 0)
+    }
+  }
+
+  @Test("detached work counts among the 64 flows and can be cancelled")
+  func limit() async throws {
+    let gate = Gate()
+    try await Session.with([]) { session in
+      let work = try (1...64).map { _ in try session.peer.startDetached { await gate.wait() } }
+      try gate.awaitArrivals(64)
+      #expect(throws: RPCError(.overloaded)) { try session.peer.startDetached {} }
+      work[0].cancel()
+      session.closeInput()
+      #expect(try session.exitCode() == 0)
+      #expect(throws: RPCError(.shuttingDown)) { try session.peer.startDetached {} }
+    }
+  }
+}

@@ -1,0 +1,227 @@
+import EinlassJSON
+import EinlassRPC
+import EinlassSystem
+import Foundation
+import Testing
+
+/// Requests in flight: order, ids, cancelling, limits.
+struct RequestTests {
+  @Test("a cancelled task answers -32800, and a cancel of anything else is ignored")
+  func cancel() async throws {
+    let gate = Gate()
+    try await Session.with([waiting(at: gate), echo]) { session in
+      try session.call(1, "wait")
+      try gate.awaitArrivals()
+      for id in [2, "1", nil, 1.5.json, [1]] as [JSONValue?] {
+        try session.call(nil, "$/cancelRequest", JSONObject(present: ["id": id]))
+      }
+      try session.call(3, "echo")
+      #expect(try session.line().map(brief) == "3 ok {}")
+      try session.call(nil, "$/cancelRequest", ["id": 1])
+      #expect(try session.line().map(brief) == "1 -32800 cancelled by client")
+      try session.call(nil, "$/cancelRequest", ["id": 1])
+      try session.call(1, "echo")
+      #expect(try session.line().map(brief) == "1 ok {}")
+    }
+  }
+
+  @Test("a task that is done in spite of being cancelled answers its result")
+  func lateCancel() async throws {
+    let gate = Gate()
+    try await Session.with([waiting(at: gate, ignoringCancellation: true)]) { session in
+      try session.call(1, "wait")
+      try gate.awaitArrivals()
+      try session.call(nil, "$/cancelRequest", ["id": 1])
+      gate.open()
+      #expect(try session.line().map(brief) == #"1 ok "done""#)
+    }
+  }
+
+  @Test("a handler can cancel another request, with a word of its own")
+  func cancelByCall() async throws {
+    let gate = Gate()
+    let running = Lock<Call?>(nil)
+    let run = Method(
+      MethodDescriptor("wait", .network, ""),
+      .task { _, call async throws(RPCError) in
+        running.withLock { $0 = call }
+        await gate.wait()
+        throw RPCError(.internal)
+      })
+    let stop = Method(
+      MethodDescriptor("stop", .immediate, ""),
+      .urgent { _, _ in
+        running.withLock { $0 }?.cancel(by: "somebody")
+        return [:]
+      })
+    try await Session.with([run, stop]) { session in
+      try session.call(1, "wait")
+      try gate.awaitArrivals()
+      try session.call(2, "stop")
+      let answers = try [session.line(), session.line()].compactMap { $0.map(brief) }
+      #expect(answers.sorted() == ["1 -32800 cancelled by somebody", "2 ok {}"])
+    }
+  }
+
+  @Test("an id in flight is refused for another request, without naming it")
+  func duplicateId() async throws {
+    let gate = Gate()
+    try await Session.with([waiting(at: gate), echo]) { session in
+      try session.send(#"{"jsonrpc":"2.0","id":"a","method":"wait"}"# + "\n")
+      try gate.awaitArrivals()
+      try session.send(#"{"jsonrpc":"2.0","id":"\u0061","method":"echo"}"# + "\n")
+      try session.send(#"[{"jsonrpc":"2.0","id":"a","method":"wait"}]"# + "\n")
+      #expect(try session.line().map(brief) == "null -32600 duplicateId")
+      #expect(try session.line().map(brief) == "[null -32600 duplicateId]")
+      gate.open()
+      #expect(try session.line().map(brief) == #""a" ok "done""#)
+      try session.call("a", "echo")
+      #expect(try session.line().map(brief) == #""a" ok {}"#)
+    }
+  }
+
+  @Test(
+    "immediate requests keep their order behind one that waits; urgent ones and tasks do not wait")
+  func order() async throws {
+    let (gate, tasks) = (Gate(), Gate())
+    let hurry = Method(
+      MethodDescriptor("hurry", .immediate, ""), .urgent { _, _ in [:] })
+    tasks.open()
+    try await Session.with([storing(at: gate), echo, hurry, waiting(at: tasks)]) { session in
+      try session.call(1, "store")
+      try gate.awaitArrivals()
+      for id in 2...4 { try session.call(JSONValue(Int64(id)), "echo") }
+      try session.call(5, "hurry")
+      #expect(try session.line().map(brief) == "5 ok {}")
+      try session.call(6, "wait")
+      #expect(try session.line().map(brief) == #"6 ok "done""#)
+      try session.call(nil, "$/cancelRequest", ["id": 3])
+      #expect(try session.line().map(brief) == "3 -32800 cancelled by client")
+      gate.open()
+      #expect(try session.line().map(brief) == #"1 ok "stored""#)
+      #expect(try session.line().map(brief) == "2 ok {}")
+      #expect(try session.line().map(brief) == "4 ok {}")
+      try session.call(7, "echo")
+      #expect(try session.line().map(brief) == "7 ok {}")
+    }
+  }
+
+  @Test("a batch is answered when its last request is, in its own order")
+  func batch() async throws {
+    let gate = Gate()
+    try await Session.with([waiting(at: gate), storing(at: gate), echo]) { session in
+      try session.send(
+        #"[{"jsonrpc":"2.0","id":1,"method":"wait"},{"jsonrpc":"2.0","method":"echo"},"#
+          + #"{"jsonrpc":"2.0","id":2,"method":"echo"},1]"# + "\n")
+      try gate.awaitArrivals()
+      try session.call(3, "echo")
+      #expect(try session.line().map(brief) == "3 ok {}")
+      gate.open()
+      #expect(
+        try session.line().map(brief) == #"[1 ok "done", 2 ok {}, null -32600 invalidRequest]"#)
+    }
+  }
+
+  @Test("64 flows run; one more is refused until one has ended")
+  func flows() async throws {
+    let gate = Gate()
+    try await Session.with([waiting("flow", .interactive, at: gate), waiting(at: gate), echo]) {
+      session in
+      for id in 1...64 { try session.call(JSONValue(Int64(id)), "flow") }
+      try gate.awaitArrivals(64)
+      try session.call(65, "flow")
+      let refusal = try session.message()
+      #expect(refusal?["error"]?["code"] == -32001)
+      #expect(refusal?["error"]?["data"] == ["reason": "overloaded", "retryable": true])
+      // Network requests have places of their own.
+      try session.call(66, "wait")
+      try gate.awaitArrivals()
+      try session.call(nil, "$/cancelRequest", ["id": 7])
+      #expect(try session.line().map(brief) == "7 -32800 cancelled by client")
+      try session.call(67, "flow")
+      try gate.awaitArrivals()
+      gate.open()
+      let answers = try (0..<65).map { _ in try session.line().map(brief) ?? "" }
+      #expect(
+        Set(answers) == Set((1...67).filter { $0 != 7 && $0 != 65 }.map { "\($0) ok \"done\"" }))
+    }
+  }
+
+  @Test("64 network requests run and 1024 wait; one more is refused")
+  func queue() async throws {
+    let gate = Gate()
+    try await Session.with([waiting(at: gate), echo]) { session in
+      for id in 1...1088 { try session.call(JSONValue(Int64(id)), "wait") }
+      try gate.awaitArrivals(64)
+      try session.call(1089, "wait")
+      #expect(try session.line().map(brief) == "1089 -32001 overloaded")
+      try session.call(nil, "$/cancelRequest", ["id": 1000])
+      #expect(try session.line().map(brief) == "1000 -32800 cancelled by client")
+      try session.call(1090, "wait")
+      gate.open()
+      let answers = try (0..<1088).map { _ in try session.line().map(brief) ?? "" }
+      #expect(
+        Set(answers)
+          == Set(([Int](1...1088) + [1090]).filter { $0 != 1000 }.map { "\($0) ok \"done\"" }))
+    }
+  }
+
+  @Test("the bytes of requests that wait are bounded")
+  func bytes() async throws {
+    let gate = Gate()
+    try await Session.with([waiting(at: gate)]) { session in
+      let params: JSONObject = ["x": .string(String(repeating: "x", count: 1_000_000))]
+      for id in 1...9 { try session.call(JSONValue(Int64(id)), "wait", params) }
+      #expect(try session.line().map(brief) == "9 -32001 overloaded")
+      gate.open()
+      let answers = try (0..<8).map { _ in try session.line().map(brief) ?? "" }
+      #expect(Set(answers) == Set((1...8).map { "\($0) ok \"done\"" }))
+    }
+  }
+
+  @Test("the first request knows that it is; notifications do not count")
+  func firstRequest() async throws {
+    let first = Method(
+      MethodDescriptor("first", .immediate, "", result: .boolean),
+      .immediate { _, call, _ in .bool(call.isFirstRequest) })
+    try await Session.with([first]) { session in
+      try session.call(nil, "first")
+      try session.send("garbage\n")
+      _ = try session.line()
+      try session.call(1, "first")
+      try session.call(2, "first")
+      #expect(try session.line().map(brief) == "1 ok true")
+      #expect(try session.line().map(brief) == "2 ok false")
+    }
+  }
+
+  @Test("an answer over 60 KiB is a fault of ours, unless the method may; so is a notification")
+  func outboundLimit() async throws {
+    func big(_ name: String, isLineLimited: Bool) -> Method {
+      Method(
+        MethodDescriptor(name, .immediate, "", result: .any, isLineLimited: isLineLimited),
+        .immediate { _, call, _ in
+          let text = JSONValue.string(String(repeating: "x", count: 61_440))
+          call.peer.notify("news", ["text": text])
+          return text
+        })
+    }
+    try await Session.with([big("big", isLineLimited: true), big("document", isLineLimited: false)])
+    {
+      session in
+      try session.call(1, "big")
+      #expect(try session.line().map(brief) == "1 -32603 internal")
+      try session.call(2, "document")
+      #expect(try session.line().map { $0.utf8.count > 61_440 } == true)
+      try session.send(#"[{"jsonrpc":"2.0","id":3,"method":"big"}]"# + "\n")
+      #expect(try session.line().map { $0.utf8.count > 61_440 } == true)
+    }
+  }
+}
+
+extension Double {
+  /// The number as JSON.
+  fileprivate var json: JSONValue {
+    (try? JSONReader.read(Array("\(self)".utf8))) ?? .null
+  }
+}

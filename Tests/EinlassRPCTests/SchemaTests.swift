@@ -1,0 +1,148 @@
+import EinlassJSON
+import EinlassRPC
+import Testing
+
+/// Descriptors as data: what they accept, print and hide.
+struct SchemaTests {
+  static let descriptor = MethodDescriptor(
+    "add", .immediate, "Adds one.",
+    params: [
+      .required("name", .identifier, "Its name."),
+      .optional("note", .string(maxBytes: 8), "Free text."),
+      .optional("count", .integer(1...10), "How many."),
+      .optional("big", .integer(), "Any integer."),
+      .optional("isNew", .boolean, "Whether it is new."),
+      .optional("kind", .oneOf(["a", "b"]), "Which."),
+      .optional("tags", .array(.identifier, max: 2), "Words."),
+      .optional("origins", .map(.string()), "By name."),
+      .optional("where", .object([.required("x", .integer(), "Across.")]), "The place."),
+      .optional("item", .reference("Item"), "The item."),
+      .optional(
+        "credential",
+        .tagged(
+          by: "type",
+          [
+            (
+              "pair",
+              [
+                .required("key", .string(), "The key."),
+                .required("secret", .string(), "Its secret.", isSecret: true),
+              ]
+            ),
+            ("bearer", [.required("token", .string(), "The token.", isSecret: true)]),
+          ]), "How it proves itself."),
+    ],
+    result: .object([
+      .required("token", .string(), "It.", isSecret: true), .required("id", .identifier, "Its id."),
+    ]))
+  static let components: Components = ["Item": .array(.reference("Item"))]
+
+  @Test(
+    "parameters as described are accepted, and unknown ones with them",
+    arguments: [
+      #"{"name":"x"}"#, #"{"name":"x","unknown":1}"#,
+      #"{"name":"x","note":"12345678","count":10,"big":-9223372036854775808}"#,
+      #"{"name":"x","note":"\u0000","isNew":false,"kind":"b","tags":[],"origins":{"a":"b"},"where":{"x":1,"y":"z"}}"#,
+      #"{"name":"x","credential":{"type":"bearer","token":"t"},"item":[[],[[]]]}"#,
+      #"{"name":"a\u0308ä😀"}"#,
+    ])
+  func accepts(text: String) throws {
+    let params = try #require(try JSONReader.read(Array(text.utf8)).object)
+    try Self.descriptor.validate(params, components: Self.components)
+  }
+
+  @Test(
+    "the first parameter that is not as described is named with what was expected",
+    arguments: [
+      ("{}", "/name", "a string of 1 to 256 bytes without control characters"),
+      (#"{"name":1}"#, "/name", "a string of 1 to 256 bytes without control characters"),
+      (#"{"name":null}"#, "/name", "a string of 1 to 256 bytes without control characters"),
+      (#"{"name":"x","note":"123456789"}"#, "/note", "a string of at most 8 bytes"),
+      (#"{"name":"x","count":0}"#, "/count", "an integer from 1 to 10"),
+      (#"{"name":"x","count":1.0}"#, "/count", "an integer from 1 to 10"),
+      (#"{"name":"x","big":9223372036854775808}"#, "/big", "an integer of 64 bits"),
+      (#"{"name":"x","big":1e2}"#, "/big", "an integer of 64 bits"),
+      (#"{"name":"x","isNew":0}"#, "/isNew", "true or false"),
+      (#"{"name":"x","kind":"A"}"#, "/kind", "one of a, b"),
+      (#"{"name":"x","tags":["a","b","c"]}"#, "/tags", "an array of at most 2"),
+      (
+        #"{"name":"x","tags":["a",1]}"#, "/tags/1",
+        "a string of 1 to 256 bytes without control characters"
+      ),
+      (#"{"name":"x","origins":[]}"#, "/origins", "an object"),
+      (#"{"name":"x","origins":{"a/b":1}}"#, "/origins/a~1b", "a string"),
+      (#"{"name":"x","where":{}}"#, "/where/x", "an integer of 64 bits"),
+      (#"{"name":"x","item":[[],1]}"#, "/item/1", "an array"),
+      (#"{"name":"x","credential":{}}"#, "/credential/type", "one of pair, bearer"),
+      (#"{"name":"x","credential":{"type":"pair","key":"k"}}"#, "/credential/secret", "a string"),
+    ])
+  func refuses(text: String, path: String, expected: String) throws {
+    let params = try #require(try JSONReader.read(Array(text.utf8)).object)
+    #expect(throws: RPCError.invalidParams(path: path, expected: expected)) {
+      try Self.descriptor.validate(params, components: Self.components)
+    }
+  }
+
+  @Test(
+    "an identifier has no character that fools the eye or a line reader",
+    arguments: [
+      "", "a\u{0}", "\r", "\n", "\u{1f}", "\u{7f}", "\u{85}", "\u{9f}", "\u{2028}", "\u{2029}",
+      "\u{202e}", "\u{2066}",
+      "\u{2069}", "\u{200e}", "\u{61c}", String(repeating: "x", count: 257),
+    ])
+  func identifiers(text: String) {
+    #expect(throws: RPCError.self) { try Schema.identifier.validate(.string(text)) }
+  }
+
+  @Test("a schema prints as JSON Schema")
+  func prints() {
+    #expect(
+      Schema.object([
+        .required("a", .integer(0...1), "A."), .optional("s", .string(), "S.", isSecret: true),
+      ]).jsonSchema == [
+        "type": "object",
+        "properties": [
+          "a": ["type": "integer", "minimum": 0, "maximum": 1, "description": "A."],
+          "s": ["type": "string", "description": "S.", "x-secret": true],
+        ], "required": ["a"],
+      ])
+    #expect(Schema.reference("Item").jsonSchema == ["$ref": "#/components/schemas/Item"])
+    let tagged = Self.descriptor.openRPC.at(pointer: "/params/10/schema/oneOf/1")
+    #expect(tagged?["properties"]?["type"] == ["type": "string", "const": "bearer"])
+    #expect(tagged?["required"] == ["type", "token"])
+    #expect(Self.descriptor.openRPC["x-class"] == "immediate")
+  }
+
+  @Test(
+    "secrets, and everything that nobody described, are hidden",
+    arguments: [
+      (#"{"name":"x","count":1}"#, #"{"name":"x","count":1}"#),
+      (#"{"nmae":"x"}"#, #"{"nmae":"[hidden]"}"#),
+      (
+        #"{"credential":{"type":"pair","key":"k","secret":"s","x":1}}"#,
+        #"{"credential":{"type":"pair","key":"k","secret":"[hidden]","x":"[hidden]"}}"#
+      ),
+      (#"{"credential":{"type":"other","token":"t"}}"#, #"{"credential":"[hidden]"}"#),
+      (#"{"credential":"t"}"#, #"{"credential":"[hidden]"}"#),
+      (#"{"name":["t"],"count":"t"}"#, #"{"name":"[hidden]","count":"[hidden]"}"#),
+      (
+        #"{"tags":["a",["t"]],"origins":{"o":"p","q":1}}"#,
+        #"{"tags":["a","[hidden]"],"origins":{"o":"p","q":"[hidden]"}}"#
+      ),
+    ])
+  func redacts(text: String, hidden: String) throws {
+    let params = try #require(try JSONReader.read(Array(text.utf8)).object)
+    let redacted = Self.descriptor.redacted(params: params, components: Self.components)
+    #expect(JSONValue.object(redacted).text == hidden)
+  }
+
+  @Test("every standard error has a code, a message and its reason")
+  func standardErrors() {
+    for standard in RPCError.Standard.allCases {
+      let error = RPCError(standard)
+      #expect(error.data["reason"]?.string == standard.rawValue)
+      #expect(error.data["retryable"]?.bool == (standard == .overloaded))
+      #expect(error.message.hasSuffix(".") && (-32800 ... -32001).contains(error.code))
+    }
+  }
+}

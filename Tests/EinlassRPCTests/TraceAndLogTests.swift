@@ -1,0 +1,101 @@
+import EinlassJSON
+import EinlassRPC
+import EinlassSystem
+import Foundation
+import Testing
+
+/// What reaches a trace file and the log.
+struct TraceAndLogTests {
+  @Test("a trace has every message both ways, without secrets")
+  func trace() async throws {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).jsonl").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    var options = Peer.Options()
+    options.trace = Trace(to: try Descriptor.appending(toPrivateFile: path)) { 1_763_712_345 }
+    options.notifications = [
+      NotificationDescriptor(
+        "news", "",
+        params: [
+          .required("token", .string(), "", isSecret: true), .required("text", .string(), ""),
+        ])
+    ]
+    let exchange = Method(
+      MethodDescriptor(
+        "exchange", .immediate, "", params: [.required("secret", .string(), "", isSecret: true)],
+        result: .object([
+          .required("token", .string(), "", isSecret: true), .required("name", .string(), ""),
+        ])),
+      .immediate { _, call, _ in
+        call.peer.notify("news", ["token": "t0ken", "text": "hello"])
+        call.peer.notify("other", ["token": "t0ken"])
+        return ["token": "t0ken", "name": "ada"]
+      })
+    try await Session.with([exchange], options) { session in
+      try session.call(1, "exchange", ["secret": "s3cret"])
+      try session.call("a", "exchagne", ["secret": "s3cret"])
+      try session.send(#"{"secret":"s3cret""# + "\n")
+      session.closeInput()
+      let lines = try session.rest().joined()
+      #expect(lines.contains("t0ken"))
+      _ = try session.exitCode()
+    }
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(!text.contains("t0ken") && !text.contains("s3cret"))
+    let messages = try text.split(separator: "\n").map { try JSONReader.read(Array($0.utf8)) }
+    #expect(messages.allSatisfy { $0["t"] == 1_763_712_345 })
+    #expect(
+      messages.map { "\($0["dir"]?.string ?? "") \($0["msg"]?.text ?? "")" }.prefix(4) == [
+        #"in {"jsonrpc":"2.0","id":1,"method":"exchange","params":{"secret":"[hidden]"}}"#,
+        #"out {"jsonrpc":"2.0","method":"news","params":{"token":"[hidden]","text":"hello"}}"#,
+        #"out {"jsonrpc":"2.0","method":"other","params":{"token":"[hidden]"}}"#,
+        #"out {"jsonrpc":"2.0","id":1,"result":{"token":"[hidden]","name":"ada"}}"#,
+      ])
+    let permissions = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+    #expect(permissions as? Int == 0o600)
+  }
+
+  @Test("a log line is one line, up to the level that was asked for")
+  func log() throws {
+    let pipe = Pipe()
+    let log = Log(.info, to: try Descriptor.duplicate(pipe.fileHandleForWriting.fileDescriptor)) {
+      7
+    }
+    log.info("rpc", "a\nb\u{1b}[31m\u{2028}\u{85}c")
+    log.debug("rpc", "not this")
+    log.error("store", "x")
+    let text = String(decoding: pipe.fileHandleForReading.availableData, as: UTF8.self)
+    #expect(text == "7 info rpc a b [31m  c\n7 error store x\n")
+  }
+
+  @Test("a log that nobody reads never waits, and says later how many lines were lost")
+  func fullLog() throws {
+    let pipe = Pipe()
+    let log = Log(.info, to: try Descriptor.duplicate(pipe.fileHandleForWriting.fileDescriptor)) {
+      7
+    }
+    for _ in 0..<2000 { log.info("rpc", String(repeating: "x", count: 200)) }
+    let first = pipe.fileHandleForReading.availableData
+    log.info("rpc", "again")
+    var rest = first
+    while !String(decoding: rest, as: UTF8.self).hasSuffix("again\n") {
+      rest += pipe.fileHandleForReading.availableData
+    }
+    let lines = String(decoding: rest, as: UTF8.self).split(separator: "\n")
+    let lost = try #require(lines.dropLast().last)
+    #expect(lost.hasPrefix("7 warning log ") && lost.hasSuffix(" lines were lost"))
+    let lostCount = try #require(Int(lost.split(separator: " ")[3]))
+    #expect(lines.count - 2 + lostCount == 2000)
+  }
+
+  @Test("a log whose reader has gone is no error")
+  func lostLog() throws {
+    SignalDescriptor.ignoreBrokenPipes()
+    let pipe = Pipe()
+    let log = Log(.info, to: try Descriptor.duplicate(pipe.fileHandleForWriting.fileDescriptor)) {
+      7
+    }
+    try pipe.fileHandleForReading.close()
+    log.info("rpc", "x")
+    log.info("rpc", "x")
+  }
+}
