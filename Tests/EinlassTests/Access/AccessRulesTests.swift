@@ -1,0 +1,173 @@
+import EinlassCrypto
+import Testing
+
+@testable import Einlass
+
+/// The matrix of protocol section 7 and what refines it.
+struct AccessRulesTests {
+  static let many = try! ProviderCatalog.builtIn().provider("twitter")
+  static let one = try! ProviderCatalog.builtIn().provider("facebook")
+
+  func request(_ change: (inout PerformRequest) -> Void = { _ in }) -> PerformRequest {
+    var request = PerformRequest(
+      application: Sample.application, registration: nil, provider: "any")
+    change(&request)
+    return request
+  }
+
+  func grant(
+    _ state: AccessGrant.State, _ permissions: [String] = [],
+    _ audience: AccessGrant.Audience? = nil
+  ) -> AccessGrant {
+    AccessGrant(
+      application: Sample.application, provider: "any", state: state, permissions: permissions,
+      audience: audience, changedAt: 0)
+  }
+
+  /// One access decision in a word.
+  func word(_ access: AccessRules.Access) -> String {
+    switch access {
+    case .granted: "granted"
+    case .ask(let prompt): "ask \(prompt.kind.rawValue)"
+    case .problem(let problem): problem.reason.rawValue
+    }
+  }
+
+  /// One choice in a word.
+  func word(_ choice: AccessRules.Choice) -> String {
+    switch choice {
+    case .use(let account): "use \(account.username)"
+    case .ask(.selectAccount(let accounts, _)):
+      "select \(accounts.map(\.username).joined(separator: ","))"
+    case .ask(.confirmAccount(let account)): "confirm \(account.username)"
+    case .ask(let prompt): "ask \(prompt.kind.rawValue)"
+    case .problem(let problem): problem.reason.rawValue
+    }
+  }
+
+  @Test(
+    "access is decided as the matrix says",
+    arguments: [
+      (nil, 0, "noSystemAccount"), (nil, 1, "ask grantAccess"), (nil, 2, "ask grantAccess"),
+      (.granted, 0, "noSystemAccount"), (.granted, 1, "granted"), (.granted, 2, "granted"),
+      (.denied, 0, "accessNotGranted"), (.denied, 1, "accessNotGranted"),
+      (.denied, 2, "accessNotGranted"),
+    ] as [(AccessGrant.State?, Int, String)])
+  func access(state: AccessGrant.State?, count: Int, expected: String) {
+    let accounts = (0..<count).map { Sample.account("u\($0)", "any") }
+    for provider in [Self.many, Self.one] {
+      let access = AccessRules.access(
+        request(), at: provider, grant: state.map { grant($0) }, accounts: accounts)
+      #expect(word(access) == expected)
+    }
+  }
+
+  @Test(
+    "one account is asked about or used, many are asked about",
+    arguments: [
+      (PerformRequest.Selection.always, 1, false, "select u0", "confirm u0"),
+      (.always, 1, true, "use u0", "use u0"), (.whenMany, 1, false, "use u0", "use u0"),
+      (.always, 2, false, "select u0,u1", "confirm u0"),
+      (.whenMany, 2, false, "select u0,u1", "use u0"), (.always, 2, true, "select u0,u1", "use u0"),
+      (.always, 0, false, "noSystemAccount", "noSystemAccount"),
+    ])
+  func choice(
+    selection: PerformRequest.Selection, count: Int, confirms: Bool, atMany: String, atOne: String
+  ) {
+    let accounts = (0..<count).map { Sample.account("u\($0)", "any") }
+    let request = request {
+      $0.selection = selection
+      $0.confirmsOnlyAccount = confirms
+    }
+    #expect(word(AccessRules.choice(request, at: Self.many, accounts: accounts)) == atMany)
+    #expect(word(AccessRules.choice(request, at: Self.one, accounts: accounts)) == atOne)
+  }
+
+  @Test("an account named in advance is used, if there is one of that id, compared as bytes")
+  func namedAccount() {
+    let accounts = [Sample.account("u0", "any"), Sample.account("K", "any")]
+    for (name, expected) in [
+      ("u0", "use u0"), ("K", "use K"), ("\u{212A}", "unknownAccount"), ("x", "unknownAccount"),
+    ] {
+      let request = request { $0.account = Account.ID(rawValue: "a_\(name)") }
+      #expect(word(AccessRules.choice(request, at: Self.many, accounts: accounts)) == expected)
+    }
+  }
+
+  @Test("the accounts used last come first, those never used in order of adding, a hundred at most")
+  func order() throws {
+    var accounts = (0..<102).map { Sample.account("u\($0)", "any") }
+    accounts[7].lastUsedAt = 5
+    accounts[9].lastUsedAt = 6
+    let choice = AccessRules.choice(request(), at: Self.many, accounts: accounts)
+    guard case .ask(.selectAccount(let offered, let more)) = choice else {
+      Issue.record("Nobody was asked.")
+      return
+    }
+    #expect(offered.prefix(4).map(\.username) == ["u9", "u7", "u0", "u1"])
+    #expect(offered.count == 100)
+    #expect(more)
+  }
+
+  @Test(
+    "permissions beyond those granted are asked for by name",
+    arguments: [
+      ([], nil, nil), ([], ["email"], nil), (["email"], ["email"], nil),
+      (["email", "a"], ["a"], nil), (["email"], ["email", "a", "b"], ["a", "b"]),
+      (["email"], nil, ["user_birthday", "user_location", "user_friends", "public_profile"]),
+      (["\u{212A}"], ["K"], ["K"]),
+    ] as [([String], [String]?, [String]?)])
+  func added(granted: [String], asked: [String]?, added: [String]?) {
+    let access = AccessRules.access(
+      request { $0.permissions = asked }, at: Self.one, grant: grant(.granted, granted),
+      accounts: [Sample.account("u", "any")])
+    guard case .ask(.grantAccess(_, _, let new, _)) = access else {
+      #expect(access == .granted)
+      #expect(added == nil)
+      return
+    }
+    #expect(new == added)
+  }
+
+  @Test(
+    "a wider audience than the granted one is asked for",
+    arguments: [
+      (nil, nil, false), (nil, .onlyMe, false), (nil, .friends, true), (.friends, .everyone, true),
+      (.everyone, .friends, false), (.everyone, nil, false),
+    ] as [(AccessGrant.Audience?, AccessGrant.Audience?, Bool)])
+  func audience(granted: AccessGrant.Audience?, asked: AccessGrant.Audience?, isAsked: Bool) {
+    let access = AccessRules.access(
+      request { $0.audience = asked }, at: Self.one, grant: grant(.granted, [], granted),
+      accounts: [Sample.account("u", "any")])
+    #expect((access != .granted) == isAsked)
+  }
+
+  @Test("the question names permissions, audience and the refresh token")
+  func question() {
+    let access = AccessRules.access(
+      request {
+        $0.permissions = ["email"]
+        $0.audience = .friends
+        $0.includesRefreshToken = true
+      }, at: Self.one, grant: nil, accounts: [Sample.account("u", "any")])
+    #expect(
+      access
+        == .ask(
+          .grantAccess(
+            permissions: ["email"], audience: .friends, added: ["email"],
+            includes: ["refreshToken"])))
+  }
+
+  @Test("what was granted before stays granted")
+  func remembered() {
+    let grant = AccessRules.grant(
+      .granted,
+      to: request {
+        $0.permissions = ["b", "a"]
+        $0.audience = .onlyMe
+      }, at: Self.one, before: grant(.granted, ["a"], .friends), now: 9)
+    #expect(grant.permissions == ["a", "b"])
+    #expect(grant.audience == .friends)
+    #expect(grant.changedAt == 9)
+  }
+}

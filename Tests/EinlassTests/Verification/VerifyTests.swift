@@ -1,0 +1,227 @@
+import Einlass
+import EinlassCrypto
+import TestSupport
+import Testing
+
+/// `verify`: seeds 1.6 and 6.2, protocol section 3.
+struct VerifyTests {
+  static let chirpToken = Credential.oauth1(
+    OAuth1Credential(token: Secret("USER-TOKEN"), tokenSecret: Secret("USER-SECRET")))
+  static let graphToken = Credential.oauth2(OAuth2Credential(accessToken: Secret("EAABtesttoken")))
+
+  func verify(
+    _ script: Script, _ provider: String, _ subject: VerifyRequest.Subject? = nil,
+    expecting expected: VerifyRequest.Expectation = .init(),
+    registration: ClientRegistration? = Sample.registration
+  ) async throws -> Verification {
+    let request = VerifyRequest(
+      application: Sample.application, registration: registration, provider: provider,
+      subject: subject
+        ?? .credential(provider == "twitter" ? Self.chirpToken : Self.graphToken),
+      expected: expected)
+    return try await Sample.engine(script).verify(request)
+  }
+
+  /// The checks in words: `active ok`, `application no`.
+  func words(_ verification: Verification) -> [String] {
+    verification.checks.map { "\($0.check.rawValue) \($0.isOK ? "ok" : "no")" }
+  }
+
+  func info(_ change: (String) -> String = { $0 }) -> Script.Reply {
+    .json(
+      change(
+        #"{"data":{"app_id":"APP","is_valid":true,"expires_at":1500000100,"user_id":"42","scopes":["email","a"]}}"#
+      ))
+  }
+
+  @Test("a signed identity request answers everything about an OAuth 1.0a token")
+  func signedIdentity() async throws {
+    let script = Script([.json(Sample.chirpIdentity)])
+    let result = try await verify(script, "twitter", expecting: .init(id: "7"))
+    #expect(words(result) == ["active ok", "application ok", "identity ok"])
+    #expect(result.isValid)
+    #expect(result.clientID == "APP")
+    #expect(result.identity?.username == "ada")
+    let header = try #require(script.requests[0].headers.first { $0.name == "Authorization" })
+    let fields = try #require(AuthorizationHeader.parse(header.value))
+    #expect(fields.contains(Parameter("oauth_consumer_key", "APP")))
+    #expect(fields.contains(Parameter("oauth_token", "USER-TOKEN")))
+  }
+
+  @Test(
+    "a bad OAuth 1.0a token is a result",
+    arguments: [(32, 401), (89, 401), (64, 403), (326, 403), (215, 400), (220, 403), (99, 403)])
+  func refusedToken(code: Int, status: Int) async throws {
+    let script = Script([Sample.chirpError(code, status: status)])
+    let result = try await verify(script, "twitter")
+    #expect(words(result) == ["active no"])
+    #expect(!result.isValid)
+    #expect(result.checks[0].detail == "Because.")
+    #expect(result.identity == nil)
+  }
+
+  @Test(
+    "networks, tired providers, clocks and nonsense are errors",
+    arguments: [
+      (Script.Reply.networkFailure(-1001), Problem.Reason.networkFailure),
+      (Sample.chirpError(88, status: 429), .throttled),
+      (Sample.chirpError(131, status: 500), .providerFailure),
+      (Sample.chirpError(135, status: 401), .providerFailure), (.text("<html>"), .providerFailure),
+      (.text("<html>", status: 502), .providerFailure),
+      (Sample.chirpError(34, status: 404), .providerFailure),
+    ])
+  func errors(reply: Script.Reply, reason: Problem.Reason) async throws {
+    let problem = await #expect(throws: Problem.self) {
+      try await verify(Script([reply]), "twitter")
+    }
+    #expect(problem?.reason == reason)
+  }
+
+  @Test("a token is asked about first, and then whose it is, with the proof of seeds 7.8")
+  func tokenInfo() async throws {
+    let script = Script([info(), .json(Sample.graphIdentity)])
+    let result = try await verify(
+      script, "facebook", expecting: .init(id: "42", clientID: "APP", scopes: ["email"]),
+      registration: ClientRegistration(
+        clientID: "APP", clientSecret: Secret("0123456789abcdef0123456789abcdef")))
+    #expect(
+      words(result) == ["active ok", "application ok", "expiry ok", "identity ok", "scopes ok"])
+    #expect(result.isValid)
+    #expect(result.expiresAt == 1_500_000_100)
+    #expect(result.scopes == ["email", "a"])
+    #expect(result.identity?.name == "Ada Lovelace")
+    #expect(
+      script.log == [
+        "GET https://graph.facebook.com/debug_token?input_token=EAABtesttoken",
+        """
+        GET https://graph.facebook.com/v2.8/me?fields=id%2Cname%2Cemail\
+        &appsecret_proof=90ebdaa6e59538ed6730bcc524b5c57ccbc60d33908688f9fc219e9d6eeee808
+        """,
+      ])
+    let bearers = script.requests.map { request in
+      request.headers.first { $0.name == "Authorization" }?.value
+    }
+    #expect(
+      bearers == ["Bearer APP|0123456789abcdef0123456789abcdef", "Bearer EAABtesttoken"])
+  }
+
+  @Test(
+    "a check that fails is the last where the others would make no sense",
+    arguments: [
+      ("\"is_valid\":true", "\"is_valid\":false", ["active no"]),
+      ("APP", "OTHER", ["active ok", "application no", "expiry ok"]),
+      ("\"app_id\":\"APP\",", "", ["active ok", "application no", "expiry ok"]),
+      ("1500000100", "1500000000", ["active ok", "application ok", "expiry no"]),
+      ("1500000100", "0", ["active ok", "application ok", "expiry ok", "identity ok"]),
+      ("\"42\"", "\"43\"", ["active ok", "application ok", "expiry ok", "identity no"]),
+    ])
+  func failingChecks(part: String, replacement: String, expected: [String]) async throws {
+    let script = Script([
+      info { $0.replacing(part, with: replacement) }, .json(Sample.graphIdentity),
+    ])
+    let result = try await verify(script, "facebook")
+    #expect(words(result) == expected)
+    #expect(result.isValid == expected.allSatisfy { $0.hasSuffix("ok") })
+    #expect(result.checks.allSatisfy { $0.isOK == ($0.detail == nil) })
+    #expect(script.requests.count == (expected.count == 4 ? 2 : 1))
+  }
+
+  @Test("expectations that do not hold are named")
+  func expectations() async throws {
+    for (expected, words) in [
+      (VerifyRequest.Expectation(id: "43"), ["identity no"]),
+      (.init(scopes: ["email", "b"]), ["identity ok", "scopes no"]),
+      (.init(scopes: []), ["identity ok", "scopes ok"]),
+      (.init(nonce: "n"), ["identity ok", "nonce no"]),
+    ] {
+      let script = Script([info(), .json(Sample.graphIdentity)])
+      let result = try await verify(script, "facebook", expecting: expected)
+      #expect(self.words(result) == ["active ok", "application ok", "expiry ok"] + words)
+    }
+    let other = try await verify(
+      Script([.json(Sample.chirpIdentity)]), "twitter", expecting: .init(clientID: "OTHER"))
+    #expect(words(other) == ["active ok", "application no"])
+    let scopes = try await verify(
+      Script([.json(Sample.chirpIdentity)]), "twitter", expecting: .init(scopes: ["x"]))
+    #expect(words(scopes) == ["active ok", "application ok", "identity ok", "scopes no"])
+  }
+
+  @Test("the provider says itself why a token is not active")
+  func inactive() async throws {
+    let script = Script([
+      .json(
+        #"{"data":{"is_valid":false,"error":{"code":190,"message":"Session has\nexpired"}}}"#)
+    ])
+    let result = try await verify(script, "facebook")
+    #expect(result.checks == [.init(.active, isOK: false, detail: "Session hasexpired")])
+  }
+
+  @Test("a token that the identity request refuses is a result")
+  func refusedIdentity() async throws {
+    let script = Script([info(), Sample.graphError(190, 463)])
+    let result = try await verify(script, "facebook")
+    #expect(words(result) == ["active ok", "application ok", "expiry ok", "identity no"])
+  }
+
+  @Test(
+    "an answer about a token that is none is an error",
+    arguments: [
+      "{}", #"{"data":{}}"#, #"{"data":{"is_valid":"yes"}}"#, "<html>",
+      #"{"error":{"code":190,"type":"OAuthException","message":"Invalid application token."}}"#,
+    ])
+  func nonsense(body: String) async throws {
+    let problem = await #expect(throws: Problem.self) {
+      try await verify(
+        Script([.text(body, status: body.contains("error") ? 400 : 200)]), "facebook")
+    }
+    #expect(problem?.reason == .providerFailure)
+  }
+
+  @Test("a recipe that needs the application's secret says so", arguments: ["twitter", "facebook"])
+  func missingSecret(provider: String) async throws {
+    let problem = await #expect(throws: Problem.self) {
+      try await verify(
+        Script(), provider, registration: ClientRegistration(clientID: "APP"))
+    }
+    #expect(problem?.reason == .authenticatorUnconfigured)
+    #expect(problem?.detail == "clientSecret")
+  }
+
+  @Test("a credential of the wrong type is a wrong parameter")
+  func wrongType() async throws {
+    let problem = await #expect(throws: Problem.self) {
+      try await verify(Script(), "twitter", .credential(Self.graphToken))
+    }
+    #expect(problem?.reason == .invalidParameter)
+    #expect(problem?.path == "/credential/type")
+  }
+
+  @Test(
+    "what is stored for the application is verified while access is granted, and nothing else is",
+    arguments: [
+      (AccessGrant.State.granted, "ada@example.org", ["APP", "SYS"], Problem.Reason?.none),
+      (.granted, "ada@example.org", ["SYSFB"], .bindingMismatch),
+      (.granted, "ada@example.org", [], .reloginNeeded),
+      (.granted, "eve", ["APP"], .unknownAccount),
+      (.denied, "ada@example.org", ["APP"], .accessNotGranted),
+      (nil, "ada@example.org", ["APP"], .accessNotGranted),
+    ] as [(AccessGrant.State?, String, [String], Problem.Reason?)])
+  func stored(
+    grant: AccessGrant.State?, name: String, clients: [String], reason: Problem.Reason?
+  ) async throws {
+    let script = Script(
+      [info(), .json(Sample.graphIdentity)],
+      store: Sample.graphStore(grant: grant, issuedTo: clients))
+    let account = VerifyRequest.Subject.account(Account.ID(rawValue: "a_\(name)"))
+    guard let reason else {
+      #expect(try await verify(script, "facebook", account).isValid)
+      #expect(script.log[0].hasSuffix("input_token=TOKEN-APP"))
+      return
+    }
+    let problem = await #expect(throws: Problem.self) {
+      try await verify(script, "facebook", account)
+    }
+    #expect(problem?.reason == reason)
+    #expect(script.log.isEmpty)
+  }
+}
