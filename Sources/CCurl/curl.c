@@ -36,7 +36,7 @@ static void open_library(void) {
     return;                                                                                       \
   }
   FUNCTIONS(LOAD)
-  if (table.version_info(CURLVERSION_NOW)->version_num < 0x075500) {
+  if (table.version_info(CURLVERSION_NOW)->version_num < 0x075700) {
     state = CCURL_TOO_OLD;
     return;
   }

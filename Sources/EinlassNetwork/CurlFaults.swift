@@ -205,7 +205,7 @@ extension ccurl_state {
   fileprivate var sentence: String {
     switch self {
     case CCURL_MISSING: "libcurl.so.4 is missing; install it (on Debian the package libcurl4)."
-    case CCURL_TOO_OLD: "libcurl.so.4 is too old; install version 7.85 or later."
+    case CCURL_TOO_OLD: "libcurl.so.4 is too old; install version 7.87 or later."
     default: "libcurl.so.4 could not be started; install it again."
     }
   }

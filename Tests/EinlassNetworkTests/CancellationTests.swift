@@ -47,6 +47,23 @@ extension Network {
       for task in patient { #expect(await task.value == nil) }
     }
 
+    @Test func `many cancelled at any moment end once each, and the client goes on`() async throws {
+      let server = try await HostileServer.fresh()
+      let client = CurlClient()
+      let tasks = (0..<200).map { number in
+        (number, Task { await problem(server.request("/ok"), by: client) })
+      }
+      for (number, task) in tasks where number % 2 == 0 {
+        for _ in 0..<number % 7 { await Task.yield() }
+        task.cancel()
+      }
+      for (number, task) in tasks {
+        let reason = await task.value?.reason
+        #expect(reason == nil || (reason == .cancelled && number % 2 == 0))
+      }
+      #expect(await problem(server.request("/ok"), by: client) == nil)
+    }
+
     @Test func `closing the client cancels what runs and refuses what comes`() async throws {
       let server = try await HostileServer.fresh()
       let client = CurlClient()

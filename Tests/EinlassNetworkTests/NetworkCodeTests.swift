@@ -50,7 +50,7 @@ import Testing
   @Test(
     "libcurl itself missing or unfit is said with the way out",
     arguments: [
-      (CCURL_MISSING, "libcurl4"), (CCURL_TOO_OLD, "7.85"), (CCURL_BROKEN, "again"),
+      (CCURL_MISSING, "libcurl4"), (CCURL_TOO_OLD, "7.87"), (CCURL_BROKEN, "again"),
     ])
   func library(state: ccurl_state, word: String) {
     let problem = TransferFault.library(state).problem(host: "a.test", caFile: nil)

@@ -11,7 +11,7 @@ typedef enum {
   CCURL_READY,
   /// libcurl.so.4 is not installed.
   CCURL_MISSING,
-  /// It lacks a function that einlass needs: older than 7.85.
+  /// It lacks a function that einlass needs: older than 7.87.
   CCURL_TOO_OLD,
   /// It is there, but would not start.
   CCURL_BROKEN,
