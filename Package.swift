@@ -79,7 +79,12 @@ let package = Package(
     .testTarget(
       name: "EinlassServerTests",
       dependencies: ["EinlassServer", "EinlassRPC", "Einlass", "EinlassJSON", "EinlassCrypto"]),
-    .testTarget(name: "EinlassSandboxTests", dependencies: ["EinlassSandbox", "EinlassJSON"]),
+    .testTarget(
+      name: "EinlassSandboxTests",
+      dependencies: [
+        "EinlassSandbox", "EinlassJSON", "EinlassCrypto",
+        .product(name: "FlyingSocks", package: "FlyingFox"),
+      ]),
     .testTarget(name: "ConformanceTests", dependencies: ["EinlassJSON"]),
   ]
 )

@@ -6,8 +6,6 @@ import Foundation
 @main
 struct EinlassSandbox {
   static func main() async {
-    // A client that has gone away is no reason to end.
-    signal(SIGPIPE, SIG_IGN)
     do {
       let options = try Options(Array(CommandLine.arguments.dropFirst()))
       switch options.action {

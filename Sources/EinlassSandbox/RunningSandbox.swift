@@ -1,4 +1,5 @@
 import EinlassJSON
+import Glibc
 
 /// The two servers around one sandbox.
 struct RunningSandbox: Sendable {
@@ -21,6 +22,8 @@ struct RunningSandbox: Sendable {
 
   /// Serves until the task is cancelled; throws if a port is taken.
   func run() async throws {
+    // A client that has gone away is no reason to end.
+    signal(SIGPIPE, SIG_IGN)
     try await withThrowingTaskGroup { group in
       group.addTask { try await providers.run() }
       group.addTask { try await control.run() }

@@ -3,8 +3,10 @@ import EinlassJSON
 /// What may stand where in the state, so that a typing error in a test is told and not ignored.
 indirect enum StateShape: Sendable {
   case text
+  /// Within ±2⁵³, so that no sum of a few of them overflows.
   case integer
   case flag
+  /// A list of strings.
   case texts
   /// One of these words.
   case word([String])
@@ -48,7 +50,8 @@ indirect enum StateShape: Sendable {
   private func flaw(in value: JSONValue, at path: String) -> Flaw? {
     switch (self, value) {
     case (.text, .string), (.flag, .bool): return nil
-    case (.integer, .number(let number)) where number.int64 != nil: return nil
+    case (.integer, .number(let number)) where (number.int64?.magnitude ?? .max) <= 1 << 53:
+      return nil
     case (.word(let words), .string(let word)) where words.contains(word): return nil
     case (.texts, .array(let elements)) where elements.allSatisfy({ $0.string != nil }):
       return nil
@@ -78,7 +81,7 @@ extension StateShape: CustomStringConvertible {
   var description: String {
     switch self {
     case .text: "a string"
-    case .integer: "an integer"
+    case .integer: "an integer within ±2⁵³"
     case .flag: "true or false"
     case .texts: "a list of strings"
     case .word(let words): "one of " + words.joined(separator: ", ")
@@ -107,6 +110,7 @@ extension StateShape: CustomStringConvertible {
     }):
       ": " + shapes.map(\.0).joined(separator: ", ") + "\n"
     case .members, .map(.members): "\n" + outline(indent: indent + "  ")
+    case .integer: ": an integer\n"
     default: ": \(self)\n"
     }
   }

@@ -48,8 +48,10 @@ struct Fault: Sendable {
     return nil
   }
 
-  /// How long to wait before the answer.
-  var delayMilliseconds: Int64 { max(0, record["delayMilliseconds"]?.int64 ?? 0) }
+  /// How long to wait before the answer, an hour at most.
+  var delayMilliseconds: Int64 {
+    min(3_600_000, max(0, record["delayMilliseconds"]?.int64 ?? 0))
+  }
 
   /// Whether the provider does its work before the answer is spoilt; always so for `cut` and for mere delays.
   var worksFirst: Bool {

@@ -70,7 +70,7 @@ extension Facebook {
     return .json(["data": .object(description(of: input, in: &world))])
   }
 
-  /// The user has just permitted the application this much: that it was removed once is forgotten.
+  /// The user has just permitted the application this much.
   private func mint(
     _ form: [Parameter], of consumer: Consumer, for user: Record, in world: inout World
   ) throws(FacebookError) -> Answer {
@@ -83,11 +83,26 @@ extension Facebook {
       scope.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == UInt8(ascii: "_") }
     }
     guard !scopes.isEmpty, scopes.allSatisfy(isScope) else { throw .parameter("Invalid scope") }
-    if case _? = world.state[at: name, "users", user.id, "removed", consumer.id] {
-      world.state[at: name, "users", user.id, "removed", consumer.id] = .none
-    }
+    readmit(consumer, by: user, in: &world)
     return issue(
       to: consumer, user: user, scopes: JSONValue(scopes), audience: .string(audience), in: &world)
+  }
+
+  /// Forgets that the user had removed the application; the tokens of that time stay void.
+  private func readmit(_ consumer: Consumer, by user: Record, in world: inout World) {
+    guard user.value[at: "removed", consumer.id]?.bool == true else { return }
+    world.state[at: name, "users", user.id, "removed", consumer.id] = .none
+    for token in tokens(of: consumer, user, in: world) {
+      world.state[at: name, "tokens", token.name, "revoked"] = true
+    }
+  }
+
+  private func tokens(of consumer: Consumer, _ user: Record, in world: World) -> [JSONObject.Member]
+  {
+    (world.state[at: name, "tokens"]?.object?.members ?? []).filter { token in
+      sameBytes(token.value["application"]?.string ?? "", consumer.id)
+        && sameBytes(token.value["user"]?.string ?? "", user.id)
+    }
   }
 
   /// As much as the user has permitted before, for longer.
@@ -95,10 +110,7 @@ extension Facebook {
     _ consumer: Consumer, for user: Record, in world: inout World
   ) throws(FacebookError) -> Answer {
     let isRemoved = user.value[at: "removed", consumer.id]?.bool == true
-    let former = (world.state[at: name, "tokens"]?.object?.members ?? []).last { token in
-      sameBytes(token.value["application"]?.string ?? "", consumer.id)
-        && sameBytes(token.value["user"]?.string ?? "", user.id)
-    }
+    let former = tokens(of: consumer, user, in: world).last
     let isAuthorized = former != nil && !isRemoved
     world.note("authorized", isAuthorized)
     guard let former, isAuthorized else { throw .notAuthorized(consumer.id) }
