@@ -1,0 +1,114 @@
+import Einlass
+import EinlassCrypto
+import TestSupport
+import Testing
+
+/// `accounts.add`: what is checked, and what the account is bound to.
+struct AddAccountTests {
+  func request(_ change: (inout AddAccountRequest) -> Void = { _ in }) -> AddAccountRequest {
+    var request = AddAccountRequest(
+      provider: "twitter", username: "ada",
+      credential: .oauth1(OAuth1Credential(token: Secret("T"), tokenSecret: Secret("S"))),
+      registration: ClientRegistration(clientID: "SYS", clientSecret: Secret("SS")))
+    change(&request)
+    return request
+  }
+
+  @Test("an account gets a random id and is bound to where its provider lives now")
+  func added() throws {
+    let script = Script()
+    let engine = Einlass(
+      catalog: try ProviderCatalog.builtIn().relocated(
+        origins: ["https://api.twitter.com": "http://127.0.0.1:8080"]),
+      store: script.store.accountStore, effects: script.effects)
+    let added = try engine.addAccount(request { $0.subject = "7" }, patience: .none)
+    #expect(added.account.id.rawValue == "a_AQEBAQEBAQEBAQEBAQEBAQ")
+    #expect(added.account.isSignedIn && added.account.health == .ok)
+    #expect(added.account.addedAt == Script.now)
+    let stored = script.store.credentials(of: added.account.id)
+    #expect(stored.map(\.role) == [.system])
+    #expect(stored[0].registration == request().registration)
+    #expect(
+      stored[0].binding
+        == ProviderBinding(
+          origins: ["http://127.0.0.1:8080"], clientID: "SYS", flowKind: .reverseAuth))
+  }
+
+  @Test("the store learns whether there is room for one account only")
+  func roomForOne() throws {
+    let token = Credential.oauth2(OAuth2Credential(accessToken: Secret("T")))
+    for (provider, credential, isOnlyOne) in [
+      ("twitter", request().credential, false), ("facebook", token, true),
+    ] {
+      let script = Script()
+      var store = script.store.accountStore
+      store.add = { new, _ throws(Problem) in
+        #expect(new.isOnlyOne == isOnlyOne)
+        #expect(new.replacesExisting)
+        return .init(account: new.account, created: false, revision: 1)
+      }
+      let engine = Einlass(
+        catalog: try .builtIn(), store: store, effects: script.effects)
+      _ = try engine.addAccount(
+        request {
+          $0.provider = provider
+          $0.credential = credential
+          $0.replacesExisting = true
+        }, patience: .usual)
+    }
+  }
+
+  /// One thing changed for the worse, and what follows.
+  struct Case: Sendable {
+    var change: @Sendable (inout AddAccountRequest) -> Void
+    var path: String
+
+    init(_ change: @escaping @Sendable (inout AddAccountRequest) -> Void, _ result: String) {
+      self.change = change
+      path = result
+    }
+  }
+
+  static let cases: [Case] = [
+    Case({ $0.username = "" }, "/username"),
+    Case({ $0.username = String(repeating: "x", count: 257) }, "/username"),
+    Case({ $0.username = "a\nb" }, "/username"), Case({ $0.username = "a\u{202E}b" }, "/username"),
+    Case({ $0.displayName = "" }, "/displayName"), Case({ $0.subject = "\u{85}" }, "/subject"),
+    Case({ $0.registration.clientID = "" }, "/credential/clientId"),
+    Case({ $0.registration.clientSecret = nil }, "/credential/clientSecret"),
+    Case({ $0.registration.clientSecret = Secret("") }, "/credential/clientSecret"),
+    Case(
+      { $0.credential = .oauth1(.init(token: Secret(""), tokenSecret: Secret("S"))) },
+      "/credential/key"
+    ),
+    Case(
+      { $0.credential = .oauth1(.init(token: Secret("T"), tokenSecret: Secret("a b"))) },
+      "/credential/secret"
+    ),
+    Case(
+      {
+        $0.credential = .oauth1(
+          .init(token: Secret(Array(repeating: 65, count: 49153)), tokenSecret: Secret("S")))
+      },
+      "/credential/key"
+    ), Case({ $0.credential = .oauth2(.init(accessToken: Secret("T"))) }, "/credential/type"),
+    Case({ $0.credential = .oauth2(.init(accessToken: Secret("a\r\nb"))) }, "/credential/token"),
+    Case(
+      {
+        $0.credential = .oauth2(.init(accessToken: Secret("a"), refreshToken: Secret("\u{E9}")))
+      },
+      "/credential/refreshToken"
+    ),
+  ]
+
+  @Test("what is wrong is named by its place", arguments: cases)
+  func wrong(example: Case) throws {
+    let script = Script()
+    let problem = #expect(throws: Problem.self) {
+      try Sample.engine(script).addAccount(request(example.change), patience: .none)
+    }
+    #expect(problem?.reason == .invalidParameter)
+    #expect(problem?.path == example.path)
+    #expect(script.log.isEmpty)
+  }
+}

@@ -1,0 +1,124 @@
+import Einlass
+import EinlassCrypto
+import TestSupport
+import Testing
+
+/// `credentials.sign`: a header for the front end's own requests.
+struct CredentialSigningTests {
+  /// A store with a credential issued to APP, and one of the system's.
+  func store(grant: AccessGrant.State? = .granted, origin: String = "https://api.twitter.com")
+    -> ScriptedStore
+  {
+    let account = Sample.account("ada", "twitter")
+    func stored(_ client: String, _ role: StoredCredential.Role) -> StoredCredential {
+      StoredCredential(
+        role: role, registration: ClientRegistration(clientID: client),
+        credential: .oauth1(
+          OAuth1Credential(
+            token: Secret(SignerTests.documentedToken.key),
+            tokenSecret: Secret(SignerTests.documentedToken.secret))),
+        binding: ProviderBinding(origins: [origin], clientID: client, flowKind: .reverseAuth))
+    }
+    return ScriptedStore(
+      accounts: [account], grants: Sample.grants("twitter", grant),
+      credentials: [
+        account.id: [stored("SYS", .system), stored(SignerTests.documented.key, .application)]
+      ])
+  }
+
+  func request(_ change: (inout SignRequest) -> Void = { _ in }) -> SignRequest {
+    var request = SignRequest(
+      application: Sample.application,
+      registration: ClientRegistration(
+        clientID: SignerTests.documented.key, clientSecret: Secret(SignerTests.documented.secret)),
+      account: Account.ID(rawValue: "a_ada"), method: "POST",
+      url: "https://api.twitter.com/1.1/statuses/update.json?include_entities=true",
+      form: [Parameter("status", "Hello Ladies + Gentlemen, a signed OAuth request!")])
+    change(&request)
+    return request
+  }
+
+  @Test("the header is the one that the documentation computes (seeds 7.2)")
+  func documented() throws {
+    let script = Script(store: store())
+    var effects = script.effects
+    effects.now = { 1_318_622_958 }
+    let engine = Einlass(
+      catalog: try ProviderCatalog.builtIn(), store: script.store.accountStore, effects: effects)
+    let header = try engine.sign(request())
+    let fields = try #require(AuthorizationHeader.parse(header))
+    let sent = Dictionary(uniqueKeysWithValues: fields.map { ($0.name, $0.value) })
+    #expect(sent["oauth_consumer_key"] == SignerTests.documented.key)
+    #expect(sent["oauth_token"] == SignerTests.documentedToken.key)
+    // The nonce is ours, so the signature is compared with one of the same base string.
+    let signer = Signer(
+      method: .hmacSHA1, registration: try #require(request().registration),
+      token: OAuth1Credential(
+        token: Secret(SignerTests.documentedToken.key),
+        tokenSecret: Secret(SignerTests.documentedToken.secret)))
+    #expect(
+      header
+        == signer.authorization(
+          method: "POST", address: try .parse(request().url), form: request().form,
+          nonce: try #require(sent["oauth_nonce"]), timestamp: 1_318_622_958))
+    #expect(script.log.isEmpty)
+  }
+
+  @Test("a bearer token goes into the header as it is")
+  func bearer() throws {
+    let script = Script(store: Sample.graphStore(issuedTo: ["APP"]))
+    let header = try Sample.engine(script).sign(
+      request {
+        $0.account = Account.ID(rawValue: "a_ada@example.org")
+        $0.registration = ClientRegistration(clientID: "APP")
+      })
+    #expect(header == "Bearer TOKEN-APP")
+  }
+
+  /// One thing changed for the worse, and what follows.
+  struct Case: Sendable {
+    var change: @Sendable (inout SignRequest) -> Void
+    var reason: Problem.Reason
+
+    init(_ change: @escaping @Sendable (inout SignRequest) -> Void, _ result: Problem.Reason) {
+      self.change = change
+      reason = result
+    }
+  }
+
+  static let cases: [Case] = [
+    Case({ $0.account = Account.ID(rawValue: "a_eve") }, Problem.Reason.unknownAccount),
+    Case({ $0.registration = nil }, .authenticatorUnconfigured),
+    Case({ $0.registration?.clientSecret = nil }, .authenticatorUnconfigured),
+    Case({ $0.registration?.clientID = "OTHER" }, .bindingMismatch),
+    Case({ $0.application = "stranger" }, .accessNotGranted),
+    Case({ $0.url = "/1.1/x.json" }, .unsafeURL),
+    Case({ $0.url = "http://api.twitter.com/" }, .unsafeURL),
+    Case({ $0.url = "https://user@api.twitter.com/" }, .unsafeURL),
+    Case({ $0.url = "https://api.twitter.com/#x" }, .unsafeURL),
+    Case({ $0.method = "get" }, .invalidParameter), Case({ $0.method = "" }, .invalidParameter),
+    Case({ $0.method = "GET&" }, .invalidParameter),
+  ]
+
+  @Test("what may not be signed is refused", arguments: cases)
+  func refused(example: Case) throws {
+    let script = Script(store: store())
+    let problem = #expect(throws: Problem.self) {
+      try Sample.engine(script).sign(request(example.change))
+    }
+    #expect(problem?.reason == example.reason)
+  }
+
+  @Test(
+    "neither without access nor for another server", arguments: [AccessGrant.State.denied, nil])
+  func noAccess(grant: AccessGrant.State?) throws {
+    let denied = #expect(throws: Problem.self) {
+      try Sample.engine(Script(store: store(grant: grant))).sign(request())
+    }
+    #expect(denied?.reason == .accessNotGranted)
+    let moved = #expect(throws: Problem.self) {
+      try Sample.engine(Script(store: store(origin: "http://127.0.0.1:1"))).sign(request())
+    }
+    #expect(moved?.reason == .bindingMismatch)
+  }
+}

@@ -1,0 +1,288 @@
+import EinlassCrypto
+import EinlassJSON
+import Testing
+
+@testable import Einlass
+
+/// The built-in catalogue, overlays, moved origins, and what a descriptor must not be.
+struct ProviderCatalogTests {
+  /// A whole descriptor in a few words.
+  static let small = """
+    {"id":"example","name":"Example","setup":{"documentation":"https://example.org/docs"},\
+    "accounts":"many","registration":["clientId"],\
+    "identity":{"request":{"method":"GET","url":"https://api.example.org/me","bearer":"{token}"},\
+    "id":"/id","required":["id"]},"flows":[{"kind":"systemToken"}],"errors":{"shapes":[],"rules":[]}}
+    """
+
+  static func catalog(_ providers: String...) throws(ProviderCatalog.Fault) -> ProviderCatalog {
+    try ProviderCatalog(
+      json: Array("{\"providers\":[\(providers.joined(separator: ","))]}".utf8))
+  }
+
+  @Test("the built-in catalogue is sound and says what its providers can do")
+  func builtIn() throws {
+    let catalog = try ProviderCatalog.builtIn()
+    #expect(catalog.providers.map(\.id) == ["twitter", "facebook"])
+    let (many, one) = (catalog.providers[0], catalog.providers[1])
+    #expect(
+      many.can
+        == .init(reverseAuth: true, refresh: false, email: true, revoke: false, verify: true))
+    #expect(
+      one.can == .init(reverseAuth: false, refresh: true, email: true, revoke: false, verify: true))
+    #expect(!many.hasOneAccount && one.hasOneAccount)
+    #expect(many.flowKinds == [.reverseAuth] && one.flowKinds == [.systemToken])
+    #expect(many.registrationNeeds == [.clientID, .clientSecret])
+    #expect(one.registrationNeeds == [.clientID])
+    #expect(
+      one.permissions(asked: nil) == [
+        "user_birthday", "user_location", "user_friends", "email", "public_profile",
+      ])
+    #expect(one.permissions(asked: []) == one.permissions(asked: nil))
+    #expect(one.permissions(asked: ["a"]) == ["a"])
+    #expect(one.defaultAudience == .onlyMe && many.defaultAudience == nil)
+  }
+
+  @Test("every provider names its documentation, and each of its remedies has a recipe")
+  func everyProvider() throws {
+    for provider in try ProviderCatalog.builtIn().providers {
+      #expect(try WebAddress.parse(provider.setup.documentation).scheme == .https)
+      for flow in provider.flows {
+        #expect(!provider.origins(of: flow).isEmpty)
+        guard case .systemToken(let words) = flow else { continue }
+        #expect(words.renew != nil || !provider.errors.rules.contains { $0.outcome == .renew })
+      }
+    }
+  }
+
+  @Test("a small descriptor will do")
+  func minimal() throws {
+    let provider = try Self.catalog(Self.small).provider("example")
+    #expect(provider.name == "Example")
+    #expect(provider.isConfigured(by: ClientRegistration(clientID: "x")))
+    #expect(!provider.isConfigured(by: ClientRegistration(clientID: "")))
+    #expect(!provider.isConfigured(by: nil))
+    #expect(!provider.can.verify && !provider.isRetired)
+  }
+
+  @Test(
+    "what is wrong with a descriptor is named by provider and place",
+    arguments: [
+      ("\"id\":\"example\"", "\"id\":\"Ex ample\"", "Ex ample", "/providers/0/id"),
+      ("\"id\":\"example\",", "", nil, "/providers/0/id"),
+      ("\"name\":\"Example\"", "\"name\":7", "example", "/providers/0/name"),
+      ("\"name\":\"Example\"", "\"name\":\"\"", "example", "/providers/0/name"),
+      ("\"name\"", "\"nmae\"", nil, "/providers/0/nmae"),
+      ("\"accounts\":\"many\"", "\"accounts\":\"some\"", "example", "/providers/0/accounts"),
+      ("[\"clientId\"]", "[\"clientID\"]", "example", "/providers/0/registration"),
+      ("[\"clientId\"]", "[1]", "example", "/providers/0/registration/0"),
+      ("https://example.org/docs", "ftp://x", "example", "/providers/0/setup/documentation"),
+      (
+        "https://api.example.org/me", "http://api.example.org/me", "example",
+        "/providers/0/identity/request/url"
+      ),
+      (
+        "https://api.example.org/me", "http://localhost/me", "example",
+        "/providers/0/identity/request/url"
+      ),
+      (
+        "https://api.example.org/me", "https://a@b/", "example", "/providers/0/identity/request/url"
+      ),
+      (
+        "https://api.example.org/me", "https://api.example.org/me?a=1", "example",
+        "/providers/0/identity/request/url"
+      ),
+      ("{token}", "{password}", "example", "/providers/0/identity/request/bearer"),
+      ("{token}", "{clientSecret}", "example", "/providers/0/identity/request/bearer"),
+      ("{token}", "{token", "example", "/providers/0/identity/request/bearer"),
+      ("\"GET\"", "\"PUT\"", "example", "/providers/0/identity/request/method"),
+      (
+        "\"bearer\"", "\"query\":{\"a\":1},\"bearer\"", "example",
+        "/providers/0/identity/request/query/a"
+      ),
+      (
+        "\"bearer\"", "\"form\":{\"a\":\"1\"},\"bearer\"", "example",
+        "/providers/0/identity/request/form"
+      ),
+      (
+        "\"bearer\"", "\"headers\":{},\"bearer\"", "example",
+        "/providers/0/identity/request/headers"
+      ),
+      ("\"/id\"", "\"id\"", "example", "/providers/0/identity/id"),
+      ("\"required\":[\"id\"]", "\"required\":[]", "example", "/providers/0/identity/required"),
+      (
+        "\"required\":[\"id\"]", "\"required\":[\"id\",\"name\"]", "example",
+        "/providers/0/identity/name"
+      ),
+      (
+        "\"required\":[\"id\"]", "\"required\":[\"id\",\"age\"]", "example",
+        "/providers/0/identity/required"
+      ),
+      (
+        "\"required\"", "\"avatar\":{\"pointer\":\"/a\",\"replace\":\"x\"},\"required\"", "example",
+        "/providers/0/identity/avatar/replace"
+      ),
+      (
+        "\"required\"", "\"avatar\":{\"template\":\"{token}\"},\"required\"", "example",
+        "/providers/0/identity/avatar/template"
+      ),
+      ("\"systemToken\"", "\"magic\"", "example", "/providers/0/flows/0/kind"),
+      ("{\"kind\":\"systemToken\"}", "", "example", "/providers/0/flows"),
+      (
+        "{\"kind\":\"systemToken\"}", "{\"kind\":\"systemToken\"},{\"kind\":\"systemToken\"}",
+        "example", "/providers/0/flows"
+      ),
+      (
+        "{\"kind\":\"systemToken\"}", "{\"kind\":\"systemToken\",\"signature\":\"HMAC-SHA1\"}",
+        "example", "/providers/0/flows/0/signature"
+      ),
+      (
+        "{\"kind\":\"systemToken\"}", "{\"kind\":\"reverseAuth\",\"signature\":\"MD5\"}", "example",
+        "/providers/0/flows/0/signature"
+      ),
+      ("{\"kind\":\"systemToken\"}", "7", "example", "/providers/0/flows/0"),
+      (
+        "\"rules\":[]", "\"rules\":[{\"outcome\":\"explode\"}]", "example",
+        "/providers/0/errors/rules/0/outcome"
+      ),
+      (
+        "\"rules\":[]", "\"rules\":[{\"outcome\":\"failed\",\"status\":\"4xx\"}]", "example",
+        "/providers/0/errors/rules/0/status"
+      ),
+      (
+        "\"rules\":[]", "\"rules\":[{\"outcome\":\"failed\",\"status\":\"2xx\"}]", "example",
+        "/providers/0/errors/rules/0/status"
+      ),
+      (
+        "\"rules\":[]", "\"rules\":[{\"outcome\":\"failed\",\"codes\":[]}]", "example",
+        "/providers/0/errors/rules/0/codes"
+      ),
+      (
+        "\"rules\":[]", "\"rules\":[{\"outcome\":\"failed\",\"codes\":[true]}]", "example",
+        "/providers/0/errors/rules/0/codes"
+      ),
+      (
+        "\"rules\":[]", "\"rules\":[{\"outcome\":\"failed\",\"bodyOverBytes\":0}]", "example",
+        "/providers/0/errors/rules/0/bodyOverBytes"
+      ),
+      (
+        "\"rules\":[]", "\"rules\":[{\"outcome\":\"failed\",\"step\":\"third\"}]", "example",
+        "/providers/0/errors/rules/0/step"
+      ),
+      (
+        "\"rules\":[]", "\"rules\":[{\"outcome\":\"failed\",\"advice\":\"pray\"}]", "example",
+        "/providers/0/errors/rules/0/advice"
+      ),
+      ("\"shapes\":[]", "\"shapes\":[{}]", "example", "/providers/0/errors/shapes/0/code"),
+      (
+        "\"shapes\":[]", "\"shapes\":[{\"code\":\"code\"}]", "example",
+        "/providers/0/errors/shapes/0/code"
+      ),
+      (
+        "\"flows\"", "\"verify\":{\"recipe\":\"trust\"},\"flows\"", "example",
+        "/providers/0/verify/recipe"
+      ),
+      (
+        "\"flows\"",
+        "\"permissions\":{\"defaults\":[],\"separator\":\",\",\"audience\":{\"default\":\"all\"}},\"flows\"",
+        "example", "/providers/0/permissions/audience/default"
+      ),
+      ("\"flows\"", "\"retired\":\"no\",\"flows\"", "example", "/providers/0/retired"),
+    ] as [(String, String, String?, String)])
+  func faults(part: String, replacement: String, provider: String?, pointer: String) throws {
+    let descriptor = Self.small.replacing(part, with: replacement)
+    #expect(descriptor != Self.small)
+    let fault = try #require(throws: ProviderCatalog.Fault.self) { try Self.catalog(descriptor) }
+    #expect(fault.pointer == pointer)
+    #expect(fault.provider == provider)
+    #expect(fault.description.contains(pointer))
+    #expect(fault.explanation.hasSuffix("."))
+  }
+
+  @Test(
+    "a catalogue is strict JSON with each id once",
+    arguments: [
+      "", "[]", "{}", "{\"providers\":{}}", "{\"providers\":[]} x", "{\"providers\":[],\"more\":1}",
+      "{\"providers\":[],\"providers\":[]}",
+    ])
+  func noCatalogue(json: String) {
+    #expect(throws: ProviderCatalog.Fault.self) { try ProviderCatalog(json: Array(json.utf8)) }
+  }
+
+  @Test("two providers of one id are refused")
+  func twice() throws {
+    let fault = try #require(throws: ProviderCatalog.Fault.self) {
+      try Self.catalog(Self.small, Self.small)
+    }
+    #expect(fault.pointer == "/providers/1/id")
+  }
+
+  @Test("an overlay replaces providers and adds others at the end")
+  func overlay() throws {
+    let mine = Self.small.replacing("\"Example\"", with: "\"Mine\"")
+    let other = Self.small.replacing("\"example\"", with: "\"other\"")
+    let catalog = try Self.catalog(Self.small).overlaid(by: Self.catalog(other, mine))
+    #expect(catalog.providers.map(\.id) == ["example", "other"])
+    #expect(catalog.providers.map(\.name) == ["Mine", "Example"])
+  }
+
+  @Test("a moved origin moves every endpoint and no picture")
+  func relocated() throws {
+    let catalog = try ProviderCatalog.builtIn().relocated(origins: [
+      "https://graph.facebook.com": "http://127.0.0.1:8080/",
+      "https://api.twitter.com:443": "https://private.example:8443",
+    ])
+    for (provider, origin) in zip(
+      catalog.providers, ["https://private.example:8443", "http://127.0.0.1:8080"])
+    {
+      for flow in provider.flows { #expect(provider.origins(of: flow) == [origin]) }
+    }
+    let one = try catalog.provider("facebook")
+    let identity = try #require(
+      one.identity.identity(in: .object(["id": "42", "name": "Ada"])))
+    #expect(identity.avatar == "https://graph.facebook.com/42/picture?type=large")
+    #expect(
+      try ProviderCatalog.builtIn().relocated(origins: ["https://x.example": "https://y.example"])
+        == .builtIn())
+  }
+
+  @Test(
+    "an origin is an origin, and plain http stays on the machine",
+    arguments: [
+      ("https://a.example", "http://b.example"), ("https://a.example", "http://localhost:1"),
+      ("https://a.example", "https://b.example/path"), ("https://a.example", "https://b.example?q"),
+      ("https://a.example", "b.example"), ("https://a.example/x", "https://b.example"),
+      ("a.example", "https://b.example"), ("https://u@a.example", "https://b.example"),
+    ])
+  func badOrigins(old: String, new: String) {
+    #expect(throws: ProviderCatalog.Fault.self) {
+      try ProviderCatalog.builtIn().relocated(origins: [old: new])
+    }
+  }
+
+  @Test("an id is compared as bytes")
+  func byteComparison() throws {
+    let catalog = try Self.catalog(Self.small.replacing("\"example\"", with: "\"k\""))
+    #expect(try catalog.provider("k").id == "k")
+    for id in ["K", "\u{212A}", "k\u{0}", ""] {
+      let problem = #expect(throws: Problem.self) { try catalog.provider(id) }
+      #expect(problem?.reason == .unknownProvider)
+    }
+  }
+
+  @Test("a picture's address is filled with an encoded id")
+  func encodedID() throws {
+    let one = try ProviderCatalog.builtIn().provider("facebook")
+    let identity = one.identity.identity(in: .object(["id": "4/2?x", "name": "Ada"]))
+    #expect(identity?.avatar == "https://graph.facebook.com/4%2F2%3Fx/picture?type=large")
+  }
+
+  @Test("template values cannot be printed")
+  func values() {
+    let values = Template.Values(texts: [.token: "secret"])
+    #expect("\(values)" == "«redacted»")
+    #expect(!String(reflecting: values).contains("secret"))
+    var dumped = ""
+    dump(values, to: &dumped)
+    #expect(!dumped.contains("secret"))
+  }
+}

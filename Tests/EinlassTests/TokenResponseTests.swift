@@ -1,0 +1,50 @@
+import EinlassCrypto
+import EinlassJSON
+import Testing
+
+@testable import Einlass
+
+/// RFC 6749 section 5.1, and what providers make of it.
+struct TokenResponseTests {
+  func credential(_ json: String) throws -> OAuth2Credential? {
+    TokenResponse.credential(
+      in: try JSONReader.read(Array(json.utf8)), scopes: ["asked"], now: 1000)
+  }
+
+  @Test(
+    "a lifetime is a number or the text of one, and 0 is for ever",
+    arguments: [
+      ("3600", 4600), ("\"3600\"", 4600), ("0", nil), ("-1", nil), ("null", nil), ("1.5", nil),
+      ("99999999999999", nil), ("\"soon\"", nil),
+    ] as [(String, Int64?)])
+  func lifetime(text: String, expiresAt: Int64?) throws {
+    #expect(try credential(#"{"access_token":"t","expires_in":\#(text)}"#)?.expiresAt == expiresAt)
+  }
+
+  @Test(
+    "scopes are those asked for unless the answer names others",
+    arguments: [("", ["asked"]), (#","scope":"a b,c""#, ["a", "b", "c"]), (#","scope":"""#, [])])
+  func scopes(member: String, scopes: [String]) throws {
+    #expect(try credential(#"{"access_token":"t"\#(member)}"#)?.scopes == scopes)
+  }
+
+  @Test(
+    "the type is Bearer in any case, and nothing else",
+    arguments: [
+      ("\"bearer\"", true), ("\"Bearer\"", true), ("\"BEARER\"", true), ("\"mac\"", false),
+      ("null", false),
+    ])
+  func type(text: String, isAccepted: Bool) throws {
+    let credential = try credential(#"{"access_token":"t","token_type":\#(text)}"#)
+    #expect((credential != nil) == isAccepted)
+    #expect(credential.map { $0.tokenType == "Bearer" } ?? true)
+  }
+
+  @Test("further tokens come along if they can travel in a header")
+  func furtherTokens() throws {
+    let credential = try credential(
+      #"{"access_token":"t","refresh_token":"r","id_token":"i\n"}"#)
+    #expect(credential?.refreshToken == Secret("r"))
+    #expect(credential?.idToken == nil)
+  }
+}
