@@ -23,7 +23,9 @@ struct CredentialCheck {
               "/credential/type", "\(provider.name) does not issue this type of credential.")))
       }
     } catch {
-      throw error.problem
+      var problem = error.problem
+      problem.provider = provider.id
+      throw problem
     }
   }
 

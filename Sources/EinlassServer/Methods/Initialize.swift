@@ -35,7 +35,7 @@ func initialize(_ server: Server) -> Method {
         .required("store", .any, "Protection and revision, or the problem with the store."),
         .optional("configuration", .any, "The problem with the configuration file."),
       ]),
-      reasons: ["alreadyInitialized", "unsupportedVersion"]),
+      reasons: ["alreadyInitialized", "unsupportedVersion"], isBatchable: false),
     .immediate { params, call, mayWait throws(RPCError) in
       guard call.isFirstRequest else { throw RPCError(.alreadyInitialized) }
       let store: JSONValue

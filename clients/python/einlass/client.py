@@ -248,10 +248,10 @@ class Client:
         if call is None:
             log.warning("an answer to nothing that was asked: %r", identifier)
         elif isinstance(error, dict):
-            data = error.get("data")
+            code, data = error.get("code"), error.get("data")
             data = data if isinstance(data, dict) else {}
             reason, message = str(data.get("reason", "unknown")), str(error.get("message", ""))
-            call._settle(error=EinlassError(int(error.get("code", 0)), reason, data, message))
+            call._settle(error=EinlassError(code if isinstance(code, int) else 0, reason, data, message))
         else:
             call._settle(result)
 

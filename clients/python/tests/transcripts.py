@@ -33,16 +33,20 @@ def outs(step):
 def fits(steps):
     """Whether a client of the usual kind can have this conversation: whole messages, no batches, and each
     prompt answered once, well, and in the order of opening."""
-    waiting = []
+    waiting, requests = [], set()
     for step in steps:
         if {"bytes", "eof", "exit"} & set(step) or not isinstance(step.get("in", {}), dict):
             return False
-        if any(not isinstance(message, dict) or message.get("id", 0) is None for message in outs(step)):
+        if not all(isinstance(m, dict) and m.get("id", 0) is not None and m.get("params") != "any" for m in outs(step)):
             return False
         for message in outs(step):
             if message.get("method") == "prompt.opened":
                 waiting.append(message["params"]["prompt"])
-        if step.get("in", {}).get("method") == "prompt.answer":
+        message = step.get("in", {})
+        requests.add(message.get("id"))
+        if message.get("method") == "$/cancelRequest" and message["params"].get("id") not in requests:
+            return False
+        if message.get("method") == "prompt.answer":
             if [spoken(step["in"]["params"].get("prompt"))] != waiting:
                 return False
             waiting = []

@@ -1,0 +1,78 @@
+import EinlassJSON
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The spawned sandbox provider and its control address.
+final class Sandbox {
+  /// The line that it prints when ready: address, control, config, accounts.
+  let ready: JSONValue
+  private let program: SpawnedProgram
+  private var requestsSeen = 0
+
+  init() throws {
+    program = try SpawnedProgram(Program.sandbox)
+    guard let line = try program.line() else {
+      throw SpawnedProgram.Failure(description: "The sandbox ended: \(program.logged)")
+    }
+    ready = try JSONReader.read(line)
+  }
+
+  func terminate() { program.terminate() }
+
+  /// The parameters of `accounts.add` of the demo account with this user name.
+  func account(_ username: String) throws -> JSONValue {
+    let found = ready["accounts"]?.array?.first { $0["username"]?.string == username }
+    guard let found else {
+      throw SpawnedProgram.Failure(description: "The sandbox has no demo account \(username).")
+    }
+    return found
+  }
+
+  /// Changes the state by a merge patch.
+  func patch(_ patch: JSONValue) throws {
+    _ = try control("PATCH", "state", body: patch)
+  }
+
+  /// The requests that have come since the last call, as `POST /oauth/request_token`.
+  func newRequests() throws -> [String] {
+    let log = try control("GET", "log")["requests"]?.array ?? []
+    defer { requestsSeen = log.count }
+    return log.dropFirst(requestsSeen).map {
+      "\($0["method"]?.string ?? "?") \($0["path"]?.string ?? "?")"
+    }
+  }
+
+  private func control(
+    _ method: String, _ path: String, body: JSONValue? = nil
+  ) throws -> JSONValue {
+    guard let address = ready["control"]?.string.flatMap({ URL(string: $0) })?.appending(path: path)
+    else {
+      throw SpawnedProgram.Failure(description: "The sandbox has no control address.")
+    }
+    var request = URLRequest(url: address)
+    request.httpMethod = method
+    request.httpBody = body.map { Data($0.bytes()) }
+    let done = DispatchSemaphore(value: 0)
+    let answer = Answer()
+    URLSession.shared.dataTask(with: request) { data, response, error in
+      answer.data = data
+      answer.status = (response as? HTTPURLResponse)?.statusCode
+      done.signal()
+    }.resume()
+    done.wait()
+    guard let data = answer.data, answer.status == 200 else {
+      throw SpawnedProgram.Failure(
+        description: "\(method) \(address): \(answer.status.map(String.init) ?? "no answer")")
+    }
+    return data.isEmpty ? .null : try JSONReader.read(Array(data))
+  }
+
+  /// What the session's thread hands over; read after its signal.
+  private final class Answer: @unchecked Sendable {
+    var data: Data?
+    var status: Int?
+  }
+}

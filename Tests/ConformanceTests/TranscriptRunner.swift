@@ -1,0 +1,172 @@
+import EinlassJSON
+import Foundation
+
+/// Plays the front end of one transcript against the spawned server, with a sandbox of its own.
+struct TranscriptRunner {
+  private let transcript: Transcript
+  private let sandbox: Sandbox
+  private let server: SpawnedProgram
+  private let ignored: Set<String>
+  private var matcher = Matcher()
+  /// Lines that came while the runner waited for an answer to a request of its own.
+  private var early: [JSONValue] = []
+  private var setups = 0
+
+  /// Runs the transcript; throws where the conversation leaves it.
+  static func run(_ transcript: Transcript) throws {
+    let folder = try TemporaryFolder()
+    let sandbox = try Sandbox()
+    defer { sandbox.terminate() }
+    var runner = try TranscriptRunner(transcript, sandbox, folder)
+    defer { runner.server.terminate() }
+    try runner.run()
+  }
+
+  private init(
+    _ transcript: Transcript, _ sandbox: Sandbox, _ folder: TemporaryFolder
+  ) throws {
+    let header = transcript.header
+    for file in header["files"]?.object?.members ?? [] {
+      _ = try folder.file(file.name, file.value.string ?? file.value.text)
+    }
+    let config = merged(
+      sandbox.ready["config"] ?? [:], patch: header["config"] ?? [:])
+    let options = header["options"]?.array?.compactMap(\.string) ?? ["--store", "memory"]
+    self.transcript = transcript
+    self.sandbox = sandbox
+    ignored = Set(header["ignore"]?.array?.compactMap(\.string) ?? [])
+    matcher.capture("folder", .string(folder.path))
+    server = try SpawnedProgram(
+      Program.einlass,
+      ["--test", "--config", try folder.file("config.json", config.text)]
+        + options.map { $0.replacing("$folder", with: folder.path) })
+  }
+
+  private mutating func run() throws {
+    for (index, step) in transcript.steps.enumerated() {
+      do { try perform(step) } catch {
+        throw SpawnedProgram.Failure(
+          description: "line \(index + 2), \(step.text)\n  \(error)\n\(server.logged)")
+      }
+    }
+    if transcript.steps.last?["exit"] == nil {
+      do { try end(code: 0, closing: true) } catch {
+        throw SpawnedProgram.Failure(description: "at the end: \(error)\n\(server.logged)")
+      }
+    }
+  }
+
+  private mutating func perform(_ step: JSONValue) throws {
+    guard let (kind, value) = step.object?.members.first.map({ ($0.name, $0.value) }) else {
+      throw SpawnedProgram.Failure(description: "A step is an object.")
+    }
+    switch kind {
+    case "in": try send(value)
+    case "bytes": try server.send(Array(Data(base64Encoded: value.string ?? "") ?? Data()))
+    case "out": try expect([value])
+    case "unordered": try expect(value.array ?? [])
+    case "sandbox": try sandbox.patch(matcher.resolved(value))
+    case "account": try addAccount(value.string ?? "")
+    case "clock": _ = try call("test.advanceClock", ["seconds": value])
+    case "requests":
+      let requests = JSONValue(try sandbox.newRequests())
+      if let found = matcher.difference(expected: value, actual: requests) {
+        throw SpawnedProgram.Failure(description: found)
+      }
+    case "eof": try server.closeInput()
+    case "exit": try end(code: Int32(value.int64 ?? -1), closing: false)
+    default: throw SpawnedProgram.Failure(description: "There is no step \(kind).")
+    }
+  }
+
+  private func send(_ message: JSONValue) throws {
+    if let text = message.string {
+      try server.send(Array(text.utf8) + [0x0A])
+    } else {
+      try server.send(matcher.resolved(withVersion(message)).bytes() + [0x0A])
+    }
+  }
+
+  /// The next lines are these, in any order when there are several.
+  private mutating func expect(_ messages: [JSONValue]) throws {
+    var remaining = messages.map(withVersion)
+    while !remaining.isEmpty {
+      guard let actual = try nextMessage() else {
+        throw SpawnedProgram.Failure(description: "The output ended.")
+      }
+      var differences: [String] = []
+      let index = remaining.firstIndex { expected in
+        var attempt = matcher
+        if let found = attempt.difference(expected: expected, actual: actual) {
+          differences.append(found)
+          return false
+        }
+        matcher = attempt
+        return true
+      }
+      guard let index else {
+        throw SpawnedProgram.Failure(
+          description: "got \(actual.text)\n  \(differences.joined(separator: "\n  "))")
+      }
+      remaining.remove(at: index)
+    }
+  }
+
+  private mutating func addAccount(_ username: String) throws {
+    let result = try call("accounts.add", try sandbox.account(username))
+    matcher.capture(username, result["account"] ?? .null)
+  }
+
+  /// A request of the runner's own, for its result.
+  private mutating func call(_ method: String, _ params: JSONValue) throws -> JSONValue {
+    setups += 1
+    let id = JSONValue.string("setup-\(setups)")
+    try send(["id": id, "method": .string(method), "params": params])
+    while let line = try server.line() {
+      let message = try JSONReader.read(line)
+      guard message["id"] == id else {
+        early.append(message)
+        continue
+      }
+      guard let result = message["result"] else {
+        throw SpawnedProgram.Failure(description: message.text)
+      }
+      return result
+    }
+    throw SpawnedProgram.Failure(description: "The output ended.")
+  }
+
+  /// The next line that the transcript looks at; `nil` at the end of output.
+  private mutating func nextMessage() throws -> JSONValue? {
+    while true {
+      let message: JSONValue
+      if early.isEmpty {
+        guard let line = try server.line() else { return nil }
+        message = try JSONReader.read(line)
+      } else {
+        message = early.removeFirst()
+      }
+      if !ignored.contains(message["method"]?.string ?? "") { return message }
+    }
+  }
+
+  private mutating func end(code: Int32, closing: Bool) throws {
+    if closing { try server.closeInput() }
+    if let message = try nextMessage() {
+      throw SpawnedProgram.Failure(description: "not expected: \(message.text)")
+    }
+    let actual = try server.exitCode()
+    guard actual == code else {
+      throw SpawnedProgram.Failure(description: "expected exit code \(code), got \(actual)")
+    }
+  }
+
+  /// Transcripts leave `"jsonrpc": "2.0"` out of messages.
+  private func withVersion(_ message: JSONValue) -> JSONValue {
+    guard var object = message.object, object["jsonrpc"] == nil else {
+      return message.array.map { .array($0.map(withVersion)) } ?? message
+    }
+    object["jsonrpc"] = "2.0"
+    return .object(object)
+  }
+}
