@@ -21,7 +21,7 @@ struct ControlTests {
   func reset() async throws {
     try await TestSandbox.run { sandbox async throws in
       _ = try await sandbox.signIn()
-      try await sandbox.patch(["twitter": nil])
+      try await sandbox.patch(["twitter": .null])
       #expect(try await sandbox.state()["twitter"] == nil)
       #expect(try await sandbox.control.send("POST", "/reset")?.json == [:])
       #expect(try await sandbox.state() == DemoState.whole)

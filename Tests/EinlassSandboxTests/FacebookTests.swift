@@ -94,12 +94,12 @@ struct FacebookTests {
       let user = ["facebook", "users", "2001"]
       let record = ["facebook", "tokens", token]
       for (path, change, undo, code) in [
-        (user, ["removed": [Self.application: true]], ["removed": nil], 458),
-        (user, ["checkpointed": true], ["checkpointed": nil], 459),
-        (user, ["passwordChanged": true], ["passwordChanged": nil], 460),
+        (user, ["removed": [Self.application: true]], ["removed": .null], 458),
+        (user, ["checkpointed": true], ["checkpointed": .null], 459),
+        (user, ["passwordChanged": true], ["passwordChanged": .null], 460),
         (record, ["expiresAt": JSONValue(TestSandbox.now)], ["expiresAt": 0], 463),
-        (user, ["unconfirmed": true], ["unconfirmed": nil], 464),
-        (record, ["revoked": true], ["revoked": nil], 467),
+        (user, ["unconfirmed": true], ["unconfirmed": .null], 464),
+        (record, ["revoked": true], ["revoked": .null], 467),
       ] as [([String], JSONValue, JSONValue, Int64)] {
         try await sandbox.patch(nest(path, change))
         let reply = try await get(Self.me, token, in: sandbox)

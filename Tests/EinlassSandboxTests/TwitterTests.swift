@@ -162,7 +162,7 @@ struct TwitterTests {
       #expect(try await sandbox.requestToken()?.twitterCode == 37)
       try await sandbox.patch(nest(record, ["reverseAuth": true, "revoked": true]))
       #expect(try await sandbox.requestToken()?.twitterCode == 416)
-      try await sandbox.patch(nest(record, ["revoked": nil]))
+      try await sandbox.patch(nest(record, ["revoked": .null]))
       #expect(try await sandbox.requestToken()?.status == 200)
       let plain = try await sandbox.twitter(
         "POST", "/oauth/request_token", form: [("x_auth_mode", "other")], by: TestSigner())
@@ -240,12 +240,12 @@ struct TwitterTests {
       let user = ["twitter", "users", "1001"]
       let token = ["twitter", "tokens", signer.token ?? ""]
       for (path, change, undo, code) in [
-        (user, ["suspended": "error"], ["suspended": nil], 64),
-        (user, ["suspended": "page"], ["suspended": nil], 64),
-        (user, ["locked": true], ["locked": nil], 326),
-        (user, ["passwordChanged": true], ["passwordChanged": nil], 89),
-        (token, ["revoked": true], ["revoked": nil], 89),
-        (token, ["expiresAt": JSONValue(TestSandbox.now)], ["expiresAt": nil], 89),
+        (user, ["suspended": "error"], ["suspended": .null], 64),
+        (user, ["suspended": "page"], ["suspended": .null], 64),
+        (user, ["locked": true], ["locked": .null], 326),
+        (user, ["passwordChanged": true], ["passwordChanged": .null], 89),
+        (token, ["revoked": true], ["revoked": .null], 89),
+        (token, ["expiresAt": JSONValue(TestSandbox.now)], ["expiresAt": .null], 89),
       ] as [([String], JSONValue, JSONValue, Int64)] {
         try await sandbox.patch(nest(path, change))
         #expect(try await sandbox.verifyCredentials(by: signer)?.twitterCode == code)
@@ -253,7 +253,7 @@ struct TwitterTests {
         #expect(try await sandbox.verifyCredentials(by: signer)?.status == 200)
       }
       #expect(try await sandbox.verifyCredentials(by: TestSigner())?.twitterCode == 220)
-      try await sandbox.patch(nest(user, nil))
+      try await sandbox.patch(nest(user, .null))
       #expect(try await sandbox.verifyCredentials(by: signer)?.twitterCode == 89)
     }
   }

@@ -11,7 +11,7 @@ extension Problem.ServerError {
     let forms = secrets.map(revealedText).flatMap { [$0, PercentEncoding.encode($0)] }
       .sorted { $0.utf8.count > $1.utf8.count }
     func shown(_ text: String, limitBytes: Int) -> String? {
-      var shown = cleaned(text, limitBytes: .max)
+      var shown = cleaned(text, limitBytes: 16 << 10)
       for form in forms where !form.isEmpty {
         shown = replacing(form, in: shown, with: "…")
       }
@@ -29,7 +29,9 @@ extension Problem.ServerError {
 
 /// The body, if it is text and neither markup nor JSON.
 private func plainText(_ body: [UInt8]) -> String? {
-  guard let first = body.first(where: { $0 > 0x20 }), !"<{[".utf8.contains(first) else {
+  guard body.count <= 16 << 10, let first = body.first(where: { $0 > 0x20 }),
+    !"<{[".utf8.contains(first)
+  else {
     return nil
   }
   return String(validating: body, as: UTF8.self)

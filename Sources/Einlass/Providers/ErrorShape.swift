@@ -17,20 +17,27 @@ struct ErrorShape: Sendable, Equatable {
     case json(code: String?, subcode: String?, type: String?, text: String?)
     /// The first XML element of this name; the code is an attribute, the text its content.
     case xml(element: String, codeAttribute: String)
+    /// A form with this field: `oauth_problem=timestamp_refused`.
+    case form(codeField: String)
   }
 
   var format: Format
 
   init(_ value: JSONValue, at pointer: String, provider: String?) throws(DescriptorReader.Fault) {
-    let isXML = value["element"] != nil
-    let reader = try DescriptorReader(
-      value, at: pointer, provider: provider,
-      words: isXML ? ["element", "codeAttribute"] : ["code", "subcode", "type", "text"])
-    if isXML {
+    func reader(_ words: [String]) throws(DescriptorReader.Fault) -> DescriptorReader {
+      try DescriptorReader(value, at: pointer, provider: provider, words: words)
+    }
+    if value["element"] != nil {
+      let reader = try reader(["element", "codeAttribute"])
       format = try .xml(
         element: reader.string("element"), codeAttribute: reader.string("codeAttribute"))
       return
     }
+    if value["codeField"] != nil {
+      format = try .form(codeField: reader(["codeField"]).string("codeField"))
+      return
+    }
+    let reader = try reader(["code", "subcode", "type", "text"])
     format = try .json(
       code: reader.optional("code", reader.pointer),
       subcode: reader.optional("subcode", reader.pointer),
@@ -42,11 +49,16 @@ struct ErrorShape: Sendable, Equatable {
 
   /// What an answer says in this shape; `nil` when it has another.
   func words(json: JSONValue?, body: [UInt8]) -> ProviderWords? {
-    switch format {
+    // Errors are short; a longer body is a page.
+    guard json != nil || body.count <= 16 << 10 else { return nil }
+    return switch format {
     case .json(let code, let subcode, let type, let text):
       json.flatMap { Self.words(in: $0, code: code, subcode: subcode, type: type, text: text) }
     case .xml(let element, let attribute):
       Self.words(in: body, element: element, codeAttribute: attribute)
+    case .form(let field):
+      FormEncoding.decode(body, plus: .space)?.first { sameBytes($0.name, field) }
+        .map { ProviderWords(code: .string($0.value)) }
     }
   }
 

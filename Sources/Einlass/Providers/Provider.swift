@@ -107,6 +107,9 @@ extension Provider {
       try VerifyDescriptor(name, in: reader)
     }
     errors = try ErrorRules("errors", in: reader)
+    guard can.refresh || !errors.rules.contains(where: { $0.outcome == .renew }) else {
+      throw reader.fault("errors", "The outcome renew needs a flow with a renew recipe.")
+    }
   }
 
   /// The same provider with every endpoint that requests go to moved. Pictures stay where they are.

@@ -107,6 +107,16 @@ struct ErrorMappingTests {
     #expect(account.health == .banned)
   }
 
+  @Test(
+    "a refused timestamp is a matter of the clock, in the words of the OAuth problem reporting too")
+  func timestampRefused() async throws {
+    let (problem, account) = try await chirp(
+      .text("oauth_problem=timestamp_refused&oauth_acceptable_timestamps=1-2", status: 401), at: 1)
+    #expect(problem.advice == .checkClock)
+    #expect(problem.serverError == .init(status: 401, code: "timestamp_refused"))
+    #expect(account.health == .ok)
+  }
+
   @Test("the provider's words are cleaned and cut")
   func cleaning() async throws {
     let (problem, _) = try await chirp(
