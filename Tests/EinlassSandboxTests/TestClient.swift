@@ -59,6 +59,13 @@ struct TestClient {
     }
   }
 
+  /// Sends bytes and hangs up, without waiting for an answer.
+  func sendOnly(_ bytes: [UInt8]) async throws {
+    let socket = try await AsyncSocket.connected(to: .inet(ip4: "127.0.0.1", port: port))
+    try await socket.write(Data(bytes))
+    try socket.close()
+  }
+
   /// Sends a request and reads the answer; `nil` if there was none.
   func send(
     _ method: String, _ target: String, headers: [(String, String)] = [], body: [UInt8] = []
