@@ -9,7 +9,7 @@ final class OpenStore {
   /// `nil` for a store that can't be written: nothing to exclude, and no file to lock.
   private var lock: FileLock?
   private var lastVersion: Int64?
-  private var cached: AccountStore.Snapshot?
+  private var cached: (stamp: Stamp, snapshot: AccountStore.Snapshot)?
   private var key: StoreKey?
 
   /// Takes over a checked connection and its lock, as it is held.
@@ -45,11 +45,10 @@ final class OpenStore {
 
   func release() { lock?.release() }
 
-  /// Forgets what another program may have changed, and makes sure that it is still a store of ours.
+  /// Makes sure that it is still a store of ours after another program changed it.
   func recheckIfChanged() throws(Problem) {
     let version = try connection.pragma("data_version")
     guard version != lastVersion else { return }
-    cached = nil
     lastVersion = nil
     try StoreCheck.version(of: connection, knows: .released)
     lastVersion = version
@@ -57,21 +56,42 @@ final class OpenStore {
 
   /// One durable transaction around `body`.
   func change<Result>(_ body: () throws(Problem) -> Result) throws(Problem) -> Result {
-    // A connection does not see its own changes in `data_version`.
-    cached = nil
+    // Before the commit: who finds the old count has not missed a change, however this process ends.
+    try FileProblem.store { () throws(FileError) in try lock?.countChange() }
     return try connection.transaction(.write, body)
   }
 
-  /// Accounts and grants; a second call costs nothing while nobody changes anything.
+  /// The last snapshot, if nothing was changed since; needs no lock and does not touch the database.
+  ///
+  /// What other tools than einlass change is only seen at the next change of ours.
+  func unchangedSnapshot() -> AccountStore.Snapshot? {
+    guard let cached, let stamp = stamp(), stamp == cached.stamp else { return nil }
+    return cached.snapshot
+  }
+
+  /// Accounts and grants, read under the lock.
   func snapshot() throws(Problem) -> AccountStore.Snapshot {
-    if let cached { return cached }
+    let stamp = stamp()
     let snapshot = try connection.transaction(.read) { () throws(Problem) in
       AccountStore.Snapshot(
         revision: try connection.meta().revision, accounts: try connection.accounts(),
         grants: try connection.grants())
     }
-    cached = snapshot
+    cached = stamp.map { ($0, snapshot) }
     return snapshot
+  }
+
+  /// What tells one state of the store from another.
+  private struct Stamp: Equatable {
+    var file: FileStatus
+    var changeCount: Int64
+  }
+
+  private func stamp() -> Stamp? {
+    guard let file = FileStatus.at(connection.path), let changeCount = lock?.changeCount else {
+      return nil
+    }
+    return Stamp(file: file, changeCount: changeCount)
   }
 
   /// The opened key; asks for it once. Throws `keyUnavailable`.

@@ -31,7 +31,7 @@ public enum SQLiteAccountStore {
     let keys = KeySource(choice, location: location)
     let file = StoreFile(location: location, keys: keys)
     return AccountStore(
-      snapshot: { patience throws(Problem) in try snapshot(of: file, patience) },
+      snapshot: { patience throws(Problem) in try file.snapshot(patience) },
       add: { new, patience throws(Problem) in try add(new, to: file, patience) },
       update: { id, patience, edit throws(Problem) in try update(id, in: file, patience, edit) },
       remove: { id, patience throws(Problem) in try remove(id, from: file, patience) },
@@ -55,13 +55,6 @@ public enum SQLiteAccountStore {
 
 /// The closures that take more than a line.
 extension SQLiteAccountStore {
-  private static func snapshot(of file: StoreFile, _ patience: AccountStore.Patience)
-    throws(Problem) -> AccountStore.Snapshot
-  {
-    try file.read(patience) { store throws(Problem) in try store.snapshot() }
-      ?? AccountStore.Snapshot()
-  }
-
   private static func add(
     _ new: AccountStore.NewAccount, to file: StoreFile, _ patience: AccountStore.Patience
   ) throws(Problem) -> AccountStore.Added {

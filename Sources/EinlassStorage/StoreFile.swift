@@ -13,26 +13,20 @@ final class StoreFile: Sendable {
     self.keys = keys
   }
 
+  /// Accounts and grants; empty when there is no store yet. Costs two system calls while nobody changes them.
+  func snapshot(_ patience: AccountStore.Patience) throws(Problem) -> AccountStore.Snapshot {
+    try alone(patience) { opened throws(Problem) in
+      if let unchanged = opened?.unchangedSnapshot() { return unchanged }
+      return try read(&opened, patience) { store throws(Problem) in try store.snapshot() }
+        ?? AccountStore.Snapshot()
+    }
+  }
+
   /// Reads under the shared lock; `nil` when there is no store yet, and then nothing is made.
   func read<Result>(
     _ patience: AccountStore.Patience, _ body: (OpenStore) throws(Problem) -> Result
   ) throws(Problem) -> Result? {
-    try alone(patience) { opened throws(Problem) in
-      if let store = opened, store.isStillThere {
-        try store.acquire(.shared, patience)
-      } else {
-        opened = nil  // closes it
-        opened = try StoreOpening(location: location, keys: keys).openShared(patience)
-      }
-      guard let store = opened else { return nil }
-      defer {
-        store.release()
-        // What can't be locked is read once and forgotten: it may become writable for somebody.
-        if store.isReadOnly { opened = nil }
-      }
-      try store.recheckIfChanged()
-      return try body(store)
-    }
+    try alone(patience) { opened throws(Problem) in try read(&opened, patience, body) }
   }
 
   /// Changes under the exclusive lock, in one transaction that is durable when this returns. Makes the store
@@ -64,6 +58,26 @@ final class StoreFile: Sendable {
       try store.recheckIfChanged()
       return try store.change { () throws(Problem) in try body(store) }
     }
+  }
+
+  private func read<Result>(
+    _ opened: inout OpenStore?, _ patience: AccountStore.Patience,
+    _ body: (OpenStore) throws(Problem) -> Result
+  ) throws(Problem) -> Result? {
+    if let store = opened, store.isStillThere {
+      try store.acquire(.shared, patience)
+    } else {
+      opened = nil  // closes it
+      opened = try StoreOpening(location: location, keys: keys).openShared(patience)
+    }
+    guard let store = opened else { return nil }
+    defer {
+      store.release()
+      // What can't be locked is read once and forgotten: it may become writable for somebody.
+      if store.isReadOnly { opened = nil }
+    }
+    try store.recheckIfChanged()
+    return try body(store)
   }
 
   /// One thread of this process at a time.

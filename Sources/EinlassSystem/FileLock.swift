@@ -1,7 +1,8 @@
 internal import CSystem
 internal import Glibc
 
-/// A reader/writer lock between processes: `flock` on a private file that holds nothing.
+/// A reader/writer lock between processes: `flock` on a private file, whose length counts what was changed
+/// under it.
 ///
 /// The kernel lets go when the process dies, however it dies. One value stands for one holder: two values
 /// on the same file exclude each other, also inside one process. Not for use across threads at once.
@@ -52,6 +53,23 @@ public struct FileLock: ~Copyable, Sendable {
 
   /// Lets go.
   public func release() { _ = flock(descriptor, LOCK_UN) }
+
+  /// How far the count of changes is; `nil` when somebody removed the file, so that nobody counts here any more.
+  ///
+  /// Whoever read something under the lock, and the count before, knows without the lock that it still holds
+  /// while the count is the same.
+  public var changeCount: Int64? {
+    guard let status = FileStatus.of(descriptor), status.links > 0 else { return nil }
+    return status.countBytes
+  }
+
+  /// Counts a change that is about to be made; only while holding the lock exclusively.
+  public func countChange() throws(FileError) {
+    guard let status = FileStatus.of(descriptor) else { throw .last(path: path) }
+    // The file is one hole, but its length still counts against a limit of the process.
+    let count = (status.countBytes + 1) % (1 << 16)
+    guard ftruncate(descriptor, off_t(count)) == 0 else { throw .last(path: path) }
+  }
 
   private var path: String { "\(directory)/\(name)" }
 
