@@ -1,0 +1,126 @@
+import EinlassSystem
+import Foundation
+import TestSupport
+import Testing
+
+struct FileLockTests {
+  /// Two holders of one lock, as two processes are.
+  private static func pair() throws -> (home: String, first: Holder, second: Holder) {
+    let home = OrdinaryUser.makeHome()
+    return (home, try Holder(home), try Holder(home))
+  }
+
+  /// A lock value that can stand in a tuple and be used on another thread.
+  final class Holder: @unchecked Sendable {
+    private var lock: FileLock
+
+    init(_ home: String) throws {
+      let directory = try SafeDirectory.create(home)
+      lock = try FileLock("test.lock", in: directory)
+    }
+
+    var changeCount: Int64? { lock.changeCount }
+    func countChange() throws { try lock.countChange() }
+    func release() { lock.release() }
+    func tryAcquire(_ mode: FileLock.Mode) throws -> Bool { try lock.tryAcquire(mode) }
+    func acquire(_ mode: FileLock.Mode, milliseconds: Int) throws -> Bool {
+      try lock.acquire(mode, milliseconds: milliseconds)
+    }
+  }
+
+  @Test(arguments: [FileLock.Mode.shared, .exclusive], [FileLock.Mode.shared, .exclusive])
+  func `only readers share`(_ held: FileLock.Mode, _ wanted: FileLock.Mode) throws {
+    let (home, first, second) = try Self.pair()
+    defer { _ = try? FileManager.default.removeItem(atPath: home) }
+    #expect(try first.tryAcquire(held))
+    let isFree = held == .shared && wanted == .shared
+    #expect(try second.tryAcquire(wanted) == isFree)
+    #expect(try second.acquire(wanted, milliseconds: 1) == isFree)
+    first.release()
+    #expect(try second.tryAcquire(wanted))
+  }
+
+  @Test
+  func `a waiter gets the lock when it is let go, and others that gave up are not in its way`()
+    async throws
+  {
+    let (home, first, second) = try Self.pair()
+    defer { _ = try? FileManager.default.removeItem(atPath: home) }
+    #expect(try first.tryAcquire(.exclusive))
+    for _ in 0..<5 { #expect(try !Holder(home).acquire(.exclusive, milliseconds: 1)) }
+    let waiter = Thread.result { try second.acquire(.exclusive, milliseconds: 60_000) }
+    first.release()
+    #expect(try await waiter.value)
+    #expect(try !first.tryAcquire(.shared))
+    second.release()
+    #expect(try first.tryAcquire(.shared))
+  }
+
+  @Test func `a lock goes with its holder`() throws {
+    let (home, first, _) = try Self.pair()
+    defer { _ = try? FileManager.default.removeItem(atPath: home) }
+    do {
+      let holder = try Holder(home)
+      #expect(try holder.tryAcquire(.exclusive))
+      #expect(try !first.tryAcquire(.shared))
+    }
+    #expect(try first.tryAcquire(.shared))
+  }
+
+  @Test func `a removed lock file is made anew and still excludes`() throws {
+    let (home, first, second) = try Self.pair()
+    defer { _ = try? FileManager.default.removeItem(atPath: home) }
+    #expect(first.changeCount == 0)
+    unlink(home + "/test.lock")
+    #expect(first.changeCount == nil)
+    #expect(try first.tryAcquire(.exclusive))
+    #expect(try !second.tryAcquire(.exclusive))
+    #expect(first.changeCount == 0)
+  }
+
+  @Test func `changes are counted for everybody`() throws {
+    let (home, first, second) = try Self.pair()
+    defer { _ = try? FileManager.default.removeItem(atPath: home) }
+    for count in 1...3 as ClosedRange<Int64> {
+      try first.countChange()
+      #expect(second.changeCount == count)
+    }
+  }
+
+  @Test func `many threads never hold it together`() async throws {
+    let home = OrdinaryUser.makeHome()
+    defer { _ = try? FileManager.default.removeItem(atPath: home) }
+    let inside = Lock(0)
+    let waiters = try (0..<8).map { _ in
+      let holder = try Holder(home)
+      return Thread.result {
+        for _ in 0..<50 {
+          guard try holder.acquire(.exclusive, milliseconds: 60_000) else { return false }
+          guard
+            inside.withLock({
+              $0 += 1
+              return $0
+            }) == 1
+          else { return false }
+          inside.withLock { $0 -= 1 }
+          holder.release()
+        }
+        return true
+      }
+    }
+    for waiter in waiters { #expect(try await waiter.value) }
+  }
+}
+
+extension Thread {
+  /// Runs what blocks on a thread of its own, not on one of the concurrency pool's.
+  static func result<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value)
+    -> Task<Value, any Error>
+  {
+    Task {
+      try await withCheckedThrowingContinuation { continuation in
+        Thread { continuation.resume(with: Result(catching: body)) }.start()
+      }
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import EinlassSystem
+import Foundation
+import TestSupport
+import Testing
+
+/// Controls C-01 to C-05, each in a child process, because they can't be taken back.
+struct HardeningTests {
+  @Test func `a hardened process makes private files and can be neither dumped nor debugged`() async
+  {
+    await #expect(processExitsWith: .success) {
+      // The negative control: before, all of this is different.
+      umask(0o022)
+      try #require(Hardening.isDumpable)
+      try Hardening.begin()
+      let home = OrdinaryUser.makeHome()
+      defer { _ = try? FileManager.default.removeItem(atPath: home) }
+      close(open(home + "/file", O_CREAT | O_WRONLY, 0o666))
+      var status = stat()
+      #expect(lstat(home + "/file", &status) == 0 && status.st_mode & 0o777 == 0o600)
+      #expect(!Hardening.isDumpable)
+      var limit = rlimit()
+      getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
+      #expect(limit.rlim_cur == 0 && limit.rlim_max == 0)
+    }
+  }
+
+  @Test(arguments: [SIGILL, SIGSEGV, SIGBUS, SIGABRT, SIGTRAP, SIGFPE, SIGQUIT])
+  func `a crash does what the system does by default and nothing of Swift's`(_ signal: Int32) async
+  {
+    await #expect(processExitsWith: .success) { [signal] in
+      Foundation.signal(signal, SIG_IGN)
+      try Hardening.begin()
+      var action = sigaction()
+      sigaction(signal, nil, &action)
+      #expect(unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 0)
+    }
+  }
+
+  @Test func `a lost reader and a full file are errors and no death`() async {
+    await #expect(processExitsWith: .success) {
+      try Hardening.begin()
+      var ends: [Int32] = [0, 0]
+      pipe(&ends)
+      close(ends[0])
+      #expect(write(ends[1], "x", 1) == -1 && errno == EPIPE)
+      var limit = rlimit(rlim_cur: 0, rlim_max: rlim_t.max)
+      setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+      let home = OrdinaryUser.makeHome()
+      defer { _ = try? FileManager.default.removeItem(atPath: home) }
+      let file = open(home + "/file", O_CREAT | O_WRONLY, 0o600)
+      #expect(write(file, "x", 1) == -1 && errno == EFBIG)
+    }
+    await #expect(processExitsWith: .signal(SIGPIPE)) {
+      signal(SIGPIPE, SIG_DFL)
+      var ends: [Int32] = [0, 0]
+      pipe(&ends)
+      close(ends[0])
+      _ = write(ends[1], "x", 1)
+    }
+  }
+
+  @Test func `inherited descriptors are closed except those that were named`() async {
+    await #expect(processExitsWith: .success) {
+      let before = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        .compactMap { Int32($0) }.filter { fcntl($0, F_GETFD) >= 0 }
+      let opened = (0..<6).map { _ in open("/dev/null", O_RDONLY) }
+      let named = [opened[1], opened[4]]
+      // What the test's own child has open stays open, or it could not report.
+      Hardening.closeInherited(except: before + named + [1, -3, opened[4]])
+      #expect(opened.filter { fcntl($0, F_GETFD) >= 0 } == named)
+      #expect(named.allSatisfy { fcntl($0, F_GETFD) == FD_CLOEXEC })
+      #expect((0...2).allSatisfy { fcntl($0, F_GETFD) >= 0 })
+      #expect(fcntl(1000, F_GETFD) == -1)
+    }
+  }
+}
