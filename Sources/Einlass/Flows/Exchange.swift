@@ -75,7 +75,8 @@ struct Exchange {
   private func setback(
     _ rule: ErrorRule, _ response: HTTPResponse, _ words: ProviderWords?, at step: Step
   ) -> Setback {
-    var failure = Failure(failure(response, words, at: step), refusesCredential: true)
+    var failure = Failure(
+      failure(response, words, at: step, by: rule), refusesCredential: true)
     failure.problem.advice = rule.advice
     switch rule.outcome {
     case .regrant: return .remedy(.regrant, advice: rule.advice)
@@ -135,10 +136,12 @@ struct Exchange {
     return problem
   }
 
-  private func failure(_ response: HTTPResponse, _ words: ProviderWords?, at step: Step) -> Problem
-  {
-    let nextStep =
+  private func failure(
+    _ response: HTTPResponse, _ words: ProviderWords?, at step: Step, by rule: ErrorRule? = nil
+  ) -> Problem {
+    let usual =
       response.status >= 500 ? "Try again later." : "See its own words and check the registration."
+    let nextStep = rule?.nextStep ?? usual
     return Problem(
       .providerFailure,
       "\(provider.name) refused \(step.phrase) with status \(response.status). \(nextStep)",
@@ -149,6 +152,22 @@ struct Exchange {
   private func retryAfterSeconds(_ response: HTTPResponse) -> Int? {
     RetryAfter.seconds(
       response, limitResetHeader: provider.errors.limitResetHeader, now: effects.now())
+  }
+}
+
+extension ErrorRule {
+  /// What the person does next, where the rule tells.
+  fileprivate var nextStep: String? {
+    if outcome == .relogin || suggestsRelogin {
+      return "Add the account again with a new credential."
+    }
+    return switch (outcome, advice) {
+    case (.retryLater, _): "Try again later."
+    case (_, .checkClock): "Set this machine's clock and try again."
+    case (_, .changeSettings): "Change the application's settings there and try again."
+    case (_, .unlockOnWeb): "Unlock the account on the web and try again."
+    case (_, nil): nil
+    }
   }
 }
 

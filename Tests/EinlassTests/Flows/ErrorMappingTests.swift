@@ -60,6 +60,19 @@ struct ErrorMappingTests {
   }
 
   @Test(
+    "each refusal says what to do next",
+    arguments: [
+      (220, 403, "Add the account again"), (135, 401, "clock"), (416, 401, "settings"),
+      (326, 403, "Unlock it on the web"), (131, 500, "Try again later"), (34, 404, "registration"),
+      (64, 403, "another account"), (88, 429, "in some minutes"),
+    ])
+  func nextSteps(code: Int, status: Int, words: String) async throws {
+    let (problem, _) = try await chirp(Sample.chirpError(code, status: status))
+    #expect(problem.message.contains(words))
+    #expect(!problem.message.contains("Because"))
+  }
+
+  @Test(
     "only what is sure changes the account's health",
     arguments: [
       (64, 403, 2, Account.Health.banned), (64, 403, 0, .banned), (326, 403, 2, .locked),
