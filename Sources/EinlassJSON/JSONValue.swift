@@ -35,12 +35,16 @@ public struct JSONNumber: Sendable, Hashable {
 public struct JSONObject: Sendable {
   /// One name and its value.
   public struct Member: Sendable {
+    /// The name, escapes resolved.
     public var name: String
+    /// What stands behind the colon.
     public var value: JSONValue
   }
 
+  /// The members as written.
   public private(set) var members: [Member] = []
 
+  /// An object without members.
   public init() {}
 
   /// The value of the member with this name, compared as UTF-8 bytes. Setting `nil` removes it.
@@ -55,6 +59,13 @@ public struct JSONObject: Sendable {
       case (nil, nil): break
       }
     }
+  }
+
+  /// The same names in the same order with other values.
+  public func map(_ transform: (Member) -> JSONValue) -> JSONObject {
+    var object = JSONObject()
+    object.members = members.map { Member(name: $0.name, value: transform($0)) }
+    return object
   }
 
   /// Adds a member at the end; the caller knows that the name is new.
@@ -81,7 +92,10 @@ public struct JSONObject: Sendable {
 /// Whether two strings are the same UTF-8 bytes. `==` on `String` is canonical equivalence, which lets
 /// U+212A pass for `K`.
 public func sameBytes(_ left: String, _ right: String) -> Bool {
-  left.utf8.elementsEqual(right.utf8)
+  let (left, right) = (left.utf8Span.span, right.utf8Span.span)
+  guard left.count == right.count else { return false }
+  for index in left.indices where left[index] != right[index] { return false }
+  return true
 }
 
 extension JSONValue: Equatable {
@@ -109,11 +123,17 @@ extension JSONObject: Equatable {
 // MARK: - Taking apart
 
 extension JSONValue {
+  /// The characters of a string, escapes resolved.
   public var string: String? { if case .string(let value) = self { value } else { nil } }
+  /// The value of a plain integer that fits 64 bits.
   public var int64: Int64? { if case .number(let value) = self { value.int64 } else { nil } }
+  /// `true` or `false`.
   public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+  /// The elements of an array.
   public var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
+  /// The members of an object.
   public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
+  /// Whether it is `null`, which is not the same as absent.
   public var isNull: Bool { if case .null = self { true } else { false } }
 
   /// The member of an object, `nil` when this is no object or has no such member.

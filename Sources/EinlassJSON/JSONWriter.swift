@@ -35,6 +35,7 @@ extension JSONObject {
   /// The object as compact JSON, its members in their order.
   public func append(to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "{"))
+    let members = members.span
     for index in members.indices {
       if index > 0 { bytes.append(UInt8(ascii: ",")) }
       JSONWriter.append(members[index].name, to: &bytes)
@@ -49,18 +50,24 @@ extension JSONObject {
 enum JSONWriter {
   /// The string in quotes.
   static func append(_ string: String, to bytes: inout [UInt8]) {
-    bytes.append(UInt8(ascii: "\""))
+    let start = bytes.count
     let span = string.utf8Span.span
     var isPlain = true
-    for index in span.indices where mayNeedEscape(span[index]) {
-      isPlain = false
-      break
+    bytes.append(addingCapacity: span.count + 2) { output in
+      output.append(UInt8(ascii: "\""))
+      for index in span.indices {
+        let byte = span[index]
+        guard !mayNeedEscape(byte) else {
+          isPlain = false
+          return
+        }
+        output.append(byte)
+      }
+      output.append(UInt8(ascii: "\""))
     }
-    if isPlain {
-      bytes.append(contentsOf: string.utf8)
-    } else {
-      for scalar in string.unicodeScalars { append(scalar, to: &bytes) }
-    }
+    guard !isPlain else { return }
+    bytes.removeLast(bytes.count - start - 1)
+    for scalar in string.unicodeScalars { append(scalar, to: &bytes) }
     bytes.append(UInt8(ascii: "\""))
   }
 

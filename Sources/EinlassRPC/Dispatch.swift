@@ -39,7 +39,9 @@ extension Peer {
     }
     trace(request, method)
     do throws(RPCError) {
-      let admission = try admit(request.id)
+      // After shutdown everything is refused but this.
+      let isExit = method?.lifecycle == .exit
+      let admission = isExit ? Admission() : try admit(request.id)
       guard let method else { throw unknownMethod(request.method) }
       if case .batch = place, !method.descriptor.isBatchable { throw RPCError(.notBatchable) }
       if request.hasPositionalParams { throw RPCError(.positionalParams) }
@@ -83,9 +85,9 @@ extension Peer {
 extension Peer {
   /// What holds for a request at the moment it arrives.
   private struct Admission {
-    var isFirstRequest: Bool
+    var isFirstRequest = false
     /// Immediate requests before it wait.
-    var mustWait: Bool
+    var mustWait = false
   }
 
   private func admit(_ id: RequestID?) throws(RPCError) -> Admission {

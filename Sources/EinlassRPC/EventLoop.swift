@@ -241,8 +241,8 @@ extension EventLoop {
   /// Goes on to the next stage when it is time; the exit code after the last.
   private mutating func advance() -> Int32? {
     if stage == .finishing && peer.isIdle { drain("everything is done") }
-    if stage == .draining && peer.isIdle {
-      stage = .closing
+    if stage == .draining && peer.isIdle { stage = .closing }
+    if stage == .closing {
       for ticket in endTickets { peer.answer(ticket, .success([:])) }
       endTickets = []
     }

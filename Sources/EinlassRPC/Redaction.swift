@@ -16,9 +16,7 @@ extension Schema {
     case (.object(let fields), .object(let object)):
       return .object(Schema.redacted(object, fields, components: components))
     case (.map(let schema), .object(let object)):
-      return .object(
-        JSONObject(
-          object.members.map { ($0.name, schema.redacted($0.value, components: components)) }))
+      return .object(object.map { schema.redacted($0.value, components: components) })
     case (.tagged(let tag, let shapes), .object(let object)):
       let name = object[tag]?.string ?? ""
       guard let shape = shapes.first(where: { sameBytes($0.0, name) }) else { return hidden }
@@ -34,12 +32,11 @@ extension Schema {
   static func redacted(
     _ object: JSONObject, _ fields: [Field], components: Components
   ) -> JSONObject {
-    JSONObject(
-      object.members.map { member in
-        let field = fields.first { sameBytes($0.name, member.name) }
-        guard let field, !field.isSecret else { return (member.name, hidden) }
-        return (member.name, field.schema.redacted(member.value, components: components))
-      })
+    object.map { member in
+      let field = fields.first { sameBytes($0.name, member.name) }
+      guard let field, !field.isSecret else { return hidden }
+      return field.schema.redacted(member.value, components: components)
+    }
   }
 }
 
