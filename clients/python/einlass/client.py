@@ -237,7 +237,6 @@ class Client:
         params = params if isinstance(params, dict) else {}
         if message["method"] == "prompt.opened":
             self._open_prompts.add(str(params.get("prompt")))
-            self._questions.put(params)
         elif message["method"] == "prompt.closed":
             self._open_prompts.discard(str(params.get("prompt")))
         self._notifications.put({"method": message["method"], "params": params})
@@ -266,7 +265,6 @@ class Client:
         for call in waiting.values():
             call._settle(error=self._server_gone())
         self._notifications.put(None)
-        self._questions.put(None)
 
     def _server_gone(self) -> ServerGone:
         return ServerGone(self.process.poll(), self._last_log)
@@ -292,6 +290,9 @@ class Client:
                     function(message["params"])
                 except Exception:
                     log.exception("a listener of %s failed", message["method"])
+            if message["method"] == "prompt.opened":  # asked after what was announced before it
+                self._questions.put(message["params"])
+        self._questions.put(None)
 
     def _ask(self) -> None:
         while (prompt := self._questions.get()) is not None:

@@ -40,7 +40,7 @@ its next step printed; 2: the command line is wrong.
 STAGES = {
     "access": "checking access",
     "selecting": "choosing the account",
-    "awaitingPerson": "waiting for you",
+    "awaitingPerson": "",  # the question itself says so
     "discovering": "looking up the provider",
     "requesting": "talking to the provider",
     "exchanging": "exchanging tokens",
@@ -55,7 +55,8 @@ SECRETS = {"key", "secret", "token", "idToken", "refreshToken", "sessionId", "cl
 
 
 def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    sys.stderr.write(text + "\n")  # one write: several threads talk
+    sys.stderr.flush()
 
 
 def clean(value: object) -> str:
@@ -72,6 +73,12 @@ def masked(value: Any, secret: bool = False) -> Any:
     if secret and isinstance(value, str):
         return f"{value[:4] if len(value) >= 12 else ''}… ({len(value)} characters)"
     return value
+
+
+def show_progress(params: Mapping[str, Any]) -> None:
+    stage = str(params.get("stage"))
+    if text := STAGES.get(stage, clean(stage)):
+        say(f"  … {text}")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -93,8 +100,14 @@ def accounts_table(accounts: Sequence[Mapping[str, Any]], numbered: bool = False
 
 def members(value: Mapping[str, Any], indent: str = "  ") -> str:
     width = max((len(k) for k in value), default=0)
-    texts = {k: v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for k, v in value.items()}
-    return "\n".join(f"{indent}{k.ljust(width)}  {clean(text)}" for k, text in texts.items())
+    return "\n".join(f"{indent}{k.ljust(width)}  {clean(plain(v))}" for k, v in value.items())
+
+
+def plain(value: Any) -> str:
+    """A value as a person reads it."""
+    if isinstance(value, list) and all(isinstance(element, str) for element in value):
+        return ", ".join(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def explain(error: EinlassError) -> str:
@@ -137,6 +150,8 @@ class Questions:
         who = clean(prompt.get("applicationTitle") or prompt.get("application"))
         say(f"\n{who} wants to use your {clean(prompt.get('providerName'))} accounts.")
         wanted = {k: prompt[k] for k in ("permissions", "audience", "added", "includes") if prompt.get(k)}
+        if wanted.get("added") == wanted.get("permissions"):
+            wanted.pop("added", None)  # all of it is new: nothing to point out
         if wanted:
             say(members(wanted))
         while (reply := ask_line("Allow it? [y]es, [n]o and remember, [c]ancel: ")) is not None:
@@ -243,7 +258,7 @@ def sign_in(client: Client, options: argparse.Namespace) -> Any:
         params["confirm"] = True
     if options.deadline:
         params["deadlineSeconds"] = options.deadline
-    client.on("auth.progress", lambda p: say(f"  … {STAGES.get(str(p.get('stage')), clean(p.get('stage')))}"))
+    client.on("auth.progress", show_progress)
     result = client.request("auth.perform", params)
     credential = result["credential"]
     text = f"Signed in at {clean(options.provider)}:\n" + members(shown(credential, options))
@@ -258,12 +273,14 @@ def shown(value: Any, options: argparse.Namespace) -> Any:
 
 
 def verification_text(result: Mapping[str, Any]) -> str:
-    checks = [[c["check"], "ok" if c["ok"] else "NOT OK", c.get("detail")] for c in result.get("checks", [])]
-    who = result.get("identity") or {}
     text = "The credential is good." if result["valid"] else "The credential is NOT good."
+    who = result.get("identity") or {}
     if who:
         text += f" It belongs to {clean(who.get('username') or who.get('name') or who.get('id'))}."
-    return text + "\n" + "\n".join("  " + line for line in table(["check", "", "detail"], checks).split("\n"))
+    for check in result.get("checks", []):
+        text += f"\n  {clean(check['check']).ljust(12)} {'ok' if check['ok'] else 'NOT OK'}"
+        text += f": {clean(check['detail'])}" if check.get("detail") else ""
+    return text
 
 
 def verify(client: Client, options: argparse.Namespace) -> Any:
