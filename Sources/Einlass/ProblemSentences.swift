@@ -1,11 +1,13 @@
 /// The problems that the engine itself finds, each with its sentence and what mends it. Protocol section 6.
 extension Problem {
+  /// The provider has no account in the store.
   static func noSystemAccount(_ provider: Provider) -> Problem {
     Problem(
       .noSystemAccount, "There is no \(provider.name) account here. Add one and try again.",
       provider: provider.id, hint: .init("accounts.add", ["provider": provider.id]))
   }
 
+  /// The person has said no, now or before.
   static func accessNotGranted(_ provider: Provider) -> Problem {
     Problem(
       .accessNotGranted,
@@ -13,6 +15,7 @@ extension Problem {
       provider: provider.id, hint: .init("access.reset", ["provider": provider.id]))
   }
 
+  /// The person did not choose or confirm an account.
   static func userCanceledAccountSelection(_ provider: Provider) -> Problem {
     Problem(
       .userCanceledAccountSelection,
@@ -41,6 +44,7 @@ extension Problem {
       """, detail: names, provider: provider.id)
   }
 
+  /// `what`: a flow's kind or another ability, as a noun.
   static func flowNotSupported(_ provider: Provider, _ what: String) -> Problem {
     Problem(
       .flowNotSupported,
@@ -82,6 +86,7 @@ extension Problem {
       """, provider: provider.id, account: account.id, hint: .relogin(provider))
   }
 
+  /// `path`: a JSON pointer into the parameters.
   static func invalidParameter(_ path: String, _ sentence: String) -> Problem {
     Problem(.invalidParameter, sentence, path: path)
   }

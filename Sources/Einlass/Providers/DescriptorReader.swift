@@ -43,6 +43,7 @@ struct DescriptorReader {
 
   // MARK: Members that must be there
 
+  /// Anything at all.
   func value(_ name: String) throws(Fault) -> JSONValue {
     guard let value = object[name] else { throw fault(name, "This word is missing.") }
     return value
@@ -72,6 +73,7 @@ struct DescriptorReader {
     return words
   }
 
+  /// A list of texts, none of them empty.
   func strings(_ name: String) throws(Fault) -> [String] {
     var strings: [String] = []
     for element in try list(name) {
@@ -122,12 +124,14 @@ struct DescriptorReader {
 
   // MARK: Members that may be missing
 
+  /// What `read` makes of the member, `nil` when it is missing.
   func optional<Value>(
     _ name: String, _ read: (String) throws(Fault) -> Value
   ) throws(Fault) -> Value? {
     has(name) ? try read(name) : nil
   }
 
+  /// A truth value.
   func bool(_ name: String, default fallback: Bool) throws(Fault) -> Bool {
     guard has(name) else { return fallback }
     guard let value = try value(name).bool else {

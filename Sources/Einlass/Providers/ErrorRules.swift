@@ -125,6 +125,7 @@ struct ErrorRule: Sendable, Equatable {
     }
   }
 
+  /// Whether everything that the rule gives is so.
   func matches(_ response: HTTPResponse, _ words: ProviderWords?, at step: Step) -> Bool {
     let isStatus =
       switch status {

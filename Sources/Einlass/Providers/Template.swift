@@ -118,6 +118,7 @@ struct RequestTemplate: Sendable, Equatable {
     return (request, form)
   }
 
+  /// An object of templates as fields in their order; none when the word is missing.
   static func fields(
     _ name: String, in reader: DescriptorReader, _ allowed: Set<Template.Placeholder>
   ) throws(DescriptorReader.Fault) -> [Field] {

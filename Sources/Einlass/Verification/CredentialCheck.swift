@@ -100,7 +100,8 @@ struct CredentialCheck {
     values[.clientSecret] = revealedText(secret)
     values[.tokenProof] = Hexadecimal.encode(
       MessageAuthentication.hmacSHA256(
-        key: secret.reveal(), message: token.accessToken.reveal()))
+        key: Array(revealedText(secret).utf8),
+        message: Array(revealedText(token.accessToken).utf8)))
     return values
   }
 

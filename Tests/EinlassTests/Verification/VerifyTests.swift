@@ -106,6 +106,27 @@ struct VerifyTests {
   }
 
   @Test(
+    "the proof of a token is the known one (seeds 7.8)",
+    arguments: [
+      (
+        "foo_token", "shhhhh!is.my.secret",
+        "796ba0d8a6b339e476a7b166a9e8ac0a395f7de736dc37de5f2f4397f5854eb8"
+      ),
+      (
+        "EAABtesttoken", "0123456789abcdef0123456789abcdef",
+        "90ebdaa6e59538ed6730bcc524b5c57ccbc60d33908688f9fc219e9d6eeee808"
+      ),
+    ])
+  func proof(token: String, secret: String, proof: String) async throws {
+    let script = Script([info(), .json(Sample.graphIdentity)])
+    _ = try await verify(
+      script, "facebook",
+      .credential(.oauth2(OAuth2Credential(accessToken: Secret(token)))),
+      registration: ClientRegistration(clientID: "APP", clientSecret: Secret(secret)))
+    #expect(script.requests[1].address.query?.hasSuffix("&appsecret_proof=\(proof)") == true)
+  }
+
+  @Test(
     "a check that fails is the last where the others would make no sense",
     arguments: [
       ("\"is_valid\":true", "\"is_valid\":false", ["active no"]),
