@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -66,6 +69,16 @@ int csystem_signal_record_size(void) { return sizeof(struct signalfd_siginfo); }
 int csystem_duplicate(int descriptor) { return or_errno(fcntl(descriptor, F_DUPFD_CLOEXEC, 3)); }
 
 int csystem_memory_open(void) { return or_errno(memfd_create("einlass", MFD_CLOEXEC)); }
+
+int csystem_room_for_writing(int descriptor, long wanted) {
+  struct pollfd entry = {.fd = descriptor, .events = POLLOUT};
+  if (poll(&entry, 1, 0) <= 0) return 0;
+  if (wanted <= PIPE_BUF) return PIPE_BUF;
+  int waiting;
+  // Only pipes have a size; an empty one takes that much.
+  int size = fcntl(descriptor, F_GETPIPE_SZ);
+  return size > 0 && ioctl(descriptor, FIONREAD, &waiting) == 0 && waiting == 0 ? size : PIPE_BUF;
+}
 
 struct work {
   void (*body)(void *);

@@ -91,11 +91,12 @@ public struct Descriptor: ~Copyable, Sendable {
   /// Writes what goes over without waiting, also where the descriptor itself would wait; its flags are shared
   /// with other processes and stay as they are.
   ///
-  /// A pipe that polls as writable has room for 4096 bytes, so that is what goes over at a time.
+  /// A pipe that polls as writable has room for 4096 bytes, an empty one for all that it holds; more is not
+  /// tried at a time. True while nobody else writes to it.
   public borrowing func writeWithoutWaiting(_ bytes: [UInt8], _ range: Range<Int>) -> Transfer {
-    var entry = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
-    guard unsafe Glibc.poll(&entry, 1, 0) > 0 else { return .wouldWait }
-    return write(bytes, range.lowerBound..<min(range.upperBound, range.lowerBound + 4096))
+    let room = Int(csystem_room_for_writing(number, range.count))
+    guard room > 0 else { return .wouldWait }
+    return write(bytes, range.lowerBound..<min(range.upperBound, range.lowerBound + room))
   }
 }
 

@@ -35,5 +35,9 @@ int csystem_duplicate(int descriptor);
 /// A file in memory that no directory holds, close-on-exec; -errno when there is none.
 int csystem_memory_open(void);
 
+/// How many of so many bytes one write would take without waiting: 0, PIPE_BUF where poll(2) says writable, and all of
+/// an empty pipe. At least 1 where writing would fail, so that it is tried.
+int csystem_room_for_writing(int descriptor, long wanted);
+
 /// Starts a detached thread with 512 KiB of stack that takes no signals. Answers 0 or an errno.
 int csystem_thread_start(const char *name, void (*body)(void *), void *argument);
