@@ -8,6 +8,7 @@ struct JSONGrammar {
   private let depthLimit: Int
   private let recordsChildren: Bool
 
+  /// A reader of one text.
   init(depthLimit: Int, recordsChildren: Bool = false) {
     self.depthLimit = depthLimit
     self.recordsChildren = recordsChildren

@@ -65,8 +65,10 @@ public enum JSONReader {
 
   /// Where the elements of an array, or the values of an object's members, stand in an acceptable text; empty
   /// for anything else. For those who need a value as it was written.
-  public static func childRanges(_ bytes: Span<UInt8>) -> [Range<Int>] {
-    var grammar = JSONGrammar(depthLimit: .max, recordsChildren: true)
+  public static func childRanges(
+    _ bytes: Span<UInt8>, limits: JSONLimits = .init()
+  ) -> [Range<Int>] {
+    var grammar = JSONGrammar(depthLimit: limits.depth, recordsChildren: true)
     guard (try? grammar.text(bytes)) != nil else { return [] }
     return grammar.children
   }

@@ -2,17 +2,21 @@ internal import EinlassJSON
 
 /// A method of the table; a reference, because a request carries it far and its descriptor is large.
 final class RegisteredMethod: Sendable {
+  /// What it takes and answers.
   let descriptor: MethodDescriptor
+  /// What answers it.
   let handler: Method.Handler
   /// Set when the connection answers it itself.
   let lifecycle: Lifecycle?
 
+  /// A method of the server.
   init(_ method: Method) {
     descriptor = method.descriptor
     handler = method.handler
     lifecycle = nil
   }
 
+  /// A method of the connection itself.
   init(_ lifecycle: Lifecycle) {
     descriptor = lifecycle.descriptor
     handler = .urgent { _, _ in [:] }

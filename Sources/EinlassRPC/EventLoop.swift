@@ -45,6 +45,7 @@ struct EventLoop: ~Copyable {
   /// How much had been written when the output was first seen to be full.
   private var writtenWhenFull: Int?
 
+  /// A loop that has not read yet.
   init(_ peer: Peer) throws(SystemError) {
     self.peer = peer
     alarm = try Alarm()

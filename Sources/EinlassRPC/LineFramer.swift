@@ -21,6 +21,7 @@ struct LineFramer {
   private var isSkipping = false
   private var isAtStreamStart = true
 
+  /// A framer at the start of a stream.
   init(limit: Int = Limits.inboundLineBytes) { self.limit = limit }
 
   /// Adds what was read; call it when `next` has no more.

@@ -13,8 +13,11 @@ enum Message: Sendable {
 
   /// A well-formed call of a method that may not exist.
   struct Request: Sendable {
+    /// `nil` for a notification.
     var id: RequestID?
+    /// Any string; nobody has looked it up yet.
     var method: String
+    /// Empty when there were none.
     var params: JSONObject
     /// They were an array that is not empty, which no method takes.
     var hasPositionalParams: Bool
@@ -166,7 +169,7 @@ private struct Envelope {
 extension JSONReader {
   /// Whether some object in an acceptable text has two members of one name.
   fileprivate static func hasDuplicateKeys(_ bytes: Span<UInt8>) -> Bool {
-    let document = try? readDocument(bytes, limits: JSONLimits(depth: .max))
+    let document = try? readDocument(bytes)
     return document?.hasDuplicateKeys ?? true
   }
 }

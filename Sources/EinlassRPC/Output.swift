@@ -63,6 +63,7 @@ final class Output: Sendable {
 
   private let state: Lock<State>
 
+  /// An output that closes this descriptor when it is closed.
   init(_ descriptor: consuming Descriptor) { state = Lock(State(descriptor: descriptor)) }
 
   /// Adds what the closure appends, which is whole lines, and answers how much is pending now.

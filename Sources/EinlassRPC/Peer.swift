@@ -28,14 +28,21 @@ public final class Peer: Sendable {
     public init() {}
   }
 
+  /// By name, those of `Lifecycle` among them; a name found is still to be compared as bytes.
   let methods: [String: RegisteredMethod]
+  /// What the connection was started with.
   let options: Options
+  /// Where messages come from.
   let input: Descriptor
+  /// Where messages go.
   let output: Output
+  /// The signals that end the connection.
   let signals: SignalDescriptor
   /// Rung when the event loop has to look again.
   let wakeUp: WakeUp
+  /// What is not answered yet. Its lock is held while an answer is appended, never while a handler runs.
   let requests = Lock(RequestTable())
+  /// The process whose end ends the connection.
   let watchedProcess = Lock<ProcessDescriptor?>(nil)
 
   /// A connection that answers these methods and those of `Lifecycle`; `run` starts it.

@@ -11,8 +11,11 @@ struct RequestTable {
 
   /// What an answer needs.
   struct Ticket: Sendable {
+    /// The id to echo.
     var id: RequestID
+    /// Whose descriptor redacts and limits the answer.
     var method: RegisteredMethod
+    /// Where the answer goes.
     var place: Place
   }
 
@@ -20,7 +23,9 @@ struct RequestTable {
   struct Entry {
     /// Where its answer goes; `nil` when it gets none.
     var ticket: Ticket?
+    /// How far it is.
     var state: State
+    /// How long it was as text.
     var byteCount: Int
     /// Who cancelled it first.
     var cancelledBy: String?
@@ -41,7 +46,9 @@ struct RequestTable {
   /// Cancels a task; to be called without holding a lock, because it may run the task's own handlers.
   typealias Cancel = @Sendable () -> Void
 
+  /// Whether requests are still taken.
   var phase = Phase.serving
+  /// Whether there has been a request (not a notification).
   var hasSeenRequest = false
   /// The work of the immediate requests in line, in order of arrival.
   var waitingWork: [@Sendable () -> Void] = []

@@ -2,7 +2,9 @@ public import EinlassSystem
 
 /// The two descriptors that carry the protocol.
 public struct StandardStreams: ~Copyable {
+  /// Where messages come from.
   let input: Descriptor
+  /// Where messages go.
   let output: Output
 
   /// A connection over any two descriptors, for tests and for calls within the process.

@@ -4,7 +4,9 @@ internal import Glibc
 public struct Poller {
   /// What may happen to a descriptor.
   public struct Events: OptionSet, Sendable {
+    /// The bits of poll(2).
     public let rawValue: Int16
+    /// These bits of poll(2).
     public init(rawValue: Int16) { self.rawValue = rawValue }
 
     /// There is something to read, the end included.
