@@ -2,20 +2,25 @@ import EinlassJSON
 import Foundation
 
 /// A front end for tests: spawns einlass, calls methods, reads what comes.
-final class FrontEnd {
+final class FrontEnd: @unchecked Sendable {
   private let program: SpawnedProgram
   private var nextID = 0
   /// Messages that a call passed over while it waited for its answer.
   private var passed: [JSONValue] = []
 
-  init(_ arguments: [String], environment: [String: String]? = nil) throws {
-    program = try SpawnedProgram(Program.einlass, arguments, environment: environment)
+  /// - Parameter reading: whether what the program writes is read at all.
+  init(_ arguments: [String], environment: [String: String]? = nil, reading: Bool = true) throws {
+    program = try SpawnedProgram(
+      Program.einlass, arguments, environment: environment, reading: reading)
   }
 
   var logged: String { program.logged }
 
   func closeInput() throws { try program.closeInput() }
-  func exitCode() throws -> Int32 { try program.exitCode() }
+  func exitCode(within seconds: TimeInterval = SpawnedProgram.patience) throws -> Int32 {
+    try program.exitCode(within: seconds)
+  }
+  func signal(_ number: Int32) { program.signal(number) }
   func terminate() { program.terminate() }
 
   /// Sends a request without waiting for its answer.
@@ -48,7 +53,9 @@ final class FrontEnd {
   }
 
   /// The next message that no call has taken.
-  func next() throws -> JSONValue { passed.isEmpty ? try read() : passed.removeFirst() }
+  func next(within seconds: TimeInterval = SpawnedProgram.patience) throws -> JSONValue {
+    passed.isEmpty ? try read(within: seconds) : passed.removeFirst()
+  }
 
   /// The next notification of this name; others are passed over for good.
   func next(_ method: String) throws -> JSONValue {
@@ -66,8 +73,8 @@ final class FrontEnd {
 
   private func write(_ message: JSONValue) throws { try program.send(message.bytes() + [0x0A]) }
 
-  private func read() throws -> JSONValue {
-    guard let line = try program.line() else {
+  private func read(within seconds: TimeInterval = SpawnedProgram.patience) throws -> JSONValue {
+    guard let line = try program.line(within: seconds) else {
       throw SpawnedProgram.Failure(description: "The output ended. Logged: \(program.logged)")
     }
     return try JSONReader.read(line)

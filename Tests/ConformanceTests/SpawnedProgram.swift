@@ -1,5 +1,6 @@
 import EinlassJSON
 import Foundation
+import Glibc
 
 /// A child process, its lines in and out. Whoever starts it terminates it.
 final class SpawnedProgram: @unchecked Sendable {
@@ -9,70 +10,137 @@ final class SpawnedProgram: @unchecked Sendable {
   }
 
   /// How long a line or an end is waited for until the test fails instead of hanging.
-  private static let patience: TimeInterval = 30
+  static let patience: TimeInterval = 30
 
-  private let process = Process()
-  private let input = Pipe()
-  private let output = Pipe()
-  private let log = Pipe()
+  let process: pid_t
+  private let input: FileHandle
+  private let output: FileHandle
+  private let log: FileHandle
   // Guarded by `condition`.
   private var lines: [[UInt8]] = []
   private var isAtEnd = false
+  private var status: Int32?
   private var logText: [UInt8] = []
   private let condition = NSCondition()
 
-  init(_ path: String, _ arguments: [String] = [], environment: [String: String]? = nil) throws {
-    process.executableURL = URL(filePath: path)
-    process.arguments = arguments
-    if let environment { process.environment = environment }
-    process.standardInput = input
-    process.standardOutput = output
-    process.standardError = log
-    try process.run()
-    Thread { self.readOutput() }.start()
+  /// - Parameter reading: whether what it writes is read at all.
+  init(
+    _ path: String, _ arguments: [String] = [], environment: [String: String]? = nil,
+    reading: Bool = true
+  ) throws {
+    // A program that has ended is an error of the write, not the end of the tests.
+    Glibc.signal(SIGPIPE, SIG_IGN)
+    let pipes = [Pipe(), Pipe(), Pipe()]
+    // Or the other children of this process would hold these pipes open.
+    for handle in pipes.flatMap({ [$0.fileHandleForReading, $0.fileHandleForWriting] }) {
+      _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
+    }
+    input = pipes[0].fileHandleForWriting
+    output = pipes[1].fileHandleForReading
+    log = pipes[2].fileHandleForReading
+    process = try Self.spawn(
+      path, arguments, environment ?? ProcessInfo.processInfo.environment,
+      [
+        pipes[0].fileHandleForReading, pipes[1].fileHandleForWriting,
+        pipes[2].fileHandleForWriting,
+      ])
+    isAtEnd = !reading
+    if reading { Thread { self.readOutput() }.start() }
     Thread { self.readLog() }.start()
+    Thread { self.reap() }.start()
+  }
+
+  /// Foundation's `Process` loses ends of children now and then; the system's own call does not.
+  private static func spawn(
+    _ path: String, _ arguments: [String], _ environment: [String: String],
+    _ standard: [FileHandle]
+  ) throws -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for (number, handle) in standard.enumerated() {
+      posix_spawn_file_actions_adddup2(&actions, handle.fileDescriptor, Int32(number))
+    }
+    // Threads of the tests block signals; a child would inherit that.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    var all = sigset_t()
+    sigemptyset(&none)
+    sigfillset(&all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setflags(
+      &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+    var argv = ([path] + arguments).map { strdup($0) } + [nil]
+    var envp = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    defer { for text in argv + envp { free(text) } }
+    var process: pid_t = 0
+    let result = posix_spawnp(&process, path, &actions, &attributes, &argv, &envp)
+    guard result == 0 else { throw Failure(description: "\(path) does not start: \(result)") }
+    for handle in standard { try handle.close() }
+    return process
   }
 
   /// What the program has logged so far.
   var logged: String { condition.withLock { String(decoding: logText, as: UTF8.self) } }
 
   func send(_ bytes: [UInt8]) throws {
-    try input.fileHandleForWriting.write(contentsOf: Data(bytes))
+    try input.write(contentsOf: Data(bytes))
   }
 
-  func closeInput() throws { try input.fileHandleForWriting.close() }
+  func closeInput() throws { try input.close() }
 
   /// The next line, without its end; `nil` at the end of output.
-  func line() throws -> [UInt8]? {
-    try waiting("a line") { lines.isEmpty ? (isAtEnd ? .some(nil) : nil) : lines.removeFirst() }
+  func line(within seconds: TimeInterval = patience) throws -> [UInt8]? {
+    try waiting("a line", seconds) {
+      lines.isEmpty ? (isAtEnd ? .some(nil) : nil) : lines.removeFirst()
+    }
   }
 
-  /// The exit code, once the output has ended.
-  func exitCode() throws -> Int32 {
-    try waiting("the end") { isAtEnd ? true : nil }
-    process.waitUntilExit()
-    return process.terminationReason == .exit
-      ? process.terminationStatus : 128 + process.terminationStatus
+  /// The exit code, once process and output have ended; 128 and the signal's number for a crash.
+  func exitCode(within seconds: TimeInterval = patience) throws -> Int32 {
+    let status: Int32 = try waiting("the end", seconds) { isAtEnd ? self.status : nil }
+    return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
   }
 
-  func terminate() { process.terminate() }
+  func signal(_ number: Int32) {
+    condition.withLock { if status == nil { kill(process, number) } }
+  }
+
+  func terminate() { signal(SIGKILL) }
 
   @discardableResult
-  private func waiting<Value>(_ what: String, for value: () -> Value?) throws -> Value {
-    let deadline = Date(timeIntervalSinceNow: Self.patience)
+  private func waiting<Value>(
+    _ what: String, _ seconds: TimeInterval, for value: () -> Value?
+  ) throws -> Value {
+    let deadline = Date(timeIntervalSinceNow: seconds)
     return try condition.withLock {
       while true {
         if let value = value() { return value }
         if !condition.wait(until: deadline) {
-          throw Failure(description: "Waited \(Self.patience) s for \(what).")
+          throw Failure(description: "Waited \(seconds) s for \(what).")
         }
       }
     }
   }
 
+  private func reap() {
+    var ended: Int32 = 0
+    // Not taken away yet, so that nobody can signal another process of the same number.
+    var information = siginfo_t()
+    while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+    condition.withLock {
+      while waitpid(process, &ended, 0) < 0, errno == EINTR {}
+      status = ended
+      condition.broadcast()
+    }
+  }
+
   private func readOutput() {
     var rest: [UInt8] = []
-    while case let chunk = output.fileHandleForReading.availableData, !chunk.isEmpty {
+    while case let chunk = output.availableData, !chunk.isEmpty {
       rest += chunk
       var parts = rest.split(separator: 0x0A, omittingEmptySubsequences: false).map { Array($0) }
       rest = parts.removeLast()
@@ -89,7 +157,7 @@ final class SpawnedProgram: @unchecked Sendable {
   }
 
   private func readLog() {
-    while case let chunk = log.fileHandleForReading.availableData, !chunk.isEmpty {
+    while case let chunk = log.availableData, !chunk.isEmpty {
       condition.withLock { logText += chunk }
     }
   }

@@ -1,0 +1,99 @@
+import EinlassJSON
+import Foundation
+import Glibc
+import Testing
+
+/// How the process ends: protocol section 1, End.
+@Suite struct LifecycleTests {
+  /// A front end with a prompt open: a flow that waits for a person.
+  private static func asking(_ options: [String] = []) throws -> FrontEnd {
+    let front = try FrontEnd(["--store", "memory"] + options)
+    try front.call(
+      "initialize",
+      [
+        "client": ["name": "test"], "capabilities": ["prompts": ["grantAccess"]],
+        "applications": ["facebook": ["clientId": "1"]],
+      ])
+    try front.call(
+      "accounts.add",
+      [
+        "provider": "facebook", "username": "ada",
+        "credential": ["type": "oauth2", "token": "token", "clientId": "2"],
+      ])
+    try front.send(id: "flow", "auth.perform", ["provider": "facebook"])
+    _ = try front.next("prompt.opened")
+    return front
+  }
+
+  @Test func `The end of input in a flow answers it, closes the prompt and exits 0 within 1.5 s`()
+    throws
+  {
+    let front = try Self.asking()
+    defer { front.terminate() }
+    let start = ContinuousClock.now
+    try front.closeInput()
+    #expect(try front.next("prompt.closed")["outcome"]?.string == "cancelled")
+    let answer = try front.next()
+    #expect(answer["id"]?.string == "flow")
+    #expect(answer["error"]?["code"]?.int64 == -32800)
+    #expect(answer["error"]?["data"]?["by"]?.string == "shutdown")
+    #expect(try front.exitCode() == 0)
+    #expect(ContinuousClock.now - start < .milliseconds(1500))
+  }
+
+  @Test func `With --finish the end of input ends nothing that runs`() throws {
+    let front = try Self.asking(["--finish"])
+    defer { front.terminate() }
+    try front.closeInput()
+    #expect(throws: SpawnedProgram.Failure.self) { try front.next(within: 2) }
+  }
+
+  @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
+  func `A signal ends it like the end of input`(signal: Int32) throws {
+    let front = try Self.asking()
+    defer { front.terminate() }
+    front.signal(signal)
+    _ = try front.next("prompt.closed")
+    #expect(try front.next()["error"]?["data"]?["by"]?.string == "shutdown")
+    #expect(try front.exitCode() == 0)
+  }
+
+  @Test func `The death of the process that initialize named ends it`() throws {
+    let parent = try SpawnedProgram("sleep", ["60"])
+    let front = try FrontEnd(["--store", "memory"])
+    defer { front.terminate() }
+    try front.call(
+      "initialize",
+      ["client": ["name": "test"], "processId": JSONValue(Int64(parent.process))])
+    parent.terminate()
+    #expect(try front.exitCode() == 0)
+  }
+
+  @Test func `A processId that does not exist is refused, and the process goes on`() throws {
+    let front = try FrontEnd(["--store", "memory"])
+    defer { front.terminate() }
+    let answer = try front.answer(
+      "initialize", ["client": ["name": "test"], "processId": 2_147_483_646])
+    #expect(answer["error"]?["code"]?.int64 == -32602)
+    #expect(answer["error"]?["data"]?["path"]?.string == "/processId")
+    #expect(try front.call("accounts.list")["revision"]?.int64 == 0)
+  }
+
+  @Test(arguments: [false, true])
+  func `A front end that stops reading ends the process with 75, one that reads does not`(
+    reads: Bool
+  ) throws {
+    let front = try FrontEnd(["--store", "memory"], reading: reads)
+    defer { front.terminate() }
+    // More answers than the pipe and the soft cap of 1 MiB hold.
+    let writer = Thread {
+      for number in 0..<12_000 {
+        // The pipe breaks when the process gives up.
+        guard (try? front.send(id: "\(number)", "providers.list", [:])) != nil else { return }
+      }
+      try? front.closeInput()
+    }
+    writer.start()
+    #expect(try front.exitCode(within: 60) == (reads ? 0 : 75))
+  }
+}
