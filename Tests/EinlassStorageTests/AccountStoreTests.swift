@@ -4,7 +4,7 @@ import EinlassStorage
 import Foundation
 import Testing
 
-/// What every store does, in memory or in a file.
+/// What every store does: in memory, in a file, and in a file that the next process opens.
 struct AccountStoreTests {
   enum Kind: CaseIterable { case memory, file, reopenedFile }
 
@@ -32,8 +32,189 @@ struct AccountStoreTests {
     expected.position = 1
     #expect(added == AccountStore.Added(account: expected, created: true, revision: 1))
     #expect(
-      try test.next.snapshot(.usual)
+      try test.next.snapshot(.none)
         == AccountStore.Snapshot(revision: 1, accounts: [expected], grants: []))
     #expect(try test.next.credentials(expected.id) == [new.credential])
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `accounts are listed in the order of adding and a position is never used again`(_ kind: Kind)
+    throws
+  {
+    let test = try Case(kind)
+    for name in ["b", "a", "c"] { _ = try test.store.add(.example(name), .usual) }
+    let last = try test.next.snapshot(.none).accounts[2]
+    _ = try test.next.remove(last.id, .usual)
+    _ = try test.next.add(.example("d"), .usual)
+    let accounts = try test.next.snapshot(.none).accounts
+    #expect(accounts.map(\.username) == ["b", "a", "d"])
+    #expect(accounts.map(\.position) == [1, 2, 4])
+  }
+
+  /// Username and subject of a stored and of a new account, and whether they are the same one.
+  static let collisions: [(stored: (String, String?), new: (String, String?), isSame: Bool)] = [
+    (("ada", nil), ("ada", nil), true),
+    (("ada", nil), ("bob", nil), false),
+    (("ada", "1"), ("ada", "1"), true),
+    (("ada", "1"), ("renamed", "1"), true),
+    (("ada", "1"), ("ada", "2"), false),
+    (("ada", "1"), ("ada", nil), true),
+    (("ada", nil), ("ada", "1"), true),
+    (("ada", "1"), ("bob", nil), false),
+    // Bytes count, not what looks alike: the Kelvin sign, and an accent as its own character.
+    (("K", nil), ("\u{212A}", nil), false),
+    (("\u{E9}", nil), ("e\u{301}", nil), false),
+  ]
+
+  @Test(arguments: Kind.allCases, collisions.indices)
+  func `the same provider and subject, else username, is the same account`(_ kind: Kind, _ row: Int)
+    throws
+  {
+    let (stored, new, isSame) = Self.collisions[row]
+    let test = try Case(kind)
+    let first = try test.store.add(.example(stored.0, subject: stored.1), .usual)
+    let problem = problem { _ = try test.next.add(.example(new.0, subject: new.1), .usual) }
+    #expect(problem?.reason == (isSame ? .accountExists : nil))
+    #expect(problem?.account == (isSame ? first.account.id : nil))
+    #expect(try test.next.snapshot(.none).revision == (isSame ? 1 : 2))
+    // The same name at another provider is another account.
+    _ = try test.next.add(.example(stored.0, provider: "other", subject: stored.1), .usual)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `a provider with room for one refuses a second, or replaces the first`(_ kind: Kind) throws {
+    let test = try Case(kind)
+    let first = try test.store.add(.example("ada", isOnlyOne: true), .usual)
+    let problem = problem { _ = try test.next.add(.example("bob", isOnlyOne: true), .usual) }
+    #expect(problem?.reason == .accountExists && problem?.account == first.account.id)
+    _ = try test.next.add(.example("bob", provider: "other", isOnlyOne: true), .usual)
+    let added = try test.next.add(
+      .example("bob", replacesExisting: true, isOnlyOne: true), .usual)
+    #expect(added.account.id == first.account.id && !added.created)
+    #expect(try test.next.snapshot(.none).accounts.map(\.username) == ["bob", "bob"])
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `replacing keeps id, place and age, and takes all else from the new one`(_ kind: Kind) throws
+  {
+    let test = try Case(kind)
+    let first = try test.store.add(.example("ada", subject: "1"), .usual)
+    _ = try test.next.update(first.account.id, .usual) {
+      $0.health = .reloginNeeded
+      $0.lastUsedAt = 5
+    }
+    _ = try test.next.saveCredential(first.account.id, .oauth2Example("old"))
+    _ = try test.next.add(.example("bob"), .usual)
+    var new = AccountStore.NewAccount.example(
+      "eve", subject: "1", secrets: "new", replacesExisting: true)
+    new.account.displayName = nil
+    new.account.addedAt = 9
+    let added = try test.next.add(new, .usual)
+    var expected = new.account
+    (expected.id, expected.position) = (first.account.id, 1)
+    (expected.addedAt, expected.lastUsedAt) = (first.account.addedAt, 5)
+    #expect(added == AccountStore.Added(account: expected, created: false, revision: 5))
+    #expect(try test.next.snapshot(.none).accounts.first == expected)
+    // What was issued to whoever stood here before is gone.
+    #expect(try test.next.credentials(expected.id) == [new.credential])
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `an edit changes what may change, and the revision only if something did`(_ kind: Kind)
+    throws
+  {
+    let test = try Case(kind)
+    let before = try test.store.add(.example(), .usual).account
+    let revision = try test.next.update(before.id, .usual) {
+      $0.id = Account.ID(rawValue: "a_other")
+      ($0.provider, $0.addedAt, $0.position, $0.isSignedIn) = ("other", 1, 99, false)
+      ($0.username, $0.displayName, $0.subject, $0.email) = ("new", nil, "s", nil)
+      ($0.avatar, $0.health, $0.lastUsedAt) = ("https://example.com/b", .banned, 7)
+    }
+    #expect(revision == 2)
+    var expected = before
+    (expected.username, expected.displayName, expected.subject) = ("new", nil, "s")
+    (expected.email, expected.avatar) = (nil, "https://example.com/b")
+    (expected.health, expected.lastUsedAt) = (.banned, 7)
+    #expect(try test.next.snapshot(.none).accounts == [expected])
+    #expect(try test.next.update(before.id, .usual) { $0.position = 3 } == 2)
+    #expect(try test.next.snapshot(.none).revision == 2)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `one credential is kept for each client id, and all go with the account`(_ kind: Kind) throws
+  {
+    let test = try Case(kind)
+    let first = AccountStore.NewAccount.example()
+    let id = try test.store.add(first, .usual).account.id
+    let other = try test.store.add(.example("bob"), .usual).account.id
+    #expect(try test.next.saveCredential(id, .oauth2Example("a")) == 3)
+    #expect(try test.next.saveCredential(id, .oauth2Example("b")) == 4)
+    #expect(try test.next.saveCredential(id, .oauth2Example("c", clientID: "APP2")) == 5)
+    let stored = try test.next.credentials(id).sorted {
+      $0.registration.clientID < $1.registration.clientID
+    }
+    #expect(
+      stored == [.oauth2Example("b"), .oauth2Example("c", clientID: "APP2"), first.credential])
+    #expect(try test.next.remove(id, .usual) == 6)
+    #expect(problem { _ = try test.next.credentials(id) }?.reason == .unknownAccount)
+    #expect(try test.next.credentials(other).count == 1)
+    #expect(try test.next.snapshot(.none).accounts.map(\.id) == [other])
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `a grant is remembered, replaced and reset`(_ kind: Kind) throws {
+    let test = try Case(kind)
+    var grant = AccessGrant(
+      application: "neovim", provider: "example", state: .granted,
+      permissions: ["email", "", "a\nb\\"], audience: .friends, changedAt: 1)
+    let other = AccessGrant(
+      application: "emacs", provider: "example", state: .denied, changedAt: 2)
+    #expect(try test.store.setGrant(grant, .usual) == 1)
+    #expect(try test.next.setGrant(other, .usual) == 2)
+    grant.permissions = []
+    grant.changedAt = 3
+    #expect(try test.next.setGrant(grant, .usual) == 3)
+    #expect(Set(try test.next.snapshot(.none).grants.map(\.changedAt)) == [2, 3])
+    #expect(try test.next.snapshot(.none).grants.contains(grant))
+    #expect(try test.next.resetGrant("neovim", "other", .usual) == 3)
+    #expect(try test.next.resetGrant("neovim", "example", .usual) == 4)
+    #expect(try test.next.snapshot(.none).grants == [other])
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `what is not there is said so, and asking makes no store`(_ kind: Kind) throws {
+    let test = try Case(kind)
+    let id = Account.ID(rawValue: "a_none")
+    #expect(problem { _ = try test.store.remove(id, .usual) }?.reason == .unknownAccount)
+    #expect(problem { _ = try test.store.update(id, .usual) { _ in } }?.reason == .unknownAccount)
+    #expect(problem { _ = try test.store.credentials(id) }?.reason == .unknownAccount)
+    let problem = problem { _ = try test.store.saveCredential(id, .oauth2Example("a")) }
+    #expect(problem?.reason == .unknownAccount && problem?.account == id)
+    #expect(try test.store.resetGrant("a", "b", .usual) == 0)
+    #expect(try test.store.snapshot(.none) == AccountStore.Snapshot())
+    #expect(try test.store.protection(.none) == (kind == .memory ? "memory" : "keyfile"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: test.home.path).isEmpty)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `account ids match as bytes`(_ kind: Kind) throws {
+    let test = try Case(kind)
+    var new = AccountStore.NewAccount.example()
+    new.account.id = Account.ID(rawValue: "a_K")
+    _ = try test.store.add(new, .usual)
+    let lookAlike = Account.ID(rawValue: "a_\u{212A}")
+    #expect(problem { _ = try test.next.credentials(lookAlike) }?.reason == .unknownAccount)
+    #expect(problem { _ = try test.next.remove(lookAlike, .usual) }?.reason == .unknownAccount)
+  }
+}
+
+/// What was thrown; `nil` when nothing.
+func problem(_ body: () throws -> Void) -> Problem? {
+  do {
+    try body()
+    return nil
+  } catch {
+    return error as? Problem
   }
 }

@@ -1,0 +1,166 @@
+import Einlass
+import EinlassStorage
+import Foundation
+import TestSupport
+import Testing
+
+/// What is not a store of ours, or not one for us, is named with its path and left byte for byte as it is
+/// (T-07, T-08).
+struct RefusedStoreTests {
+  /// How a good store is spoilt, and what is said then.
+  struct Damage: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let detail: String?
+    let spoil: @Sendable (String) throws -> Void
+
+    init(_ name: String, _ detail: String?, _ spoil: @escaping @Sendable (String) throws -> Void) {
+      (testDescription, self.detail, self.spoil) = (name, detail, spoil)
+    }
+
+    init(_ name: String, _ detail: String?, sql: String) {
+      self.init(name, detail) { try SQLiteTool(path: $0).run(sql) }
+    }
+
+    static func bytes(
+      _ name: String, _ edit: @escaping @Sendable (inout [UInt8]) -> Void
+    ) -> Damage {
+      Damage(name, "corrupt") { path in
+        var content = Array(FileManager.default.contents(atPath: path)!)
+        edit(&content)
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try file.truncate(atOffset: 0)
+        try file.write(contentsOf: Data(content))
+        try file.close()
+      }
+    }
+  }
+
+  static let damages: [Damage] = [
+    Damage("nothing: the negative control", nil) { _ in },
+    // T-08
+    Damage("a newer schema", "tooNew", sql: "PRAGMA user_version = 2"),
+    Damage(
+      "an unknown column", "tooNew", sql: "ALTER TABLE account ADD COLUMN generation INTEGER"),
+    Damage("an unknown table", "tooNew", sql: "CREATE TABLE audit (id INTEGER)"),
+    Damage("an unknown key slot", "tooNew", sql: "UPDATE keyslot SET kind = 'passphrase'"),
+    // Never ours
+    Damage("another program's database", "corrupt", sql: "PRAGMA application_id = 17"),
+    Damage("nobody's database", "corrupt") {
+      try FileManager.default.removeItem(atPath: $0)
+      try SQLiteTool(path: $0).run("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+      chmod($0, 0o600)
+    },
+    Damage.bytes("an empty file") { $0 = [] },
+    Damage.bytes("a text") { $0 = Array(repeating: UInt8(ascii: "x"), count: 5000) },
+    Damage.bytes("one byte") { $0 = [0] },
+    Damage("a directory", "corrupt") {
+      try FileManager.default.removeItem(atPath: $0)
+      mkdir($0, 0o700)
+    },
+    Damage("a FIFO", "corrupt") {
+      try FileManager.default.removeItem(atPath: $0)
+      mkfifo($0, 0o600)
+    },
+    // Damaged
+    Damage("schema 0", "corrupt", sql: "PRAGMA user_version = 0"),
+    Damage("a missing column", "corrupt", sql: "ALTER TABLE account DROP COLUMN avatar"),
+    Damage("a missing table", "corrupt", sql: "DROP TABLE access_grant"),
+    Damage("no store id", "corrupt", sql: "UPDATE meta SET store = '../../../etc/passwd'"),
+    Damage("no meta row", "corrupt", sql: "DELETE FROM meta"),
+    Damage.bytes("cut after the first page") { $0.removeLast($0.count - 4096) },
+    Damage.bytes("cut in the first page") { $0.removeLast($0.count - 700) },
+    Damage.bytes("zeroed pages") { bytes in
+      for index in 4096..<bytes.count { bytes[index] = 0 }
+    },
+    // Others can reach it
+    Damage("readable for the group", "permissions") { chmod($0, 0o640) },
+    Damage("a second name", "permissions") { link($0, $0 + ".copy") },
+    Damage("a symbolic link", "permissions") {
+      try FileManager.default.moveItem(atPath: $0, toPath: $0 + ".real")
+      symlink($0 + ".real", $0)
+    },
+    Damage("its directory open to others", "permissions") {
+      chmod(($0 as NSString).deletingLastPathComponent, 0o755)
+    },
+  ]
+
+  @Test(arguments: damages)
+  func `is refused by every use`(_ damage: Damage) throws {
+    let home = try StoreHome()
+    let new = AccountStore.NewAccount.example()
+    let id = try home.store().add(new, .usual).account.id
+    try damage.spoil(home.database)
+    let before = FilePrint(home.database)
+    let uses: [(AccountStore) throws -> Void] = [
+      { _ = try $0.snapshot(.none) },
+      { _ = try $0.protection(.none) },
+      { _ = try $0.credentials(id) },
+      { _ = try $0.add(.example("bob"), .usual) },
+      { _ = try $0.update(id, .usual) { $0.displayName = "x" } },
+      {
+        _ = try $0.setGrant(
+          AccessGrant(application: "a", provider: "b", state: .denied, changedAt: 1), .usual)
+      },
+    ]
+    var details: Set<String?> = []
+    for use in uses {
+      let problem = problem { try use(home.store()) }
+      details.insert(problem?.detail)
+      guard let problem else { continue }
+      #expect(problem.reason == .accountStoreFailure)
+      #expect(problem.path?.hasPrefix(home.path) == true)
+      #expect(problem.message.contains(home.path))
+    }
+    // A text or blob of the wrong kind only shows to who reads it: at least one use must notice.
+    #expect(details.contains(damage.detail))
+    #expect(details.isSubset(of: [damage.detail, nil]) || damage.detail == "corrupt")
+    if damage.detail != nil && details == [damage.detail] {
+      #expect(FilePrint(home.database) == before)
+    } else if damage.detail == nil {
+      #expect(FilePrint(home.database) != before)
+    }
+  }
+
+  @Test(arguments: ["tooNew", "corrupt"])
+  func `a store that turns so while it is open is refused from then on`(_ detail: String) throws {
+    let home = try StoreHome()
+    let store = home.store()
+    let id = try store.add(.example(), .usual).account.id
+    try SQLiteTool(path: home.database).run(
+      detail == "tooNew" ? "PRAGMA user_version = 2" : "PRAGMA application_id = 3")
+    #expect(problem { _ = try store.credentials(id) }?.detail == detail)
+    #expect(problem { _ = try store.update(id, .usual) { $0.email = nil } }?.detail == detail)
+    #expect(problem { _ = try store.credentials(id) }?.detail == detail)
+  }
+
+  @Test func `a store that was moved away is left alone, and a new one is made`() throws {
+    let home = try StoreHome()
+    let store = home.store()
+    _ = try store.add(.example(), .usual)
+    try FileManager.default.moveItem(atPath: home.directory, toPath: home.path + "/away")
+    #expect(try store.snapshot(.none) == AccountStore.Snapshot())
+    _ = try store.add(.example("bob"), .usual)
+    #expect(try store.snapshot(.none).accounts.map(\.username) == ["bob"])
+    #expect(try home.store().snapshot(.none).accounts.map(\.username) == ["bob"])
+  }
+
+  @Test func `a foreign database with a hot journal is not rolled back`() throws {
+    let home = try StoreHome()
+    mkdir(home.directory, 0o700)
+    try SQLiteTool(path: home.database).run("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+    chmod(home.database, 0o600)
+    let journal = home.database + "-journal"
+    // The magic of a journal, so that SQLite would take it for a hot one.
+    let head: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
+    _ = FileManager.default.createFile(
+      atPath: journal, contents: Data(head + [UInt8](repeating: 0, count: 504)),
+      attributes: [.posixPermissions: 0o600])
+    let before = (FilePrint(home.database), FilePrint(journal))
+    #expect(problem { _ = try home.store().snapshot(.none) }?.detail == "corrupt")
+    #expect(problem { _ = try home.store().add(.example(), .usual) }?.detail == "corrupt")
+    #expect(before == (FilePrint(home.database), FilePrint(journal)))
+    // The negative control: another program's look is enough to change it.
+    try SQLiteTool(path: home.database).run("SELECT * FROM t")
+    #expect(before != (FilePrint(home.database), FilePrint(journal)))
+  }
+}
