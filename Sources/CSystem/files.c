@@ -92,7 +92,8 @@ static void *wait_in_queue(void *argument) {
   if (atomic_exchange(&waiter->is_settled, 1) == 0) {
     eventfd_write(waiter->event, 1);
   } else {
-    close(waiter->descriptor);  // given up meanwhile: closing lets the lock go
+    flock(waiter->descriptor, LOCK_UN);  // given up meanwhile
+    close(waiter->descriptor);
   }
   release(waiter);
   return NULL;

@@ -21,15 +21,19 @@ struct StoreLocation: Sendable {
 
   /// The path, or by the XDG base directory specification: data in its data home, the key in its state home
   /// (the configuration home is what people commit to their dotfiles).
-  init(path: String?) throws(Problem) {
-    keyDirectory = Self.home("XDG_STATE_HOME", ".local/state").map { $0 + "/einlass/keys" }
+  init(
+    path: String?, environment: (String) -> String? = Environment.value
+  ) throws(Problem) {
+    keyDirectory = Self.home("XDG_STATE_HOME", ".local/state", environment).map {
+      $0 + "/einlass/keys"
+    }
     if let path {
       (directory, name) = SafeDirectory.split(path)
       guard !["", ".", ".."].contains(name) else {
         throw .store(.refused, "--store \(path) names a directory. Name a file in it.", path: path)
       }
     } else {
-      guard let home = Self.home("XDG_DATA_HOME", ".local/share") else {
+      guard let home = Self.home("XDG_DATA_HOME", ".local/share", environment) else {
         throw .store(
           .refused,
           "HOME is not set, so there is no usual place for the account store. Set it, or use --store."
@@ -49,9 +53,11 @@ struct StoreLocation: Sendable {
   private var base: String { name.hasSuffix(".db") ? String(name.dropLast(3)) : name }
 
   /// Relative paths are ignored, as the specification says.
-  private static func home(_ variable: String, _ underHome: String) -> String? {
-    if let path = Environment.value(variable), path.hasPrefix("/") { return path }
-    guard let home = Environment.value("HOME"), home.hasPrefix("/") else { return nil }
+  private static func home(
+    _ variable: String, _ underHome: String, _ environment: (String) -> String?
+  ) -> String? {
+    if let path = environment(variable), path.hasPrefix("/") { return path }
+    guard let home = environment("HOME"), home.hasPrefix("/") else { return nil }
     return "\(home)/\(underHome)"
   }
 }

@@ -26,7 +26,12 @@ public struct FileLock: ~Copyable, Sendable {
     self.directory = directory.path
   }
 
-  deinit { if descriptor >= 0 { close(descriptor) } }
+  deinit {
+    guard descriptor >= 0 else { return }
+    // Closing alone lets go only when no child that is just being started holds a copy.
+    release()
+    close(descriptor)
+  }
 
   /// Whether it could be had without waiting.
   public mutating func tryAcquire(_ mode: Mode) throws(FileError) -> Bool {

@@ -8,17 +8,27 @@ import Foundation
 /// A home of a test's own, with a place for the store and one for the key; removed at the end.
 final class StoreHome: Sendable {
   let path: String
+  private let isOurs: Bool
+
+  /// The home of a parent process, which removes it.
+  init(adopting path: String) {
+    self.path = path
+    isOurs = false
+  }
 
   init() throws {
     let template = FileManager.default.temporaryDirectory.path + "/einlass-\(UUID().uuidString)"
     try FileManager.default.createDirectory(
       atPath: template, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     path = template
+    isOurs = true
   }
 
   deinit {
-    _ = try? FileManager.default.removeItem(atPath: path)
+    if isOurs { remove() }
   }
+
+  func remove() { _ = try? FileManager.default.removeItem(atPath: path) }
 
   var directory: String { path + "/data" }
   var keyDirectory: String { path + "/keys" }

@@ -1,0 +1,119 @@
+import Einlass
+import EinlassSystem
+import Foundation
+import Testing
+
+@testable import EinlassStorage
+
+/// Older stores are copied and brought up to date, in one step or not at all (C-25).
+struct MigrationTests {
+  /// What a later program could know.
+  private static func later(_ statements: [String]) -> Migrations {
+    var migrations = Migrations.released
+    migrations.steps.append(statements)
+    migrations.columns["account"]?.insert("generation")
+    return migrations
+  }
+
+  private static let addColumn =
+    "ALTER TABLE account ADD COLUMN generation INTEGER NOT NULL DEFAULT 0"
+
+  private func open(_ home: StoreHome, _ migrations: Migrations) throws -> OpenStore? {
+    let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
+    return try StoreOpening(
+      location: location, keys: KeySource(.usual, location: location), migrations: migrations
+    ).openShared(.usual)
+  }
+
+  @Test func `an older store is migrated with a copy beside it`() throws {
+    let home = try StoreHome()
+    let new = AccountStore.NewAccount.example()
+    _ = try home.store().add(new, .usual)
+    let store = try #require(try open(home, Self.later([Self.addColumn])))
+    #expect(try store.connection.accounts().map(\.id) == [new.account.id])
+    #expect(try store.connection.pragma("user_version") == Migrations.released.schema + 1)
+    store.release()
+    // The older program finds the newer store, and the copy still opens with it.
+    #expect(problem { _ = try home.store().snapshot(.none) }?.detail == "tooNew")
+    let copy = home.directory + "/store.schema1.revision1.db"
+    let attributes = try FileManager.default.attributesOfItem(atPath: copy)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    let old = SQLiteAccountStore.store(
+      location: StoreLocation(
+        directory: home.directory, name: "store.schema1.revision1.db",
+        keyDirectory: home.keyDirectory), choice: .usual)
+    #expect(try old.credentials(new.account.id) == [new.credential])
+  }
+
+  @Test func `a migration that fails leaves the old store as it was`() throws {
+    let home = try StoreHome()
+    let new = AccountStore.NewAccount.example()
+    _ = try home.store().add(new, .usual)
+    for statements in [
+      [Self.addColumn, "UPDATE nothing SET a = 1"], ["UPDATE account SET username = 'x'"],
+    ] {
+      #expect(throws: Problem.self) { try open(home, Self.later(statements)) }
+      #expect(try home.store().snapshot(.none).accounts.map(\.username) == ["ada"])
+      #expect(try home.store().credentials(new.account.id) == [new.credential])
+    }
+    #expect(try open(home, Self.later([Self.addColumn])) != nil)  // the negative control
+  }
+
+  @Test func `a store whose journal mode some tool changed is set right`() throws {
+    let home = try StoreHome()
+    var store: AccountStore? = home.store()
+    _ = try store?.add(.example(), .usual)
+    store = nil
+    let tool = SQLiteTool(path: home.database)
+    try #require(try tool.run("PRAGMA journal_mode = DELETE") == ["delete"])
+    #expect(try home.store().snapshot(.usual).accounts.count == 1)
+    #expect(try tool.run("PRAGMA journal_mode") == ["wal"])
+  }
+
+  @Test func `what an interrupted creation left is cleared away`() throws {
+    let home = try StoreHome()
+    mkdir(home.directory, 0o700)
+    for suffix in ["", "-wal", "-journal", "-shm"] {
+      try Data([1, 2, 3]).write(to: URL(fileURLWithPath: home.database + ".new" + suffix))
+    }
+    #expect(try home.store().snapshot(.none) == AccountStore.Snapshot())
+    _ = try home.store().add(.example(), .usual)
+    let names = try FileManager.default.contentsOfDirectory(atPath: home.directory)
+    #expect(names.allSatisfy { !$0.contains(".new") })
+  }
+
+  @Test func `every connection has the settings that keep data and secrets`() throws {
+    let home = try StoreHome()
+    _ = try home.store().add(.example(), .usual)
+    let store = try #require(try open(home, .released))
+    for (pragma, value) in [
+      ("synchronous", 2), ("secure_delete", 1), ("cell_size_check", 1), ("mmap_size", 0),
+      ("foreign_keys", 1), ("trusted_schema", 0), ("temp_store", 2),
+    ] as [(String, Int64)] { #expect(try store.connection.pragma(pragma) == value) }
+    #expect(throws: Problem.self) { try store.connection.run("ATTACH ':memory:' AS other") }
+    #expect(throws: Problem.self) { try store.connection.run("SELECT \"text\"") }
+    #expect(throws: Problem.self) { try store.connection.run("SELECT load_extension('x')") }
+    #expect(throws: Problem.self) { try store.connection.run("SELECT zeroblob(2000000)") }
+  }
+
+  @Test(
+    arguments: [
+      ([:], nil, nil), (["HOME": "/h"], "/h/.local/share/einlass", "/h/.local/state/einlass/keys"),
+      (["HOME": "/h", "XDG_DATA_HOME": "/d"], "/d/einlass", "/h/.local/state/einlass/keys"),
+      (["HOME": "/h", "XDG_STATE_HOME": "/s"], "/h/.local/share/einlass", "/s/einlass/keys"),
+      (
+        ["HOME": "/h", "XDG_DATA_HOME": "relative"], "/h/.local/share/einlass",
+        "/h/.local/state/einlass/keys"
+      ),
+    ] as [([String: String], String?, String?)])
+  func `the usual places are those of the XDG base directory specification`(
+    _ environment: [String: String], _ directory: String?, _ keyDirectory: String?
+  ) throws {
+    let location = try? StoreLocation(path: nil, environment: { environment[$0] })
+    #expect(location?.directory == directory)
+    #expect(location?.keyDirectory == keyDirectory)
+    let named = try StoreLocation(path: "/a/b/my.db", environment: { environment[$0] })
+    #expect((named.directory, named.name, named.lockName) == ("/a/b", "my.db", "my.lock"))
+    #expect(named.keyDirectory == keyDirectory)
+  }
+}

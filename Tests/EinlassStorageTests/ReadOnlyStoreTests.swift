@@ -1,0 +1,122 @@
+import Einlass
+import EinlassStorage
+import Foundation
+import TestSupport
+import Testing
+
+/// What can't be written can still be read, as long as nothing is missing from it (T-09); and nothing that others
+/// could have reached is used (T-45, T-47). As an ordinary user in a child process: root may write anything.
+struct ReadOnlyStoreTests {
+  @Test(arguments: ["directory", "file"])
+  func `accounts of a store that can't be written are listed and its credentials open`(
+    _ readOnly: String
+  ) async {
+    await #expect(processExitsWith: .success) { [readOnly] in
+      OrdinaryUser.become()
+      let home = StoreHome(adopting: OrdinaryUser.makeHome())
+      defer { home.remove() }
+      var store: AccountStore? = home.store()
+      let id = try #require(try store?.add(.example(), .usual).account.id)
+      store = nil  // closes it in order
+      let changed = readOnly == "directory" ? home.directory : home.database
+      let mode: mode_t = readOnly == "directory" ? 0o700 : 0o600
+      chmod(changed, mode & ~0o200)
+      let before = FilePrint(home.database)
+      let reader = home.store()
+      #expect(try reader.snapshot(.none).accounts.map(\.id) == [id])
+      #expect(try reader.credentials(id) == [AccountStore.NewAccount.example().credential])
+      #expect(try reader.protection(.none) == "keyfile")
+      let problem = problem { _ = try reader.update(id, .usual) { $0.email = nil } }
+      #expect(problem?.detail == "readOnly" && problem?.path == home.database)
+      #expect(problem?.message.contains("writable") == true)
+      #expect(FilePrint(home.database) == before)
+      // It becomes writable under a reader that is running: the negative control.
+      chmod(changed, mode)
+      _ = try reader.update(id, .usual) { $0.email = nil }
+      #expect(try reader.snapshot(.none).accounts[0].email == nil)
+    }
+  }
+
+  @Test func `changes in a journal that can't be read are said to be there`() async {
+    await #expect(processExitsWith: .success) {
+      OrdinaryUser.become()
+      let home = StoreHome(adopting: OrdinaryUser.makeHome())
+      defer { home.remove() }
+      let store = home.store()  // stays open, so that the journal stays
+      _ = try store.add(.example(), .usual)
+      let journal = try FileManager.default.attributesOfItem(atPath: home.database + "-wal")
+      try #require(journal[.size] as? Int != 0)
+      chmod(home.directory, 0o500)
+      let problem = problem { _ = try home.store().snapshot(.none) }
+      #expect(problem?.detail == "readOnly")
+      #expect(problem?.message.contains("store.db-wal") == true)
+      chmod(home.directory, 0o700)  // the negative control
+      #expect(try home.store().snapshot(.none).accounts.count == 1)
+    }
+  }
+
+  @Test(arguments: [0o000, 0o022, 0o077] as [mode_t])
+  func `every file and directory is made private under any umask`(_ mask: mode_t) async {
+    await #expect(processExitsWith: .success) { [mask] in
+      OrdinaryUser.become()
+      umask(mask)
+      let home = StoreHome(adopting: OrdinaryUser.makeHome())
+      defer { home.remove() }
+      let store = home.store()
+      let id = try store.add(.example(), .usual).account.id
+      _ = try store.credentials(id)
+      for name in FileManager.default.subpaths(atPath: home.path) ?? [] {
+        let attributes = try FileManager.default.attributesOfItem(atPath: home.path + "/" + name)
+        let isDirectory = attributes[.type] as? FileAttributeType == .typeDirectory
+        #expect(attributes[.posixPermissions] as? Int == (isDirectory ? 0o700 : 0o600))
+      }
+      let names = try FileManager.default.contentsOfDirectory(atPath: home.directory)
+      #expect(Set(names) == ["store.db", "store.db-wal", "store.db-shm", "store.lock"])
+    }
+  }
+
+  /// Places where somebody else could have been.
+  static let places = ["data", "keys", "data/store.db-wal", "data/store.db-shm", "data/store.lock"]
+
+  @Test(arguments: places, [0o755, 0o777] as [mode_t])
+  func `what others can reach is refused with the fix`(_ place: String, _ mode: mode_t) async {
+    await #expect(processExitsWith: .success) { [place, mode] in
+      OrdinaryUser.become()
+      let home = StoreHome(adopting: OrdinaryUser.makeHome())
+      defer { home.remove() }
+      let first = home.store()
+      let id = try first.add(.example(), .usual).account.id
+      #expect(try home.store().credentials(id).count == 1)  // the negative control
+      chmod(home.path + "/" + place, mode)
+      let problem = problem { _ = try home.store().credentials(id) }
+      #expect(problem?.detail == (place == "keys" ? "keyUnavailable" : "permissions"))
+      #expect(problem?.message.contains("chmod go-rwx '\(home.path)/\(place)'") == true)
+    }
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "needs root, to be it on somebody else's store"))
+  func `root refuses somebody else's store, and somebody else root's`() async {
+    await #expect(processExitsWith: .success) {
+      let home = StoreHome(adopting: OrdinaryUser.makeHome())
+      defer { home.remove() }
+      var store: AccountStore? = home.store()
+      _ = try store?.add(.example(), .usual)
+      store = nil
+      chown(home.path, OrdinaryUser.id, OrdinaryUser.id)
+      for name in FileManager.default.subpaths(atPath: home.path) ?? [] {
+        chown(home.path + "/" + name, OrdinaryUser.id, OrdinaryUser.id)
+      }
+      let before = FilePrint(home.database)
+      #expect(problem { _ = try home.store().snapshot(.none) }?.detail == "permissions")
+      let problem = problem { _ = try home.store().add(.example("bob"), .usual) }
+      #expect(problem?.detail == "permissions")
+      #expect(problem?.message.contains("user \(OrdinaryUser.id)") == true)
+      #expect(FilePrint(home.database) == before)
+      chown(home.directory, 0, 0)
+      OrdinaryUser.become()
+      #expect(
+        EinlassStorageTests.problem { _ = try home.store().snapshot(.none) }?.detail
+          == "permissions")
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import Einlass
+import EinlassSystem
+import Foundation
+import TestSupport
+import Testing
+
+@testable import EinlassStorage
+
+/// Several processes on one store, as far as one process can play them; each store value has its own connection
+/// and lock.
+struct SharedStoreTests {
+  @Test func `each sees at once what another has changed`() throws {
+    let home = try StoreHome()
+    let (first, second) = (home.store(), home.store())
+    #expect(try second.snapshot(.none).accounts.isEmpty)
+    for number in 1...20 as ClosedRange<Int64> {
+      let (writer, reader) = number % 2 == 0 ? (first, second) : (second, first)
+      _ = try writer.add(.example("user\(number)"), .usual)
+      for store in [reader, writer] {
+        let snapshot = try store.snapshot(.none)
+        #expect(snapshot.revision == number && snapshot.accounts.count == Int(number))
+      }
+    }
+  }
+
+  @Test func `an unchanged snapshot is had while another process is changing the store`() throws {
+    let home = try StoreHome()
+    let store = home.store()
+    _ = try store.add(.example(), .usual)
+    let snapshot = try store.snapshot(.none)
+    let id = snapshot.accounts[0].id
+    let other = try Holder(home)
+    #expect(try other.tryAcquire())
+    #expect(try store.snapshot(.none) == snapshot)
+    // Everything else would have to wait.
+    #expect(problem { _ = try store.protection(.none) }?.detail == "locked")
+    #expect(problem { _ = try store.add(.example("b"), .none) }?.detail == "locked")
+    #expect(problem { _ = try store.update(id, .none) { $0.email = nil } }?.detail == "locked")
+    #expect(problem { _ = try store.remove(id, .none) }?.isRetryable == true)
+    #expect(problem { _ = try home.store().snapshot(.none) }?.detail == "locked")
+    // The other announces a change before it makes it.
+    try other.countChange()
+    #expect(problem { _ = try store.snapshot(.none) }?.detail == "locked")
+    other.release()
+    #expect(try store.snapshot(.none) == snapshot)
+  }
+
+  @Test func `who waits gets its turn`() async throws {
+    let home = try StoreHome()
+    let store = home.store()
+    let id = try store.add(.example(), .usual).account.id
+    let other = try Holder(home)
+    #expect(try other.tryAcquire())
+    let change = Thread.result { try store.update(id, .usual) { $0.displayName = "late" } }
+    // The same value from another thread: not even waiting for the first one.
+    while problem({ _ = try store.snapshot(.none) })?.detail != "locked" { await Task.yield() }
+    other.release()
+    #expect(try await change.value == 2)
+    #expect(try store.snapshot(.usual).accounts[0].displayName == "late")
+  }
+
+  @Test func `eight writers lose nothing`() async throws {
+    let home = try StoreHome()
+    let writers = (0..<8).map { writer in
+      let store = home.store()
+      return Thread.result {
+        for number in 0..<25 {
+          let added = try store.add(.example("user\(writer)-\(number)"), .usual)
+          guard try store.snapshot(.usual).accounts.contains(added.account) else { return false }
+        }
+        return true
+      }
+    }
+    for writer in writers { #expect(try await writer.value) }
+    let snapshot = try home.store().snapshot(.usual)
+    #expect(snapshot.revision == 200)
+    #expect(Set(snapshot.accounts.map(\.username)).count == 200)
+    for account in snapshot.accounts.prefix(20) {
+      #expect(try home.store().credentials(account.id).count == 1)
+    }
+  }
+
+  @Test func `sixteen threads that start at once make one store and one key`() async throws {
+    for _ in 0..<5 {
+      let home = try StoreHome()
+      let starters = (0..<16).map { number in
+        let store = home.store()
+        return Thread.result { try store.add(.example("user\(number)"), .usual) }
+      }
+      for starter in starters { #expect(try await starter.value.created) }
+      try expectOneStore(in: home, accounts: 16)
+    }
+  }
+
+  @Test func `sixteen processes that start at once make one store and one key`() async throws {
+    let home = try StoreHome()
+    mkfifo(home.path + "/ready", 0o600)
+    // They wait for this to be let go, so that they really start together.
+    let gate = try Holder(home, name: "gate", directory: home.path)
+    #expect(try gate.tryAcquire())
+    let opening = Thread.result { [path = home.path] in
+      let ready = try FileHandle(forUpdating: URL(fileURLWithPath: path + "/ready"))
+      var count = 0
+      while count < 16 { count += try ready.read(upToCount: 16 - count)?.count ?? 0 }
+      gate.release()
+    }
+    await withTaskGroup(of: Void.self) { group in
+      for number in 0..<16 {
+        group.addTask { [path = home.path] in await addInAnotherProcess(path, number) }
+      }
+    }
+    try await opening.value
+    try expectOneStore(in: home, accounts: 16)
+  }
+
+  private func addInAnotherProcess(_ path: String, _ number: Int) async {
+    await #expect(processExitsWith: .success) { [path, number] in
+      let home = StoreHome(adopting: path)
+      let gate = try Holder(home, name: "gate", directory: home.path)
+      try FileHandle(forWritingTo: URL(fileURLWithPath: path + "/ready")).write(contentsOf: [1])
+      #expect(try gate.acquireShared())
+      let added = try home.store().add(.example("user\(number)"), .usual)
+      #expect(try home.store().credentials(added.account.id).count == 1)
+    }
+  }
+
+  private func expectOneStore(in home: StoreHome, accounts: Int) throws {
+    let store = home.store()
+    let snapshot = try store.snapshot(.usual)
+    #expect(snapshot.accounts.count == accounts && snapshot.revision == Int64(accounts))
+    for account in snapshot.accounts { #expect(try store.credentials(account.id).count == 1) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: home.keyDirectory).count == 1)
+    let files = try FileManager.default.contentsOfDirectory(atPath: home.directory)
+    #expect(files.allSatisfy { $0.hasPrefix("store.db") || $0 == "store.lock" })
+    #expect(!files.contains { $0.contains(".new") })
+    #expect(try SQLiteTool(path: home.database).run("PRAGMA integrity_check") == ["ok"])
+  }
+}
+
+/// Another process's hold of the store's lock.
+final class Holder: @unchecked Sendable {
+  private var lock: FileLock
+
+  init(_ home: StoreHome, name: String = "store.lock", directory: String? = nil) throws {
+    let directory = try SafeDirectory.create(directory ?? home.directory)
+    lock = try FileLock(name, in: directory)
+  }
+
+  func tryAcquire() throws -> Bool { try lock.tryAcquire(.exclusive) }
+  func acquireShared() throws -> Bool { try lock.acquire(.shared, milliseconds: 60_000) }
+  func countChange() throws { try lock.countChange() }
+  func release() { lock.release() }
+}
+
+extension Thread {
+  /// Runs what blocks on a thread of its own, not on one of the concurrency pool's.
+  static func result<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value)
+    -> Task<Value, any Error>
+  {
+    Task {
+      try await withCheckedThrowingContinuation { continuation in
+        Thread { continuation.resume(with: Result(catching: body)) }.start()
+      }
+    }
+  }
+}
