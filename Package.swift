@@ -11,7 +11,7 @@ let package = Package(
     .library(name: "Einlass", targets: ["Einlass", "EinlassNetwork", "EinlassStorage"]),
   ],
   dependencies: [
-    // The sandbox provider's HTTP server. Nothing linked into `einlass` uses a package.
+    // The sockets of the sandbox provider. Nothing linked into `einlass` uses a package.
     .package(url: "https://github.com/swhitty/FlyingFox", exact: "0.27.1")
   ],
   targets: [
@@ -54,7 +54,7 @@ let package = Package(
     .executableTarget(
       name: "EinlassSandbox",
       dependencies: [
-        "EinlassJSON", "EinlassCrypto", .product(name: "FlyingFox", package: "FlyingFox"),
+        "EinlassJSON", "EinlassCrypto", .product(name: "FlyingSocks", package: "FlyingFox"),
       ]),
 
     // Tests

@@ -35,6 +35,7 @@ struct EinlassSandbox {
       source.resume()
       return source
     }
+    write(running.announcement.text + "\n")
     try await serve(running, until: ended)
     for source in signals { source.cancel() }
   }
@@ -44,17 +45,11 @@ struct EinlassSandbox {
     try await withThrowingTaskGroup { group in
       group.addTask {
         try await running.run()
-        return false
-      }
-      group.addTask {
-        write(try await running.announcement().text + "\n")
-        return false
       }
       group.addTask {
         for await _ in ended { break }
-        return true
       }
-      while try await group.next() == false {}
+      try await group.next()
       group.cancelAll()
     }
   }

@@ -8,7 +8,7 @@ struct RunningSandbox: Sendable {
   private let control: Listener
   private let state: JSONValue
 
-  /// Nothing listens yet. Port 0 is any free one; `clock` gives seconds since 1970.
+  /// Listens at once, but answers only when run. Port 0 is any free one; `clock` gives seconds since 1970.
   init(
     port: UInt16 = 0, controlPort: UInt16 = 0, state: JSONValue = DemoState.whole,
     clock: @escaping @Sendable () -> Int64
@@ -20,7 +20,7 @@ struct RunningSandbox: Sendable {
     control = try Listener(port: controlPort, bodyLimit: 16 << 20) { await sandbox.control($0) }
   }
 
-  /// Serves until the task is cancelled; throws if a port is taken.
+  /// Serves until the task is cancelled.
   func run() async throws {
     // A client that has gone away is no reason to end.
     signal(SIGPIPE, SIG_IGN)
@@ -32,12 +32,10 @@ struct RunningSandbox: Sendable {
     }
   }
 
-  /// What a user needs to know, as soon as both listen.
-  func announcement() async throws -> JSONValue {
-    let port = try await providers.port() ?? 0
-    let controlPort = try await control.port() ?? 0
-    return DemoState.announcement(
-      address: "http://127.0.0.1:\(port)", control: "http://127.0.0.1:\(controlPort)",
-      state: state)
+  /// What a user needs to know.
+  var announcement: JSONValue {
+    DemoState.announcement(
+      address: "http://127.0.0.1:\(providers.port)",
+      control: "http://127.0.0.1:\(control.port)", state: state)
   }
 }

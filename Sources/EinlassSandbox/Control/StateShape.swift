@@ -101,17 +101,23 @@ extension StateShape: CustomStringConvertible {
 
   private func rest(_ indent: String) -> String {
     switch self {
-    case .members(let shapes)
-    where shapes.allSatisfy({
-      switch $0.1 {
-      case .members, .map(.members): false
-      default: true
-      }
-    }):
-      ": " + shapes.map(\.0).joined(separator: ", ") + "\n"
+    case .members(let shapes) where shapes.allSatisfy({ !$0.1.hasCollections }):
+      ": " + shapes.map { name, shape in name + shape.words }.joined(separator: ", ") + "\n"
     case .members, .map(.members): "\n" + outline(indent: indent + "  ")
     case .integer: ": an integer\n"
     default: ": \(self)\n"
     }
+  }
+
+  /// Whether it needs lines of its own.
+  private var hasCollections: Bool {
+    switch self {
+    case .members, .map(.members): true
+    default: false
+    }
+  }
+
+  private var words: String {
+    if case .word(let words) = self { " (\(words.joined(separator: ", ")))" } else { "" }
   }
 }

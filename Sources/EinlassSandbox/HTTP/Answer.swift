@@ -22,7 +22,13 @@ struct Answer: Sendable {
     case cut
     /// The connection ends without a byte.
     case closed
+
+    /// Whether another request can follow.
+    var keepsConnection: Bool { self == .whole || self == .chunked }
   }
+
+  /// The bytes of the body, its padding among them.
+  var count: Int { body.count + padding }
 
   /// An answer of some bytes.
   init(status: Int = 200, type: String, body: [UInt8], headers: [Parameter] = []) {
@@ -55,6 +61,8 @@ struct Answer: Sendable {
     case 404: "Not Found"
     case 405: "Method Not Allowed"
     case 413: "Content Too Large"
+    case 431: "Request Header Fields Too Large"
+    case 505: "HTTP Version Not Supported"
     case 429: "Too Many Requests"
     case 500: "Internal Server Error"
     case 503: "Service Unavailable"

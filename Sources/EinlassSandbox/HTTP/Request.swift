@@ -8,14 +8,15 @@ struct Request: Sendable {
   var path: String
   /// Percent-encoded, as sent, without the question mark.
   var rawQuery = ""
-  /// In no particular order.
+  /// In their order, names as sent.
   var headers: [Parameter] = []
   /// The whole body.
   var body: [UInt8] = []
 
-  /// The value of a header, its name compared without regard to case.
+  /// The value of a header, its name compared without regard to case; `nil` if it occurs more than once.
   func header(_ name: String) -> String? {
-    headers.first { sameBytes($0.name.lowercased(), name.lowercased()) }?.value
+    let found = headers.filter { sameBytes($0.name.lowercased(), name.lowercased()) }
+    return found.count == 1 ? found[0].value : nil
   }
 
   /// What follows the scheme in the `Authorization` header, if the scheme is this one.

@@ -1,0 +1,201 @@
+import EinlassJSON
+
+/// Takes requests out of a stream of bytes. RFC 9112, as strictly as a test deserves.
+struct RequestReader: Sendable {
+  /// A request, and what its head said about the connection.
+  struct Received: Sendable {
+    var request: Request
+    /// Whether the connection ends after the answer.
+    var isLast: Bool
+  }
+
+  /// Why no request can be read any more; the connection ends after this answer.
+  struct Flaw: Error, Equatable {
+    var status: Int
+    var message: String
+  }
+
+  /// A head may have so many bytes.
+  static let headLimit = 256 * 1024
+
+  private let bodyLimit: Int
+  private var bytes: [UInt8] = []
+  /// So many bytes were already searched for the end of a head.
+  private var searched = 0
+  /// The head that was read, while its body is missing.
+  private var head: Head?
+
+  private struct Head: Sendable {
+    var received: Received
+    /// `nil` for chunks.
+    var length: Int?
+    var expectsContinue: Bool
+  }
+
+  /// A reader that has read nothing yet.
+  init(bodyLimit: Int) { self.bodyLimit = bodyLimit }
+
+  /// Takes bytes as they came.
+  mutating func append(_ more: [UInt8]) { bytes += more }
+
+  /// The next request, or `nil` as long as it is not complete.
+  mutating func next() throws(Flaw) -> Received? {
+    if head == nil { head = try readHead() }
+    guard let head, let body = try readBody(head) else { return nil }
+    self.head = nil
+    var received = head.received
+    received.request.body = body
+    return received
+  }
+
+  /// Whether the client waits for a word before it sends the body; true at most once for a request.
+  mutating func takeExpectation() -> Bool {
+    let isExpected = head?.expectsContinue ?? false
+    head?.expectsContinue = false
+    return isExpected
+  }
+
+  // MARK: - Head
+
+  private mutating func readHead() throws(Flaw) -> Head? {
+    let end = Array("\r\n\r\n".utf8)
+    var index = max(0, searched - end.count)
+    while index + end.count <= bytes.count {
+      if bytes[index] == end[0], bytes[index..<index + end.count].elementsEqual(end) { break }
+      index += 1
+    }
+    guard index <= Self.headLimit else {
+      throw Flaw(status: 431, message: "The head has more than \(Self.headLimit) bytes.")
+    }
+    guard index + end.count <= bytes.count else {
+      searched = bytes.count
+      return nil
+    }
+    searched = 0
+    let text = String(validating: bytes[..<index], as: UTF8.self)
+    bytes.removeFirst(index + end.count)
+    guard let text else { throw Self.malformed("The head is not UTF-8.") }
+    return try Self.head(text)
+  }
+
+  private static func head(_ text: String) throws(Flaw) -> Head {
+    // Not Swift's characters: for those CR LF is one, and a lone LF another end of a line.
+    let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+      .map { line in Substring(line.last == UInt8(ascii: "\r") ? line.dropLast() : line) }
+    let words = lines[0].split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 3, !words[0].isEmpty, let target = Self.target(words[1]) else {
+      throw malformed("The request line is not method, target and version.")
+    }
+    guard ["HTTP/1.1", "HTTP/1.0"].contains(words[2]) else {
+      throw Flaw(status: 505, message: "Only HTTP/1.1 is spoken here.")
+    }
+    var request = Request(method: String(words[0]), path: target.path, rawQuery: target.query)
+    for line in lines.dropFirst() {
+      let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, let last = parts[0].utf8.last, last > UInt8(ascii: " ") else {
+        throw malformed("A header line is not name and value.")
+      }
+      request.headers.append(
+        Parameter(name: String(parts[0]), value: String(parts[1]).trimming(" \t")))
+    }
+    let options = (request.header("Connection") ?? "").lowercased()
+    let isLast = words[2] == "HTTP/1.0" || options.contains("close")
+    return Head(
+      received: Received(request: request, isLast: isLast), length: try length(of: request),
+      expectsContinue: sameBytes((request.header("Expect") ?? "").lowercased(), "100-continue"))
+  }
+
+  /// Path and query of `/path?query`, of `http://host/path?query`, and of `*`.
+  private static func target(_ text: Substring) -> (path: String, query: String)? {
+    var text = text
+    if text.hasPrefix("http://") {
+      let rest = text.dropFirst(7)
+      text = rest[(rest.firstIndex(of: "/") ?? rest.endIndex)...]
+      if text.isEmpty { text = "/" }
+    }
+    guard text.hasPrefix("/") || text == "*" else { return nil }
+    let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    return (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
+  }
+
+  // MARK: - Body
+
+  /// The length of the body; `nil` for chunks. Section 6.3.
+  private static func length(of request: Request) throws(Flaw) -> Int? {
+    let values = { (name: String) in
+      request.headers.filter { sameBytes($0.name.lowercased(), name) }.map(\.value)
+    }
+    let lengths = values("content-length")
+    let codings = values("transfer-encoding")
+    switch (lengths.count, codings.count) {
+    case (0, 0): return 0
+    case (0, 1) where sameBytes(codings[0].lowercased(), "chunked"): return nil
+    case (1, 0):
+      guard lengths[0].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int(lengths[0])
+      else { throw malformed("Content-Length is no number of bytes.") }
+      return length
+    default: throw malformed("The length of the body is not clear.")
+    }
+  }
+
+  private mutating func readBody(_ head: Head) throws(Flaw) -> [UInt8]? {
+    guard let length = head.length else { return try readChunks() }
+    // Told only when it is there, because most clients send before they listen.
+    guard bytes.count >= min(length, bodyLimit + 1) else { return nil }
+    guard length <= bodyLimit else { throw tooLarge }
+    let body = Array(bytes[..<length])
+    bytes.removeFirst(length)
+    return body
+  }
+
+  /// The chunks up to the empty one, all at once: bodies are small here. Section 7.1.
+  private mutating func readChunks() throws(Flaw) -> [UInt8]? {
+    var body: [UInt8] = []
+    var index = 0
+    while let line = line(at: index) {
+      let size = line.prefix { $0 != UInt8(ascii: ";") }
+      guard (1...8).contains(size.count),
+        let count = Int(String(decoding: size, as: UTF8.self), radix: 16), count >= 0
+      else { throw Self.malformed("A chunk has no size.") }
+      guard body.count + count <= bodyLimit else { throw tooLarge }
+      index = line.endIndex + 2
+      if count == 0 { return try readTrailers(at: index) ? body : nil }
+      guard index + count + 2 <= bytes.count else { return nil }
+      guard bytes[index + count] == 0x0D, bytes[index + count + 1] == 0x0A else {
+        throw Self.malformed("A chunk is not as long as it says.")
+      }
+      body += bytes[index..<index + count]
+      index += count + 2
+    }
+    guard bytes.count - index < 1024 else { throw Self.malformed("A chunk has no size.") }
+    return nil
+  }
+
+  /// Skips the lines after the last chunk; true when all of them, and the body, are done with.
+  private mutating func readTrailers(at start: Int) throws(Flaw) -> Bool {
+    var index = start
+    while let line = line(at: index) {
+      index = line.endIndex + 2
+      if line.isEmpty {
+        bytes.removeFirst(index)
+        return true
+      }
+    }
+    guard bytes.count - start < Self.headLimit else { throw tooLarge }
+    return false
+  }
+
+  /// The line that starts here, without its CR LF.
+  private func line(at start: Int) -> ArraySlice<UInt8>? {
+    guard start < bytes.count, let end = bytes[start...].firstIndex(of: 0x0A), end > start,
+      bytes[end - 1] == 0x0D
+    else { return nil }
+    return bytes[start..<end - 1]
+  }
+
+  private var tooLarge: Flaw {
+    Flaw(status: 413, message: "The body has more than \(bodyLimit) bytes.")
+  }
+
+  private static func malformed(_ message: String) -> Flaw { Flaw(status: 400, message: message) }
+}
