@@ -22,10 +22,20 @@ extension SQLiteConnection {
     }
   }
 
-  func accounts(of provider: String) throws(Problem) -> [Account] {
-    try all("\(Self.accountColumns) WHERE provider = ?1 ORDER BY position", .text(provider)) {
-      row throws(Problem) in try Self.account(row)
+  /// Those among which a new account may find itself: what `NewAccount.existing(among:)` needs and no more.
+  func candidates(for new: AccountStore.NewAccount) throws(Problem) -> [Account] {
+    let provider = SQLiteValue.text(new.account.provider)
+    if new.isOnlyOne {
+      return try all(
+        "\(Self.accountColumns) WHERE provider = ?1 ORDER BY position LIMIT 1", provider
+      ) { row throws(Problem) in try Self.account(row) }
     }
+    return try all(
+      """
+      \(Self.accountColumns)
+      WHERE (provider = ?1 AND subject = ?2) OR (provider = ?1 AND username = ?3) ORDER BY position
+      """, provider, .optional(new.account.subject), .text(new.account.username)
+    ) { row throws(Problem) in try Self.account(row) }
   }
 
   /// Adds it behind all others, whatever its `position` says.

@@ -11,9 +11,9 @@ enum FileProblem {
     do throws(FileError) {
       return try body()
     } catch {
-      throw .store(
-        detail(error.cause), "The account store's \(error.path) \(error.explanation)",
-        path: error.path)
+      let message = "The account store's \(error.path) \(error.explanation)"
+      guard let detail = detail(error.cause) else { throw Problem(.internal, message) }
+      throw .store(detail, message, path: error.path)
     }
   }
 
@@ -30,13 +30,16 @@ enum FileProblem {
     }
   }
 
-  private static func detail(_ cause: FileError.Cause) -> Problem.StoreDetail {
+  /// `nil` when it says nothing about the store.
+  private static func detail(_ cause: FileError.Cause) -> Problem.StoreDetail? {
     switch cause {
     case .symbolicLink, .otherOwner, .openToOthers, .hardLinked: .permissions
     case .notADirectory, .notARegularFile, .tooLong, .silent: .corrupt
     case .system(EROFS): .readOnly
-    case .system(ENOSPC), .system(EDQUOT): .full
+    case .system(ENOSPC), .system(EDQUOT), .system(EFBIG): .full
     case .system(ENOLCK), .system(ENOSYS), .system(EOPNOTSUPP): .unsupportedFileSystem
+    case .system(EIO): .corrupt
+    case .system(EMFILE), .system(ENFILE), .system(ENOMEM): nil
     case .system: .permissions
     }
   }

@@ -68,7 +68,8 @@ struct Migrations: Sendable {
         last_used_at INTEGER
       ) STRICT
       """,
-      "CREATE INDEX account_provider ON account (provider, subject, username)",
+      "CREATE INDEX account_subject ON account (provider, subject)",
+      "CREATE INDEX account_username ON account (provider, username)",
       // One for each registration under which something was issued to the account. `bound_…` say where it
       // may be sent; `binding` is their hash. The five last columns are sealed; a text list has one item a line.
       """

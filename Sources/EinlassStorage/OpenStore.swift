@@ -56,9 +56,12 @@ final class OpenStore {
 
   /// One durable transaction around `body`.
   func change<Result>(_ body: () throws(Problem) -> Result) throws(Problem) -> Result {
-    // Before the commit: who finds the old count has not missed a change, however this process ends.
-    try FileProblem.store { () throws(FileError) in try lock?.countChange() }
-    return try connection.transaction(.write, body)
+    try connection.transaction(.write) { () throws(Problem) in
+      let result = try body()
+      // Before the commit: who finds the old count has not missed a change, however this process ends.
+      try FileProblem.store { () throws(FileError) in try lock?.countChange() }
+      return result
+    }
   }
 
   /// The last snapshot, if nothing was changed since; needs no lock and does not touch the database.

@@ -27,6 +27,9 @@ public enum SQLiteAccountStore {
     }
   }
 
+  /// Version and source id of the SQLite library in use.
+  public static var libraryVersion: String { SQLiteConnection.libraryVersion }
+
   static func store(location: StoreLocation, choice: KeySource.Choice) -> AccountStore {
     let keys = KeySource(choice, location: location)
     let file = StoreFile(location: location, keys: keys)
@@ -59,7 +62,7 @@ extension SQLiteAccountStore {
     _ new: AccountStore.NewAccount, to file: StoreFile, _ patience: AccountStore.Patience
   ) throws(Problem) -> AccountStore.Added {
     try file.write(patience) { store throws(Problem) in
-      let existing = new.existing(among: try store.connection.accounts(of: new.account.provider))
+      let existing = new.existing(among: try store.connection.candidates(for: new))
       if let existing {
         guard new.replacesExisting else { throw new.collision(with: existing) }
         try store.connection.update(new.replacing(existing))

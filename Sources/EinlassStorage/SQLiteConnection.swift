@@ -15,6 +15,11 @@ struct SQLiteConnection: ~Copyable {
   let path: String
   private let handle: SQLiteHandle
 
+  /// Version and source id of the library.
+  static var libraryVersion: String {
+    unsafe "\(String(cString: sqlite3_libversion())) \(String(cString: sqlite3_sourceid()))"
+  }
+
   /// Opens and hardens. The path is absolute and free of symbolic links. Throws the store's problems.
   init(path: String, access: Access) throws(Problem) {
     self.path = path

@@ -50,6 +50,7 @@ struct StoreOpening {
     let connection = try connect(in: directory)
     switch try StoreCheck.run(on: connection, knows: migrations) {
     case .current: break
+    case .older where patience == .none: throw .storeLocked(path: path)
     case .older(let schema): try migrate(connection, from: schema, in: directory)
     case .otherJournal: try connection.useWriteAheadLog()
     }

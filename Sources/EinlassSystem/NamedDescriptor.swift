@@ -1,0 +1,29 @@
+internal import Glibc
+
+/// A descriptor that the spawner named, to be read once and closed.
+public enum NamedDescriptor {
+  /// Everything up to its end. Throws `silent` when the writer lets us wait longer than that for the next
+  /// bytes, `tooLong` when there is more than the limit.
+  public static func readAndClose(_ descriptor: Int32, limitBytes: Int, patienceMilliseconds: Int)
+    throws(FileError) -> [UInt8]
+  {
+    let path = "descriptor \(descriptor)"
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: limitBytes + 1)
+    while true {
+      var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      guard unsafe poll(&event, 1, Int32(clamping: patienceMilliseconds)) != 0 else {
+        throw FileError(.silent(patienceMilliseconds), path: path)
+      }
+      let count = unsafe Glibc.read(descriptor, &chunk, chunk.count)
+      if count < 0 {
+        if errno == EINTR || errno == EAGAIN { continue }
+        throw .last(path: path)
+      }
+      if count == 0 { return bytes }
+      bytes += chunk[..<count]
+      guard bytes.count <= limitBytes else { throw FileError(.tooLong(limitBytes), path: path) }
+    }
+  }
+}
