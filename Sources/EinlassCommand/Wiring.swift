@@ -85,7 +85,7 @@ struct Wiring {
   ) -> (Configuration, ProviderCatalog, Problem?) {
     do throws(Problem) {
       let configuration = try configuration(options.configuration)
-      let catalog = try catalog(options.providers, origins: configuration.origins)
+      let catalog = try catalog(options, origins: configuration.origins)
       return (configuration, catalog, nil)
     } catch {
       return (Configuration(), ProviderCatalog.none, error)
@@ -103,18 +103,34 @@ struct Wiring {
     }
   }
 
+  /// The built-in catalogue, overlaid by a file of the person's and moved to where the configuration says.
   private static func catalog(
-    _ path: String?, origins: [String: String]
+    _ options: Options, origins: [String: String]
   ) throws(Problem) -> ProviderCatalog {
-    let overlay = try path.map { path throws(Problem) in
-      try bytes(path, others: .mayRead, what: "provider file")
+    var catalog = try described("The built-in catalogue", nil) { () throws(ProviderCatalog.Fault) in
+      try ProviderCatalog.builtIn()
     }
-    do throws(ProviderCatalog.Fault) {
-      var catalog = try ProviderCatalog.builtIn()
-      if let overlay { catalog = catalog.overlaid(by: try ProviderCatalog(json: overlay)) }
-      return try catalog.relocated(origins: origins)
-    } catch {
-      throw .configuration(error.description, path)
+    if let path = options.providers {
+      let json = try bytes(path, others: .mayRead, what: "provider file")
+      catalog = try described("The provider file \(path)", path) {
+        () throws(ProviderCatalog.Fault) in
+        catalog.overlaid(by: try ProviderCatalog(json: json))
+      }
+    }
+    let path = options.configuration
+    return try described("The configuration \(path ?? "")", path) {
+      () throws(ProviderCatalog.Fault) in
+      try catalog.relocated(origins: origins)
+    }
+  }
+
+  /// What the body makes; its fault as a problem that names the file.
+  private static func described(
+    _ file: String, _ path: String?,
+    _ body: () throws(ProviderCatalog.Fault) -> ProviderCatalog
+  ) throws(Problem) -> ProviderCatalog {
+    do throws(ProviderCatalog.Fault) { return try body() } catch {
+      throw .configuration("\(file) cannot be used: \(error.description)", path)
     }
   }
 

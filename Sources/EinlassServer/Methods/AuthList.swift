@@ -25,7 +25,7 @@ func authList(_ server: Server) -> Method {
             ]), max: nil), "Flows."), .nextCursor,
       ]),
       reasons: ["invalidCursor"]),
-    .immediate { params, _, _ throws(RPCError) in
+    .urgent { params, _ throws(RPCError) in
       let flows = server.flows.all.map { flow -> JSONObject in
         [
           "flow": .string(flow.id), "application": .string(flow.application),

@@ -40,7 +40,7 @@ func promptList(_ server: Server) -> Method {
         .required("prompts", .array(.reference("Prompt"), max: nil), "Prompts."), .nextCursor,
       ]),
       reasons: ["invalidCursor"]),
-    .immediate { params, _, _ throws(RPCError) in
+    .urgent { params, _ throws(RPCError) in
       try server.list("prompts", server.prompts.all, id: "prompt", params)
     })
 }

@@ -1,0 +1,156 @@
+import EinlassJSON
+import Foundation
+import Testing
+
+/// Files that cannot be used: named with path and fix, left byte-identical, and the front end still starts.
+@Suite struct BadFilesTests {
+  /// A store that cannot be used: how it is made from a good one, and the detail that says why.
+  struct BadStore: Sendable, CustomTestStringConvertible {
+    var testDescription: String
+    var detail: String
+    var spoil: @Sendable (String) throws -> Void
+  }
+
+  static let stores = [
+    BadStore(testDescription: "a text", detail: "corrupt") { path in
+      try Data("This is no database, and somebody may want it.".utf8).write(
+        to: URL(filePath: path))
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    },
+    BadStore(testDescription: "somebody else's database", detail: "corrupt") { path in
+      try FileManager.default.removeItem(atPath: path)
+      try sqlite(path, "PRAGMA application_id = 7; CREATE TABLE t (a); INSERT INTO t VALUES (1);")
+    },
+    BadStore(testDescription: "a newer store", detail: "tooNew") { path in
+      try sqlite(path, "PRAGMA user_version = 1000;")
+    },
+    BadStore(testDescription: "a store that others can read", detail: "permissions") { path in
+      try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+    },
+    BadStore(testDescription: "a folder in its place", detail: "corrupt") { path in
+      try FileManager.default.removeItem(atPath: path)
+      try FileManager.default.createDirectory(
+        atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    },
+  ]
+
+  @Test(arguments: stores)
+  func `A store that cannot be used is named, explained and left as it is`(bad: BadStore) throws {
+    let folder = try TemporaryFolder()
+    let store = try Self.goodStore(in: folder)
+    for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store + suffix) }
+    try bad.spoil(store)
+    let before = try? Data(contentsOf: URL(filePath: store))
+
+    let front = try FrontEnd(Self.options(folder))
+    defer { front.terminate() }
+    let greeting = try front.call("initialize", ["client": ["name": "test"]])
+    #expect(greeting["store"]?["problem"]?["detail"]?.string == bad.detail)
+    let error = try #require(try front.answer("accounts.list")["error"])
+    #expect(error["code"]?.int64 == 1009)
+    #expect(error["data"]?["detail"]?.string == bad.detail)
+    #expect(error["message"]?.string?.contains(store) == true, "\(error.text)")
+    #expect(try front.answer("accounts.add", Self.account)["error"]?["code"]?.int64 == 1009)
+    // What needs no store goes on.
+    #expect(try front.call("providers.list")["providers"]?.array?.isEmpty == false)
+    try front.closeInput()
+    #expect(try front.exitCode() == 0)
+    let after = try? Data(contentsOf: URL(filePath: store))
+    #expect(after == before)
+  }
+
+  @Test func `The negative control: the good store is read and written`() throws {
+    let folder = try TemporaryFolder()
+    let store = try Self.goodStore(in: folder)
+    let before = try Self.contents(store)
+    let front = try FrontEnd(Self.options(folder))
+    defer { front.terminate() }
+    #expect(try front.call("accounts.list")["accounts"]?.array?.count == 1)
+    try front.call("accounts.add", Self.account.merging(["username": "grace"]))
+    #expect(try Self.contents(store) != before)
+  }
+
+  @Test(arguments: [
+    ("{", "is not JSON"), ("[]", "an object"),
+    (#"{"origins": {"https://a.example": 7}}"#, "string"),
+    (#"{"orgins": {}}"#, "origins"),
+    (#"{"applications": {"*": {"twitter": {}}}}"#, "/applications/*/twitter/clientId"),
+    (#"{"origins": {"https://api.twitter.com": "http://example.org"}}"#, "loopback"),
+  ])
+  func `A bad configuration is named, nothing reaches a provider, and the front end can show why`(
+    text: String, complaint: String
+  ) throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.file("config.json", text)
+    let front = try FrontEnd(["--store", "memory", "--config", file])
+    defer { front.terminate() }
+    let greeting = try front.call("initialize", ["client": ["name": "test"]])
+    let problem = try #require(greeting["configuration"]?["problem"])
+    #expect(problem["message"]?.string?.contains(complaint) == true, "\(problem.text)")
+    #expect(problem["message"]?.string?.contains(file) == true, "\(problem.text)")
+    for method in ["accounts.add", "auth.perform", "verify"] {
+      let params = method == "accounts.add" ? Self.account : ["provider": "twitter"]
+      #expect(try front.answer(method, params)["error"]?["code"]?.int64 == 1006, "\(method)")
+    }
+    #expect(try front.call("accounts.list")["accounts"]?.array?.isEmpty == true)
+    try front.closeInput()
+    #expect(try front.exitCode() == 78)
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
+  }
+
+  @Test func `A configuration that others can read is refused with the mode and the fix`() throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.file("config.json", "{}")
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+    let front = try FrontEnd(["--store", "memory", "--config", file])
+    defer { front.terminate() }
+    let greeting = try front.call("initialize", ["client": ["name": "test"]])
+    let message = greeting["configuration"]?["problem"]?["message"]?.string ?? ""
+    #expect(message.contains("0644") && message.contains("chmod"))
+  }
+
+  private static let account: JSONValue = [
+    "provider": "twitter", "username": "ada",
+    "credential": [
+      "type": "oauth1", "key": "key", "secret": "secret", "clientId": "system",
+      "clientSecret": "secret",
+    ],
+  ]
+
+  private static func options(_ folder: TemporaryFolder) -> [String] {
+    ["--store", "\(folder.path)/data/store.db", "--key-file", "\(folder.path)/keys/store.key"]
+  }
+
+  private static func contents(_ store: String) throws -> [Data?] {
+    ["", "-wal"].map { try? Data(contentsOf: URL(filePath: store + $0)) }
+  }
+
+  /// A closed store with one account.
+  private static func goodStore(in folder: TemporaryFolder) throws -> String {
+    let front = try FrontEnd(options(folder))
+    defer { front.terminate() }
+    try front.call("accounts.add", account)
+    try front.closeInput()
+    #expect(try front.exitCode() == 0)
+    let store = "\(folder.path)/data/store.db"
+    try sqlite(store, "PRAGMA wal_checkpoint(TRUNCATE);")
+    return store
+  }
+}
+
+/// Runs SQL with SQLite's own program.
+private func sqlite(_ path: String, _ sql: String) throws {
+  let program = try SpawnedProgram("sqlite3", [path, sql])
+  let code = try program.exitCode()
+  guard code == 0 else { throw SpawnedProgram.Failure(description: program.logged) }
+  try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+}
+
+extension JSONValue {
+  /// This object with members replaced.
+  fileprivate func merging(_ members: JSONObject) -> JSONValue {
+    var object = object ?? [:]
+    for member in members.members { object[member.name] = member.value }
+    return .object(object)
+  }
+}
