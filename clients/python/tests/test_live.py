@@ -1,0 +1,82 @@
+"""The terminal program and the bash client with the real server and the sandbox, as Tests/run builds them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CLIENTS = Path(__file__).parents[2]
+BUILD = CLIENTS.parent / ".build"
+EINLASS = Path(os.environ.get("EINLASS_BINARY", BUILD / "release-static/release/einlass"))
+SANDBOX = Path(os.environ.get("EINLASS_SANDBOX", BUILD / "debug/einlass-sandbox"))
+
+pytestmark = pytest.mark.skipif(not (EINLASS.exists() and SANDBOX.exists()), reason="the programs are not built")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A function that runs one command of the terminal program on a store with the demo accounts."""
+    for name in ("store", "key"):
+        (tmp_path / name).mkdir(mode=0o700)
+    options = ["--store", f"{tmp_path}/store/accounts.db", "--key-file", f"{tmp_path}/key/store.key",
+               "--config", f"{tmp_path}/config.json"]
+
+    def run(*arguments, stdin="", program=(sys.executable, "-m", "einlass"), after=()):
+        done = subprocess.run([*program, *arguments, *options, *after], input=stdin, capture_output=True, text=True,
+                              timeout=60, cwd=CLIENTS / "python", env={**os.environ, "EINLASS_BINARY": str(EINLASS)})
+        return done.returncode, done.stdout, done.stderr
+
+    with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
+        ready = json.loads(sandbox.stdout.readline())
+        (tmp_path / "config.json").write_text(json.dumps(ready["config"]))
+        (tmp_path / "config.json").chmod(0o600)
+        code, output, errors = run("add", stdin=json.dumps(ready["accounts"]))
+        assert code == 0, errors
+        yield run
+        sandbox.terminate()
+
+
+def test_providers_and_accounts_are_listed(run):
+    assert run("providers")[1].splitlines()[1:] == [
+        "twitter   Twitter   reverseAuth  yes", "facebook  Facebook  systemToken  yes"]
+    assert "ada@example.org" in run("accounts", "facebook")[1]
+
+
+@pytest.mark.parametrize("provider", ["twitter", "facebook"])
+def test_a_credential_is_signed_in_for_and_verified(run, provider):
+    code, output, errors = run("sign-in", provider, "--yes", "--json", "--show-secrets", "--verify")
+    result = json.loads(output)
+    assert code == 0 and result["verification"]["valid"], errors
+    assert run("verify", provider, stdin=output)[0] == 0
+    assert run("verify", provider, "--account", result["account"])[0] == 0
+
+
+def test_without_a_terminal_a_question_says_how_to_answer_it_in_advance(run):
+    code, output, errors = run("sign-in", "facebook")
+    assert (code, output) == (1, "") and "interactionRequired" in errors
+    assert "grantAccess is answered in advance by access.set" in errors
+    assert run("access", "facebook", "grant")[0] == 0
+    assert run("sign-in", "facebook", "--confirm")[0] == 0
+
+
+def test_access_can_be_denied_and_reset(run):
+    run("access", "twitter", "deny")
+    assert "accessNotGranted" in run("sign-in", "twitter", "--yes")[2]
+    run("access", "twitter", "reset")
+    assert run("sign-in", "twitter", "--yes")[0] == 0
+
+
+def test_an_account_that_is_there_is_replaced_only_when_asked(run):
+    again = json.dumps({"provider": "twitter", "username": "ada", "subject": "1001", "credential": {
+        "type": "oauth1", "key": "k", "secret": "s", "clientId": "c", "clientSecret": "x"}})
+    assert "accountExists" in run("add", stdin=again)[2]
+    assert run("add", "--replace", stdin=again)[1].startswith("replaced ada (twitter)")
+
+
+def test_bash_signs_in(run):
+    code, output, errors = run(stdin="y\n1\n", program=[CLIENTS / "bash/sign-in", "twitter"])
+    assert code == 0, errors
+    assert json.loads(output)["credential"]["screenName"] == "ada"
