@@ -33,7 +33,10 @@ extension SQLiteConnection {
     return try all(
       """
       \(Self.accountColumns)
-      WHERE (provider = ?1 AND subject = ?2) OR (provider = ?1 AND username = ?3) ORDER BY position
+      WHERE position IN (
+        SELECT position FROM account WHERE provider = ?1 AND subject = ?2
+        UNION SELECT position FROM account WHERE provider = ?1 AND username = ?3)
+      ORDER BY position
       """, provider, .optional(new.account.subject), .text(new.account.username)
     ) { row throws(Problem) in try Self.account(row) }
   }
