@@ -56,7 +56,8 @@ struct KeyTests {
       problem { _ = try home.store(.file(other)).credentials(id) }?.detail == "keyUnavailable")
     #expect(!FileManager.default.fileExists(atPath: other))
     // Another key than that of the store.
-    _ = try StoreHome().store(.file(other)).add(.example(), .usual)
+    let foreign = try StoreHome()
+    _ = try foreign.store(.file(other)).add(.example(), .usual)
     #expect(
       problem { _ = try home.store(.file(other)).credentials(id) }?.detail == "keyUnavailable")
     #expect(try home.store(.file(path)).credentials(id).count == 1)

@@ -95,10 +95,14 @@ struct ReadOnlyStoreTests {
   }
 
   @Test(.enabled(if: geteuid() == 0, "needs root, to be it on somebody else's store"))
-  func `root refuses somebody else's store, and somebody else root's`() async {
-    await #expect(processExitsWith: .success) {
-      let home = StoreHome(adopting: OrdinaryUser.makeHome())
-      defer { home.remove() }
+  func `root refuses somebody else's store, and somebody else root's`() async throws {
+    let home = try StoreHome()
+    await refuseSomebodyElses(home.path)
+  }
+
+  private func refuseSomebodyElses(_ path: String) async {
+    await #expect(processExitsWith: .success) { [path] in
+      let home = StoreHome(adopting: path)
       var store: AccountStore? = home.store()
       _ = try store?.add(.example(), .usual)
       store = nil
