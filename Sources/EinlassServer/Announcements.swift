@@ -10,7 +10,8 @@ final class Announcer: Sendable {
 
   init(session: Session) { self.session = session }
 
-  func attach(_ peer: Peer) { self.peer.withLock { $0 = peer } }
+  /// Announces to this peer until told otherwise; `nil` lets go of it, and of all that its methods hold.
+  func attach(_ peer: Peer?) { self.peer.withLock { $0 = peer } }
 
   /// A notification about this process's own flows: goes to every front end.
   func announce(_ method: String, _ params: JSONObject) {

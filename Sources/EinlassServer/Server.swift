@@ -77,6 +77,7 @@ public final class Server: Sendable {
     options.notifications = notifications
     let peer = try Peer(methods: methods, streams: streams, signals: signals, options: options)
     announcer.attach(peer)
+    defer { announcer.attach(nil) }
     return peer.run()
   }
 
