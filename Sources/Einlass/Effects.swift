@@ -3,8 +3,9 @@ public struct Effects: Sendable {
   /// One HTTP request and its whole answer. Never follows a redirect. Throws `networkFailure` with an
   /// NSURLErrorDomain number, or `cancelled`.
   public var send: @Sendable (HTTPRequest) async throws(Problem) -> HTTPResponse
-  /// Waits; throws `cancelled` when the task is.
-  public var sleep: @Sendable (Duration) async throws(Problem) -> Void
+  /// Waits until it is so late; throws `cancelled` when the task is. A moment and not a duration: a clock that is
+  /// moved between the look at it and the falling asleep must not make the sleep longer.
+  public var sleepUntil: @Sendable (UnixTime) async throws(Problem) -> Void
   /// The wall clock.
   public var now: @Sendable () -> UnixTime
   /// So many bytes from the cryptographic generator.
@@ -12,12 +13,12 @@ public struct Effects: Sendable {
 
   public init(
     send: @escaping @Sendable (HTTPRequest) async throws(Problem) -> HTTPResponse,
-    sleep: @escaping @Sendable (Duration) async throws(Problem) -> Void,
+    sleepUntil: @escaping @Sendable (UnixTime) async throws(Problem) -> Void,
     now: @escaping @Sendable () -> UnixTime,
     randomBytes: @escaping @Sendable (Int) -> [UInt8]
   ) {
     self.send = send
-    self.sleep = sleep
+    self.sleepUntil = sleepUntil
     self.now = now
     self.randomBytes = randomBytes
   }

@@ -9,8 +9,8 @@ public enum LiveEffects {
   public static func make(client: CurlClient, clock: TestClock? = nil) -> Effects {
     Effects(
       send: { request throws(Problem) in try await client.send(request) },
-      sleep: { duration throws(Problem) in
-        if let clock { try await clock.sleep(duration) } else { try await sleep(duration) }
+      sleepUntil: { time throws(Problem) in
+        if let clock { try await clock.sleep(until: time) } else { try await sleep(until: time) }
       },
       now: { clock?.now ?? now() },
       randomBytes: { SecureRandom.bytes($0) })
@@ -27,9 +27,9 @@ public enum LiveEffects {
   /// The wall clock, in whole seconds.
   public static func now() -> UnixTime { csystem_wall_clock_seconds() }
 
-  private static func sleep(_ duration: Duration) async throws(Problem) {
+  private static func sleep(until time: UnixTime) async throws(Problem) {
     do {
-      try await Task.sleep(for: duration)
+      try await Task.sleep(for: .seconds(time - now()))
     } catch {
       throw .sleepCancelled
     }

@@ -36,15 +36,15 @@ public final class TestClock: Sendable {
     for (_, sleeper) in awake { sleeper.continuation.resume(returning: true) }
   }
 
-  /// Waits until the clock was moved so far; throws `cancelled` when the task is.
-  public func sleep(_ duration: Duration) async throws(Problem) {
+  /// Waits until the clock shows this time; throws `cancelled` when the task is.
+  public func sleep(until time: UnixTime) async throws(Problem) {
     let number = state.withLock { state in
       state.nextNumber += 1
       return state.nextNumber
     }
     let isTimeUp = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        lieDown(number, duration, continuation)
+        lieDown(number, .seconds(time - start), continuation)
       }
     } onCancel: {
       cancel(number)
@@ -58,13 +58,12 @@ public final class TestClock: Sendable {
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
   private func lieDown(
-    _ number: Int, _ duration: Duration, _ continuation: CheckedContinuation<Bool, Never>
+    _ number: Int, _ wakesAt: Duration, _ continuation: CheckedContinuation<Bool, Never>
   ) {
     let outcome: Bool? = state.withLock { state in
       if state.cancelled.remove(number) != nil { return false }
-      if duration <= .zero { return true }
-      state.sleepers[number] = Sleeper(
-        wakesAt: state.elapsed + duration, continuation: continuation)
+      if wakesAt <= state.elapsed { return true }
+      state.sleepers[number] = Sleeper(wakesAt: wakesAt, continuation: continuation)
       return nil
     }
     if let outcome { continuation.resume(returning: outcome) }

@@ -27,8 +27,8 @@ import Testing
   @Test func `sleepers wake when their time has come and not before`() async throws {
     let clock = TestClock(startingAt: 0)
     let effects = LiveEffects.make(clock: clock)
-    let short = Task { try await effects.sleep(.seconds(5)) }
-    let long = Task { try await effects.sleep(.seconds(60)) }
+    let short = Task { try await effects.sleepUntil(5) }
+    let long = Task { try await effects.sleepUntil(60) }
     await waitForSleepers(2, on: clock)
     clock.advance(.seconds(4))
     #expect(clock.sleeperCount == 2)
@@ -40,20 +40,23 @@ import Testing
     #expect(effects.now() == 3605)
   }
 
-  @Test func `no time at all is no sleep`() async throws {
-    try await TestClock(startingAt: 0).sleep(.zero)
+  @Test func `a time that is now or over is no sleep`() async throws {
+    let clock = TestClock(startingAt: 100)
+    try await clock.sleep(until: 100)
+    clock.advance(.seconds(60))
+    try await clock.sleep(until: 130)
   }
 
   @Test func `a cancelled task does not sleep on, nor fall asleep`() async {
     let clock = TestClock(startingAt: 0)
-    let task = Task { await outcome { () throws(Problem) in try await clock.sleep(.seconds(5)) } }
+    let task = Task { await outcome { () throws(Problem) in try await clock.sleep(until: 5) } }
     await waitForSleepers(1, on: clock)
     task.cancel()
     #expect(await task.value?.reason == .cancelled)
     #expect(clock.sleeperCount == 0)
     let second = Task {
       while !Task.isCancelled { await Task.yield() }
-      return await outcome { () throws(Problem) in try await clock.sleep(.seconds(5)) }
+      return await outcome { () throws(Problem) in try await clock.sleep(until: 5) }
     }
     second.cancel()
     #expect(await second.value?.reason == .cancelled)
@@ -62,7 +65,7 @@ import Testing
   @Test func `a cancelled task does not sleep by the real clock either`() async {
     let effects = LiveEffects.make()
     let task = Task {
-      await outcome { () throws(Problem) in try await effects.sleep(.seconds(3600)) }
+      await outcome { () throws(Problem) in try await effects.sleepUntil(effects.now() + 3600) }
     }
     task.cancel()
     #expect(await task.value?.reason == .cancelled)

@@ -83,7 +83,7 @@ public final class Script: Sendable {
           }
         }
       },
-      sleep: { [state] duration in state.withLock { $0.log.append("sleep \(duration)") } },
+      sleepUntil: { [state] time in state.withLock { $0.log.append("sleep until \(time)") } },
       now: { Script.now },
       randomBytes: { [state] count in
         state.withLock { state in

@@ -99,8 +99,7 @@ extension Server {
   ) async throws(RPCError) -> JSONValue {
     if !flow.isDetached { flows.insert(flow) }
     let deadline = Task {
-      let left = Duration.seconds(flow.expiresAt - effects.now())
-      if (try? await effects.sleep(left)) != nil { flow.end(.expired) }
+      if (try? await effects.sleepUntil(flow.expiresAt)) != nil { flow.end(.expired) }
     }
     defer {
       deadline.cancel()
