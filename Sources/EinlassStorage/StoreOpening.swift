@@ -17,7 +17,7 @@ struct StoreOpening {
     guard try exists(in: directory) else { return nil }
     guard canWrite(in: directory) else { return try openReadOnly(in: directory) }
     let lock = try acquire(.shared, patience, in: directory)
-    let connection = try connect(in: directory)
+    let connection = try connect(patience, in: directory)
     if try StoreCheck.run(on: connection, knows: migrations) == .current {
       return OpenStore(
         connection: connection, identity: try identity(in: directory), lock: lock, keys: keys)
@@ -47,7 +47,7 @@ struct StoreOpening {
       guard makesStore else { return nil }
       try StoreCreation(self).run(in: directory)
     }
-    let connection = try connect(in: directory)
+    let connection = try connect(patience, in: directory)
     switch try StoreCheck.run(on: connection, knows: migrations) {
     case .current: break
     case .older where patience == .none: throw .storeLocked(path: path)
@@ -75,7 +75,9 @@ struct StoreOpening {
   }
 
   /// Connects to what may still be anybody's file; the caller holds the lock and checks it.
-  private func connect(in directory: borrowing SafeDirectory) throws(Problem) -> SQLiteConnection {
+  private func connect(
+    _ patience: AccountStore.Patience, in directory: borrowing SafeDirectory
+  ) throws(Problem) -> SQLiteConnection {
     let path = directory.path(of: location.name)
     for suffix in ["-wal", "-shm"] { _ = try count(suffix, in: directory) }
     if try count("-journal", in: directory) > 0 {
@@ -83,6 +85,8 @@ struct StoreOpening {
       try StoreCheck.owner(of: SQLiteConnection(path: path, access: .immutable))
     }
     let connection = try SQLiteConnection(path: path, access: .readWrite)
+    // Whoever opens first reads the journal anew, and the others who share the lock wait for that.
+    connection.wait(milliseconds: patience.milliseconds)
     try connection.configure()
     return connection
   }
