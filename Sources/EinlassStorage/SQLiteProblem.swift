@@ -21,7 +21,8 @@ enum SQLiteProblem {
         path: path)
     case SQLITE_NOTADB:
       notOurs(path, "is no database")
-    case SQLITE_CORRUPT, SQLITE_FORMAT, SQLITE_MISMATCH:
+    // SQLITE_ERROR: our statements are sound, so it is the schema that is not what it was.
+    case SQLITE_CORRUPT, SQLITE_FORMAT, SQLITE_MISMATCH, SQLITE_ERROR:
       damaged(path, "SQLite \(extendedCode)")
     case SQLITE_IOERR:
       switch extendedCode {

@@ -65,6 +65,13 @@ struct RefusedStoreTests {
     Damage("schema 0", "corrupt", sql: "PRAGMA user_version = 0"),
     Damage("a missing column", "corrupt", sql: "ALTER TABLE account DROP COLUMN avatar"),
     Damage("a missing table", "corrupt", sql: "DROP TABLE access_grant"),
+    Damage("no table of key slots", "corrupt", sql: "DROP TABLE keyslot"),
+    Damage("no meta table", "corrupt", sql: "DROP TABLE meta"),
+    Damage.bytes("a column's name changed") { bytes in
+      let name = Array("username".utf8)
+      let place = bytes.indices.first { bytes[$0...].starts(with: name) }
+      if let place { bytes[place] = UInt8(ascii: "v") }
+    },
     Damage("no store id", "corrupt", sql: "UPDATE meta SET store = '../../../etc/passwd'"),
     Damage("no meta row", "corrupt", sql: "DELETE FROM meta"),
     Damage.bytes("cut after the first page") { $0.removeLast($0.count - 4096) },
