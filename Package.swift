@@ -92,6 +92,17 @@ let package = Package(
   ]
 )
 
+// Tests/Fuzz needs what no program outside does; only its own builds see it.
+if Context.environment["EINLASS_FUZZ"] != nil {
+  package.products.append(
+    .library(
+      name: "EinlassParts",
+      targets: [
+        "Einlass", "EinlassCrypto", "EinlassJSON", "EinlassRPC", "EinlassServer", "EinlassStorage",
+        "EinlassSystem", "TestSupport",
+      ]))
+}
+
 for target in package.targets where target.type != .system {
   target.swiftSettings = [
     .enableUpcomingFeature("ExistentialAny"),

@@ -1,0 +1,91 @@
+import Einlass
+import EinlassCrypto
+import EinlassJSON
+import EinlassServer
+import EinlassStorage
+import EinlassSystem
+
+@testable import EinlassRPC
+
+/// F-2: one connection, from its first byte to its end. Every line that comes out is a message, and there are
+/// as many answers as there were requests and refusals.
+func fuzzDispatcher(_ input: [UInt8]) {
+  let server = Server(
+    .init(
+      catalog: catalog, store: MemoryAccountStore.make(), effects: .offline, version: "fuzz"))
+  let (code, output) = serve(input, server)
+  check(code == 0, "garbage never ends the process: \(code)")
+  var answers = 0
+  for line in output.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast() {
+    let message = try? JSONReader.read(line)
+    check(message != nil, "every line that goes out is JSON")
+    let entries = message?.array ?? message.map { [$0] } ?? []
+    for entry in entries {
+      check(sameBytes(entry["jsonrpc"]?.string ?? "", "2.0"), "every message names its version")
+      if entry["method"] != nil {
+        check(entry["id"] == nil, "a notification has no id")
+      } else {
+        answers += 1
+        check((entry["result"] == nil) != (entry["error"] == nil), "an answer has one outcome")
+      }
+    }
+  }
+  if let expected = answerCount(of: input) {
+    check(answers == expected, "\(expected) requests have \(answers) answers")
+  }
+}
+
+private let catalog: ProviderCatalog = {
+  do { return try ProviderCatalog.builtIn() } catch { preconditionFailure("no catalogue") }
+}()
+
+private func serve(_ input: [UInt8], _ server: Server) -> (Int32, [UInt8]) {
+  do {
+    let output = try Descriptor.memory()
+    let copy = try Descriptor.duplicate(output.number)
+    let streams = StandardStreams(input: try Descriptor.memory(holding: input), output: copy)
+    return (try server.serve(streams, signals: nil), output.contents())
+  } catch { preconditionFailure("the machine has no descriptors left") }
+}
+
+/// How many answers an input gets; `nil` where it ends the connection before its own end.
+private func answerCount(of input: [UInt8]) -> Int? {
+  var framer = LineFramer()
+  framer.feed(input[...])
+  var count = 0
+  func take(_ message: Message) -> Bool {
+    switch message {
+    case .batch(let entries):
+      for entry in entries where !take(entry) { return false }
+    case .request(let request):
+      if ["exit", "shutdown"].contains(request.method) { return false }
+      if request.id != nil { count += 1 }
+    case .refusal: count += 1
+    case .response: break
+    }
+    return true
+  }
+  while let line = framer.next() {
+    guard case .text(let bytes) = line else {
+      count += 1
+      continue
+    }
+    guard take(Message(line: bytes)) else { return nil }
+  }
+  if case .text(let bytes)? = framer.rest(), Message.isWhole(bytes), !take(Message(line: bytes)) {
+    return nil
+  }
+  return count
+}
+
+extension Effects {
+  /// No network, no waiting, and a clock that stands.
+  static let offline = Effects(
+    send: { _ throws(Problem) in throw Problem(.networkFailure, "offline", networkCode: -1009) },
+    sleepUntil: { _ throws(Problem) in
+      // Forever, as far as a run is concerned: only the end of the connection ends it.
+      do { try await Task.sleep(for: .seconds(3600)) } catch { throw Problem(.cancelled, "ended") }
+    },
+    now: { 1_500_000_000 },
+    randomBytes: { SecureRandom.bytes($0) })
+}

@@ -1,0 +1,96 @@
+import EinlassJSON
+import Foundation
+
+@testable import EinlassRPC
+
+/// F-1: what the reader accepts is written and read again as the same value, and Foundation reads the same
+/// out of it; lines are the same however the bytes come.
+func fuzzReader(_ input: [UInt8]) {
+  frame(input)
+  _ = Message(line: input[...])
+  guard let value = try? JSONReader.read(input) else { return }
+  let written = value.bytes()
+  check(!written.contains { $0 < 0x20 || $0 == 0x7F }, "controls go out escaped")
+  check((try? JSONReader.read(written)) == value, "what is written is read as the same")
+  for range in JSONReader.childRanges(input.span) {
+    check((try? JSONReader.read(input[range])) != nil, "every child is a value")
+  }
+  let object = try? JSONSerialization.jsonObject(
+    with: Data(input), options: [.fragmentsAllowed])
+  guard let object else {
+    check(value.hasHugeNumber, "Foundation reads it too")
+    return
+  }
+  check(isSame(value, object), "Foundation reads the same")
+}
+
+private func frame(_ input: [UInt8]) {
+  let whole = lines(of: input, limit: 64) { _ in input.count }
+  var state = UInt32(truncatingIfNeeded: input.count) &* 2_654_435_761 | 1
+  let pieces = lines(of: input, limit: 64) { rest in
+    state = state &* 1_664_525 &+ 1_013_904_223
+    return 1 + Int(state >> 16) % max(1, min(rest, 80))
+  }
+  let single = lines(of: input, limit: 64) { _ in 1 }
+  check(whole == pieces && whole == single, "lines do not depend on how the bytes come")
+}
+
+/// The lines as they come out, with what stands behind the last.
+private func lines(of input: [UInt8], limit: Int, _ count: (Int) -> Int) -> [[UInt8]?] {
+  var framer = LineFramer(limit: limit)
+  var found: [[UInt8]?] = []
+  func take(_ line: LineFramer.Line) {
+    switch line {
+    case .text(let bytes):
+      check(bytes.count <= limit && !bytes.contains(0x0A), "a line is one, and within the limit")
+      found.append(Array(bytes))
+    case .tooLong: found.append(nil)
+    }
+  }
+  var rest = input[...]
+  while !rest.isEmpty {
+    let piece = rest.prefix(max(1, count(rest.count)))
+    framer.feed(piece)
+    while let line = framer.next() { take(line) }
+    rest = rest.dropFirst(piece.count)
+  }
+  if let line = framer.rest() { take(line) }
+  return found
+}
+
+private func isSame(_ ours: JSONValue, _ theirs: Any) -> Bool {
+  switch ours {
+  case .null: return theirs is NSNull
+  case .bool(let value): return (theirs as? NSNumber)?.boolValue == value
+  case .number(let number):
+    guard let theirs = (theirs as? NSNumber)?.doubleValue, let ours = Double(number.lexeme) else {
+      return false
+    }
+    return ours == theirs || abs(ours - theirs) <= abs(ours) * 1e-12 || abs(ours) < 1e-290
+  case .string(let value): return (theirs as? String).map { sameBytes($0, value) } ?? false
+  case .array(let values):
+    guard let theirs = theirs as? [Any], theirs.count == values.count else { return false }
+    return zip(values, theirs).allSatisfy { isSame($0, $1) }
+  case .object(let object):
+    guard let theirs = theirs as? [String: Any] else { return false }
+    // Foundation takes names for the same that only look alike.
+    guard Set(object.members.map(\.name)).count == object.members.count else { return true }
+    guard theirs.count == object.members.count else { return false }
+    return object.members.allSatisfy { member in
+      theirs[member.name].map { isSame(member.value, $0) } ?? false
+    }
+  }
+}
+
+extension JSONValue {
+  /// Whether Foundation refuses the text because of a number that no `Double` or `Decimal` holds.
+  fileprivate var hasHugeNumber: Bool {
+    switch self {
+    case .number(let number):
+      number.lexeme.utf8.count > 15 || number.lexeme.utf8.contains { $0 | 0x20 == 0x65 }
+    case .array(let values): values.contains(where: \.hasHugeNumber)
+    case .object(let object): object.members.contains { $0.value.hasHugeNumber }
+    default: false
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import Einlass
+import EinlassCrypto
+
+@testable import EinlassStorage
+
+/// F-6: only what was sealed here opens, and only unchanged; keys have their forms and no others.
+func fuzzSealing(_ input: [UInt8]) {
+  var portions = Portions(input)
+  let kind = portions.byte()
+  switch kind % 4 {
+  case 0: openCell(portions.rest)
+  case 1: changeCell(&portions)
+  case 2: openSlot(&portions)
+  default: readTexts(Array(portions.rest))
+  }
+}
+
+private let root = Secret(Array(repeating: 7, count: 32))
+private let key = StoreKey(id: [1, 2, 3, 4], store: "store", root: root)
+private let cell = SealedCell(
+  table: "credential", column: "token", account: "a_1", binding: [1], row: [2])
+
+private func openCell(_ bytes: ArraySlice<UInt8>) {
+  check(key.open(Array(bytes), in: cell) == nil, "nobody forges a cell")
+}
+
+/// One byte of a sealed value changed, cut or added, or another place: it does not open.
+private func changeCell(_ portions: inout Portions) {
+  let (place, change) = (Int(portions.byte()) << 8 | Int(portions.byte()), portions.byte())
+  let plain = Secret(Array(portions.rest))
+  var sealed = key.seal(plain, in: cell)
+  check(key.open(sealed, in: cell) == plain, "what was sealed opens")
+  var other = cell
+  other.account += "x"
+  check(key.open(sealed, in: other) == nil, "a cell opens nowhere else")
+  sealed[place % sealed.count] ^= change
+  check((key.open(sealed, in: cell) == nil) == (change != 0), "a changed cell does not open")
+  check(key.open(sealed.dropLast(), in: cell) == nil, "a cut cell does not open")
+}
+
+private func openSlot(_ portions: inout Portions) {
+  var slot = KeySlot(
+    id: Int64(portions.byte()), kind: portions.byte() & 1 == 0 ? .keyfile : .fd,
+    parameters: portions.text(), salt: portions.field(), wrappedKey: portions.field())
+  // A key is never empty: `KeyText` sees to that.
+  let secret = Secret([1] + portions.rest)
+  check(slot.unwrap(store: "store", with: secret) == nil, "nobody forges a slot")
+  let made = KeySlot.wrap(
+    root, id: slot.id, kind: slot.kind, parameters: slot.parameters, store: "store", with: secret)
+  check(made.unwrap(store: "store", with: secret) == root, "a slot opens")
+  check(made.unwrap(store: "other", with: secret) == nil, "a slot opens in its own store alone")
+  slot = made
+  slot.parameters += "x"
+  check(slot.unwrap(store: "store", with: secret) == nil, "a changed slot does not open")
+}
+
+private func readTexts(_ bytes: [UInt8]) {
+  if let secret = KeyText.secret(bytes) {
+    check(secret.count == 32, "a key has 32 bytes")
+    check(KeyText.secret(Array(KeyText.text(secret).utf8)) == secret, "a key's text is read")
+  }
+  let items = String(decoding: bytes, as: UTF8.self).split(separator: "\u{0}").map(String.init)
+  check(
+    TextList.items(TextList.text(items)).elementsEqual(items) { $0.utf8.elementsEqual($1.utf8) },
+    "a list is read as it was written")
+  _ = TextList.items(String(decoding: bytes, as: UTF8.self))
+  // Fields cannot reach into their neighbours.
+  let half = bytes.count / 2
+  let (left, right) = (Array(bytes[..<half]), Array(bytes[half...]))
+  check(
+    (Canonical.bytes([left, right]) == Canonical.bytes([right, left])) == (left == right),
+    "different fields look different")
+}
