@@ -41,9 +41,13 @@ struct DescriptorTests {
     let alarm = try Alarm()
     let wakeUp = try WakeUp()
     let child = Process()
-    child.executableURL = URL(fileURLWithPath: "/bin/true")
+    let input = Pipe()
+    child.executableURL = URL(fileURLWithPath: "/bin/cat")
+    child.standardInput = input
     try child.run()
+    // Of a process that ends by itself Foundation might have taken the status before we could watch it.
     let process = try ProcessDescriptor(child.processIdentifier)
+    try input.fileHandleForWriting.close()
     var poller = Poller(slots: 3)
     for (slot, number) in [alarm.number, wakeUp.number, process.number].enumerated() {
       poller.watch(slot, number, for: .readable)
