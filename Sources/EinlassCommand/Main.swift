@@ -37,7 +37,8 @@ enum EinlassCommand {
     do {
       switch options.action {
       case .help: return try write(Options.help)
-      case .version: return try write("einlass \(version)\nSQLite \(SQLiteAccountStore.libraryVersion)\n")
+      case .version:
+        return try write("einlass \(version)\nSQLite \(SQLiteAccountStore.libraryVersion)\n")
       case .dumpProtocol: return try write(Wiring(options).server().protocolDocument.text + "\n")
       case .serve: return try serve(options)
       case .call(let method, let params): return try call(method, params, options)

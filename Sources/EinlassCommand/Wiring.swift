@@ -23,9 +23,11 @@ struct Wiring {
 
   init(_ options: Options) throws(Refusal) {
     let (configuration, catalog, problem) = Self.configured(options)
-    if options.isTest || options.answers != nil {
-      guard options.store == "memory" || configuration.isLoopbackOnly else {
-        throw .usage("--test and --answers need --store memory or loopback origins in --config")
+    if options.isTest || options.answers != nil, problem == nil {
+      guard options.store == "memory" || catalog.isLoopbackOnly else {
+        throw .usage(
+          "--test and --answers need --store memory, or --config with loopback origins for every provider"
+        )
       }
     }
     let clock = options.isTest ? TestClock(startingAt: LiveEffects.now()) : nil
@@ -175,13 +177,5 @@ struct Wiring {
 extension Problem {
   fileprivate static func configuration(_ message: String, _ path: String?) -> Problem {
     Problem(.authenticatorUnconfigured, message, detail: "configuration", path: path)
-  }
-}
-
-extension Configuration {
-  /// Whether providers are reached on this machine only, and some are.
-  fileprivate var isLoopbackOnly: Bool {
-    !origins.isEmpty
-      && origins.values.allSatisfy { (try? WebAddress.parse($0))?.isLoopback ?? false }
   }
 }

@@ -4,7 +4,7 @@ public import EinlassJSON
 /// The person's configuration file. Protocol section 2.
 public struct Configuration: Sendable {
   /// Registrations by application name (`*`: any) and provider.
-  public var applications: [String: [String: ClientRegistration]] = [:]
+  public var applications: ByteKeyed<ByteKeyed<ClientRegistration>> = [:]
   /// Where a provider lives instead: origin to origin.
   public var origins: [String: String] = [:]
   /// Certificate authorities to trust, a PEM file.
@@ -36,18 +36,20 @@ public struct Configuration: Sendable {
 
   private static func applications(
     _ json: JSONValue
-  ) throws(ConfigurationError) -> [String: [String: ClientRegistration]] {
-    var result: [String: [String: ClientRegistration]] = [:]
+  ) throws(ConfigurationError) -> ByteKeyed<ByteKeyed<ClientRegistration>> {
+    var result: ByteKeyed<ByteKeyed<ClientRegistration>> = [:]
     guard let object = json.object else { throw ConfigurationError("/applications", "an object") }
     for application in object.members {
       let path = "/applications/\(application.name)"
       guard let providers = application.value.object else {
         throw ConfigurationError(path, "an object")
       }
+      var registrations: ByteKeyed<ClientRegistration> = [:]
       for provider in providers.members {
-        result[application.name, default: [:]][provider.name] = try registration(
+        registrations[provider.name] = try registration(
           provider.value, "\(path)/\(provider.name)")
       }
+      result[application.name] = registrations
     }
     return result
   }
@@ -95,5 +97,19 @@ public struct ConfigurationError: Error, Equatable {
   init(_ pointer: String, _ expected: String) {
     self.pointer = pointer
     self.expected = expected
+  }
+}
+
+/// A dictionary whose keys compare as bytes, never by canonical equivalence.
+public struct ByteKeyed<Value: Sendable>: Sendable, ExpressibleByDictionaryLiteral {
+  private var values: [[UInt8]: Value] = [:]
+
+  public init(dictionaryLiteral elements: (String, Value)...) {
+    for (key, value) in elements { self[key] = value }
+  }
+
+  public subscript(_ key: String) -> Value? {
+    get { values[Array(key.utf8)] }
+    set { values[Array(key.utf8)] = newValue }
   }
 }

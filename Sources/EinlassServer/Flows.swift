@@ -19,9 +19,9 @@ final class RunningFlow: Sendable {
   }
 
   let id: String
-  let application: String
+  /// What the front end asked for, application and provider included.
+  let wish: PerformRequest
   let applicationTitle: String?
-  let provider: String
   let providerName: String
   let flowKind: FlowKind
   let startedAt: UnixTime
@@ -32,14 +32,13 @@ final class RunningFlow: Sendable {
   private let state = Lock(State())
 
   init(
-    id: String, application: String, applicationTitle: String?, provider: String,
-    providerName: String, flowKind: FlowKind, startedAt: UnixTime, expiresAt: UnixTime,
-    isDetached: Bool, request: JSONValue?
+    id: String, wish: PerformRequest, applicationTitle: String?, providerName: String,
+    flowKind: FlowKind, startedAt: UnixTime, expiresAt: UnixTime, isDetached: Bool,
+    request: JSONValue?
   ) {
     self.id = id
-    self.application = application
+    self.wish = wish
     self.applicationTitle = applicationTitle
-    self.provider = provider
     self.providerName = providerName
     self.flowKind = flowKind
     self.startedAt = startedAt
@@ -47,6 +46,9 @@ final class RunningFlow: Sendable {
     self.isDetached = isDetached
     self.request = request
   }
+
+  var application: String { wish.application }
+  var provider: String { wish.provider }
 
   var stage: Stage {
     get { state.withLock { $0.stage } }

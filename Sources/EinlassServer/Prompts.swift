@@ -21,15 +21,16 @@ final class Prompts: Sendable {
     case notOffered(Problem)
   }
 
-  private struct Waiter: Sendable {
+  fileprivate struct Waiter: Sendable {
     var flow: RunningFlow
     var resume: @Sendable (Result<Answer, Problem>) -> Void
   }
 
-  private struct Open: Sendable {
+  fileprivate struct Open: Sendable {
     var id: String
     var prompt: Prompt
-    var selection: PerformRequest.Selection
+    /// The accounts that may be answered, those beyond the ones shown included.
+    var offered: [Account.ID]
     var waiters: [Waiter]
   }
 
@@ -37,6 +38,8 @@ final class Prompts: Sendable {
     var id: String
     var outcome: Outcome
     var answer: Answer?
+    /// The only account that there was to answer.
+    var onlyAccount: Account.ID?
   }
 
   private struct State: Sendable {
@@ -60,12 +63,14 @@ final class Prompts: Sendable {
   }
 
   /// Opens the prompt or joins an equal one, and waits for the answer. Throws `cancelled` when the task is.
+  ///
+  /// - Parameter offered: the accounts that may be answered, those beyond the ones shown included.
   func ask(
-    _ prompt: Prompt, _ selection: PerformRequest.Selection, for flow: RunningFlow
+    _ prompt: Prompt, offering offered: [Account.ID], for flow: RunningFlow
   ) async throws(Problem) -> Answer {
     let result: Result<Answer, Problem> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        join(prompt, selection, Waiter(flow: flow) { continuation.resume(returning: $0) })
+        join(prompt, offered, Waiter(flow: flow) { continuation.resume(returning: $0) })
       }
     } onCancel: {
       leave(flow)
@@ -73,14 +78,16 @@ final class Prompts: Sendable {
     return try result.get()
   }
 
-  /// Answers an open prompt; `refusal` says why an answer does not fit the prompt.
-  func answer(_ id: String, _ answer: Answer, refusal: (Prompt) -> Problem?) -> AnswerResult {
+  /// Answers an open prompt.
+  func answer(_ id: String, _ answer: Answer) -> AnswerResult {
     let (result, waiters) = state.withLock { state -> (AnswerResult, [Waiter]) in
       guard let index = state.open.firstIndex(where: { sameBytes($0.id, id) }) else {
         return (Self.answerToClosed(state.closed.last { sameBytes($0.id, id) }, answer), [])
       }
-      if let problem = refusal(state.open[index].prompt) { return (.notOffered(problem), []) }
-      let waiters = state.open[index].waiters
+      let open = state.open[index]
+      let answer = answer.naming(open.prompt.onlyAccount)
+      if let problem = open.refusal(of: answer) { return (.notOffered(problem), []) }
+      let waiters = open.waiters
       close(&state, at: index, answer.outcome, answer)
       return (.taken, waiters)
     }
@@ -98,18 +105,17 @@ final class Prompts: Sendable {
     }
   }
 
-  private func join(_ prompt: Prompt, _ selection: PerformRequest.Selection, _ waiter: Waiter) {
+  private func join(_ prompt: Prompt, _ offered: [Account.ID], _ waiter: Waiter) {
     let isCancelled = state.withLock { state -> Bool in
       // Under the lock: a cancellation is either seen here or finds the waiter in place.
       if Task.isCancelled { return true }
       let index = state.open.firstIndex {
-        $0.selection == selection && $0.prompt.asksTheSame(as: prompt)
-          && $0.waiters[0].flow.hasSameParties(as: waiter.flow)
+        $0.prompt.asksTheSame(as: prompt) && $0.waiters[0].flow.wish.shares(with: waiter.flow.wish)
       }
       if let index {
         state.open[index].waiters.append(waiter)
       } else {
-        let open = Open(id: newID(), prompt: prompt, selection: selection, waiters: [waiter])
+        let open = Open(id: newID(), prompt: prompt, offered: offered, waiters: [waiter])
         state.open.append(open)
         notify("prompt.opened", Self.announcement(open))
       }
@@ -136,8 +142,11 @@ final class Prompts: Sendable {
   private func close(
     _ state: inout State, at index: Int, _ outcome: Outcome, _ answer: Answer?
   ) {
-    let id = state.open.remove(at: index).id
-    state.closed.append(Closed(id: id, outcome: outcome, answer: answer))
+    let open = state.open.remove(at: index)
+    let id = open.id
+    state.closed.append(
+      Closed(
+        id: id, outcome: outcome, answer: answer, onlyAccount: open.prompt.onlyAccount))
     if state.closed.count > Self.rememberedPrompts { state.closed.removeFirst() }
     notify("prompt.closed", ["prompt": .string(id), "outcome": .string(outcome.rawValue)])
   }
@@ -145,7 +154,7 @@ final class Prompts: Sendable {
   private static func answerToClosed(_ closed: Closed?, _ answer: Answer) -> AnswerResult {
     guard let closed else { return .unknown }
     guard let earlier = closed.answer else { return .late(closed.outcome) }
-    return earlier == answer ? .repeated : .different(closed.outcome)
+    return earlier == answer.naming(closed.onlyAccount) ? .repeated : .different(closed.outcome)
   }
 
   private static func announcement(_ open: Open) -> JSONObject {
@@ -188,12 +197,45 @@ extension Prompt {
   }
 }
 
-extension RunningFlow {
-  fileprivate func hasSameParties(as other: RunningFlow) -> Bool {
+extension Prompt {
+  /// The account that accepting means without naming it.
+  fileprivate var onlyAccount: Account.ID? {
+    if case .confirmAccount(let account) = self { account.id } else { nil }
+  }
+}
+
+extension Answer {
+  /// The same answer, the only account that there was to accept named.
+  fileprivate func naming(_ only: Account.ID?) -> Answer {
+    if let only, self == .accept() { .accept(account: only) } else { self }
+  }
+}
+
+extension Prompts.Open {
+  /// Why an answer does not fit, if it doesn't: the prompt then stays open.
+  fileprivate func refusal(of answer: Answer) -> Problem? {
+    guard case .accept(let account) = answer else { return nil }
+    if case .grantAccess = prompt { return nil }
+    guard let account else { return .accountMissing }
+    return offered.contains(account) ? nil : .notOffered
+  }
+}
+
+extension PerformRequest {
+  /// Whether an answer to one serves the other. Protocol section 4.
+  fileprivate func shares(with other: PerformRequest) -> Bool {
     sameBytes(application, other.application) && sameBytes(provider, other.provider)
+      && selection == other.selection
+      && JSONValue(permissions ?? []) == JSONValue(other.permissions ?? [])
+      && audience == other.audience
   }
 }
 
 extension Problem {
   fileprivate static let left = Problem(.cancelled, "The flow was cancelled.")
+  fileprivate static let notOffered = Problem(
+    .invalidChoice, "That account was not offered. The prompt stays open.")
+  fileprivate static let accountMissing = Problem(
+    .invalidParameter, "Say which account: selectAccount is accepted with its id.",
+    path: "/account")
 }

@@ -8,9 +8,9 @@ extension Field {
     "revision", .integer(0...Int64.max), "The store's revision; grows with every change.")
   static let limit = optional("limit", .integer(1...1000), "At most so many entries.")
   static let cursor = optional(
-    "cursor", .string(maxBytes: 256), "Where to go on: nextCursor of the page before.")
+    "cursor", .string(maxBytes: 1024), "Where to go on: nextCursor of the page before.")
   static let nextCursor = optional(
-    "nextCursor", .string(maxBytes: 256), "There are more; pass it as cursor.")
+    "nextCursor", .string(maxBytes: 1024), "There are more; pass it as cursor.")
   static let permissions = optional(
     "permissions", .array(.identifier, max: 64), "What the application may do.")
   static let audience = optional(

@@ -11,7 +11,7 @@ final class Session: Sendable {
     var title: String?
     var prompts: Set<Prompt.Kind> = []
     /// The spawner's own registrations, by provider; never written, never logged.
-    var registrations: [String: ClientRegistration] = [:]
+    var registrations: ByteKeyed<ClientRegistration> = [:]
     var isInitialized = false
   }
 

@@ -118,12 +118,30 @@ extension Prompt {
         "includes": includes.isEmpty ? nil : JSONValue(includes),
       ])
     case .selectAccount(let accounts, let more):
-      JSONObject(present: [
-        "accounts": .array(accounts.map { JSONValue($0) }), "more": more ? true : nil,
-      ])
+      Self.fitting(accounts, more: more)
     case .confirmAccount(let account):
       ["accounts": [JSONValue(account)]]
     }
+  }
+}
+
+extension Prompt {
+  /// What accounts may take of a line; waiters, permissions and the envelope have the rest.
+  private static let accountsLimitBytes = 32 * 1024
+
+  /// As many accounts as fit; `more` says that there are others.
+  fileprivate static func fitting(_ accounts: [Account], more: Bool) -> JSONObject {
+    var values: [JSONValue] = []
+    var size = 0
+    for account in accounts {
+      let value = JSONValue(account)
+      size += value.bytes().count + 1
+      if size > accountsLimitBytes, !values.isEmpty { break }
+      values.append(value)
+    }
+    return JSONObject(present: [
+      "accounts": .array(values), "more": more || values.count < accounts.count ? true : nil,
+    ])
   }
 }
 

@@ -130,9 +130,18 @@ extension Provider {
 
   /// Where a flow sends credentials, its verification included: what an account is bound to.
   func origins(of flow: FlowDescriptor) -> [String] {
+    Set(addresses(of: flow).map(\.origin)).sorted()
+  }
+
+  /// Whether every request stays on this machine.
+  var isLoopbackOnly: Bool {
+    flows.allSatisfy { addresses(of: $0).allSatisfy(\.isLoopback) }
+  }
+
+  private func addresses(of flow: FlowDescriptor) -> [WebAddress] {
     var requests = flow.requests + [identity.request]
     if case .tokenInfo(let info) = verification { requests.append(info.request) }
-    return Set(requests.map(\.address.origin)).sorted()
+    return requests.map(\.address)
   }
 }
 

@@ -88,6 +88,9 @@ public struct ProviderCatalog: Sendable, Equatable {
     return result
   }
 
+  /// Whether every request of every provider stays on this machine.
+  public var isLoopbackOnly: Bool { providers.allSatisfy(\.isLoopbackOnly) }
+
   /// The provider of this id, compared as bytes. Throws `unknownProvider`.
   public func provider(_ id: String) throws(Problem) -> Provider {
     guard let provider = providers.first(where: { sameBytes($0.id, id) }) else {

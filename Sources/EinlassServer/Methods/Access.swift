@@ -15,21 +15,20 @@ func accessList(_ server: Server) -> Method {
       reasons: ["accountStoreFailure", "invalidCursor"]),
     .immediate { params, _, mayWait throws(RPCError) in
       let start = try params["cursor"]?.string.map { cursor throws(RPCError) in
-        guard let slash = cursor.utf8.firstIndex(of: UInt8(ascii: "/")) else {
-          throw RPCError(.invalidCursor)
-        }
-        return (String(cursor[..<slash]), String(cursor[cursor.utf8.index(after: slash)...]))
+        guard cursor.utf8.contains(UInt8(ascii: "/")) else { throw RPCError(.invalidCursor) }
+        return cursor
       }
       return try server.answer(mayWait) { patience throws(Problem) in
-        // By provider, then application: an order that survives changes.
+        // By place, an order that survives changes.
         let grants = try server.store.snapshot(patience).grants
-          .map { ($0, key: ($0.provider, $0.application)) }
-          .sorted { $0.key < $1.key }
-          .drop { grant in start.map { grant.key <= $0 } ?? false }
+          .sorted { $0.place.utf8.lexicographicallyPrecedes($1.place.utf8) }
+          .drop { grant in
+            start.map { !$0.utf8.lexicographicallyPrecedes(grant.place.utf8) } ?? false
+          }
         return .object(
           Pages.page(
-            "grants", grants, limit: params["limit"]?.int64,
-            cursor: { "\($0.0.provider)/\($0.0.application)" }, encode: { JSONValue($0.0) }))
+            "grants", grants, limit: params["limit"]?.int64, cursor: \.place,
+            encode: { JSONValue($0) }))
       }
     })
 }
@@ -79,6 +78,11 @@ func accessReset(_ server: Server) -> Method {
         ["revision": JSONValue(try server.store.resetGrant(application, provider.id, patience))]
       }
     })
+}
+
+extension AccessGrant {
+  /// Where it stands in a list: no provider's id holds a slash.
+  fileprivate var place: String { "\(provider)/\(application)" }
 }
 
 extension Server {

@@ -38,15 +38,15 @@ func authPerform(_ server: Server) -> Method {
       ]),
     .task { params, call async throws(RPCError) in
       let isDetached = params["detached"]?.bool ?? false
-      let flow = try server.newFlow(params, request: isDetached ? nil : call.wireID)
-      let request = server.performRequest(params, flow)
-      guard isDetached else { return try await server.run(request, flow) }
+      let flow = try server.newFlow(
+        params, request: isDetached || call.id == nil ? nil : call.wireID, isDetached: isDetached)
+      guard isDetached else { return try await server.run(flow) }
       server.flows.insert(flow)
       do throws(RPCError) {
         _ = try call.peer.startDetached {
           let outcome: JSONObject
           do throws(RPCError) {
-            outcome = try await server.run(request, flow).object ?? [:]
+            outcome = try await server.run(flow).object ?? [:]
           } catch {
             outcome = ["flow": .string(flow.id), "error": error.json]
           }
@@ -62,26 +62,27 @@ func authPerform(_ server: Server) -> Method {
 
 extension Server {
   fileprivate func newFlow(
-    _ params: JSONObject, request: JSONValue?
+    _ params: JSONObject, request: JSONValue?, isDetached: Bool
   ) throws(RPCError) -> RunningFlow {
     do throws(Problem) {
       let provider = try catalog.provider(params["provider"]?.string ?? "")
       let frontEnd = session.frontEnd
       let now = effects.now()
       return RunningFlow(
-        id: newID("f"), application: frontEnd.application, applicationTitle: frontEnd.title,
-        provider: provider.id, providerName: provider.name,
+        id: newID("f"), wish: wish(params, of: frontEnd, at: provider.id),
+        applicationTitle: frontEnd.title, providerName: provider.name,
         flowKind: params["flowKind"]?.string.flatMap(FlowKind.init) ?? provider.flowKinds[0],
         startedAt: now, expiresAt: now + (params["deadlineSeconds"]?.int64 ?? 300),
-        isDetached: request == nil, request: request)
+        isDetached: isDetached, request: request)
     } catch { throw RPCError(error) }
   }
 
-  fileprivate func performRequest(_ params: JSONObject, _ flow: RunningFlow) -> PerformRequest {
+  private func wish(
+    _ params: JSONObject, of frontEnd: Session.FrontEnd, at provider: String
+  ) -> PerformRequest {
     PerformRequest(
-      application: flow.application,
-      registration: registration(for: session.frontEnd, at: flow.provider),
-      provider: flow.provider,
+      application: frontEnd.application, registration: registration(for: frontEnd, at: provider),
+      provider: provider,
       account: params["account"]?.string.map { Account.ID(rawValue: $0) },
       confirmsOnlyAccount: params["confirm"]?.bool ?? false,
       selection: params["selection"]?.string.flatMap(PerformRequest.Selection.init) ?? .always,
@@ -94,9 +95,7 @@ extension Server {
   }
 
   /// Runs the flow to its end, its deadline or its cancellation.
-  fileprivate func run(
-    _ request: PerformRequest, _ flow: RunningFlow
-  ) async throws(RPCError) -> JSONValue {
+  fileprivate func run(_ flow: RunningFlow) async throws(RPCError) -> JSONValue {
     if !flow.isDetached { flows.insert(flow) }
     let deadline = Task {
       if (try? await effects.sleepUntil(flow.expiresAt)) != nil { flow.end(.expired) }
@@ -106,16 +105,16 @@ extension Server {
       flows.remove(flow)
     }
     do throws(Problem) {
-      let asker = asker(for: flow, request.selection)
+      let asker = asker(for: flow)
       let result = try await flow.run { () async throws(Problem) in
-        try await self.einlass.perform(request, asking: asker)
+        try await self.einlass.perform(flow.wish, asking: asker)
       }
       return .object(
         JSONObject(present: [
           "flow": .string(flow.id), "account": .string(result.account.id.rawValue),
           "credential": result.credential.map {
             JSONValue(
-              $0, of: result.identity, includesRefreshToken: request.includesRefreshToken)
+              $0, of: result.identity, includesRefreshToken: flow.wish.includesRefreshToken)
           },
         ]))
     } catch {
@@ -128,17 +127,29 @@ extension Server {
     }
   }
 
-  private func asker(for flow: RunningFlow, _ selection: PerformRequest.Selection) -> Asker {
+  private func asker(for flow: RunningFlow) -> Asker {
     Asker(
       kinds: session.frontEnd.prompts.union(script.kinds),
       ask: { prompt async throws(Problem) in
         if let answer = self.script.answer(prompt, at: flow.provider) { return answer }
-        return try await self.prompts.ask(prompt, selection, for: flow)
+        let offered = try self.offered(by: prompt, at: flow.provider)
+        return try await self.prompts.ask(prompt, offering: offered, for: flow)
       },
       report: { stage in
         flow.stage = stage
         self.announcer.announce(
           "auth.progress", ["flow": .string(flow.id), "stage": .string(stage.rawValue)])
       })
+  }
+
+  /// The accounts that may be answered to a prompt: with `more`, any of the provider's.
+  private func offered(by prompt: Prompt, at provider: String) throws(Problem) -> [Account.ID] {
+    switch prompt {
+    case .grantAccess: []
+    case .confirmAccount(let account): [account.id]
+    case .selectAccount(let accounts, more: false): accounts.map(\.id)
+    case .selectAccount(_, more: true):
+      try store.snapshot(.usual).accounts.filter { sameBytes($0.provider, provider) }.map(\.id)
+    }
   }
 }

@@ -11,8 +11,12 @@ func credentialsSign(_ server: Server) -> Method {
       params: [
         .account,
         .required("method", .oneOf(["GET", "POST", "PUT", "PATCH", "DELETE"]), "HTTP method."),
-        .required("url", .string(maxBytes: 8192), "Where the request will go."),
-        .optional("form", .map(.string(maxBytes: 65536)), "The fields of a form body."),
+        .required(
+          "url", .string(maxBytes: 8192), "Where the request will go.",
+          isSecret: true),
+        .optional(
+          "form", .map(.string(maxBytes: 65536)), "The fields of a form body.",
+          isSecret: true),
       ],
       result: .object([
         .required(

@@ -9,7 +9,7 @@ func initialize(_ server: Server) -> Method {
       "initialize", .immediate,
       "Introduces the front end. Optional; the first request or refused. Never opens the key.",
       params: [
-        .optional("protocolVersion", .integer(1...Int64(Int32.max)), "The newest it speaks; 1."),
+        .optional("protocolVersion", .integer(), "The newest it speaks; 1."),
         .required(
           "client",
           .object([
@@ -38,6 +38,9 @@ func initialize(_ server: Server) -> Method {
       reasons: ["alreadyInitialized", "unsupportedVersion"], isBatchable: false),
     .immediate { params, call, mayWait throws(RPCError) in
       guard call.isFirstRequest else { throw RPCError(.alreadyInitialized) }
+      guard params["protocolVersion"]?.int64 ?? 1 >= 1 else {
+        throw RPCError(.unsupportedVersion, data: ["supported": [1]])
+      }
       let store: JSONValue
       do throws(Problem) {
         let patience: AccountStore.Patience = mayWait ? .usual : .none

@@ -49,7 +49,7 @@ extension Server {
   fileprivate func take(
     _ answer: Answer, to prompt: String
   ) throws(RPCError) -> JSONValue {
-    let result = prompts.answer(prompt, answer) { refusal(of: answer, to: $0) }
+    let result = prompts.answer(prompt, answer)
     switch result {
     case .taken, .repeated: return [:]
     case .notOffered(let problem): throw RPCError(problem)
@@ -68,33 +68,6 @@ extension Server {
         outcome: outcome)
     }
   }
-
-  /// Why an answer does not fit, if it doesn't: the prompt then stays open.
-  private func refusal(of answer: Answer, to prompt: Prompt) -> Problem? {
-    guard case .accept(let account) = answer else { return nil }
-    switch prompt {
-    case .grantAccess: return nil
-    case .confirmAccount(let offered):
-      return account.map { $0 == offered.id } ?? true ? nil : .notOffered
-    case .selectAccount(let offered, let more):
-      guard let account else { return .accountMissing }
-      if offered.contains(where: { $0.id == account }) { return nil }
-      guard more, let provider = offered.first?.provider else { return .notOffered }
-      do throws(Problem) {
-        let all = try store.snapshot(.none).accounts
-        let isThere = all.contains { $0.id == account && sameBytes($0.provider, provider) }
-        return isThere ? nil : .notOffered
-      } catch { return error }
-    }
-  }
-}
-
-extension Problem {
-  fileprivate static let notOffered = Problem(
-    .invalidChoice, "That account was not offered. The prompt stays open.")
-  fileprivate static let accountMissing = Problem(
-    .invalidParameter, "Say which account: selectAccount is accepted with its id.",
-    path: "/account")
 }
 
 extension RPCError {
