@@ -33,6 +33,15 @@ enum EinlassCommand {
     do throws(Options.UsageError) { options = try Options(arguments) } catch {
       return complain("\(error.message). Try: einlass --help", ExitCode.usage)
     }
+    if fcntl(STDIN_FILENO, F_GETFD) < 0 {
+      try? Descriptor.redirect(STDIN_FILENO, toNullDevice: true)
+    }
+    guard fcntl(STDOUT_FILENO, F_GETFD) >= 0 else {
+      return complain("standard output is closed", ExitCode.failed)
+    }
+    if let number = options.keyDescriptor, fcntl(number, F_GETFD) < 0 {
+      return complain("--key-fd \(number) is not open. Try: einlass --help", ExitCode.usage)
+    }
     Hardening.closeInherited(except: options.keyDescriptor.map { [$0] } ?? [])
     do {
       switch options.action {
@@ -75,12 +84,13 @@ enum EinlassCommand {
     let input = try Descriptor.memory(holding: request.bytes() + [UInt8(ascii: "\n")])
     let output = try Descriptor.memory()
     let copy = try Descriptor.duplicate(output.number)
-    let code = try Wiring(options).serve(
-      StandardStreams(input: input, output: output), finishes: true)
+    let wiring = try Wiring(options)
+    let code = try wiring.serve(StandardStreams(input: input, output: output), finishes: true)
     for line in copy.contents().split(separator: UInt8(ascii: "\n")) {
       guard let message = try? JSONReader.read(line), message["id"]?.int64 == 1 else { continue }
-      _ = try write(String(decoding: line, as: UTF8.self) + "\n")
-      return message["error"] == nil ? code : ExitCode.failed
+      let written = try write(String(decoding: line, as: UTF8.self) + "\n")
+      if wiring.isMisconfigured { return ExitCode.configuration }
+      return message["error"] == nil && code == ExitCode.ok ? written : ExitCode.failed
     }
     return complain("no answer came", code == ExitCode.ok ? ExitCode.failed : code)
   }

@@ -70,7 +70,7 @@ struct Options: Equatable {
   }
 
   private static func call(_ rest: inout ArraySlice<String>) throws(UsageError) -> Action {
-    guard let method = rest.popFirst() else {
+    guard let method = rest.popFirst(), !method.hasPrefix("-") else {
       throw UsageError("call needs a method, for example: einlass call accounts.list")
     }
     let params = rest.popFirst() ?? "{}"

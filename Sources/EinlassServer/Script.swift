@@ -13,13 +13,12 @@ public final class Script: Sendable {
   }
 
   private let lines: Lock<[Line]>
-  /// The kinds that it answers.
-  let kinds: Set<Prompt.Kind>
+  /// The kinds that it has answers left for.
+  var kinds: Set<Prompt.Kind> { lines.withLock { Set($0.map(\.kind)) } }
 
   /// No answers.
   public init() {
     lines = Lock([])
-    kinds = []
   }
 
   /// Reads the lines. Throws what is wrong, with the line's number as the pointer's first part.
@@ -38,7 +37,6 @@ public final class Script: Sendable {
           kind: kind, provider: value["provider"]?.string, action: action,
           account: value["account"]?.string, username: value["username"]?.string))
     }
-    kinds = Set(lines.map(\.kind))
     self.lines = Lock(lines)
   }
 

@@ -45,13 +45,20 @@ public struct FileError: Error, Sendable, Equatable {
     case .otherOwner(let user):
       "belongs to user \(user), but this runs as user \(geteuid()). Run it as user \(user) or name another place."
     case .openToOthers(let mode):
-      "is open to other users (mode \(Self.octal(mode))). If nobody else had access, run: chmod go-rwx"
-        + " '\(path)'"
+      "is open to other users (mode \(Self.octal(mode))). " + remedy(for: mode)
     case .hardLinked(let count):
       "is one file under \(count) names. Remove the other names, or name another place."
     case .tooLong(let limit): "is longer than the \(limit) bytes that are taken."
     case .silent(let milliseconds): "gave nothing for \(milliseconds / 1000) s."
     }
+  }
+
+  /// A command only where it cannot do harm: `/tmp` and `/dev` are open to others for good reason.
+  private func remedy(for mode: UInt32) -> String {
+    let isShared = mode & 0o1000 != 0 || path.utf8.count { $0 == UInt8(ascii: "/") } < 3
+    return isShared
+      ? "Name a place that only you can reach."
+      : "If nobody else had access, run: chmod go-rwx '\(path)'"
   }
 
   private static func octal(_ mode: UInt32) -> String {

@@ -132,6 +132,9 @@ extension Server {
       kinds: session.frontEnd.prompts.union(script.kinds),
       ask: { prompt async throws(Problem) in
         if let answer = self.script.answer(prompt, at: flow.provider) { return answer }
+        guard self.session.frontEnd.prompts.contains(prompt.kind) else {
+          throw .answersUsedUp(prompt)
+        }
         let offered = try self.offered(by: prompt, at: flow.provider)
         return try await self.prompts.ask(prompt, offering: offered, for: flow)
       },
@@ -151,5 +154,14 @@ extension Server {
     case .selectAccount(_, more: true):
       try store.snapshot(.usual).accounts.filter { sameBytes($0.provider, provider) }.map(\.id)
     }
+  }
+}
+
+extension Problem {
+  fileprivate static func answersUsedUp(_ prompt: Prompt) -> Problem {
+    Problem(
+      .interactionRequired,
+      "The file of --answers has no answer left for this question: \(prompt.kind.rawValue).",
+      neededPrompts: [prompt])
   }
 }
