@@ -81,7 +81,7 @@ let package = Package(
       name: "EinlassRPCTests", dependencies: ["EinlassRPC", "EinlassJSON", "EinlassSystem"]),
     .testTarget(
       name: "EinlassServerTests",
-      dependencies: ["EinlassServer", "EinlassRPC", "Einlass", "EinlassJSON", "EinlassCrypto"]),
+      dependencies: ["EinlassServer", "Einlass", "EinlassJSON", "EinlassSystem"]),
     .testTarget(
       name: "EinlassSandboxTests",
       dependencies: [
