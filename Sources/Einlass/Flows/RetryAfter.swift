@@ -7,10 +7,16 @@ enum RetryAfter {
   /// 0…300; `nil` when it does not say.
   static func seconds(_ response: HTTPResponse, limitResetHeader: String?, now: UnixTime) -> Int? {
     let received = response.header("retry-after").flatMap { value in
-      Int64(value) ?? httpDate(value).map { $0 - now }
+      Int64(value) ?? httpDate(value).map { seconds(until: $0, now) }
     }
-    let reset = limitResetHeader.flatMap(response.header).flatMap { Int64($0) }.map { $0 - now }
-    return (received ?? reset).map { Int(min(max($0, 0), Int64(limitSeconds))) }
+    let reset = limitResetHeader.flatMap(response.header).flatMap { Int64($0) }
+    return (received ?? reset.map { seconds(until: $0, now) })
+      .map { Int(min(max($0, 0), Int64(limitSeconds))) }
+  }
+
+  /// Nothing for a moment that has passed; whatever number the provider sent, it does not overflow.
+  private static func seconds(until time: UnixTime, _ now: UnixTime) -> Int64 {
+    max(time, now) - now
   }
 
   /// `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that is sent. RFC 9110 section 5.6.7.

@@ -26,4 +26,18 @@ struct RetryAfterTests {
       "Sun, 06 Nov 1994 08:-9:37 GMT",
     ])
   func noDate(text: String) { #expect(RetryAfter.httpDate(text) == nil) }
+
+  @Test(
+    "the wait is between nothing and five minutes, whatever number a provider sends",
+    arguments: [
+      ("retry-after", "7", 7), ("retry-after", "\(Int64.min)", 0),
+      ("retry-after", "\(Int64.max)", 300),
+      ("retry-after", "99999999999999999999", nil), ("x-reset", "1007", 7),
+      ("x-reset", "\(Int64.min)", 0), ("x-reset", "\(Int64.max)", 300), ("x-reset", "soon", nil),
+    ] as [(String, String, Int?)])
+  func wait(header: String, value: String, seconds: Int?) {
+    let response = HTTPResponse(status: 429, headers: [.init(header, value)], body: [])
+    #expect(
+      RetryAfter.seconds(response, limitResetHeader: "x-reset", now: 1000) == seconds)
+  }
 }
