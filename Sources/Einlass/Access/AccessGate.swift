@@ -40,7 +40,8 @@ struct AccessGate {
       // Whoever cannot be asked learns in one go what else this request would have asked.
       let next = AccessRules.choice(request, at: provider, accounts: accounts)
       let answer = try await ask(prompt, thenPerhaps: next)
-      if let state = answer.decision {
+      // Whoever declines more than was granted keeps what was.
+      if let state = answer.decision, state == .granted || grant == nil {
         let grant = AccessRules.grant(
           state, to: request, at: provider, before: grant, now: effects.now())
         _ = try store.setGrant(grant, .usual)

@@ -49,8 +49,8 @@ enum AccessRules {
       .grantAccess(permissions: permissions, audience: audience, added: added, includes: includes))
   }
 
-  /// A provider with room for one account has it confirmed, any other has one selected; both can be answered in
-  /// advance, and `whenMany` does not ask about one alone.
+  /// A provider with room for one account has it confirmed, any other has one selected; the account's id answers both
+  /// in advance, `confirmsOnlyAccount` the former alone, and `whenMany` does not ask about one alone.
   ///
   /// - Parameter accounts: the provider's, in order of adding, at least one.
   static func choice(_ request: PerformRequest, at provider: Provider, accounts: [Account])
@@ -62,9 +62,8 @@ enum AccessRules {
     }
     guard let first = accounts.first else { return .problem(.noSystemAccount(provider)) }
     let isOnlyOne = accounts.count == 1 || provider.hasOneAccount
-    if isOnlyOne && (request.confirmsOnlyAccount || request.selection == .whenMany) {
-      return .use(first)
-    }
+    let isConfirmed = provider.hasOneAccount && request.confirmsOnlyAccount
+    if isConfirmed || (isOnlyOne && request.selection == .whenMany) { return .use(first) }
     return .ask(provider.hasOneAccount ? .confirmAccount(first) : selection(of: accounts))
   }
 

@@ -16,7 +16,7 @@ public struct PerformRequest: Sendable {
   public var provider: String
   /// Answers `selectAccount` and `confirmAccount` in advance.
   public var account: Account.ID?
-  /// Answers the question about the only account in advance.
+  /// Answers `confirmAccount` in advance: a provider's only account, where it has room for one.
   public var confirmsOnlyAccount: Bool
   public var selection: Selection
   /// `nil` or empty: the provider's defaults.

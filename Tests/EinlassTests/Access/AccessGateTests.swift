@@ -51,6 +51,26 @@ struct AccessGateTests {
   }
 
   @Test(
+    "whoever does not want to give more keeps what was given before",
+    arguments: [Answer.decline, .cancel])
+  func noMore(answer: Answer) async {
+    let grant = AccessGrant(
+      application: Sample.application, provider: "facebook", state: .granted,
+      permissions: ["email"], audience: .onlyMe, changedAt: 1)
+    let script = Script(
+      answers: [answer],
+      store: ScriptedStore(
+        accounts: [Sample.account("ada@example.org", "facebook")], grants: [grant]))
+    let result = await select(script) {
+      $0.provider = "facebook"
+      $0.permissions = ["email", "user_friends"]
+    }
+    #expect(problem(result)?.reason == .accessNotGranted)
+    #expect(script.store.grants == [grant])
+    #expect(script.log == ["ask grantAccess user_friends"])
+  }
+
+  @Test(
     "not choosing an account ends in userCanceledAccountSelection",
     arguments: [Answer.decline, .cancel])
   func notChosen(answer: Answer) async {

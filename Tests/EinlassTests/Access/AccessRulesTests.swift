@@ -66,7 +66,7 @@ struct AccessRulesTests {
     "one account is asked about or used, many are asked about",
     arguments: [
       (PerformRequest.Selection.always, 1, false, "select u0", "confirm u0"),
-      (.always, 1, true, "use u0", "use u0"), (.whenMany, 1, false, "use u0", "use u0"),
+      (.always, 1, true, "select u0", "use u0"), (.whenMany, 1, false, "use u0", "use u0"),
       (.always, 2, false, "select u0,u1", "confirm u0"),
       (.whenMany, 2, false, "select u0,u1", "use u0"), (.always, 2, true, "select u0,u1", "use u0"),
       (.always, 0, false, "noSystemAccount", "noSystemAccount"),
