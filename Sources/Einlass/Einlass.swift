@@ -62,6 +62,15 @@ public struct Einlass: Sendable {
     return try store.add(request.newAccount(at: provider, effects: effects), patience)
   }
 
+  /// Changes the name that an account is shown by; an empty one removes it. Returns the store's revision.
+  ///
+  /// Throws `invalidParameter` for a name that `addAccount` would refuse too, `unknownAccount` and what the store throws.
+  public func renameAccount(
+    _ account: Account.ID, to displayName: String, patience: AccountStore.Patience
+  ) throws(Problem) -> Int64 {
+    try store.rename(account, to: displayName, patience)
+  }
+
   /// The credential of a `verify`: given, or stored for the caller's registration while access is granted.
   private func credential(
     of request: VerifyRequest, at provider: Provider

@@ -84,15 +84,3 @@ extension Schema {
     }
   }
 }
-
-/// Whether a string can name something without fooling the eye or a line reader.
-private func isIdentifier(_ string: String) -> Bool {
-  1...256 ~= string.utf8.count
-    && string.unicodeScalars.allSatisfy { scalar in
-      switch scalar.value {
-      case 0x00...0x1F, 0x7F...0x9F, 0x61C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069:
-        false
-      default: true
-      }
-    }
-}

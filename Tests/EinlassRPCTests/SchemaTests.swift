@@ -88,7 +88,8 @@ struct SchemaTests {
     arguments: [
       "", "a\u{0}", "\r", "\n", "\u{1f}", "\u{7f}", "\u{85}", "\u{9f}", "\u{2028}", "\u{2029}",
       "\u{202e}", "\u{2066}",
-      "\u{2069}", "\u{200e}", "\u{61c}", String(repeating: "x", count: 257),
+      "\u{2069}", "\u{200e}", "\u{61c}", "neo\u{200b}vim", "\u{2060}", "\u{feff}",
+      String(repeating: "x", count: 257),
     ])
   func identifiers(text: String) {
     #expect(throws: RPCError.self) { try Schema.identifier.validate(.string(text)) }

@@ -31,26 +31,54 @@ extension AddAccountRequest {
       ("/username", username), ("/displayName", displayName), ("/subject", subject),
       ("/credential/clientId", registration.clientID),
     ]
-    for case (let path, let text?) in texts where !isIdentifier(text) {
-      throw .invalidParameter(path, "Give 1 to 256 bytes without control characters.")
-    }
-    let secrets: [(path: String, secret: Secret?)] =
-      switch credential {
-      case .oauth1(let credential):
-        [
-          ("/credential/key", credential.token), ("/credential/secret", credential.tokenSecret),
-          ("/credential/clientSecret", registration.clientSecret ?? Secret("")),
-        ]
-      case .oauth2(let credential):
-        [
-          ("/credential/token", credential.accessToken),
-          ("/credential/refreshToken", credential.refreshToken),
-        ]
+    for case (let path, let text?) in texts { try checkName(text, at: path) }
+    switch credential {
+    case .oauth1(let credential):
+      let secrets = [
+        ("/credential/key", credential.token), ("/credential/secret", credential.tokenSecret),
+        ("/credential/clientSecret", registration.clientSecret ?? Secret("")),
+      ]
+      for (path, secret) in secrets where !fits(secret, isTextWithoutControls) {
+        throw .invalidParameter(path, "Give text without control characters, at most 48 KiB.")
       }
-    for case (let path, let secret?) in secrets
-    where !TokenResponse.isToken(revealedText(secret)) || secret.count > SignIn.credentialLimitBytes
-    {
-      throw .invalidParameter(path, "Give visible ASCII characters, at least one, at most 48 KiB.")
+    case .oauth2(let credential):
+      let secrets = [
+        ("/credential/token", credential.accessToken),
+        ("/credential/refreshToken", credential.refreshToken),
+      ]
+      for case (let path, let secret?) in secrets where !fits(secret, TokenResponse.isToken) {
+        throw .invalidParameter(
+          path, "Give visible ASCII characters, at least one, at most 48 KiB.")
+      }
+    }
+  }
+
+  private func fits(_ secret: Secret, _ isAllowed: (String) -> Bool) -> Bool {
+    secret.count <= SignIn.credentialLimitBytes && isAllowed(revealedText(secret))
+  }
+
+  /// What a token, its secret and a consumer's may be: they are percent-encoded wherever they go. RFC 5849 section 3.6.
+  private func isTextWithoutControls(_ text: String) -> Bool {
+    !text.isEmpty
+      && !text.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
+  }
+}
+
+/// Throws `invalidParameter` for a text that cannot name anything: of an account that is added or renamed.
+private func checkName(_ name: String, at path: String) throws(Problem) {
+  guard isIdentifier(name) else {
+    throw .invalidParameter(path, "Give 1 to 256 bytes without control characters.")
+  }
+}
+
+extension AccountStore {
+  /// Changes the name that is shown; an empty one removes it. Throws `invalidParameter`, `unknownAccount`.
+  func rename(
+    _ account: Account.ID, to displayName: String, _ patience: Patience
+  ) throws(Problem) -> Int64 {
+    if !displayName.isEmpty { try checkName(displayName, at: "/displayName") }
+    return try update(account, patience) {
+      $0.displayName = displayName.isEmpty ? nil : displayName
     }
   }
 }

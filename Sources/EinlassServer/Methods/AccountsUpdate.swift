@@ -16,9 +16,13 @@ func accountsUpdate(_ server: Server) -> Method {
     .immediate { params, _, mayWait throws(RPCError) in
       let displayName = params["displayName"]?.string
       return try server.answer(mayWait) { patience throws(Problem) in
-        let revision = try server.store.update(Account.ID(params), patience) { account in
-          if let displayName { account.displayName = displayName.isEmpty ? nil : displayName }
-        }
+        let id = Account.ID(params)
+        let revision =
+          if let displayName {
+            try server.einlass.renameAccount(id, to: displayName, patience: patience)
+          } else {
+            try server.store.update(id, patience) { _ in }
+          }
         return ["revision": JSONValue(revision)]
       }
     })

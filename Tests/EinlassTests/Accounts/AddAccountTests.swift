@@ -73,6 +73,7 @@ struct AddAccountTests {
     Case({ $0.username = "" }, "/username"),
     Case({ $0.username = String(repeating: "x", count: 257) }, "/username"),
     Case({ $0.username = "a\nb" }, "/username"), Case({ $0.username = "a\u{202E}b" }, "/username"),
+    Case({ $0.registration.clientSecret = Secret("a\u{85}") }, "/credential/clientSecret"),
     Case({ $0.displayName = "" }, "/displayName"), Case({ $0.subject = "\u{85}" }, "/subject"),
     Case({ $0.registration.clientID = "" }, "/credential/clientId"),
     Case({ $0.registration.clientSecret = nil }, "/credential/clientSecret"),
@@ -82,7 +83,7 @@ struct AddAccountTests {
       "/credential/key"
     ),
     Case(
-      { $0.credential = .oauth1(.init(token: Secret("T"), tokenSecret: Secret("a b"))) },
+      { $0.credential = .oauth1(.init(token: Secret("T"), tokenSecret: Secret("a\u{1}b"))) },
       "/credential/secret"
     ),
     Case(
@@ -100,6 +101,21 @@ struct AddAccountTests {
       "/credential/refreshToken"
     ),
   ]
+
+  @Test(
+    "an OAuth 1.0a secret is any text without controls (RFC 5849 section 3.4.2)",
+    arguments: ["a b", "pässwörd", "%&=", "鍵"])
+  func textSecrets(text: String) throws {
+    let script = Script()
+    let added = try Sample.engine(script).addAccount(
+      request {
+        $0.credential = .oauth1(.init(token: Secret(text), tokenSecret: Secret(text)))
+        $0.registration.clientSecret = Secret(text)
+      }, patience: .none)
+    let stored = script.store.credentials(of: added.account.id)
+    #expect(
+      stored.map(\.credential) == [.oauth1(.init(token: Secret(text), tokenSecret: Secret(text)))])
+  }
 
   @Test("what is wrong is named by its place", arguments: cases)
   func wrong(example: Case) throws {
