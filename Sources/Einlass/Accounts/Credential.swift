@@ -78,9 +78,22 @@ public struct StoredCredential: Sendable, Equatable {
   }
 }
 
+extension StoredCredential {
+  /// Whether no application may have it, whichever registration it names: reverse auth pays with it, while a bearer
+  /// token that was added under an application's registration serves that application. Protocol section 3.
+  var isSystemsAlone: Bool {
+    if case (.system, .oauth1) = (role, credential) { true } else { false }
+  }
+}
+
 extension [StoredCredential] {
-  /// The one that was issued to this registration; never another's.
+  /// The one that was issued to this registration; never another's, never the system's alone.
   func issued(to registration: ClientRegistration) -> StoredCredential? {
+    stored(under: registration).flatMap { $0.isSystemsAlone ? nil : $0 }
+  }
+
+  /// The one in the place of this registration, whosever it is.
+  func stored(under registration: ClientRegistration) -> StoredCredential? {
     first { sameBytes($0.registration.clientID, registration.clientID) }
   }
 }

@@ -66,8 +66,8 @@ struct SignIn {
     case .renewed(let credential):
       try save(.oauth2(credential), of: flow)
       return credential
-    case .rejected:
-      remember(Failure(problem, health: .reloginNeeded), about: flow.account)
+    case .rejected(let health):
+      remember(Failure(problem, health: health), about: flow.account)
       throw problem
     case .failed:
       problem.isRetryable = true
@@ -97,7 +97,9 @@ struct SignIn {
 
   /// Saves a credential under (account, client id), bound to where it came from.
   private func save(_ credential: Credential, of flow: Flow) throws(Problem) {
-    let former = flow.credentials.issued(to: registration)
+    let former = flow.credentials.stored(under: registration)
+    // What reverse auth pays with keeps its place.
+    guard former?.isSystemsAlone != true else { return }
     // An account whose own credential is under the application's registration stays the system's.
     let isSystem = former?.role == .system
     _ = try store.saveCredential(

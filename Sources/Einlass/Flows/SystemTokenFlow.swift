@@ -3,8 +3,8 @@ internal import EinlassJSON
 
 /// Gets the application's token from the account itself and asks whose it is. Seeds 1.4, F3.
 ///
-/// A token that is stored for the application serves while access stands; a new grant mints another, where the
-/// provider can.
+/// A token that is stored for the application serves while access stands and it reaches as far as the request; else
+/// another is minted, where the provider can.
 func systemToken(
   _ words: FlowDescriptor.SystemToken, _ flow: Flow
 ) async throws(Setback) -> Flow.SignedIn {
@@ -12,9 +12,11 @@ func systemToken(
   var isNew = false
   switch (flow.renewed, words.applicationToken, flow.own, flow.accountsOwn) {
   case (let renewed?, _, _, _): token = renewed
-  case (nil, let recipe?, let own, let system?) where own == nil || !flow.wasGrantedBefore:
+  case (nil, let recipe?, let own, let system?)
+  where own == nil || !flow.wasGrantedBefore || flow.reachesBeyond(own):
     flow.report(.requesting)
-    token = try await flow.token(by: recipe, from: system, at: .applicationToken)
+    token = try await flow.token(
+      by: recipe, from: system, at: .applicationToken, scopes: flow.permissions)
     isNew = true
   case (nil, _, let own?, _): token = try flow.bearer(own)
   case (nil, _, nil, .some): throw .failed(Failure(.bindingMismatch(flow.provider, flow.account)))
@@ -33,8 +35,8 @@ func systemToken(
 /// How a renewal ended, in the words of the original's account store. Seeds 1.1, protocol section 3.
 enum Renewal: Sendable {
   case renewed(OAuth2Credential)
-  /// The provider does not renew it: an OAuth error.
-  case rejected
+  /// The provider does not renew it: an OAuth error. `health`: what its error rules say of the account.
+  case rejected(health: Account.Health?)
   /// Anything else; another time it may work.
   case failed
 }
@@ -42,14 +44,18 @@ enum Renewal: Sendable {
 extension Flow {
   /// Gets a fresh token for one that was refused. Throws only when cancelled.
   func renewal(_ words: FlowDescriptor.SystemToken) async throws(Problem) -> Renewal {
-    guard let recipe = words.renew, let payer = accountsOwn ?? own else { return .rejected }
+    guard let recipe = words.renew, let payer = accountsOwn ?? own else {
+      return .rejected(health: nil)
+    }
     do {
-      return .renewed(try await token(by: recipe, from: payer, at: .renew))
+      return .renewed(
+        try await token(
+          by: recipe, from: payer, at: .renew, scopes: knownScopes(of: own) ?? permissions))
     } catch {
-      guard case .failed(let failure) = error else { return .rejected }
+      guard case .failed(let failure) = error else { return .rejected(health: nil) }
       guard failure.problem.reason != .cancelled else { throw failure.problem }
       let isOAuthError = failure.problem.serverError?.code != nil && !failure.problem.isRetryable
-      return isOAuthError ? .rejected : .failed
+      return isOAuthError ? .rejected(health: failure.health) : .failed
     }
   }
 
@@ -63,6 +69,18 @@ extension Flow {
     }
   }
 
+  /// Whether the request asks for more than a stored token is good for, as far as that is known.
+  fileprivate func reachesBeyond(_ stored: StoredCredential?) -> Bool {
+    guard let scopes = knownScopes(of: stored) else { return false }
+    return !permissions.allSatisfy { permission in scopes.contains { sameBytes($0, permission) } }
+  }
+
+  /// What a stored token is good for; `nil` when nobody said.
+  private func knownScopes(of stored: StoredCredential?) -> [String]? {
+    guard case .oauth2(let token)? = stored?.credential, !token.scopes.isEmpty else { return nil }
+    return token.scopes
+  }
+
   /// The token of a stored credential, if it may be sent where this flow's requests go.
   fileprivate func bearer(_ stored: StoredCredential) throws(Setback) -> OAuth2Credential {
     guard case .oauth2(let token) = try sendable(stored).credential else {
@@ -71,9 +89,10 @@ extension Flow {
     return token
   }
 
-  /// A token of the application's, by a recipe that another token pays for.
+  /// A token of the application's, by a recipe that another token pays for. `scopes`: what it is good for, unless the
+  /// answer says otherwise.
   fileprivate func token(
-    by recipe: RequestTemplate, from payer: StoredCredential, at step: Step
+    by recipe: RequestTemplate, from payer: StoredCredential, at step: Step, scopes: [String]
   ) async throws(Setback) -> OAuth2Credential {
     let payer = try bearer(payer).accessToken
     let exchange = exchange(hiding: [payer])
@@ -86,7 +105,7 @@ extension Flow {
     values[.audience] = audience.flatMap { provider.permissions.audienceWords[$0] }
     let answer = try await exchange.send(recipe.filled(values).request, at: step)
     let credential = TokenResponse.credential(
-      in: answer.object, scopes: permissions, now: effects.now())
+      in: answer.object, scopes: scopes, now: effects.now())
     guard let credential else { throw exchange.unusable(step) }
     return credential
   }

@@ -116,6 +116,58 @@ struct SystemTokenFlowTests {
     #expect(script.store.credentials(of: Self.account).count == 2)
   }
 
+  @Test(
+    "a stored token that does not reach as far as the request is minted again",
+    arguments: [
+      (["email"], ["email"], false), (["email", "b"], ["email"], false), ([], ["email"], false),
+      (["email"], ["email", "user_friends"], true), (["\u{212A}"], ["K"], true),
+    ])
+  func narrow(scopes: [String], asked: [String], isMinted: Bool) async throws {
+    let store = Sample.graphStore(issuedTo: ["SYSFB", "APP"])
+    var stored = store.credentials(of: Self.account)[1]
+    stored.credential = .oauth2(OAuth2Credential(accessToken: Secret("TOKEN-APP"), scopes: scopes))
+    _ = try store.accountStore.saveCredential(Self.account, stored)
+    var grant = store.grants[0]
+    grant.permissions = asked
+    _ = try store.accountStore.setGrant(grant, .usual)
+    let script = Script(
+      (isMinted ? [.json(Sample.minted)] : []) + [.json(Sample.graphIdentity)], store: store)
+    let result = try await Sample.engine(script).perform(
+      request {
+        $0.permissions = asked
+        $0.confirmsOnlyAccount = true
+      }, asking: script.asker())
+    #expect(
+      result.credential
+        == .oauth2(
+          isMinted
+            ? OAuth2Credential(
+              accessToken: Secret("MINTED"), scopes: asked, expiresAt: Script.now + 3600)
+            : OAuth2Credential(accessToken: Secret("TOKEN-APP"), scopes: scopes)))
+  }
+
+  @Test("a renewed token reaches as far as the one before")
+  func renewedScopes() async throws {
+    let store = Sample.graphStore(issuedTo: ["SYSFB", "APP"])
+    var stored = store.credentials(of: Self.account)[1]
+    stored.credential = .oauth2(
+      OAuth2Credential(accessToken: Secret("TOKEN-APP"), scopes: ["email", "b"]))
+    _ = try store.accountStore.saveCredential(Self.account, stored)
+    let script = Script(
+      [Sample.graphError(190, 463), .json(Sample.renewed), .json(Sample.graphIdentity)],
+      store: store)
+    let result = try await Sample.engine(script).perform(
+      request {
+        $0.permissions = ["email"]
+        $0.confirmsOnlyAccount = true
+      }, asking: script.asker())
+    guard case .oauth2(let token) = result.credential else {
+      Issue.record("No OAuth 2.0 credential came out.")
+      return
+    }
+    #expect(token.scopes == ["email", "b"])
+  }
+
   @Test("an application that the provider does not know is refused by the account store")
   func refused() async throws {
     let script = Script(
@@ -219,10 +271,12 @@ struct SystemTokenFlowTests {
   }
 
   @Test(
-    "a renewal that does not renew ends in reloginNeeded; only an OAuth error marks the account",
+    "a renewal that does not renew ends in reloginNeeded; only a dead token marks the account",
     arguments: [
       (Sample.graphError(190, 460), Account.Health.reloginNeeded, false),
-      (Sample.graphError(100), .reloginNeeded, false), (.networkFailure(-1001), .ok, true),
+      (Sample.graphError(190), .reloginNeeded, false), (Sample.graphError(190, 458), .ok, false),
+      (Sample.graphError(190, 459), .ok, false), (Sample.graphError(190, 464), .ok, false),
+      (Sample.graphError(100), .ok, false), (.networkFailure(-1001), .ok, true),
       (.text("<html>", status: 500), .ok, true), (.json("{}"), .ok, true),
       (.json("{}", status: 400), .ok, true), (Sample.graphError(4), .ok, true),
       (Sample.graphError(2), .ok, true), (.text("slow", status: 429), .ok, true),

@@ -75,6 +75,26 @@ struct CredentialSigningTests {
     #expect(header == "Bearer TOKEN-APP")
   }
 
+  @Test(
+    "an application that names the system's registration gets nothing of the system's OAuth 1.0a token"
+  )
+  func systemsOwn() async throws {
+    let script = Script([.json(Sample.chirpIdentity)], store: Sample.chirpStore())
+    let registration = ClientRegistration(clientID: "SYS", clientSecret: Secret("guessed"))
+    let signing = #expect(throws: Problem.self) {
+      try Sample.engine(script).sign(request { $0.registration = registration })
+    }
+    #expect(signing?.reason == .bindingMismatch)
+    let verifying = await #expect(throws: Problem.self) {
+      try await Sample.engine(script).verify(
+        VerifyRequest(
+          application: Sample.application, registration: registration, provider: "twitter",
+          subject: .account(Account.ID(rawValue: "a_ada"))))
+    }
+    #expect(verifying?.reason == .bindingMismatch)
+    #expect(script.requests.isEmpty)
+  }
+
   /// One thing changed for the worse, and what follows.
   struct Case: Sendable {
     var change: @Sendable (inout SignRequest) -> Void
