@@ -1,4 +1,4 @@
-/// The store as the domain sees it: closures that `EinlassStorage` fills, and `AccountStore.memory` for none at all.
+/// The store as the domain sees it: closures that `EinlassStorage` fills, from a database or from memory.
 ///
 /// Every closure is synchronous and durable when it returns. With `Patience.none` one that would have to wait
 /// for another process throws `accountStoreFailure`, detail `locked`, having done nothing.

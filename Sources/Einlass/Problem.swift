@@ -1,6 +1,6 @@
 /// The one error of the domain: what the receiver does next, plus the provider's own words.
 ///
-/// Holds no secret: `attempt` and `message` are literals or names of ours, and `serverError` was cleaned.
+/// Holds no secret: `message` is made of literals and names of ours, and `serverError` was cleaned.
 public struct Problem: Error, Sendable, Equatable {
   /// What programs switch on. The numbers 1001–1029 of the protocol stand in `ErrorMapping.swift`.
   public enum Reason: String, Sendable, CaseIterable {

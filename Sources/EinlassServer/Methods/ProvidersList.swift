@@ -33,14 +33,3 @@ func providersList(_ server: Server) -> Method {
         })
     })
 }
-
-extension Provider {
-  fileprivate func isConfigured(by registration: ClientRegistration?) -> Bool {
-    registrationNeeds.allSatisfy { part in
-      switch part {
-      case .clientID: registration != nil
-      case .clientSecret: registration?.clientSecret != nil
-      }
-    }
-  }
-}
