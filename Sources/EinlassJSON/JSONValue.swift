@@ -42,7 +42,10 @@ public struct JSONObject: Sendable {
   }
 
   /// The members as written.
-  public private(set) var members: [Member] = []
+  public private(set) var members: [Member] = [] { didSet { keptText = nil } }
+
+  /// How it is written, where that is kept.
+  private(set) var keptText: [UInt8]?
 
   /// An object without members.
   public init() {}
@@ -65,6 +68,13 @@ public struct JSONObject: Sendable {
   public func map(_ transform: (Member) -> JSONValue) -> JSONObject {
     var object = JSONObject()
     object.members = members.map { Member(name: $0.name, value: transform($0)) }
+    return object
+  }
+
+  /// The same object, which keeps its text until it is changed: for what is sent again and again.
+  public func keepingText() -> JSONObject {
+    var object = self
+    object.keptText = JSONValue.object(self).bytes()
     return object
   }
 

@@ -34,6 +34,10 @@ extension JSONValue {
 extension JSONObject {
   /// The object as compact JSON, its members in their order.
   public func append(to bytes: inout [UInt8]) {
+    if let keptText {
+      bytes.append(contentsOf: keptText)
+      return
+    }
     bytes.append(UInt8(ascii: "{"))
     let members = members.span
     for index in members.indices {

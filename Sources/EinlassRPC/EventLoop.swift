@@ -57,6 +57,7 @@ struct EventLoop: ~Copyable {
     poller.watch(Slot.alarm, alarm.number, for: .readable)
     poller.watch(Slot.signals, peer.signals.number, for: .readable)
     while true {
+      peer.options.willTakeRequests()
       takeLines()
       if let code = advance() { return code }
       let status = peer.output.flush()

@@ -18,6 +18,8 @@ public final class Peer: Sendable {
     public var log: Log = .silent
     /// Where every message goes, redacted.
     public var trace: Trace?
+    /// Called on the reader's path before the requests of a read are taken: what they share begins here.
+    public var willTakeRequests: @Sendable () -> Void = {}
     /// How long nothing may be read of a full output before the process gives up.
     public var stallLimit: Duration = .seconds(30)
     /// How long cancelled requests may take to answer at the end, and how long after `shutdown` requests are

@@ -47,6 +47,8 @@ public final class Server: Sendable {
   let announcer: Announcer
   let prompts: Prompts
   let flows = Flows()
+  let lastAccounts = LastAccounts()
+  private let sharedSnapshot = SharedSnapshot()
 
   public init(_ parts: Parts) {
     let session = Session()
@@ -61,7 +63,7 @@ public final class Server: Sendable {
     script = parts.script
     version = parts.version
     advanceClock = parts.advanceClock
-    store = parts.store.announced(by: announcer)
+    store = parts.store.sharing(sharedSnapshot).announced(by: announcer)
     einlass = Einlass(catalog: parts.catalog, store: store, effects: effects)
     prompts = Prompts(
       newID: { identifier("p", effects) }, notify: { announcer.announce($0, $1) })
@@ -75,6 +77,7 @@ public final class Server: Sendable {
     var options = options
     options.components = components
     options.notifications = notifications
+    options.willTakeRequests = { [sharedSnapshot] in sharedSnapshot.forget() }
     let peer = try Peer(methods: methods, streams: streams, signals: signals, options: options)
     announcer.attach(peer)
     defer { announcer.attach(nil) }

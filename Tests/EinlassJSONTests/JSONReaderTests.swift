@@ -104,4 +104,18 @@ struct JSONReaderTests {
     let bytes = Array("xx[1]yy".utf8)
     #expect(try JSONReader.read(bytes[2..<5]) == [1])
   }
+
+  @Test("an object that keeps its text is written the same, also after it was changed")
+  func keptText() throws {
+    var object = try #require(try JSONReader.read(Array(#"{"a":1,"b":[{}]}"#.utf8)).object)
+    object = object.keepingText()
+    #expect(JSONValue.object(object).text == #"{"a":1,"b":[{}]}"#)
+    object["a"] = 2
+    #expect(JSONValue.object(object).text == #"{"a":2,"b":[{}]}"#)
+    object = object.keepingText()
+    object["b"] = nil
+    #expect(JSONValue.object(object).text == #"{"a":2}"#)
+    let doubled = object.keepingText().map { [$0.value, $0.value] }
+    #expect(JSONValue.object(doubled).text == #"{"a":[2,2]}"#)
+  }
 }

@@ -1,6 +1,7 @@
 internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
+internal import EinlassSystem
 
 /// `accounts.list`: the stored accounts in order of adding. Not gated by grants; never opens the key.
 func accountsList(_ server: Server) -> Method {
@@ -17,23 +18,68 @@ func accountsList(_ server: Server) -> Method {
       ]),
       reasons: ["accountStoreFailure", "invalidCursor"]),
     .immediate { params, _, mayWait throws(RPCError) in
-      let position = try params["cursor"]?.string.map { cursor throws(RPCError) in
-        guard let position = Int64(cursor) else { throw RPCError(.invalidCursor) }
-        return position
-      }
-      let provider = params["provider"]?.string
+      let question = try AccountsQuestion(params)
       return try server.answer(mayWait) { patience throws(Problem) in
         let snapshot = try server.store.snapshot(patience)
-        let accounts = snapshot.accounts.lazy.filter { account in
-          (position.map { account.position > $0 } ?? true)
-            && (provider.map { sameBytes($0, account.provider) } ?? true)
-        }
-        var result: JSONObject = ["revision": JSONValue(snapshot.revision)]
-        let page = Pages.page(
-          "accounts", accounts, limit: params["limit"]?.int64, cursor: { String($0.position) },
-          encode: { JSONValue($0) })
-        for member in page.members { result[member.name] = member.value }
-        return .object(result)
+        return .object(server.lastAccounts.answer(question, snapshot))
       }
     })
+}
+
+/// What `accounts.list` is asked for.
+struct AccountsQuestion: Equatable {
+  private var position: Int64?
+  private var provider: String?
+  private var limit: Int64?
+
+  init(_ params: JSONObject) throws(RPCError) {
+    if let cursor = params["cursor"]?.string {
+      guard let position = Int64(cursor) else { throw RPCError(.invalidCursor) }
+      self.position = position
+    }
+    provider = params["provider"]?.string
+    limit = params["limit"]?.int64
+  }
+
+  static func == (left: AccountsQuestion, right: AccountsQuestion) -> Bool {
+    left.position == right.position && left.limit == right.limit
+      && left.provider.map(JSONValue.string) == right.provider.map(JSONValue.string)
+  }
+
+  /// The page that answers it, of these accounts.
+  fileprivate func answer(_ snapshot: AccountStore.Snapshot) -> JSONObject {
+    let accounts = snapshot.accounts.lazy.filter { account in
+      (position.map { account.position > $0 } ?? true)
+        && (provider.map { sameBytes($0, account.provider) } ?? true)
+    }
+    var result: JSONObject = ["revision": JSONValue(snapshot.revision)]
+    let page = Pages.page(
+      "accounts", accounts, limit: limit, cursor: { String($0.position) },
+      encode: { JSONValue($0) })
+    for member in page.members { result[member.name] = member.value }
+    return result
+  }
+}
+
+/// The last page of accounts as it was written: front ends ask for the same one again and again, and a
+/// store that did not change answers with the same snapshot.
+final class LastAccounts: Sendable {
+  private struct Page {
+    var question: AccountsQuestion
+    var snapshot: AccountStore.Snapshot
+    var answer: JSONObject
+  }
+
+  private let last = Lock<Page?>(nil)
+
+  /// The page that answers this question, of this snapshot.
+  func answer(_ question: AccountsQuestion, _ snapshot: AccountStore.Snapshot) -> JSONObject {
+    last.withLock { last in
+      // Equal snapshots mostly are the same arrays, which costs one comparison.
+      if let last, last.question == question, last.snapshot == snapshot { return last.answer }
+      let answer = question.answer(snapshot).keepingText()
+      last = Page(question: question, snapshot: snapshot, answer: answer)
+      return answer
+    }
+  }
 }

@@ -1,0 +1,60 @@
+internal import Einlass
+internal import EinlassSystem
+
+/// The snapshot that the requests of one read share, so that a flood of them asks the store once.
+///
+/// Only for the reader's path, the one that passes `Patience.none`. Gone with the next read, and with every
+/// change that this process makes.
+final class SharedSnapshot: Sendable {
+  private let snapshot = Lock<AccountStore.Snapshot?>(nil)
+
+  /// The next one who asks gets a new one.
+  func forget() { snapshot.withLock { $0 = nil } }
+
+  /// The snapshot of this read, taken now if nobody asked before.
+  fileprivate func of(_ store: AccountStore) throws(Problem) -> AccountStore.Snapshot {
+    if let shared = snapshot.withLock({ $0 }) { return shared }
+    let taken = try store.snapshot(.none)
+    snapshot.withLock { $0 = taken }
+    return taken
+  }
+}
+
+extension AccountStore {
+  /// The same store; what asks it on the reader's path shares snapshots.
+  func sharing(_ shared: SharedSnapshot) -> AccountStore {
+    let store = self
+    var result = self
+    result.snapshot = { patience throws(Problem) in
+      switch patience {
+      case .none: try shared.of(store)
+      case .usual: try store.snapshot(patience)
+      }
+    }
+    result.add = { new, patience throws(Problem) in
+      defer { shared.forget() }
+      return try store.add(new, patience)
+    }
+    result.update = { id, patience, edit throws(Problem) in
+      defer { shared.forget() }
+      return try store.update(id, patience, edit)
+    }
+    result.remove = { id, patience throws(Problem) in
+      defer { shared.forget() }
+      return try store.remove(id, patience)
+    }
+    result.setGrant = { grant, patience throws(Problem) in
+      defer { shared.forget() }
+      return try store.setGrant(grant, patience)
+    }
+    result.resetGrant = { application, provider, patience throws(Problem) in
+      defer { shared.forget() }
+      return try store.resetGrant(application, provider, patience)
+    }
+    result.saveCredential = { id, credential throws(Problem) in
+      defer { shared.forget() }
+      return try store.saveCredential(id, credential)
+    }
+    return result
+  }
+}

@@ -1,0 +1,86 @@
+import Einlass
+import EinlassJSON
+import EinlassSystem
+import Testing
+
+@testable import EinlassServer
+
+@Suite struct SharedSnapshotTests {
+  /// A store that counts how often it is asked, and whose revision grows with every grant.
+  private static func store(
+    asked: Lock<Int>, revision: Lock<Int64>
+  ) -> AccountStore {
+    let unused = Problem(.internal, "Nobody asks for this here.")
+    return AccountStore(
+      snapshot: { _ in
+        asked.withLock { $0 += 1 }
+        return AccountStore.Snapshot(revision: revision.withLock { $0 })
+      },
+      add: { _, _ throws(Problem) in throw unused },
+      update: { _, _, _ throws(Problem) in throw unused },
+      remove: { _, _ throws(Problem) in throw unused },
+      setGrant: { _, _ in
+        revision.withLock {
+          $0 += 1
+          return $0
+        }
+      },
+      resetGrant: { _, _, _ throws(Problem) in throw unused },
+      credentials: { _ throws(Problem) in throw unused },
+      saveCredential: { _, _ throws(Problem) in throw unused },
+      protection: { _ throws(Problem) in throw unused })
+  }
+
+  @Test func `The requests of one read ask the store once, those of the next read again`() throws {
+    let asked = Lock(0)
+    let shared = SharedSnapshot()
+    let store = Self.store(asked: asked, revision: Lock(1)).sharing(shared)
+    for _ in 0..<3 { _ = try store.snapshot(.none) }
+    #expect(asked.withLock { $0 } == 1)
+    shared.forget()
+    _ = try store.snapshot(.none)
+    #expect(asked.withLock { $0 } == 2)
+  }
+
+  @Test func `A change of this process is seen by the next request of the same read`() throws {
+    let store = Self.store(asked: Lock(0), revision: Lock(1)).sharing(SharedSnapshot())
+    #expect(try store.snapshot(.none).revision == 1)
+    let grant = AccessGrant(
+      application: "editor", provider: "example", state: .granted, permissions: [], changedAt: 0)
+    _ = try store.setGrant(grant, .none)
+    #expect(try store.snapshot(.none).revision == 2)
+  }
+
+  @Test func `Whoever may wait always asks the store`() throws {
+    let asked = Lock(0)
+    let store = Self.store(asked: asked, revision: Lock(1)).sharing(SharedSnapshot())
+    for _ in 0..<3 { _ = try store.snapshot(.usual) }
+    #expect(asked.withLock { $0 } == 3)
+  }
+
+  @Test(arguments: [
+    (#"{}"#, 2, false), (#"{"provider":"one"}"#, 1, false), (#"{"limit":1}"#, 1, true),
+    (#"{"cursor":"1"}"#, 1, false),
+  ])
+  func `The kept page answers its own question and no other`(
+    params: String, count: Int, goesOn: Bool
+  ) throws {
+    let snapshot = AccountStore.Snapshot(
+      revision: 5,
+      accounts: [("one", 1), ("two", 2)].map { provider, position in
+        Account(
+          id: Account.ID(rawValue: "a_\(position)"), provider: provider, username: "ada",
+          isSignedIn: true, addedAt: 0, position: position)
+      })
+    let last = LastAccounts()
+    let all = try AccountsQuestion([:])
+    let question = try AccountsQuestion(try JSONReader.read(Array(params.utf8)).object ?? [:])
+    for _ in 0..<2 {
+      #expect(last.answer(all, snapshot)["accounts"]?.array?.count == 2)
+      let page = last.answer(question, snapshot)
+      #expect(page["accounts"]?.array?.count == count)
+      #expect((page["nextCursor"] != nil) == goesOn)
+      #expect(last.answer(question, AccountStore.Snapshot(revision: 6))["revision"] == 6)
+    }
+  }
+}
