@@ -22,10 +22,9 @@ func reverseAuth(
   flow.report(.requesting)
   let requestToken = try await exchange.send(
     application.request(words.requestToken, values, effects: flow.effects), at: .requestToken)
-  guard !requestToken.body.isEmpty,
-    let text = String(validating: requestToken.body, as: UTF8.self)
+  // Taken verbatim, because it is signed over as it came; but a page of an overloaded server is not signed at all.
+  guard let text = String(validating: requestToken.body, as: UTF8.self), text.hasPrefix("OAuth ")
   else { throw exchange.unusable(.requestToken) }
-  // Taken verbatim: it is signed over as it came.
   values[.requestToken] = text
   exchange.hide(Secret(text))
   for parameter in AuthorizationHeader.parse(text) ?? [] where isSecretParameter(parameter.name) {

@@ -98,7 +98,7 @@ struct ReverseAuthFlowTests {
 
   @Test(
     "the first answer travels on as it came",
-    arguments: ["not even a header", "a&b=c%20+\n", "☃"])
+    arguments: ["OAuth not really parameters", "OAuth a&b=c%20+\n", "OAuth ☃"])
   func verbatim(text: String) async throws {
     let script = Script(
       [.text(text), .text(Sample.accessToken), .json(Sample.chirpIdentity)],
@@ -106,6 +106,16 @@ struct ReverseAuthFlowTests {
     _ = try await perform(script)
     let sent = FormEncoding.decode(script.requests[1].body, plus: .plus)
     #expect(sent?.first == Parameter("x_reverse_auth_parameters", text))
+  }
+
+  @Test(
+    "a first answer that is no line of parameters is not signed and goes nowhere",
+    arguments: ["<html>Over capacity</html>", "", "oauth_token=a&oauth_token_secret=b"])
+  func page(text: String) async throws {
+    let script = Script([.text(text)], store: Sample.chirpStore())
+    let problem = await #expect(throws: Problem.self) { try await perform(script) }
+    #expect(problem?.reason == .providerFailure)
+    #expect(script.requests.count == 1)
   }
 
   @Test(
