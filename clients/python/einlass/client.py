@@ -117,7 +117,7 @@ class Client:
 
     # Requests
 
-    def initialize(self, name: str, **params: Any) -> Dict[str, Any]:
+    def initialize(self, name: str, *, timeout: Optional[float] = None, **params: Any) -> Dict[str, Any]:
         """Introduce this program: `name` is the application that access is granted to. The prompts that have
         a function are declared; any further member (`title`, `applications`, `locale`) is passed on."""
         hello: Dict[str, Any] = {
@@ -126,7 +126,7 @@ class Client:
         }
         if "title" in params:
             hello["client"]["title"] = params.pop("title")
-        result = self.request("initialize", {**hello, **params})
+        result = self.request("initialize", {**hello, **params}, timeout)
         assert isinstance(result, dict)
         return result
 

@@ -1,5 +1,16 @@
-"""What a person does next, by the reason of the problem. The same sentences as `nextStep` in protocol/errors.json."""
+"""What a person does next after a problem."""
 
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import Any, List, Mapping, Sequence
+
+from .client import EinlassError
+from .text import clean
+
+APPLICATION = "einlass-terminal"
+#: By the reason of the problem: the same sentences as `nextStep` in protocol/errors.json.
 NEXT_STEPS = {
     "invalidJSON": "This is a fault of the program that spawned einlass: report it there.",
     "invalidUTF8": "This is a fault of the program that spawned einlass: report it there.",
@@ -53,3 +64,58 @@ NEXT_STEPS = {
     "accountExists": 'Use the stored account, or add it with "replace": true.',
     "serverGone": "Look at its log lines above: einlass ended before it answered.",
 }
+
+
+def explain(error: EinlassError, options: argparse.Namespace, cancelled: bool = False) -> str:
+    """The problem, the provider's own words and what to do next; `cancelled`: the person did, just now."""
+    lines = [f"problem: {clean(error.message)} ({error.reason}, {error.code})"]
+    words = error.data.get("serverError")
+    if isinstance(words, Mapping) and words:
+        lines.append("   they: " + ", ".join(f"{k} {clean(v)}" for k, v in words.items()))
+    if error.reason == "accessNotGranted" and cancelled:
+        return "\n".join([*lines, "   next: Nothing was remembered: try again, and say yes when asked."])
+    advice = {
+        "checkClock": "Check this machine's clock.",
+        "unlockOnWeb": "Unlock the account on the provider's web page.",
+        "changeSettings": "Change the account's settings at the provider.",
+    }.get(str(error.data.get("advice")))
+    step = " ".join(filter(None, [advice, NEXT_STEPS.get(error.reason, "Look at the message.")]))
+    lines.append("   next: " + step)
+    for needed in error.data.get("prompts") or []:
+        lines.append("         " + answer_in_advance(needed, str(error.data.get("provider") or "PROVIDER"), options))
+    hint = error.data.get("hint")
+    if isinstance(hint, Mapping) and (command := command_of(hint)):
+        lines.append("         " + command_line(command, options))
+    return "\n".join(lines)
+
+
+def answer_in_advance(needed: Mapping[str, Any], provider: str, options: argparse.Namespace) -> str:
+    """How a question that nobody can be asked is answered beforehand."""
+    how = {
+        "grantAccess": command_line(["access", provider, "grant"], options),
+        "selectAccount": "--account ID",
+        "confirmAccount": "--confirm",
+    }.get(str(needed.get("kind")), "a front end that can ask")
+    return f"{clean(needed.get('kind'))} is answered in advance by {how}"
+
+
+def command_of(hint: Mapping[str, Any]) -> List[str]:
+    """The command of this program that calls the method of a hint, as words."""
+    params = hint.get("params")
+    provider = params.get("provider") if isinstance(params, Mapping) else None
+    named = [str(provider)] if provider else []
+    return {
+        "access.reset": ["access", *(named or ["PROVIDER"]), "reset"],
+        "accounts.add": ["add", "FILE"],
+        "accounts.list": ["accounts", *named],
+        "providers.list": ["providers"],
+    }.get(str(hint.get("method")), [])
+
+
+def command_line(words: Sequence[str], options: argparse.Namespace) -> str:
+    """A command to copy: with the server, the files and the application that are in use."""
+    for name in ("einlass", "store", "config", "key_file", "application"):
+        value = getattr(options, name)
+        if value and value != APPLICATION:
+            words = [*words, "--" + name.replace("_", "-"), value]
+    return clean("python -m einlass " + " ".join(map(shlex.quote, words)))

@@ -7,10 +7,12 @@ import json
 import os
 import shlex
 import sys
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-from .client import Answer, Client, EinlassError
-from .next_steps import NEXT_STEPS
+from .client import Client, EinlassError
+from .next_steps import APPLICATION, explain
+from .questions import ByItself, Questions
+from .text import accounts_table, clean, masked, members, say, show_progress, table
 
 ABOUT = """\
 Sign in with the accounts in einlass's store.
@@ -37,160 +39,7 @@ Results go to standard output, everything else to standard error. Exit code 0: d
 its next step printed; 2: the command line is wrong.
 """
 
-STAGES = {
-    "access": "checking access",
-    "selecting": "choosing the account",
-    "awaitingPerson": "",  # the question itself says so
-    "discovering": "looking up the provider",
-    "requesting": "talking to the provider",
-    "exchanging": "exchanging tokens",
-    "verifying": "checking the credential",
-    "saving": "saving",
-}
-
-SECRETS = {"key", "secret", "token", "idToken", "refreshToken", "sessionId", "clientSecret", "cookies"}
-
-
-# What is shown
-
-
-def say(text: str) -> None:
-    sys.stderr.write(text + "\n")  # one write: several threads talk
-    sys.stderr.flush()
-
-
-def clean(value: object) -> str:
-    """Text from elsewhere, without anything that could steer a terminal."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in str(value))
-
-
-def masked(value: Any, secret: bool = False) -> Any:
-    """The same value with every secret cut down to its first four characters, short ones to none."""
-    if isinstance(value, Mapping):
-        return {k: masked(v, secret or k in SECRETS) for k, v in value.items()}
-    if isinstance(value, list):
-        return [masked(v, secret) for v in value]
-    if secret and isinstance(value, str):
-        return f"{value[:4] if len(value) >= 12 else ''}… ({len(value)} characters)"
-    return value
-
-
-def show_progress(params: Mapping[str, Any]) -> None:
-    stage = str(params.get("stage"))
-    if text := STAGES.get(stage, clean(stage)):
-        say(f"  … {text}")
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [list(head)] + [["-" if cell in (None, "") else clean(cell) for cell in row] for row in rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths)).rstrip() for line in lines)
-
-
-def accounts_table(accounts: Sequence[Mapping[str, Any]], numbered: bool = False) -> str:
-    head = ["provider", "username", "name", "health", "account"]
-    rows: List[List[object]] = [
-        [a.get("provider"), a.get("username"), a.get("displayName"), a.get("health"), a.get("account")]
-        for a in accounts
-    ]
-    if numbered:
-        return table(["", *head], [[f"{n})", *row] for n, row in enumerate(rows, 1)])
-    return table(head, rows)
-
-
-def members(value: Mapping[str, Any], indent: str = "  ") -> str:
-    width = max((len(k) for k in value), default=0)
-    return "\n".join(f"{indent}{k.ljust(width)}  {clean(plain(v))}" for k, v in value.items())
-
-
-def plain(value: Any) -> str:
-    """A value as a person reads it."""
-    if isinstance(value, list) and all(isinstance(element, str) for element in value):
-        return ", ".join(value)
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def explain(error: EinlassError) -> str:
-    """The problem, the provider's own words and what to do next."""
-    lines = [f"problem: {clean(error.message)} ({error.reason}, {error.code})"]
-    words = error.data.get("serverError")
-    if isinstance(words, Mapping) and words:
-        lines.append("   they: " + ", ".join(f"{k} {clean(v)}" for k, v in words.items()))
-    advice = {
-        "checkClock": "Check this machine's clock.",
-        "unlockOnWeb": "Unlock the account on the provider's web page.",
-        "changeSettings": "Change the account's settings at the provider.",
-    }.get(str(error.data.get("advice")))
-    step = " ".join(filter(None, [advice, NEXT_STEPS.get(error.reason, "Look at the message.")]))
-    lines.append("   next: " + step)
-    for needed in error.data.get("prompts") or []:
-        how = needed.get("parameter") or needed.get("method") or "a front end that can ask"
-        lines.append(f"         {clean(needed.get('kind'))} is answered in advance by {clean(how)}")
-    hint = error.data.get("hint")
-    if isinstance(hint, Mapping):
-        params = json.dumps(hint.get("params") or {}, ensure_ascii=False)
-        lines.append(f"         einlass call {clean(hint.get('method'))} {shlex.quote(clean(params))}")
-    return "\n".join(lines)
-
-
-# What is asked
-
-
-def ask_line(question: str) -> Optional[str]:
-    """One line from the person, or None at the end of input."""
-    print(question, end="", file=sys.stderr, flush=True)
-    line = os.read(sys.stdin.fileno(), 4096)  # not input(): a thread that reads must not keep Python from ending
-    return line.decode("utf-8", "replace").strip() if line else None
-
-
-class Questions:
-    """The prompts as questions on the terminal."""
-
-    def grant_access(self, prompt: Mapping[str, Any]) -> Answer:
-        who = clean(prompt.get("applicationTitle") or prompt.get("application"))
-        say(f"\n{who} wants to use your {clean(prompt.get('providerName'))} accounts.")
-        wanted = {k: prompt[k] for k in ("permissions", "audience", "added", "includes") if prompt.get(k)}
-        if wanted.get("added") == wanted.get("permissions"):
-            wanted.pop("added", None)  # all of it is new: nothing to point out
-        if wanted:
-            say(members(wanted))
-        while (reply := ask_line("Allow it? [y]es, [n]o and remember, [c]ancel: ")) is not None:
-            if reply[:1].lower() in ("y", "n", "c"):
-                return {"y": True, "n": False, "c": None}[reply[0].lower()]
-        return None
-
-    def select_account(self, prompt: Mapping[str, Any]) -> Answer:
-        accounts = prompt["accounts"]
-        say("\n" + accounts_table(accounts, numbered=True))
-        more = ", or an account's id" if prompt.get("more") else ""
-        while reply := ask_line(f"Which account? 1-{len(accounts)}{more}; nothing cancels: "):
-            if reply.isdecimal() and 1 <= int(reply) <= len(accounts):
-                return {"account": accounts[int(reply) - 1]["account"]}
-            if reply.startswith("a_"):
-                return {"account": reply}
-        return None
-
-    def confirm_account(self, prompt: Mapping[str, Any]) -> Answer:
-        account = prompt["accounts"][0]
-        reply = ask_line(f"\nUse {clean(account['username'])} at {clean(prompt.get('providerName'))}? [y/n]: ")
-        return True if reply and reply[0].lower() == "y" else None
-
-
-class ByItself:
-    """The prompts answered without a person, for --yes."""
-
-    def grant_access(self, prompt: Mapping[str, Any]) -> Answer:
-        say(f"  --yes: access to {clean(prompt.get('provider'))} granted")
-        return True
-
-    def select_account(self, prompt: Mapping[str, Any]) -> Answer:
-        account = prompt["accounts"][0]
-        say(f"  --yes: {clean(account['username'])} chosen among {len(prompt['accounts'])}")
-        return {"account": account["account"]}
-
-    def confirm_account(self, prompt: Mapping[str, Any]) -> Answer:
-        say(f"  --yes: {clean(prompt['accounts'][0]['username'])} confirmed")
-        return True
+PATIENCE = 10  # seconds for the server's first answer
 
 
 # The commands
@@ -214,27 +63,43 @@ def accounts(client: Client, options: argparse.Namespace) -> Any:
         if not page.get("nextCursor"):
             break
         params["cursor"] = page["nextCursor"]
+    if not found and options.provider:
+        known = [p["id"] for p in client.request("providers.list")["providers"]]
+        if options.provider not in known:
+            raise Unusable(f"there is no provider {options.provider}, only {', '.join(known)}")
     text = accounts_table(found) if found else "No accounts. Add one: python -m einlass add --help"
     return {"accounts": found}, text
 
 
+class Unusable(Exception):
+    """What the person gave cannot be used; the sentence says why."""
+
+
 def read_json(path: Optional[str]) -> List[Dict[str, Any]]:
-    """One object, a list of objects, or one object per line."""
+    """One object, a list of objects, or one object per line; at least one."""
+    name = "standard input" if path in (None, "-") else str(path)
     if path is None and sys.stdin.isatty():
         say("Paste the JSON, then Ctrl-D:")
-    if path in (None, "-"):
-        text = sys.stdin.read()
-    else:
-        with open(str(path), encoding="utf-8") as file:
-            text = file.read()
     try:
+        if path in (None, "-"):
+            text = sys.stdin.read()
+        else:
+            with open(str(path), encoding="utf-8") as file:
+                text = file.read()
         try:
             value = json.loads(text)
         except ValueError:
             value = [json.loads(line) for line in text.split("\n") if line.strip()]
+    except OSError as error:
+        raise Unusable(f"{name} cannot be read: {error.strerror}") from None
     except ValueError as error:
-        raise SystemExit(f"python -m einlass: {path or 'standard input'} is not JSON: {error}") from None
-    return value if isinstance(value, list) else [value]
+        raise Unusable(f"{name} is not JSON: {error}") from None
+    values = value if isinstance(value, list) else [value]
+    if not values:
+        raise Unusable(f"{name} is empty")
+    if not all(isinstance(value, dict) for value in values):
+        raise Unusable(f"{name} must hold JSON objects")
+    return values
 
 
 def add(client: Client, options: argparse.Namespace) -> Any:
@@ -295,8 +160,6 @@ def verify(client: Client, options: argparse.Namespace) -> Any:
 
 
 def access(client: Client, options: argparse.Namespace) -> Any:
-    if options.provider and not options.action:
-        raise SystemExit("python -m einlass: access PROVIDER needs an action: grant, deny or reset")
     if options.action == "reset":
         client.request("access.reset", {"provider": options.provider})
     elif options.action:
@@ -313,7 +176,8 @@ def access(client: Client, options: argparse.Namespace) -> Any:
 # The command line
 
 
-def parser() -> argparse.ArgumentParser:
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The first argument is the command; each command has a parser of its own."""
     raw = argparse.RawDescriptionHelpFormatter
     common = argparse.ArgumentParser(add_help=False)
     group = common.add_argument_group("the server")
@@ -323,19 +187,20 @@ def parser() -> argparse.ArgumentParser:
         ("--key-file", "the file that holds the store's key"),
     ]:
         group.add_argument(name, metavar="PATH", help=about)
-    group.add_argument("--application", metavar="NAME", default="einlass-terminal",
+    group.add_argument("--application", metavar="NAME", default=APPLICATION,
                        help="the name that access is granted to (default: %(default)s)")
     group = common.add_argument_group("output")
     group.add_argument("--json", action="store_true", help="print the result as JSON")
     group.add_argument("--show-secrets", action="store_true", help="print tokens and secrets in full")
     group.add_argument("--log", action="store_true", help="print the server's log lines")
 
-    top = argparse.ArgumentParser(prog="python -m einlass", formatter_class=raw, description=ABOUT, epilog=EPILOGUE)
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", help=argparse.SUPPRESS)
+    commands: Dict[str, argparse.ArgumentParser] = {}
 
     def command(name: str, work: Any) -> argparse.ArgumentParser:
-        made = commands.add_parser(name, parents=[common], formatter_class=raw, epilog=EPILOGUE)
+        prog = f"python -m einlass {name}"
+        made = argparse.ArgumentParser(prog=prog, parents=[common], formatter_class=raw, epilog=EPILOGUE)
         made.set_defaults(work=work)
+        commands[name] = made
         return made
 
     command("providers", providers)
@@ -361,7 +226,16 @@ def parser() -> argparse.ArgumentParser:
     one = command("access", access)
     one.add_argument("provider", nargs="?")
     one.add_argument("action", nargs="?", choices=["grant", "deny", "reset"])
-    return top
+
+    top = argparse.ArgumentParser(
+        prog="python -m einlass", usage="%(prog)s COMMAND [ARGUMENT…] [OPTION…]", formatter_class=raw,
+        description=ABOUT, epilog="`python -m einlass COMMAND --help` names the options.\n\n" + EPILOGUE)
+    top.add_argument("command", metavar="COMMAND", choices=list(commands), help=argparse.SUPPRESS)
+    chosen = commands[top.parse_args(arguments[:1]).command]
+    options = chosen.parse_intermixed_args(arguments[1:])
+    if options.work is access and options.provider and not options.action:
+        chosen.error("PROVIDER needs an ACTION: grant, deny or reset")
+    return options
 
 
 def server_command(options: argparse.Namespace) -> List[str]:
@@ -373,7 +247,7 @@ def server_command(options: argparse.Namespace) -> List[str]:
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
-    options = parser().parse_args(arguments)
+    options = parse(sys.argv[1:] if arguments is None else arguments)
     asker: Any = ByItself() if getattr(options, "yes", False) else Questions() if sys.stdin.isatty() else None
     prompts = {} if asker is None else {
         "grantAccess": asker.grant_access,
@@ -389,12 +263,19 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         return 1
     try:
         with client:
-            client.initialize(options.application)
+            client.initialize(options.application, timeout=PATIENCE)
             result, text = options.work(client, options)
     except EinlassError as error:
         for line in error.data.get("log") or []:
             say(f"    log: {clean(line)}")
-        say(explain(error))
+        say(explain(error, options, cancelled=asker is not None and asker.cancelled))
+        return 1
+    except Unusable as error:
+        say(f"problem: {clean(error)}")
+        return 1
+    except TimeoutError:
+        say(f"problem: {clean(command[0])} did not answer within {PATIENCE} s.\n"
+            "   next: Name einlass itself with --einlass or $EINLASS_BINARY.")
         return 1
     except KeyboardInterrupt:
         say("\nCancelled.")

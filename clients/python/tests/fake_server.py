@@ -79,6 +79,10 @@ def handle(message):
     elif method == "askTwoAndCloseOne":
         held.append(i)
         send(prompt("p_1"), prompt("p_2"), note("prompt.closed", prompt="p_2", outcome="satisfied"))
+    elif method == "providers.list":
+        send({"id": i, "result": {"providers": [{"id": "twitter"}, {"id": "facebook"}]}})
+    elif method == "accounts.list" and params.get("provider") == "nope":
+        send({"id": i, "result": {"revision": 1, "accounts": []}})
     elif method == "accounts.list":
         page = {"accounts": [BOB]} if params.get("cursor") else {"accounts": [ADA], "nextCursor": "2"}
         send({"id": i, "result": {"revision": 1, **page}})
@@ -99,6 +103,9 @@ def handle(message):
             data = {"reason": "accessNotGranted", "retryable": False,
                     "hint": {"method": "access.reset", "params": {"provider": "twitter"}}}
             send({"id": held.pop(), "error": {"code": 1002, "message": "Access was denied.", "data": data}})
+    elif method == "prompt.answer" and params["prompt"] == "p_2" and params["action"] == "cancel":
+        data = {"reason": "userCanceledAccountSelection", "retryable": False}
+        send({"id": i, "result": {}}, {"id": held.pop(), "error": {"code": 1003, "message": "Not chosen.", "data": data}})
     elif method == "prompt.answer" and params["prompt"] == "p_2" and "--flow" in sys.argv:
         result = {"flow": "f_1", "account": params.get("account"), "credential": CREDENTIAL}
         send({"id": i, "result": {}}, {"id": held.pop(), "result": result})

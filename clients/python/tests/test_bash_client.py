@@ -36,3 +36,18 @@ def test_no_access_no_credential(typed):
 def test_a_problem_is_printed():
     code, output, errors = sign_in("banned", "")
     assert (code, output) == (1, "") and errors == "The account is suspended. (accountBanned, 1004)\n"
+
+
+@pytest.mark.parametrize("arguments, binary, code, stdout, stderr", [
+    (["--help"], "einlass", 0, "usage: sign-in PROVIDER", ""),
+    ([], "einlass", 2, "", "usage: sign-in PROVIDER"),
+    (["--store", "memory"], "einlass", 2, "", "usage: sign-in PROVIDER"),
+    (["twitter"], "/nonexistent/einlass", 1, "", "sign-in: /nonexistent/einlass is missing."),
+    (["twitter"], "true", 1, "", "sign-in: true ended before it answered."),
+])
+def test_a_wrong_start_is_explained(arguments, binary, code, stdout, stderr):
+    done = subprocess.run([SIGN_IN, *arguments], env={**os.environ, "EINLASS_BINARY": binary},
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == code
+    assert done.stdout.startswith(stdout) and done.stderr.startswith(stderr)
+    assert bool(done.stdout) == bool(stdout) and bool(done.stderr) == bool(stderr)

@@ -57,7 +57,7 @@ def test_a_credential_is_signed_in_for_and_verified(run, provider):
 def test_without_a_terminal_a_question_says_how_to_answer_it_in_advance(run):
     code, output, errors = run("sign-in", "facebook")
     assert (code, output) == (1, "") and "interactionRequired" in errors
-    assert "grantAccess is answered in advance by access.set" in errors
+    assert "grantAccess is answered in advance by python -m einlass access facebook grant --store" in errors
     assert run("access", "facebook", "grant")[0] == 0
     assert run("sign-in", "facebook", "--confirm")[0] == 0
 
@@ -80,3 +80,4 @@ def test_bash_signs_in(run):
     code, output, errors = run(stdin="y\n1\n", program=[CLIENTS / "bash/sign-in", "twitter"])
     assert code == 0, errors
     assert json.loads(output)["credential"]["screenName"] == "ada"
+    assert "error" not in errors  # it closed the server's input and waited, so the server misses no reader

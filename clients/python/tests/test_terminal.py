@@ -3,12 +3,14 @@
 import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from einlass import terminal
 from einlass.next_steps import NEXT_STEPS
 
 FAKE = f"{sys.executable} {Path(__file__).with_name('fake_server.py')} --flow"
@@ -34,7 +36,7 @@ def run_on_a_terminal(*arguments, typed):
             while question not in screen.decode("utf-8", "ignore"):
                 screen += os.read(ours, 4096)
             shown, screen = shown + screen, b""
-            os.write(ours, answer.encode() + b"\n")
+            os.write(ours, answer.encode() + (b"" if answer in ("\n", "\x04") else b"\n"))
         try:
             while chunk := os.read(ours, 4096):
                 screen += chunk
@@ -68,20 +70,78 @@ def test_accounts_are_added_line_by_line_and_replaced():
 
 def test_what_is_not_json_is_named():
     code, output, errors = run("add", stdin="{")
-    assert code == 1 and output == "" and "standard input is not JSON" in errors
+    assert code == 1 and output == "" and errors.startswith("problem: standard input is not JSON")
+
+
+@pytest.mark.parametrize("arguments, text, problem", [
+    (["add", "/nope"], "", "/nope cannot be read: No such file or directory"),
+    (["verify", "twitter", "/nope"], "", "/nope cannot be read: No such file or directory"),
+    (["add"], "", "standard input is empty"),
+    (["add"], "[]", "standard input is empty"),
+    (["verify", "twitter"], "[]", "standard input is empty"),
+    (["add"], "[1]", "standard input must hold JSON objects"),
+    (["accounts", "nope"], "", "there is no provider nope, only twitter, facebook"),
+])
+def test_what_cannot_be_used_is_named(arguments, text, problem):
+    assert run(*arguments, stdin=text) == (1, "", f"problem: {problem}\n")
+
+
+def test_options_may_stand_before_and_between_the_arguments(tmp_path):
+    file = tmp_path / "credential.json"
+    file.write_text('{"secret": "s3cr3t-of-the-token"}')
+    assert run("verify", "twitter", "--json", str(file))[0] == 0
+    assert run("verify", "--json", "twitter", str(file))[0] == 0
+
+
+@pytest.mark.parametrize("arguments", [[], ["nope"], ["access", "twitter"], ["access", "twitter", "nope"], ["sign-in"]])
+def test_a_wrong_command_line_is_explained(arguments):
+    done = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=60, cwd=FOLDER)
+    assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith("usage: python -m einlass")
+
+
+def test_usage_names_the_command():
+    done = subprocess.run([*PROGRAM, "--help"], capture_output=True, text=True, timeout=60, cwd=FOLDER)
+    assert done.returncode == 0 and done.stdout.startswith("usage: python -m einlass COMMAND ")
+
+
+def test_a_server_that_is_not_einlass_is_not_waited_for(monkeypatch, capsys):
+    monkeypatch.setattr(terminal, "PATIENCE", 0.1)
+    assert terminal.main(["accounts", "--einlass", "sleep 100"]) == 1
+    assert "sleep did not answer within" in capsys.readouterr().err
 
 
 def test_sign_in_asks_on_a_terminal():
-    typed = [("ancel:", "maybe"), ("ancel:", "y"), ("1-2", "9"), ("1-2", "2")]
+    typed = [("Allow", "maybe"), ("Allow", "y"), ("1-2", "9"), ("1-2", "2")]
     code, output, screen = run_on_a_terminal("sign-in", "twitter", "--json", typed=typed)
     assert code == 0 and json.loads(output)["account"] == "a_2"
     assert "choosing the account" in screen
 
 
 def test_saying_no_ends_in_the_next_step():
-    code, output, screen = run_on_a_terminal("sign-in", "twitter", typed=[("ancel:", "n")])
+    code, output, screen = run_on_a_terminal("sign-in", "twitter", typed=[("Allow", "n")])
     assert code == 1 and output == ""
-    assert NEXT_STEPS["accessNotGranted"] in screen and "einlass call access.reset" in screen
+    assert NEXT_STEPS["accessNotGranted"] in screen and "python -m einlass access twitter reset" in screen
+
+
+def test_the_next_step_is_a_command_with_the_options_in_use():
+    _, _, screen = run_on_a_terminal("sign-in", "twitter", "--store", "a b.db", "--application", "editor",
+                                     typed=[("Allow", "n")])
+    command = next(line for line in screen.splitlines() if "access twitter reset" in line)
+    assert shlex.split(command) == ["python", "-m", "einlass", "access", "twitter", "reset", "--einlass", FAKE,
+                                    "--store", "a b.db", "--application", "editor"]
+
+
+@pytest.mark.parametrize("reply", ["\n", "\x04"])
+def test_saying_nothing_cancels_and_nothing_has_to_be_forgotten(reply):
+    code, output, screen = run_on_a_terminal("sign-in", "twitter", typed=[("nothing cancels", reply)])
+    assert code == 1 and output == ""
+    assert "try again" in screen and "reset" not in screen
+
+
+def test_saying_nothing_cancels_the_choice_too():
+    typed = [("Allow", "y"), ("nothing cancels", "")]
+    code, output, screen = run_on_a_terminal("sign-in", "twitter", typed=typed)
+    assert code == 1 and output == "" and "userCanceledAccountSelection" in screen
 
 
 def test_yes_grants_and_takes_the_first_account():

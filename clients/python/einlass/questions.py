@@ -1,0 +1,77 @@
+"""What is asked on the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Callable, Mapping, Optional
+
+from .client import Answer
+from .text import accounts_table, clean, members, say
+
+
+def ask_line(question: str) -> Optional[str]:
+    """One line from the person, or None at the end of input."""
+    print(question, end="", file=sys.stderr, flush=True)
+    line = os.read(sys.stdin.fileno(), 4096)  # not input(): a thread that reads must not keep Python from ending
+    return line.decode("utf-8", "replace").strip() if line else None
+
+
+class Questions:
+    """The prompts as questions on the terminal. An empty answer cancels, whatever the question."""
+
+    def __init__(self) -> None:
+        self.cancelled = False
+
+    def choose(self, question: str, answer: Callable[[str], Optional[Answer]]) -> Answer:
+        """Asks until `answer` knows the reply; None when the person cancels."""
+        while reply := ask_line(f"{question}; nothing cancels: "):
+            if (found := answer(reply)) is not None:
+                return found
+        self.cancelled = True
+        return None
+
+    def grant_access(self, prompt: Mapping[str, Any]) -> Answer:
+        who = clean(prompt.get("applicationTitle") or prompt.get("application"))
+        say(f"\n{who} wants to use your {clean(prompt.get('providerName'))} accounts.")
+        wanted = {k: prompt[k] for k in ("permissions", "audience", "added", "includes") if prompt.get(k)}
+        if wanted.get("added") == wanted.get("permissions"):
+            wanted.pop("added", None)  # all of it is new: nothing to point out
+        if wanted:
+            say(members(wanted))
+        return self.choose("Allow it? [y]es, [n]o and remember", lambda reply: {"y": True, "n": False}.get(reply[0].lower()))
+
+    def select_account(self, prompt: Mapping[str, Any]) -> Answer:
+        accounts = prompt["accounts"]
+        say("\n" + accounts_table(accounts, numbered=True))
+        more = ", or an account's id" if prompt.get("more") else ""
+        ids = {str(n): account["account"] for n, account in enumerate(accounts, 1)}
+
+        def chosen(reply: str) -> Answer:
+            found = reply if reply.startswith("a_") else ids.get(reply)
+            return {"account": found} if found else None
+
+        return self.choose(f"Which account? 1-{len(accounts)}{more}", chosen)
+
+    def confirm_account(self, prompt: Mapping[str, Any]) -> Answer:
+        who = f"{clean(prompt['accounts'][0]['username'])} at {clean(prompt.get('providerName'))}"
+        return self.choose(f"\nUse {who}? [y]es, [n]o", lambda reply: {"y": True, "n": False}.get(reply[0].lower()))
+
+
+class ByItself:
+    """The prompts answered without a person, for --yes."""
+
+    cancelled = False
+
+    def grant_access(self, prompt: Mapping[str, Any]) -> Answer:
+        say(f"  --yes: access to {clean(prompt.get('provider'))} granted")
+        return True
+
+    def select_account(self, prompt: Mapping[str, Any]) -> Answer:
+        account = prompt["accounts"][0]
+        say(f"  --yes: {clean(account['username'])} chosen among {len(prompt['accounts'])}")
+        return {"account": account["account"]}
+
+    def confirm_account(self, prompt: Mapping[str, Any]) -> Answer:
+        say(f"  --yes: {clean(prompt['accounts'][0]['username'])} confirmed")
+        return True

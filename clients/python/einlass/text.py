@@ -1,0 +1,76 @@
+"""What is shown on the terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, Iterable, List, Mapping, Sequence
+
+STAGES = {
+    "access": "checking access",
+    "selecting": "choosing the account",
+    "awaitingPerson": "",  # the question itself says so
+    "discovering": "looking up the provider",
+    "requesting": "talking to the provider",
+    "exchanging": "exchanging tokens",
+    "verifying": "checking the credential",
+    "saving": "saving",
+}
+
+SECRETS = {"key", "secret", "token", "idToken", "refreshToken", "sessionId", "clientSecret", "cookies"}
+
+
+def say(text: str) -> None:
+    sys.stderr.write(text + "\n")  # one write: several threads talk
+    sys.stderr.flush()
+
+
+def clean(value: object) -> str:
+    """Text from elsewhere, without anything that could steer a terminal."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in str(value))
+
+
+def masked(value: Any, secret: bool = False) -> Any:
+    """The same value with every secret cut down to its first four characters, short ones to none."""
+    if isinstance(value, Mapping):
+        return {k: masked(v, secret or k in SECRETS) for k, v in value.items()}
+    if isinstance(value, list):
+        return [masked(v, secret) for v in value]
+    if secret and isinstance(value, str):
+        return f"{value[:4] if len(value) >= 12 else ''}… ({len(value)} characters)"
+    return value
+
+
+def show_progress(params: Mapping[str, Any]) -> None:
+    stage = str(params.get("stage"))
+    if text := STAGES.get(stage, clean(stage)):
+        say(f"  … {text}")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [list(head)] + [["-" if cell in (None, "") else clean(cell) for cell in row] for row in rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths)).rstrip() for line in lines)
+
+
+def accounts_table(accounts: Sequence[Mapping[str, Any]], numbered: bool = False) -> str:
+    head = ["provider", "username", "name", "health", "account"]
+    rows: List[List[object]] = [
+        [a.get("provider"), a.get("username"), a.get("displayName"), a.get("health"), a.get("account")]
+        for a in accounts
+    ]
+    if numbered:
+        return table(["", *head], [[f"{n})", *row] for n, row in enumerate(rows, 1)])
+    return table(head, rows)
+
+
+def members(value: Mapping[str, Any], indent: str = "  ") -> str:
+    width = max((len(k) for k in value), default=0)
+    return "\n".join(f"{indent}{k.ljust(width)}  {clean(plain(v))}" for k, v in value.items())
+
+
+def plain(value: Any) -> str:
+    """A value as a person reads it."""
+    if isinstance(value, list) and all(isinstance(element, str) for element in value):
+        return ", ".join(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
