@@ -100,6 +100,11 @@ struct SQLiteConnection: ~Copyable {
 
   /// Closes after moving the whole journal into the database. Only under the exclusive store lock.
   consuming func closeAfterCheckpoint() throws(Problem) {
+    // Closing does so too, but keeps it to itself when the disk is full.
+    let isBusy = try first("PRAGMA wal_checkpoint(TRUNCATE)") { row throws(Problem) in
+      try row.integer(0)
+    }
+    guard isBusy == 0 else { throw SQLiteProblem.problem(SQLITE_BUSY, path: path) }
     try handle.set(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)
   }
 }
