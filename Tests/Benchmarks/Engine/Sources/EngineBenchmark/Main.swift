@@ -1,0 +1,75 @@
+import Einlass
+import EinlassStorage
+
+/// `EngineBenchmark signatures COUNT`, `EngineBenchmark writes|reads COUNT STORE KEYFILE`: prints the seconds for
+/// so many signed requests, sealed credentials saved, or sealed credentials opened.
+@main struct Main {
+  static func main() throws {
+    let arguments = CommandLine.arguments
+    guard arguments.count >= 3, let count = Int(arguments[2]) else { return usage() }
+    let elapsed: Duration
+    switch (arguments[1], arguments.count) {
+    case ("signatures", 3): elapsed = try signatures(count)
+    case ("writes", 5), ("reads", 5):
+      elapsed = try sealed(
+        arguments[1] == "writes", count,
+        SQLiteAccountStore.open(path: arguments[3], keyFile: arguments[4]))
+    default: return usage()
+    }
+    let (seconds, attoseconds) = elapsed.components
+    print(Double(seconds) + Double(attoseconds) / 1e18)
+  }
+
+  private static func usage() { print("signatures COUNT | writes|reads COUNT STORE KEYFILE") }
+
+  private static func signatures(_ count: Int) throws -> Duration {
+    let signer = Signer(
+      method: .hmacSHA1,
+      registration: ClientRegistration(
+        clientID: "application", clientSecret: Secret("applicationsecret")),
+      token: OAuth1Credential(token: Secret("1001-token"), tokenSecret: Secret("tokensecret")))
+    let text = "https://api.example.org/1.1/statuses/update.json?status=hello%20world"
+    var bytes = 0
+    let elapsed = try ContinuousClock().measure {
+      for number in 0..<count {
+        // Parsed and given a nonce each time, as the others do.
+        let authorization = signer.authorization(
+          method: "POST", address: try WebAddress.parse(text), nonce: "n0nce\(number)",
+          timestamp: 1_763_712_345)
+        bytes += authorization.utf8.count
+      }
+    }
+    precondition(bytes > 0)
+    return elapsed
+  }
+
+  private static func sealed(
+    _ writes: Bool, _ count: Int, _ store: AccountStore
+  ) throws -> Duration {
+    let credential = StoredCredential(
+      role: .system,
+      registration: ClientRegistration(clientID: "client", clientSecret: Secret("secret")),
+      credential: .oauth1(
+        OAuth1Credential(
+          token: Secret("1001-0123456789012345678901234567890123456789"),
+          tokenSecret: Secret("012345678901234567890123456789012345678901234"))),
+      binding: ProviderBinding(
+        origins: ["https://api.example.org"], clientID: "client", flowKind: .reverseAuth))
+    let id = Account.ID(rawValue: "a_0123456789abcdefghijkl")
+    _ = try store.add(
+      AccountStore.NewAccount(
+        account: Account(
+          id: id, provider: "example", username: "ada", isSignedIn: true, addedAt: 0),
+        credential: credential, replacesExisting: true), .usual)
+    let account = try store.snapshot(.usual).accounts[0].id
+    return try ContinuousClock().measure {
+      for _ in 0..<count {
+        if writes {
+          _ = try store.saveCredential(account, credential)
+        } else {
+          _ = try store.credentials(account)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,46 @@
+"""`Tests/Benchmarks/run` calls this once everything is built."""
+
+import argparse
+import pathlib
+import sys
+
+from . import engine, resources, wire
+from .process import Stores
+from .report import Report
+
+MEASURES = {
+    "start": wire.start_to_answer, "roundtrip": wire.round_trip, "pipelined": wire.pipelined, "accounts": wire.accounts,
+    "memory": resources.memory, "wakeups": resources.wakeups, "end": resources.end, "flows": engine.flows,
+    "signatures": engine.signatures, "sealed": engine.sealed, "together": engine.together,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="Tests/Benchmarks/run", description=(
+        "Measures einlass and its peers in turn, in one run, and prints medians, spreads and ratios."))
+    parser.add_argument("--only", action="append", choices=MEASURES, help="only this; may be given several times")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the figures there too")
+    parser.add_argument("--idle-seconds", type=int, default=60, metavar="N", help="how long to count wake-ups (60)")
+    options = parser.parse_args()
+    report = Report()
+    stores = Stores()
+    print("\n| what | who | median (least–most) | ratio |\n|---|---|---:|---|", flush=True)
+    failed = False
+    try:
+        for name, measure in MEASURES.items():
+            if options.only and name not in options.only:
+                continue
+            more = [options.idle_seconds] if name == "wakeups" else []
+            try:
+                measure(report, stores, *more)
+            except Exception as error:  # One that fails leaves the others their figures.
+                report.skip(name, "all the rest", f"{type(error).__name__}: {error}")
+                failed = True
+    finally:
+        stores.folder.cleanup()
+        if options.json:
+            report.write(options.json)
+    return 1 if failed else 0
+
+
+sys.exit(main())
