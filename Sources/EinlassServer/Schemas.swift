@@ -13,6 +13,9 @@ extension Field {
     "nextCursor", .string(maxBytes: 1024), "There are more; pass it as cursor.")
   static let permissions = optional(
     "permissions", .array(.identifier, max: 64), "What the application may do.")
+  static let includes = optional(
+    "includes", .array(Schema(AccessGrant.Inclusion.self), max: 8),
+    "What the application gets besides; refreshToken: the one of includeRefreshToken.")
   static let audience = optional(
     "audience", Schema(AccessGrant.Audience.self), "Who sees what is posted.")
 }
@@ -111,7 +114,7 @@ let components: Components = [
       .required("application", .identifier, "The application it is about."), .provider,
       .required("state", Schema(AccessGrant.State.self), "What the person decided."),
       .required("permissions", .array(.identifier, max: nil), "What was granted."),
-      .audience,
+      .audience, .includes,
       .required("changedAt", .unixTime, "When it was decided."),
     ]),
   "Prompt": .object(promptFields),
@@ -137,7 +140,6 @@ let promptFields: [Field] = [
   .required("expiresAt", .unixTime, "When the last waiter gives up."),
   .optional("accounts", .array(.reference("Account"), max: 100), "Which account, or the one."),
   .optional("more", .boolean, "Any other account of the provider is a valid answer too."),
-  .permissions, .audience,
+  .permissions, .audience, .includes,
   .optional("added", .array(.identifier, max: nil), "What goes beyond an existing grant."),
-  .optional("includes", .array(.identifier, max: nil), "What goes with it: refreshToken."),
 ]

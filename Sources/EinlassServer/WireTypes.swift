@@ -52,6 +52,7 @@ extension JSONValue {
         "state": .string(grant.state.rawValue),
         "permissions": JSONValue(grant.permissions),
         "audience": grant.audience.map { .string($0.rawValue) },
+        "includes": grant.includes.isEmpty ? nil : JSONValue(grant.includes.map(\.rawValue)),
         "changedAt": JSONValue(grant.changedAt),
       ]))
   }
@@ -115,7 +116,7 @@ extension Prompt {
         "permissions": JSONValue(permissions),
         "audience": audience.map { .string($0.rawValue) },
         "added": JSONValue(added),
-        "includes": includes.isEmpty ? nil : JSONValue(includes),
+        "includes": includes.isEmpty ? nil : JSONValue(includes.map(\.rawValue)),
       ])
     case .selectAccount(let accounts, let more):
       Self.fitting(accounts, more: more)

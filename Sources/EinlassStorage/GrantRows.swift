@@ -4,14 +4,15 @@ extension SQLiteConnection {
   func grants() throws(Problem) -> [AccessGrant] {
     try all(
       """
-      SELECT application, provider, state, permissions, audience, changed_at FROM access_grant
+      SELECT application, provider, state, permissions, audience, includes, changed_at FROM access_grant
       ORDER BY application, provider
       """
     ) { row throws(Problem) in
       AccessGrant(
         application: try row.text(0), provider: try row.text(1), state: try row.word(2),
         permissions: TextList.items(try row.text(3)), audience: try row.optionalWord(4),
-        changedAt: try row.integer(5))
+        includes: TextList.items(try row.text(5)).compactMap(AccessGrant.Inclusion.init),
+        changedAt: try row.integer(6))
     }
   }
 
@@ -19,12 +20,13 @@ extension SQLiteConnection {
   func put(_ grant: AccessGrant) throws(Problem) {
     try run(
       """
-      INSERT OR REPLACE INTO access_grant (application, provider, state, permissions, audience, changed_at)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+      INSERT OR REPLACE INTO access_grant
+        (application, provider, state, permissions, audience, includes, changed_at)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
       """,
       .text(grant.application), .text(grant.provider), .text(grant.state.rawValue),
       .text(TextList.text(grant.permissions)), .optional(grant.audience?.rawValue),
-      .integer(grant.changedAt))
+      .text(TextList.text(grant.includes.map(\.rawValue))), .integer(grant.changedAt))
   }
 
   /// Back to never asked; `false` when it was.

@@ -105,7 +105,9 @@ struct Migrations: Sendable {
         PRIMARY KEY (application, provider)
       ) STRICT
       """,
-    ]
+    ],
+    // What the application gets besides: a text list, one item a line.
+    ["ALTER TABLE access_grant ADD COLUMN includes TEXT NOT NULL DEFAULT ''"],
   ]
 
   private static let releasedColumns: [String: Set<String>] = [
@@ -120,6 +122,8 @@ struct Migrations: Sendable {
       "bound_flow_kind", "binding", "token_type", "scopes", "expires_at", "token", "token_secret",
       "refresh_token", "id_token", "client_secret",
     ],
-    "access_grant": ["application", "provider", "state", "permissions", "audience", "changed_at"],
+    "access_grant": [
+      "application", "provider", "state", "permissions", "audience", "changed_at", "includes",
+    ],
   ]
 }

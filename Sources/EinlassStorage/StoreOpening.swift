@@ -69,7 +69,10 @@ struct StoreOpening {
     }
     let connection = try SQLiteConnection(path: path, access: .immutable)
     try connection.configure()
-    _ = try StoreCheck.run(on: connection, knows: migrations)
+    // An older store would have to be brought up to date first.
+    if case .older = try StoreCheck.run(on: connection, knows: migrations) {
+      throw SQLiteProblem.readOnly(path)
+    }
     return OpenStore(
       connection: connection, identity: try identity(in: directory), lock: nil, keys: keys)
   }

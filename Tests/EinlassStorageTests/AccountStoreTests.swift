@@ -167,7 +167,8 @@ struct AccountStoreTests {
     let test = try Case(kind)
     var grant = AccessGrant(
       application: "neovim", provider: "example", state: .granted,
-      permissions: ["email", "", "a\nb\\"], audience: .friends, changedAt: 1)
+      permissions: ["email", "", "a\nb\\"], audience: .friends, includes: [.refreshToken],
+      changedAt: 1)
     let other = AccessGrant(
       application: "emacs", provider: "example", state: .denied, changedAt: 2)
     #expect(try test.store.setGrant(grant, .usual) == 1)

@@ -35,14 +35,34 @@ struct MigrationTests {
     store.release()
     // The older program finds the newer store, and the copy still opens with it.
     #expect(problem { _ = try home.store().snapshot(.none) }?.detail == "tooNew")
-    let copy = home.directory + "/store.schema1.revision1.db"
+    let copy = home.directory + "/store.schema2.revision1.db"
     let attributes = try FileManager.default.attributesOfItem(atPath: copy)
     #expect(attributes[.posixPermissions] as? Int == 0o600)
     let old = SQLiteAccountStore.store(
       location: StoreLocation(
-        directory: home.directory, name: "store.schema1.revision1.db",
+        directory: home.directory, name: "store.schema2.revision1.db",
         keyDirectory: home.keyDirectory), choice: .usual)
     #expect(try old.credentials(new.account.id) == [new.credential])
+  }
+
+  @Test func `a grant of schema 1 includes nothing`()
+    throws
+  {
+    let home = try StoreHome()
+    var first = Migrations.released
+    first.steps = Array(first.steps.prefix(1))
+    first.columns["access_grant"]?.remove("includes")
+    let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
+    let opening = StoreOpening(
+      location: location, keys: KeySource(.usual, location: location), migrations: first)
+    let old = try #require(try opening.openExclusive(.usual, makesStore: true))
+    try old.connection.run(
+      "INSERT INTO access_grant VALUES ('editor', 'example', 'granted', '', NULL, 7)")
+    #expect(try old.connection.pragma("user_version") == 1)
+    old.release()
+    let grant = AccessGrant(
+      application: "editor", provider: "example", state: .granted, changedAt: 7)
+    #expect(try home.store().snapshot(.usual).grants == [grant])
   }
 
   @Test func `a migration that fails leaves the old store as it was`() throws {

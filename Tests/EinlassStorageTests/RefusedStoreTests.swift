@@ -38,7 +38,7 @@ struct RefusedStoreTests {
   static let damages: [Damage] = [
     Damage("nothing: the negative control", nil) { _ in },
     // T-08
-    Damage("a newer schema", "tooNew", sql: "PRAGMA user_version = 2"),
+    Damage("a newer schema", "tooNew", sql: "PRAGMA user_version = 1000"),
     Damage(
       "an unknown column", "tooNew", sql: "ALTER TABLE account ADD COLUMN generation INTEGER"),
     Damage("an unknown table", "tooNew", sql: "CREATE TABLE audit (id INTEGER)"),
@@ -134,7 +134,7 @@ struct RefusedStoreTests {
     let store = home.store()
     let id = try store.add(.example(), .usual).account.id
     try SQLiteTool(path: home.database).run(
-      detail == "tooNew" ? "PRAGMA user_version = 2" : "PRAGMA application_id = 3")
+      detail == "tooNew" ? "PRAGMA user_version = 1000" : "PRAGMA application_id = 3")
     #expect(problem { _ = try store.credentials(id) }?.detail == detail)
     #expect(problem { _ = try store.update(id, .usual) { $0.email = nil } }?.detail == detail)
     #expect(problem { _ = try store.credentials(id) }?.detail == detail)

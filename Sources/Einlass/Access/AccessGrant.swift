@@ -10,23 +10,30 @@ public struct AccessGrant: Sendable, Equatable {
     case onlyMe, friends, everyone
   }
 
+  /// What an application gets besides, where the person was told that it does.
+  public enum Inclusion: String, Sendable, CaseIterable {
+    case refreshToken
+  }
+
   /// The application as it named itself in `initialize`.
   public var application: String
   public var provider: String
   public var state: State
   public var permissions: [String]
   public var audience: Audience?
+  public var includes: [Inclusion]
   public var changedAt: UnixTime
 
   public init(
     application: String, provider: String, state: State, permissions: [String] = [],
-    audience: Audience? = nil, changedAt: UnixTime
+    audience: Audience? = nil, includes: [Inclusion] = [], changedAt: UnixTime
   ) {
     self.application = application
     self.provider = provider
     self.state = state
     self.permissions = permissions
     self.audience = audience
+    self.includes = includes
     self.changedAt = changedAt
   }
 }

@@ -31,7 +31,7 @@ enum AccessRules {
     guard !accounts.isEmpty else { return .problem(.noSystemAccount(provider)) }
     let permissions = provider.permissions(asked: request.permissions)
     let audience = request.audience ?? provider.defaultAudience
-    let includes = request.includesRefreshToken ? ["refreshToken"] : []
+    let includes = request.includes
     guard let grant else {
       return .ask(
         .grantAccess(
@@ -44,7 +44,8 @@ enum AccessRules {
     }
     let isWider =
       (audience?.width ?? 0) > ((grant.audience ?? provider.defaultAudience)?.width ?? 0)
-    guard !added.isEmpty || isWider else { return .granted }
+    let includesMore = !includes.allSatisfy(grant.includes.contains)
+    guard !added.isEmpty || isWider || includesMore else { return .granted }
     return .ask(
       .grantAccess(permissions: permissions, audience: audience, added: added, includes: includes))
   }
@@ -81,7 +82,10 @@ enum AccessRules {
     return AccessGrant(
       application: request.application, provider: provider.id, state: state,
       permissions: permissions,
-      audience: audiences.compactMap(\.self).max { $0.width < $1.width }, changedAt: now)
+      audience: audiences.compactMap(\.self).max { $0.width < $1.width },
+      includes: AccessGrant.Inclusion.allCases.filter {
+        request.includes.contains($0) || before?.includes.contains($0) ?? false
+      }, changedAt: now)
   }
 
   /// The question with the accounts last used first; those never used follow in order of adding.
@@ -92,6 +96,13 @@ enum AccessRules {
     }.map(\.element)
     return .selectAccount(
       Array(sorted.prefix(offeredAccountsLimit)), more: sorted.count > offeredAccountsLimit)
+  }
+}
+
+extension PerformRequest {
+  /// What the grant must include.
+  fileprivate var includes: [AccessGrant.Inclusion] {
+    includesRefreshToken ? [.refreshToken] : []
   }
 }
 

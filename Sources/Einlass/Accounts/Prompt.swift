@@ -1,9 +1,10 @@
 /// A question to the person. The closed set; on the wire `EinlassServer/Prompts.swift`.
 public enum Prompt: Sendable, Equatable {
   /// May this application use accounts of this provider? `added`: what is new beyond an existing grant;
-  /// `includes`: what goes with it, for example `refreshToken`.
+  /// `includes`: what the application gets besides.
   case grantAccess(
-    permissions: [String], audience: AccessGrant.Audience?, added: [String], includes: [String])
+    permissions: [String], audience: AccessGrant.Audience?, added: [String],
+    includes: [AccessGrant.Inclusion])
   /// Which account? At most 100, last used first; `more`: any other account of the provider is valid too.
   case selectAccount([Account], more: Bool)
   /// Is it this one?

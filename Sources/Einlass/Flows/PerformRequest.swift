@@ -30,7 +30,7 @@ public struct PerformRequest: Sendable {
   public var fetchesCredential: Bool
   /// `false` makes every prompt an `interactionRequired`.
   public var isInteractive: Bool
-  /// Whether a refresh token is handed out with the credential.
+  /// Whether a refresh token is handed out with the credential; access has to include it.
   public var includesRefreshToken: Bool
 
   public init(

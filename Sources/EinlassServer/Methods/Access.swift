@@ -42,7 +42,7 @@ func accessSet(_ server: Server) -> Method {
       params: [
         .provider, .required("state", Schema(AccessGrant.State.self), "The decision."),
         .optional("application", .identifier, "Whose; the caller's own when missing."),
-        .permissions, .audience,
+        .permissions, .audience, .includes,
       ],
       result: .object([.revision]),
       reasons: ["unknownProvider", "accountStoreFailure"]),
@@ -54,6 +54,7 @@ func accessSet(_ server: Server) -> Method {
         permissions: provider.permissions(asked: params["permissions"]?.strings),
         audience: params["audience"]?.string.flatMap(AccessGrant.Audience.init)
           ?? provider.defaultAudience,
+        includes: (params["includes"]?.strings ?? []).compactMap(AccessGrant.Inclusion.init),
         changedAt: server.effects.now())
       return try server.answer(mayWait) { patience throws(Problem) in
         ["revision": JSONValue(try server.store.setGrant(grant, patience))]

@@ -155,7 +155,27 @@ struct AccessRulesTests {
         == .ask(
           .grantAccess(
             permissions: ["email"], audience: .friends, added: ["email"],
-            includes: ["refreshToken"])))
+            includes: [.refreshToken])))
+  }
+
+  @Test(
+    "a refresh token goes only with a grant that includes it; a grant keeps what it includes",
+    arguments: [
+      ([], false, false), ([], true, true), ([.refreshToken], true, false),
+      ([.refreshToken], false, false),
+    ] as [([AccessGrant.Inclusion], Bool, Bool)])
+  func includes(granted: [AccessGrant.Inclusion], isWanted: Bool, isAsked: Bool) {
+    var before = grant(.granted)
+    before.includes = granted
+    let request = request { $0.includesRefreshToken = isWanted }
+    let access = AccessRules.access(
+      request, at: Self.many, grant: before, accounts: [Sample.account("u", "any")])
+    let question = Prompt.grantAccess(
+      permissions: [], audience: nil, added: [], includes: [.refreshToken])
+    #expect(access == (isAsked ? .ask(question) : .granted))
+    let after = AccessRules.grant(
+      .granted, to: request, at: Self.many, before: before, now: 9)
+    #expect(after.includes == (isWanted ? [.refreshToken] : granted))
   }
 
   @Test("what was granted before stays granted")

@@ -344,8 +344,9 @@ struct SystemTokenFlowTests {
         OAuth2Credential(accessToken: Secret("T"), refreshToken: Secret("R"))),
       binding: ProviderBinding(
         origins: ["https://graph.facebook.com"], clientID: "APP", flowKind: .systemToken))
+    // The grant does not include it: the person is asked before it is handed out, never otherwise.
     let script = Script(
-      [.json(Sample.graphIdentity)],
+      [.json(Sample.graphIdentity)], answers: isIncluded ? [.accept()] : [],
       store: ScriptedStore(
         accounts: [account], grants: Sample.grants("facebook", .granted),
         credentials: [account.id: [stored]]))
@@ -359,6 +360,8 @@ struct SystemTokenFlowTests {
         == .oauth2(
           OAuth2Credential(
             accessToken: Secret("T"), refreshToken: isIncluded ? Secret("R") : nil)))
+    #expect(script.prompts.count == (isIncluded ? 1 : 0))
+    #expect(script.store.grants[0].includes == (isIncluded ? [.refreshToken] : []))
   }
 
   @Test("a credential over 48 KiB is refused and nothing is stored")
