@@ -55,6 +55,23 @@ struct ReadOnlyStoreTests {
     }
   }
 
+  @Test func `an older store that can't be written is not read as a newer one`() async {
+    await #expect(processExitsWith: .success) {
+      OrdinaryUser.become()
+      let home = StoreHome(adopting: OrdinaryUser.makeHome())
+      defer { home.remove() }
+      var store: AccountStore? = home.store()
+      _ = try store?.add(.example(), .usual)
+      store = nil  // closes it in order
+      try SQLiteTool(path: home.database).run(
+        "ALTER TABLE access_grant DROP COLUMN includes; PRAGMA user_version = 1")
+      chmod(home.directory, 0o500)
+      #expect(problem { _ = try home.store().snapshot(.none) }?.detail == "readOnly")
+      chmod(home.directory, 0o700)  // the negative control
+      #expect(try home.store().snapshot(.usual).accounts.count == 1)
+    }
+  }
+
   @Test(arguments: [0o000, 0o022, 0o077] as [mode_t])
   func `every file and directory is made private under any umask`(_ mask: mode_t) async {
     await #expect(processExitsWith: .success) { [mask] in
