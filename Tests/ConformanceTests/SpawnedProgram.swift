@@ -109,7 +109,11 @@ final class SpawnedProgram: @unchecked Sendable {
     condition.withLock { if status == nil { kill(process, number) } }
   }
 
-  func terminate() { signal(SIGKILL) }
+  /// Returns when it has ended, so that it writes nothing any more where a test cleans up.
+  func terminate() {
+    signal(SIGKILL)
+    _ = try? waiting("the end", Self.patience) { status }
+  }
 
   @discardableResult
   private func waiting<Value>(

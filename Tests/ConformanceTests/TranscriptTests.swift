@@ -9,10 +9,6 @@ import Testing
     try await onThread { try TranscriptRunner.run(transcript) }
   }
 
-  @Test func `there are transcripts`() {
-    #expect(Transcript.all.count > 50)
-  }
-
   @Test(arguments: Transcript.all)
   func `a transcript says what it is about`(transcript: Transcript) {
     #expect(transcript.header["about"]?.string?.isEmpty == false)

@@ -8,8 +8,11 @@ Ends when its standard input does. What it saw is told by the control listener:
   GET /reset                  forgets it
   GET /await?event=E&count=N  answers when N events E were seen, or with 504 after ten seconds
 """
+import atexit
 import json
 import os
+import shutil
+import signal
 import socket
 import ssl
 import struct
@@ -23,6 +26,9 @@ import warnings
 
 warnings.simplefilter("ignore", DeprecationWarning)  # for the listener that speaks old TLS
 FOLDER = tempfile.mkdtemp(prefix="einlass-network-")
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, lambda *_: sys.exit(1))  # by way of atexit
 LOCK = threading.Condition()
 EVENTS = []
 NUMBERS = iter(range(1, 1 << 30))
@@ -387,5 +393,3 @@ PORTS["old"] = listen("old", tls_context("good", old=True))
 PORTS["refused"] = unused_port()
 print(json.dumps({"ports": PORTS, "folder": FOLDER}), flush=True)
 sys.stdin.read()
-subprocess.run(["rm", "-rf", FOLDER])
-os._exit(0)
