@@ -27,9 +27,18 @@ final class RegisteredMethod: Sendable {
 /// What a request came to.
 typealias Outcome = Result<JSONValue, RPCError>
 
+/// How the end of work is told whose request was answered before.
+struct Announcement: Sendable {
+  /// The notification.
+  var method: String
+  /// Its parameters.
+  var params: @Sendable (Outcome) -> JSONObject
+}
+
 extension Peer {
-  /// Answers a request; it is written with what else is pending.
+  /// Answers a request unless it was before; it is written with what else is pending.
   func answer(_ ticket: RequestTable.Ticket, _ outcome: Outcome) {
+    guard ticket.use() else { return }
     trace(ticket, outcome)
     switch ticket.place {
     case .line:

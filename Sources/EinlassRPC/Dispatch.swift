@@ -105,7 +105,8 @@ extension Peer {
     _ admission: Admission
   ) throws(RPCError) {
     let params = request.params
-    let call = Call(id: request.id, isFirstRequest: admission.isFirstRequest, peer: self)
+    let call = Call(
+      id: request.id, isFirstRequest: admission.isFirstRequest, peer: self, ticket: ticket)
     switch method.handler {
     case .urgent(let handle):
       finish(ticket) { () throws(RPCError) in try handle(params, call) }
@@ -128,8 +129,11 @@ extension Peer {
     case .task(let handle):
       let isFlow = method.descriptor.methodClass == .interactive
       try requests.withLock { table throws(RPCError) in
-        _ = try table.addTask(ticket, isFlow: isFlow, byteCount: request.byteCount) { serial in
-          self.startTask(serial) { () async throws(RPCError) in try await handle(params, call) }
+        try table.addTask(ticket, isFlow: isFlow, byteCount: request.byteCount) { serial in
+          let call = call.running(as: serial)
+          return self.startTask(serial) { () async throws(RPCError) in
+            try await handle(params, call)
+          }
         }
       }
     }
@@ -177,7 +181,7 @@ extension Peer {
   private func startTask(
     _ serial: Int, _ work: @escaping @Sendable () async throws(RPCError) -> JSONValue
   ) -> RequestTable.Cancel {
-    let task = Task.detached {
+    let task = Task.detached(executorPreference: executor) {
       do throws(RPCError) {
         self.end(serial, .success(try await work()))
       } catch {

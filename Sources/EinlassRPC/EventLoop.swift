@@ -36,6 +36,10 @@ struct EventLoop: ~Copyable {
   private var poller = Poller(slots: Slot.count)
   private var stage = Stage.serving
   private var isReading = true
+  /// Nothing more comes, but lines that did may still be waiting to be taken.
+  private var hasInputEnded = false
+  /// What was read, its end included, waits to be taken until the output has room for the answers.
+  private var hasLines = false
   private var exitCode: Int32 = 0
   private var hasSignal = false
   /// The requests that asked for the end.
@@ -62,6 +66,8 @@ struct EventLoop: ~Copyable {
       if let code = advance() { return code }
       let status = peer.output.flush()
       if isBeyondHope(status) { continue }
+      // Writing has made room: nothing else would tell that lines wait.
+      if hasLines && status.pendingCount <= Limits.softOutputBytes { continue }
       watch(status)
       poller.wait()
       if let code = react() { return code }
@@ -74,7 +80,11 @@ struct EventLoop: ~Copyable {
 extension EventLoop {
   private mutating func takeLines() {
     var pendingCount = peer.output.pendingCount
-    while pendingCount <= Limits.softOutputBytes, let line = framer.next() {
+    while pendingCount <= Limits.softOutputBytes {
+      guard let line = framer.next() else {
+        hasLines = false
+        return endOfInput()
+      }
       take(line)
       pendingCount = peer.output.pendingCount
       if pendingCount > Limits.flushBytes { pendingCount = peer.output.flush().pendingCount }
@@ -103,16 +113,20 @@ extension EventLoop {
 
   private mutating func read() {
     switch peer.input.read(into: &chunk) {
-    case .bytes(let count): framer.feed(chunk[..<count])
+    case .bytes(let count):
+      framer.feed(chunk[..<count])
+      hasLines = true
     case .wouldWait: break
-    case .end: endOfInput()
+    case .end: (hasInputEnded, hasLines) = (true, true)
     case .failed(let error):
       peer.options.log.warning("rpc", "stdin can't be read: error \(error.number) of the system")
-      endOfInput()
+      (hasInputEnded, hasLines) = (true, true)
     }
   }
 
+  /// What the end of input leads to, if it was seen: once all whole lines are taken.
   private mutating func endOfInput() {
+    guard hasInputEnded && isReading else { return }
     takeRest()
     stopReading()
     guard stage == .serving else { return }
@@ -144,7 +158,7 @@ extension EventLoop {
 extension EventLoop {
   private mutating func watch(_ status: Output.Status) {
     let isFull = status.pendingCount > Limits.softOutputBytes
-    if isReading && !isFull {
+    if isReading && !hasInputEnded && !hasLines && !isFull {
       poller.watch(Slot.input, peer.input.number, for: .readable)
     } else {
       poller.ignore(Slot.input)
@@ -248,7 +262,7 @@ extension EventLoop {
       for ticket in endTickets { peer.answer(ticket, .success([:])) }
       endTickets = []
     }
-    if stage == .closing && !isLingering && peer.output.flush().pendingCount == 0 {
+    if stage == .closing && !isLingering && !hasLines && peer.output.flush().pendingCount == 0 {
       stage = .silent
       alarm.stop()
       stopReading()

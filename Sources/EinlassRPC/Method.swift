@@ -40,9 +40,38 @@ public struct Call: Sendable {
   /// The id as it may stand in parameters and results; `null` for a notification.
   public var wireID: JSONValue { id?.json ?? .null }
 
-  /// Cancels this request's task: it answers `-32800` with this word as `by`. Nothing when it has ended.
-  public func cancel(by: String) {
-    guard let id else { return }
-    peer.cancel(id, by: by)
+  /// Whose answer is still to be given; `nil` for a notification.
+  let ticket: RequestTable.Ticket?
+  /// Where its task stands in the table, if it runs as one.
+  private(set) var serial: Int?
+
+  /// A call that has only arrived.
+  init(id: RequestID?, isFirstRequest: Bool, peer: Peer, ticket: RequestTable.Ticket?) {
+    self.id = id
+    self.isFirstRequest = isFirstRequest
+    self.peer = peer
+    self.ticket = ticket
+  }
+
+  /// The same call, run by the task with this serial number.
+  func running(as serial: Int) -> Call {
+    var call = self
+    call.serial = serial
+    return call
+  }
+
+  /// Answers now; whatever the handler notifies from here on follows the answer. What it returns or throws
+  /// then goes nowhere, and a notification never gets an answer.
+  public func answer(_ result: JSONValue) { peer.answer(self, result, announcing: nil) }
+
+  /// Answers a task's request now and lets the task go on in its place, until the connection ends. What it
+  /// returns or throws is announced by this notification, exactly once, even if the connection ends first.
+  ///
+  /// `params` is called under the connection's lock: it must only compute.
+  public func answer(
+    _ result: JSONValue, announcing method: String,
+    _ params: @escaping @Sendable (Result<JSONValue, RPCError>) -> JSONObject
+  ) {
+    peer.answer(self, result, announcing: Announcement(method: method, params: params))
   }
 }

@@ -44,6 +44,8 @@ public final class Peer: Sendable {
   let wakeUp: WakeUp
   /// What is not answered yet. Its lock is held while an answer is appended, never while a handler runs.
   let requests = Lock(RequestTable())
+  /// Where requests run that may take long; a task that one starts and that may block must name it too.
+  public let executor: any TaskExecutor
   /// The process whose end ends the connection.
   let watchedProcess = Lock<ProcessDescriptor?>(nil)
 
@@ -53,6 +55,7 @@ public final class Peer: Sendable {
     options: Options = Options()
   ) throws(SystemError) {
     wakeUp = try WakeUp()
+    executor = TaskThreads(name: "einlass-task")
     var table: [String: RegisteredMethod] = [:]
     for method in methods { table[method.descriptor.name] = RegisteredMethod(method) }
     for lifecycle in Lifecycle.allCases {
@@ -68,7 +71,6 @@ public final class Peer: Sendable {
   /// Serves until the connection ends, on the calling thread, and answers the exit code of the process: 0, 1
   /// when stdout was lost, 75 when the client stopped reading, 128 and its number for a second signal.
   public func run() -> Int32 {
-    SignalDescriptor.ignoreBrokenPipes()
     do {
       var loop = try EventLoop(self)
       return loop.run()
@@ -97,39 +99,6 @@ extension Peer {
     traceNotification(method, params)
     output.append { $0.append(contentsOf: line) }
     flush()
-  }
-
-  /// Starts work that outlives its request: one of the 64 flows, cancelled when the connection ends. Throws
-  /// `overloaded` or `shuttingDown`.
-  public func startDetached(
-    _ work: @escaping @Sendable () async -> Void
-  ) throws(RPCError) -> DetachedWork {
-    let serial = try requests.withLock { table throws(RPCError) in
-      guard table.phase != .draining else { throw RPCError(.shuttingDown) }
-      return try table.addTask(nil, isFlow: true) { serial in
-        let task = Task.detached {
-          await work()
-          self.end(serial, .success(.null))
-        }
-        return { task.cancel() }
-      }
-    }
-    return DetachedWork(peer: self, serial: serial)
-  }
-
-  /// Work that was started by `startDetached`.
-  public struct DetachedWork: Sendable {
-    fileprivate let peer: Peer
-    fileprivate let serial: Int
-
-    /// Cancels its task. Nothing when it has ended.
-    public func cancel() { peer.cancel(serial: serial, by: "client") }
-  }
-
-  /// Cancels the task of a request, which answers `-32800` with this word as `by`. Nothing when it has ended.
-  public func cancel(_ id: RequestID, by: String) {
-    guard let serial = requests.withLock({ $0.serial(of: id) }) else { return }
-    cancel(serial: serial, by: by)
   }
 
   /// Ends the connection like an end of input when this process ends. `false` when there is no such process.
@@ -162,14 +131,24 @@ extension Peer {
 // MARK: - Ends of requests
 
 extension Peer {
-  /// Answers a request that ran elsewhere than on the event loop, unless it is answered already.
+  /// Answers a request whose handler goes on, unless it is answered already.
+  func answer(_ call: Call, _ result: JSONValue, announcing announcement: Announcement?) {
+    requests.withLock { table in
+      if let serial = call.serial, !table.detach(serial, announcing: announcement) { return }
+      if let ticket = call.ticket { answer(ticket, .success(result)) }
+    }
+    flush()
+  }
+
+  /// Answers a request that ran elsewhere than on the event loop, or announces its end; nothing when it has
+  /// ended already.
   func end(_ serial: Int, _ outcome: Outcome) {
     let isServing = requests.withLock { table in
-      if let entry = table.remove(serial), let ticket = entry.ticket {
-        if let by = entry.cancelledBy, case .failure = outcome {
-          answer(ticket, .failure(.cancelled(by: by)))
+      if let entry = table.remove(serial) {
+        if let by = entry.cancelledBy, entry.ticket != nil, case .failure = outcome {
+          tell(entry, .failure(.cancelled(by: by)))
         } else {
-          answer(ticket, outcome)
+          tell(entry, outcome)
         }
       }
       return table.phase == .serving
@@ -178,13 +157,25 @@ extension Peer {
     if !isServing { wakeUp.ring() }
   }
 
-  /// Cancels a request or detached work for this reason.
+  /// Answers for what is out of the table, or announces it.
+  private func tell(_ entry: RequestTable.Entry, _ outcome: Outcome) {
+    if let ticket = entry.ticket { answer(ticket, outcome) }
+    if let announcement = entry.announcement {
+      notify(announcement.method, announcement.params(outcome))
+    }
+  }
+
+  /// Cancels the task of a request, which answers `-32800` with this word as `by`. Nothing when it has ended.
+  func cancel(_ id: RequestID, by: String) {
+    guard let serial = requests.withLock({ $0.serial(of: id) }) else { return }
+    cancel(serial: serial, by: by)
+  }
+
+  /// Cancels a request, or what goes on after its answer, for this reason.
   func cancel(serial: Int, by: String) {
     let cancellation = requests.withLock { table in
       let cancellation = table.cancel(serial, by: by)
-      if case .removed(let entry) = cancellation, let ticket = entry.ticket {
-        answer(ticket, .failure(.cancelled(by: by)))
-      }
+      if case .removed(let entry) = cancellation { tell(entry, .failure(.cancelled(by: by))) }
       return cancellation
     }
     if case .running(let cancel) = cancellation { cancel() }
@@ -200,12 +191,11 @@ extension Peer {
     for serial in tasks { cancel(serial: serial, by: "shutdown") }
   }
 
-  /// Answers in place of everything that has not ended.
+  /// Answers or announces in place of everything that has not ended.
   func abandon() {
     requests.withLock { table in
       for entry in table.removeAll() {
-        let by = entry.cancelledBy ?? "shutdown"
-        if let ticket = entry.ticket { answer(ticket, .failure(.cancelled(by: by))) }
+        tell(entry, .failure(.cancelled(by: entry.cancelledBy ?? "shutdown")))
       }
     }
   }

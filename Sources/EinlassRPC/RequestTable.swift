@@ -1,3 +1,5 @@
+internal import EinlassSystem
+
 /// The requests that are not answered yet, and how many more may come. A value; `Peer` keeps it under its lock.
 struct RequestTable {
   /// Whether requests are still taken.
@@ -9,20 +11,38 @@ struct RequestTable {
     case draining
   }
 
-  /// What an answer needs.
-  struct Ticket: Sendable {
+  /// What an answer needs; the right to give it, once.
+  final class Ticket: Sendable {
     /// The id to echo.
-    var id: RequestID
+    let id: RequestID
     /// Whose descriptor redacts and limits the answer.
-    var method: RegisteredMethod
+    let method: RegisteredMethod
     /// Where the answer goes.
-    var place: Place
+    let place: Place
+    private let isUsed = Lock(false)
+
+    /// The right to answer a request.
+    init(id: RequestID, method: RegisteredMethod, place: Place) {
+      self.id = id
+      self.method = method
+      self.place = place
+    }
+
+    /// Uses it up; `false` when it was before.
+    func use() -> Bool {
+      isUsed.withLock { isUsed in
+        defer { isUsed = true }
+        return !isUsed
+      }
+    }
   }
 
-  /// A request that is not answered yet, a notification that runs, or detached work.
+  /// A request that is not answered yet, a notification that runs, or work that goes on after its answer.
   struct Entry {
     /// Where its answer goes; `nil` when it gets none.
     var ticket: Ticket?
+    /// What is told of its end when it was answered before.
+    var announcement: Announcement?
     /// How far it is.
     var state: State
     /// How long it was as text.
@@ -91,11 +111,10 @@ extension RequestTable {
   }
 
   /// Adds a task and starts it when there is a place. A flow without one is refused: who waits for a person
-  /// cannot be told when that will be. Answers its serial number.
-  @discardableResult
+  /// cannot be told when that will be.
   mutating func addTask(
-    _ ticket: Ticket?, isFlow: Bool, byteCount: Int = 0, start: @escaping Start
-  ) throws(RPCError) -> Int {
+    _ ticket: Ticket?, isFlow: Bool, byteCount: Int, start: @escaping Start
+  ) throws(RPCError) {
     try requireRoom(byteCount)
     if isFlow {
       guard flowCount < Limits.runningFlows else { throw RPCError(.overloaded) }
@@ -103,11 +122,10 @@ extension RequestTable {
       try requireQueue()
       let serial = add(Entry(ticket: ticket, state: .queued(start), byteCount: byteCount))
       queue.append(serial)
-      return serial
+      return
     }
     let serial = add(Entry(ticket: ticket, state: .waiting, byteCount: byteCount))
     run(serial, isFlow: isFlow, start)
-    return serial
   }
 
   private func requireRoom(_ byteCount: Int) throws(RPCError) {
@@ -137,6 +155,15 @@ extension RequestTable {
 // MARK: - Going
 
 extension RequestTable {
+  /// Lets a task go on in its place after its answer, which frees its id. `false` when it has ended.
+  mutating func detach(_ serial: Int, announcing announcement: Announcement?) -> Bool {
+    guard let entry = entries[serial] else { return false }
+    if let id = entry.ticket?.id { serials[id] = nil }
+    entries[serial]?.ticket = nil
+    entries[serial]?.announcement = announcement
+    return true
+  }
+
   /// Takes out what has ended and starts what its place was waited for by; `nil` when it is out already.
   ///
   /// Whoever takes a request out is the one to answer it.

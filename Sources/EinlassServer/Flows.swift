@@ -69,9 +69,10 @@ final class RunningFlow: Sendable {
 
   /// Runs the work so that `end` can cancel it, as the cancellation of the calling task does.
   func run<Success: Sendable>(
+    on executor: any TaskExecutor,
     _ work: @escaping @Sendable () async throws(Problem) -> Success
   ) async throws(Problem) -> Success {
-    let task = Task { () -> Result<Success, Problem> in
+    let task = Task(executorPreference: executor) { () -> Result<Success, Problem> in
       do throws(Problem) { return .success(try await work()) } catch { return .failure(error) }
     }
     let isEnded = state.withLock { state -> Bool in

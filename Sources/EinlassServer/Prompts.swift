@@ -78,8 +78,10 @@ final class Prompts: Sendable {
     return try result.get()
   }
 
-  /// Answers an open prompt.
-  func answer(_ id: String, _ answer: Answer) -> AnswerResult {
+  /// Answers an open prompt; `acknowledge` is called when it is taken, before anything follows from it.
+  func answer(
+    _ id: String, _ answer: Answer, acknowledge: () -> Void = {}
+  ) -> AnswerResult {
     let (result, waiters) = state.withLock { state -> (AnswerResult, [Waiter]) in
       guard let index = state.open.firstIndex(where: { sameBytes($0.id, id) }) else {
         return (Self.answerToClosed(state.closed.last { sameBytes($0.id, id) }, answer), [])
@@ -88,6 +90,7 @@ final class Prompts: Sendable {
       let answer = answer.naming(open.prompt.onlyAccount)
       if let problem = open.refusal(of: answer) { return (.notOffered(problem), []) }
       let waiters = open.waiters
+      acknowledge()
       close(&state, at: index, answer.outcome, answer)
       return (.taken, waiters)
     }

@@ -1,5 +1,4 @@
 internal import CSystem
-internal import Glibc
 
 /// Wakes a waiting thread: an eventfd.
 public struct WakeUp: ~Copyable, Sendable {
@@ -87,7 +86,4 @@ public struct SignalDescriptor: ~Copyable, Sendable {
     let signal = csystem_signals_take(descriptor.number)
     return signal == 0 ? nil : signal
   }
-
-  /// Lets a lost reader be an error of `write` instead of the end of the process.
-  public static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
 }

@@ -208,6 +208,31 @@ struct EndTests {
     }
   }
 
+  @Test(
+    "requests that were read behind a full output are answered when the client reads",
+    arguments: [(false, false), (true, false), (true, true)])
+  func answersBehindFullOutput(endsInput: Bool, finishesWork: Bool) async throws {
+    let big = Method(
+      MethodDescriptor("big", .immediate, "", result: .any),
+      .immediate { _, _, _ in .string(String(repeating: "x", count: 50_000)) })
+    var options = Peer.Options()
+    options.stallLimit = .seconds(3600)
+    options.finishesWork = finishesWork
+    try await Session.with([echo, big], options) { session in
+      let requests = (1...100).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"big"}"# + "\n" }
+      // The last one has no end: it is whole all the same.
+      try session.send(requests.joined() + #"{"jsonrpc":"2.0","id":101,"method":"echo"}"#)
+      if endsInput { session.closeInput() } else { try session.send("\n") }
+      for id in 1...100 {
+        #expect(try session.line()?.hasPrefix(#"{"jsonrpc":"2.0","id":\#(id),"result":"x"#) == true)
+      }
+      #expect(try session.line().map(brief) == "101 ok {}")
+      session.closeInput()
+      #expect(try session.rest() == [])
+      #expect(try session.exitCode() == 0)
+    }
+  }
+
   @Test("nothing more is read while the output is full")
   func stopsReading() async throws {
     let count = Lock(0)
@@ -230,49 +255,6 @@ struct EndTests {
   func watchesNobody() async throws {
     try await Session.with([]) { session in
       #expect(!session.peer.watchProcess(Int32.max))
-    }
-  }
-}
-
-/// Work that outlives its request.
-struct DetachedTests {
-  @Test("detached work notifies when it ends, also when it is cancelled by the end")
-  func detached() async throws {
-    let gate = Gate()
-    let start = Method(
-      MethodDescriptor("start", .interactive, ""),
-      .urgent { _, call throws(RPCError) in
-        let work = try call.peer.startDetached {
-          await gate.wait()
-          call.peer.notify("completed", ["cancelled": .bool(Task.isCancelled)])
-        }
-        _ = work
-        return [:]
-      })
-    try await Session.with([start]) { session in
-      try session.call(1, "start")
-      #expect(try session.line().map(brief) == "1 ok {}")
-      try gate.awaitArrivals()
-      session.closeInput()
-      #expect(
-        try session.rest() == [
-          #"{"jsonrpc":"2.0","method":"completed","params":{"cancelled":true}}"#
-        ])
-      #expect(try session.exitCode() == 0)
-    }
-  }
-
-  @Test("detached work counts among the 64 flows and can be cancelled")
-  func limit() async throws {
-    let gate = Gate()
-    try await Session.with([]) { session in
-      let work = try (1...64).map { _ in try session.peer.startDetached { await gate.wait() } }
-      try gate.awaitArrivals(64)
-      #expect(throws: RPCError(.overloaded)) { try session.peer.startDetached {} }
-      work[0].cancel()
-      session.closeInput()
-      #expect(try session.exitCode() == 0)
-      #expect(throws: RPCError(.shuttingDown)) { try session.peer.startDetached {} }
     }
   }
 }

@@ -37,29 +37,33 @@ struct RequestTests {
     }
   }
 
-  @Test("a handler can cancel another request, with a word of its own")
-  func cancelByCall() async throws {
-    let gate = Gate()
-    let running = Lock<Call?>(nil)
-    let run = Method(
-      MethodDescriptor("wait", .network, ""),
+  @Test("what a handler notifies after it has answered follows the answer")
+  func notifiesAfterAnswer() async throws {
+    let immediate = Method(
+      MethodDescriptor("now", .immediate, ""),
+      .urgent { _, call in
+        call.answer(["answered": true])
+        call.peer.notify("after", [:])
+        return ["answered": "twice"]
+      })
+    let task = Method(
+      MethodDescriptor("task", .network, ""),
       .task { _, call async throws(RPCError) in
-        running.withLock { $0 = call }
-        await gate.wait()
+        call.answer(["answered": true])
+        call.peer.notify("after", [:])
         throw RPCError(.internal)
       })
-    let stop = Method(
-      MethodDescriptor("stop", .immediate, ""),
-      .urgent { _, _ in
-        running.withLock { $0 }?.cancel(by: "somebody")
-        return [:]
-      })
-    try await Session.with([run, stop]) { session in
-      try session.call(1, "wait")
-      try gate.awaitArrivals()
-      try session.call(2, "stop")
-      let answers = try [session.line(), session.line()].compactMap { $0.map(brief) }
-      #expect(answers.sorted() == ["1 -32800 cancelled by somebody", "2 ok {}"])
+    try await Session.with([immediate, task]) { session in
+      for (id, method) in [(1, "now"), (2, "task")] as [(JSONValue, String)] {
+        try session.call(id, method)
+        #expect(try session.line().map(brief) == #"\#(id.text) ok {"answered":true}"#)
+        #expect(try session.message()?["method"]?.string == "after")
+      }
+      // A notification gets no answer, early or late.
+      try session.call(nil, "task")
+      #expect(try session.message()?["method"]?.string == "after")
+      session.closeInput()
+      #expect(try session.rest() == [])
     }
   }
 

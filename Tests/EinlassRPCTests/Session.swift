@@ -14,6 +14,7 @@ final class Session: @unchecked Sendable {
   let peer: Peer
 
   init(_ methods: [EinlassRPC.Method], _ options: Peer.Options = Peer.Options()) throws {
+    Foundation.signal(SIGPIPE, SIG_IGN)
     let (input, output, signals) = (Pipe(), Pipe(), Pipe())
     toPeer = input.fileHandleForWriting
     fromPeer = output.fileHandleForReading

@@ -40,23 +40,17 @@ func authPerform(_ server: Server) -> Method {
       let isDetached = params["detached"]?.bool ?? false
       let flow = try server.newFlow(
         params, request: isDetached || call.id == nil ? nil : call.wireID, isDetached: isDetached)
-      guard isDetached else { return try await server.run(flow) }
       server.flows.insert(flow)
-      do throws(RPCError) {
-        _ = try call.peer.startDetached {
-          let outcome: JSONObject
-          do throws(RPCError) {
-            outcome = try await server.run(flow).object ?? [:]
-          } catch {
-            outcome = ["flow": .string(flow.id), "error": error.json]
+      if isDetached {
+        let id = JSONValue.string(flow.id)
+        call.answer(["flow": id], announcing: "auth.completed") { outcome in
+          switch outcome {
+          case .success(let result): result.object ?? ["flow": id]
+          case .failure(let error): ["flow": id, "error": error.json]
           }
-          server.announcer.announce("auth.completed", outcome)
         }
-      } catch {
-        server.flows.remove(flow)
-        throw error
       }
-      return ["flow": .string(flow.id)]
+      return try await server.run(flow, on: call.peer.executor)
     })
 }
 
@@ -95,10 +89,11 @@ extension Server {
   }
 
   /// Runs the flow to its end, its deadline or its cancellation.
-  fileprivate func run(_ flow: RunningFlow) async throws(RPCError) -> JSONValue {
-    if !flow.isDetached { flows.insert(flow) }
-    let deadline = Task {
-      if (try? await effects.sleepUntil(flow.expiresAt)) != nil { flow.end(.expired) }
+  fileprivate func run(
+    _ flow: RunningFlow, on executor: any TaskExecutor
+  ) async throws(RPCError) -> JSONValue {
+    let deadline = Task(executorPreference: executor) {
+      if (try? await self.effects.sleepUntil(flow.expiresAt)) != nil { flow.end(.expired) }
     }
     defer {
       deadline.cancel()
@@ -106,7 +101,7 @@ extension Server {
     }
     do throws(Problem) {
       let asker = asker(for: flow)
-      let result = try await flow.run { () async throws(Problem) in
+      let result = try await flow.run(on: executor) { () async throws(Problem) in
         try await self.einlass.perform(flow.wish, asking: asker)
       }
       return .object(

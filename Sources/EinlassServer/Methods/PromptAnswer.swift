@@ -17,7 +17,7 @@ func promptAnswer(_ server: Server) -> Method {
       ],
       result: .object([]),
       reasons: ["unknownPrompt", "promptAlreadyAnswered", "invalidChoice"]),
-    .urgent { params, _ throws(RPCError) in
+    .urgent { params, call throws(RPCError) in
       let account = params["account"]?.string.map { Account.ID(rawValue: $0) }
       let answer: Answer =
         switch params["action"]?.string {
@@ -25,7 +25,10 @@ func promptAnswer(_ server: Server) -> Method {
         case "decline": .decline
         default: .cancel
         }
-      return try server.take(answer, to: params["prompt"]?.string ?? "")
+      let result = server.prompts.answer(params["prompt"]?.string ?? "", answer) {
+        call.answer([:])
+      }
+      return try result.answer()
     })
 }
 
@@ -45,12 +48,9 @@ func promptList(_ server: Server) -> Method {
     })
 }
 
-extension Server {
-  fileprivate func take(
-    _ answer: Answer, to prompt: String
-  ) throws(RPCError) -> JSONValue {
-    let result = prompts.answer(prompt, answer)
-    switch result {
+extension Prompts.AnswerResult {
+  fileprivate func answer() throws(RPCError) -> JSONValue {
+    switch self {
     case .taken, .repeated: return [:]
     case .notOffered(let problem): throw RPCError(problem)
     case .unknown:

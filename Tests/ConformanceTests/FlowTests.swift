@@ -1,0 +1,107 @@
+import EinlassJSON
+import Foundation
+import Glibc
+import Testing
+
+/// Flows that wait for a person, over the pipe.
+@Suite struct FlowTests {
+  /// A front end that shows every prompt, and accounts at an account store in this folder.
+  private static func started(
+    in folder: TemporaryFolder, accounts count: Int
+  ) throws -> (FrontEnd, accounts: [JSONValue]) {
+    let front = try FrontEnd([
+      "--store", "\(folder.path)/data/store.db", "--key-file", "\(folder.path)/keys/store.key",
+    ])
+    try front.call(
+      "initialize",
+      [
+        "client": ["name": "editor"],
+        "capabilities": ["prompts": ["grantAccess", "selectAccount"]],
+        "applications": ["twitter": ["clientId": "key", "clientSecret": "secret"]],
+      ])
+    let accounts = try (0..<count).map { number in
+      let added = try front.call(
+        "accounts.add",
+        [
+          "provider": "twitter", "username": .string("ada\(number)"),
+          "credential": [
+            "type": "oauth1", "key": "key", "secret": "secret", "clientId": "system",
+            "clientSecret": "secret",
+          ],
+        ])
+      return try #require(added["account"])
+    }
+    return (front, accounts)
+  }
+
+  @Test
+  func
+    `A cancelled flow answers at once while other requests wait for another process's store lock`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let (front, accounts) = try Self.started(in: folder, accounts: 4)
+    defer { front.terminate() }
+    try front.send(id: "flow", "auth.perform", ["provider": "twitter", "credential": "none"])
+    let flow = try #require(try front.next("prompt.opened")["flows"]?.array?.first)
+
+    let lock = open("\(folder.path)/data/store.lock", O_RDWR)
+    try #require(lock >= 0 && flock(lock, LOCK_EX) == 0)
+    for (number, account) in accounts.prefix(3).enumerated() {
+      try front.send(id: "remove-\(number)", "accounts.remove", ["account": account])
+    }
+    let start = ContinuousClock.now
+    try front.call("auth.cancel", ["flow": flow])
+    while try front.next()["id"]?.string != "flow" {}
+    #expect(ContinuousClock.now - start < .seconds(3))
+
+    close(lock)
+    var removed = 0
+    while removed < 3 { if try front.next()["result"]?["revision"] != nil { removed += 1 } }
+  }
+
+  @Test func `A notification of auth.perform asks the person, for no request`() throws {
+    let folder = try TemporaryFolder()
+    let (front, _) = try Self.started(in: folder, accounts: 1)
+    defer { front.terminate() }
+    try front.notify("auth.perform", ["provider": "twitter", "credential": "none"])
+    let prompt = try front.next("prompt.opened")
+    #expect(prompt["flows"]?.array?.count == 1)
+    #expect(prompt["requests"] == nil)
+  }
+
+  @Test
+  func `Sixty-four detached flows run at once and each completes once, also when the process ends`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let (front, _) = try Self.started(in: folder, accounts: 1)
+    defer { front.terminate() }
+    for number in 0..<65 {
+      try front.send(
+        id: "\(number)", "auth.perform",
+        // No two share a prompt.
+        [
+          "provider": "twitter", "credential": "none", "detached": true,
+          "permissions": [.string("p\(number)")],
+        ])
+    }
+    var open: Set<String> = []
+    var refused: [Int64?] = []
+    for _ in 0..<65 {
+      var message = try front.next()
+      while message["id"] == nil { message = try front.next() }
+      if let flow = message["result"]?["flow"]?.string { open.insert(flow) }
+      if let error = message["error"] { refused.append(error["code"]?.int64) }
+    }
+    #expect(open.count == 64)
+    #expect(refused == [-32001])
+    try front.closeInput()
+    while !open.isEmpty {
+      let completed = try front.next("auth.completed")
+      #expect(open.remove(completed["flow"]?.string ?? "") != nil)
+      #expect(completed["error"]?["code"]?.int64 == -32800)
+    }
+    #expect(try front.exitCode() == 0)
+  }
+}

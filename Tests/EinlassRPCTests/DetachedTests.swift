@@ -1,0 +1,100 @@
+import EinlassJSON
+import EinlassRPC
+import EinlassSystem
+import Foundation
+import Testing
+
+/// Work that goes on after its request was answered.
+struct DetachedTests {
+  /// Answers at once; its end, at the gate, is announced.
+  private static func start(at gate: Gate, ignoringCancellation: Bool = false) -> Method {
+    Method(
+      MethodDescriptor("start", .interactive, ""),
+      .task { _, call async throws(RPCError) in
+        call.answer([:], announcing: "completed") { outcome in
+          switch outcome {
+          case .success(let result): ["result": result]
+          case .failure(let error): ["reason": .string(error.reason)]
+          }
+        }
+        await gate.wait(ignoringCancellation: ignoringCancellation)
+        if Task.isCancelled { throw RPCError(.overloaded) }
+        return "done"
+      })
+  }
+
+  private static func completed(_ params: String) -> String {
+    #"{"jsonrpc":"2.0","method":"completed","params":\#(params)}"#
+  }
+
+  @Test("the end is announced after the answer, even when the work ends at once")
+  func order() async throws {
+    let gate = Gate()
+    gate.open()
+    try await Session.with([Self.start(at: gate)]) { session in
+      for id in 1...300 {
+        try session.call(JSONValue(Int64(id)), "start")
+        #expect(try session.line().map(brief) == "\(id) ok {}")
+        #expect(try session.line() == Self.completed(#"{"result":"done"}"#))
+      }
+    }
+  }
+
+  @Test("the id of an answered request is free while its work goes on")
+  func freesID() async throws {
+    let gate = Gate()
+    try await Session.with([Self.start(at: gate), echo]) { session in
+      try session.call(1, "start")
+      #expect(try session.line().map(brief) == "1 ok {}")
+      try session.call(nil, "$/cancelRequest", ["id": 1])
+      try session.call(1, "echo")
+      #expect(try session.line().map(brief) == "1 ok {}")
+      gate.open()
+      #expect(try session.line() == Self.completed(#"{"result":"done"}"#))
+    }
+  }
+
+  @Test("the end of the connection cancels the work, which announces its own end")
+  func cancelled() async throws {
+    let gate = Gate()
+    try await Session.with([Self.start(at: gate)]) { session in
+      try session.call(1, "start")
+      try session.call(nil, "start")
+      try gate.awaitArrivals(2)
+      session.closeInput()
+      let end = Self.completed(#"{"reason":"overloaded"}"#)
+      #expect(Set(try session.rest()) == [#"{"jsonrpc":"2.0","id":1,"result":{}}"#, end])
+      #expect(try session.exitCode() == 0)
+    }
+  }
+
+  @Test("work that does not end with the connection is announced in its place, once")
+  func abandoned() async throws {
+    var options = Peer.Options()
+    options.drainLimit = .milliseconds(50)
+    let gate = Gate()
+    try await Session.with([Self.start(at: gate, ignoringCancellation: true)], options) { session in
+      try session.call(1, "start")
+      #expect(try session.line().map(brief) == "1 ok {}")
+      try gate.awaitArrivals()
+      session.closeInput()
+      #expect(try session.rest() == [Self.completed(#"{"reason":"cancelled"}"#)])
+      #expect(try session.exitCode() == 0)
+      gate.open()
+    }
+  }
+
+  @Test("64 of them run at once, each in the place of its request; one more is refused")
+  func limit() async throws {
+    let gate = Gate()
+    try await Session.with([Self.start(at: gate)]) { session in
+      for id in 1...64 { try session.call(JSONValue(Int64(id)), "start") }
+      try gate.awaitArrivals(64)
+      for _ in 1...64 { #expect(try session.line()?.hasSuffix(#""result":{}}"#) == true) }
+      try session.call(65, "start")
+      #expect(try session.line().map(brief) == "65 -32001 overloaded")
+      gate.open()
+      for _ in 1...64 { #expect(try session.line() == Self.completed(#"{"result":"done"}"#)) }
+    }
+  }
+}
