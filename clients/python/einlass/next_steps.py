@@ -84,7 +84,7 @@ def explain(error: EinlassError, options: argparse.Namespace, cancelled: bool = 
     for needed in error.data.get("prompts") or []:
         lines.append("         " + answer_in_advance(needed, str(error.data.get("provider") or "PROVIDER"), options))
     hint = error.data.get("hint")
-    if isinstance(hint, Mapping) and (command := command_of(hint)):
+    if isinstance(hint, Mapping) and (command := command_of(hint, error.reason)):
         lines.append("         " + command_line(command, options))
     return "\n".join(lines)
 
@@ -99,14 +99,14 @@ def answer_in_advance(needed: Mapping[str, Any], provider: str, options: argpars
     return f"{clean(needed.get('kind'))} is answered in advance by {how}"
 
 
-def command_of(hint: Mapping[str, Any]) -> List[str]:
+def command_of(hint: Mapping[str, Any], reason: str) -> List[str]:
     """The command of this program that calls the method of a hint, as words."""
     params = hint.get("params")
     provider = params.get("provider") if isinstance(params, Mapping) else None
     named = [str(provider)] if provider else []
     return {
         "access.reset": ["access", *(named or ["PROVIDER"]), "reset"],
-        "accounts.add": ["add", "FILE"],
+        "accounts.add": ["add", "FILE", *([] if reason == "noSystemAccount" else ["--replace"])],
         "accounts.list": ["accounts", *named],
         "providers.list": ["providers"],
     }.get(str(hint.get("method")), [])

@@ -62,6 +62,12 @@ def test_without_a_terminal_a_question_says_how_to_answer_it_in_advance(run):
     assert run("sign-in", "facebook", "--confirm")[0] == 0
 
 
+def test_a_credential_that_does_not_work_is_replaced_next(run):
+    peggy = next(line.split()[-1] for line in run("accounts")[1].splitlines() if "peggy" in line)
+    code, _, errors = run("sign-in", "twitter", "--yes", "--account", peggy)
+    assert code == 1 and "python -m einlass add FILE --replace --store" in errors
+
+
 def test_access_can_be_denied_and_reset(run):
     run("access", "twitter", "deny")
     assert "accessNotGranted" in run("sign-in", "twitter", "--yes")[2]
