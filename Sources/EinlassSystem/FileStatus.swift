@@ -18,7 +18,9 @@ public struct FileStatus: Sendable, Equatable {
   public var mode: UInt32
   public var links: UInt64
   public var countBytes: Int64
-  /// Nanoseconds since 1970, in steps of a few milliseconds: only good for telling a difference.
+  /// When it was written to: whole seconds since 1970, which anybody may set to any date.
+  public var modifiedAtSeconds: Int64
+  /// The rest of that, in steps of a few milliseconds: only good for telling a difference.
   public var modifiedAtNanoseconds: Int64
 
   /// Of what stands at this path now, symbolic links not followed; `nil` with `errno` when there is nothing.
@@ -58,8 +60,8 @@ public struct FileStatus: Sendable, Equatable {
     mode = information.st_mode & 0o7777
     links = UInt64(information.st_nlink)
     countBytes = Int64(information.st_size)
-    modifiedAtNanoseconds =
-      Int64(information.st_mtim.tv_sec) * 1_000_000_000 + Int64(information.st_mtim.tv_nsec)
+    modifiedAtSeconds = Int64(information.st_mtim.tv_sec)
+    modifiedAtNanoseconds = Int64(information.st_mtim.tv_nsec)
   }
 
   /// Throws unless it belongs to this user and nobody else has any permission.
