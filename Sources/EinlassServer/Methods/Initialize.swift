@@ -41,6 +41,13 @@ func initialize(_ server: Server) -> Method {
       guard params["protocolVersion"]?.int64 ?? 1 >= 1 else {
         throw RPCError(.unsupportedVersion, data: ["supported": [1]])
       }
+      if let processID = params["processId"]?.int64 {
+        guard call.peer.watchProcess(Int32(processID)) else {
+          throw .invalidParams(path: "/processId", expected: "the id of a running process")
+        }
+      }
+      // Before the store is waited for: what does not need it goes on meanwhile.
+      server.session.initialize(Session.FrontEnd(params))
       let store: JSONValue
       do throws(Problem) {
         let patience: AccountStore.Patience = mayWait ? .usual : .none
@@ -52,12 +59,6 @@ func initialize(_ server: Server) -> Method {
         if error.isLockedStore, !mayWait { return nil }
         store = ["problem": problemObject(error)]
       }
-      if let processID = params["processId"]?.int64 {
-        guard call.peer.watchProcess(Int32(processID)) else {
-          throw .invalidParams(path: "/processId", expected: "the id of a running process")
-        }
-      }
-      server.session.initialize(Session.FrontEnd(params))
       return server.greeting(store: store)
     })
 }

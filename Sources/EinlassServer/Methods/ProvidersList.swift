@@ -14,7 +14,7 @@ func providersList(_ server: Server) -> Method {
           "providers", .array(.reference("Provider"), max: nil), "Providers."), .nextCursor,
       ]),
       reasons: ["invalidCursor"]),
-    .immediate { params, _, _ throws(RPCError) in
+    .urgent { params, _ throws(RPCError) in
       let all = server.catalog.providers
       var rest = all[...]
       if let cursor = params["cursor"]?.string {
