@@ -3,13 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
-#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -66,86 +63,54 @@ int csystem_is_network_file_system(int descriptor) {
   }
 }
 
-// One waiting flock. The caller and the thread each hold one reference; the last one frees.
-struct waiter {
-  int descriptor;
-  int operation;
-  int event;
-  int result;
-  atomic_int is_settled;  // whoever sets it first decides: acquired, or given up
-  atomic_int references;
-};
-
-static void release(struct waiter *waiter) {
-  if (atomic_fetch_sub(&waiter->references, 1) != 1) return;
-  close(waiter->event);
-  free(waiter);
-}
-
-static void *wait_in_queue(void *argument) {
-  struct waiter *waiter = argument;
-  int result;
-  do {
-    result = flock(waiter->descriptor, waiter->operation) == 0 ? 0 : errno;
-  } while (result == EINTR);
-  waiter->result = result;
-  if (atomic_exchange(&waiter->is_settled, 1) == 0) {
-    eventfd_write(waiter->event, 1);
-  } else {
-    flock(waiter->descriptor, LOCK_UN);  // given up meanwhile
-    close(waiter->descriptor);
-  }
-  release(waiter);
-  return NULL;
-}
-
-static int start_detached(void *(*body)(void *), void *argument) {
-  pthread_attr_t attributes;
-  int result = pthread_attr_init(&attributes);
-  if (result != 0) return result;
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 64 * 1024);
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread inherits it: signals are for others
-  pthread_t thread;
-  result = pthread_create(&thread, &attributes, body, argument);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_attr_destroy(&attributes);
-  return result;
-}
-
-// Milliseconds on a clock that only runs forward; used to resume an interrupted wait, for nothing else.
-static long long monotonic_milliseconds(void) {
+long long csystem_monotonic_milliseconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-int csystem_flock_within(int descriptor, int operation, int milliseconds) {
-  struct waiter *waiter = calloc(1, sizeof *waiter);
-  if (waiter == NULL) return ENOMEM;
-  waiter->descriptor = descriptor;
-  waiter->operation = operation;
-  waiter->event = eventfd(0, EFD_CLOEXEC);
-  atomic_init(&waiter->references, 2);
-  if (waiter->event < 0) {
-    int result = errno;
-    free(waiter);
-    return result;
-  }
-  int result = start_detached(wait_in_queue, waiter);
-  if (result != 0) {
-    release(waiter);
-    release(waiter);
-    return result;
-  }
-  struct pollfd event = {.fd = waiter->event, .events = POLLIN};
-  long long deadline = monotonic_milliseconds() + milliseconds;
-  for (long long left = milliseconds; left > 0; left = deadline - monotonic_milliseconds())
-    if (poll(&event, 1, (int)left) >= 0 || errno != EINTR) break;
-  // Whoever settles it first decides; a lock that came in this very moment is taken.
-  result = atomic_exchange(&waiter->is_settled, 1) == 0 ? EWOULDBLOCK : waiter->result;
-  release(waiter);
-  return result;
+int csystem_mutex_lock_by(pthread_mutex_t *mutex, long long deadline) {
+  struct timespec moment = {.tv_sec = deadline / 1000, .tv_nsec = deadline % 1000 * 1000000};
+  return pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &moment);
+}
+
+// The signal whose delivery ends a system call that waits: the highest that nobody else has a use for.
+static int interruption;
+
+static void interrupt(int signal) { (void)signal; }
+
+static void choose_interruption(void) {
+  struct sigaction action;
+  for (interruption = SIGRTMAX; interruption > SIGRTMIN; interruption--)
+    if (sigaction(interruption, NULL, &action) == 0 && action.sa_handler == SIG_DFL) break;
+  action = (struct sigaction){.sa_handler = interrupt};  // without SA_RESTART
+  sigaction(interruption, &action, NULL);
+}
+
+int csystem_flock_by(int descriptor, int operation, long long deadline) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, choose_interruption);
+  long long left = deadline - csystem_monotonic_milliseconds();
+  if (left <= 0) return EWOULDBLOCK;
+  struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = interruption};
+  event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+  timer_t timer;
+  if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) return errno;
+  sigset_t own, before;
+  sigemptyset(&own);
+  sigaddset(&own, interruption);
+  pthread_sigmask(SIG_UNBLOCK, &own, &before);
+  // Again and again, because the first may come in the moment before flock begins to wait.
+  struct itimerspec times = {
+      .it_value = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000},
+      .it_interval = {.tv_nsec = 10 * 1000000},
+  };
+  timer_settime(timer, 0, &times, NULL);
+  int result;
+  do {
+    result = flock(descriptor, operation) == 0 ? 0 : errno;
+  } while (result == EINTR && csystem_monotonic_milliseconds() < deadline);
+  timer_delete(timer);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return result == EINTR ? EWOULDBLOCK : result;
 }

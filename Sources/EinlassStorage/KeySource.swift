@@ -26,8 +26,14 @@ final class KeySource: Sendable {
 
   let choice: Choice
   private let location: StoreLocation
-  /// A descriptor can be read only once.
-  private let fromDescriptor = Lock<Secret?>(nil)
+  /// A descriptor can be read only once; its number may soon be another file's.
+  private let fetched = Lock(Fetched.nothing)
+
+  private enum Fetched {
+    case nothing
+    case secret(Secret)
+    case failure(Problem)
+  }
 
   init(_ choice: Choice, location: StoreLocation) {
     self.choice = choice
@@ -37,6 +43,25 @@ final class KeySource: Sendable {
   /// The kind of slot that a new store would get.
   var kind: KeySlot.Kind {
     if case .descriptor = choice { .fd } else { .keyfile }
+  }
+
+  /// Gets what somebody may take their time to bring. To be called before anything of the store is locked; what
+  /// opens a slot then waits for nobody.
+  ///
+  /// Throws `keyUnavailable`, or `locked` when it would have to wait and may not.
+  func fetch(by deadline: Deadline) throws(Problem) {
+    guard case .descriptor(let number) = choice else { return }
+    let secret = try fetched.withLock(by: deadline) { fetched throws(Problem) in
+      if case .nothing = fetched, deadline.millisecondsLeft > 0 {
+        do throws(Problem) {
+          fetched = .secret(try Self.read(number, by: deadline))
+        } catch {
+          fetched = .failure(error)
+        }
+      }
+      return try Self.secret(&fetched)
+    }
+    guard secret != nil else { throw .keyAwaited }
   }
 
   /// Makes or reads what the first slot of a new store is wrapped with.
@@ -50,8 +75,8 @@ final class KeySource: Sendable {
       let file = KeyFile(path: path)
       let secret = try file.create(awayFrom: storeDirectory)
       return NewSlot(kind: .keyfile, parameters: try file.absolutePath(), secret: secret)
-    case .descriptor(let number):
-      return NewSlot(kind: .fd, parameters: "", secret: try read(number))
+    case .descriptor:
+      return NewSlot(kind: .fd, parameters: "", secret: try fetchedSecret())
     }
   }
 
@@ -71,7 +96,7 @@ final class KeySource: Sendable {
   }
 
   private func secret(for slot: KeySlot, store: String) throws(Problem) -> Secret {
-    if case .descriptor(let number) = choice { return try read(number) }
+    if case .descriptor = choice { return try fetchedSecret() }
     return try KeyFile(path: try path(for: slot, store: store)).read()
   }
 
@@ -95,20 +120,28 @@ final class KeySource: Sendable {
     return "\(directory)/\(store).key"
   }
 
-  private func read(_ number: Int32) throws(Problem) -> Secret {
-    try fromDescriptor.withLock { secret throws(Problem) in
-      if let secret { return secret }
-      let bytes = try FileProblem.key { () throws(FileError) in
-        try NamedDescriptor.readAndClose(
-          number, limitBytes: KeyText.limitBytes, patienceMilliseconds: 10_000)
-      }
-      guard let key = KeyText.secret(bytes) else {
-        throw .store(
-          .keyUnavailable, "What descriptor \(number) brought is no key. \(KeyText.form)")
-      }
-      secret = key
-      return key
+  /// What `fetch` got.
+  private func fetchedSecret() throws(Problem) -> Secret {
+    try fetched.withLock(Self.secret)
+  }
+
+  private static func secret(_ fetched: inout Fetched) throws(Problem) -> Secret {
+    switch fetched {
+    case .nothing: throw .keyAwaited
+    case .secret(let secret): return secret
+    case .failure(let problem): throw problem
     }
+  }
+
+  private static func read(_ number: Int32, by deadline: Deadline) throws(Problem) -> Secret {
+    let bytes = try FileProblem.key { () throws(FileError) in
+      try NamedDescriptor.readAndClose(number, limitBytes: KeyText.limitBytes, by: deadline)
+    }
+    guard let key = KeyText.secret(bytes) else {
+      throw .store(
+        .keyUnavailable, "What descriptor \(number) brought is no key. \(KeyText.form)")
+    }
+    return key
   }
 
   private func noSlot(_ slots: [KeySlot]) -> Problem {
@@ -117,5 +150,12 @@ final class KeySource: Sendable {
       kinds.contains(.fd) && kind == .keyfile
       ? "It is opened with --key-fd." : "It is opened with a key file: leave --key-fd out."
     return .store(.keyUnavailable, "The account store has no key slot for what was brought. \(fix)")
+  }
+}
+
+extension Problem {
+  /// Whoever brings the key has not done so yet.
+  fileprivate static var keyAwaited: Problem {
+    .store(.locked, "The account store's key has not come yet. Try again.")
   }
 }

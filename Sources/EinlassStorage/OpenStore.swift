@@ -26,7 +26,7 @@ final class OpenStore {
   deinit {
     // Moves the journal into the database, so that the next start is quick; only while nobody else reads or
     // writes (C-24).
-    guard (try? lock?.tryAcquire(.exclusive)) == true else { return }
+    guard (try? lock?.acquire(.exclusive, by: .now)) == true else { return }
     try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 
@@ -35,12 +35,12 @@ final class OpenStore {
   /// Whether the path still leads to this file: somebody may have removed or replaced the store.
   var isStillThere: Bool { FileStatus.at(connection.path)?.identity == identity }
 
-  func acquire(_ mode: FileLock.Mode, _ patience: AccountStore.Patience) throws(Problem) {
-    connection.wait(milliseconds: patience.milliseconds)
+  func acquire(_ mode: FileLock.Mode, by deadline: Deadline) throws(Problem) {
     let isHeld = try FileProblem.store { () throws(FileError) in
-      try lock?.acquire(mode, milliseconds: Int(patience.milliseconds)) ?? true
+      try lock?.acquire(mode, by: deadline) ?? true
     }
     guard isHeld else { throw Problem.storeLocked(path: connection.path) }
+    connection.wait(milliseconds: deadline.millisecondsLeft)
   }
 
   func release() { lock?.release() }
@@ -97,7 +97,7 @@ final class OpenStore {
     return Stamp(file: file, changeCount: changeCount)
   }
 
-  /// The opened key; asks for it once. Throws `keyUnavailable`.
+  /// The opened key, of what was fetched before the store was locked. Throws `keyUnavailable`.
   func storeKey() throws(Problem) -> StoreKey {
     let meta = try connection.meta()
     if let key, key.id == meta.keyID, key.store == meta.store { return key }
@@ -109,11 +109,11 @@ final class OpenStore {
 }
 
 extension AccountStore.Patience {
-  /// How long to wait for a lock, at each of the places where one waits.
-  var milliseconds: Int32 {
+  /// Until when to wait, whatever for: the key, other threads, other processes.
+  var deadline: Deadline {
     switch self {
-    case .none: 0
-    case .usual: 10_000
+    case .none: .now
+    case .usual: Deadline(milliseconds: 10_000)
     }
   }
 }

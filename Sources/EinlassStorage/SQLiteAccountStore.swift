@@ -61,7 +61,7 @@ extension SQLiteAccountStore {
   private static func add(
     _ new: AccountStore.NewAccount, to file: StoreFile, _ patience: AccountStore.Patience
   ) throws(Problem) -> AccountStore.Added {
-    try file.write(patience) { store throws(Problem) in
+    try file.write(patience, withKey: true) { store throws(Problem) in
       let existing = new.existing(among: try store.connection.candidates(for: new))
       if let existing {
         guard new.replacesExisting else { throw new.collision(with: existing) }
@@ -115,7 +115,7 @@ extension SQLiteAccountStore {
   private static func credentials(of id: Account.ID, in file: StoreFile)
     throws(Problem) -> [StoredCredential]
   {
-    let credentials = try file.read(.usual) { store throws(Problem) in
+    let credentials = try file.read(.usual, withKey: true) { store throws(Problem) in
       try store.credentials(of: id)
     }
     guard let credentials else { throw .unknownAccount(id) }
@@ -125,7 +125,7 @@ extension SQLiteAccountStore {
   private static func save(
     _ credential: StoredCredential, of id: Account.ID, in file: StoreFile
   ) throws(Problem) -> Int64 {
-    let revision = try file.change(.usual) { store throws(Problem) in
+    let revision = try file.change(.usual, withKey: true) { store throws(Problem) in
       try store.save(credential, of: id)
     }
     guard let revision else { throw .unknownAccount(id) }

@@ -15,26 +15,31 @@ final class StoreFile: Sendable {
 
   /// Accounts and grants; empty when there is no store yet. Costs two system calls while nobody changes them.
   func snapshot(_ patience: AccountStore.Patience) throws(Problem) -> AccountStore.Snapshot {
-    try alone(patience) { opened throws(Problem) in
+    try alone(patience) { opened, deadline throws(Problem) in
       if let unchanged = opened?.unchangedSnapshot() { return unchanged }
-      return try read(&opened, patience) { store throws(Problem) in try store.snapshot() }
+      return try read(&opened, deadline) { store throws(Problem) in try store.snapshot() }
         ?? AccountStore.Snapshot()
     }
   }
 
   /// Reads under the shared lock; `nil` when there is no store yet, and then nothing is made.
   func read<Result>(
-    _ patience: AccountStore.Patience, _ body: (OpenStore) throws(Problem) -> Result
+    _ patience: AccountStore.Patience, withKey needsKey: Bool = false,
+    _ body: (OpenStore) throws(Problem) -> Result
   ) throws(Problem) -> Result? {
-    try alone(patience) { opened throws(Problem) in try read(&opened, patience, body) }
+    try alone(patience, withKey: needsKey) { opened, deadline throws(Problem) in
+      try read(&opened, deadline, body)
+    }
   }
 
   /// Changes under the exclusive lock, in one transaction that is durable when this returns. Makes the store
   /// when there is none.
   func write<Result>(
-    _ patience: AccountStore.Patience, _ body: (OpenStore) throws(Problem) -> Result
+    _ patience: AccountStore.Patience, withKey needsKey: Bool = false,
+    _ body: (OpenStore) throws(Problem) -> Result
   ) throws(Problem) -> Result {
-    guard let result = try change(patience, makesStore: true, body) else {
+    let needsKey = needsKey || !location.exists
+    guard let result = try change(patience, makesStore: true, withKey: needsKey, body) else {
       throw Problem(.internal, "The store was made and is not there.")
     }
     return result
@@ -42,16 +47,16 @@ final class StoreFile: Sendable {
 
   /// As `write`, but `nil` when there is no store, and then nothing is made.
   func change<Result>(
-    _ patience: AccountStore.Patience, makesStore: Bool = false,
+    _ patience: AccountStore.Patience, makesStore: Bool = false, withKey needsKey: Bool = false,
     _ body: (OpenStore) throws(Problem) -> Result
   ) throws(Problem) -> Result? {
-    try alone(patience) { opened throws(Problem) in
+    try alone(patience, withKey: needsKey) { opened, deadline throws(Problem) in
       if let store = opened, store.isStillThere {
-        try store.acquire(.exclusive, patience)
+        try store.acquire(.exclusive, by: deadline)
       } else {
         opened = nil
         opened = try StoreOpening(location: location, keys: keys)
-          .openExclusive(patience, makesStore: makesStore)
+          .openExclusive(by: deadline, makesStore: makesStore)
       }
       guard let store = opened else { return nil }
       defer { store.release() }
@@ -61,14 +66,14 @@ final class StoreFile: Sendable {
   }
 
   private func read<Result>(
-    _ opened: inout OpenStore?, _ patience: AccountStore.Patience,
+    _ opened: inout OpenStore?, _ deadline: Deadline,
     _ body: (OpenStore) throws(Problem) -> Result
   ) throws(Problem) -> Result? {
     if let store = opened, store.isStillThere {
-      try store.acquire(.shared, patience)
+      try store.acquire(.shared, by: deadline)
     } else {
       opened = nil  // closes it
-      opened = try StoreOpening(location: location, keys: keys).openShared(patience)
+      opened = try StoreOpening(location: location, keys: keys).openShared(by: deadline)
     }
     guard let store = opened else { return nil }
     defer {
@@ -80,17 +85,20 @@ final class StoreFile: Sendable {
     return try body(store)
   }
 
-  /// One thread of this process at a time.
+  /// One thread of this process at a time, until the deadline that all waits of one use share. Nothing is
+  /// locked while the key is waited for.
   private func alone<Result>(
-    _ patience: AccountStore.Patience, _ body: (inout OpenStore?) throws(Problem) -> Result
+    _ patience: AccountStore.Patience, withKey needsKey: Bool = false,
+    _ body: (inout OpenStore?, Deadline) throws(Problem) -> Result
   ) throws(Problem) -> Result {
-    switch patience {
-    case .usual: return try opened.withLock(body)
-    case .none:
-      guard let result = try opened.withLockIfFree(body) else {
-        throw .store(.locked, "The account store is in use for a moment. Try again.")
-      }
-      return result
+    let deadline = patience.deadline
+    if needsKey { try keys.fetch(by: deadline) }
+    let result = try opened.withLock(by: deadline) { opened throws(Problem) in
+      try body(&opened, deadline)
     }
+    guard let result else {
+      throw .store(.locked, "The account store is in use for a moment. Try again.")
+    }
+    return result
   }
 }

@@ -10,6 +10,8 @@ struct StoreLocation: Sendable {
   /// Where generated key files lie; never the store's own directory. `nil` when there is no home.
   var keyDirectory: String?
 
+  /// Whether anything stands at the path of the database now.
+  var exists: Bool { FileStatus.at("\(directory)/\(name)") != nil }
   /// The lock's file, beside the database.
   var lockName: String { base + ".lock" }
   /// A new database until it is finished.

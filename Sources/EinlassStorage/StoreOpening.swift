@@ -9,28 +9,28 @@ struct StoreOpening {
   var migrations = Migrations.released
 
   /// Opens an existing store and holds the shared lock; `nil` when there is none, and then nothing is made.
-  func openShared(_ patience: AccountStore.Patience) throws(Problem) -> OpenStore? {
+  func openShared(by deadline: Deadline) throws(Problem) -> OpenStore? {
     let directory = try FileProblem.store { () throws(FileError) in
       try SafeDirectory.open(location.directory)
     }
     guard let directory else { return nil }
     guard try exists(in: directory) else { return nil }
     guard canWrite(in: directory) else { return try openReadOnly(in: directory) }
-    let lock = try acquire(.shared, patience, in: directory)
-    let connection = try connect(patience, in: directory)
+    let lock = try acquire(.shared, by: deadline, in: directory)
+    let connection = try connect(by: deadline, in: directory)
     if try StoreCheck.run(on: connection, knows: migrations) == .current {
       return OpenStore(
         connection: connection, identity: try identity(in: directory), lock: lock, keys: keys)
     }
     lock.release()
-    let store = try openExclusive(patience, makesStore: false)
-    try store?.acquire(.shared, patience)
+    let store = try openExclusive(by: deadline, makesStore: false)
+    try store?.acquire(.shared, by: deadline)
     return store
   }
 
   /// Opens or makes the store, brings it up to date and holds the exclusive lock; `nil` when there is none and
   /// none is to be made.
-  func openExclusive(_ patience: AccountStore.Patience, makesStore: Bool) throws(Problem)
+  func openExclusive(by deadline: Deadline, makesStore: Bool) throws(Problem)
     -> OpenStore?
   {
     let directory = try FileProblem.store { () throws(FileError) in
@@ -42,15 +42,15 @@ struct StoreOpening {
     let path = directory.path(of: location.name)
     guard canWrite(in: directory) else { throw SQLiteProblem.readOnly(path) }
     guard !directory.isOnNetwork else { throw SQLiteProblem.unsupportedFileSystem(path) }
-    let lock = try acquire(.exclusive, patience, in: directory)
+    let lock = try acquire(.exclusive, by: deadline, in: directory)
     if try !exists(in: directory) {
       guard makesStore else { return nil }
       try StoreCreation(self).run(in: directory)
     }
-    let connection = try connect(patience, in: directory)
+    let connection = try connect(by: deadline, in: directory)
     switch try StoreCheck.run(on: connection, knows: migrations) {
     case .current: break
-    case .older where patience == .none: throw .storeLocked(path: path)
+    case .older where deadline.millisecondsLeft == 0: throw .storeLocked(path: path)
     case .older(let schema): try migrate(connection, from: schema, in: directory)
     case .otherJournal: try connection.useWriteAheadLog()
     }
@@ -79,7 +79,7 @@ struct StoreOpening {
 
   /// Connects to what may still be anybody's file; the caller holds the lock and checks it.
   private func connect(
-    _ patience: AccountStore.Patience, in directory: borrowing SafeDirectory
+    by deadline: Deadline, in directory: borrowing SafeDirectory
   ) throws(Problem) -> SQLiteConnection {
     let path = directory.path(of: location.name)
     for suffix in ["-wal", "-shm"] { _ = try count(suffix, in: directory) }
@@ -89,7 +89,7 @@ struct StoreOpening {
     }
     let connection = try SQLiteConnection(path: path, access: .readWrite)
     // Whoever opens first reads the journal anew, and the others who share the lock wait for that.
-    connection.wait(milliseconds: patience.milliseconds)
+    connection.wait(milliseconds: deadline.millisecondsLeft)
     try connection.configure()
     return connection
   }
@@ -148,13 +148,13 @@ struct StoreOpening {
   }
 
   private func acquire(
-    _ mode: FileLock.Mode, _ patience: AccountStore.Patience, in directory: borrowing SafeDirectory
+    _ mode: FileLock.Mode, by deadline: Deadline, in directory: borrowing SafeDirectory
   ) throws(Problem) -> FileLock {
     var lock = try FileProblem.store { () throws(FileError) in
       try FileLock(location.lockName, in: directory)
     }
     let isHeld = try FileProblem.store { () throws(FileError) in
-      try lock.acquire(mode, milliseconds: Int(patience.milliseconds))
+      try lock.acquire(mode, by: deadline)
     }
     guard isHeld else { throw .storeLocked(path: directory.path(of: location.name)) }
     return lock

@@ -17,8 +17,8 @@ public struct FileError: Error, Sendable, Equatable {
     case hardLinked(UInt64)
     /// Longer than so many bytes.
     case tooLong(Int)
-    /// Nothing came within so many milliseconds.
-    case silent(Int)
+    /// Its end did not come in time.
+    case silent
   }
 
   public var cause: Cause
@@ -49,7 +49,7 @@ public struct FileError: Error, Sendable, Equatable {
     case .hardLinked(let count):
       "is one file under \(count) names. Remove the other names, or name another place."
     case .tooLong(let limit): "is longer than the \(limit) bytes that are taken."
-    case .silent(let milliseconds): "gave nothing for \(milliseconds / 1000) s."
+    case .silent: "did not end in time. Write to it what it is for, then close it."
     }
   }
 

@@ -33,27 +33,17 @@ public struct FileLock: ~Copyable, Sendable {
     close(descriptor)
   }
 
-  /// Whether it could be had without waiting.
-  public mutating func tryAcquire(_ mode: Mode) throws(FileError) -> Bool {
-    try reopenIfReplaced()
-    while flock(descriptor, operation(mode) | LOCK_NB) != 0 {
-      if errno == EWOULDBLOCK { return false }
-      guard errno == EINTR else { throw .last(path: path) }
-    }
-    return true
-  }
-
-  /// Whether it could be had within so many milliseconds.
+  /// Whether it could be had by that moment, `.now` for not waiting.
   ///
-  /// Waits in the kernel's queue on a short-lived thread and never by trying again and again, so that
-  /// waiters are served roughly in their order and cost nothing.
-  public mutating func acquire(_ mode: Mode, milliseconds: Int) throws(FileError) -> Bool {
-    if try tryAcquire(mode) { return true }
-    let result = csystem_flock_within(descriptor, operation(mode), Int32(clamping: milliseconds))
-    if result == 0 { return true }
-    guard result == EWOULDBLOCK else { throw FileError(.system(result), path: path) }
-    descriptor = -1  // it went to the waiting thread, which closes it
-    return false
+  /// Waits in the kernel's queue and never by trying again and again, so that waiters are served roughly in
+  /// their order and cost nothing.
+  public mutating func acquire(_ mode: Mode, by deadline: Deadline) throws(FileError) -> Bool {
+    repeat {
+      try reopenIfReplaced()
+      guard try take(mode, by: deadline) else { return false }
+      // Replaced meanwhile, what we hold excludes nobody.
+    } while !isInPlace
+    return true
   }
 
   /// Lets go.
@@ -80,9 +70,30 @@ public struct FileLock: ~Copyable, Sendable {
 
   private func operation(_ mode: Mode) -> Int32 { mode == .shared ? LOCK_SH : LOCK_EX }
 
+  private func take(_ mode: Mode, by deadline: Deadline) throws(FileError) -> Bool {
+    while flock(descriptor, operation(mode) | LOCK_NB) != 0 {
+      guard errno == EWOULDBLOCK else {
+        guard errno == EINTR else { throw .last(path: path) }
+        continue
+      }
+      let result = csystem_flock_by(descriptor, operation(mode), deadline.monotonicMilliseconds)
+      guard result == 0 || result == EWOULDBLOCK else {
+        throw FileError(.system(result), path: path)
+      }
+      return result == 0
+    }
+    return true
+  }
+
+  /// Whether the path still leads to the file that is locked.
+  private var isInPlace: Bool {
+    guard descriptor >= 0, let status = FileStatus.of(descriptor) else { return false }
+    return FileStatus.at(path)?.identity == status.identity
+  }
+
   /// A lock file that somebody removed excludes nobody any more.
   private mutating func reopenIfReplaced() throws(FileError) {
-    if descriptor >= 0, let status = FileStatus.of(descriptor), status.links > 0 { return }
+    if isInPlace { return }
     if descriptor >= 0 { close(descriptor) }
     descriptor = -1
     guard let directory = try SafeDirectory.open(directory) else {

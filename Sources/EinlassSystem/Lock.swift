@@ -1,3 +1,4 @@
+internal import CSystem
 import Glibc
 
 /// State that one thread at a time may touch: the only lock of the house, a pthread mutex.
@@ -32,11 +33,13 @@ import Glibc
     return try body(&state)
   }
 
-  /// As `withLock`, but `nil` without waiting when somebody else is running one.
-  public func withLockIfFree<Result, Failure: Error>(
-    _ body: (inout State) throws(Failure) -> Result
+  /// As `withLock`, but `nil` when somebody else is still running one at that moment.
+  public func withLock<Result, Failure: Error>(
+    by deadline: Deadline, _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
-    guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }
+    guard unsafe csystem_mutex_lock_by(mutex, deadline.monotonicMilliseconds) == 0 else {
+      return nil
+    }
     defer { _ = unsafe pthread_mutex_unlock(mutex) }
     return try body(&state)
   }

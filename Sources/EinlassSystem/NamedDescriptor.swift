@@ -2,9 +2,9 @@ internal import Glibc
 
 /// A descriptor that the spawner named, to be read once and closed.
 public enum NamedDescriptor {
-  /// Everything up to its end. Throws `silent` when the writer lets us wait longer than that for the next
-  /// bytes, `tooLong` when there is more than the limit.
-  public static func readAndClose(_ descriptor: Int32, limitBytes: Int, patienceMilliseconds: Int)
+  /// Everything up to its end. Throws `silent` when that has not come by then, `tooLong` when there is more
+  /// than the limit.
+  public static func readAndClose(_ descriptor: Int32, limitBytes: Int, by deadline: Deadline)
     throws(FileError) -> [UInt8]
   {
     let path = "descriptor \(descriptor)"
@@ -13,9 +13,9 @@ public enum NamedDescriptor {
     var chunk = [UInt8](repeating: 0, count: limitBytes + 1)
     while true {
       var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      guard unsafe poll(&event, 1, Int32(clamping: patienceMilliseconds)) != 0 else {
-        throw FileError(.silent(patienceMilliseconds), path: path)
-      }
+      let isReady = unsafe poll(&event, 1, deadline.millisecondsLeft)
+      guard isReady != 0 else { throw FileError(.silent, path: path) }
+      guard isReady > 0 else { continue }
       let count = unsafe Glibc.read(descriptor, &chunk, chunk.count)
       if count < 0 {
         if errno == EINTR || errno == EAGAIN { continue }

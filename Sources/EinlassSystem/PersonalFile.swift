@@ -16,8 +16,9 @@ public enum PersonalFile {
   ) throws(FileError) -> [UInt8] {
     // Not blocking, or a FIFO would hold us forever.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0, let status = FileStatus.of(descriptor) else { throw .last(path: path) }
+    guard descriptor >= 0 else { throw .last(path: path) }
     defer { close(descriptor) }
+    guard let status = FileStatus.of(descriptor) else { throw .last(path: path) }
     guard status.kind == .regular else { throw FileError(.notARegularFile, path: path) }
     guard status.owner == geteuid() || (status.owner == 0 && others == .mayRead) else {
       throw FileError(.otherOwner(status.owner), path: path)

@@ -14,6 +14,12 @@ final class FrontEnd: @unchecked Sendable {
       Program.einlass, arguments, environment: environment, reading: reading)
   }
 
+  /// With descriptor 3 as this redirection of the shell says.
+  init(_ arguments: [String], redirecting redirection: String) throws {
+    program = try SpawnedProgram(
+      "/bin/sh", ["-c", "exec \"$0\" \"$@\" \(redirection)", Program.einlass] + arguments)
+  }
+
   var logged: String { program.logged }
 
   func closeInput() throws { try program.closeInput() }

@@ -124,6 +124,45 @@ struct KeyTests {
     #expect(!FileManager.default.fileExists(atPath: home.keyDirectory))
   }
 
+  @Test func `while the key has not come, nothing is locked, made or waited for in vain`()
+    async throws
+  {
+    let home = try StoreHome()
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    let store = home.store(.descriptor(ends[0]))
+    #expect(problem { _ = try store.add(.example(), .none) }?.detail == "locked")
+    #expect(problem { _ = try store.setGrant(.example, .none) }?.detail == "locked")
+    #expect(!FileManager.default.fileExists(atPath: home.directory))
+    let adding = Thread.result { try store.add(.example(), .usual) }
+    for _ in 0..<100 { #expect(try store.snapshot(.none).accounts.isEmpty) }
+    #expect(write(ends[1], [UInt8](repeating: 7, count: 32), 32) == 32)
+    close(ends[1])
+    #expect(try await adding.value.created)
+    #expect(try store.add(.example("bob"), .none).created)
+    // What needs no key does not wait for it.
+    try #require(pipe(&ends) == 0)
+    defer { close(ends[1]) }
+    let next = home.store(.descriptor(ends[0]))
+    #expect(try next.setGrant(.example, .none) == 3)
+    #expect(try next.snapshot(.none).accounts.count == 2)
+  }
+
+  @Test
+  func `a descriptor that brought no key is not read again: its number may be another file's`()
+    throws
+  {
+    let home = try StoreHome()
+    let number = try descriptor([1, 2, 3])
+    let store = home.store(.descriptor(number))
+    #expect(problem { _ = try store.add(.example(), .usual) }?.detail == "keyUnavailable")
+    let other = try descriptor([UInt8](repeating: 7, count: 32))
+    if other != number { dup2(other, number) }
+    defer { close(number) }
+    #expect(problem { _ = try store.add(.example(), .usual) }?.detail == "keyUnavailable")
+    #expect(!FileManager.default.fileExists(atPath: home.database))
+  }
+
   @Test func `a descriptor does not open a store with a key file`() throws {
     let home = try StoreHome()
     let id = try home.store().add(.example(), .usual).account.id
@@ -143,6 +182,11 @@ struct KeyTests {
     chmod(home.keyDirectory + "/" + name, 0o600)  // the negative control
     #expect(try home.store().credentials(id).count == 1)
   }
+}
+
+extension AccessGrant {
+  fileprivate static let example = AccessGrant(
+    application: "app", provider: "example", state: .granted, changedAt: 1_763_700_000)
 }
 
 /// A descriptor that gives these bytes and then ends; whoever reads it closes it.

@@ -22,7 +22,7 @@ struct MigrationTests {
     let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
     return try StoreOpening(
       location: location, keys: KeySource(.usual, location: location), migrations: migrations
-    ).openShared(.usual)
+    ).openShared(by: AccountStore.Patience.usual.deadline)
   }
 
   @Test func `an older store is migrated with a copy beside it`() throws {

@@ -14,7 +14,20 @@ struct FileLockTests {
   final class Holder: @unchecked Sendable {
     private var lock: FileLock
 
+    private let path: String
+
+    /// Whether the kernel has somebody in line for the file.
+    func isWaitedFor() throws -> Bool {
+      var status = stat()
+      stat(path, &status)
+      let locks = try String(contentsOfFile: "/proc/locks", encoding: .utf8)
+      return locks.split(separator: "\n").contains {
+        $0.contains("-> FLOCK") && $0.contains(":\(status.st_ino) ")
+      }
+    }
+
     init(_ home: String) throws {
+      path = home + "/test.lock"
       let directory = try SafeDirectory.create(home)
       lock = try FileLock("test.lock", in: directory)
     }
@@ -22,9 +35,9 @@ struct FileLockTests {
     var changeCount: Int64? { lock.changeCount }
     func countChange() throws { try lock.countChange() }
     func release() { lock.release() }
-    func tryAcquire(_ mode: FileLock.Mode) throws -> Bool { try lock.tryAcquire(mode) }
+    func tryAcquire(_ mode: FileLock.Mode) throws -> Bool { try lock.acquire(mode, by: .now) }
     func acquire(_ mode: FileLock.Mode, milliseconds: Int) throws -> Bool {
-      try lock.acquire(mode, milliseconds: milliseconds)
+      try lock.acquire(mode, by: Deadline(milliseconds: milliseconds))
     }
   }
 
@@ -54,6 +67,46 @@ struct FileLockTests {
     #expect(try !first.tryAcquire(.shared))
     second.release()
     #expect(try first.tryAcquire(.shared))
+  }
+
+  @Test(arguments: [0, 1])
+  func `who gives up leaves nothing that waits`(_ milliseconds: Int) throws {
+    let (home, first, second) = try Self.pair()
+    defer { _ = try? FileManager.default.removeItem(atPath: home) }
+    #expect(try !second.isWaitedFor())
+    #expect(try first.acquire(.exclusive, milliseconds: 0))
+    for _ in 0..<100 { #expect(try !second.acquire(.exclusive, milliseconds: milliseconds)) }
+    #expect(try !second.isWaitedFor())
+    // None that gave up takes it for a moment now.
+    first.release()
+    for _ in 0..<100 {
+      #expect(try first.tryAcquire(.exclusive))
+      first.release()
+    }
+  }
+
+  @Test func `a lock file that is replaced while somebody waits for it still excludes`()
+    async throws
+  {
+    let (home, first, second) = try Self.pair()
+    defer { _ = try? FileManager.default.removeItem(atPath: home) }
+    #expect(try first.tryAcquire(.exclusive))
+    let hasLock = Lock(false)
+    let waiter = Thread.result { () throws -> Bool in
+      let isHeld = try second.acquire(.exclusive, milliseconds: 60_000)
+      hasLock.withLock { $0 = true }
+      return isHeld
+    }
+    while try !first.isWaitedFor() { await Task.yield() }
+    unlink(home + "/test.lock")
+    let third = try Holder(home)
+    #expect(try third.tryAcquire(.exclusive))
+    first.release()
+    while try !third.isWaitedFor(), !hasLock.withLock({ $0 }) { await Task.yield() }
+    #expect(!hasLock.withLock { $0 })
+    third.release()
+    #expect(try await waiter.value)
+    #expect(try !third.tryAcquire(.shared))
   }
 
   @Test func `a lock goes with its holder`() throws {

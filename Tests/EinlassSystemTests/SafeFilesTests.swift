@@ -128,6 +128,24 @@ struct SafeFilesTests {
     #expect(mode(home + "/none") == nil)
   }
 
+  /// Whatever date somebody gave it; 2262 is where nanoseconds since 1970 end.
+  @Test(arguments: [-9_000_000_000, 0, 9_223_372_036, 9_223_372_037, 13_569_465_600] as [Int])
+  func `a file of any date can be used`(_ seconds: Int) throws {
+    let home = OrdinaryUser.makeHome()
+    defer { _ = try? FileManager.default.removeItem(atPath: home) }
+    let folder = try Folder(home)
+    #expect(try folder.create("file", [1]))
+    let times = [timespec(tv_sec: seconds, tv_nsec: 5), timespec(tv_sec: seconds, tv_nsec: 6)]
+    utimensat(AT_FDCWD, home + "/file", times, 0)
+    var status = stat()
+    stat(home + "/file", &status)
+    let found = try folder.inspect("file")
+    #expect(found?.modifiedAtSeconds == Int64(status.st_mtim.tv_sec))
+    #expect(found?.modifiedAtNanoseconds == Int64(status.st_mtim.tv_nsec))
+    #expect(
+      try PersonalFile.read(home + "/file", others: .mayNothing, limitBytes: 1) == [1])
+  }
+
   @Test func `a file is read whole or refused`() throws {
     let home = OrdinaryUser.makeHome()
     defer { _ = try? FileManager.default.removeItem(atPath: home) }

@@ -1,4 +1,6 @@
 #pragma once
+#include <pthread.h>
+
 // What hardening, files and file locks need and Swift cannot call: variadic and too new functions.
 // Every function answers 0 or an errno, unless it says otherwise.
 
@@ -20,7 +22,12 @@ int csystem_rename_new(int directory, const char *from, const char *to);
 /// Whether the file system behind a descriptor is one that several machines can share.
 int csystem_is_network_file_system(int descriptor);
 
-/// Waits at most so many milliseconds for flock(descriptor, operation), in the kernel's queue and not by
-/// trying again and again. EWOULDBLOCK: the time is over, and the descriptor now belongs to this function,
-/// which closes it; the caller opens the file anew for its next attempt.
-int csystem_flock_within(int descriptor, int operation, int milliseconds);
+/// Milliseconds of a clock that only runs forward, from nowhere in particular: for deadlines.
+long long csystem_monotonic_milliseconds(void);
+
+/// pthread_mutex_lock, at most until that moment. ETIMEDOUT: it could not be had; one that is free always can.
+int csystem_mutex_lock_by(pthread_mutex_t *mutex, long long deadline);
+
+/// Waits for flock(descriptor, operation), at most until that moment, in the kernel's queue and not by trying
+/// again and again. EWOULDBLOCK: the time is over, and nothing waits any more.
+int csystem_flock_by(int descriptor, int operation, long long deadline);
