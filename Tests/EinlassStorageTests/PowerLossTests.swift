@@ -55,7 +55,9 @@ private struct PowerCuts {
     let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
     let opening = StoreOpening(location: location, keys: KeySource(.usual, location: location))
     WatchedFiles.watch(home.directory)
-    let store = try #require(try opening.openExclusive(.usual, makesStore: true))
+    let store = try #require(
+      try opening.openExclusive(
+        by: AccountStore.Patience.usual.deadline, makesStore: true))
     store.release()
     if let synchronous { try store.connection.run("PRAGMA synchronous = \(synchronous)") }
     var files: [String: [UInt8]] = [:]
@@ -76,7 +78,7 @@ private struct PowerCuts {
   /// Adds two accounts of three, changes or removes an older one for the third.
   private static func change(_ store: OpenStore, _ number: Int, _ state: State) throws -> State {
     var state = state
-    try store.acquire(.exclusive, .usual)
+    try store.acquire(.exclusive, by: AccountStore.Patience.usual.deadline)
     defer { store.release() }
     try store.change { () throws(Problem) in
       let accounts = try store.connection.accounts()
