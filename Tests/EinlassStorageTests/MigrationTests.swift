@@ -55,7 +55,8 @@ struct MigrationTests {
     let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
     let opening = StoreOpening(
       location: location, keys: KeySource(.usual, location: location), migrations: first)
-    let old = try #require(try opening.openExclusive(.usual, makesStore: true))
+    let old = try #require(
+      try opening.openExclusive(by: AccountStore.Patience.usual.deadline, makesStore: true))
     try old.connection.run(
       "INSERT INTO access_grant VALUES ('editor', 'example', 'granted', '', NULL, 7)")
     #expect(try old.connection.pragma("user_version") == 1)

@@ -59,26 +59,6 @@ struct SharedStoreTests {
     #expect(try store.snapshot(.usual).accounts[0].displayName == "late")
   }
 
-  @Test
-  func
-    `two threads that wait for another process wait ten seconds in all, not one after the other`()
-    async throws
-  {
-    let home = try StoreHome()
-    let store = home.store()
-    let id = try store.add(.example(), .usual).account.id
-    let other = try Holder(home)
-    #expect(try other.tryAcquire())
-    let start = ContinuousClock.now
-    let waiters = (0..<2).map { _ in
-      Thread.result { problem { _ = try store.credentials(id) }?.detail }
-    }
-    for waiter in waiters { #expect(try await waiter.value == "locked") }
-    #expect(ContinuousClock.now - start < .seconds(16))
-    other.release()
-    #expect(try store.credentials(id).count == 1)
-  }
-
   @Test func `eight writers lose nothing`() async throws {
     let home = try StoreHome()
     let writers = (0..<8).map { writer in
