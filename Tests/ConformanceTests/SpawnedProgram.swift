@@ -21,6 +21,7 @@ final class SpawnedProgram: @unchecked Sendable {
   private var isAtEnd = false
   private var status: Int32?
   private var logText: [UInt8] = []
+  private var isLogAtEnd = false
   private let condition = NSCondition()
 
   /// - Parameter reading: whether what it writes is read at all.
@@ -99,9 +100,11 @@ final class SpawnedProgram: @unchecked Sendable {
     }
   }
 
-  /// The exit code, once process and output have ended; 128 and the signal's number for a crash.
+  /// The exit code, once process, output and log have ended; 128 and the signal's number for a crash.
   func exitCode(within seconds: TimeInterval = patience) throws -> Int32 {
-    let status: Int32 = try waiting("the end", seconds) { isAtEnd ? self.status : nil }
+    let status: Int32 = try waiting("the end", seconds) {
+      isAtEnd && isLogAtEnd ? self.status : nil
+    }
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
   }
 
@@ -163,6 +166,10 @@ final class SpawnedProgram: @unchecked Sendable {
   private func readLog() {
     while case let chunk = log.availableData, !chunk.isEmpty {
       condition.withLock { logText += chunk }
+    }
+    condition.withLock {
+      isLogAtEnd = true
+      condition.broadcast()
     }
   }
 }
