@@ -16,6 +16,14 @@ extension Problem {
   }
 
   /// The person did not choose or confirm an account.
+  /// The person dismissed the question; nothing is remembered, so nothing has to be reset.
+  static func accessLeftOpen(_ provider: Provider) -> Problem {
+    Problem(
+      .accessNotGranted,
+      "Nobody decided about access to \(provider.name) accounts. Try again to be asked again.",
+      provider: provider.id)
+  }
+
   static func userCanceledAccountSelection(_ provider: Provider) -> Problem {
     Problem(
       .userCanceledAccountSelection,

@@ -46,7 +46,8 @@ struct AccessGate {
           state, to: request, at: provider, before: grant, now: effects.now())
         _ = try store.setGrant(grant, .usual)
       }
-      guard answer.decision == .granted else { throw .accessNotGranted(provider) }
+      guard let decision = answer.decision else { throw .accessLeftOpen(provider) }
+      guard decision == .granted else { throw .accessNotGranted(provider) }
       return false
     }
   }
