@@ -1,0 +1,233 @@
+"""A client and a schema checker that know nothing of einlass: jsonrpcclient asks, jsonschema judges by protocol/openrpc.json.
+
+    python -m pytest Tests/Oracles/test_protocol.py
+"""
+import copy
+import json
+import os
+import queue
+import subprocess
+import threading
+from pathlib import Path
+
+import jsonrpcclient
+import jsonschema
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+EINLASS = Path(os.environ.get("EINLASS_BINARY", PROJECT / ".build/release-static/release/einlass"))
+SANDBOX = Path(os.environ.get("EINLASS_SANDBOX", PROJECT / ".build/debug/einlass-sandbox"))
+DOCUMENT = json.loads((PROJECT / "protocol/openrpc.json").read_text())
+METHODS = {method["name"]: method for method in DOCUMENT["methods"]}
+ERRORS = {(error["code"], error["reason"])
+          for error in json.loads((PROJECT / "protocol/errors.json").read_text())["errors"]}
+
+pytestmark = pytest.mark.skipif(not (EINLASS.exists() and SANDBOX.exists()), reason="the programs are not built")
+
+
+def closed(schema):
+    """The schema without room for members that it does not name: what is sent must be documented."""
+    schema = copy.deepcopy(schema)
+
+    def close(part):
+        if isinstance(part, dict):
+            if "properties" in part and part.get("type") == "object":
+                part.setdefault("additionalProperties", False)
+            for child in part.values():
+                close(child)
+        elif isinstance(part, list):
+            for child in part:
+                close(child)
+
+    close(schema)
+    return schema
+
+
+COMPONENTS = closed(DOCUMENT["components"])
+
+
+def judge(schema, value):
+    """What einlass sends."""
+    jsonschema.Draft202012Validator({**closed(schema), "components": COMPONENTS}).validate(value)
+
+
+def judge_params(method, params):
+    """What a client sends: more than the document names is allowed."""
+    schema = {**params_schema(method), "components": DOCUMENT["components"]}
+    jsonschema.Draft202012Validator(schema).validate(params)
+
+
+def params_schema(method):
+    return {"type": "object", "properties": {param["name"]: param["schema"] for param in method["params"]},
+            "required": [param["name"] for param in method["params"] if param["required"]]}
+
+
+class Session:
+    """A spawned einlass. Every line that comes is judged before anybody sees it."""
+
+    def __init__(self, *options):
+        self.process = subprocess.Popen([EINLASS, "--store", "memory", *options], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.asked, self.answered, self.notified = {}, set(), set()
+        self.notifications, self.faults = [], []
+        self.lines = queue.Queue()
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put(None)
+
+    def send(self, method, /, **params):
+        request = jsonrpcclient.request(method, params=params)
+        judge_params(METHODS[method], params)
+        self.asked[request["id"]] = method
+        self.write(request)
+        return request["id"]
+
+    def write(self, message):
+        self.process.stdin.write(json.dumps(message) + "\n")
+        self.process.stdin.flush()
+
+    def message(self):
+        line = self.lines.get(timeout=30)
+        assert line is not None, "the output ended"
+        message = json.loads(line)
+        if "method" in message:
+            assert set(message) == {"jsonrpc", "method", "params"}
+            judge(params_schema(METHODS[message["method"]]), message["params"])
+            self.notified.add(message["method"])
+            self.notifications.append(message)
+            return message
+        assert set(message) in ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"})
+        answer = jsonrpcclient.parse(message)
+        method = METHODS[self.asked.pop(answer.id)]
+        if isinstance(answer, jsonrpcclient.Ok):
+            judge(method["result"]["schema"], answer.result)
+            self.answered.add(method["name"])
+        else:
+            assert (answer.code, answer.data["reason"]) in ERRORS
+            assert answer.code < 0 or answer.data["reason"] in method["x-reasons"]
+            assert isinstance(answer.data["retryable"], bool) and answer.message
+        return answer
+
+    def answer(self, id):
+        while True:
+            message = self.message()
+            if not isinstance(message, dict) and message.id == id:
+                return message
+
+    def call(self, method, /, **params):
+        answer = self.answer(self.send(method, **params))
+        assert isinstance(answer, jsonrpcclient.Ok), answer
+        return answer.result
+
+    def refused(self, method, /, **params):
+        answer = self.answer(self.send(method, **params))
+        assert isinstance(answer, jsonrpcclient.Error), answer
+        return answer.data["reason"]
+
+    def until(self, notification):
+        while True:
+            message = self.message()
+            if isinstance(message, dict) and message["method"] == notification:
+                return message["params"]
+
+    def close(self):
+        self.process.stdin.close()
+        assert self.process.wait(timeout=30) == 0
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def ready():
+    with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
+        yield json.loads(sandbox.stdout.readline())
+        sandbox.terminate()
+
+
+@pytest.fixture
+def session(ready, tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(ready["config"]))
+    config.chmod(0o600)
+    session = Session("--test", "--config", str(config))
+    yield session
+    session.close()
+
+
+def test_a_whole_session_is_as_the_document_says(session, ready):
+    session.call("initialize", client={"name": "oracle", "title": "Oracle"},
+                 capabilities={"prompts": ["grantAccess", "selectAccount", "confirmAccount"]})
+    assert session.refused("initialize", client={"name": "again"}) == "alreadyInitialized"
+    session.call("rpc.discover")
+    session.call("providers.list")
+    ids = {}
+    for account in ready["accounts"]:
+        ids[account["username"]] = session.call("accounts.add", **account)["account"]
+    assert session.refused("accounts.add", **ready["accounts"][0]) == "accountExists"
+    assert len(session.call("accounts.list", limit=2)["accounts"]) == 2
+
+    for provider in ("twitter", "facebook"):
+        flow = session.send("auth.perform", provider=provider)
+        prompt = session.until("prompt.opened")
+        while True:
+            session.call("prompt.list")
+            session.call("auth.list")
+            choice = {"account": prompt["accounts"][0]["account"]} if prompt["kind"] == "selectAccount" else {}
+            session.send("prompt.answer", prompt=prompt["prompt"], action="accept", **choice)
+            done = None
+            while done is None:
+                message = session.message()
+                if isinstance(message, dict):
+                    done = message["params"] if message["method"] == "prompt.opened" else None
+                elif message.id == flow:
+                    done = message
+            if not isinstance(done, dict):
+                break
+            prompt = done
+        assert isinstance(done, jsonrpcclient.Ok), done
+        checked = session.call("verify", provider=provider, credential=done.result["credential"])
+        assert checked["valid"]
+        session.call("credentials.sign", account=done.result["account"], method="GET", url="https://api.example.com/a")
+
+    session.call("access.list")
+    session.call("access.set", provider="twitter", state="granted")
+    session.call("auth.perform", provider="twitter", account=ids["grace"], detached=True, interactive="never")
+    assert "credential" in session.until("auth.completed")
+    assert session.refused("auth.perform", provider="twitter", account=ids["mallory"]) == "accountBanned"
+    session.call("access.reset", provider="twitter")
+    assert session.refused("auth.perform", provider="twitter", interactive="never") == "interactionRequired"
+    flow = session.send("auth.perform", provider="twitter")
+    opened = session.until("prompt.opened")
+    session.call("auth.cancel", flow=opened["flows"][0])
+    assert session.refused("auth.cancel", flow=opened["flows"][0]) == "unknownFlow"
+    session.call("accounts.update", account=ids["ada"], displayName="Countess")
+    session.call("accounts.remove", account=ids["grace"])
+    session.call("test.advanceClock", seconds=1)
+    session.call("shutdown")
+
+    expected = {method["name"] for method in DOCUMENT["methods"]
+                if method["x-direction"] == "clientToServer" and "result" in method}
+    assert session.answered == expected
+    assert session.notified == {method["name"] for method in DOCUMENT["methods"]
+                                if method["x-direction"] == "serverToClient"}
+
+
+def test_a_batch_is_parsed_as_one(session):
+    batch = [jsonrpcclient.request("accounts.list", id=1), jsonrpcclient.notification("accounts.list"),
+             jsonrpcclient.request("no.such", id=2)]
+    session.write(batch)
+    ok, error = jsonrpcclient.parse(json.loads(session.lines.get(timeout=30)))
+    assert (ok.id, ok.result["accounts"]) == (1, [])
+    assert (error.id, error.code) == (2, -32601)
+
+
+@pytest.mark.parametrize("change", [
+    lambda result: result.pop("revision"), lambda result: result.update(revision="0"),
+    lambda result: result.update(undocumented=1), lambda result: result["accounts"].append({"account": "a_1"})])
+def test_the_judge_refuses_what_the_document_does_not_say(session, change):
+    result = session.call("accounts.list")
+    change(result)
+    with pytest.raises(jsonschema.ValidationError):
+        judge(METHODS["accounts.list"]["result"]["schema"], result)
