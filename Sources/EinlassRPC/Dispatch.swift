@@ -75,6 +75,8 @@ extension Peer {
     case .exit: return .exit(ticket)
     case .cancelRequest:
       if let id = request.params["id"].flatMap({ RequestID($0) }) { cancel(id, by: "client") }
+      // A notification, but whoever gives it an id waits for an answer.
+      if let ticket { answer(ticket, .success([:])) }
       return nil
     }
   }

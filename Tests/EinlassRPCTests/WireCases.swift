@@ -212,6 +212,9 @@ let envelopeCases = [
       + #"{"jsonrpc":"2.0","method":"subtract"}"#),
   WireCase("a notification is never answered", #"{"jsonrpc":"2.0","method":"echo"}"#),
   WireCase(
+    "a cancel that asks for an answer gets one",
+    #"{"jsonrpc":"2.0","id":1,"method":"$/cancelRequest","params":{"id":7}}"#, "1 ok {}"),
+  WireCase(
     "$/ requests are unknown, notifications ignored",
     #"{"jsonrpc":"2.0","id":1,"method":"$/x"}"# + "\n" + #"{"jsonrpc":"2.0","method":"$/x"}"#,
     "1 -32601 unknownMethod"),
