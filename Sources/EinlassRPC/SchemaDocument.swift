@@ -45,7 +45,7 @@ extension Schema {
   }
 
   private static let identifierPattern =
-    #"^[^\u0000-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]+$"#
+    #"^[^\u0000-\u001F\u007F-\u009F\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]+$"#
 
   private static func objectSchema(
     _ fields: [Field], tag: String? = nil, name: String = ""
