@@ -93,6 +93,18 @@ final class SpawnedProgram: @unchecked Sendable {
 
   func closeInput() throws { try input.close() }
 
+  /// Closes the reading end of its output; only for a program whose output is not read.
+  func closeOutput() throws { try output.close() }
+
+  /// How much memory it has had at most, in bytes.
+  func peakMemory() throws -> Int {
+    let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+    guard let found = status.firstMatch(of: /VmHWM:\s+(\d+) kB/), let count = Int(found.1) else {
+      throw Failure(description: "The kernel does not tell its memory.")
+    }
+    return count << 10
+  }
+
   /// The next line, without its end; `nil` at the end of output.
   func line(within seconds: TimeInterval = patience) throws -> [UInt8]? {
     try waiting("a line", seconds) {

@@ -1,0 +1,109 @@
+import EinlassJSON
+import Foundation
+import Testing
+
+/// Sizes, depths and amounts against the spawned program: each is answered as documented, the stream lives, and
+/// memory stays bounded. T-51 to T-53.
+@Suite struct WireLimitsTests {
+  private static func start() throws -> SpawnedProgram {
+    try SpawnedProgram(Program.einlass, ["--store", "memory"])
+  }
+
+  /// Sends a line and a probe; answers what came before the probe's answer, and how much the memory's peak grew.
+  private static func answers(
+    to line: [UInt8], of program: SpawnedProgram
+  ) throws -> (answers: [String], grownBytes: Int) {
+    let before = try program.peakMemory()
+    try program.send(
+      line + Array("\n{\"jsonrpc\":\"2.0\",\"id\":\"probe\",\"method\":\"accounts.list\"}\n".utf8))
+    var found: [String] = []
+    while let line = try program.line() {
+      let message = try JSONReader.read(line)
+      if message["id"]?.string == "probe" { break }
+      found.append(message["error"]?["data"]?["reason"]?.string ?? "ok")
+    }
+    return (found, try program.peakMemory() - before)
+  }
+
+  @Test(arguments: [63, 64, 65, 512, 513, 100_000, 1_000_000])
+  func `Nesting up to 64 is read, deeper is refused without more memory`(depth: Int) async throws {
+    try await onThread {
+      let program = try Self.start()
+      defer { program.terminate() }
+      for (open, middle, close) in [("[", "", "]"), (#"{"a":"#, "1", "}")] {
+        let opened = String(repeating: open, count: depth)
+        guard opened.utf8.count + depth < 1 << 20 || open == "[" else { continue }
+        let whole = opened + middle + String(repeating: close, count: depth)
+        let (answers, grown) = try Self.answers(to: Array(whole.utf8), of: program)
+        let isTooLong = whole.utf8.count > 1 << 20
+        let expected =
+          isTooLong ? "lineTooLong" : depth > 64 ? "tooDeep" : "invalidRequest"
+        // An array of an array is a batch, and its entry the error.
+        #expect(answers == [expected] || (depth <= 64 && open == "[" && answers == ["ok"]))
+        #expect(grown < 16 << 20)
+      }
+      try program.closeInput()
+      #expect(try program.exitCode() == 0)
+    }
+  }
+
+  @Test(arguments: [(1 << 20) - 1, 1 << 20, (1 << 20) + 1])
+  func `A line of 1 MiB is read, one byte more is refused`(count: Int) async throws {
+    try await onThread {
+      let program = try Self.start()
+      defer { program.terminate() }
+      let head = #"{"jsonrpc":"2.0","id":1,"method":"accounts.list","params":{"x":""#
+      let line = head + String(repeating: "y", count: count - head.utf8.count - 3) + #""}}"#
+      #expect(line.utf8.count == count)
+      let (answers, grown) = try Self.answers(to: Array(line.utf8), of: program)
+      #expect(answers == [count <= 1 << 20 ? "ok" : "lineTooLong"])
+      #expect(grown < 16 << 20)
+    }
+  }
+
+  @Test func `A line of 1 GiB is refused once, and takes no memory`() async throws {
+    try await onThread {
+      let program = try Self.start()
+      defer { program.terminate() }
+      _ = try Self.answers(to: [0x78], of: program)
+      let before = try program.peakMemory()
+      let piece = [UInt8](repeating: 0x78, count: 1 << 20)
+      for _ in 0..<1024 { try program.send(piece) }
+      let (answers, _) = try Self.answers(to: [], of: program)
+      #expect(answers == ["lineTooLong"])
+      #expect(try program.peakMemory() - before < 8 << 20)
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `Ten thousand requests at once have ten thousand answers, each id once`(
+    cancels: Bool
+  ) async throws {
+    try await onThread {
+      let program = try Self.start()
+      defer { program.terminate() }
+      let before = try program.peakMemory()
+      Thread {
+        for number in 0..<10_000 {
+          var text = #"{"jsonrpc":"2.0","id":\#(number),"method":"accounts.list"}"# + "\n"
+          if cancels {
+            text +=
+              #"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":\#(number)}}"# + "\n"
+          }
+          try? program.send(Array(text.utf8))
+        }
+        try? program.closeInput()
+      }.start()
+      var ids: [Int64] = []
+      while let line = try program.line() {
+        let message = try JSONReader.read(line)
+        #expect(message["result"] != nil || message["error"]?["code"]?.int64 == -32800)
+        ids.append(message["id"]?.int64 ?? -1)
+        if ids.count == 5000 { #expect(try program.peakMemory() - before < 32 << 20) }
+      }
+      #expect(ids.count == 10_000)
+      #expect(Set(ids) == Set(0..<10_000))
+      #expect(try program.exitCode() == 0)
+    }
+  }
+}
