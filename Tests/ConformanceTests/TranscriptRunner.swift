@@ -11,14 +11,21 @@ struct TranscriptRunner {
   /// Lines that came while the runner waited for an answer to a request of its own.
   private var early: [JSONValue] = []
   private var setups = 0
+  private var feeding = Feeding.whole
+
+  /// How what the client says reaches the server: its answers must not depend on it.
+  enum Feeding: CaseIterable {
+    case whole, byteByByte, inRandomPieces
+  }
 
   /// Runs the transcript; throws where the conversation leaves it.
-  static func run(_ transcript: Transcript) throws {
+  static func run(_ transcript: Transcript, feeding: Feeding = .whole) throws {
     let folder = try TemporaryFolder()
     let sandbox = try Sandbox()
     defer { sandbox.terminate() }
     var runner = try TranscriptRunner(transcript, sandbox, folder)
     defer { runner.server.terminate() }
+    runner.feeding = feeding
     try runner.run()
   }
 
@@ -62,7 +69,7 @@ struct TranscriptRunner {
     }
     switch kind {
     case "in": try send(value)
-    case "bytes": try server.send(Array(Data(base64Encoded: value.string ?? "") ?? Data()))
+    case "bytes": try feed(Array(Data(base64Encoded: value.string ?? "") ?? Data()))
     case "out": try expect([value])
     case "unordered": try expect(value.array ?? [])
     case "sandbox": try sandbox.patch(matcher.resolved(value))
@@ -81,9 +88,24 @@ struct TranscriptRunner {
 
   private func send(_ message: JSONValue) throws {
     if let text = message.string {
-      try server.send(Array(text.utf8) + [0x0A])
+      try feed(Array(text.utf8) + [0x0A])
     } else {
-      try server.send(matcher.resolved(withVersion(message)).bytes() + [0x0A])
+      try feed(matcher.resolved(withVersion(message)).bytes() + [0x0A])
+    }
+  }
+
+  private func feed(_ bytes: [UInt8]) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count =
+        switch feeding {
+        case .whole: rest.count
+        // A megabyte would take a million writes.
+        case .byteByByte where bytes.count < 20_000: 1
+        default: Int.random(in: 1...rest.count)
+        }
+      try server.send(Array(rest.prefix(count)))
+      rest = rest.dropFirst(count)
     }
   }
 

@@ -9,6 +9,13 @@ import Testing
     try await onThread { try TranscriptRunner.run(transcript) }
   }
 
+  @Test(arguments: Transcript.all, [TranscriptRunner.Feeding.byteByByte, .inRandomPieces])
+  func `the server keeps to the transcript however its bytes come`(
+    transcript: Transcript, feeding: TranscriptRunner.Feeding
+  ) async throws {
+    try await onThread { try TranscriptRunner.run(transcript, feeding: feeding) }
+  }
+
   @Test(arguments: Transcript.all)
   func `a transcript says what it is about`(transcript: Transcript) {
     #expect(transcript.header["about"]?.string?.isEmpty == false)
