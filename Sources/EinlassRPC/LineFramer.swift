@@ -50,8 +50,8 @@ struct LineFramer {
     }
     if isSkipping {
       start = buffer.count
-    } else if buffer.count - start > limit + 1 {
-      // One more than the limit may still be the CR of a line that fits.
+    } else if buffer.count - start > limit + (isAtStreamStart ? 4 : 1) {
+      // One more than the limit may still be the CR of a line that fits, three more its byte order mark.
       isSkipping = true
       isAtStreamStart = false
       start = buffer.count

@@ -18,7 +18,8 @@ struct LineFramerTests {
     (String(repeating: "x", count: 100), ["too long"]),
     (String(repeating: "x", count: 20) + "\r\n\nb", ["too long", "b"]),
     ("123456789\n123456789\n\u{feff}c\n", ["too long", "too long", "\u{feff}c"]),
-    ("          \n", ["too long"]),
+    ("          \n", ["too long"]), ("\u{feff}12345678\n", ["12345678"]),
+    ("\u{feff}12345678\r\nb\n", ["12345678", "b"]), ("\u{feff}123456789\nb\n", ["too long", "b"]),
   ]
 
   @Test("lines come out the same in one piece, byte by byte and in random pieces", arguments: cases)
