@@ -92,16 +92,16 @@ import Testing
           }
           try? program.send(Array(text.utf8))
         }
-        try? program.closeInput()
       }.start()
       var ids: [Int64] = []
-      while let line = try program.line() {
+      while ids.count < 10_000, let line = try program.line() {
         let message = try JSONReader.read(line)
         #expect(message["result"] != nil || message["error"]?["code"]?.int64 == -32800)
         ids.append(message["id"]?.int64 ?? -1)
-        if ids.count == 5000 { #expect(try program.peakMemory() - before < 32 << 20) }
       }
-      #expect(ids.count == 10_000)
+      #expect(try program.peakMemory() - before < 32 << 20)
+      try program.closeInput()
+      #expect(try program.line() == nil)
       #expect(Set(ids) == Set(0..<10_000))
       #expect(try program.exitCode() == 0)
     }
