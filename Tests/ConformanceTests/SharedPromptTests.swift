@@ -37,7 +37,7 @@ import Testing
       #expect(prompts[index] == nil, "one prompt for two equal requests")
       prompts[index] = try #require(message["params"]?["prompt"]?.string)
     }
-    try front.barrier()
+    try front.wait(forWaiting: 2 * Self.promptCount)
 
     // Half of all leave, openers among them; for one prompt both.
     let half = (0..<(2 * Self.promptCount)).shuffled(using: &random).prefix(Self.promptCount - 2)
@@ -49,7 +49,7 @@ import Testing
         try front.notify("$/cancelRequest", ["id": .string("r\(step)")])
       }
     }
-    try front.barrier()
+    try front.wait(forWaiting: 2 * Self.promptCount - cancelled.count)
     for index in (0..<Self.promptCount).shuffled(using: &random) {
       let account = try #require(accounts[index].randomElement(using: &random))
       choice[index] = account
@@ -123,8 +123,14 @@ extension FrontEnd {
     }
   }
 
-  /// Waits until everything that was sent so far has been taken.
-  fileprivate func barrier() throws { _ = try call("providers.list", ["limit": 1]) }
+  /// Waits until so many requests wait for a person: each task comes to its prompt in its own time.
+  fileprivate func wait(forWaiting count: Int) throws {
+    for _ in 0..<10_000 {
+      let prompts = try call("prompt.list")["prompts"]?.array ?? []
+      if prompts.reduce(0, { $0 + ($1["flows"]?.array?.count ?? 0) }) == count { return }
+    }
+    throw SpawnedProgram.Failure(description: "Never \(count) requests waited.")
+  }
 }
 
 /// The same numbers for the same seed: a failure can be repeated.
