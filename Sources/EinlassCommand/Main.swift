@@ -29,12 +29,13 @@ enum EinlassCommand {
     do throws(Hardening.Refusal) { try Hardening.begin() } catch {
       return complain("it does not run set-uid, set-gid or dumpable", ExitCode.configuration)
     }
+    // A number that is free would be the next descriptor's, and a stray line would land in it.
+    for number in [STDIN_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
+      try? Descriptor.redirect(number, toNullDevice: true)
+    }
     let options: Options
     do throws(Options.UsageError) { options = try Options(arguments) } catch {
       return complain("\(error.message). Try: einlass --help", ExitCode.usage)
-    }
-    if fcntl(STDIN_FILENO, F_GETFD) < 0 {
-      try? Descriptor.redirect(STDIN_FILENO, toNullDevice: true)
     }
     guard fcntl(STDOUT_FILENO, F_GETFD) >= 0 else {
       return complain("standard output is closed", ExitCode.failed)

@@ -7,6 +7,9 @@ import Einlass
   /// Why it was cut off here.
   private(set) var refusal: TransferFault?
 
+  /// Whether the head has ended; libcurl takes one that the connection's end cut off for a whole one.
+  var hasWholeHead: Bool { part == .rest }
+
   private enum Part { case head, interimHead, rest }
 
   private let bodyLimit: Int

@@ -71,7 +71,10 @@ typealias CurlHandle = UnsafeMutableRawPointer
   func result(_ code: CURLcode) -> Result<HTTPResponse, TransferFault> {
     guard let handle = unsafe handle else { return .failure(.cancelled) }
     if let refusal = answer.refusal { return .failure(refusal) }
-    guard code == CURLE_OK else { return .failure(.curl(unsafe CurlReport(code, of: handle))) }
+    guard code == CURLE_OK, answer.hasWholeHead else {
+      let fault = code == CURLE_OK ? CURLE_PARTIAL_FILE : code
+      return .failure(.curl(unsafe CurlReport(fault, of: handle)))
+    }
     let status = unsafe ccurl_get_long(handle, CURLINFO_RESPONSE_CODE)
     return .success(
       HTTPResponse(status: status, headers: answer.headers, body: answer.body))

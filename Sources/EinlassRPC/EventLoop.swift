@@ -46,7 +46,7 @@ struct EventLoop: ~Copyable {
   private var endTickets: [RequestTable.Ticket] = []
   /// Refusing requests until the client closes: after `shutdown`.
   private var isLingering = false
-  /// How much had been written when the output was first seen to be full.
+  /// How much had been written when the client was first waited for: over a full output, or the last answers.
   private var writtenWhenFull: Int?
 
   /// A loop that has not read yet.
@@ -64,10 +64,12 @@ struct EventLoop: ~Copyable {
       peer.options.willTakeRequests()
       takeLines()
       if let code = advance() { return code }
+      let isOwed = peer.output.pendingCount > 0
       let status = peer.output.flush()
       if isBeyondHope(status) { continue }
-      // Writing has made room: nothing else would tell that lines wait.
+      // Writing has made room: nothing else would tell that lines wait, or that the end can go on.
       if hasLines && status.pendingCount <= Limits.softOutputBytes { continue }
+      if stage != .serving && isOwed && status.pendingCount == 0 { continue }
       watch(status)
       poller.wait()
       if let code = react() { return code }
@@ -166,10 +168,12 @@ extension EventLoop {
     poller.watch(
       Slot.output, peer.output.number, for: status.pendingCount > 0 ? .writable : [])
     guard stage == .serving || stage == .finishing else { return }
-    if isFull && writtenWhenFull == nil {
+    // Once everything is done, the last answers have as long as the client goes on reading.
+    let mayStall = isFull || (stage == .finishing && status.pendingCount > 0 && peer.isIdle)
+    if mayStall && writtenWhenFull == nil {
       writtenWhenFull = status.writtenCount
       alarm.set(after: peer.options.stallLimit)
-    } else if !isFull && writtenWhenFull != nil {
+    } else if !mayStall && writtenWhenFull != nil {
       writtenWhenFull = nil
       alarm.stop()
     }
@@ -256,7 +260,9 @@ extension EventLoop {
 
   /// Goes on to the next stage when it is time; the exit code after the last.
   private mutating func advance() -> Int32? {
-    if stage == .finishing && peer.isIdle { drain("everything is done") }
+    if stage == .finishing && peer.isIdle && peer.output.flush().pendingCount == 0 {
+      drain("everything is done")
+    }
     if stage == .draining && peer.isIdle { stage = .closing }
     if stage == .closing {
       for ticket in endTickets { peer.answer(ticket, .success([:])) }

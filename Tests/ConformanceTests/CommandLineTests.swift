@@ -70,6 +70,29 @@ import Testing
     }
   }
 
+  @Test(arguments: ["2>&-", "2>/dev/full", "2</dev/null", "2>&5 4<&-"])
+  func `A standard error that takes nothing costs no answer`(redirection: String) throws {
+    // Descriptor 5 is a FIFO that nobody reads once 4 is closed.
+    let shell = """
+      folder=$(mktemp -d /tmp/einlass-XXXXXX) && mkfifo "$folder/fifo" || exit 99
+      exec 4<>"$folder/fifo" 5>"$folder/fifo"; rm -r "$folder"
+      exec "$0" --store memory --log-level debug "$@" \(redirection)
+      """
+    let call = try SpawnedProgram("sh", ["-c", shell, Program.einlass, "call", "accounts.list"])
+    #expect(try call.message()["result"]?["revision"]?.int64 == 0)
+    #expect(try call.exitCode() == 0)
+    let server = try SpawnedProgram("sh", ["-c", shell, Program.einlass])
+    defer { server.terminate() }
+    // Garbage and unknown words are logged.
+    try server.send(Array("x\n{}\n".utf8))
+    try server.send(Array((#"{"jsonrpc":"2.0","id":1,"method":"accounts.list"}"# + "\n").utf8))
+    #expect(try server.message()["error"]?["code"]?.int64 == -32700)
+    #expect(try server.message()["error"]?["code"]?.int64 == -32600)
+    #expect(try server.message()["result"]?["revision"]?.int64 == 0)
+    try server.closeInput()
+    #expect(try server.exitCode() == 0)
+  }
+
   @Test(arguments: ["--help", "-h", "--version", "--dump-protocol"])
   func `What tells about the program needs no store and ends with 0`(option: String) throws {
     let program = try SpawnedProgram(

@@ -53,7 +53,8 @@ import Testing
     let start = ContinuousClock.now
     try front.call("auth.cancel", ["flow": flow])
     while try front.next()["id"]?.string != "flow" {}
-    #expect(ContinuousClock.now - start < .seconds(3))
+    // Far less than the ten seconds that the others wait.
+    #expect(ContinuousClock.now - start < .seconds(8))
 
     close(lock)
     var removed = 0

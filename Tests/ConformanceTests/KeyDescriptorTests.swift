@@ -19,14 +19,15 @@ import Testing
     try front.send(id: "add", "accounts.add", Self.account)
     let start = ContinuousClock.now
     #expect(try front.call("providers.list")["providers"]?.array?.isEmpty == false)
-    #expect(ContinuousClock.now - start < .seconds(5))
+    // Far less than the ten seconds that the key is waited for, here and at the end.
+    #expect(ContinuousClock.now - start < .seconds(8))
     let end = ContinuousClock.now
     try front.closeInput()
     let answer = try front.next()
     #expect(answer["id"]?.string == "add")
     #expect(answer["error"]?["data"]?["by"]?.string == "shutdown")
     #expect(try front.exitCode() == 0)
-    #expect(ContinuousClock.now - end < .milliseconds(1500))
+    #expect(ContinuousClock.now - end < .seconds(8))
     #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/data/store.db"))
   }
 

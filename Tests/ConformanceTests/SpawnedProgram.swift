@@ -10,7 +10,7 @@ final class SpawnedProgram: @unchecked Sendable {
   }
 
   /// How long a line or an end is waited for until the test fails instead of hanging.
-  static let patience: TimeInterval = 30
+  static let patience: TimeInterval = 60
 
   let process: pid_t
   private let input: FileHandle

@@ -39,9 +39,7 @@ extension Network {
       short.timeout = .milliseconds(200)
       #expect(await problem(short)?.networkCode == -1001)
       // The control: the same patience is enough for an honest answer.
-      var honest = server.request("/ok")
-      honest.timeout = .seconds(5)
-      #expect(await problem(honest, by: impatient) == nil)
+      #expect(await isAnswered(server.request("/ok"), by: impatient))
     }
 
     @Test func `TLS that never begins ends in −1001 after the time for connecting`() async throws {
@@ -50,7 +48,13 @@ extension Network {
       let stalled = HTTPRequest(.get, server.address("stalled"))
       #expect(await problem(stalled, by: impatient)?.networkCode == -1001)
       // The control: connecting itself is possible in that time.
-      #expect(await problem(HTTPRequest(.get, server.address("good")), by: impatient) == nil)
+      #expect(await isAnswered(HTTPRequest(.get, server.address("good")), by: impatient))
+    }
+
+    /// On a busy machine not always at once.
+    private func isAnswered(_ request: HTTPRequest, by client: CurlClient) async -> Bool {
+      for _ in 0..<10 where await problem(request, by: client) == nil { return true }
+      return false
     }
 
     @Test func `nothing is sent once the time is used up`() async throws {
@@ -118,6 +122,20 @@ extension Network {
       }
       // The control: the same client goes on working.
       #expect(await self.problemOfOk(server, client) == nil)
+    }
+
+    @Test func `an answer that ends early as if all were well is never an empty one`() async throws
+    {
+      let server = try await HostileServer.fresh()
+      let client = client()
+      let length = "HTTP/1.1 200 OK\r\nX-One: 1\r\nContent-Length: 5\r\n\r\nhello".utf8.count
+      for count in 0..<length {
+        let problem = await problem(server.request("/cut/\(count)"), by: client)
+        #expect([-1005, -1011].contains(problem?.networkCode), "after \(count) bytes")
+      }
+      // The control: the whole of it is an answer.
+      let answer = try await client.send(server.request("/cut/\(length)"))
+      #expect(answer.body == Array("hello".utf8))
     }
 
     private func problemOfOk(_ server: HostileServer, _ client: CurlClient) async -> Problem? {

@@ -30,7 +30,7 @@ final class HostileServer: Sendable {
 
   private let ready: Ready
   private let input: Pipe
-  private let control = CurlClient()
+  private let control = client { $0.total = .seconds(60) }
 
   /// The server, with nothing in its log.
   static func fresh(proxy: String = "open") async throws -> HostileServer {

@@ -217,6 +217,7 @@ struct EndTests {
       .immediate { _, _, _ in .string(String(repeating: "x", count: 50_000)) })
     var options = Peer.Options()
     options.stallLimit = .seconds(3600)
+    options.drainLimit = .seconds(3600)
     options.finishesWork = finishesWork
     try await Session.with([echo, big], options) { session in
       let requests = (1...100).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"big"}"# + "\n" }
@@ -230,6 +231,34 @@ struct EndTests {
       session.closeInput()
       #expect(try session.rest() == [])
       #expect(try session.exitCode() == 0)
+    }
+  }
+
+  @Test("with finishesWork a client that reads slowly gets every answer")
+  func finishesForSlowReader() async throws {
+    let big = Method(
+      MethodDescriptor("big", .immediate, "", result: .any),
+      .immediate { _, _, _ in .string(String(repeating: "x", count: 50_000)) })
+    var options = Peer.Options()
+    options.finishesWork = true
+    options.drainLimit = .milliseconds(1)
+    try await Session.with([big], options) { session in
+      for id in 1...30 { try session.call(JSONValue(Int64(id)), "big") }
+      session.closeInput()
+      for id in 1...30 {
+        // Longer than a drain: only the reading counts.
+        if id % 6 == 1 { usleep(20_000) }
+        #expect(try session.line()?.hasPrefix(#"{"jsonrpc":"2.0","id":\#(id),"result":"x"#) == true)
+      }
+      #expect(try session.rest() == [])
+      #expect(try session.exitCode() == 0)
+    }
+    // The control: one that reads nothing at all is not waited for without end.
+    options.stallLimit = .milliseconds(50)
+    try await Session.with([big], options) { session in
+      for id in 1...10 { try session.call(JSONValue(Int64(id)), "big") }
+      session.closeInput()
+      #expect(try session.exitCode() == 75)
     }
   }
 

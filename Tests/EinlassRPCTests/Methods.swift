@@ -63,7 +63,7 @@ final class Gate: Sendable {
   /// Waits until so many have come to the gate.
   func awaitArrivals(_ count: Int = 1) throws {
     for _ in 0..<count {
-      guard arrivals.wait(timeout: .now() + 20) == .success else { throw Session.Silence() }
+      guard arrivals.wait(timeout: .now() + 60) == .success else { throw Session.Silence() }
     }
   }
 

@@ -3,7 +3,7 @@ import EinlassRPC
 import EinlassSystem
 import Foundation
 
-/// A connection over pipes, with the test as its client. Everything that waits gives up after 20 s.
+/// A connection over pipes, with the test as its client. Everything that waits gives up after 60 s.
 final class Session: @unchecked Sendable {
   private let toPeer: FileHandle
   private let fromPeer: FileHandle
@@ -102,14 +102,14 @@ final class Session: @unchecked Sendable {
 
   /// The exit code, when the connection has ended.
   func exitCode() throws -> Int32 {
-    guard hasEnded.wait(timeout: .now() + 20) == .success, let exit else { throw Silence() }
+    guard hasEnded.wait(timeout: .now() + 60) == .success, let exit else { throw Silence() }
     return exit
   }
 
   private func wait(for descriptor: Int32) -> Bool {
     var poller = Poller(slots: 1)
     poller.watch(0, descriptor, for: .readable)
-    poller.wait(milliseconds: 20_000)
+    poller.wait(milliseconds: 60_000)
     return poller.happened(0, .readable)
   }
 

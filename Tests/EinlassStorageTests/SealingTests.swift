@@ -84,6 +84,26 @@ struct SealingTests {
     #expect(Set(sealed.map { Array($0[5..<17]) }).count == 1000)
   }
 
+  /// T-38. Drawn as `seal` draws them; how often a key serves is counted in the store, see below.
+  @Test func `no nonce comes twice in a million`() {
+    var nonces = (0..<1_000_000).map { _ in
+      SecureRandom.bytes(AuthenticatedEncryption.nonceCount).withUnsafeBytes {
+        Nonce(
+          first: $0.loadUnaligned(as: UInt64.self),
+          rest: $0.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
+      }
+    }
+    #expect(Set(nonces).count == nonces.count)
+    // The negative control: one that does come twice is noticed.
+    nonces[7] = nonces[999_999]
+    #expect(Set(nonces).count == nonces.count - 1)
+  }
+
+  private struct Nonce: Hashable {
+    var first: UInt64
+    var rest: UInt32
+  }
+
   @Test func `no exchange of cells between rows and columns goes unnoticed`() throws {
     let stored: [StoredCredential] = [.oauth1Example("s"), .oauth2Example("s")]
     var rows: [(Account, CredentialRow)] = []

@@ -37,11 +37,18 @@ struct Exchange {
   /// Whose token it is, by the provider's identity request.
   func identity(by request: HTTPRequest) async throws(Setback) -> Identity {
     let answer = try await send(request, at: .identity)
-    guard let identity = answer.object.flatMap(provider.identity.identity) else {
-      throw unusable(.identity)
-    }
+    guard var identity = answer.object.flatMap(provider.identity.identity),
+      sameBytes(shown(identity.id), identity.id)
+    else { throw unusable(.identity) }
+    identity.name = identity.name.map(shown)
+    identity.username = identity.username.map(shown)
+    identity.email = identity.email.map(shown)
+    identity.avatar = identity.avatar.flatMap { sameBytes(shown($0), $0) ? $0 : nil }
     return identity
   }
+
+  /// The provider's words without the flow's secrets.
+  func shown(_ text: String) -> String { hiding(secrets, in: text) }
 
   /// What is thrown for a well-meant answer that does not hold what it should.
   func unusable(_ step: Step, status: Int? = nil, retryAfterSeconds: Int? = nil) -> Setback {

@@ -7,15 +7,9 @@ extension Problem.ServerError {
   ///
   /// A body that no shape fits is quoted only if it is plain text: of HTML and unknown JSON the status must do.
   init(_ response: HTTPResponse, _ words: ProviderWords?, hiding secrets: [Secret]) {
-    // Longest first: one secret may begin with another.
-    let forms = secrets.map(revealedText).flatMap { [$0, PercentEncoding.encode($0)] }
-      .sorted { $0.utf8.count > $1.utf8.count }
     func shown(_ text: String, limitBytes: Int) -> String? {
-      var shown = cleaned(text, limitBytes: 16 << 10)
-      for form in forms where !form.isEmpty {
-        shown = replacing(form, in: shown, with: "…")
-      }
-      shown = cleaned(withoutTokens(shown), limitBytes: limitBytes)
+      let text = hiding(secrets, in: cleaned(text, limitBytes: 16 << 10))
+      let shown = cleaned(withoutTokens(text), limitBytes: limitBytes)
       return shown.isEmpty ? nil : shown
     }
     func code(_ value: JSONValue?) -> String? {
@@ -25,6 +19,14 @@ extension Problem.ServerError {
       status: response.status, code: code(words?.code), subcode: code(words?.subcode),
       text: (words.map(\.text) ?? plainText(response.body)).flatMap { shown($0, limitBytes: 200) })
   }
+}
+
+/// A provider's words without these secrets, which it may send back as they are or percent-encoded.
+func hiding(_ secrets: [Secret], in text: String) -> String {
+  // Longest first: one secret may begin with another.
+  secrets.map(revealedText).flatMap { [$0, PercentEncoding.encode($0)] }
+    .sorted { $0.utf8.count > $1.utf8.count }
+    .reduce(text) { $1.isEmpty ? $0 : replacing($1, in: $0, with: "…") }
 }
 
 /// The body, if it is text and neither markup nor JSON.

@@ -42,7 +42,8 @@ struct IdentityDescriptor: Sendable, Equatable {
 
   /// Who the answer speaks of; `nil` when a required member is missing or none.
   ///
-  /// Texts lose their controls; an id that holds one, or is longer than 256 bytes, is none.
+  /// Texts lose their controls; an id that holds one, or is longer than 256 bytes, is none. A picture that
+  /// would be fetched in the clear is left out.
   func identity(in answer: JSONValue) -> Identity? {
     func text(_ member: Member) -> String? {
       pointers[member].flatMap { answer.at(pointer: $0)?.string }.map { cleaned($0) }
@@ -50,17 +51,18 @@ struct IdentityDescriptor: Sendable, Equatable {
     guard let pointer = pointers[.id], let id = answer.at(pointer: pointer)?.string,
       isIdentifier(id)
     else { return nil }
-    let identity = Identity(
-      id: id, name: text(.name), username: text(.username), email: text(.email),
-      avatar: avatarAddress(in: answer, id: id))
+    var identity = Identity(
+      id: id, name: text(.name), username: text(.username), email: text(.email))
+    let picture = picture(in: answer, id: id)
+    if let picture, picture.isSafe { identity.avatar = picture.text }
     let members: [Member: String?] = [
       .id: id, .name: identity.name, .username: identity.username, .email: identity.email,
-      .avatar: identity.avatar,
+      .avatar: picture?.text,
     ]
     return required.allSatisfy { members[$0, default: nil] != nil } ? identity : nil
   }
 
-  private func avatarAddress(in answer: JSONValue, id: String) -> String? {
+  private func picture(in answer: JSONValue, id: String) -> WebAddress? {
     let text: String? =
       switch avatar {
       case .member(let pointer, let part?, let replacement):
@@ -70,7 +72,7 @@ struct IdentityDescriptor: Sendable, Equatable {
         template.filled(.init(texts: [.id: id]), encoding: PercentEncoding.encode)
       case nil: nil
       }
-    return text.flatMap { try? WebAddress.parse($0) }?.text
+    return text.flatMap { try? WebAddress.parse($0) }
   }
 
   private static func avatar(

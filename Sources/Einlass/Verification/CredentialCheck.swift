@@ -59,11 +59,11 @@ struct CredentialCheck {
       throw exchange.unusable(.tokenInfo)
     }
     func text(_ pointer: String?) -> String? {
-      pointer.flatMap { object.at(pointer: $0)?.string }.map { cleaned($0) }
+      pointer.flatMap { object.at(pointer: $0)?.string }.map { exchange.shown(cleaned($0)) }
     }
     var result = Verification(clientID: text(words.clientID))
     result.scopes = words.scopes.flatMap { object.at(pointer: $0)?.array }?
-      .compactMap { $0.string.map { cleaned($0) } }
+      .compactMap { $0.string.map { exchange.shown(cleaned($0)) } }
     let expiresAt = words.expiresAt.flatMap { object.at(pointer: $0)?.int64 }
     result.expiresAt = expiresAt == 0 ? nil : expiresAt
 

@@ -6,7 +6,7 @@ Prints one line of JSON when ready: the port of each listener and the files of i
 Ends when its standard input does. What it saw is told by the control listener:
   GET /log                    everything since the last reset, as JSON
   GET /reset                  forgets it
-  GET /await?event=E&count=N  answers when N events E were seen, or with 504 after ten seconds
+  GET /await?event=E&count=N  answers when N events E were seen, or with 504 after 45 seconds
 """
 import atexit
 import json
@@ -220,6 +220,12 @@ def reset(connection, request):
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
+def cut(connection, request):
+    """Closes as if all were well after so many bytes."""
+    whole = b"HTTP/1.1 200 OK\r\nX-One: 1\r\nContent-Length: 5\r\n\r\nhello"
+    connection.sendall(whole[:int(request["argument"])])
+
+
 def garbage(connection, request):
     connection.sendall(b"\x00\xff\xfe this is not HTTP\r\n\r\n")
 
@@ -256,7 +262,7 @@ def barrier(connection, request):
     count = int(request["argument"])
     with LOCK:
         together = LOCK.wait_for(
-            lambda: sum(e["event"] == "barrier" for e in EVENTS) >= count, timeout=5)
+            lambda: sum(e["event"] == "barrier" for e in EVENTS) >= count, timeout=15)
     return answer(connection, b"together" if together else b"alone")
 
 
@@ -294,7 +300,7 @@ def control(connection, request):
     if path == "/await":
         with LOCK:
             seen = LOCK.wait_for(lambda: sum(e["event"] == query["event"] for e in EVENTS)
-                                 >= int(query.get("count", 1)), timeout=10)
+                                 >= int(query.get("count", 1)), timeout=45)
         return answer(connection, b"", "200 OK" if seen else "504 Never")
     if path == "/reset":
         PROXY_REFUSES.set() if query.get("proxy") == "refuses" else PROXY_REFUSES.clear()
@@ -308,7 +314,7 @@ BEHAVIOURS = {
     for function in (ok, echo, closing, redirect, interim, drip_head, drip_body, silence,
                      body_without_end, body_until_close, body_announced, body_of, header_of,
                      headers_of, header_without_end, headers_without_end, interim_without_end,
-                     trailers_without_end, truncated, truncated_chunk, reset, garbage, old_http,
+                     trailers_without_end, truncated, truncated_chunk, reset, cut, garbage, old_http,
                      nothing, drop_kept, compressed, barrier)}
 
 

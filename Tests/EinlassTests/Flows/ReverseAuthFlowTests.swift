@@ -70,6 +70,21 @@ struct ReverseAuthFlowTests {
           origins: ["https://api.twitter.com"], clientID: "APP", flowKind: .reverseAuth))
   }
 
+  @Test(
+    "a picture that would be fetched in the clear is left out",
+    arguments: [
+      ("https://pbs.example/1/x_normal.png", "https://pbs.example/1/x_400x400.png"),
+      ("http://127.0.0.1:8080/x.png", "http://127.0.0.1:8080/x.png"),
+      ("http://pbs.example/x.png", nil), ("http://localhost/x.png", nil),
+    ] as [(String, String?)])
+  func pictures(address: String, shown: String?) async throws {
+    let identity = Sample.chirpIdentity.replacing(
+      "https://pbs.example/1/x_normal.png", with: address)
+    let script = Script(
+      Self.happy.dropLast() + [.json(identity)], store: Sample.chirpStore())
+    #expect(try await perform(script).identity?.avatar == shown)
+  }
+
   @Test("each request is signed by those whom the table of seeds 1.3 names")
   func signers() async throws {
     let script = Script(Self.happy, store: Sample.chirpStore())

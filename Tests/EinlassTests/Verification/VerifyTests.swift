@@ -177,6 +177,38 @@ struct VerifyTests {
     #expect(result.checks == [.init(.active, isOK: false, detail: "Session hasexpired")])
   }
 
+  @Test("a secret that the provider sends back reaches nobody, wherever it stands")
+  func reflectedSecrets() async throws {
+    func leaks(_ result: Verification) -> Bool {
+      "\(result)".contains("EAABtesttoken") || "\(result)".contains("USER-SECRET")
+    }
+    let info =
+      #"{"data":{"app_id":"APP","is_valid":true,"user_id":"42","scopes":["EAABtesttoken"]}}"#
+    let identity = #"{"id":"42","name":"N EAABtesttoken","email":"EAABtesttoken@example.org"}"#
+    let graph = try await verify(Script([.json(info), .json(identity)]), "facebook")
+    #expect(graph.isValid && graph.identity?.name == "N …" && graph.scopes == ["…"])
+    #expect(!leaks(graph))
+    let foreign = try await verify(
+      Script([.json(info.replacing("APP", with: "EAABtesttoken"))]), "facebook")
+    #expect(words(foreign) == ["active ok", "application no", "expiry ok"] && !leaks(foreign))
+    let inactive = #"{"data":{"is_valid":false,"error":{"code":1,"message":"No EAABtesttoken"}}}"#
+    let refused = try await verify(Script([.json(inactive)]), "facebook")
+    #expect(refused.checks[0].detail == "No …")
+
+    let picture = Sample.chirpIdentity.replacing("/1/", with: "/USER-SECRET/")
+    let chirp = try await verify(Script([.json(picture)]), "twitter")
+    #expect(chirp.isValid && chirp.identity?.avatar == nil && !leaks(chirp))
+    // A person whose id is a secret is nobody.
+    let id = Sample.chirpIdentity.replacing("\"7\"", with: "\"USER-SECRET\"")
+    let problem = await #expect(throws: Problem.self) {
+      try await verify(Script([.json(id)]), "twitter")
+    }
+    #expect(problem?.reason == .providerFailure)
+    // The control: what is no secret stays.
+    let honest = try await verify(Script([.json(Sample.chirpIdentity)]), "twitter")
+    #expect(honest.identity?.avatar != nil && honest.identity?.id == "7")
+  }
+
   @Test("a token that the identity request refuses is a result")
   func refusedIdentity() async throws {
     let script = Script([info(), Sample.graphError(190, 463)])

@@ -1,0 +1,130 @@
+"""A spawned einlass, and everything that left it."""
+import copy
+import json
+import os
+import queue
+import subprocess
+import threading
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[2]
+EINLASS = Path(os.environ.get("EINLASS_BINARY", PROJECT / ".build/release-static/release/einlass"))
+PATIENCE = 60
+
+# The only members of results and notifications in which something secret may stand: what was issued to the
+# application's own registration (protocol section 3).
+PERMITTED = {
+    "auth.perform": {("credential", "key"), ("credential", "secret"), ("credential", "token"),
+                     ("credential", "idToken"), ("credential", "refreshToken")},
+    "auth.completed": {("credential", "key"), ("credential", "secret"), ("credential", "token"),
+                       ("credential", "idToken"), ("credential", "refreshToken")},
+    "credentials.sign": {("authorization",)},
+}
+
+
+def without(value, path):
+    """The value without the member at this path."""
+    if isinstance(value, dict) and path[0] in value:
+        if len(path) == 1:
+            del value[path[0]]
+        else:
+            without(value[path[0]], path[1:])
+
+
+class Session:
+    def __init__(self, *options, program=(str(EINLASS),), **spawn):
+        self.process = subprocess.Popen([*program, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, **spawn)
+        self.messages, self.methods, self.log = queue.Queue(), {}, b""
+        self.seen, self.processes = [], {}
+        self.threads = [threading.Thread(target=reader, daemon=True) for reader in (self.read, self.read_log)]
+        for thread in self.threads:
+            thread.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.messages.put(line)
+        self.messages.put(None)
+
+    def read_log(self):
+        while chunk := self.process.stderr.read1(65536):
+            self.log += chunk
+
+    def send(self, method, params):
+        id = f"id-{len(self.methods)}"
+        self.methods[id] = method
+        line = json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+        return id
+
+    def message(self):
+        line = self.messages.get(timeout=PATIENCE)
+        assert line is not None, "the output ended"
+        self.look_at_processes()
+        message = json.loads(line)
+        self.seen.append((line, message))
+        if message.get("method") == "prompt.opened":
+            prompt = message["params"]
+            answer = {"prompt": prompt["prompt"], "action": "accept"}
+            if prompt["kind"] == "selectAccount":
+                answer["account"] = prompt["accounts"][0]["account"]
+            self.send("prompt.answer", answer)
+        return message
+
+    def call(self, method, /, **params):
+        """The result, or the error's reason."""
+        id = self.send(method, params)
+        while (message := self.message()).get("id") != id:
+            pass
+        return message["result"] if "result" in message else message["error"]["data"]["reason"]
+
+    def completed(self):
+        """Until the next end of a detached flow."""
+        while self.message().get("method") != "auth.completed":
+            pass
+
+    def look_at_processes(self):
+        """Command line and, where it can be read, environment of this process and all that came from it."""
+        parents = {}
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    parents[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
+            except OSError:
+                pass
+        family = {self.process.pid}
+        while more := {child for child, parent in parents.items() if parent in family} - family:
+            family |= more
+        for process in family:
+            for name in ("cmdline", "environ"):
+                try:
+                    with open(f"/proc/{process}/{name}", "rb") as file:
+                        self.processes.setdefault((process, name), set()).add(file.read())
+                except OSError:
+                    pass
+
+    def end(self):
+        self.look_at_processes()
+        self.process.stdin.close()
+        return self.wait()
+
+    def wait(self):
+        code = self.process.wait(PATIENCE)
+        for thread in self.threads:
+            thread.join(PATIENCE)
+        while (line := self.messages.get(timeout=PATIENCE)) is not None:
+            self.seen.append((line, json.loads(line)))
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return code
+
+    def outputs(self, permitted=PERMITTED):
+        """Lines with and without the permitted fields."""
+        for line, message in self.seen:
+            method = message.get("method") or self.methods.get(message.get("id"))
+            rest = copy.deepcopy(message)
+            for path in permitted.get(method, ()):
+                for part in ("result", "params"):
+                    without(rest.get(part), path)
+            yield line, json.dumps(rest, ensure_ascii=False).encode()

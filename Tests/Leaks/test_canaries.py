@@ -1,0 +1,152 @@
+"""T-40: whatever is done, no secret leaves the process but in the fields that are there for it.
+
+    python -m pytest Tests/Leaks
+"""
+import base64
+import json
+import os
+import signal
+import sys
+import urllib.parse
+from pathlib import Path
+
+import pytest
+
+from canaries import ENCODINGS, OWN, SYSTEM, found, fresh
+from provider import Provider
+from session import EINLASS, Session
+
+pytestmark = pytest.mark.skipif(not EINLASS.exists(), reason="einlass is not built")
+
+
+@pytest.fixture
+def world(tmp_path):
+    os.chmod(tmp_path, 0o700)
+    canaries = fresh()
+    provider = Provider(canaries)
+    config = tmp_path / "config.json"
+    config.touch(0o600)
+    config.write_text(json.dumps({
+        "applications": {"*": {"facebook": {"clientId": "APP", "clientSecret": canaries["facebookSecret"]}}},
+        "origins": {"https://api.twitter.com": provider.base, "https://graph.facebook.com": provider.base}}))
+    yield canaries, provider, tmp_path
+    provider.close()
+
+
+def options(folder):
+    return ["--store", f"{folder}/data/store.db", "--key-file", f"{folder}/keys/store.key", "--config",
+            f"{folder}/config.json", "--trace", f"{folder}/trace.jsonl", "--log-level", "debug"]
+
+
+def live(session, canaries, provider):
+    """A life with every secret in it: what works, what fails, and a provider that sends back what it was sent."""
+    session.call("initialize", client={"name": "leaks"}, capabilities={"prompts": ["grantAccess", "selectAccount",
+                                                                                   "confirmAccount"]},
+                 applications={"twitter": {"clientId": "APP", "clientSecret": canaries["twitterSecret"]}})
+    twitter = session.call("accounts.add", provider="twitter", username="ada", credential={
+        "type": "oauth1", "key": canaries["systemKey"], "secret": canaries["systemSecret"], "clientId": "SYS",
+        "clientSecret": canaries["systemConsumerSecret"]})["account"]
+    facebook = session.call("accounts.add", provider="facebook", username="ada@example.org", credential={
+        "type": "oauth2", "token": canaries["systemToken"], "refreshToken": canaries["refreshToken"],
+        "clientId": "SYS"})["account"]
+    reasons = []
+    for provider.reflects in (False, True, False):
+        for name, account in (("twitter", twitter), ("facebook", facebook)):
+            result = session.call("auth.perform", provider=name, account=account)
+            reasons.append(result if isinstance(result, str) else "ok")
+            session.call("verify", provider=name, account=account)
+            session.call("auth.perform", provider=name, account=account, detached=True)
+            session.completed()
+        session.call("verify", provider="twitter", credential={
+            "type": "oauth1", "key": canaries["systemKey"], "secret": canaries["systemSecret"]})
+        session.call("verify", provider="facebook", credential={"type": "oauth2", "token": canaries["systemToken"]})
+    session.call("credentials.sign", account=twitter, method="GET", url="https://api.twitter.com/1.1/a.json")
+    session.call("credentials.sign", account=facebook, method="GET", url=provider.base + "/me")
+    for method in ("accounts.list", "providers.list", "access.list", "auth.list", "prompt.list", "rpc.discover"):
+        assert isinstance(session.call(method), dict)
+    # Wrong ones, with secrets in the wrong places.
+    session.call("accounts.add", provider="twitter", username="x", credential={
+        "type": canaries["systemKey"], "key": canaries["systemKey"], "secret": 7})
+    session.call("verify", provider="nobody", credential={"type": "oauth2", "token": canaries["systemToken"]})
+    session.call("accounts.remove", account=facebook)
+    return reasons
+
+
+def leaks(session, folder, canaries, **permitted):
+    """Where which canary was found, in everything that left the process."""
+    system = {name: canaries[name] for name in SYSTEM}
+    places = []
+    for line, rest in session.outputs(**permitted):
+        places += [f"output: {what}" for what in found(system, line)]
+        places += [f"output: {what}" for what in found(canaries, rest)]
+    places += [f"log: {what}" for what in found(canaries, session.log)]
+    for (process, name), contents in session.processes.items():
+        places += [f"{name}: {what}" for content in contents for what in found(canaries, content)]
+    for path in Path(folder).rglob("*"):
+        if path.is_file() and path.name != "config.json":
+            places += [f"{path.name}: {what}" for what in found(canaries, path.read_bytes())]
+    return sorted(set(places))
+
+
+def test_no_secret_leaves_but_in_the_fields_that_are_for_it(world):
+    canaries, provider, folder = world
+    session = Session(*options(folder))
+    reasons = live(session, canaries, provider)
+    assert reasons == ["ok", "ok", "providerFailure", "providerFailure", "ok", "ok"]
+    assert session.end() == 0
+    assert leaks(session, folder, canaries) == []
+    # The trace and the log are there to be searched.
+    assert b"accounts.add" in (folder / "trace.jsonl").read_bytes() and session.log
+    assert (session.process.pid, "cmdline") in session.processes
+    # The control: what is permitted did come, and would be found elsewhere.
+    output = {place.split()[1] for place in leaks(session, folder, canaries, permitted={})}
+    assert output == set(OWN)
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGILL])
+def test_a_crash_with_secrets_in_memory_tells_none(world, number):
+    canaries, provider, folder = world
+    session = Session(*options(folder), env={**os.environ, "SWIFT_BACKTRACE": "enable=yes"})
+    live(session, canaries, provider)
+    session.process.send_signal(number)
+    assert session.wait() == -number
+    assert leaks(session, folder, canaries) == []
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_the_search_finds_what_was_planted(world, encoding):
+    canaries, _, folder = world
+    text = canaries["systemKey"]
+    planted = {"base64": base64.b64encode(b"xy" + text.encode() + b"z"),
+               "base64url": base64.urlsafe_b64encode(b"x" + text.encode() + b"yz"),
+               "percent": urllib.parse.quote(text, safe="").encode()}.get(encoding)
+    if encoding == "percent":
+        planted = ENCODINGS["percent"](text.encode())[1]
+    (folder / "planted").write_bytes(b"\0" + (planted or ENCODINGS[encoding](text.encode())[0]) + b"\0")
+    assert f"systemKey {encoding}" in found(canaries, (folder / "planted").read_bytes())
+    assert found(fresh(), (folder / "planted").read_bytes()) == []
+
+
+LEAKY = """
+import json, os, subprocess, sys
+folder, secret = sys.argv[1:]
+for line in sys.stdin:
+    request = json.loads(line)
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": {"note": request["params"]["secret"]}}), flush=True)
+    print(request["params"]["secret"], file=sys.stderr, flush=True)
+    with open(folder + "/leak", "w") as file:
+        file.write(request["params"]["secret"])
+    child = subprocess.Popen(["sleep", "60"], env={**os.environ, "SECRET": request["params"]["secret"]})
+    print(json.dumps({"jsonrpc": "2.0", "method": "auth.completed", "params": {}}), flush=True)
+child.kill()
+"""
+
+
+def test_a_program_that_leaks_is_found_in_every_place(world):
+    canaries, _, folder = world
+    session = Session(str(folder), canaries["systemKey"], program=(sys.executable, "-c", LEAKY))
+    session.call("accounts.list", secret=canaries["systemKey"])
+    session.completed()
+    session.end()
+    places = {place.partition(":")[0] for place in leaks(session, folder, canaries)}
+    assert places == {"output", "log", "cmdline", "environ", "leak"}

@@ -1,0 +1,110 @@
+"""T-45 to T-47 and C-15: whatever einlass writes is its user's alone, and it writes nothing where others could change it."""
+import json
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from session import EINLASS, PATIENCE
+from somebody import IS_ROOT, NOBODY, OTHER, Place, as_user
+
+pytestmark = pytest.mark.skipif(not EINLASS.exists(), reason="einlass is not built")
+ACCOUNT = json.dumps({"provider": "facebook", "username": "ada",
+                      "credential": {"type": "oauth2", "token": "t", "clientId": "1"}})
+
+
+@pytest.fixture
+def place():
+    place = Place()
+    yield place
+    place.remove()
+
+
+def add(place, *options, mask=0o022, **spawn):
+    """Exit code and answer of adding an account; without options the store lies where it does by default."""
+    done = subprocess.run([place.einlass, *options, "call", "accounts.add", ACCOUNT], capture_output=True,
+                          preexec_fn=lambda: os.umask(mask), timeout=PATIENCE, **spawn)
+    return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr.decode()
+
+
+def modes(folder):
+    """Of everything below, except for sockets that are none."""
+    return {str(path.relative_to(folder)): (path.is_dir(), stat.S_IMODE(path.lstat().st_mode))
+            for path in Path(folder).rglob("*")}
+
+
+def home(folder):
+    return {"env": {"HOME": folder, "PATH": os.environ["PATH"]}}
+
+
+@pytest.mark.parametrize("mask", [0, 0o022, 0o077])
+def test_files_are_private_whatever_the_umask(place, mask):
+    def body():
+        code, _ = add(place, "--trace", f"{place.home}/trace.jsonl", mask=mask, **home(place.home))
+        made = modes(place.home)
+        os.umask(mask)
+        Path(place.home, "other").touch()
+        return [code, made, modes(place.home)["other"][1]]
+
+    code, made, other = as_user(NOBODY, body)
+    assert code == 0
+    files = {name: mode for name, (is_dir, mode) in made.items() if not is_dir}
+    assert {"trace.jsonl"} < set(files) and set(files.values()) == {0o600}
+    # Folders that were there or belong to everything (.local) are none of ours; ours are private.
+    assert {mode for name, (is_dir, mode) in made.items() if is_dir and "einlass" in name} == {0o700}
+    assert other == 0o666 & ~mask  # the control: the mask was what it should be
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o777, 0o750, 0o701])
+def test_a_folder_that_others_can_enter_is_refused_with_the_way_out(place, mode):
+    def body():
+        folder = f"{place.home}/data"
+        os.mkdir(folder)
+        os.chmod(folder, mode)
+        options = ["--store", f"{folder}/store.db", "--key-file", f"{place.home}/keys/store.key"]
+        refused = add(place, *options, **home(place.home))
+        left = os.listdir(folder)
+        os.chmod(folder, 0o700)
+        return [refused, left, add(place, *options, **home(place.home))[0]]
+
+    (code, answer), left, allowed = as_user(NOBODY, body)
+    assert code == 1 and left == []
+    assert answer["error"]["data"]["detail"] == "permissions" and "chmod" in answer["error"]["message"]
+    assert allowed == 0  # the control: it was the mode
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="needs root, to be two users")
+def test_another_user_reads_nothing(place):
+    # Even where every folder above is open.
+    def made():
+        os.umask(0)
+        code, _ = add(place, "--trace", f"{place.home}/trace.jsonl", **home(place.home))
+        Path(place.home, "open").write_text("x")
+        os.chmod(place.home, 0o755)
+        return code
+
+    def read():
+        names = []
+        for folder, folders, files in os.walk(place.home):
+            for name in files:
+                try:
+                    Path(folder, name).read_bytes()
+                    names.append(name)
+                except OSError:
+                    pass
+        return names
+
+    assert as_user(NOBODY, made) == 0
+    assert len([name for name, (is_dir, _) in modes(place.home).items() if not is_dir]) >= 4
+    assert as_user(OTHER, read) == ["open"]  # the control among them
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="needs root, to be it in somebody else's home")
+def test_root_makes_nothing_in_somebody_elses_home(place):
+    code, answer = add(place, **home(place.home))
+    assert code == 1 and answer["error"]["data"]["detail"] == "permissions"
+    assert modes(place.home) == {}
+    # The control: whose home it is can.
+    assert as_user(NOBODY, lambda: add(place, **home(place.home))[0]) == 0

@@ -1,0 +1,115 @@
+"""T-42 to T-44: nobody reads the memory of the process, neither dumped nor alive. Each beside a program without the precautions."""
+import ctypes
+import os
+import resource
+import signal
+import subprocess
+
+import pytest
+
+from canaries import found, fresh
+from session import EINLASS, Session
+from somebody import NOBODY, Place, as_user
+
+pytestmark = pytest.mark.skipif(not EINLASS.exists(), reason="einlass is not built")
+CREDENTIAL = {"type": "oauth2", "token": "t", "clientId": "1"}
+
+
+@pytest.fixture
+def place():
+    place = Place()
+    yield place
+    place.remove()
+
+
+def started(place, **spawn):
+    """An einlass with a secret in its memory."""
+    canaries = fresh()
+    session = Session("--store", "memory", program=(place.einlass,), **spawn)
+    session.call("accounts.add", provider="facebook", username="ada",
+                 credential={**CREDENTIAL, "token": canaries["systemToken"]})
+    return session, canaries
+
+
+def cores_allowed():
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+
+
+def test_a_crash_writes_no_core(place):
+    def dumps(process):
+        process.send_signal(signal.SIGSEGV)
+        # Not `wait`: that throws away whether a core was written, to a file or to a handler.
+        return os.WCOREDUMP(os.waitpid(process.pid, 0)[1])
+
+    def body():
+        os.chdir(place.home)
+        session, _ = started(place, preexec_fn=cores_allowed)
+        return [dumps(session.process), dumps(subprocess.Popen(["sleep", "600"], preexec_fn=cores_allowed)),
+                [name for name in os.listdir(".") if "einlass" in name]]
+
+    einlass, other, files = as_user(NOBODY, body)
+    assert not einlass and not files
+    if not other:
+        pytest.skip("this machine writes no cores, so that nothing was proven")
+
+
+PTRACE_SEIZE, PTRACE_DETACH = 0x4206, 17
+
+
+def attach(process):
+    """The errno of attaching to it as a debugger does, 0 when that worked."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    if libc.ptrace(PTRACE_SEIZE, process, None, None) == 0:
+        return 0
+    return ctypes.get_errno()
+
+
+def test_no_debugger_of_the_same_user_attaches(place):
+    def body():
+        session, _ = started(place)
+        other = subprocess.Popen(["sleep", "600"])
+        try:
+            return [attach(session.process.pid), attach(other.pid)]
+        finally:
+            session.process.kill()
+            other.kill()
+
+    einlass, other = as_user(NOBODY, body)
+    assert einlass != 0
+    if other != 0:
+        pytest.skip("nobody may debug anything on this machine, so that nothing was proven")
+
+
+def test_the_same_user_reads_neither_environment_nor_memory(place):
+    def readable(process):
+        names = []
+        for name in ("environ", "mem", "maps"):
+            try:
+                with open(f"/proc/{process}/{name}", "rb") as file:
+                    if name != "mem":
+                        file.read()
+                names.append(name)
+            except OSError:
+                pass
+        return names
+
+    def body():
+        session, canaries = started(place, env={**os.environ, "EXAMPLE": "inherited"})
+        other = subprocess.Popen(["sleep", "600"], env={"EXAMPLE": "inherited"})
+        try:
+            with open(f"/proc/{session.process.pid}/cmdline", "rb") as file:
+                line = file.read()
+            return [readable(session.process.pid), readable(other.pid), found(canaries, line),
+                    b"--store" in line]
+        finally:
+            session.process.kill()
+            other.kill()
+
+    einlass, other, leaks, is_line = as_user(NOBODY, body)
+    # The command line is always public: it holds no secret.
+    assert is_line and leaks == []
+    if not {"environ", "maps"} <= set(other):
+        pytest.skip("nobody may look into processes on this machine, so that nothing was proven")
+    assert einlass == []

@@ -1,0 +1,67 @@
+"""T-48: the document of the protocol has no place for a secret, besides those that are there for it; C-122: nor has the command line."""
+import copy
+import json
+import re
+import subprocess
+
+import pytest
+
+from session import EINLASS, PATIENCE, PERMITTED, PROJECT
+
+DOCUMENT = json.loads((PROJECT / "protocol/openrpc.json").read_text())
+SECRET = re.compile(r"secret|token|password|passphrase|(^|[a-z])key$|^key|cookie|session|verifier|assertion|authorization"
+                    r"|private|signature|^code$|redirectURL", re.IGNORECASE)
+# Words that look like secrets and are none.
+HARMLESS = {"tokenType", "publicKey", "formerPublicKey"}
+
+
+def places(document, schema, path=()):
+    """Where secrets can stand: members that are marked, or named as such things are."""
+    if "$ref" in schema:
+        target = document
+        for part in schema["$ref"].removeprefix("#/").split("/"):
+            target = target[part]
+        yield from places(document, target, path)
+    for name, member in schema.get("properties", {}).items():
+        is_text = member.get("type") not in ("boolean", "integer")
+        if is_text and (member.get("x-secret") or (SECRET.search(name) and name not in HARMLESS)):
+            yield path + (name,)
+        yield from places(document, member, path + (name,))
+    for part in ("items", "additionalProperties"):
+        if isinstance(schema.get(part), dict):
+            yield from places(document, schema[part], path)
+    for part in ("oneOf", "anyOf", "allOf"):
+        for choice in schema.get(part, []):
+            yield from places(document, choice, path)
+
+
+def surface(document):
+    """What can come out: the results of methods, the parameters of notifications to the client."""
+    found = {}
+    for method in document["methods"]:
+        schemas = [method["result"]["schema"]] if "result" in method else []
+        if method["x-direction"] != "clientToServer":
+            schemas.append({"properties": {param["name"]: param["schema"] for param in method["params"]}})
+        if secrets := {place for schema in schemas for place in places(document, schema)}:
+            found[method["name"]] = secrets
+    return found
+
+
+def test_only_the_permitted_fields_can_hold_a_secret():
+    assert surface(DOCUMENT) == PERMITTED
+
+
+@pytest.mark.parametrize("name, marked", [("refreshToken", False), ("note", True), ("clientSecret", False)])
+def test_one_more_is_noticed(name, marked):
+    document = copy.deepcopy(DOCUMENT)
+    document["components"]["schemas"]["Account"]["properties"][name] = {
+        "type": "string", **({"x-secret": True} if marked else {})}
+    more = surface(document)
+    assert more["accounts.list"] == {("accounts", name)} and more["prompt.opened"] == {("accounts", name)}
+
+
+def test_no_option_shows_secrets():
+    text = subprocess.run([EINLASS, "--help"], capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
+    options = set(re.findall(r"--[a-z-]+", text))
+    assert {"--trace", "--log-level"} <= options
+    assert not [option for option in options if re.search("secret|show|reveal|unsafe|insecure|plain", option)]
