@@ -55,49 +55,68 @@ extension WebAddress {
   }
 
   /// Reads an absolute address. RFC 3986, the strict half: what two parsers could read differently is refused.
+  ///
+  /// Works on bytes: every signed request parses one.
   public static func parse(_ text: String) throws(Fault) -> WebAddress {
     let bytes = Array(text.utf8)
     guard bytes.count <= 8192 else { throw .tooLong }
     guard bytes.allSatisfy(isAllowed) else { throw .character }
-    guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://"),
-      let scheme = Scheme(rawValue: text[..<colon].lowercased())
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+      bytes[colon...].starts(with: "://".utf8),
+      let scheme = Scheme(rawValue: lowercased(bytes[..<colon]))
     else { throw .scheme }
     guard !bytes.contains(UInt8(ascii: "#")) else { throw .fragment }
     guard hasSoundEscapes(bytes) else { throw .percent }
 
-    let rest = text[colon...].dropFirst(3)
-    let authorityEnd = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+    let rest = bytes[(colon + 3)...]
+    let authorityEnd =
+      rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
     let (host, port) = try parse(authority: rest[..<authorityEnd])
-    let queryMark = rest[authorityEnd...].firstIndex(of: "?")
+    let queryMark = rest[authorityEnd...].firstIndex(of: UInt8(ascii: "?"))
     return WebAddress(
       scheme: scheme, host: host, port: port == (scheme == .https ? 443 : 80) ? nil : port,
-      path: String(rest[authorityEnd..<(queryMark ?? rest.endIndex)]),
-      query: queryMark.map { String(rest[rest.index(after: $0)...]) })
+      path: String(decoding: rest[authorityEnd..<(queryMark ?? rest.endIndex)], as: UTF8.self),
+      query: queryMark.map { String(decoding: rest[($0 + 1)...], as: UTF8.self) })
   }
 
-  private static func parse(authority: Substring) throws(Fault) -> (String, UInt16?) {
-    guard !authority.contains("@") else { throw .userInfo }
-    let hostEnd: Substring.Index
-    if authority.first == "[" {
-      guard let bracket = authority.firstIndex(of: "]") else { throw .host }
-      hostEnd = authority.index(after: bracket)
+  private static func parse(authority: ArraySlice<UInt8>) throws(Fault) -> (String, UInt16?) {
+    guard !authority.contains(UInt8(ascii: "@")) else { throw .userInfo }
+    let hostEnd: Int
+    if authority.first == UInt8(ascii: "[") {
+      guard let bracket = authority.firstIndex(of: UInt8(ascii: "]")) else { throw .host }
+      hostEnd = bracket + 1
     } else {
-      hostEnd = authority.firstIndex(of: ":") ?? authority.endIndex
+      hostEnd = authority.firstIndex(of: UInt8(ascii: ":")) ?? authority.endIndex
     }
-    let host = authority[..<hostEnd].lowercased()
+    let host = lowercased(authority[..<hostEnd])
     guard isHost(host) else { throw .host }
     let rest = authority[hostEnd...]
     guard !rest.isEmpty else { return (host, nil) }
     let digits = rest.dropFirst()
-    guard rest.first == ":", digits.allSatisfy(\.isASCIIDigit), let port = UInt16(digits), port > 0
+    guard rest.first == UInt8(ascii: ":"), digits.allSatisfy(isDigit),
+      let port = UInt16(String(decoding: digits, as: UTF8.self)), port > 0
     else { throw .port }
     return (host, port)
   }
 }
 
+/// The text of bytes that are ASCII, in lower case.
+private func lowercased(_ bytes: ArraySlice<UInt8>) -> String {
+  String(decoding: bytes.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+}
+
+private func isDigit(_ byte: UInt8) -> Bool {
+  (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+}
+
 /// Visible ASCII except what RFC 3986 allows nowhere.
 private func isAllowed(_ byte: UInt8) -> Bool {
-  (0x21...0x7E).contains(byte) && !#"\"<>^`{|}"#.utf8.contains(byte)
+  switch byte {
+  case UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"),
+    UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
+    false
+  default: (0x21...0x7E).contains(byte)
+  }
 }
 
 private func hasSoundEscapes(_ bytes: [UInt8]) -> Bool {
@@ -110,17 +129,18 @@ private func hasSoundEscapes(_ bytes: [UInt8]) -> Bool {
 /// A DNS name, a dotted quad or a bracketed IPv6 address, in lower case.
 private func isHost(_ host: String) -> Bool {
   if host.hasPrefix("[") { return isIPv6(host.dropFirst().dropLast()) }
-  let labels = host.split(separator: ".", omittingEmptySubsequences: false)
-  guard host.utf8.count <= 253, labels.allSatisfy(isLabel), let last = labels.last else {
+  let labels = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+  guard host.utf8.count <= 253, labels.allSatisfy(isLabel), let last = labels.last?.first else {
     return false
   }
   // `127.1`, `2130706433` and `0x7f.1` are addresses to some resolvers and names to others.
-  return last.first?.isASCIIDigit == true ? isDottedQuad(host) : true
+  return isDigit(last) ? isDottedQuad(host) : true
 }
 
-private func isLabel(_ label: Substring) -> Bool {
-  (1...63).contains(label.utf8.count) && label.first != "-" && label.last != "-"
-    && label.utf8.allSatisfy { byte in
+private func isLabel(_ label: Substring.UTF8View) -> Bool {
+  (1...63).contains(label.count) && label.first != UInt8(ascii: "-")
+    && label.last != UInt8(ascii: "-")
+    && label.allSatisfy { byte in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
         UInt8(ascii: "-"), UInt8(ascii: "_"):
@@ -132,10 +152,11 @@ private func isLabel(_ label: Substring) -> Bool {
 
 /// Four decimal numbers without leading zeros, which some resolvers read as octal.
 private func isDottedQuad(_ host: String) -> Bool {
-  let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+  let parts = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
   return parts.count == 4
     && parts.allSatisfy { part in
-      part.allSatisfy(\.isASCIIDigit) && UInt8(part).map { String($0) } == String(part)
+      part.allSatisfy(isDigit) && (part.count == 1 || part.first != UInt8(ascii: "0"))
+        && UInt8(Substring(part)) != nil
     }
 }
 
@@ -151,8 +172,4 @@ private func isIPv6(_ address: Substring) -> Bool {
   let gaps = groups.count(where: \.isEmpty)
   return (gaps == 0 ? groups.count == 8 : gaps == 1 && groups.count <= 8)
     && groups.allSatisfy { $0.utf8.count <= 4 && $0.utf8.allSatisfy { hexDigitValue($0) != nil } }
-}
-
-extension Character {
-  fileprivate var isASCIIDigit: Bool { ("0"..."9").contains(self) }
 }

@@ -34,6 +34,7 @@ private let urlAlphabet = Array((letters + "-_").utf8)
 
 private func encodeBase64(_ bytes: [UInt8], alphabet: [UInt8]) -> String {
   var digits: [UInt8] = []
+  digits.reserveCapacity(bytes.count * 4 / 3 + 4)
   var buffer: UInt32 = 0
   var bitCount = 0
   for byte in bytes {

@@ -1,19 +1,34 @@
 /// Percent-encoding as RFC 3986 section 2 and RFC 5849 section 3.6 have it; the only encoder in the program.
 public enum PercentEncoding {
   /// Encodes every byte but the unreserved: letters, digits, `-`, `.`, `_`, `~`. Hexadecimal digits in upper case.
-  public static func encode(_ text: String) -> String { encode(text.utf8) }
+  public static func encode(_ text: String) -> String {
+    var encoded: [UInt8] = []
+    append(text, to: &encoded)
+    return String(decoding: encoded, as: UTF8.self)
+  }
+
+  /// The same, into bytes that are being put together.
+  static func append(_ text: String, to encoded: inout [UInt8]) {
+    append(text.utf8.span, to: &encoded)
+  }
 
   /// The same for bytes that need not be text.
-  public static func encode(_ bytes: some Sequence<UInt8>) -> String {
-    var encoded: [UInt8] = []
-    for byte in bytes {
+  static func append(_ bytes: [UInt8], to encoded: inout [UInt8]) {
+    append(bytes.span, to: &encoded)
+  }
+
+  private static func append(_ bytes: Span<UInt8>, to encoded: inout [UInt8]) {
+    encoded.reserveCapacity(encoded.count + bytes.count)
+    for index in bytes.indices {
+      let byte = bytes[index]
       if isUnreserved(byte) {
         encoded.append(byte)
       } else {
-        encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
+        encoded.append(UInt8(ascii: "%"))
+        encoded.append(upperHexDigit(byte >> 4))
+        encoded.append(upperHexDigit(byte & 0xF))
       }
     }
-    return String(decoding: encoded, as: UTF8.self)
   }
 
   /// Decodes escapes and leaves everything else, `+` included; `nil` when a `%` is not followed by two
@@ -33,8 +48,10 @@ public enum PercentEncoding {
     }
     return decoded
   }
+}
 
-  private static let digits = Array("0123456789ABCDEF".utf8)
+private func upperHexDigit(_ value: UInt8) -> UInt8 {
+  value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
 }
 
 /// RFC 3986 section 2.3.

@@ -2,10 +2,15 @@
 public enum AuthorizationHeader {
   /// `OAuth a="1", b="2"`, names and values percent-encoded.
   public static func format(_ parameters: [Parameter]) -> String {
-    "OAuth "
-      + parameters
-      .map { "\(PercentEncoding.encode($0.name))=\"\(PercentEncoding.encode($0.value))\"" }
-      .joined(separator: ", ")
+    var header = Array("OAuth ".utf8)
+    for (index, parameter) in parameters.enumerated() {
+      if index > 0 { header += ", ".utf8 }
+      PercentEncoding.append(parameter.name, to: &header)
+      header += "=\"".utf8
+      PercentEncoding.append(parameter.value, to: &header)
+      header.append(quote)
+    }
+    return String(decoding: header, as: UTF8.self)
   }
 
   /// The parameters of such a value in their order, `realm` included; `nil` when it is none.

@@ -5,8 +5,19 @@ public enum SignatureBase {
   /// `parameters`: those of the `Authorization` header without `realm`, and those of the body, if and only if it is
   /// form-encoded. The query's are taken from the address.
   public static func text(method: String, address: WebAddress, parameters: [Parameter]) -> String {
-    [method, uri(of: address), normalized(parameters, query: address.query)]
-      .map(PercentEncoding.encode).joined(separator: "&")
+    String(
+      decoding: bytes(method: method, address: address, parameters: parameters), as: UTF8.self)
+  }
+
+  /// The same as the bytes that are signed.
+  static func bytes(method: String, address: WebAddress, parameters: [Parameter]) -> [UInt8] {
+    var base: [UInt8] = []
+    PercentEncoding.append(method, to: &base)
+    base.append(UInt8(ascii: "&"))
+    PercentEncoding.append(uri(of: address), to: &base)
+    base.append(UInt8(ascii: "&"))
+    PercentEncoding.append(normalized(parameters, query: address.query), to: &base)
+    return base
   }
 
   /// Scheme and host in lower case, the port unless it is the scheme's own, the path as sent, at least `/`.
@@ -17,12 +28,37 @@ public enum SignatureBase {
 
   /// All parameters, encoded first, then sorted by name and, where names are equal, by value; duplicates stay.
   /// Section 3.4.1.3.2.
-  static func normalized(_ parameters: [Parameter], query: String?) -> String {
+  static func normalized(_ parameters: [Parameter], query: String?) -> [UInt8] {
     // A parsed address has sound escapes, so its query always decodes.
-    let inQuery = FormEncoding.decodePairs((query ?? "").utf8, plus: .space) ?? []
+    let inQuery = query.map { FormEncoding.decodePairs($0.utf8, plus: .space) ?? [] } ?? []
     let pairs =
-      inQuery.map { (PercentEncoding.encode($0.name), PercentEncoding.encode($0.value)) }
-      + parameters.map { (PercentEncoding.encode($0.name), PercentEncoding.encode($0.value)) }
-    return pairs.sorted(by: <).map { "\($0)=\($1)" }.joined(separator: "&")
+      inQuery.map { Pair(name: $0.name, value: $0.value) }
+      + parameters.map { Pair(name: Array($0.name.utf8), value: Array($0.value.utf8)) }
+    var joined: [UInt8] = []
+    for pair in pairs.sorted() {
+      if !joined.isEmpty { joined.append(UInt8(ascii: "&")) }
+      joined += pair.text
+    }
+    return joined
+  }
+
+  /// An encoded name, `=` and the encoded value.
+  private struct Pair: Comparable {
+    var text: [UInt8] = []
+    private let nameCount: Int
+
+    init(name: [UInt8], value: [UInt8]) {
+      PercentEncoding.append(name, to: &text)
+      nameCount = text.count
+      text.append(UInt8(ascii: "="))
+      PercentEncoding.append(value, to: &text)
+    }
+
+    static func < (left: Pair, right: Pair) -> Bool {
+      let names = (left.text[..<left.nameCount], right.text[..<right.nameCount])
+      return names.0 == names.1
+        ? left.text.lexicographicallyPrecedes(right.text)
+        : names.0.lexicographicallyPrecedes(names.1)
+    }
   }
 }

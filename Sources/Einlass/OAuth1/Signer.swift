@@ -41,7 +41,7 @@ public struct Signer: Sendable {
       parameters.append(
         Parameter("oauth_token", String(decoding: token.token.reveal(), as: UTF8.self)))
     }
-    let base = SignatureBase.text(
+    let base = SignatureBase.bytes(
       method: httpMethod, address: address, parameters: parameters + form)
     parameters.append(Parameter("oauth_signature", signature(of: base)))
     return AuthorizationHeader.format(parameters.sorted { $0.name < $1.name })
@@ -49,16 +49,17 @@ public struct Signer: Sendable {
 
   /// The base64 signature of a base string; the key is both secrets, encoded, joined with `&`.
   /// Sections 3.4.2 and 3.4.3.
-  public func signature(of base: String) -> String {
-    let secrets = [registration.clientSecret, token?.tokenSecret]
-    let key = secrets.map { PercentEncoding.encode($0?.reveal() ?? []) }.joined(separator: "&")
+  public func signature(of base: String) -> String { signature(of: Array(base.utf8)) }
+
+  private func signature(of base: [UInt8]) -> String {
+    var key: [UInt8] = []
+    PercentEncoding.append(registration.clientSecret?.reveal() ?? [], to: &key)
+    key.append(UInt8(ascii: "&"))
+    PercentEncoding.append(token?.tokenSecret.reveal() ?? [], to: &key)
     switch method {
-    case .hmacSHA1:
-      return Base64.encode(
-        MessageAuthentication.hmacSHA1(key: Array(key.utf8), message: Array(base.utf8)))
+    case .hmacSHA1: return Base64.encode(MessageAuthentication.hmacSHA1(key: key, message: base))
     case .hmacSHA256:
-      return Base64.encode(
-        MessageAuthentication.hmacSHA256(key: Array(key.utf8), message: Array(base.utf8)))
+      return Base64.encode(MessageAuthentication.hmacSHA256(key: key, message: base))
     }
   }
 }
