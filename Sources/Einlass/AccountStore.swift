@@ -81,6 +81,7 @@ public struct AccountStore: Sendable {
   public var saveCredential: @Sendable (Account.ID, StoredCredential) throws(Problem) -> Int64
   /// How the key is protected: `keyfile`, `fd`, `memory`; never opens it. Throws why the store can't be used.
   public var protection: @Sendable (Patience) throws(Problem) -> String
+  public var maintenance: StoreMaintenance
 
   public init(
     snapshot: @escaping @Sendable (Patience) throws(Problem) -> Snapshot,
@@ -91,7 +92,8 @@ public struct AccountStore: Sendable {
     resetGrant: @escaping @Sendable (String, String, Patience) throws(Problem) -> Int64,
     credentials: @escaping @Sendable (Account.ID) throws(Problem) -> [StoredCredential],
     saveCredential: @escaping @Sendable (Account.ID, StoredCredential) throws(Problem) -> Int64,
-    protection: @escaping @Sendable (Patience) throws(Problem) -> String
+    protection: @escaping @Sendable (Patience) throws(Problem) -> String,
+    maintenance: StoreMaintenance
   ) {
     self.snapshot = snapshot
     self.add = add
@@ -102,5 +104,6 @@ public struct AccountStore: Sendable {
     self.credentials = credentials
     self.saveCredential = saveCredential
     self.protection = protection
+    self.maintenance = maintenance
   }
 }

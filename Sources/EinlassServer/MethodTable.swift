@@ -22,6 +22,10 @@ extension Server {
       verify(self).configured(self),
       promptAnswer(self),
       promptList(self),
+      storeStatus(self),
+      storeCheck(self),
+      storeBackup(self),
+      storeRotateKey(self),
     ]
     return methods + (advanceClock.map { [testAdvanceClock($0)] } ?? [])
   }

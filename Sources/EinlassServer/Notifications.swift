@@ -42,4 +42,12 @@ let notifications: [NotificationDescriptor] = [
   NotificationDescriptor(
     "access.changed", "A decision about access was made or forgotten.",
     params: [.revision, .required("application", .identifier, "Whose."), .provider]),
+  NotificationDescriptor(
+    "store.progress", "How far a long work on the store is.",
+    params: [
+      .required("request", .any, "The id of the request."),
+      .required("method", .identifier, "What it asked for."),
+      .required("done", .integer(0...Int64.max), "How much is done."),
+      .required("total", .integer(0...Int64.max), "Of how much."),
+    ]),
 ]

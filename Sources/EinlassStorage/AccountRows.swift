@@ -16,6 +16,10 @@ extension SQLiteConnection {
     }
   }
 
+  func countAccounts() throws(Problem) -> Int64 {
+    try first("SELECT count(*) FROM account") { row throws(Problem) in try row.integer(0) } ?? 0
+  }
+
   func account(_ id: Account.ID) throws(Problem) -> Account? {
     try first("\(Self.accountColumns) WHERE id = ?1", .text(id.rawValue)) { row throws(Problem) in
       try Self.account(row)

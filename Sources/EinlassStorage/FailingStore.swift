@@ -12,6 +12,7 @@ extension AccountStore {
       resetGrant: { _, _, _ throws(Problem) in throw problem },
       credentials: { _ throws(Problem) in throw problem },
       saveCredential: { _, _ throws(Problem) in throw problem },
-      protection: { _ throws(Problem) in throw problem })
+      protection: { _ throws(Problem) in throw problem },
+      maintenance: StoreMaintenance(failing: problem))
   }
 }

@@ -95,6 +95,17 @@ final class KeySource: Sendable {
     )
   }
 
+  /// The slots that what was brought opens, around another key; the others are left out (C-37).
+  func rewrap(_ slots: [KeySlot], around root: Secret, store: String) -> [KeySlot] {
+    slots.filter { $0.kind == kind }.compactMap { slot in
+      guard let secret = try? secret(for: slot, store: store),
+        slot.unwrap(store: store, with: secret) != nil
+      else { return nil }
+      return .wrap(
+        root, id: slot.id, kind: slot.kind, parameters: slot.parameters, store: store, with: secret)
+    }
+  }
+
   private func secret(for slot: KeySlot, store: String) throws(Problem) -> Secret {
     if case .descriptor = choice { return try fetchedSecret() }
     return try KeyFile(path: try path(for: slot, store: store)).read()

@@ -32,7 +32,19 @@ public enum MemoryAccountStore {
           return memory.nextRevision()
         }
       },
-      protection: { _ throws(Problem) in "memory" })
+      protection: { _ throws(Problem) in "memory" },
+      maintenance: StoreMaintenance(
+        status: { _ throws(Problem) in memory.withLock { $0.status } },
+        check: { _ throws(Problem) in memory.withLock { $0.check } },
+        backup: { _, _ throws(Problem) in throw .nothingWritten },
+        rotateKey: { _ throws(Problem) in throw .nothingWritten }))
+  }
+}
+
+extension Problem {
+  fileprivate static var nothingWritten: Problem {
+    .store(
+      .refused, "The account store is in memory: nothing of it is in a file or under a key.")
   }
 }
 
@@ -47,6 +59,21 @@ private struct Memory {
     let index = snapshot.accounts.firstIndex { isSame($0.id.rawValue, id.rawValue) }
     guard let index else { throw .unknownAccount(id) }
     return index
+  }
+
+  var status: StoreMaintenance.Status {
+    var status = StoreMaintenance.Status(protection: "memory")
+    status.exists = true
+    status.revision = snapshot.revision
+    status.accounts = Int64(snapshot.accounts.count)
+    return status
+  }
+
+  /// Nothing in it can be unsound.
+  var check: StoreMaintenance.Check {
+    var check = StoreMaintenance.Check()
+    check.accounts = snapshot.accounts.count
+    return check
   }
 
   mutating func nextRevision() -> Int64 {

@@ -50,6 +50,15 @@ extension SQLiteConnection {
       "UPDATE meta SET encryptions = encryptions + ?1 WHERE id = 1", .integer(Int64(count)))
   }
 
+  /// From here on another key counts, which so far has sealed this often and is opened by these slots.
+  func replaceKey(id: [UInt8], encryptions: Int, slots: [KeySlot]) throws(Problem) {
+    try run(
+      "UPDATE meta SET key_id = ?1, encryptions = ?2 WHERE id = 1", .blob(id),
+      .integer(Int64(encryptions)))
+    try run("DELETE FROM keyslot")
+    for slot in slots { try insert(slot) }
+  }
+
   func keySlots() throws(Problem) -> [KeySlot] {
     try all("SELECT id, kind, parameters, salt, wrapped_key FROM keyslot ORDER BY id") {
       row throws(Problem) in

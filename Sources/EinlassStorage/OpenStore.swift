@@ -1,4 +1,5 @@
 internal import Einlass
+internal import EinlassCrypto
 internal import EinlassSystem
 
 /// An open database with its lock and what is remembered of it. Belongs to whoever holds `StoreFile`'s lock.
@@ -27,8 +28,11 @@ final class OpenStore {
     // Moves the journal into the database, so that the next start is quick; only while nobody else reads or
     // writes (C-24).
     guard (try? lock?.acquire(.exclusive, by: .now)) == true else { return }
-    try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    emptyJournal()
   }
+
+  /// Moves the journal into the database, if that can be done now. Only under the exclusive lock.
+  func emptyJournal() { try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)") }
 
   var isReadOnly: Bool { lock == nil }
 
@@ -105,6 +109,11 @@ final class OpenStore {
     let opened = StoreKey(id: meta.keyID, store: meta.store, root: root)
     key = opened
     return opened
+  }
+
+  /// The slots that still open the store when its key is this one.
+  func keySlots(around root: Secret) throws(Problem) -> [KeySlot] {
+    keys.rewrap(try connection.keySlots(), around: root, store: try connection.meta().store)
   }
 }
 

@@ -52,7 +52,8 @@ public enum SQLiteAccountStore {
       protection: { patience throws(Problem) in
         try file.read(patience) { store throws(Problem) in try store.protection() }
           ?? keys.kind.rawValue
-      })
+      },
+      maintenance: .ofDatabase(file, keys: keys))
   }
 }
 
@@ -135,15 +136,6 @@ extension SQLiteAccountStore {
 
 /// What needs the database and more.
 extension OpenStore {
-  /// The recorded slot that says least: whoever holds a key file needs nothing else.
-  fileprivate func protection() throws(Problem) -> String {
-    let kinds = try connection.keySlots().map(\.kind)
-    guard let kind = KeySlot.Kind.allCases.first(where: kinds.contains) else {
-      throw SQLiteProblem.damaged(connection.path, "no key slot")
-    }
-    return kind.rawValue
-  }
-
   /// Opens the key only if there is something to open with it.
   fileprivate func credentials(of id: Account.ID) throws(Problem) -> [StoredCredential] {
     guard let account = try connection.account(id) else { throw .unknownAccount(id) }

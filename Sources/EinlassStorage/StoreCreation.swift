@@ -11,14 +11,16 @@ struct StoreCreation {
   /// Makes store and key. The caller holds the exclusive lock and knows that there is none.
   func run(in directory: borrowing SafeDirectory) throws(Problem) {
     let temporary = opening.location.temporaryName
-    clear(temporary, in: directory)
+    // Or the new store would be read with the changes of an old one.
+    try directory.requireNoJournal(of: opening.location.name)
+    directory.removeDatabase(temporary)
     do throws(Problem) {
       let store = Hexadecimal.encode(SecureRandom.bytes(16))
       let slot = try opening.keys.create(store: store, storeDirectory: directory)
       try FileProblem.store { () throws(FileError) in try directory.createEmpty(temporary) }
       try fill(directory.path(of: temporary), store: store, slot: slot)
     } catch {
-      clear(temporary, in: directory)
+      directory.removeDatabase(temporary)
       throw error
     }
     let isNew = try FileProblem.store { () throws(FileError) in
@@ -41,10 +43,5 @@ struct StoreCreation {
           with: slot.secret))
     }
     try connection.closeAfterCheckpoint()
-  }
-
-  /// What an interrupted creation left.
-  private func clear(_ name: String, in directory: borrowing SafeDirectory) {
-    for suffix in ["", "-wal", "-shm", "-journal"] { directory.remove(name + suffix) }
   }
 }

@@ -4,7 +4,7 @@ internal import EinlassSystem
 /// The store's file as one process uses it: opened on first use, locked for each, checked whenever another
 /// program changed it. Several processes share the file; several threads share one value of this.
 final class StoreFile: Sendable {
-  private let location: StoreLocation
+  let location: StoreLocation
   private let keys: KeySource
   private let opened = Lock<OpenStore?>(nil)
 
@@ -45,9 +45,11 @@ final class StoreFile: Sendable {
     return result
   }
 
-  /// As `write`, but `nil` when there is no store, and then nothing is made.
+  /// As `write`, but `nil` when there is no store, and then nothing is made. What was replaced is no longer
+  /// in the file, not even in its journal, when that is wished and nobody else reads it.
   func change<Result>(
     _ patience: AccountStore.Patience, makesStore: Bool = false, withKey needsKey: Bool = false,
+    leavingNoTrace: Bool = false,
     _ body: (OpenStore) throws(Problem) -> Result
   ) throws(Problem) -> Result? {
     try alone(patience, withKey: needsKey) { opened, deadline throws(Problem) in
@@ -61,7 +63,9 @@ final class StoreFile: Sendable {
       guard let store = opened else { return nil }
       defer { store.release() }
       try store.recheckIfChanged()
-      return try store.change { () throws(Problem) in try body(store) }
+      let result = try store.change { () throws(Problem) in try body(store) }
+      if leavingNoTrace { store.emptyJournal() }
+      return result
     }
   }
 

@@ -61,10 +61,10 @@ struct StoreOpening {
   /// Reads what nobody of this user can change now. What is still in a journal could not be seen (C-27).
   private func openReadOnly(in directory: borrowing SafeDirectory) throws(Problem) -> OpenStore {
     let path = directory.path(of: location.name)
-    for journal in ["-wal", "-journal"] where try count(journal, in: directory) > 0 {
+    if let journal = try directory.journal(of: location.name) {
       throw .store(
         .readOnly,
-        "The account store \(path) has changes in \(path)\(journal) that can't be read while it can't be written. Make the file and its directory writable.",
+        "The account store \(path) has changes in \(journal) that can't be read while it can't be written. Make the file and its directory writable.",
         path: path)
     }
     let connection = try SQLiteConnection(path: path, access: .immutable)
@@ -100,16 +100,9 @@ struct StoreOpening {
     in directory: borrowing SafeDirectory
   ) throws(Problem) {
     let backup = location.backupName(schema: schema, revision: try connection.meta().revision)
-    let temporary = backup + ".new"
-    try FileProblem.store { () throws(FileError) in
-      directory.remove(temporary)
-      try directory.createEmpty(temporary)
-    }
-    try connection.copy(into: directory.path(of: temporary))
-    try FileProblem.store { () throws(FileError) in
-      // A copy that an interrupted migration left is as good as the new one.
-      _ = try directory.publish(temporary, as: backup)
-    }
+    // A copy that an interrupted migration left is as good as the new one.
+    _ = try StoreCopy.make(
+      of: connection, as: backup, temporaryName: backup + ".new", in: directory)
     try connection.useWriteAheadLog()
     try connection.transaction(.write) { () throws(Problem) in
       try migrations.apply(to: connection, from: schema)

@@ -60,7 +60,6 @@ extension SafeDirectory {
     do throws(FileError) {
       defer { close(opened) }
       try writeAll(bytes, to: opened, path: path(of: temporaryName))
-      guard fsync(opened) == 0 else { throw .last(path: path(of: temporaryName)) }
     } catch {
       remove(temporaryName)
       throw error
@@ -68,8 +67,15 @@ extension SafeDirectory {
     return try publish(temporaryName, as: name)
   }
 
-  /// Gives a finished file its name, durably. `false`, and the finished file is gone, when the name is taken.
+  /// Gives a finished file its name, when it is durable. `false`, and the finished file is gone, when the name
+  /// is taken.
   public func publish(_ temporaryName: String, as name: String) throws(FileError) -> Bool {
+    do throws(FileError) {
+      try synchronize(temporaryName)
+    } catch {
+      remove(temporaryName)
+      throw error
+    }
     let result = unsafe csystem_rename_new(descriptor, temporaryName, name)
     guard result == 0 else {
       remove(temporaryName)
@@ -78,6 +84,12 @@ extension SafeDirectory {
     }
     try synchronize()
     return true
+  }
+
+  private func synchronize(_ name: String) throws(FileError) {
+    let opened = try open(name, flags: O_RDONLY)
+    defer { close(opened) }
+    guard fsync(opened) == 0 else { throw .last(path: path(of: name)) }
   }
 
   /// Whether a file could be written now, or is missing.

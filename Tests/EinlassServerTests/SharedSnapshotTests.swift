@@ -28,7 +28,8 @@ import Testing
       resetGrant: { _, _, _ throws(Problem) in throw unused },
       credentials: { _ throws(Problem) in throw unused },
       saveCredential: { _, _ throws(Problem) in throw unused },
-      protection: { _ throws(Problem) in throw unused })
+      protection: { _ throws(Problem) in throw unused },
+      maintenance: StoreMaintenance(failing: unused))
   }
 
   @Test func `The requests of one read ask the store once, those of the next read again`() throws {

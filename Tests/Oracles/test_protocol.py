@@ -65,8 +65,8 @@ def params_schema(method):
 class Session:
     """A spawned einlass. Every line that comes is judged before anybody sees it."""
 
-    def __init__(self, *options):
-        self.process = subprocess.Popen([EINLASS, "--store", "memory", *options], stdin=subprocess.PIPE,
+    def __init__(self, *options, store="memory"):
+        self.process = subprocess.Popen([EINLASS, "--store", store, *options], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.asked, self.answered, self.notified = {}, set(), set()
         self.notifications, self.faults = [], []
@@ -156,7 +156,16 @@ def session(ready, tmp_path):
     session.close()
 
 
-def test_a_whole_session_is_as_the_document_says(session, ready):
+@pytest.fixture
+def stored(tmp_path):
+    """With a store in a file, which a store in memory has nothing of."""
+    tmp_path.chmod(0o700)
+    session = Session("--key-file", str(tmp_path / "keys/key"), store=str(tmp_path / "store.db"))
+    yield session
+    session.close()
+
+
+def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_path):
     session.call("initialize", client={"name": "oracle", "title": "Oracle"},
                  capabilities={"prompts": ["grantAccess", "selectAccount", "confirmAccount"]})
     assert session.refused("initialize", client={"name": "again"}) == "alreadyInitialized"
@@ -205,12 +214,20 @@ def test_a_whole_session_is_as_the_document_says(session, ready):
     session.call("accounts.update", account=ids["ada"], displayName="Countess")
     session.call("accounts.remove", account=ids["grace"])
     session.call("test.advanceClock", seconds=1)
+    session.call("store.status")
+    assert session.refused("store.rotateKey") == "accountStoreFailure"
     session.call("shutdown")
+
+    stored.call("accounts.add", **ready["accounts"][0])
+    stored.call("store.status")
+    assert stored.call("store.check")["sound"]
+    stored.call("store.backup", path=str(tmp_path / "copy.db"))
+    stored.call("store.rotateKey")
 
     expected = {method["name"] for method in DOCUMENT["methods"]
                 if method["x-direction"] == "clientToServer" and "result" in method}
-    assert session.answered == expected
-    assert session.notified == {method["name"] for method in DOCUMENT["methods"]
+    assert session.answered | stored.answered == expected
+    assert session.notified | stored.notified == {method["name"] for method in DOCUMENT["methods"]
                                 if method["x-direction"] == "serverToClient"}
 
 

@@ -92,7 +92,9 @@ public final class ScriptedStore: Sendable {
           return state.snapshot.revision
         }
       },
-      protection: { [self] _ throws(Problem) in try read("protection") { _ in "memory" } })
+      protection: { [self] _ throws(Problem) in try read("protection") { _ in "memory" } },
+      maintenance: StoreMaintenance(
+        failing: Problem(.internal, "A scripted store needs no maintenance.")))
   }
 
   private func read<Value>(

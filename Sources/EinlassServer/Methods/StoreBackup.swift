@@ -1,0 +1,31 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `store.backup`: a sound copy in a file of its own. The key is not in it.
+func storeBackup(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "store.backup", .network,
+      "Copies the store while it is in use. Without what opens its key the copy opens nothing.",
+      params: [
+        .required(
+          "path", .string(maxBytes: 4096), "Absolute, free, in a directory of this user's alone.")
+      ],
+      result: .object([
+        .required("path", .string(maxBytes: nil), "The copy."),
+        .required("bytes", .integer(0...Int64.max), "Its size."),
+        .required(
+          "includesKey", .boolean, "Always false: keep the key file too, in another place."),
+      ]),
+      reasons: ["accountStoreFailure", "cancelled"]),
+    .task { params, call async throws(RPCError) in
+      let backup = try server.maintain("store.backup", for: call) {
+        store, progress throws(Problem) in
+        try store.backup(params["path"]?.string ?? "", progress)
+      }
+      return [
+        "path": .string(backup.path), "bytes": JSONValue(backup.countBytes), "includesKey": false,
+      ]
+    })
+}

@@ -1,0 +1,50 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `store.status`: where the accounts are kept and how their key is protected. Never opens the key.
+func storeStatus(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "store.status", .immediate,
+      "Where the store is, how its key is protected, and how much there is.",
+      result: .object([
+        .optional("path", .string(maxBytes: nil), "The database; missing for one in memory."),
+        .required("exists", .boolean, "Whether there is one yet: the first change makes it."),
+        .required(
+          "protection", .string(maxBytes: nil),
+          "What opens the key: keyfile, fd or memory; of several slots the one that says least."),
+        .required("slots", .array(.string(maxBytes: nil), max: nil), "Every way to open the key."),
+        .required("schema", count, "Of the database."),
+        .revision,
+        .required("accounts", count, "How many."),
+        .required("databaseBytes", count, "Size of the database."),
+        .required("journalBytes", count, "Size of the journal beside it."),
+        .required("readOnly", .boolean, "Whether it cannot be written now."),
+        .required("keyUses", count, "How often the key has sealed something; 2^31 is the end."),
+        .optional("sqlite", .string(maxBytes: nil), "Version of the database library."),
+      ]),
+      reasons: ["accountStoreFailure"]),
+    .immediate { _, _, mayWait throws(RPCError) in
+      try server.answer(mayWait) { patience throws(Problem) in
+        JSONValue(try server.store.maintenance.status(patience))
+      }
+    })
+}
+
+private let count = Schema.integer(0...Int64.max)
+
+extension JSONValue {
+  fileprivate init(_ status: StoreMaintenance.Status) {
+    self = .object(
+      JSONObject(present: [
+        "path": status.path.map(JSONValue.string), "exists": .bool(status.exists),
+        "protection": .string(status.protection), "slots": JSONValue(status.slots),
+        "schema": JSONValue(status.schema), "revision": JSONValue(status.revision),
+        "accounts": JSONValue(status.accounts),
+        "databaseBytes": JSONValue(status.databaseBytes),
+        "journalBytes": JSONValue(status.journalBytes), "readOnly": .bool(status.isReadOnly),
+        "keyUses": JSONValue(status.keyUses), "sqlite": status.sqlite.map(JSONValue.string),
+      ]))
+  }
+}

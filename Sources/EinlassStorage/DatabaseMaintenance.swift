@@ -1,0 +1,107 @@
+internal import Einlass
+internal import EinlassCrypto
+internal import EinlassSystem
+
+extension StoreMaintenance {
+  /// Of a store in an SQLite file.
+  static func ofDatabase(_ file: StoreFile, keys: KeySource) -> StoreMaintenance {
+    StoreMaintenance(
+      status: { patience throws(Problem) in
+        try file.read(patience) { store throws(Problem) in try store.status() }
+          ?? file.location.statusWithoutStore(protection: keys.kind)
+      },
+      check: { progress throws(Problem) in
+        try file.read(.usual, withKey: true) { store throws(Problem) in
+          try store.inspect(progress)
+        } ?? Check()
+      },
+      backup: { path, progress throws(Problem) in
+        let copy = try file.read(.usual) { store throws(Problem) in
+          try store.copy(to: path, progress)
+        }
+        guard let copy else { throw file.location.nothingThere }
+        return copy
+      },
+      rotateKey: { progress throws(Problem) in
+        let rotation = try file.change(.usual, withKey: true, leavingNoTrace: true) {
+          store throws(Problem) in try store.rotateKey(progress)
+        }
+        guard let rotation else { throw file.location.nothingThere }
+        return rotation
+      })
+  }
+}
+
+extension StoreLocation {
+  fileprivate var path: String { "\(directory)/\(name)" }
+
+  fileprivate func statusWithoutStore(protection: KeySlot.Kind) -> StoreMaintenance.Status {
+    var status = StoreMaintenance.Status(path: path, protection: protection.rawValue)
+    status.sqlite = SQLiteConnection.libraryVersion
+    return status
+  }
+
+  fileprivate var nothingThere: Problem {
+    .store(.refused, "There is no account store at \(path) yet.", path: path)
+  }
+}
+
+extension OpenStore {
+  /// The recorded slot that says least: whoever holds a key file needs nothing else.
+  func protection() throws(Problem) -> String {
+    let kinds = try connection.keySlots().map(\.kind)
+    guard let kind = KeySlot.Kind.allCases.first(where: kinds.contains) else {
+      throw SQLiteProblem.damaged(connection.path, "no key slot")
+    }
+    return kind.rawValue
+  }
+
+  fileprivate func status() throws(Problem) -> StoreMaintenance.Status {
+    let path = connection.path
+    let meta = try connection.meta()
+    var status = StoreMaintenance.Status(path: path, protection: try protection())
+    status.exists = true
+    status.slots = try connection.keySlots().map(\.kind.rawValue)
+    status.schema = try connection.pragma("user_version")
+    status.revision = meta.revision
+    status.accounts = try connection.countAccounts()
+    status.databaseBytes = FileStatus.at(path)?.countBytes ?? 0
+    status.journalBytes = FileStatus.at(path + "-wal")?.countBytes ?? 0
+    status.isReadOnly = isReadOnly
+    status.keyUses = meta.encryptions
+    status.sqlite = SQLiteConnection.libraryVersion
+    return status
+  }
+
+  /// A sound copy under a free name in a directory of this user's alone.
+  fileprivate func copy(
+    to path: String, _ progress: StoreMaintenance.Progress
+  ) throws(Problem) -> StoreMaintenance.Backup {
+    let (parent, name) = SafeDirectory.split(path)
+    guard path.utf8.first == UInt8(ascii: "/"), !["", ".", ".."].contains(name) else {
+      throw Problem(
+        .invalidParameter, "The path of a copy is absolute and names a file.", path: "/path")
+    }
+    let found = try FileProblem.store { () throws(FileError) in try SafeDirectory.open(parent) }
+    guard let directory = found else {
+      throw .store(
+        .refused, "There is no directory \(parent). Make it, or name another path.", path: parent)
+    }
+    try progress(0, 2)
+    let suffix = Hexadecimal.encode(SecureRandom.bytes(8))
+    let isNew = try StoreCopy.make(
+      of: connection, as: name, temporaryName: ".\(name).\(suffix)", in: directory
+    ) { copy throws(Problem) in
+      try progress(1, 2)
+      try SQLiteConnection(path: copy, access: .immutable).requireSound()
+      try progress(2, 2)
+    }
+    let copy = directory.path(of: name)
+    guard isNew else {
+      throw .store(
+        .refused, "There is already something at \(copy). Name another path.", path: copy)
+    }
+    return StoreMaintenance.Backup(
+      path: copy, countBytes: FileStatus.at(copy)?.countBytes ?? 0)
+  }
+}

@@ -1,0 +1,83 @@
+internal import Einlass
+
+extension OpenStore {
+  /// Looks at every page, every row and every sealed value, in one state of the store.
+  func inspect(_ progress: StoreMaintenance.Progress) throws(Problem) -> StoreMaintenance.Check {
+    try connection.transaction(.read) { () throws(Problem) in
+      var check = StoreMaintenance.Check()
+      do throws(Problem) {
+        try connection.inspectPages(&check)
+        try inspectSeals(&check, progress)
+      } catch  where error.detail == Problem.StoreDetail.corrupt.rawValue {
+        check.add(.init(.damage, error.message))
+      }
+      return check
+    }
+  }
+
+  private func inspectSeals(
+    _ check: inout StoreMaintenance.Check, _ progress: StoreMaintenance.Progress
+  ) throws(Problem) {
+    let accounts = try connection.accounts()
+    check.accounts = accounts.count
+    guard let key = try keyOrFinding(&check) else { return }
+    for (index, account) in accounts.enumerated() {
+      try progress(index, accounts.count)
+      for row in try connection.credentialRows(of: account.id) {
+        check.sealedValues += row.cells.count
+        do throws(Problem) {
+          _ = try row.open(account: account, key: key, path: connection.path)
+        } catch {
+          let isEdited = error.reason == .bindingMismatch
+          check.add(
+            .init(
+              isEdited ? .bindingMismatch : .undecryptable, error.message, account: account.id))
+        }
+      }
+    }
+    try progress(accounts.count, accounts.count)
+  }
+
+  private func keyOrFinding(_ check: inout StoreMaintenance.Check) throws(Problem) -> StoreKey? {
+    do throws(Problem) {
+      return try storeKey()
+    } catch  where error.detail == Problem.StoreDetail.keyUnavailable.rawValue {
+      check.add(.init(.keyUnavailable, error.message))
+      return nil
+    }
+  }
+}
+
+extension SQLiteConnection {
+  /// What SQLite itself finds wrong, and rows that point to nothing.
+  func inspectPages(_ check: inout StoreMaintenance.Check) throws(Problem) {
+    for text in try all(
+      "PRAGMA integrity_check", read: { row throws(Problem) in try row.text(0) })
+    where text != "ok" {
+      check.add(.init(.damage, plain(text)))
+    }
+    for table in try all(
+      "PRAGMA foreign_key_check", read: { row throws(Problem) in try row.text(0) })
+    {
+      check.add(.init(.orphan, "A row of \(plain(table)) belongs to no account."))
+    }
+  }
+
+  /// A finished copy must be sound before it counts as one. Throws `corrupt`.
+  func requireSound() throws(Problem) {
+    var check = StoreMaintenance.Check()
+    try inspectPages(&check)
+    if let finding = check.findings.first {
+      throw SQLiteProblem.damaged(path, finding.message)
+    }
+  }
+
+  /// SQLite's words may quote names that somebody wrote into the file.
+  private func plain(_ text: String) -> String {
+    var kept = ""
+    for scalar in text.unicodeScalars.prefix(200) {
+      kept.unicodeScalars.append(0x20..<0x7F ~= scalar.value ? scalar : " ")
+    }
+    return kept
+  }
+}

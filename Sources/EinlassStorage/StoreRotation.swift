@@ -1,0 +1,36 @@
+internal import Einlass
+internal import EinlassCrypto
+
+extension OpenStore {
+  /// Seals everything under a new key and wraps that for the slots of the old one (C-37): within the caller's
+  /// one transaction, so that every process finds the old store or the new one.
+  ///
+  /// What opens the slots, the key file say, stays as it is and opens copies that were made before as well.
+  /// Throws `decryptFailed` for what the old key does not open; nothing is changed then.
+  func rotateKey(_ progress: StoreMaintenance.Progress) throws(Problem)
+    -> StoreMaintenance.Rotation
+  {
+    let old = try storeKey()
+    let root = SecureRandom.secret(AuthenticatedEncryption.keyCount)
+    let new = StoreKey(id: SecureRandom.bytes(StoreKey.idCount), store: old.store, root: root)
+    let accounts = try connection.accounts()
+    var count = 0
+    for (index, account) in accounts.enumerated() {
+      try progress(index, accounts.count)
+      for row in try connection.credentialRows(of: account.id) {
+        let stored = try row.open(account: account, key: old, path: connection.path)
+        let resealed = CredentialRow(stored, account: account, key: new)
+        try connection.put(resealed)
+        count += resealed.cells.count
+      }
+    }
+    try progress(accounts.count, accounts.count)
+    let before = try connection.keySlots()
+    let slots = try keySlots(around: root)
+    try connection.replaceKey(id: new.id, encryptions: count, slots: slots)
+    return StoreMaintenance.Rotation(
+      sealedValues: count, slots: slots.map(\.kind.rawValue),
+      droppedSlots: before.filter { slot in !slots.contains { $0.id == slot.id } }
+        .map(\.kind.rawValue))
+  }
+}

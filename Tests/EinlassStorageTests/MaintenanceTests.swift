@@ -1,0 +1,214 @@
+import Einlass
+import EinlassCrypto
+import Foundation
+import Testing
+
+@testable import EinlassStorage
+
+/// Status, check, copies and another key.
+struct MaintenanceTests {
+  private let home: StoreHome
+  private let store: AccountStore
+  private let new = AccountStore.NewAccount.example()
+
+  init() throws {
+    home = try StoreHome()
+    store = home.store()
+    _ = try store.add(new, .usual)
+    _ = try store.saveCredential(new.account.id, .oauth2Example("app"))
+  }
+
+  private var tool: SQLiteTool { SQLiteTool(path: home.database) }
+  private var keyFile: String {
+    get throws {
+      let names = try FileManager.default.contentsOfDirectory(atPath: home.keyDirectory)
+      return home.keyDirectory + "/" + names[0]
+    }
+  }
+
+  /// Every sealed cell as it stands in the file.
+  private func cells() throws -> [String] {
+    try tool.run(
+      "SELECT hex(token) || hex(token_secret) || hex(refresh_token) FROM credential ORDER BY client_id"
+    )
+  }
+
+  @Test func `the status needs no key and makes no store`() throws {
+    try FileManager.default.removeItem(atPath: keyFile)
+    let status = try home.store().maintenance.status(.none)
+    #expect(status.path == home.database && status.exists && !status.isReadOnly)
+    #expect(status.protection == "keyfile" && status.slots == ["keyfile"])
+    #expect((status.schema, status.revision) == (Migrations.released.schema, 2))
+    #expect((status.accounts, status.keyUses) == (1, 6))
+    #expect(status.databaseBytes > 0 && status.journalBytes > 0)
+    let empty = try StoreHome()
+    let none = try empty.store().maintenance.status(.none)
+    #expect(!none.exists && none.path == empty.database && none.protection == "keyfile")
+    #expect(!FileManager.default.fileExists(atPath: empty.directory))
+  }
+
+  /// What is broken, with SQL or as a file, and what is found.
+  static let faults: [(sql: String, kinds: Set<StoreMaintenance.Finding.Kind>)] = [
+    ("SELECT 1", []),  // the negative control
+    ("UPDATE credential SET token = zeroblob(60) WHERE client_id = 'APP'", [.undecryptable]),
+    ("UPDATE credential SET token = refresh_token WHERE client_id = 'APP'", [.undecryptable]),
+    ("UPDATE credential SET bound_origins = 'https://x.example' || char(10)", [.bindingMismatch]),
+    ("UPDATE meta SET key_id = x'00000000'", [.undecryptable]),
+    ("DELETE FROM account", [.orphan]),
+    ("UPDATE account SET health = 'fine'", [.damage]),
+    ("UPDATE keyslot SET wrapped_key = zeroblob(60)", [.keyUnavailable]),
+  ]
+
+  @Test(arguments: faults)
+  func `a check finds what is unsound and tells no secret`(
+    _ sql: String, _ kinds: Set<StoreMaintenance.Finding.Kind>
+  ) throws {
+    try tool.run(sql)
+    let check = try home.store().maintenance.check { _, _ in }
+    #expect(Set(check.findings.map(\.kind)) == kinds, "\(check.findings)")
+    #expect(check.isSound == kinds.isEmpty)
+    #expect(!check.findings.contains { $0.message.contains("secret") })
+    if kinds.isEmpty { #expect((check.accounts, check.sealedValues) == (1, 6)) }
+  }
+
+  @Test func `a check finds an index that lacks a row`() throws {
+    // As a bit that fell over would: the index is told to be another one's.
+    try tool.run(
+      """
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET sql = replace(sql, 'subject)', 'username)') WHERE name = 'account_subject';
+      """)
+    let check = try home.store().maintenance.check { _, _ in }
+    #expect(check.findings.map(\.kind).contains(.damage))
+  }
+
+  @Test func `a copy is the whole store, private, and opens with the same key file`() throws {
+    let path = home.path + "/copy.db"
+    let backup = try store.maintenance.backup(path) { _, _ in }
+    #expect(backup.path == path && backup.countBytes > 0)
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    _ = try store.maintenance.rotateKey { _, _ in }
+    let copy = SQLiteAccountStore.store(
+      location: StoreLocation(
+        directory: home.path, name: "copy.db", keyDirectory: home.keyDirectory), choice: .usual)
+    #expect(try copy.snapshot(.usual) == store.snapshot(.usual))
+    #expect(try copy.credentials(new.account.id) == store.credentials(new.account.id))
+  }
+
+  @Test func `a copy never replaces a file and never lies where others could read it`() throws {
+    let free = home.path + "/free"
+    mkdir(free, 0o700)
+    mkdir(home.path + "/open", 0o755)
+    chmod(home.path + "/open", 0o755)
+    for name in ["taken", "journaled.db-wal"] {
+      _ = FileManager.default.createFile(
+        atPath: free + "/" + name, contents: Data([1]), attributes: [.posixPermissions: 0o600])
+    }
+    for (path, detail) in [
+      (free + "/taken", "refused"), (free + "/journaled.db", "corrupt"), (free, "refused"),
+      (home.path + "/open/a.db", "permissions"), (home.path + "/nowhere/a.db", "refused"),
+      (home.database, "corrupt"), ("relative.db", nil), ("/", nil), (free + "/..", nil),
+    ] {
+      let problem = problem { _ = try store.maintenance.backup(path) { _, _ in } }
+      #expect(
+        problem != nil && problem?.detail == detail, "\(path): \(String(describing: problem))")
+    }
+    let left = try FileManager.default.contentsOfDirectory(atPath: free)
+    #expect(Set(left) == ["taken", "journaled.db-wal"])
+    _ = try store.maintenance.backup(free + "/a.db") { _, _ in }  // the negative control
+  }
+
+  @Test func `a copy that was given up leaves nothing`() throws {
+    let given = Problem(.cancelled, "Given up.")
+    for place in 0...2 {
+      let problem = problem {
+        _ = try store.maintenance.backup(home.path + "/copy.db") { done, _ throws(Problem) in
+          if done == place { throw given }
+        }
+      }
+      #expect(problem == given)
+    }
+    #expect(
+      try Set(FileManager.default.contentsOfDirectory(atPath: home.path)) == ["data", "keys"])
+  }
+
+  @Test func `another key seals everything anew and other processes go on`() throws {
+    let other = home.store()
+    let before = try other.credentials(new.account.id)
+    let old = try cells()
+    let slot = try tool.run("SELECT hex(wrapped_key) FROM keyslot")
+    let uses = try store.maintenance.status(.usual).keyUses
+    let rotation = try store.maintenance.rotateKey { _, _ in }
+    #expect(rotation.sealedValues == 6 && rotation.slots == ["keyfile"])
+    #expect(rotation.droppedSlots.isEmpty && uses == 6)
+    #expect(Set(try cells()).isDisjoint(with: old))
+    #expect(try tool.run("SELECT hex(wrapped_key) FROM keyslot") != slot)
+    #expect(try other.credentials(new.account.id) == before)
+    _ = try other.saveCredential(new.account.id, .oauth2Example("later"))
+    #expect(try store.credentials(new.account.id).count == 2)
+    #expect(try store.maintenance.check { _, _ in }.isSound)
+  }
+
+  @Test func `what the old key sealed is in no file any more`() throws {
+    let old = try tool.run("SELECT hex(substr(token, 6)) FROM credential")
+    #expect(try old.allSatisfy { try isInFiles($0) })  // the negative control
+    _ = try store.maintenance.rotateKey { _, _ in }
+    for cell in old { #expect(try !isInFiles(cell)) }
+  }
+
+  private func isInFiles(_ hexadecimal: String) throws -> Bool {
+    try ["", "-wal"].contains { suffix in
+      let bytes = FileManager.default.contents(atPath: home.database + suffix) ?? Data()
+      let cell = try #require(Hexadecimal.decode(hexadecimal))
+      return bytes.range(of: Data(cell)) != nil
+    }
+  }
+
+  @Test func `a slot that could not be opened is dropped and named`() throws {
+    try tool.run(
+      "INSERT INTO keyslot VALUES (7, 'fd', '', zeroblob(16), zeroblob(60)), (8, 'keyfile', '/gone', zeroblob(16), zeroblob(60))"
+    )
+    let rotation = try store.maintenance.rotateKey { _, _ in }
+    #expect(rotation.slots == ["keyfile"] && rotation.droppedSlots == ["fd", "keyfile"])
+    #expect(try home.store().credentials(new.account.id).count == 2)
+  }
+
+  @Test func `a rotation that does not come to its end changes nothing`() throws {
+    let old = try cells()
+    let given = Problem(.cancelled, "Given up.")
+    #expect(
+      problem { _ = try store.maintenance.rotateKey { _, _ throws(Problem) in throw given } }
+        == given)
+    #expect(try cells() == old)
+    try tool.run("UPDATE credential SET token = zeroblob(60) WHERE client_id = 'APP'")
+    let damaged = try cells()
+    let problem = problem { _ = try store.maintenance.rotateKey { _, _ in } }
+    #expect(problem?.detail == "decryptFailed" && problem?.account == new.account.id)
+    #expect(try cells() == damaged)
+  }
+
+  @Test func `a store is not made over the journal of one that is gone`() throws {
+    try FileManager.default.removeItem(atPath: home.database)
+    let journal = home.database + "-wal"
+    let before = FilePrint(journal)
+    let problem = problem { _ = try home.store().add(.example("bob"), .usual) }
+    #expect(problem?.detail == "corrupt" && problem?.path == journal)
+    #expect(FilePrint(journal) == before)
+    try FileManager.default.removeItem(atPath: journal)  // the negative control
+    _ = try home.store().add(.example("bob"), .usual)
+    #expect(try home.store().snapshot(.usual).accounts.count == 1)
+  }
+
+  @Test func `a store in memory says what it is`() throws {
+    let memory = MemoryAccountStore.make()
+    _ = try memory.add(.example(), .usual)
+    let status = try memory.maintenance.status(.none)
+    #expect(status.protection == "memory" && status.accounts == 1 && status.path == nil)
+    #expect(try memory.maintenance.check { _, _ in }.isSound)
+    #expect(
+      problem { _ = try memory.maintenance.rotateKey { _, _ in } }?.detail == "refused")
+    #expect(
+      problem { _ = try memory.maintenance.backup("/a") { _, _ in } }?.detail == "refused")
+  }
+}
