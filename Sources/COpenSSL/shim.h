@@ -1,11 +1,15 @@
 #pragma once
+#include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
+#include <openssl/param_build.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
+#include <openssl/rsa.h>
 
 /// Parameter lists point into the texts they are made of, which in Swift would not live long enough.
 static inline int copenssl_mac_set_digest(EVP_MAC_CTX *context, const char *name) {
@@ -14,4 +18,55 @@ static inline int copenssl_mac_set_digest(EVP_MAC_CTX *context, const char *name
       OSSL_PARAM_construct_end(),
   };
   return EVP_MAC_CTX_set_params(context, parameters);
+}
+
+/// An RSA public key of a big-endian modulus and exponent; null when libcrypto refuses.
+static inline EVP_PKEY *copenssl_rsa_key(const unsigned char *n, size_t n_count, const unsigned char *e, size_t e_count) {
+  EVP_PKEY *key = NULL;
+  BIGNUM *modulus = BN_bin2bn(n, (int)n_count, NULL), *exponent = BN_bin2bn(e, (int)e_count, NULL);
+  OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
+  OSSL_PARAM *parameters = NULL;
+  EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, "RSA", NULL);
+  if (modulus && exponent && builder && context &&
+      OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_N, modulus) == 1 &&
+      OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_E, exponent) == 1 &&
+      (parameters = OSSL_PARAM_BLD_to_param(builder)) && EVP_PKEY_fromdata_init(context) == 1)
+    EVP_PKEY_fromdata(context, &key, EVP_PKEY_PUBLIC_KEY, parameters);
+  EVP_PKEY_CTX_free(context);
+  OSSL_PARAM_free(parameters);
+  OSSL_PARAM_BLD_free(builder);
+  BN_free(modulus);
+  BN_free(exponent);
+  return key;
+}
+
+/// An elliptic-curve public key of an uncompressed point; null when the point is not on the curve.
+static inline EVP_PKEY *copenssl_ec_key(const char *curve, const unsigned char *point, size_t count) {
+  EVP_PKEY *key = NULL;
+  EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, "EC", NULL);
+  OSSL_PARAM parameters[] = {
+      OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, (char *)curve, 0),
+      OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, (void *)point, count),
+      OSSL_PARAM_construct_end(),
+  };
+  if (context && EVP_PKEY_fromdata_init(context) == 1)
+    EVP_PKEY_fromdata(context, &key, EVP_PKEY_PUBLIC_KEY, parameters);
+  EVP_PKEY_CTX_free(context);
+  return key;
+}
+
+/// Turns `r || s` (RFC 7518 section 3.4) into DER in `der`; the bytes written, or 0.
+static inline int copenssl_ecdsa_der(const unsigned char *pair, size_t count, unsigned char *der, size_t capacity) {
+  ECDSA_SIG *signature = ECDSA_SIG_new();
+  BIGNUM *r = BN_bin2bn(pair, (int)(count / 2), NULL), *s = BN_bin2bn(pair + count / 2, (int)(count / 2), NULL);
+  int written = 0;
+  if (signature && r && s && ECDSA_SIG_set0(signature, r, s) == 1) {
+    r = s = NULL; // the signature owns them now
+    int needed = i2d_ECDSA_SIG(signature, NULL);
+    if (needed > 0 && (size_t)needed <= capacity) written = i2d_ECDSA_SIG(signature, &der);
+  }
+  BN_free(r);
+  BN_free(s);
+  ECDSA_SIG_free(signature);
+  return written < 0 ? 0 : written;
 }

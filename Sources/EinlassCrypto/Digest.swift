@@ -4,6 +4,8 @@ import COpenSSL
 public enum Digest {
   nonisolated(unsafe) private static let sha1Algorithm = unsafe CryptoLibrary.digest("SHA1")
   nonisolated(unsafe) static let sha256Algorithm = unsafe CryptoLibrary.digest("SHA256")
+  nonisolated(unsafe) private static let sha384Algorithm = unsafe CryptoLibrary.digest("SHA384")
+  nonisolated(unsafe) private static let sha512Algorithm = unsafe CryptoLibrary.digest("SHA512")
 
   /// 20 bytes. For HMAC-SHA1 and what old protocols demand, never for anything new.
   public static func sha1(_ bytes: [UInt8]) -> [UInt8] {
@@ -13,6 +15,16 @@ public enum Digest {
   /// 32 bytes.
   public static func sha256(_ bytes: [UInt8]) -> [UInt8] {
     unsafe digest(bytes, sha256Algorithm, count: 32)
+  }
+
+  /// 48 bytes.
+  public static func sha384(_ bytes: [UInt8]) -> [UInt8] {
+    unsafe digest(bytes, sha384Algorithm, count: 48)
+  }
+
+  /// 64 bytes.
+  public static func sha512(_ bytes: [UInt8]) -> [UInt8] {
+    unsafe digest(bytes, sha512Algorithm, count: 64)
   }
 
   private static func digest(

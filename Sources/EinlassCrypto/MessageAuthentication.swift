@@ -16,6 +16,11 @@ public enum MessageAuthentication {
     unsafe authenticate(key, message, sha256Template, count: 32)
   }
 
+  /// Whether this is the code of a message under a secret key. Takes the same time wherever they differ.
+  public static func isHMACSHA256(_ code: [UInt8], of message: [UInt8], key: Secret) -> Bool {
+    constantTimeEqual(hmacSHA256(key: key.reveal(), message: message), code)
+  }
+
   private static func authenticate(
     _ key: [UInt8], _ message: [UInt8], _ template: OpaquePointer, count: Int
   ) -> [UInt8] {

@@ -1,0 +1,58 @@
+internal import EinlassJSON
+
+/// A signed text in its compact form, which nobody has believed yet. RFC 7515 sections 3.1 and 7.1, read strictly.
+public struct JSONWebSignature: Sendable {
+  public let algorithm: TokenAlgorithm
+  /// `kid` of the header.
+  public let keyID: String?
+  /// What was signed: believe it after `verify`.
+  public let payload: [UInt8]
+  private let signedText: [UInt8]
+  private let signature: [UInt8]
+
+  /// Why a text is refused.
+  public enum Fault: String, Error, Sendable {
+    case tooLong = "is longer than 64 KiB"
+    case form = "is not three parts of base64url"
+    case header = "has a header that is no proper JSON object"
+    case algorithm = "is signed in a way that is not accepted"
+    case critical = "demands an extension that is not known"
+    case key = "is signed with a key that its issuer does not have"
+    case signature = "has a wrong signature"
+  }
+
+  /// The longest text that is read, in bytes (C-72).
+  public static let byteLimit = 65_536
+
+  /// Takes it apart. `alg` must be one that einlass knows; members that bring a key along (`jwk`, `jku`, `x5c`,
+  /// `x5u`) are passed over, and `crit` is refused (C-71).
+  public static func parse(_ text: String) throws(Fault) -> JSONWebSignature {
+    guard text.utf8.count <= byteLimit else { throw .tooLong }
+    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count == 3, let header = Base64URL.decode(String(Substring(parts[0]))),
+      let payload = Base64URL.decode(String(Substring(parts[1]))),
+      let signature = Base64URL.decode(String(Substring(parts[2])))
+    else { throw .form }
+    guard let members = (try? JSONReader.read(header))?.object else { throw .header }
+    guard members["crit"] == nil else { throw .critical }
+    guard let name = members["alg"]?.string, let algorithm = TokenAlgorithm(rawValue: name) else {
+      throw .algorithm
+    }
+    let keyID = members["kid"]
+    guard keyID == nil || keyID?.string != nil else { throw .header }
+    return JSONWebSignature(
+      algorithm: algorithm, keyID: keyID?.string, payload: payload,
+      signedText: Array(text.utf8.prefix(parts[0].count + 1 + parts[1].count)), signature: signature
+    )
+  }
+
+  /// Throws unless one of the keys signed it, in a way that is allowed. Without a `kid` every key that fits is tried.
+  public func verify(_ keys: JSONWebKeySet, allowed: Set<TokenAlgorithm>) throws(Fault) {
+    guard allowed.contains(algorithm) else { throw .algorithm }
+    let candidates = keys.candidates(id: keyID)
+    guard !candidates.isEmpty else { throw .key }
+    guard candidates.contains(where: { $0.signed(signedText, as: signature, algorithm) }) else {
+      throw .signature
+    }
+  }
+}

@@ -1,0 +1,47 @@
+internal import EinlassCrypto
+
+/// How a JSON Web Token is signed: the `alg` names of RFC 7518 section 3.1 and RFC 8037 section 3.1 that einlass takes.
+/// `none` is none of them.
+public enum TokenAlgorithm: String, Sendable, CaseIterable {
+  case rs256 = "RS256"
+  case rs384 = "RS384"
+  case rs512 = "RS512"
+  case ps256 = "PS256"
+  case ps384 = "PS384"
+  case ps512 = "PS512"
+  case es256 = "ES256"
+  case es384 = "ES384"
+  case es512 = "ES512"
+  case edDSA = "EdDSA"
+  /// With the client secret as key: only where the provider's descriptor says so.
+  case hs256 = "HS256"
+
+  /// What a provider may use that says nothing else (C-70).
+  public static let usual: Set<TokenAlgorithm> = [.rs256, .ps256, .es256, .edDSA]
+
+  /// How signatures are checked; `nil` for a keyed hash.
+  var scheme: SignatureVerification.Scheme? {
+    switch self {
+    case .rs256: .rsaPKCS1(.sha256)
+    case .rs384: .rsaPKCS1(.sha384)
+    case .rs512: .rsaPKCS1(.sha512)
+    case .ps256: .rsaPSS(.sha256)
+    case .ps384: .rsaPSS(.sha384)
+    case .ps512: .rsaPSS(.sha512)
+    case .es256: .ecdsa(.p256, .sha256)
+    case .es384: .ecdsa(.p384, .sha384)
+    case .es512: .ecdsa(.p521, .sha512)
+    case .edDSA: .ed25519
+    case .hs256: nil
+    }
+  }
+
+  /// The digest of its name, by which `at_hash` is made. OpenID Connect Core 1.0 section 3.1.3.6; for Ed25519 its own.
+  func digest(_ bytes: [UInt8]) -> [UInt8] {
+    switch self {
+    case .rs256, .ps256, .es256, .hs256: Digest.sha256(bytes)
+    case .rs384, .ps384, .es384: Digest.sha384(bytes)
+    case .rs512, .ps512, .es512, .edDSA: Digest.sha512(bytes)
+    }
+  }
+}

@@ -1,0 +1,91 @@
+internal import COpenSSL
+
+/// A key that signatures are checked with. Made from its parts; `nil` where libcrypto or the field's rules refuse
+/// them, so that a key that exists is sound.
+@safe public final class PublicKey: @unchecked Sendable {
+  /// What kind of key it is.
+  public enum Kind: Sendable, Equatable {
+    case rsa
+    case ellipticCurve(Curve)
+    case ed25519
+  }
+
+  /// The curves of RFC 7518 section 6.2.1.1, by their names there.
+  public enum Curve: String, Sendable, CaseIterable {
+    case p256 = "P-256"
+    case p384 = "P-384"
+    case p521 = "P-521"
+
+    /// Bytes of a coordinate, and of either half of a signature.
+    public var byteCount: Int {
+      switch self {
+      case .p256: 32
+      case .p384: 48
+      case .p521: 66
+      }
+    }
+  }
+
+  public let kind: Kind
+  // Written by nobody after `init`; libcrypto's keys may be read by many threads.
+  private let handle: OpaquePointer
+
+  private init?(_ kind: Kind, _ handle: OpaquePointer?) {
+    guard let handle = unsafe handle else { return nil }
+    self.kind = kind
+    unsafe self.handle = handle
+  }
+
+  deinit { unsafe EVP_PKEY_free(handle) }
+
+  /// Modulus and exponent, big-endian. Refused: fewer than 2048 or more than 16384 bits, an exponent that is even,
+  /// below 3 or above 64 bits, and moduli of the ROCA kind (CVE-2017-15361).
+  public convenience init?(rsaModulus modulus: [UInt8], exponent: [UInt8]) {
+    let modulus = Array(modulus.drop { $0 == 0 })
+    let exponent = Array(exponent.drop { $0 == 0 })
+    guard let top = modulus.first, let last = exponent.last, exponent.count <= 8 else { return nil }
+    let bits = modulus.count * 8 - top.leadingZeroBitCount
+    guard (2048...16384).contains(bits), last & 1 == 1, exponent != [1],
+      !hasPredictablePrimes(modulus)
+    else { return nil }
+    CryptoLibrary.start()
+    unsafe self.init(
+      .rsa, copenssl_rsa_key(modulus, modulus.count, exponent, exponent.count))
+  }
+
+  /// Both coordinates, big-endian and of the curve's full length. Refused: points that are not on the curve.
+  public convenience init?(curve: Curve, x: [UInt8], y: [UInt8]) {
+    guard x.count == curve.byteCount, y.count == curve.byteCount else { return nil }
+    CryptoLibrary.start()
+    let point = [4] + x + y
+    unsafe self.init(
+      .ellipticCurve(curve), copenssl_ec_key(curve.rawValue, point, point.count))
+  }
+
+  /// The 32 bytes of RFC 8032 section 5.1.5.
+  public convenience init?(ed25519 bytes: [UInt8]) {
+    guard bytes.count == 32 else { return nil }
+    CryptoLibrary.start()
+    unsafe self.init(
+      .ed25519, EVP_PKEY_new_raw_public_key_ex(nil, "ED25519", nil, bytes, bytes.count))
+  }
+
+  /// The key itself, for as long as `body` runs.
+  func withHandle<Result>(_ body: (OpaquePointer) -> Result) -> Result { unsafe body(handle) }
+}
+
+/// Whether both primes can be guessed from the modulus, as a widespread library made them: modulo each of these
+/// primes it is a power of 65537, which happens by chance once in 2^27. Nemec et al., "The Return of
+/// Coppersmith's Attack", section 3.1.
+private func hasPredictablePrimes(_ modulus: [UInt8]) -> Bool {
+  let primes = [11, 13, 17, 19, 37, 53, 61, 71, 73, 79, 97, 103, 107, 109, 127, 151, 157]
+  return primes.allSatisfy { prime in
+    let remainder = modulus.reduce(0) { ($0 << 8 | Int($1)) % prime }
+    var power = 1
+    for _ in 1..<prime {
+      if power == remainder { return true }
+      power = power * 65537 % prime
+    }
+    return false
+  }
+}

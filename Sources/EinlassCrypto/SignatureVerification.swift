@@ -1,0 +1,75 @@
+internal import COpenSSL
+
+/// Checks signatures of whole messages.
+public enum SignatureVerification {
+  /// How a message was signed.
+  public enum Scheme: Sendable, Equatable {
+    /// RSASSA-PKCS1-v1_5, RFC 8017 section 8.2.
+    case rsaPKCS1(Hash)
+    /// RSASSA-PSS with MGF1 of the same hash and a salt as long as it. RFC 8017 section 8.1.
+    case rsaPSS(Hash)
+    /// ECDSA as `r || s`, each as long as the curve's coordinates. RFC 7518 section 3.4.
+    case ecdsa(PublicKey.Curve, Hash)
+    /// RFC 8032.
+    case ed25519
+  }
+
+  /// The digest that is signed.
+  public enum Hash: String, Sendable {
+    case sha256 = "SHA256"
+    case sha384 = "SHA384"
+    case sha512 = "SHA512"
+  }
+
+  /// Whether the signature is this key's. A key of another kind than the scheme's signs nothing.
+  public static func isValid(
+    _ signature: [UInt8], of message: [UInt8], by key: PublicKey, _ scheme: Scheme
+  ) -> Bool {
+    switch (scheme, key.kind) {
+    case (.rsaPKCS1(let hash), .rsa):
+      check(signature, message, key, hash, padding: RSA_PKCS1_PADDING)
+    case (.rsaPSS(let hash), .rsa):
+      check(signature, message, key, hash, padding: RSA_PKCS1_PSS_PADDING)
+    case (.ecdsa(let curve, let hash), .ellipticCurve(let keyCurve)):
+      curve == keyCurve && signature.count == 2 * curve.byteCount
+        && check(der(signature), message, key, hash, padding: nil)
+    case (.ed25519, .ed25519): check(signature, message, key, nil, padding: nil)
+    default: false
+    }
+  }
+
+  private static func check(
+    _ signature: [UInt8], _ message: [UInt8], _ key: PublicKey, _ hash: Hash?, padding: Int32?
+  ) -> Bool {
+    let context = unsafe EVP_MD_CTX_new()
+    defer {
+      unsafe EVP_MD_CTX_free(context)
+      // What does not verify leaves its reasons in this thread's queue.
+      ERR_clear_error()
+    }
+    // The key belongs to `context` only as a reference that libcrypto counts.
+    return unsafe key.withHandle { handle in
+      var keyContext: OpaquePointer?
+      guard
+        unsafe EVP_DigestVerifyInit_ex(
+          context, &keyContext, hash?.rawValue, nil, nil, handle, nil) == 1
+      else { return false }
+      if let padding, unsafe EVP_PKEY_CTX_set_rsa_padding(keyContext, padding) != 1 { return false }
+      if padding == RSA_PKCS1_PSS_PADDING,
+        unsafe EVP_PKEY_CTX_set_rsa_pss_saltlen(keyContext, RSA_PSS_SALTLEN_DIGEST) != 1
+      {
+        return false
+      }
+      return unsafe EVP_DigestVerify(
+        context, signature, signature.count, message, message.count) == 1
+    }
+  }
+
+  private static func der(_ pair: [UInt8]) -> [UInt8] {
+    let capacity = pair.count + 16
+    return unsafe [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
+      count = Int(
+        unsafe copenssl_ecdsa_der(pair, pair.count, output.baseAddress, capacity))
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import Einlass
+import EinlassCrypto
+import EinlassJSON
+import Testing
+
+@Suite struct JSONWebSignatureTests {
+  /// The claims of RFC 7515 appendix A.
+  private static let payload =
+    "{\"iss\":\"joe\",\r\n \"exp\":1300819380,\r\n \"http://example.com/is_root\":true}"
+
+  /// RFC 7515 appendices A.2 and A.3, RFC 8037 appendix A.4: key, token.
+  private static let examples: [(key: JSONValue, token: String, payload: String)] = [
+    (
+      [
+        "kty": "RSA", "e": "AQAB",
+        "n":
+          "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ",
+      ],
+      "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB_eSN9383LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rqVt5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw",
+      payload
+    ),
+    (
+      [
+        "kty": "EC", "crv": "P-256", "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+        "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+      ],
+      "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q",
+      payload
+    ),
+    (
+      ["kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"],
+      "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg",
+      "Example of Ed25519 signing"
+    ),
+  ]
+
+  @Test(arguments: examples.indices)
+  func `the RFCs' examples are believed, and no change of them`(index: Int) throws {
+    let example = Self.examples[index]
+    let keys = try #require(JSONWebKeySet(["keys": [example.key]]))
+    let signature = try JSONWebSignature.parse(example.token)
+    #expect(signature.payload == Array(example.payload.utf8))
+    try signature.verify(keys, allowed: TokenAlgorithm.usual)
+    #expect(throws: JSONWebSignature.Fault.algorithm) {
+      try signature.verify(keys, allowed: TokenAlgorithm.usual.subtracting([signature.algorithm]))
+    }
+    let others = Self.examples.indices.filter { $0 != index }.map { Self.examples[$0].key }
+    let foreign = try #require(JSONWebKeySet(["keys": .array(others)]))
+    #expect(throws: JSONWebSignature.Fault.signature) {
+      try signature.verify(foreign, allowed: TokenAlgorithm.usual)
+    }
+    let parts = example.token.split(separator: ".").map(String.init)
+    let forged = [parts[0], Base64URL.encode(Array("{}".utf8)), parts[2]].joined(separator: ".")
+    #expect(throws: JSONWebSignature.Fault.signature) {
+      try JSONWebSignature.parse(forged).verify(keys, allowed: TokenAlgorithm.usual)
+    }
+  }
+
+  private static func token(_ header: String, payload: String = "{}", signature: String = "")
+    -> String
+  {
+    [header, payload, signature].map { Base64URL.encode(Array($0.utf8)) }.joined(separator: ".")
+  }
+
+  @Test(
+    "what is no token is refused before anything is believed",
+    arguments: [
+      ("", JSONWebSignature.Fault.form), ("a.b", .form), ("a.b.c.d", .form), ("..", .header),
+      ("e30=.e30.", .form), ("e31.e30.", .form), (token("{}"), .algorithm),
+      (token("[]"), .header), (token(#"{"alg":"none"}"#), .algorithm),
+      (token(#"{"alg":"nOnE"}"#), .algorithm), (token(#"{"alg":"HS512"}"#), .algorithm),
+      (token(#"{"alg":"RS256","alg":"ES256"}"#), .header),
+      (token(#"{"alg":"RS256","crit":["exp"]}"#), .critical),
+      (token(#"{"alg":"RS256","kid":7}"#), .header), (token(#"{"alg":["RS256"]}"#), .algorithm),
+    ])
+  func refused(text: String, fault: JSONWebSignature.Fault) {
+    #expect(throws: fault) { try JSONWebSignature.parse(text) }
+  }
+
+  @Test func `64 KiB are read, a byte more is not`() throws {
+    let head = Base64URL.encode(Array(#"{"alg":"RS256"}"#.utf8)) + "."
+    let room = JSONWebSignature.byteLimit - head.utf8.count - 1
+    // base64url of n bytes never has a length of 1 modulo 4; the signature takes what the payload leaves.
+    let payload = String(repeating: "A", count: room / 4 * 4 - 4)
+    let signature = String(
+      repeating: "A", count: JSONWebSignature.byteLimit - head.utf8.count - 1 - payload.utf8.count)
+    let text = head + payload + "." + signature
+    #expect(text.utf8.count == JSONWebSignature.byteLimit)
+    #expect(throws: Never.self) { try JSONWebSignature.parse(text) }
+    #expect(throws: JSONWebSignature.Fault.tooLong) { try JSONWebSignature.parse(text + "A") }
+  }
+
+  @Test(
+    "a set keeps the keys that can be used and passes over the others",
+    arguments: [
+      (#"{"keys":[]}"#, 0), (#"{"keys":[7,{},{"kty":"EC"},{"kty":"oct","k":"AAAA"}]}"#, 0),
+      (
+        #"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#,
+        1
+      ),
+      (
+        #"{"keys":[{"kty":"OKP","crv":"Ed25519","use":"enc","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#,
+        0
+      ),
+      (
+        #"{"keys":[{"kty":"OKP","crv":"Ed25519","key_ops":["sign"],"x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#,
+        0
+      ),
+      (
+        #"{"keys":[{"kty":"OKP","crv":"X25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#,
+        0
+      ),
+      (
+        #"{"keys":[{"kty":"OKP","crv":"Ed25519","kid":7,"x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#,
+        0
+      ),
+    ])
+  func keySets(text: String, count: Int) throws {
+    #expect(JSONWebKeySet(try JSONReader.read(Array(text.utf8)))?.keys.count == count)
+  }
+
+  @Test func `two keys of one id are none, and a token's id is looked up exactly`() throws {
+    let example = Self.examples[2]
+    var key = try #require(example.key.object)
+    key["kid"] = "one"
+    var header = Array(#"{"alg":"EdDSA","kid":"one"}"#.utf8)
+    let parts = example.token.split(separator: ".").map(String.init)
+    func verify(_ header: [UInt8], _ keys: [JSONObject]) throws {
+      let text = [Base64URL.encode(header), parts[1], parts[2]].joined(separator: ".")
+      let set = try #require(JSONWebKeySet(["keys": .array(keys.map(JSONValue.object))]))
+      try JSONWebSignature.parse(text).verify(set, allowed: TokenAlgorithm.usual)
+    }
+    // The header is signed too: with the right key the signature is what is wrong.
+    #expect(throws: JSONWebSignature.Fault.signature) { try verify(header, [key]) }
+    #expect(throws: JSONWebSignature.Fault.key) { try verify(header, [key, key]) }
+    header = Array(#"{"alg":"EdDSA","kid":"ONE"}"#.utf8)
+    #expect(throws: JSONWebSignature.Fault.key) { try verify(header, [key]) }
+  }
+}
