@@ -7,12 +7,15 @@ let package = Package(
   name: "einlass",
   products: [
     .executable(name: "einlass", targets: ["EinlassCommand"]),
+    .executable(name: "einlassctl", targets: ["EinlassControl"]),
     .executable(name: "einlass-sandbox", targets: ["EinlassSandbox"]),
     .library(name: "Einlass", targets: ["Einlass", "EinlassNetwork", "EinlassStorage"]),
   ],
   dependencies: [
     // The sockets of the sandbox provider. Nothing linked into `einlass` uses a package.
-    .package(url: "https://github.com/swhitty/FlyingFox", exact: "0.27.1")
+    .package(url: "https://github.com/swhitty/FlyingFox", exact: "0.27.1"),
+    // The command line of `einlassctl`.
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
   ],
   targets: [
     // C libraries
@@ -52,6 +55,12 @@ let package = Package(
         "EinlassStorage", "EinlassRPC", "EinlassServer",
       ]),
     .executableTarget(
+      name: "EinlassControl",
+      dependencies: [
+        "EinlassJSON", "EinlassRPC", "EinlassSystem",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
+    .executableTarget(
       name: "EinlassSandbox",
       dependencies: [
         "EinlassJSON", "EinlassCrypto", .product(name: "FlyingSocks", package: "FlyingFox"),
@@ -87,6 +96,12 @@ let package = Package(
       dependencies: [
         "EinlassSandbox", "EinlassJSON", "EinlassCrypto",
         .product(name: "FlyingSocks", package: "FlyingFox"),
+      ]),
+    .testTarget(
+      name: "EinlassControlTests",
+      dependencies: [
+        "EinlassControl", "EinlassJSON", "EinlassSystem",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(name: "ConformanceTests", dependencies: ["EinlassJSON"]),
   ]

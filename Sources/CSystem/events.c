@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -14,6 +15,7 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int or_errno(int result) { return result < 0 ? -errno : result; }
@@ -114,4 +116,48 @@ int csystem_thread_start(const char *name, void (*body)(void *), void *argument)
   pthread_attr_destroy(&attributes);
   if (result != 0) free(work);
   return result;
+}
+
+int csystem_pipe_open(int ends[2]) { return pipe2(ends, O_CLOEXEC) == 0 ? 0 : errno; }
+
+extern char **environ;
+
+int csystem_spawn(const char *path, char *const arguments[], int input, int output, const int *kept, int count) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  pid_t process = -1;
+  int result = posix_spawn_file_actions_init(&actions);
+  if (result != 0) return -result;
+  result = posix_spawnattr_init(&attributes);
+  if (result == 0) {
+    result = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    if (result == 0) result = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    // A descriptor that is duplicated to its own number stays open.
+    for (int index = 0; index < count && result == 0; index++)
+      result = posix_spawn_file_actions_adddup2(&actions, kept[index], kept[index]);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    if (result == 0) result = posix_spawn(&process, path, &actions, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
+  }
+  posix_spawn_file_actions_destroy(&actions);
+  return result == 0 ? process : -result;
+}
+
+int csystem_reap(int process) {
+  int status;
+  while (waitpid(process, &status, 0) < 0)
+    if (errno != EINTR) return -errno;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int csystem_terminal_columns(int descriptor, int *rows) {
+  struct winsize size;
+  if (ioctl(descriptor, TIOCGWINSZ, &size) != 0) return 0;
+  *rows = size.ws_row;
+  return size.ws_col;
 }

@@ -2,9 +2,9 @@
 ///
 /// A line ends with LF; one CR before it and one byte order mark at the start of the stream are taken away, and
 /// lines of white space alone are left out. Never holds more than one line and one feed.
-struct LineFramer {
+public struct LineFramer: Sendable {
   /// What a line came to.
-  enum Line: Equatable {
+  public enum Line: Sendable, Equatable {
     /// Its bytes, without the end.
     case text(ArraySlice<UInt8>)
     /// It is longer than the limit; the rest of it is skipped as it comes.
@@ -22,10 +22,10 @@ struct LineFramer {
   private var isAtStreamStart = true
 
   /// A framer at the start of a stream.
-  init(limit: Int = Limits.inboundLineBytes) { self.limit = limit }
+  public init(limit: Int = Limits.inboundLineBytes) { self.limit = limit }
 
   /// Adds what was read; call it when `next` has no more.
-  mutating func feed(_ bytes: ArraySlice<UInt8>) {
+  public mutating func feed(_ bytes: ArraySlice<UInt8>) {
     if start > 0 {
       buffer.removeSubrange(..<start)
       scanned -= start
@@ -37,7 +37,7 @@ struct LineFramer {
   }
 
   /// The next whole line, or what became of it; drop it before the next `feed`.
-  mutating func next() -> Line? {
+  public mutating func next() -> Line? {
     while let end = lineEnd() {
       let line = start..<end
       start = end + 1
@@ -61,7 +61,7 @@ struct LineFramer {
   }
 
   /// What stands behind the last LF when the stream has ended.
-  mutating func rest() -> Line? {
+  public mutating func rest() -> Line? {
     guard !isSkipping else { return nil }
     let line = start..<buffer.count
     start = buffer.count

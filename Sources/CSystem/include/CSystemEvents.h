@@ -41,3 +41,18 @@ int csystem_room_for_writing(int descriptor, long wanted);
 
 /// Starts a detached thread with 512 KiB of stack that takes no signals. Answers 0 or an errno.
 int csystem_thread_start(const char *name, void (*body)(void *), void *argument);
+
+/// pipe2(2), close-on-exec: the end to read from, the end to write to. Answers 0 or an errno.
+int csystem_pipe_open(int ends[2]);
+
+/// Starts the program at this path, the arguments ending in NULL, with these descriptors as its standard input and
+/// output and our standard error; `kept` stay open under their numbers, everything close-on-exec is closed. Signals
+/// are as a program finds them by default. Answers its id or minus an errno, that of a failing exec included.
+int csystem_spawn(const char *path, char *const arguments[], int input, int output, const int *kept, int count);
+
+/// Waits for a child to end and takes its status away: the exit code, or 128 and the number of its signal; minus an
+/// errno.
+int csystem_reap(int process);
+
+/// How many columns a terminal has, 0 when it does not say; its rows are stored.
+int csystem_terminal_columns(int descriptor, int *rows);

@@ -1,0 +1,149 @@
+internal import ArgumentParser
+internal import EinlassJSON
+
+/// `einlassctl access`.
+struct AccessCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "access", abstract: "Which application may use whose accounts.",
+    subcommands: [AccessList.self, AccessSet.self, AccessReset.self],
+    defaultSubcommand: AccessList.self)
+}
+
+/// `einlassctl access list`.
+struct AccessList: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List what was decided.")
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let grants = try console.list("access.list", "grants")
+    try console.report(
+      ["grants": .array(grants)], Self.table(grants),
+      empty: "Nothing decided yet: every application is asked for at its first sign-in.")
+  }
+
+  /// Grants as a table.
+  static func table(_ grants: [JSONValue]) -> Table {
+    Table(
+      headings: [
+        "APPLICATION", "PROVIDER", "ACCESS", "PERMISSIONS", "AUDIENCE", "INCLUDES", "CHANGED",
+      ],
+      rows: grants.map { grant in
+        let isGranted = grant["state"]?.string == "granted"
+        return [
+          Table.Cell(grant["application"]?.plain), Table.Cell(grant["provider"]?.plain),
+          Table.Cell(grant["state"]?.plain, isGranted ? .good : .bad),
+          Table.Cell(grant["permissions"]?.plain), Table.Cell(grant["audience"]?.plain),
+          Table.Cell(grant["includes"]?.plain),
+          Table.Cell(grant["changedAt"]?.int64.map(day)),
+        ]
+      })
+  }
+}
+
+/// `einlassctl access set`.
+struct AccessSet: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "set", abstract: "Decide for an application before it asks.",
+    discussion: "EXAMPLE: einlassctl access set neovim twitter granted")
+
+  /// What can be decided.
+  enum State: String, ExpressibleByArgument, CaseIterable {
+    case granted, denied
+  }
+
+  /// Who sees what the application posts.
+  enum Audience: String, ExpressibleByArgument, CaseIterable {
+    case onlyMe, friends, everyone
+  }
+
+  @Argument(help: "The name that the application gives itself.")
+  var application: String?
+
+  @Argument(help: "Whose accounts.", completion: .providers)
+  var provider: String?
+
+  @Argument(help: "granted or denied.")
+  var state: State?
+
+  @Option(name: .customLong("permission"), help: "Grant this permission; may be repeated.")
+  var permissions: [String] = []
+
+  @Option(help: "Who may see what it posts: onlyMe, friends or everyone.")
+  var audience: Audience?
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let application = try console.text(
+      "Which application (the name it gives itself)?", given: application,
+      orElse: "Name the application: APPLICATION is missing.")
+    let provider = try console.provider(provider)
+    let state = try decided(application, provider, console)
+    let params = JSONObject(present: [
+      "provider": .string(provider), "application": .string(application),
+      "state": .string(state.rawValue),
+      "permissions": permissions.isEmpty ? nil : JSONValue(permissions),
+      "audience": audience.map { .string($0.rawValue) },
+    ])
+    let result = try console.call("access.set", params)
+    let verb = state == .granted ? "may use" : "may not use"
+    try console.report(
+      .object(result), ["\(clean(application)) \(verb) \(clean(provider)) accounts."])
+  }
+
+  private func decided(
+    _ application: String, _ provider: String, _ console: Console
+  ) throws(Failure) -> State {
+    if let state { return state }
+    return State.allCases[
+      try console.choice(
+        "May \(clean(application)) use \(clean(provider)) accounts?",
+        ["Yes: granted", "No: denied"],
+        orElse: "Say granted or denied: STATE is missing.")]
+  }
+}
+
+/// `einlassctl access reset`.
+struct AccessReset: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "reset", abstract: "Forget a decision, so that the application asks again.",
+    discussion: "EXAMPLE: einlassctl access reset neovim twitter")
+
+  @Argument(help: "The name that the application gives itself.")
+  var application: String?
+
+  @Argument(help: "Whose accounts.", completion: .providers)
+  var provider: String?
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let (application, provider) = try decision(console)
+    let result = try console.call(
+      "access.reset", ["provider": .string(provider), "application": .string(application)])
+    try console.report(
+      .object(result),
+      ["\(clean(application)) asks again before it uses \(clean(provider)) accounts."])
+  }
+
+  /// What was named, or the decision that the person chooses among those that fit it.
+  private func decision(_ console: Console) throws(Failure) -> (String, String) {
+    if let application, let provider { return (application, provider) }
+    let grants = try console.list("access.list", "grants").filter { grant in
+      application.map { sameBytes($0, grant["application"]?.string ?? "") } ?? true
+    }
+    guard !grants.isEmpty else {
+      throw .unusable(
+        "There is nothing to forget.", NextStep("See what was decided:", "access", "list"))
+    }
+    let table = AccessList.table(grants)
+    let rows = table.lines(width: nil, style: Style(isColoured: false)).dropFirst()
+    let chosen = grants[
+      try console.choice(
+        "Which decision?", Array(rows),
+        orElse: "Name both: APPLICATION and PROVIDER are needed.")]
+    return (chosen["application"]?.string ?? "", chosen["provider"]?.string ?? "")
+  }
+}

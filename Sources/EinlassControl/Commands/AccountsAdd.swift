@@ -1,0 +1,109 @@
+internal import ArgumentParser
+internal import EinlassJSON
+internal import EinlassSystem
+internal import Glibc
+
+/// `einlassctl accounts add`.
+struct AccountsAdd: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add", abstract: "Add accounts with credentials that you have.",
+    discussion: """
+      FILE holds one JSON object, a list of them, or one per line:
+        {"provider": "twitter", "username": "ada", "credential":
+          {"type": "oauth1", "key": "…", "secret": "…", "clientId": "…", "clientSecret": "…"}}
+        {"provider": "facebook", "username": "ada", "credential":
+          {"type": "oauth2", "token": "…", "clientId": "…"}}
+      Without FILE everything is asked, secrets without showing them. No secret is ever taken from the command line.
+
+      EXAMPLES:
+        einlassctl accounts add
+        einlassctl accounts add accounts.json
+        some-program | einlassctl accounts add -
+      """)
+
+  @Argument(help: "JSON with the accounts; - for standard input.", completion: .file())
+  var file: String?
+
+  @Flag(help: "Where an account is in the store already, replace its credential.")
+  var replace = false
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    var results: [JSONValue] = []
+    var lines: [String] = []
+    for account in try given(console) {
+      var params = account
+      if replace { params["replace"] = true }
+      let result = try console.call("accounts.add", params)
+      results.append(.object(result))
+      let verb = result["created"]?.bool == true ? "Added" : "Replaced"
+      let title = [params["provider"], params["username"]].map { clean($0?.plain ?? "") }
+      lines.append(
+        "\(verb) \(title.joined(separator: "/")) (\(clean(result["account"]?.plain ?? ""))).")
+    }
+    try console.report(["added": .array(results)], lines)
+  }
+
+  private func given(_ console: Console) throws(Failure) -> [JSONObject] {
+    guard let path = file else { return [try asked(console)] }
+    let name = path == "-" ? "Standard input" : path
+    let bytes = try bytes(path)
+    let values: [JSONValue]
+    if let value = try? JSONReader.read(bytes) {
+      values = value.array ?? [value]
+    } else {
+      values = bytes.split(separator: UInt8(ascii: "\n")).map {
+        (try? JSONReader.read($0)) ?? .null
+      }
+    }
+    let accounts = values.compactMap(\.object)
+    guard !accounts.isEmpty, accounts.count == values.count else {
+      throw .unusable(
+        "\(name) holds no JSON objects.",
+        NextStep("See how they look:", "accounts", "add", "--help"))
+    }
+    return accounts
+  }
+
+  private func bytes(_ path: String) throws(Failure) -> [UInt8] {
+    guard path == "-" else {
+      do throws(FileError) {
+        return try PersonalFile.read(path, others: .mayNothing, limitBytes: 1 << 20)
+      } catch { throw .unusable("\(path) \(error.explanation)") }
+    }
+    guard let input = try? Descriptor.duplicate(STDIN_FILENO),
+      let bytes = input.readAll(limitBytes: 1 << 20)
+    else { throw .unusable("Standard input is longer than 1 MiB or can't be read.") }
+    return bytes
+  }
+
+  private func asked(_ console: Console) throws(Failure) -> JSONObject {
+    let missing = "Name a file with the account: FILE is missing."
+    guard console.person != nil else { throw .usage(missing) }
+    let provider = try console.provider(nil)
+    let username = try console.text("User name:", orElse: missing)
+    let isOAuth1 =
+      try console.choice(
+        "What kind of credential?", ["OAuth 1.0a: key and secret", "OAuth 2: token"],
+        orElse: missing) == 0
+    let asked: [(question: String, member: String)] =
+      isOAuth1
+      ? [("Key (not shown):", "key"), ("Secret (not shown):", "secret")]
+      : [("Token (not shown):", "token")]
+    var credential: JSONObject = ["type": isOAuth1 ? "oauth1" : "oauth2"]
+    for (question, member) in asked {
+      credential[member] = .string(try console.text(question, isHidden: true, orElse: missing))
+    }
+    credential["clientId"] = .string(
+      try console.text("Client id that it was issued to:", orElse: missing))
+    if isOAuth1 {
+      credential["clientSecret"] = .string(
+        try console.text("That client's secret (not shown):", isHidden: true, orElse: missing))
+    }
+    return [
+      "provider": .string(provider), "username": .string(username),
+      "credential": .object(credential),
+    ]
+  }
+}

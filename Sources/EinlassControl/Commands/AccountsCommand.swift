@@ -1,0 +1,91 @@
+internal import ArgumentParser
+internal import EinlassJSON
+
+/// `einlassctl accounts`.
+struct AccountsCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "accounts", abstract: "The accounts in the store.",
+    subcommands: [
+      AccountsList.self, AccountsAdd.self, AccountsRename.self, AccountsRemove.self,
+    ], defaultSubcommand: AccountsList.self)
+}
+
+/// `einlassctl accounts list`.
+struct AccountsList: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List the accounts.",
+    discussion: "EXAMPLE: einlassctl accounts list --provider twitter")
+
+  @Option(help: "Only those of this provider.", completion: .providers)
+  var provider: String?
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let accounts = try console.accounts(of: provider)
+    try console.report(
+      ["accounts": .array(accounts.map(\.json))], Account.table(accounts),
+      empty: "No accounts. Add one: einlassctl accounts add")
+  }
+}
+
+/// `einlassctl accounts rename`.
+struct AccountsRename: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "rename", abstract: "Change the name that an account is shown with.",
+    discussion: "EXAMPLE: einlassctl accounts rename ada 'Ada at work'")
+
+  @Argument(help: "User name, provider/user name or id.", completion: .accounts)
+  var account: String?
+
+  @Argument(help: "The new name; an empty one takes it away.")
+  var name: String?
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let account = try console.account(account)
+    var params: JSONObject = ["account": .string(account.id)]
+    let name = try console.text(
+      "New name:", given: name, orElse: "Give the new name: NAME is missing.")
+    params["displayName"] = .string(name)
+    let result = try console.call("accounts.update", params)
+    try console.report(.object(result), ["\(account.title) is now shown as \(clean(name))."])
+  }
+}
+
+/// `einlassctl accounts remove`.
+struct AccountsRemove: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove", abstract: "Forget an account and its credentials.",
+    discussion: "EXAMPLE: einlassctl accounts remove twitter/ada --yes")
+
+  @Argument(help: "User name, provider/user name or id.", completion: .accounts)
+  var account: String?
+
+  @Flag(help: "Do not ask whether that is meant.")
+  var yes = false
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let account = try console.account(account)
+    try console.confirm(
+      "Remove \(account.title) and its credentials?", isAgreed: yes)
+    let result = try console.call("accounts.remove", ["account": .string(account.id)])
+    try console.report(
+      .object(result), ["Removed \(account.title)."] + console.revocation(result))
+  }
+}
+
+extension Console {
+  /// What became of the credentials at the provider.
+  func revocation(_ result: JSONObject) -> [String] {
+    let revoked = (result["revoked"]?.array ?? []).map { "  revoked: \(clean($0.plain))" }
+    let notRevoked = (result["notRevoked"]?.array ?? []).map { entry in
+      "  \(tinted("not revoked", .warning)): \(clean(entry["what"]?.plain ?? "")). "
+        + clean(entry["reason"]?.plain ?? "")
+    }
+    return revoked + notRevoked
+  }
+}

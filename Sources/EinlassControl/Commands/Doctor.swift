@@ -1,0 +1,120 @@
+internal import ArgumentParser
+internal import EinlassJSON
+
+/// `einlassctl doctor`: looks at everything and says what to do about what is wrong.
+struct Doctor: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "doctor",
+    abstract: "Look whether everything works, and say what to do where it does not.",
+    discussion: "Changes nothing. Exit code 1 when something is wrong.")
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    var findings = versions(console) + [configuration(console)]
+    findings += try store(console)
+    findings += try accounts(console)
+    let isWell = !findings.contains { $0.verdict == .wrong }
+    try console.report(
+      ["ok": .bool(isWell), "findings": .array(findings.map(\.json))],
+      findings.flatMap { $0.lines(console, repeating: server.repeated) })
+    if !isWell { throw .badNews }
+  }
+
+  private func versions(_ console: Console) -> [Finding] {
+    let theirs = console.greeting["server"]?["version"]?.plain ?? "unknown"
+    return [
+      Finding("einlassctl", .well, "version \(version)"),
+      theirs == version
+        ? Finding("einlass", .well, "version \(theirs)")
+        : Finding(
+          "einlass", .wrong, "version \(theirs), another one than einlassctl's",
+          NextStep("Install both from one release; --einlass names another einlass.")),
+    ]
+  }
+
+  private func configuration(_ console: Console) -> Finding {
+    if let problem = console.greeting["configuration"]?["problem"] {
+      return Finding("configuration", problem)
+    }
+    return Finding(
+      "configuration", .well, server.config.map { "\($0) is in order" } ?? "none was given")
+  }
+
+  private func store(_ console: Console) throws(Failure) -> [Finding] {
+    guard let store = console.greeting["store"] else { return [] }
+    if let problem = store["problem"] { return [Finding("store", problem)] }
+    let protection = store["protection"]?.plain ?? "unknown"
+    return [
+      Finding("store", .well, "opens, revision \(store["revision"]?.plain ?? "unknown")"),
+      Finding("key", .well, "protected by: \(protection)"),
+    ]
+  }
+
+  private func accounts(_ console: Console) throws(Failure) -> [Finding] {
+    let accounts: [Account]
+    do throws(Failure) { accounts = try console.accounts() } catch .refused { return [] }
+    let ill = accounts.filter { !["ok", nil].contains($0.json["health"]?.string) }
+    let count = accounts.count == 1 ? "1 account" : "\(accounts.count) accounts"
+    return [Finding("accounts", .well, "\(count), \(accounts.count - ill.count) in order")]
+      + ill.map { account in
+        let needsLogin = account.json["health"]?.string == "reloginNeeded"
+        return Finding(
+          account.title, .wrong, account.state.text,
+          needsLogin
+            ? NextStep("Add it once more with its new credential:", "accounts", "add", "--replace")
+            : NextStep("Clear it up with the provider."))
+      }
+  }
+}
+
+/// One thing that was looked at.
+struct Finding {
+  /// What to think of it.
+  enum Verdict: String {
+    case well = "ok"
+    case wrong = "problem"
+    case notable = "note"
+  }
+
+  var subject: String
+  var verdict: Verdict
+  var detail: String
+  var next: NextStep?
+
+  init(_ subject: String, _ verdict: Verdict, _ detail: String, _ next: NextStep? = nil) {
+    (self.subject, self.verdict, self.detail, self.next) = (subject, verdict, detail, next)
+  }
+
+  /// Of a problem as `initialize` tells it: `{code, reason, detail?, message}`.
+  init(_ subject: String, _ problem: JSONValue) {
+    let refusal = Refusal([
+      "code": problem["code"] ?? 0, "message": problem["message"] ?? "", "data": problem,
+    ])
+    // That more is said here is no step for whoever reads it here.
+    let next = refusal.nextSteps.last { $0.command != ["doctor"] }
+    self.init(subject, .wrong, refusal.message, next)
+  }
+
+  /// For programs.
+  var json: JSONValue {
+    .object(
+      JSONObject(present: [
+        "check": .string(subject), "verdict": .string(verdict.rawValue), "detail": .string(detail),
+        "next": next.map { .string($0.line(repeating: [])) },
+      ]))
+  }
+
+  /// For people.
+  func lines(_ console: Console, repeating options: [String]) -> [String] {
+    let tint: Style.Tint =
+      switch verdict {
+      case .well: .good
+      case .wrong: .bad
+      case .notable: .warning
+      }
+    let word = verdict.rawValue.padded(to: 8)
+    return ["\(console.tinted(word, tint)) \(clean(subject)): \(clean(detail))"]
+      + (next.map { ["         next: \($0.line(repeating: options))"] } ?? [])
+  }
+}

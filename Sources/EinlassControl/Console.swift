@@ -1,0 +1,111 @@
+internal import ArgumentParser
+internal import EinlassJSON
+internal import EinlassSystem
+internal import Glibc
+
+/// A command that talks to einlass.
+protocol ServerCommand: ParsableCommand {
+  /// What every command takes.
+  var server: ServerOptions { get }
+  /// Does it.
+  func run(with console: Console) throws(Failure)
+}
+
+extension ServerCommand {
+  mutating func run() throws {
+    let style = Style(for: STDERR_FILENO)
+    do throws(Failure) {
+      let console = try Console(server)
+      do throws(Failure) {
+        try run(with: console)
+      } catch {
+        console.end()
+        throw error
+      }
+      console.end()
+    } catch {
+      if case .refused(let refusal) = error, server.json {
+        try? TextOutput(STDOUT_FILENO).write(printable(["error": refusal.json]) + "\n")
+      }
+      if let text = error.explanation(repeating: server.repeated, style: style) { complain(text) }
+      throw error
+    }
+  }
+}
+
+/// What a command works with: einlass, the person if there is one, and the output.
+final class Console {
+  /// The talk with einlass.
+  let einlass: Conversation
+  /// `nil` when nobody can be asked.
+  let person: Person?
+  /// What `initialize` answered.
+  let greeting: JSONObject
+  private let isJSON: Bool
+  private let output: TextOutput
+  private let style = Style(for: STDOUT_FILENO)
+
+  init(_ options: ServerOptions) throws(Failure) {
+    isJSON = options.json
+    output = try TextOutput(STDOUT_FILENO)
+    einlass = try Conversation(options)
+    person = options.noInput ? nil : Person(einlass)
+    greeting = try einlass.request(
+      "initialize",
+      [
+        "protocolVersion": 1,
+        "client": ["name": "einlassctl", "title": "einlassctl", "version": .string(version)],
+        "processId": JSONValue(Int64(getpid())),
+        "capabilities": ["prompts": JSONValue(person == nil ? [] : Questions.kinds)],
+      ], patience: 60_000)
+    listen()
+  }
+
+  /// Ends einlass.
+  func end() { einlass.end() }
+
+  /// Calls a method.
+  func call(_ method: String, _ params: JSONObject = JSONObject()) throws(Failure) -> JSONObject {
+    try einlass.request(method, params)
+  }
+
+  /// A list over all its pages.
+  func list(
+    _ method: String, _ member: String, _ params: JSONObject = JSONObject()
+  ) throws(Failure) -> [JSONValue] {
+    var params = params
+    var all: [JSONValue] = []
+    while true {
+      let page = try call(method, params)
+      all += page[member]?.array ?? []
+      guard let cursor = page["nextCursor"] else { return all }
+      params["cursor"] = cursor
+    }
+  }
+
+  /// Prints what was done: the JSON, or the lines for people.
+  func report(_ json: JSONValue, _ lines: @autoclosure () -> [String]) throws(Failure) {
+    let lines = isJSON ? [printable(json)] : lines()
+    try output.write(lines.map { $0 + "\n" }.joined())
+  }
+
+  /// Prints what was done: the JSON, or a table for people, or what is said of an empty one.
+  func report(_ json: JSONValue, _ table: Table, empty: String) throws(Failure) {
+    let width = Terminal.size(of: STDOUT_FILENO)?.columns
+    try report(json, table.rows.isEmpty ? [empty] : table.lines(width: width, style: style))
+  }
+
+  /// What a tint makes of a text on standard output.
+  func tinted(_ text: String, _ tint: Style.Tint) -> String { style.tinted(text, tint) }
+
+  private func listen() {
+    guard let person else { return }
+    einlass.onNotification = { [unowned self] method, params throws(Failure) in
+      guard method == "prompt.opened", let answer = try Questions(person: person).answer(params)
+      else { return }
+      do throws(Failure) { _ = try call("prompt.answer", answer) } catch .refused {
+        // It has closed meanwhile; the request that asked says so better.
+      }
+    }
+  }
+}

@@ -1,0 +1,50 @@
+internal import ArgumentParser
+internal import EinlassSystem
+internal import Glibc
+
+/// What `--version` and `initialize` tell.
+let version = "0.1.0"
+
+/// The program `einlassctl`: accounts and access for people, as a client of the protocol like any other.
+@main
+struct EinlassControl: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "einlassctl",
+    abstract: "Looks after the accounts that einlass signs in with.",
+    discussion: """
+      An account is named by its user name (ada), by provider and user name (twitter/ada), or by its id. What is \
+      missing is asked on the terminal, where there is one.
+
+      EXAMPLES:
+        einlassctl accounts add                     add an account; asks for what it needs
+        einlassctl accounts list
+        einlassctl access reset                     let an application ask again
+        einlassctl accounts list --json | jq .accounts
+
+      Results go to standard output, everything else to standard error. Exit code 0: done; 1: it was not done, and \
+      the next step is shown; 64: the command line is wrong; 70: einlass did not start or ended too early.
+      NO_COLOR turns colours off. EINLASS_BINARY names the einlass to use.
+      """,
+    version: version,
+    subcommands: [AccountsCommand.self, AccessCommand.self, ProvidersCommand.self, Doctor.self])
+
+  static func main() {
+    do throws(Hardening.Refusal) { try Hardening.begin() } catch {
+      complain("einlassctl does not run set-uid, set-gid or dumpable.")
+      Glibc.exit(Failure.internalCode)
+    }
+    do {
+      var command = try parseAsRoot()
+      try command.run()
+    } catch let failure as Failure {
+      Glibc.exit(failure.exitCode)
+    } catch {
+      exit(withError: error)
+    }
+  }
+}
+
+/// Says something on standard error.
+func complain(_ text: String) {
+  _ = try? TextOutput(STDERR_FILENO).write(text + "\n")
+}

@@ -1,0 +1,56 @@
+internal import EinlassJSON
+
+/// Why a command ends without having done what it was asked to.
+enum Failure: Error {
+  /// einlass answered with an error.
+  case refused(Refusal)
+  /// What the person named can't be used: a sentence, and the next step.
+  case unusable(String, NextStep? = nil)
+  /// The command line is not complete or wrong, which only became clear later.
+  case usage(String)
+  /// The person pressed Ctrl-C or said no.
+  case cancelled
+  /// einlass did not start, or ended before it answered; with its exit code, if it had one.
+  case noServer(String, code: Int32? = nil)
+  /// Nobody reads what is printed.
+  case outputLost
+  /// Everything was done and shown; the answer is bad news.
+  case badNews
+
+  /// For faults of this program or of the machine.
+  static let internalCode: Int32 = 70
+  /// For command lines.
+  static let usageCode: Int32 = 64
+
+  /// What the process ends with.
+  var exitCode: Int32 {
+    switch self {
+    case .refused, .unusable, .cancelled, .outputLost, .badNews: 1
+    case .usage: Self.usageCode
+    case .noServer(_, code: Self.usageCode): Self.usageCode
+    case .noServer: Self.internalCode
+    }
+  }
+}
+
+/// An error that einlass answered with. Protocol section 6.
+struct Refusal {
+  var code: Int64
+  var message: String
+  var data: JSONObject
+
+  /// The error object of an answer.
+  init(_ error: JSONValue) {
+    code = error["code"]?.int64 ?? 0
+    message = error["message"]?.string ?? "einlass answered with an error."
+    data = error["data"]?.object ?? JSONObject()
+  }
+
+  /// What programs switch on.
+  var reason: String { data["reason"]?.string ?? "internal" }
+
+  /// As it came.
+  var json: JSONValue {
+    ["code": JSONValue(code), "message": .string(message), "data": .object(data)]
+  }
+}

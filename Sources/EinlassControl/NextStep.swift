@@ -1,0 +1,71 @@
+internal import EinlassJSON
+
+/// What a person does after a problem.
+struct NextStep: Equatable {
+  /// A sentence, or the beginning of one that the command ends.
+  var text: String
+  /// The words after `einlassctl` of a command that mends it.
+  var command: [String]
+
+  init(_ text: String, _ command: String...) {
+    self.text = text
+    self.command = command
+  }
+
+  /// The step in words, the command ready to be copied.
+  func line(repeating options: [String]) -> String {
+    command.isEmpty
+      ? text : "\(text) \((["einlassctl"] + command + options).map(quoted).joined(separator: " "))"
+  }
+}
+
+/// A word as a shell takes it.
+func quoted(_ word: String) -> String {
+  let isPlain = word.utf8.allSatisfy { byte in
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "-_./:@%+,=".utf8.contains(byte)
+    }
+  }
+  guard !isPlain || word.isEmpty else { return clean(word) }
+  let parts = clean(word).split(separator: "'", omittingEmptySubsequences: false)
+  return "'\(parts.joined(separator: #"'\''"#))'"
+}
+
+extension Failure {
+  /// What is said about it on standard error; `nil` when there is nothing to say.
+  ///
+  /// - Parameter options: what a command that is to do the same must repeat.
+  func explanation(repeating options: [String], style: Style) -> String? {
+    switch self {
+    case .refused(let refusal):
+      problem(
+        "\(clean(refusal.message)) (\(clean(refusal.reason)), \(refusal.code))",
+        words: refusal.serverWords, refusal.nextSteps.map { $0.line(repeating: options) }, style)
+    case .unusable(let sentence, let step):
+      problem(clean(sentence), step.map { [$0.line(repeating: options)] } ?? [], style)
+    case .usage(let sentence): problem(clean(sentence), [], style)
+    case .noServer(let sentence, _): problem(clean(sentence), [], style)
+    case .cancelled: "Cancelled."
+    case .outputLost, .badNews: nil
+    }
+  }
+
+  private func problem(
+    _ sentence: String, words: String? = nil, _ steps: [String], _ style: Style
+  ) -> String {
+    ([style.tinted("problem:", .bad) + " \(sentence)"]
+      + (words.map { ["   they: \(clean($0))"] } ?? [])
+      + steps.map { style.tinted("   next:", .heading) + " \($0)" }).joined(separator: "\n")
+  }
+}
+
+extension Refusal {
+  /// The provider's own words, if there are any.
+  fileprivate var serverWords: String? {
+    guard let words = data["serverError"]?.object, !words.members.isEmpty else { return nil }
+    return words.members.map { "\($0.name) \($0.value.plain)" }.joined(separator: ", ")
+  }
+}

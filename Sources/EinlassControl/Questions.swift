@@ -1,0 +1,65 @@
+internal import EinlassJSON
+
+/// The prompts of the protocol as questions on the terminal. Protocol section 4.
+struct Questions {
+  /// The kinds that can be asked here.
+  static let kinds = ["grantAccess", "selectAccount", "confirmAccount", "enterPassphrase"]
+
+  let person: Person
+
+  /// What `prompt.answer` carries; `nil` when the prompt has closed meanwhile.
+  func answer(_ prompt: JSONObject) throws(Failure) -> JSONObject? {
+    guard let id = prompt["prompt"]?.string else { return nil }
+    var answer: JSONObject?
+    do throws(Failure) {
+      answer =
+        switch prompt["kind"]?.string {
+        case "grantAccess": try grantAccess(prompt, id)
+        case "selectAccount": try selectAccount(prompt, id)
+        case "confirmAccount": try confirmAccount(prompt, id)
+        case "enterPassphrase": try enterPassphrase(prompt, id)
+        default: ["action": "cancel"]
+        }
+    } catch .cancelled {
+      answer = ["action": "cancel"]
+    }
+    answer?["prompt"] = .string(id)
+    return answer
+  }
+
+  private func grantAccess(_ prompt: JSONObject, _ id: String) throws(Failure) -> JSONObject? {
+    let who = text(prompt["applicationTitle"] ?? prompt["application"])
+    person.show("\(who) wants to use your \(text(prompt["providerName"])) accounts.")
+    for name in ["permissions", "audience", "added", "includes"] {
+      if let value = prompt[name] { person.show("  \(name): \(text(value))") }
+    }
+    let rows = ["Allow it", "Do not allow it, and remember that", "Decide later"]
+    guard let choice = try person.choice("Allow it?", rows, prompt: id) else { return nil }
+    return ["action": .string(["accept", "decline", "cancel"][choice])]
+  }
+
+  private func selectAccount(_ prompt: JSONObject, _ id: String) throws(Failure) -> JSONObject? {
+    let accounts = (prompt["accounts"]?.array ?? []).compactMap(Account.init)
+    let rows = Account.rows(accounts)
+    guard let choice = try person.choice("Which account?", rows, prompt: id) else { return nil }
+    return ["action": "accept", "account": .string(accounts[choice].id)]
+  }
+
+  private func confirmAccount(_ prompt: JSONObject, _ id: String) throws(Failure) -> JSONObject? {
+    let account = prompt["accounts"]?.array?.first.flatMap(Account.init)
+    let rows = ["Yes", "No"]
+    let question = "Use \(account?.title ?? "this account")?"
+    guard let choice = try person.choice(question, rows, prompt: id) else { return nil }
+    return ["action": .string(["accept", "decline"][choice])]
+  }
+
+  private func enterPassphrase(_ prompt: JSONObject, _ id: String) throws(Failure) -> JSONObject? {
+    let purpose = prompt["purpose"].map { " (\(text($0)))" } ?? ""
+    guard
+      let passphrase = try person.line("Passphrase\(purpose):", isHidden: true, prompt: id)
+    else { return nil }
+    return ["action": "accept", "passphrase": .string(passphrase)]
+  }
+
+  private func text(_ value: JSONValue?) -> String { clean(value?.plain ?? "") }
+}

@@ -1,0 +1,107 @@
+internal import EinlassJSON
+
+extension Refusal {
+  /// What to do now, as commands of this program: something for every reason of `protocol/errors.json`.
+  var nextSteps: [NextStep] {
+    let advice: String? =
+      switch data["advice"]?.string {
+      case "checkClock": "Check this machine's clock."
+      case "unlockOnWeb": "Unlock the account on the provider's web page."
+      case "changeSettings": "Change the account's settings at the provider."
+      default: nil
+      }
+    return (advice.map { [NextStep($0)] } ?? []) + [nextStep]
+  }
+
+  private var nextStep: NextStep {
+    switch code {
+    case -32800 ... -32000: protocolStep
+    case 1001...1008, 1010...1019: signInStep
+    case 1009: storeStep
+    default: selectionStep
+    }
+  }
+
+  /// Faults of the talk itself, and what ends it early.
+  private var protocolStep: NextStep {
+    switch reason {
+    case "cancelled": NextStep("Start the command again if that was not meant.")
+    case "shuttingDown": NextStep("Start the command again.")
+    case "overloaded": NextStep("Wait a moment, then start the command again.")
+    case "unknownMethod", "unsupportedVersion":
+      NextStep("Update einlass: it is older than einlassctl. Both versions:", "doctor")
+    case "invalidParams": NextStep("Correct what the message names; what is taken says:", "--help")
+    case "invalidCursor": NextStep("The list has changed meanwhile: start the command again.")
+    case "internal": NextStep("Start it again with --log-level debug and report what it logs.")
+    default: NextStep("This is a fault of einlassctl: report it, with what this says:", "doctor")
+    }
+  }
+
+  /// What accounts, providers and the person said.
+  private var signInStep: NextStep {
+    switch reason {
+    case "noSystemAccount": NextStep("Add an account first:", "accounts", "add")
+    case "accessNotGranted":
+      NextStep("Let the application ask again, then say yes:", "access", "reset")
+    case "accountBanned":
+      NextStep("Clear it up with the provider, or use another account:", "accounts", "list")
+    case "reloginNeeded", "tokenNotSaved":
+      NextStep("Add the account once more with its new credential:", "accounts", "add", "--replace")
+    case "authenticatorUnconfigured":
+      data["detail"]?.string == "configuration"
+        ? NextStep("Correct that file, then look again:", "doctor")
+        : NextStep(
+          "Put the application's client id, and secret, into the configuration file (--config). Who is configured:",
+          "providers", "list")
+    case "networkFailure":
+      NextStep("Check the network connection and the clock. What einlass sees:", "doctor")
+    case "providerFailure": NextStep("Try again later; the provider's own words stand above.")
+    case "interactionRequired":
+      NextStep("Start the command on a terminal and without --no-input, so that it can ask.")
+    case "accessDenied": NextStep("Start again and allow it on the provider's page.")
+    case "stateMismatch": NextStep("Start again, and use only the page that is opened then.")
+    case "flowNotSupported": NextStep("Use another provider:", "providers", "list")
+    case "throttled": NextStep(waiting)
+    case "wrongCredentials":
+      NextStep("Start again and enter name and password as the server knows them.")
+    case "verificationFailed":
+      NextStep("Check the clock. If it is right, do not trust this sign-in; report it.")
+    default: NextStep("Start the command again and answer what it asks.")
+    }
+  }
+
+  private var storeStep: NextStep {
+    switch data["detail"]?.string {
+    case "locked": NextStep("Another einlass is using the store: wait a moment, then try again.")
+    case "full": NextStep("Make room on the disk, then try again.")
+    default: NextStep("Mend what the message names; what else is wrong says:", "doctor")
+    }
+  }
+
+  /// Names that name nothing, or what they may not.
+  private var selectionStep: NextStep {
+    switch reason {
+    case "unknownProvider": NextStep("See which there are:", "providers", "list")
+    case "unknownAccount", "invalidChoice": NextStep("See which there are:", "accounts", "list")
+    case "unknownFlow", "unknownPrompt", "promptAlreadyAnswered":
+      NextStep("Nothing is left to do: it is over.")
+    case "reservedParameter": NextStep("Leave that parameter out: einlass sets it itself.")
+    case "bindingMismatch":
+      NextStep(
+        "Use the configuration with which the account was added, or add it again:", "accounts",
+        "add",
+        "--replace")
+    case "unsafeURL": NextStep("Use an https address.")
+    case "accountExists":
+      NextStep("Use the account that is there, or replace it:", "accounts", "add", "--replace")
+    default: NextStep("What else may be wrong says:", "doctor")
+    }
+  }
+
+  private var waiting: String {
+    guard let seconds = data["retryAfterSeconds"]?.int64 else {
+      return "Wait a while, then start the command again."
+    }
+    return "Start the command again in \(seconds) seconds."
+  }
+}

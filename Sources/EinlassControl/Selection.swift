@@ -1,0 +1,73 @@
+internal import EinlassJSON
+
+/// Finding what a person means, and asking when it was left out.
+extension Console {
+  /// All accounts, or those of a provider.
+  func accounts(of provider: String? = nil) throws(Failure) -> [Account] {
+    let params: JSONObject = provider.map { ["provider": .string($0)] } ?? JSONObject()
+    return try list("accounts.list", "accounts", params).compactMap(Account.init)
+  }
+
+  /// The account of this name; without a name, or where it is the name of several, the one that is chosen.
+  func account(_ name: String?) throws(Failure) -> Account {
+    let missing = "Name the account: ACCOUNT is missing."
+    guard name != nil || person != nil else { throw .usage(missing) }
+    let all = try accounts()
+    guard !all.isEmpty else {
+      throw .unusable("There are no accounts yet.", NextStep("Add one:", "accounts", "add"))
+    }
+    let named = name.map { name in all.filter { $0.isNamed(name) } } ?? all
+    if let name {
+      guard let first = named.first else {
+        throw .unusable(
+          "There is no account \(name).", NextStep("See which there are:", "accounts", "list"))
+      }
+      if named.count == 1 { return first }
+    }
+    let titles = named.prefix(20).map { "\($0.title) (\($0.id))" }.joined(separator: ", ")
+    let index = try choice(
+      "Which account?", Account.rows(named),
+      orElse: name.map { "\($0) may be \(titles). Name one by its id." }
+        ?? missing)
+    return named[index]
+  }
+
+  /// The provider of this id; without one, the one that is chosen.
+  func provider(_ id: String?) throws(Failure) -> String {
+    if let id { return id }
+    let all = try list("providers.list", "providers").compactMap { $0["id"]?.string }
+    return all[
+      try choice(
+        "Which provider?", all.map(clean), orElse: "Name the provider: PROVIDER is missing.")]
+  }
+
+  /// The index of the row that the person chooses.
+  ///
+  /// - Parameter complaint: what is said when nobody can be asked.
+  func choice(
+    _ question: String, _ rows: [String], orElse complaint: String
+  ) throws(Failure) -> Int {
+    guard let person, !rows.isEmpty else { throw .usage(complaint) }
+    guard let choice = try person.choice(question, rows) else { throw .cancelled }
+    return choice
+  }
+
+  /// What was given on the command line, else what the person types, which is never empty.
+  func text(
+    _ question: String, given: String? = nil, isHidden: Bool = false, orElse complaint: String
+  ) throws(Failure) -> String {
+    if let given { return given }
+    guard let person else { throw .usage(complaint) }
+    while let text = try person.line(question, isHidden: isHidden) {
+      if !text.isEmpty { return text }
+    }
+    throw .cancelled
+  }
+
+  /// Goes on only when the person agrees, on the terminal or by `--yes`.
+  func confirm(_ question: String, isAgreed: Bool) throws(Failure) {
+    guard !isAgreed else { return }
+    guard let person else { throw .usage("\(question) Say so with --yes.") }
+    guard try person.agrees(question) else { throw .cancelled }
+  }
+}

@@ -1,0 +1,24 @@
+internal import EinlassSystem
+
+/// Where the program `einlass` is.
+enum ServerLocation {
+  /// What was named, else the one of `EINLASS_BINARY`, else the one beside this program, else the first on the PATH.
+  static func find(_ named: String?) throws(Failure) -> String {
+    if let named = named ?? Environment.value("EINLASS_BINARY") {
+      guard Program.isExecutable(named) else {
+        throw .noServer(
+          "There is no program \(named). Name einlass with --einlass or EINLASS_BINARY.")
+      }
+      return named
+    }
+    var folders = (Environment.value("PATH") ?? "").split(separator: ":").map { String($0) }
+    if let own = Program.path { folders.insert(SafeDirectory.split(own).parent, at: 0) }
+    for folder in folders where Program.isExecutable("\(folder)/einlass") {
+      return "\(folder)/einlass"
+    }
+    throw .noServer(
+      "There is no einlass beside einlassctl and none on the PATH. Name it with --einlass or EINLASS_BINARY."
+    )
+  }
+
+}

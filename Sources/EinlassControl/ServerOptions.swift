@@ -1,0 +1,63 @@
+internal import ArgumentParser
+internal import Glibc
+
+/// What every command takes: which einlass, which store, and how to talk.
+struct ServerOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("The account store (default: your own).", valueName: "path"))
+  var store: String?
+
+  @Option(help: ArgumentHelp("The file with the store's key.", valueName: "path"))
+  var keyFile: String?
+
+  @Option(
+    help: ArgumentHelp("Read the store's key from this open descriptor.", valueName: "number"))
+  var keyFd: Int32?
+
+  @Option(help: ArgumentHelp("The configuration file of einlass.", valueName: "path"))
+  var config: String?
+
+  @Option(help: ArgumentHelp("More providers: a JSON file.", valueName: "path"))
+  var providers: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The einlass to use (default: the one beside einlassctl).", valueName: "path"))
+  var einlass: String?
+
+  @Option(
+    help: ArgumentHelp("What einlass logs: error, warning, info or debug.", valueName: "level"))
+  var logLevel: String?
+
+  @Flag(help: "Print the result as JSON.")
+  var json = false
+
+  @Flag(help: "Never ask anything.")
+  var noInput = false
+
+  func validate() throws {
+    guard let keyFd else { return }
+    // Checked before anything is opened, or a pipe of ours could have this number.
+    guard keyFd > 2, fcntl(keyFd, F_GETFD) >= 0 else {
+      throw ValidationError("--key-fd needs the number of an open descriptor above 2.")
+    }
+  }
+
+  /// The arguments that einlass is started with.
+  var forServer: [String] { named.flatMap { ["--\($0)", $1] } }
+
+  /// The descriptors that einlass reads.
+  var descriptors: [Int32] { keyFd.map { [$0] } ?? [] }
+
+  /// What must stand in a command that is to do the same as this one.
+  var repeated: [String] {
+    (named + (einlass.map { [("einlass", $0)] } ?? []))
+      .filter { $0.0 != "key-fd" && $0.0 != "log-level" }.flatMap { ["--\($0)", $1] }
+  }
+
+  private var named: [(String, String)] {
+    [
+      ("store", store), ("key-file", keyFile), ("key-fd", keyFd.map { String($0) }),
+      ("config", config), ("providers", providers), ("log-level", logLevel),
+    ].compactMap { name, value in value.map { (name, $0) } }
+  }
+}

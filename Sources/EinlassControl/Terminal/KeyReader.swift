@@ -1,0 +1,73 @@
+/// What a person did on the keyboard.
+enum Key: Equatable {
+  /// One character, as typed or pasted.
+  case character(Character)
+  case enter, backspace, up, down
+  /// Ctrl-U: away with the line.
+  case clear
+  /// Ctrl-C, or Ctrl-D.
+  case cancel
+  /// Nothing that means something here.
+  case other
+}
+
+/// Bytes of a terminal in, keys out; what is not complete waits for the rest.
+struct KeyReader {
+  private var rest: [UInt8] = []
+
+  /// The keys that these bytes complete.
+  mutating func keys(_ bytes: [UInt8]) -> [Key] {
+    rest += bytes
+    var keys: [Key] = []
+    while let (key, count) = Self.first(of: rest) {
+      keys.append(key)
+      rest.removeFirst(count)
+    }
+    return keys
+  }
+
+  /// The first key and how many bytes it is; `nil` when it is not complete.
+  private static func first(of bytes: [UInt8]) -> (Key, Int)? {
+    guard let byte = bytes.first else { return nil }
+    switch byte {
+    case 0x0A, 0x0D: return (.enter, 1)
+    case 0x03, 0x04: return (.cancel, 1)
+    case 0x08, 0x7F: return (.backspace, 1)
+    case 0x15: return (.clear, 1)
+    case 0x1B: return sequence(bytes)
+    case 0x00..<0x20: return (.other, 1)
+    default: return character(bytes)
+    }
+  }
+
+  /// ESC [ … letter, or ESC O letter. ECMA-48 5.4.
+  private static func sequence(_ bytes: [UInt8]) -> (Key, Int)? {
+    guard bytes.count > 1 else { return nil }
+    guard bytes[1] == UInt8(ascii: "[") || bytes[1] == UInt8(ascii: "O") else { return (.other, 1) }
+    guard let end = bytes.dropFirst(2).firstIndex(where: { (0x40...0x7E).contains($0) }) else {
+      // Nothing that a key sends is longer.
+      return bytes.count < 16 ? nil : (.other, bytes.count)
+    }
+    switch bytes[end] {
+    case UInt8(ascii: "A"): return (.up, end + 1)
+    case UInt8(ascii: "B"): return (.down, end + 1)
+    default: return (.other, end + 1)
+    }
+  }
+
+  private static func character(_ bytes: [UInt8]) -> (Key, Int)? {
+    let count =
+      switch bytes[0] {
+      case ..<0x80: 1
+      case 0xC0..<0xE0: 2
+      case 0xE0..<0xF0: 3
+      case 0xF0..<0xF8: 4
+      default: 0
+      }
+    guard count > 0 else { return (.other, 1) }
+    guard bytes.count >= count else { return nil }
+    guard let text = String(validating: bytes[..<count], as: UTF8.self), let character = text.first
+    else { return (.other, 1) }
+    return (.character(character), count)
+  }
+}

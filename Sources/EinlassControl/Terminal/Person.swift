@@ -1,0 +1,122 @@
+internal import EinlassJSON
+internal import EinlassSystem
+
+/// Whoever sits at the terminal: is shown things and asked.
+final class Person {
+  private let terminal: Terminal
+  private let conversation: Conversation
+  private var reader = KeyReader()
+  private var typed: [Key] = []
+  /// How text is set off on this terminal.
+  let style: Style
+
+  /// `nil` when there is no terminal, or when neither input nor errors go there: then nobody is looking.
+  init?(_ conversation: Conversation) {
+    guard Terminal.isTerminal(0) || Terminal.isTerminal(2), let terminal = Terminal.open() else {
+      return nil
+    }
+    style = Style(for: terminal.number)
+    self.terminal = terminal
+    self.conversation = conversation
+  }
+
+  /// Shows a line.
+  func show(_ line: String) { terminal.write(line + "\n") }
+
+  /// Shows a line that the next thing shown takes the place of.
+  func showFleetingly(_ line: String) {
+    terminal.write("\r\u{1B}[K" + line.cut(to: size.columns - 1))
+  }
+
+  /// Takes away what was shown fleetingly.
+  func wipe() { terminal.write("\r\u{1B}[K") }
+
+  /// A line that the person types; `nil` when the prompt of this id closes meanwhile.
+  ///
+  /// - Parameter isHidden: nothing of it is shown.
+  func line(
+    _ question: String, isHidden: Bool = false, prompt: String? = nil
+  ) throws(Failure) -> String? {
+    try terminal.withKeys { () throws(Failure) in
+      terminal.write(style.tinted(question, .heading) + " ")
+      defer { terminal.write("\n") }
+      var text = ""
+      while let key = try key(prompt) {
+        switch key {
+        case .enter: return text
+        case .cancel: throw .cancelled
+        case .character(let character):
+          text.append(character)
+          if !isHidden { terminal.write(clean(String(character))) }
+        case .backspace where !text.isEmpty: erase([text.removeLast()], isHidden)
+        case .clear:
+          erase(Array(text), isHidden)
+          text = ""
+        case .backspace, .up, .down, .other: break
+        }
+      }
+      return nil
+    }
+  }
+
+  /// The index of the row that the person chooses; `nil` when the prompt of this id closes meanwhile.
+  func choice(
+    _ question: String, _ rows: [String], prompt: String? = nil
+  ) throws(Failure) -> Int? {
+    var picker = Picker(rows)
+    return try terminal.withKeys { () throws(Failure) in
+      terminal.write(
+        style.tinted(question, .heading)
+          + style.tinted("  (arrow keys or number, then Enter; q cancels)", .faint) + "\n")
+      var height = draw(picker)
+      while let key = try key(prompt) {
+        switch picker.press(key) {
+        case .chosen: return picker.current
+        case .cancelled: throw .cancelled
+        case .goesOn:
+          terminal.write("\u{1B}[\(height)A\r\u{1B}[J")
+          height = draw(picker)
+        }
+      }
+      return nil
+    }
+  }
+
+  /// Whether the person says yes; anything but a yes is a no.
+  func agrees(_ question: String) throws(Failure) -> Bool {
+    let answer = try line("\(question) [y/N]") ?? ""
+    return ["y", "yes"].contains(answer.lowercased())
+  }
+
+  private var size: (columns: Int, rows: Int) { Terminal.size(of: terminal.number) ?? (80, 24) }
+
+  private func draw(_ picker: Picker) -> Int {
+    // Never the last column, where some terminals begin a new line.
+    let lines = picker.lines(columns: size.columns - 1, rows: size.rows - 2)
+    terminal.write(lines.joined(separator: "\n") + "\n")
+    return lines.count
+  }
+
+  private func erase(_ characters: [Character], _ isHidden: Bool) {
+    guard !isHidden else { return }
+    let columns = clean(String(characters)).columns
+    terminal.write(String(repeating: "\u{8} \u{8}", count: columns))
+  }
+
+  /// The next key; `nil` when the prompt has closed.
+  private func key(_ prompt: String?) throws(Failure) -> Key? {
+    while typed.isEmpty {
+      switch conversation.next(typing: terminal.number) {
+      case .typed:
+        guard let bytes = terminal.read() else { throw .cancelled }
+        typed = reader.keys(bytes)
+      case .notification("prompt.closed", let closed):
+        if let prompt, let id = closed["prompt"]?.string, sameBytes(id, prompt) { return nil }
+      case .interrupted: throw .cancelled
+      case .ended: throw .noServer("einlass ended.")
+      case .answer, .notification, .silent: break
+      }
+    }
+    return typed.removeFirst()
+  }
+}

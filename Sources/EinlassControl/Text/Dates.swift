@@ -1,0 +1,23 @@
+/// The day of a moment in Unix seconds, UTC: `2026-11-21`.
+func day(_ seconds: Int64) -> String {
+  let days = (seconds >= 0 ? seconds : seconds - 86_399) / 86_400
+  // Howard Hinnant's civil_from_days: years start in March, so that the leap day is the last.
+  let shifted = days + 719_468
+  let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+  let dayOfEra = shifted - era * 146_097
+  let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+  let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+  let monthFromMarch = (5 * dayOfYear + 2) / 153
+  let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+  let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+  let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+  return "\(year)-\(twoDigits(month))-\(twoDigits(day))"
+}
+
+/// A moment in Unix seconds, UTC: `2026-11-21 09:30`.
+func minute(_ seconds: Int64) -> String {
+  let ofDay = (seconds % 86_400 + 86_400) % 86_400
+  return "\(day(seconds)) \(twoDigits(ofDay / 3_600)):\(twoDigits(ofDay / 60 % 60))"
+}
+
+private func twoDigits(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }

@@ -1,0 +1,14 @@
+internal import EinlassJSON
+
+extension JSONValue {
+  /// The value as a person reads it, not cleaned: lists with commas, no quotes.
+  var plain: String {
+    switch self {
+    case .string(let text): text
+    case .bool(let value): value ? "yes" : "no"
+    case .null: ""
+    case .array(let values): values.map(\.plain).joined(separator: ", ")
+    case .number, .object: self.text
+    }
+  }
+}

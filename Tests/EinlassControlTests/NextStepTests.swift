@@ -1,0 +1,90 @@
+import ArgumentParser
+import EinlassJSON
+import Foundation
+import Testing
+
+@testable import EinlassControl
+
+/// What is said after a problem.
+struct NextStepTests {
+  private static let errors: [JSONValue] = {
+    let file = URL(filePath: #filePath).appending(path: "../../../protocol/errors.json")
+      .standardized
+    let bytes = (try? Data(contentsOf: file)).map { Array($0) } ?? []
+    return (try? JSONReader.read(bytes))?["errors"]?.array ?? []
+  }()
+
+  /// Every reason, and every detail of those that have details.
+  private static var refusals: [Refusal] {
+    errors.flatMap { error in
+      ([nil] + (error["details"]?.array ?? [])).map { detail in
+        let data = JSONObject(present: ["reason": error["reason"], "detail": detail])
+        return Refusal(["code": error["code"] ?? 0, "message": "No.", "data": .object(data)])
+      }
+    }
+  }
+
+  @Test("every problem of the protocol has a next step, without a word of the protocol in it")
+  func everyReason() throws {
+    try #require(Self.errors.count > 40)
+    let catchAll = Refusal(["code": 1999, "data": ["reason": "new"]]).nextSteps
+    for refusal in Self.refusals {
+      let text = refusal.nextSteps.map { $0.line(repeating: []) }.joined(separator: " ")
+      #expect(!text.isEmpty && refusal.nextSteps != catchAll, "\(refusal.reason)")
+      let method = /(accounts|access|auth|providers|prompt|store|credentials|audit)\.\w+[A-Z]?\w*/
+      #expect(!text.contains(method) && !text.contains("`"), "\(refusal.reason): \(text)")
+    }
+  }
+
+  @Test("the commands of next steps are commands of this program")
+  func commands() throws {
+    let advice = Refusal([
+      "code": 1007, "data": ["reason": "networkFailure", "advice": "checkClock"],
+    ])
+    for refusal in Self.refusals + [advice] {
+      for command in refusal.nextSteps.map(\.command) where !command.isEmpty {
+        if command.last == "--help" { continue }
+        #expect(throws: Never.self, "\(command)") { _ = try EinlassControl.parseAsRoot(command) }
+      }
+    }
+    #expect(throws: (any Error).self) { _ = try EinlassControl.parseAsRoot(["accounts", "nope"]) }
+    #expect(advice.nextSteps.count == 2)
+  }
+
+  @Test("a next step repeats which store is meant, quoted")
+  func options() throws {
+    let options = try ServerOptions.parse(["--store", "/my store/s.db", "--log-level", "debug"])
+    let step = NextStep("Look:", "accounts", "list")
+    #expect(
+      step.line(repeating: options.repeated)
+        == "Look: einlassctl accounts list --store '/my store/s.db'")
+  }
+
+  @Test("a problem shows the sentence, the provider's words and the next step, cleaned")
+  func explanation() {
+    let refusal = Refusal([
+      "code": 1017, "message": "Wait\u{1B}[2J.",
+      "data": [
+        "reason": "throttled", "retryAfterSeconds": 60,
+        "serverError": ["status": 429, "text": "slow\u{202E}"],
+      ],
+    ])
+    let text = Failure.refused(refusal).explanation(repeating: [], style: Style(isColoured: false))
+    #expect(
+      text == """
+        problem: Wait\u{FFFD}[2J. (throttled, 1017)
+           they: status 429, text slow\u{FFFD}
+           next: Start the command again in 60 seconds.
+        """)
+  }
+
+  @Test("a failure ends in the exit code that the help names")
+  func exitCodes() {
+    #expect(Failure.refused(Refusal([:])).exitCode == 1)
+    #expect(Failure.cancelled.exitCode == 1)
+    #expect(Failure.usage("").exitCode == 64)
+    #expect(Failure.noServer("", code: 64).exitCode == 64)
+    #expect(Failure.noServer("", code: 139).exitCode == 70)
+    #expect(Failure.noServer("").exitCode == 70)
+  }
+}

@@ -1,0 +1,28 @@
+import EinlassJSON
+import Testing
+
+@testable import EinlassControl
+
+/// Which account a text names.
+struct SelectionTests {
+  private func isNamed(_ text: String) throws -> Bool {
+    try #require(
+      Account(["account": "a_1", "provider": "twitter", "username": "k\u{E9}"])
+    ).isNamed(text)
+  }
+
+  @Test("the id, the user name, or provider and user name", arguments: ["a_1", "ké", "twitter/ké"])
+  func names(text: String) throws {
+    #expect(try isNamed(text))
+  }
+
+  @Test(
+    "no prefix, no look-alike, nothing that only means the same character",
+    arguments: [
+      "", "a_", "A_1", "k", "ke\u{301}", "Ké", "\u{212A}é", "ké ", "twitter/", "/ké", "facebook/ké",
+      "a_1\0",
+    ])
+  func others(text: String) throws {
+    #expect(try !isNamed(text))
+  }
+}

@@ -1,0 +1,118 @@
+import EinlassJSON
+import Testing
+
+@testable import EinlassControl
+
+/// What is shown on a terminal: clean, and as wide as it.
+struct TableTests {
+  private let plain = Style(isColoured: false)
+  private let people = Table(
+    headings: ["WHO", "WORDS", Table.Heading("ID", isWhole: true)],
+    rows: [
+      ["ada", "the analytical engine weaves algebraic patterns", "a_0123456789"],
+      ["日本語", "", "a_x"],
+    ])
+
+  @Test("columns are as wide as their widest cell, characters of two columns counted")
+  func layout() {
+    #expect(
+      people.lines(width: nil, style: plain) == [
+        "WHO     WORDS                                            ID",
+        "ada     the analytical engine weaves algebraic patterns  a_0123456789",
+        "日本語                                                   a_x",
+      ])
+  }
+
+  @Test("no line is wider than the terminal, and ids stay whole", arguments: 30...80)
+  func fits(width: Int) {
+    let lines = people.lines(width: width, style: plain)
+    #expect(lines.allSatisfy { $0.columns <= width }, "\(lines)")
+    #expect(lines[1].hasSuffix("a_0123456789"))
+  }
+
+  @Test("a terminal that is too narrow for columns gets a line for each", arguments: 1..<25)
+  func narrow(width: Int) {
+    let lines = people.lines(width: width, style: plain)
+    #expect(lines.contains("ID: a_0123456789"))
+    #expect(lines.contains(""))
+    #expect(lines.contains { $0.hasPrefix("WHO: ") })
+  }
+
+  @Test("a column that nothing stands in is left out, and no line ends in blanks")
+  func emptyColumns() {
+    let table = Table(headings: ["A", "B", "C"], rows: [["1", "", "2"], ["3", "", ""]])
+    #expect(table.lines(width: 40, style: plain) == ["A  C", "1  2", "3"])
+  }
+
+  @Test("colours change no width")
+  func colours() {
+    let table = Table(headings: ["A"], rows: [[Table.Cell("yes", .good)]])
+    let lines = table.lines(width: 3, style: Style(isColoured: true))
+    #expect(lines == ["\u{1B}[1mA\u{1B}[0m", "\u{1B}[32myes\u{1B}[0m"])
+  }
+
+  @Test(
+    "characters have the width that terminals give them",
+    arguments: [
+      ("a", 1), ("é", 1), ("e\u{301}", 1), ("日", 2), ("한", 2), ("ｱ", 1), ("Ａ", 2), ("👩‍👩‍👧", 2),
+      ("❤️", 2),
+      ("\u{301}", 0), ("ß", 1),
+    ])
+  func widths(text: String, columns: Int) {
+    #expect(text.columns == columns)
+  }
+
+  @Test("a text is cut between characters, and says so")
+  func cut() {
+    #expect("日本語".cut(to: 6) == "日本語")
+    #expect("日本語".cut(to: 5) == "日本…")
+    #expect("日本語".cut(to: 4) == "日…")
+    #expect("ab".cut(to: 1) == "…")
+    #expect("ab".cut(to: 0).isEmpty)
+  }
+
+  @Test(
+    "nothing in a name steers the terminal, hides or turns text around",
+    arguments: [
+      ("a\u{1B}[31mb", "a\u{FFFD}[31mb"), ("a\nb\tc", "a\u{FFFD}b\u{FFFD}c"),
+      ("\u{9B}2J", "\u{FFFD}2J"),
+      ("\u{202E}ada\u{2066}", "\u{FFFD}ada\u{FFFD}"), ("a\u{200B}b\u{AD}c", "a\u{FFFD}b\u{FFFD}c"),
+      ("\u{E0041}\u{FEFF}\u{E000}", "\u{FFFD}\u{FFFD}\u{FFFD}"), ("Ada Ł. 日本 👋", "Ada Ł. 日本 👋"),
+    ])
+  func cleaning(text: String, cleaned: String) {
+    #expect(clean(text) == cleaned)
+    #expect(Table.Cell(text).text == cleaned)
+  }
+
+  @Test("printed JSON is the same value without such characters")
+  func json() throws {
+    let value: JSONValue = ["a\u{202E}": "\u{9B}2J \u{E0041} \u{1B} é"]
+    let printed = printable(value)
+    #expect(printed == #"{"a\u202e":"\u009b2J \udb40\udc41 \u001b é"}"#)
+    #expect(try JSONReader.read(Array(printed.utf8)) == value)
+  }
+
+  @Test(
+    "days are those of the calendar",
+    arguments: [
+      (0, "1970-01-01 00:00"), (951_782_399, "2000-02-28 23:59"), (951_782_400, "2000-02-29 00:00"),
+      (1_763_712_345, "2025-11-21 08:05"), (-1, "1969-12-31 23:59"),
+      (4_107_542_400, "2100-03-01 00:00"),
+    ])
+  func dates(seconds: Int64, text: String) {
+    #expect(minute(seconds) == text)
+    #expect(text.hasPrefix(day(seconds)))
+  }
+
+  @Test(
+    "words of a command are quoted where a shell would change them",
+    arguments: [
+      ("a-b/c.d", "a-b/c.d"), ("", "''"), ("a b", "'a b'"), ("it's", #"'it'\''s'"#),
+      ("$(x)", "'$(x)'"),
+      ("~", "'~'"),
+    ])
+  func quoting(word: String, expected: String) {
+    #expect(quoted(word) == expected)
+    #expect(isHarmless(word) == (word == expected))
+  }
+}
