@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
@@ -67,6 +68,27 @@ int csystem_signals_take(int descriptor) {
 }
 
 int csystem_signal_record_size(void) { return sizeof(struct signalfd_siginfo); }
+
+int csystem_watch_open(void) { return or_errno(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)); }
+
+int csystem_watch_file(int descriptor, const char *path) {
+  return or_errno(inotify_add_watch(
+      descriptor, path, IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF | IN_DONT_FOLLOW));
+}
+
+int csystem_watch_directory(int descriptor, const char *path) {
+  return or_errno(inotify_add_watch(
+      descriptor, path, IN_CREATE | IN_MOVED_TO | IN_MOVE_SELF | IN_DELETE_SELF | IN_ONLYDIR));
+}
+
+void csystem_watch_end(int descriptor, int number) { inotify_rm_watch(descriptor, number); }
+
+void csystem_watch_clear(int descriptor) {
+  _Alignas(struct inotify_event) char events[16 * 1024];
+  ssize_t count;
+  do count = read(descriptor, events, sizeof events);
+  while (count > 0 || (count < 0 && errno == EINTR));
+}
 
 int csystem_duplicate(int descriptor) { return or_errno(fcntl(descriptor, F_DUPFD_CLOEXEC, 3)); }
 

@@ -37,6 +37,9 @@ struct Wiring {
       catalog: catalog, store: Self.store(options), effects: effects,
       configuration: configuration, configurationProblem: problem,
       script: try Self.script(options.answers), version: version)
+    if options.store != "memory", let sign = SQLiteAccountStore.changeSign(path: options.store) {
+      parts.watch = { () throws(SystemError) in try FileWatch(sign) }
+    }
     if let clock { parts.advanceClock = { clock.advance(.seconds($0)) } }
     self.parts = parts
     self.options = options

@@ -24,7 +24,8 @@ struct EventLoop: ~Copyable {
     static let wakeUp = 3
     static let alarm = 4
     static let process = 5
-    static let count = 6
+    static let bell = 6
+    static let count = 7
   }
 
   private static let closeLimit: Duration = .milliseconds(400)
@@ -183,7 +184,11 @@ extension EventLoop {
     if poller.happened(Slot.wakeUp, .readable) {
       peer.wakeUp.clear()
       if let number = peer.watchedNumber { poller.watch(Slot.process, number, for: .readable) }
+      if let bell = peer.bell.withLock({ $0 }) {
+        poller.watch(Slot.bell, bell.number, for: .readable)
+      }
     }
+    if poller.happened(Slot.bell, .readable) { peer.bell.withLock({ $0 })?.react() }
     // Before signals: what was sent before them is answered.
     if poller.happened(Slot.input, [.readable, .lost]) { read() }
     if poller.happened(Slot.output, [.lost, .hungUp]) {

@@ -48,6 +48,14 @@ public final class Peer: Sendable {
   public let executor: any TaskExecutor
   /// The process whose end ends the connection.
   let watchedProcess = Lock<ProcessDescriptor?>(nil)
+  /// What else is polled.
+  let bell = Lock<Bell?>(nil)
+
+  /// A descriptor, and what to do when it can be read.
+  struct Bell: Sendable {
+    var number: Int32
+    var react: @Sendable () -> Void
+  }
 
   /// A connection that answers these methods and those of `Lifecycle`; `run` starts it.
   public init(
@@ -113,6 +121,13 @@ extension Peer {
       return !error.isNoSuchProcess
     }
     return true
+  }
+
+  /// Calls `react` on the reader's path whenever there is something to read from this descriptor, which must
+  /// stay open until the connection has ended. One at a time; `react` never waits.
+  public func watch(_ number: Int32, _ react: @escaping @Sendable () -> Void) {
+    bell.withLock { $0 = Bell(number: number, react: react) }
+    wakeUp.ring()
   }
 
   /// Keeps the process alive, silent, after the connection has ended, while this work runs: for what must not

@@ -13,6 +13,9 @@ final class Announcer: Sendable {
   /// Announces to this peer until told otherwise; `nil` lets go of it, and of all that its methods hold.
   func attach(_ peer: Peer?) { self.peer.withLock { $0 = peer } }
 
+  /// Where work may wait that ends in a notification; `nil` when there is nobody to notify any more.
+  var executor: (any TaskExecutor)? { peer.withLock { $0?.executor } }
+
   /// A notification about this process's own flows: goes to every front end.
   func announce(_ method: String, _ params: JSONObject) {
     peer.withLock { $0 }?.notify(method, params)
@@ -23,72 +26,75 @@ final class Announcer: Sendable {
     if session.frontEnd.isInitialized { announce(method, params) }
   }
 
-  func accountChanged(_ account: Account.ID, _ change: String, revision: Int64) {
-    announceChange(
-      "accounts.changed",
-      [
-        "revision": JSONValue(revision),
-        "changes": [["account": .string(account.rawValue), "change": .string(change)]],
-      ])
+  /// What changed in the store up to this revision.
+  func announce(_ changes: StoreChanges, _ revision: Int64) {
+    let accounts = changes.accounts
+    if changes.isEverything || accounts.count > StoreChanges.limit {
+      announceChange(
+        "accounts.changed", ["revision": JSONValue(revision), "changes": [], "reload": true])
+    } else if !accounts.isEmpty {
+      announceChange(
+        "accounts.changed",
+        ["revision": JSONValue(revision), "changes": .array(accounts.map { JSONValue($0) })])
+    }
+    if changes.isEverything || changes.grants.count > StoreChanges.limit {
+      return announceChange(
+        "access.changed", ["revision": JSONValue(revision), "reload": true])
+    }
+    for grant in changes.grants {
+      announceChange(
+        "access.changed",
+        [
+          "revision": JSONValue(revision), "application": .string(grant.application),
+          "provider": .string(grant.provider),
+        ])
+    }
   }
+}
 
-  func accessChanged(_ application: String, _ provider: String, revision: Int64) {
-    announceChange(
-      "access.changed",
-      [
-        "revision": JSONValue(revision), "application": .string(application),
-        "provider": .string(provider),
-      ])
+extension JSONValue {
+  fileprivate init(_ change: StoreChanges.OfAccount) {
+    self = [
+      "account": .string(change.account.rawValue), "change": .string(change.change.rawValue),
+    ]
   }
 }
 
 extension AccountStore {
-  /// The same store, its changes announced.
-  func announced(by announcer: Announcer) -> AccountStore {
+  /// The same store, the changes of this process announced as they are made.
+  func announced(by feed: ChangeFeed) -> AccountStore {
     let store = self
     var result = self
     result.add = { new, patience throws(Problem) in
       let added = try store.add(new, patience)
-      announcer.accountChanged(
-        added.account.id, added.created ? "added" : "updated", revision: added.revision)
+      feed.look()
       return added
     }
     result.update = { id, patience, edit throws(Problem) in
-      let change = Lock<String?>(nil)
-      let revision = try store.update(id, patience) { account in
-        let before = account
-        edit(&account)
-        let after = account
-        change.withLock { $0 = visibleChange(before, after) }
-      }
-      if let change = change.withLock({ $0 }) {
-        announcer.accountChanged(id, change, revision: revision)
-      }
+      let revision = try store.update(id, patience, edit)
+      feed.look()
       return revision
     }
     result.remove = { id, patience throws(Problem) in
       let revision = try store.remove(id, patience)
-      announcer.accountChanged(id, "removed", revision: revision)
+      feed.look()
       return revision
     }
     result.setGrant = { grant, patience throws(Problem) in
       let revision = try store.setGrant(grant, patience)
-      announcer.accessChanged(grant.application, grant.provider, revision: revision)
+      feed.look()
       return revision
     }
     result.resetGrant = { application, provider, patience throws(Problem) in
       let revision = try store.resetGrant(application, provider, patience)
-      announcer.accessChanged(application, provider, revision: revision)
+      feed.look()
+      return revision
+    }
+    result.saveCredential = { id, credential throws(Problem) in
+      let revision = try store.saveCredential(id, credential)
+      feed.look()
       return revision
     }
     return result
   }
-}
-
-/// What a front end sees of an edit: `health`, `updated`, or nothing.
-private func visibleChange(_ before: Account, _ after: Account) -> String? {
-  if before.health != after.health { return "health" }
-  var before = before
-  before.lastUsedAt = after.lastUsedAt
-  return before == after ? nil : "updated"
 }

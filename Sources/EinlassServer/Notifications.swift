@@ -36,12 +36,16 @@ let notifications: [NotificationDescriptor] = [
           .object([
             .account,
             .required(
-              "change", .oneOf(["added", "removed", "updated", "health"]), "What happened."),
-          ]), max: 100), "What changed."),
+              "change", Schema(StoreChanges.Change.self), "What happened."),
+          ]), max: StoreChanges.limit), "What changed."),
+      .reload,
     ]),
   NotificationDescriptor(
     "access.changed", "A decision about access was made or forgotten.",
-    params: [.revision, .required("application", .identifier, "Whose."), .provider]),
+    params: [
+      .revision, .optional("application", .identifier, "Whose."),
+      .optional("provider", .identifier, "Of which provider's accounts."), .reload,
+    ]),
   NotificationDescriptor(
     "store.progress", "How far a long work on the store is.",
     params: [
@@ -51,3 +55,8 @@ let notifications: [NotificationDescriptor] = [
       .required("total", .integer(0...Int64.max), "Of how much."),
     ]),
 ]
+
+extension Field {
+  fileprivate static let reload = optional(
+    "reload", .boolean, "True when too much changed to be told one by one: ask for the list again.")
+}

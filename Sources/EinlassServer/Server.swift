@@ -15,13 +15,16 @@ public final class Server: Sendable {
     public var configurationProblem: Problem?
     public var script: Script
     public var version: String
+    /// Makes what rings whenever any process changes the store; `nil` where no other process can.
+    public var watch: ChangeFeed.Watching?
     /// Moves the clock; only with `--test`.
     public var advanceClock: (@Sendable (Int64) -> Void)?
 
     public init(
       catalog: ProviderCatalog, store: AccountStore, effects: Effects,
       configuration: Configuration = Configuration(), configurationProblem: Problem? = nil,
-      script: Script = Script(), version: String, advanceClock: (@Sendable (Int64) -> Void)? = nil
+      script: Script = Script(), version: String, watch: ChangeFeed.Watching? = nil,
+      advanceClock: (@Sendable (Int64) -> Void)? = nil
     ) {
       self.catalog = catalog
       self.store = store
@@ -30,6 +33,7 @@ public final class Server: Sendable {
       self.configurationProblem = configurationProblem
       self.script = script
       self.version = version
+      self.watch = watch
       self.advanceClock = advanceClock
     }
   }
@@ -45,6 +49,7 @@ public final class Server: Sendable {
   let advanceClock: (@Sendable (Int64) -> Void)?
   let session: Session
   let announcer: Announcer
+  let changes: ChangeFeed
   let prompts: Prompts
   let flows = Flows()
   let lastAccounts = LastAccounts()
@@ -63,7 +68,8 @@ public final class Server: Sendable {
     script = parts.script
     version = parts.version
     advanceClock = parts.advanceClock
-    store = parts.store.sharing(sharedSnapshot).announced(by: announcer)
+    changes = ChangeFeed(store: parts.store, announcer: announcer, watching: parts.watch)
+    store = parts.store.sharing(sharedSnapshot).announced(by: changes)
     einlass = Einlass(catalog: parts.catalog, store: store, effects: effects)
     prompts = Prompts(
       newID: { identifier("p", effects) }, notify: { announcer.announce($0, $1) })
@@ -77,7 +83,10 @@ public final class Server: Sendable {
     var options = options
     options.components = components
     options.notifications = notifications
-    options.willTakeRequests = { [sharedSnapshot] in sharedSnapshot.forget() }
+    options.willTakeRequests = { [sharedSnapshot, changes] in
+      sharedSnapshot.forget()
+      changes.lookUnlessWatched()
+    }
     let peer = try Peer(methods: methods, streams: streams, signals: signals, options: options)
     announcer.attach(peer)
     defer { announcer.attach(nil) }

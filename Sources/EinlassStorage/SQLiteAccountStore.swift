@@ -27,6 +27,13 @@ public enum SQLiteAccountStore {
     }
   }
 
+  /// The file beside a store, at this path or the usual one, that every change of it by any process writes to;
+  /// `nil` when there is no place for a store.
+  public static func changeSign(path: String? = nil) -> String? {
+    guard let location = try? StoreLocation(path: path) else { return nil }
+    return "\(location.directory)/\(location.lockName)"
+  }
+
   /// Version and source id of the SQLite library in use.
   public static var libraryVersion: String { SQLiteConnection.libraryVersion }
 

@@ -14,6 +14,11 @@ final class FrontEnd: @unchecked Sendable {
       Program.einlass, arguments, environment: environment, reading: reading)
   }
 
+  /// Started by another program.
+  init(spawning path: String, _ arguments: [String]) throws {
+    program = try SpawnedProgram(path, arguments)
+  }
+
   /// With descriptor 3 as this redirection of the shell says.
   init(_ arguments: [String], redirecting redirection: String) throws {
     program = try SpawnedProgram(
@@ -21,6 +26,7 @@ final class FrontEnd: @unchecked Sendable {
   }
 
   var logged: String { program.logged }
+  var process: pid_t { program.process }
 
   func closeInput() throws { try program.closeInput() }
   func exitCode(within seconds: TimeInterval = SpawnedProgram.patience) throws -> Int32 {

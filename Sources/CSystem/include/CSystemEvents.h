@@ -29,6 +29,22 @@ int csystem_signals_take(int descriptor);
 /// The size of one record of `csystem_signals_take`.
 int csystem_signal_record_size(void);
 
+/// inotify_init1(2), not blocking.
+int csystem_watch_open(void);
+
+/// Rings when this file, not what a link points to, is written to, replaced or removed. Answers the watch's number
+/// or minus an errno.
+int csystem_watch_file(int descriptor, const char *path);
+
+/// Rings when something appears in this directory, or when it goes. Answers as csystem_watch_file.
+int csystem_watch_directory(int descriptor, const char *path);
+
+/// Ends the watch with this number.
+void csystem_watch_end(int descriptor, int number);
+
+/// Forgets what has happened until now.
+void csystem_watch_clear(int descriptor);
+
 /// Duplicates to a number of at least 3, close-on-exec.
 int csystem_duplicate(int descriptor);
 

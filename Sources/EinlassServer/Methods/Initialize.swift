@@ -47,16 +47,20 @@ func initialize(_ server: Server) -> Method {
         }
       }
       // Before the store is waited for: what does not need it goes on meanwhile.
-      server.session.initialize(Session.FrontEnd(params))
+      if !server.session.frontEnd.isInitialized {
+        server.session.initialize(Session.FrontEnd(params))
+        server.changes.watch(by: call.peer)
+      }
       let store: JSONValue
       do throws(Problem) {
         let patience: AccountStore.Patience = mayWait ? .usual : .none
-        store = [
-          "protection": .string(try server.store.protection(patience)),
-          "revision": JSONValue(try server.store.snapshot(patience).revision),
-        ]
+        let protection = try server.store.protection(patience)
+        let snapshot = try server.store.snapshot(patience)
+        server.changes.begin(after: snapshot)
+        store = ["protection": .string(protection), "revision": JSONValue(snapshot.revision)]
       } catch {
         if error.isLockedStore, !mayWait { return nil }
+        server.changes.begin(after: nil)
         store = ["problem": problemObject(error)]
       }
       return server.greeting(store: store)
@@ -93,7 +97,7 @@ extension Server {
         Lifecycle.allCases.map(\.rawValue) + methods.map(\.descriptor.name)),
       "notifications": JSONValue(notifications.map(\.name)),
       "prompts": JSONValue(Prompt.Kind.allCases.map(\.rawValue)),
-      "changes": false,
+      "changes": .bool(changes.isComplete),
     ]
     return .object(
       JSONObject(present: [

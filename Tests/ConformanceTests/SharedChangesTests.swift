@@ -1,0 +1,167 @@
+import EinlassJSON
+import Foundation
+import Testing
+
+/// What one process changes in a store is told by every other that asked.
+@Suite struct SharedChangesTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private var options: [String] {
+    ["--store", "\(folder.path)/data/store.db", "--key-file", "\(folder.path)/keys/store.key"]
+  }
+
+  /// A front end that introduced itself, and whether it will be told of changes.
+  private func watcher() throws -> (FrontEnd, tells: Bool?) {
+    let front = try FrontEnd(options)
+    return (front, try introduce(front))
+  }
+
+  private func introduce(_ front: FrontEnd) throws -> Bool? {
+    let greeting = try front.call("initialize", ["client": ["name": "watcher"]])
+    return greeting["capabilities"]?["changes"]?.bool
+  }
+
+  private func add(_ name: String, by front: FrontEnd) throws -> JSONValue {
+    let added = try front.call(
+      "accounts.add",
+      [
+        "provider": "twitter", "username": .string(name),
+        "credential": [
+          "type": "oauth1", "key": "k", "secret": "s", "clientId": "c", "clientSecret": "cs",
+        ],
+      ])
+    return try #require(added["account"])
+  }
+
+  private func change(_ account: JSONValue, _ change: String) -> JSONValue {
+    [["account": account, "change": .string(change)]]
+  }
+
+  @Test func `Every change of another process is told, from the first on, in order`() throws {
+    let (told, tells) = try watcher()
+    defer { told.terminate() }
+    #expect(tells == true)
+    let other = try FrontEnd(options)
+    defer { other.terminate() }
+    let account = try add("ada", by: other)
+    #expect(try told.next("accounts.changed")["changes"] == change(account, "added"))
+    try other.call("accounts.update", ["account": account, "displayName": "Ada"])
+    #expect(try told.next("accounts.changed")["changes"] == change(account, "updated"))
+    try other.call("access.set", ["provider": "twitter", "application": "x", "state": "granted"])
+    let access = try told.next("access.changed")
+    #expect(access["application"]?.string == "x")
+    #expect(access["provider"]?.string == "twitter")
+    try other.call("accounts.remove", ["account": account])
+    let removed = try told.next("accounts.changed")
+    #expect(removed["changes"] == change(account, "removed"))
+    let list = try told.call("accounts.list")
+    #expect(list["accounts"] == [])
+    #expect(list["revision"] == removed["revision"])
+  }
+
+  @Test func `A change of one's own is told once, and so are those of two processes in turn`()
+    throws
+  {
+    let (first, _) = try watcher()
+    defer { first.terminate() }
+    let (second, _) = try watcher()
+    defer { second.terminate() }
+    var accounts: [JSONValue] = []
+    for round in 0..<10 {
+      accounts.append(try add("user-\(round)", by: round % 2 == 0 ? first : second))
+    }
+    for front in [first, second] {
+      // Several in quick succession may come together.
+      var changes: [JSONValue] = []
+      while changes.count < accounts.count {
+        changes += try front.next("accounts.changed")["changes"]?.array ?? []
+      }
+      #expect(changes == accounts.flatMap { change($0, "added").array ?? [] })
+      // Whatever had been told twice would stand before this.
+      try front.call(
+        "access.set", ["provider": "twitter", "application": "end", "state": "denied"])
+      #expect(try front.next()["method"]?.string == "access.changed")
+    }
+  }
+
+  @Test func `Over a hundred changes at once are told as one`() throws {
+    let (told, _) = try watcher()
+    defer { told.terminate() }
+    let other = try FrontEnd(options)
+    defer { other.terminate() }
+    _ = try add("ada", by: other)
+    _ = try told.next("accounts.changed")
+    // Behind the back of both; the next change of ours shows it.
+    let program = try SpawnedProgram(
+      "sqlite3",
+      [
+        "\(folder.path)/data/store.db",
+        """
+        INSERT INTO access_grant (application, provider, state, permissions, changed_at)
+        SELECT 'app-' || value, 'twitter', 'granted', '', 0 FROM generate_series(1, 100)
+        """,
+      ])
+    #expect(try program.exitCode() == 0)
+    try other.call("access.set", ["provider": "twitter", "application": "x", "state": "granted"])
+    let access = try told.next("access.changed")
+    #expect(access["reload"]?.bool == true)
+    #expect(access["application"] == nil)
+  }
+
+  /// How often any thread of a program has woken up until now.
+  private func wakeUps(of front: FrontEnd) throws -> Int {
+    let tasks = "/proc/\(front.process)/task"
+    return try FileManager.default.contentsOfDirectory(atPath: tasks).reduce(0) { sum, task in
+      let status = try String(contentsOfFile: "\(tasks)/\(task)/status", encoding: .utf8)
+      let count = status.firstMatch(of: /\nvoluntary_ctxt_switches:\s+(\d+)/).flatMap { Int($0.1) }
+      return try sum + #require(count)
+    }
+  }
+
+  @Test func `Who watches does not wake up until something changes`() throws {
+    let (told, _) = try watcher()
+    defer { told.terminate() }
+    let other = try FrontEnd(options)
+    defer { other.terminate() }
+    let account = try add("ada", by: other)
+    _ = try told.next("accounts.changed")
+    // Threads that have worked end within seconds.
+    let isQuiet = try (0..<20).contains { _ in
+      let before = try wakeUps(of: told)
+      Thread.sleep(forTimeInterval: 1.5)
+      return try wakeUps(of: told) == before
+    }
+    #expect(isQuiet)
+    let before = try wakeUps(of: told)
+    try other.call("accounts.update", ["account": account, "displayName": "Ada"])
+    _ = try told.next("accounts.changed")
+    #expect(try wakeUps(of: told) > before)
+  }
+
+  @Test func `Without an inotify instance it says so, and tells at the next request`() throws {
+    let shell = "echo 0 >/proc/sys/user/max_inotify_instances && exec \"$0\" \"$@\""
+    let probe = try SpawnedProgram(
+      "unshare", ["--user", "--map-root-user", "/bin/sh", "-c", shell, "true"])
+    guard (try? probe.exitCode()) == 0 else {
+      print("skipped: this system has no user namespaces to take inotify away with")
+      return
+    }
+    let told = try FrontEnd(
+      spawning: "unshare",
+      ["--user", "--map-root-user", "/bin/sh", "-c", shell, Program.einlass] + options)
+    defer { told.terminate() }
+    #expect(try introduce(told) == false)
+    let other = try FrontEnd(options)
+    defer { other.terminate() }
+    let (control, _) = try watcher()
+    defer { control.terminate() }
+    let account = try add("ada", by: other)
+    // By now the one that watches has been told.
+    #expect(try control.next("accounts.changed")["changes"] == change(account, "added"))
+    #expect(throws: SpawnedProgram.Failure.self) { try told.next(within: 1) }
+    try told.call("providers.list")
+    #expect(try told.next("accounts.changed")["changes"] == change(account, "added"))
+  }
+}
