@@ -1,6 +1,7 @@
 import CSystem
 public import Einlass
 import EinlassCrypto
+import EinlassSystem
 
 /// The real effects: the only place of the house that reads a clock, sleeps or draws nonces.
 public enum LiveEffects {
@@ -27,10 +28,12 @@ public enum LiveEffects {
   /// The wall clock, in whole seconds.
   public static func now() -> UnixTime { csystem_wall_clock_seconds() }
 
+  private static let sleepers = Result { try SleepThread(name: "einlass-sleep") }
+
   private static func sleep(until time: UnixTime) async throws(Problem) {
-    do {
-      try await Task.sleep(for: .seconds(time - now()))
-    } catch {
+    let seconds = min(max(time - now(), 0), 1 << 40)
+    let deadline = Deadline(milliseconds: Int(seconds) * 1000)
+    guard let thread = try? sleepers.get(), await thread.sleep(until: deadline) else {
       throw .sleepCancelled
     }
   }

@@ -32,6 +32,8 @@ final class FrontEnd: @unchecked Sendable {
   func exitCode(within seconds: TimeInterval = SpawnedProgram.patience) throws -> Int32 {
     try program.exitCode(within: seconds)
   }
+  /// How often all of its threads have waited, those that have ended left out.
+  func wakeUps() throws -> Int { try program.wakeUps() }
   func signal(_ number: Int32) { program.signal(number) }
   func terminate() { program.terminate() }
 

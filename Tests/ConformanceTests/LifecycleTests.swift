@@ -53,6 +53,25 @@ import Testing
     #expect(throws: SpawnedProgram.Failure.self) { try front.next(within: 2) }
   }
 
+  @Test func `After a flow has ended, an idle process is not woken any more`() throws {
+    let front = try Self.asking()
+    defer { front.terminate() }
+    let flow = try #require(front.call("auth.list")["flows"]?.array?.first?["flow"])
+    try front.call("auth.cancel", ["flow": flow])
+    // Its threads end after five seconds; the best of some windows, because reading may come in between.
+    var wakeUps: [Int] = []
+    while wakeUps.last != 0 && wakeUps.count < 20 {
+      let before = try front.wakeUps()
+      Thread.sleep(forTimeInterval: 2)
+      wakeUps.append(try front.wakeUps() - before)
+    }
+    #expect(wakeUps.last == 0, "\(wakeUps)")
+    // The control: a request does wake it.
+    let before = try front.wakeUps()
+    try front.call("accounts.list")
+    #expect(try front.wakeUps() > before)
+  }
+
   @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
   func `A signal ends it like the end of input`(signal: Int32) throws {
     let front = try Self.asking()

@@ -105,6 +105,16 @@ final class SpawnedProgram: @unchecked Sendable {
     return count << 10
   }
 
+  /// How often all of its threads have waited, those that have ended left out.
+  func wakeUps() throws -> Int {
+    let folder = "/proc/\(process)/task"
+    return try FileManager.default.contentsOfDirectory(atPath: folder).reduce(0) { sum, thread in
+      let status = try? String(contentsOfFile: "\(folder)/\(thread)/status", encoding: .utf8)
+      let found = status?.firstMatch(of: /\nvoluntary_ctxt_switches:\s+(\d+)/)
+      return sum + (found.flatMap { Int($0.1) } ?? 0)
+    }
+  }
+
   /// The next line, without its end; `nil` at the end of output.
   func line(within seconds: TimeInterval = patience) throws -> [UInt8]? {
     try waiting("a line", seconds) {
