@@ -46,6 +46,8 @@ public final class Peer: Sendable {
   let requests = Lock(RequestTable())
   /// Where requests run that may take long; a task that one starts and that may block must name it too.
   public let executor: any TaskExecutor
+  /// Those of all connections of the process: an idle thread of one that has ended serves the next.
+  private static let taskThreads = TaskThreads(name: "einlass-task")
   /// The process whose end ends the connection.
   let watchedProcess = Lock<ProcessDescriptor?>(nil)
   /// What else is polled.
@@ -63,7 +65,7 @@ public final class Peer: Sendable {
     options: Options = Options()
   ) throws(SystemError) {
     wakeUp = try WakeUp()
-    executor = TaskThreads(name: "einlass-task")
+    executor = Peer.taskThreads
     var table: [String: RegisteredMethod] = [:]
     for method in methods { table[method.descriptor.name] = RegisteredMethod(method) }
     for lifecycle in Lifecycle.allCases {
