@@ -39,9 +39,19 @@ import Testing
 
   /// What the program answers to a file, in order: `-32700 invalidJSON`; of a batch, that of its entries.
   private static func answers(to file: File) throws -> [String] {
+    let answers = try answers(to: file, .whole)
+    // What is longer takes too long byte by byte.
+    for pieces in Pieces.allCases where pieces == .random || file.bytes.count < 10_000 {
+      let others = try Self.answers(to: file, pieces)
+      #expect(others == answers, "\(file.name)")
+    }
+    return answers
+  }
+
+  private static func answers(to file: File, _ pieces: Pieces) throws -> [String] {
     let program = try SpawnedProgram(Program.einlass, ["--store", "memory"])
     defer { program.terminate() }
-    try program.send(file.bytes + probe)
+    try program.send(file.bytes + probe, in: pieces)
     try program.closeInput()
     var found: [String] = []
     while let line = try program.line() {

@@ -5,27 +5,56 @@ import Testing
 
 /// Clients that go away in every way but the proper one. T-55 to T-57.
 @Suite struct LostClientTests {
+  /// The questions at which a sign-in stops, by what was done before.
+  enum Question: String, CaseIterable {
+    case grantAccess, confirmAccount, selectAccount
+
+    var provider: String { self == .selectAccount ? "twitter" : "facebook" }
+    var credential: String {
+      self == .selectAccount
+        ? #"{"type":"oauth1","key":"k","secret":"s","clientId":"2","clientSecret":"c"}"#
+        : #"{"type":"oauth2","token":"t","clientId":"2"}"#
+    }
+  }
+
   /// Initializes and asks for a sign-in that stops at a question, as one piece of input.
-  private static func question(processId: pid_t? = nil) -> [UInt8] {
+  private static func input(_ question: Question = .grantAccess, processId: pid_t? = nil) -> [UInt8]
+  {
     let process = processId.map { #","processId":\#($0)"# } ?? ""
+    let grant =
+      #"{"jsonrpc":"2.0","method":"access.set","params":{"provider":"\#(question.provider)","state":"granted"}}"#
     return Array(
       """
       {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"client":{"name":"test"},\
-      "capabilities":{"prompts":["grantAccess"]},"applications":{"facebook":{"clientId":"1"}}\(process)}}
-      {"jsonrpc":"2.0","id":2,"method":"accounts.add","params":{"provider":"facebook","username":"ada",\
-      "credential":{"type":"oauth2","token":"t","clientId":"2"}}}
-      {"jsonrpc":"2.0","id":3,"method":"auth.perform","params":{"provider":"facebook"}}
+      "capabilities":{"prompts":["grantAccess","confirmAccount","selectAccount"]},\
+      "applications":{"facebook":{"clientId":"1"},"twitter":{"clientId":"1","clientSecret":"2"}}\(process)}}
+      {"jsonrpc":"2.0","id":2,"method":"accounts.add","params":{"provider":"\(question.provider)",\
+      "username":"ada","credential":\(question.credential)}}
+      \(question == .grantAccess ? "" : grant)
+      {"jsonrpc":"2.0","id":3,"method":"auth.perform","params":{"provider":"\(question.provider)"}}
 
       """.utf8)
   }
 
-  @Test func `A client that dies in the middle of a question ends the process`() async throws {
+  @Test(arguments: Question.allCases)
+  func `A client that dies in the middle of a question ends the process`(
+    question: Question
+  ) async throws {
     try await onThread {
+      // The question is really asked.
+      let asked = try SpawnedProgram(Program.einlass, ["--store", "memory"])
+      try asked.send(Self.input(question))
+      var kind: String?
+      while kind == nil, let line = try asked.line() {
+        kind = try JSONReader.read(line)["params"]?["kind"]?.string
+      }
+      #expect(kind == question.rawValue)
+      asked.terminate()
       for _ in 0..<10 {
         let program = try SpawnedProgram(
           Program.einlass, ["--store", "memory"], reading: false)
         defer { program.terminate() }
-        try program.send(Self.question())
+        try program.send(Self.input(question))
         // Both ends at once, as the kernel closes them for a dead process.
         try program.closeOutput()
         try program.closeInput()
@@ -43,7 +72,7 @@ import Testing
           Program.einlass, ["--store", "memory"], reading: false)
         defer { program.terminate() }
         try program.closeOutput()
-        try program.send(Self.question())
+        try program.send(Self.input())
         #expect(try program.exitCode() == 1)
       }
     }
@@ -61,7 +90,7 @@ import Testing
         parent.terminate()
         program.terminate()
       }
-      try program.send(Self.question(processId: told ? parent.process : nil))
+      try program.send(Self.input(processId: told ? parent.process : nil))
       while let line = try program.line(), try JSONReader.read(line)["method"] != "prompt.opened" {}
       parent.terminate()
       // This test holds the pipe, as the sibling would.

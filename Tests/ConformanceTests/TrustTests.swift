@@ -4,31 +4,6 @@ import Testing
 
 /// Whom the program trusts, seen from outside: `caFile` of the configuration against servers with certificates.
 @Suite struct TrustTests {
-  /// The network tests' server, with its listeners and its private authority.
-  private struct Server {
-    let program: SpawnedProgram
-    let ready: JSONValue
-
-    init() throws {
-      let script = projectFolder.appending(
-        path: "Tests/EinlassNetworkTests/Server/hostile_server.py")
-      program = try SpawnedProgram("/usr/bin/env", ["python3", script.path])
-      ready = try JSONReader.read(try #require(try program.line()))
-    }
-
-    func port(_ listener: String) -> Int64 { ready["ports"]?[listener]?.int64 ?? 0 }
-
-    /// How often bytes of a request arrived at a listener.
-    func requestBytes(at listener: String) throws -> Int {
-      let log = try Data(
-        contentsOf: #require(URL(string: "http://127.0.0.1:\(port("control"))/log")))
-      let events = try #require(JSONReader.read(Array(log)).array)
-      return events.count {
-        $0["event"]?.string == "bytes" && $0["listener"]?.string == listener
-      }
-    }
-  }
-
   @Test(arguments: [
     // Trusted: the server then says something that is not HTTP.
     (listener: "good", namesAuthority: true, codes: [-1011] as [Int64]),
@@ -38,7 +13,7 @@ import Testing
   func `A private authority is accepted by caFile; an unknown one gets no byte of the request`(
     listener: String, namesAuthority: Bool, codes: [Int64]
   ) throws {
-    let server = try Server()
+    let server = try HostileProvider()
     defer { server.program.terminate() }
     var configuration: JSONObject = [
       "applications": ["*": ["facebook": ["clientId": "1", "clientSecret": "secret"]]],

@@ -143,7 +143,8 @@ extension Network {
     }
 
     @Test(
-      "compressed answers are never unpacked", arguments: ["declared", "undeclared", "transfer"])
+      "compressed answers are never unpacked",
+      arguments: ["declared", "undeclared", "stacked", "transfer"])
     func compressed(how: String) async throws {
       let server = try await HostileServer.fresh()
       let request = server.request("/compressed/10000000/\(how)")

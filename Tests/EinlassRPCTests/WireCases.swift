@@ -166,6 +166,25 @@ let envelopeCases = [
   WireCase(
     "integer ids keep their lexeme", request(id: "12345678901234567890") + "\n" + request(id: "-0"),
     "12345678901234567890 ok {}", "-0 ok {}"),
+  WireCase(
+    "integers beyond what a double holds are ids",
+    request(id: "9007199254740993") + "\n"
+      + request(id: String(repeating: "9", count: 256)),
+    "9007199254740993 ok {}", String(repeating: "9", count: 256) + " ok {}"),
+  WireCase("1e999 is no id", request(id: "1e999"), "null -32600 invalidId"),
+  WireCase(
+    "an integer of 257 digits is no id", request(id: String(repeating: "9", count: 257)),
+    "null -32600 invalidId"),
+  WireCase(
+    "names that mean something elsewhere are names",
+    request(params: #"{"__proto__":{"a":1},"constructor":2,"toString":null,"":0}"#),
+    #"1 ok {"__proto__":{"a":1},"constructor":2,"toString":null,"":0}"#),
+  WireCase(
+    "names that differ in their bytes alone are two",
+    request(params: "{\"\u{e4}\":1,\"a\u{308}\":2}"), "1 ok {\"\u{e4}\":1,\"a\u{308}\":2}"),
+  WireCase(
+    "a name spelled twice with escapes is a duplicate",
+    request(params: #"{"\u0061":1,"a":2}"#), "1 -32600 duplicateKey"),
   WireCase("a fraction is no id", request(id: "1.0"), "null -32600 invalidId"),
   WireCase("an exponent is no id", request(id: "1e2"), "null -32600 invalidId"),
   WireCase("true is no id", request(id: "true"), "null -32600 invalidId"),

@@ -48,7 +48,8 @@ struct TestClient {
 
   /// Sends bytes and reads until the connection ends.
   func exchange(_ bytes: [UInt8]) async throws -> [UInt8] {
-    let socket = try await AsyncSocket.connected(to: .inet(ip4: "127.0.0.1", port: port))
+    let socket = try await AsyncSocket.connected(
+      to: .inet(ip4: "127.0.0.1", port: port), timeout: 60)
     defer { try? socket.close() }
     var received: [UInt8] = []
     do {
@@ -61,7 +62,8 @@ struct TestClient {
 
   /// Sends bytes and hangs up, without waiting for an answer.
   func sendOnly(_ bytes: [UInt8]) async throws {
-    let socket = try await AsyncSocket.connected(to: .inet(ip4: "127.0.0.1", port: port))
+    let socket = try await AsyncSocket.connected(
+      to: .inet(ip4: "127.0.0.1", port: port), timeout: 60)
     try await socket.write(Data(bytes))
     try socket.close()
   }

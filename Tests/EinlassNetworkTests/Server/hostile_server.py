@@ -5,7 +5,7 @@
 Prints one line of JSON when ready: the port of each listener and the files of its private authority.
 Ends when its standard input does. What it saw is told by the control listener:
   GET /log                    everything since the last reset, as JSON
-  GET /reset                  forgets it
+  GET /reset                  forgets it; every=BEHAVIOUR: so every request without one of its own is answered
   GET /await?event=E&count=N  answers when N events E were seen, or with 504 after 45 seconds
 """
 import atexit
@@ -246,13 +246,14 @@ def drop_kept(connection, request):
 
 def compressed(connection, request):
     import gzip
-    bomb = gzip.compress(b"x" * int(request["argument"]))
+    bomb = gzip.compress(b"x" * int(request["argument"] if request["name"] == "compressed" else 10_000_000))
     saw("compressed", size=len(bomb))
     if request["argument2"] == "transfer":
         connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"
                            + b"%x\r\n" % len(bomb) + bomb + b"\r\n0\r\n\r\n")
         return None
-    headers = [] if request["argument2"] == "undeclared" else ["Content-Encoding: gzip"]
+    codings = {"undeclared": [], "stacked": ["gzip"] * 4 + ["br", "zstd"]}.get(request["argument2"], ["gzip"])
+    headers = ["Content-Encoding: " + ", ".join(codings)] if codings else []
     return answer(connection, bomb, headers=headers)
 
 
@@ -281,6 +282,7 @@ def proxied(connection, request):
 
 
 PROXY_REFUSES = threading.Event()
+EVERY = ["nothing"]
 
 
 def pump(source, target):
@@ -303,6 +305,7 @@ def control(connection, request):
                                  >= int(query.get("count", 1)), timeout=45)
         return answer(connection, b"", "200 OK" if seen else "504 Never")
     if path == "/reset":
+        EVERY[:] = [query.get("every", "nothing")]
         PROXY_REFUSES.set() if query.get("proxy") == "refuses" else PROXY_REFUSES.clear()
         with LOCK:
             EVENTS.clear()
@@ -360,7 +363,7 @@ def serve(connection, listener, context):
             request["isFirst"], is_first = is_first, False
             behaviour = (control if listener == "control" else
                          proxied if request["method"] == "CONNECT" else
-                         BEHAVIOURS.get(request["name"], nothing))
+                         BEHAVIOURS.get(request["name"], BEHAVIOURS[EVERY[0]]))
             if behaviour is not control:
                 saw("request", listener=listener, method=request["method"], path=request["path"],
                     connection=number)

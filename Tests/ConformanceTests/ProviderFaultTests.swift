@@ -1,0 +1,126 @@
+import EinlassJSON
+import Foundation
+import Testing
+
+/// Providers that misbehave, seen from the front end: T-61, T-62, T-64, T-65. `EinlassNetworkTests/FaultTests.swift`
+/// has the cases one by one.
+@Suite struct ProviderFaultTests {
+  /// einlass with accounts at a provider that misbehaves.
+  private static func started(_ server: HostileProvider) throws -> (SpawnedProgram, TemporaryFolder)
+  {
+    let origin = JSONValue.string("http://127.0.0.1:\(server.port("plain"))")
+    let configuration: JSONValue = [
+      "applications": [
+        "*": [
+          "facebook": ["clientId": "1", "clientSecret": "2"],
+          "twitter": ["clientId": "1", "clientSecret": "2"],
+        ]
+      ],
+      "origins": ["https://graph.facebook.com": origin, "https://api.twitter.com": origin],
+    ]
+    let folder = try TemporaryFolder()
+    let file = try folder.file("config.json", configuration.text)
+    let program = try SpawnedProgram(
+      Program.einlass,
+      [
+        "--store", "\(folder.path)/data/store.db", "--key-file", "\(folder.path)/keys/store.key",
+        "--config", file,
+      ])
+    return (program, folder)
+  }
+
+  private static func request(_ id: String, _ method: String, _ params: String = "{}") -> [UInt8] {
+    Array(#"{"jsonrpc":"2.0","id":"\#(id)","method":"\#(method)","params":\#(params)}"#.utf8) + [
+      0x0A
+    ]
+  }
+
+  /// The next answer; notifications are passed over.
+  private static func answer(of program: SpawnedProgram) throws -> JSONValue {
+    while let line = try program.line() {
+      let message = try JSONReader.read(line)
+      if message["id"] != nil { return message }
+    }
+    throw SpawnedProgram.Failure(description: "The output ended. Logged: \(program.logged)")
+  }
+
+  private static let verify = #"{"provider":"facebook","credential":{"type":"oauth2","token":"t"}}"#
+
+  @Test
+  func `While providers are silent or slow, everything else is answered, and they end in time`()
+    async throws
+  {
+    try await onThread {
+      let server = try HostileProvider()
+      defer { server.program.terminate() }
+      let (program, folder) = try Self.started(server)
+      defer {
+        program.terminate()
+        withExtendedLifetime(folder) {}
+      }
+      let start = ContinuousClock.now
+      let behaviours = ["silence", "drip-head", "drip-body"]
+      for behaviour in behaviours {
+        try server.behave(behaviour)
+        try program.send(Self.request(behaviour, "verify", Self.verify))
+        try server.awaitRequests(1)
+      }
+      // The others go on meanwhile, a provider's answer included.
+      try program.send(Self.request("list", "accounts.list"))
+      #expect(try Self.answer(of: program)["id"]?.string == "list")
+      try server.behave("garbage")
+      try program.send(Self.request("other", "verify", Self.verify))
+      #expect(try Self.answer(of: program)["id"]?.string == "other")
+      var ended: Set<String> = []
+      for _ in behaviours {
+        let answer = try Self.answer(of: program)
+        #expect(answer["error"]?["data"]?["networkCode"]?.int64 == -1001, "\(answer.text)")
+        ended.insert(answer["id"]?.string ?? "")
+      }
+      #expect(ended == Set(behaviours))
+      // The budget is 30 s, of which each request gets 20; the rest is for a busy machine.
+      #expect(ContinuousClock.now - start < .seconds(50))
+    }
+  }
+
+  @Test func `Endless and broken answers end in an error each, take no memory, and leave no token`()
+    async throws
+  {
+    try await onThread {
+      let server = try HostileProvider()
+      defer { server.program.terminate() }
+      let (program, folder) = try Self.started(server)
+      defer {
+        program.terminate()
+        withExtendedLifetime(folder) {}
+      }
+      for line in [
+        Self.request(
+          "add", "accounts.add",
+          #"{"provider":"twitter","username":"ada","credential":{"type":"oauth1","key":"k","secret":"s","clientId":"2","clientSecret":"c"}}"#
+        ), Self.request("set", "access.set", #"{"provider":"twitter","state":"granted"}"#),
+      ] {
+        try program.send(line)
+        #expect(try Self.answer(of: program)["result"] != nil)
+      }
+      try program.send(Self.request("list", "accounts.list"))
+      let before = try Self.answer(of: program)["result"]
+      let id = try #require(before?["accounts"]?.array?.first?["account"]?.string)
+      let memory = try program.peakMemory()
+      for behaviour in [
+        "body-without-end", "body-until-close", "body-announced", "header-without-end",
+        "headers-without-end", "interim-without-end", "truncated", "truncated-chunk", "garbage",
+        "nothing", "compressed",
+      ] {
+        try server.behave(behaviour)
+        try program.send(
+          Self.request("perform", "auth.perform", #"{"provider":"twitter","account":"\#(id)"}"#))
+        let code = try Self.answer(of: program)["error"]?["code"]?.int64
+        #expect([1007, 1008].contains(code), "\(behaviour)")
+      }
+      #expect(try program.peakMemory() - memory < 16 << 20)
+      try program.send(Self.request("list", "accounts.list"))
+      #expect(try Self.answer(of: program)["result"] == before)
+    }
+  }
+}
