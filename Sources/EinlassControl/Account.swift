@@ -53,9 +53,6 @@ struct Account {
 
   /// A line for each of them, to choose from.
   static func rows(_ accounts: [Account]) -> [String] {
-    var table = table(accounts)
-    table.headings.removeLast()
-    table.rows = table.rows.map { $0.dropLast() }
-    return Array(table.lines(width: nil, style: Style(isColoured: false)).dropFirst())
+    table(accounts).choices(leavingOut: 1)
   }
 }

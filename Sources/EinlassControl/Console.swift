@@ -101,11 +101,18 @@ final class Console {
   private func listen() {
     guard let person else { return }
     einlass.onNotification = { [unowned self] method, params throws(Failure) in
-      guard method == "prompt.opened", let answer = try Questions(person: person).answer(params)
-      else { return }
-      do throws(Failure) { _ = try call("prompt.answer", answer) } catch .refused {
-        // It has closed meanwhile; the request that asked says so better.
+      switch method {
+      case "prompt.opened": try answer(params, person)
+      case "store.progress": person.showProgress(params["done"]?.int64, of: params["total"]?.int64)
+      default: break
       }
+    }
+  }
+
+  private func answer(_ prompt: JSONObject, _ person: Person) throws(Failure) {
+    guard let answer = try Questions(person: person).answer(prompt) else { return }
+    do throws(Failure) { _ = try call("prompt.answer", answer) } catch .refused {
+      // It has closed meanwhile; the request that asked says so better.
     }
   }
 }

@@ -26,7 +26,10 @@ struct EinlassControl: ParsableCommand {
       NO_COLOR turns colours off. EINLASS_BINARY names the einlass to use.
       """,
     version: version,
-    subcommands: [AccountsCommand.self, AccessCommand.self, ProvidersCommand.self, Doctor.self])
+    subcommands: [
+      AccountsCommand.self, AccessCommand.self, ProvidersCommand.self, StoreCommand.self,
+      Doctor.self,
+    ])
 
   static func main() {
     do throws(Hardening.Refusal) { try Hardening.begin() } catch {

@@ -9,6 +9,13 @@ public enum Program {
     return unsafe String(cString: resolved)
   }
 
+  /// The folder that relative paths start at; `nil` when it is gone.
+  public static var workingDirectory: String? {
+    guard let path = unsafe getcwd(nil, 0) else { return nil }
+    defer { unsafe free(path) }
+    return unsafe String(cString: path)
+  }
+
   /// Whether this user may start what lies at this path.
   public static func isExecutable(_ path: String) -> Bool {
     guard FileStatus.following(path)?.kind == .regular else { return false }

@@ -138,11 +138,9 @@ struct AccessReset: ServerCommand {
       throw .unusable(
         "There is nothing to forget.", NextStep("See what was decided:", "access", "list"))
     }
-    let table = AccessList.table(grants)
-    let rows = table.lines(width: nil, style: Style(isColoured: false)).dropFirst()
     let chosen = grants[
       try console.choice(
-        "Which decision?", Array(rows),
+        "Which decision?", AccessList.table(grants).choices(),
         orElse: "Name both: APPLICATION and PROVIDER are needed.")]
     return (chosen["application"]?.string ?? "", chosen["provider"]?.string ?? "")
   }

@@ -44,11 +44,35 @@ struct Doctor: ServerCommand {
   private func store(_ console: Console) throws(Failure) -> [Finding] {
     guard let store = console.greeting["store"] else { return [] }
     if let problem = store["problem"] { return [Finding("store", problem)] }
-    let protection = store["protection"]?.plain ?? "unknown"
+    let status = try console.call("store.status")
+    guard status["exists"]?.bool != false else {
+      return [
+        Finding(
+          "store", .well, "none yet: the first account makes \(status["path"]?.plain ?? "one")")
+      ]
+    }
     return [
-      Finding("store", .well, "opens, revision \(store["revision"]?.plain ?? "unknown")"),
-      Finding("key", .well, "protected by: \(protection)"),
-    ]
+      Finding(
+        "store", status["readOnly"]?.bool == true ? .notable : .well,
+        status["path"]?.plain ?? "in memory alone"),
+      Finding("key", .well, "opened by: \(status["slots"]?.plain ?? "unknown")"),
+    ] + (try contents(console))
+  }
+
+  /// Reads everything in the store.
+  private func contents(_ console: Console) throws(Failure) -> [Finding] {
+    let check: JSONObject
+    do throws(Failure) { check = try console.call("store.check") } catch .refused(let refusal) {
+      return [Finding("store check", refusal: refusal)]
+    }
+    let findings = (check["findings"]?.array ?? []).map {
+      Finding(
+        "store check", .wrong, $0["message"]?.plain ?? $0.plain,
+        NextStep("Put back a backup, or remove the account and add it again."))
+    }
+    return findings.isEmpty
+      ? [Finding("store check", .well, "\(check["sealedValues"]?.plain ?? "0") sealed values read")]
+      : findings
   }
 
   private func accounts(_ console: Console) throws(Failure) -> [Finding] {
@@ -88,9 +112,15 @@ struct Finding {
 
   /// Of a problem as `initialize` tells it: `{code, reason, detail?, message}`.
   init(_ subject: String, _ problem: JSONValue) {
-    let refusal = Refusal([
-      "code": problem["code"] ?? 0, "message": problem["message"] ?? "", "data": problem,
-    ])
+    self.init(
+      subject,
+      refusal: Refusal([
+        "code": problem["code"] ?? 0, "message": problem["message"] ?? "", "data": problem,
+      ]))
+  }
+
+  /// Of what einlass answered with.
+  init(_ subject: String, refusal: Refusal) {
     // That more is said here is no step for whoever reads it here.
     let next = refusal.nextSteps.last { $0.command != ["doctor"] }
     self.init(subject, .wrong, refusal.message, next)

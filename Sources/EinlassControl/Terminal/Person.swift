@@ -23,13 +23,11 @@ final class Person {
   /// Shows a line.
   func show(_ line: String) { terminal.write(line + "\n") }
 
-  /// Shows a line that the next thing shown takes the place of.
-  func showFleetingly(_ line: String) {
-    terminal.write("\r\u{1B}[K" + line.cut(to: size.columns - 1))
+  /// Shows how far long work is, in a line that goes when it is done.
+  func showProgress(_ done: Int64?, of total: Int64?) {
+    guard let done, let total, total > 0, done < total else { return terminal.write("\r\u{1B}[K") }
+    terminal.write("\r\u{1B}[K… \(done * 100 / total) %")
   }
-
-  /// Takes away what was shown fleetingly.
-  func wipe() { terminal.write("\r\u{1B}[K") }
 
   /// A line that the person types; `nil` when the prompt of this id closes meanwhile.
   ///

@@ -39,6 +39,13 @@ struct Table {
     return [heading] + rows.map { row in line(used.map { row[$0] }, widths, style) }
   }
 
+  /// Its rows as lines to choose from, without headings and without the last so many columns.
+  func choices(leavingOut count: Int = 0) -> [String] {
+    Table(
+      headings: headings.dropLast(count).map { _ in "" }, rows: rows.map { $0.dropLast(count) }
+    ).lines(width: nil, style: Style(isColoured: false)).dropFirst().map { $0 }
+  }
+
   /// How wide each of these columns becomes: the widest gives first. `nil` when that is not enough.
   private func widths(of used: [Int], fitting width: Int?) -> [Int]? {
     var widths = used.map { column in

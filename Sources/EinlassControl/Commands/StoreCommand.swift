@@ -1,0 +1,149 @@
+internal import ArgumentParser
+internal import EinlassJSON
+internal import EinlassSystem
+
+/// `einlassctl store`.
+struct StoreCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "store", abstract: "The file that accounts and credentials are kept in.",
+    subcommands: [
+      StoreStatus.self, StoreCheck.self, StoreBackup.self, StoreRotateKey.self, StoreSlots.self,
+    ], defaultSubcommand: StoreStatus.self)
+}
+
+/// `einlassctl store status`.
+struct StoreStatus: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status", abstract: "Show where it is, what protects it and how big it is.")
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let status = try console.call("store.status")
+    try console.report(.object(status), Self.lines(status))
+  }
+
+  private static func lines(_ status: JSONObject) -> [String] {
+    let exists = status["exists"]?.bool != false
+    let shown: [(String, String?)] = [
+      ("path", status["path"]?.plain ?? "in memory alone"),
+      ("exists", exists ? nil : "no: the first account makes it"),
+      ("key", status["protection"]?.plain), ("slots", status["slots"]?.plain),
+      ("accounts", status["accounts"]?.plain), ("revision", status["revision"]?.plain),
+      ("schema", status["schema"]?.plain),
+      (
+        "size",
+        status["databaseBytes"]?.int64.map { byteCount($0 + (status["journalBytes"]?.int64 ?? 0)) }
+      ),
+      ("writable", status["readOnly"]?.bool.map { $0 ? "no" : "yes" }),
+      ("key uses", status["keyUses"]?.plain),
+      ("SQLite", status["sqlite"]?.string?.split(separator: " ").first.map { String($0) }),
+    ]
+    return shown.compactMap { name, value in
+      value.map { "\(name.padded(to: 8))  \(clean($0))" }
+    }
+  }
+}
+
+/// `einlassctl store check`.
+struct StoreCheck: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check", abstract: "Read everything in it and say what is unsound.",
+    discussion: "Exit code 1 when something is.")
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let result = try console.call("store.check")
+    let isSound = result["sound"]?.bool == true
+    let findings = (result["findings"]?.array ?? []).map {
+      "\(console.tinted("unsound", .bad)): \(clean($0["message"]?.plain ?? $0.plain))"
+    }
+    let count = result["countFindings"]?.int64 ?? Int64(findings.count)
+    let rest = count > Int64(findings.count) ? ["and \(count - Int64(findings.count)) more"] : []
+    let looked =
+      "\(result["accounts"]?.plain ?? "0") accounts and \(result["sealedValues"]?.plain ?? "0") sealed values read"
+    try console.report(
+      .object(result),
+      isSound ? ["\(console.tinted("Sound", .good)): \(looked)."] : findings + rest)
+    if !isSound { throw .badNews }
+  }
+}
+
+/// `einlassctl store backup`.
+struct StoreBackup: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "backup", abstract: "Copy it while it is in use.",
+    discussion: """
+      The copy is sealed like the store, and what opens the key is not in it: keep the key file too, in another place.
+
+      EXAMPLE: einlassctl store backup ~/backups/accounts.db
+      """)
+
+  @Argument(help: "A new file, in a folder that only you can reach.", completion: .file())
+  var path: String?
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let path = try console.text(
+      "Where to?", given: path, orElse: "Name the new file: PATH is missing.")
+    let result = try console.call("store.backup", ["path": .string(absolute(path))])
+    let bytes = result["bytes"]?.int64.map { " (\(byteCount($0)))" } ?? ""
+    try console.report(
+      .object(result),
+      [
+        "Copied to \(clean(result["path"]?.plain ?? path))\(bytes).",
+        "What opens the key is not in it: keep that too, in another place.",
+      ])
+  }
+}
+
+/// `einlassctl store rotate-key`.
+struct StoreRotateKey: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "rotate-key", abstract: "Seal everything anew under another key.",
+    discussion: "All of it or nothing, however it ends; Ctrl-C is fine.")
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let result = try console.call("store.rotateKey")
+    let dropped = result["droppedSlots"]?.plain ?? ""
+    try console.report(
+      .object(result),
+      [
+        "Sealed \(result["sealedValues"]?.plain ?? "0") values under a new key, which "
+          + "\(clean(result["slots"]?.plain ?? "")) opens."
+      ] + (dropped.isEmpty ? [] : ["It is no longer opened by: \(clean(dropped))."]))
+  }
+}
+
+/// `einlassctl store slots`.
+struct StoreSlots: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "slots", abstract: "List what opens the store's key.")
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let slots = try console.call("store.status")["slots"]?.array ?? []
+    try console.report(["slots": .array(slots)], slots.map { clean($0.plain) })
+  }
+}
+
+/// The path from the root, as einlass wants it.
+func absolute(_ path: String) -> String {
+  path.hasPrefix("/") ? path : "\(Program.workingDirectory ?? "")/\(path)"
+}
+
+/// A size as people say it: `640 B`, `52 KiB`, `3 MiB`.
+func byteCount(_ bytes: Int64) -> String {
+  let units = ["B", "KiB", "MiB", "GiB"]
+  var (count, unit) = (bytes, 0)
+  while count >= 1 << 10, unit < units.count - 1 {
+    count = (count + 512) >> 10
+    unit += 1
+  }
+  return "\(count) \(units[unit])"
+}

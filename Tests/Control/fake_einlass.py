@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Plays einlass for what the real one rarely does. What it does is named by --store: a word, not a path."""
+import json
+import sys
+
+WHAT = sys.argv[sys.argv.index("--store") + 1] if "--store" in sys.argv else ""
+EVIL = "\x1b[31m\u202eada\u009b2J\n$(touch pwned)"
+ACCOUNTS = [{"account": f"a_{n}", "provider": "twitter", "username": name, "displayName": EVIL, "health": "ok"}
+            for n, name in enumerate(["ada", "$(touch pwned)", "bob", EVIL], 1)]
+
+
+def send(message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def messages():
+    for line in sys.stdin:
+        message = json.loads(line)
+        yield message["method"], message.get("params", {}), message.get("id")
+
+
+def fail(id, code, reason, **data):
+    message = f"It failed{EVIL}."
+    send({"id": id, "error": {"code": code, "message": message, "data": {"reason": reason, "retryable": False, **data}}})
+
+
+def check(id, rest):
+    """store.check, with what may come in between."""
+    if WHAT == "progress":
+        for done in (10, 50, 100):
+            send({"method": "store.progress", "params": {"request": id, "method": "store.check", "done": done, "total": 100}})
+    elif WHAT in ("passphrase", "expires"):
+        send({"method": "prompt.opened", "params": {"prompt": "p_1", "kind": "enterPassphrase", "purpose": "key" + EVIL}})
+        if WHAT == "expires":
+            send({"method": "prompt.closed", "params": {"prompt": "p_1", "outcome": "expired"}})
+            return fail(id, 1014, "flowExpired")
+        _, answer, answer_id = next(rest)
+        send({"id": answer_id, "result": {}})
+        send({"method": "prompt.closed", "params": {"prompt": "p_1", "outcome": "accepted"}})
+        if answer["action"] != "accept":
+            return fail(id, 1011, "userCanceled")
+        if answer["passphrase"] != "öpen sesame":
+            return fail(id, 1009, "accountStoreFailure", detail="keyUnavailable")
+    elif WHAT == "slow":
+        send({"method": "store.progress", "params": {"request": id, "method": "store.check", "done": 1, "total": 100}})
+        method, params, _ = next(rest)
+        assert (method, params) == ("$/cancelRequest", {"id": id})
+        return fail(id, -32800, "cancelled", by="client")
+    send({"id": id, "result": {"sound": True, "accounts": 4, "sealedValues": 8, "countFindings": 0, "findings": []}})
+
+
+def main():
+    if WHAT == "ends":
+        return 3
+    rest = messages()
+    for method, params, id in rest:
+        if method == "initialize":
+            send({"id": id, "result": {"server": {"name": "einlass", "version": "0.0.9"}, "capabilities": params["capabilities"],
+                                       "store": {"protection": "keyfile", "revision": 1}}})
+        elif method == "accounts.list" and WHAT == "dies":
+            return 3
+        elif method == "accounts.list":
+            start = int(params.get("cursor", 0))
+            more = {"nextCursor": str(start + 2)} if start + 2 < len(ACCOUNTS) else {}
+            send({"id": id, "result": {"revision": 1, "accounts": ACCOUNTS[start:start + 2], **more}})
+        elif method == "store.check":
+            check(id, rest)
+        elif method == "store.status":
+            send({"id": id, "result": {"exists": True, "slots": ["keyfile"]}})
+        else:
+            fail(id, -32601, "unknownMethod")
+    return 0
+
+
+sys.exit(main())

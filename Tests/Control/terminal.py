@@ -1,0 +1,75 @@
+"""A program on a pseudo-terminal: what it shows is waited for, keys are typed, nothing sleeps."""
+import os
+import pty
+import select
+import signal
+import struct
+import termios
+from fcntl import ioctl
+
+PATIENCE = 60  # seconds; only turns a hang into a failure
+
+
+class Terminal:
+    def __init__(self, command, columns=80, rows=24, output=None, **environment):
+        """Starts the command; its standard output goes to the terminal, or to the file `output`."""
+        # Its end of the line stays open here, or the modes could not be read after the program's end.
+        self.screen, self.line = pty.openpty()
+        ioctl(self.screen, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.before = termios.tcgetattr(self.line)
+        self.process = os.fork()
+        if self.process == 0:
+            try:
+                os.setsid()
+                ioctl(self.line, termios.TIOCSCTTY, 0)
+                standard = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600) if output else self.line
+                for number, descriptor in enumerate([self.line, standard, self.line]):
+                    os.dup2(descriptor, number)
+                os.execve(command[0], command, {**os.environ, "TERM": "xterm", **environment})
+            finally:
+                os._exit(127)
+        self.end_of_process = os.pidfd_open(self.process)
+        self.shown = ""
+        self.seen = 0
+        self.code = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.code is None:
+            os.kill(self.process, signal.SIGKILL)
+            os.waitpid(self.process, 0)
+        for descriptor in (self.screen, self.line, self.end_of_process):
+            os.close(descriptor)
+
+    def wait_for(self, text):
+        """Until this text is shown after what was waited for before."""
+        while text not in self.shown[self.seen:]:
+            assert self._read(self.end_of_process), f"ended without {text!r}:\n{self.shown}"
+        self.seen = self.shown.index(text, self.seen) + len(text)
+
+    def type(self, text):
+        os.write(self.screen, text.encode())
+
+    def end(self):
+        """Everything that was shown and the exit code, when it has ended by itself."""
+        while self._read(self.end_of_process):
+            pass
+        while select.select([self.screen], [], [], 0)[0]:
+            self._take()
+        _, status = os.waitpid(self.process, 0)
+        self.code = os.waitstatus_to_exitcode(status)
+        assert termios.tcgetattr(self.line) == self.before, "the terminal is left as it was not before"
+        return self.code
+
+    def _read(self, end):
+        ready, _, _ = select.select([self.screen, end], [], [], PATIENCE)
+        assert ready, f"nothing happened for {PATIENCE} s:\n{self.shown}"
+        if self.screen in ready:
+            self._take()
+            return True
+        return False
+
+    def _take(self):
+        self.shown += os.read(self.screen, 1 << 16).decode("utf-8", "replace")

@@ -1,0 +1,340 @@
+"""The spawned einlassctl, without a terminal and on one.
+
+    python -m pytest Tests/Control
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from terminal import PATIENCE, Terminal
+
+PROJECT = Path(__file__).parents[2]
+RELEASE = PROJECT / ".build/release-static/release"
+EINLASS = os.environ.get("EINLASS_BINARY", str(RELEASE / "einlass"))
+CONTROL = os.environ.get("EINLASS_CONTROL", str(RELEASE / "einlassctl"))
+FAKE = str(Path(__file__).with_name("fake_einlass.py"))
+CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
+
+pytestmark = pytest.mark.skipif(
+    not (Path(EINLASS).exists() and Path(CONTROL).exists()), reason="the programs are not built")
+
+
+@pytest.fixture
+def store(tmp_path):
+    """The options for a store of the test's own."""
+    return ["--einlass", EINLASS, "--store", str(tmp_path / "store/a.db"), "--key-file", str(tmp_path / "key/a.key")]
+
+
+@pytest.fixture
+def two(store):
+    """A store with two accounts."""
+    add(store, "ada", "bob")
+    return store
+
+
+def fake(what):
+    return ["--einlass", FAKE, "--store", what]
+
+
+def account(name):
+    return {"provider": "twitter", "username": name, "credential":
+            {"type": "oauth1", "key": "k-of-" + name, "secret": "s3cret", "clientId": "c", "clientSecret": "cs"}}
+
+
+def run(*arguments, input="", **more):
+    """Without any terminal: exit code, standard output, standard error."""
+    done = subprocess.run([CONTROL, *arguments], input=input, capture_output=True, text=True, timeout=PATIENCE,
+                          start_new_session=True, **more)
+    return done.returncode, done.stdout, done.stderr
+
+
+def add(store, *names):
+    code, output, errors = run("accounts", "add", "-", *store, input=json.dumps([account(name) for name in names]))
+    assert code == 0, errors
+    return output
+
+
+def usernames(store):
+    code, output, errors = run("accounts", "list", "--json", *store)
+    assert code == 0, errors
+    return [account["username"] for account in json.loads(output)["accounts"]]
+
+
+# Without a terminal
+
+
+def test_accounts_are_added_listed_renamed_and_removed(store):
+    assert re.fullmatch(r"Added twitter/ada \(a_.{22}\)\.\n", add(store, "ada"))
+    assert run("accounts", "rename", "ada", "Ada L.", *store)[:2] == (0, "twitter/ada is now shown as Ada L..\n")
+    code, output, errors = run("accounts", *store)
+    assert (code, errors) == (0, "")
+    assert re.fullmatch(r"PROVIDER +ACCOUNT +NAME +STATE +ID\ntwitter +ada +Ada L\. +ok +a_.{22}\n", output)
+    code, output, _ = run("accounts", "remove", "twitter/ada", "--yes", *store)
+    assert code == 0 and output.startswith("Removed twitter/ada.\n  not revoked: ")
+    assert usernames(store) == []
+    assert run("accounts", *store)[1] == "No accounts. Add one: einlassctl accounts add\n"
+
+
+def test_access_is_set_listed_and_reset(store):
+    code, output, errors = run("access", "set", "neovim", "facebook", "granted", "--permission", "email", *store)
+    assert (code, output, errors) == (0, "neovim may use facebook accounts.\n", "")
+    code, output, _ = run("access", *store)
+    assert code == 0 and re.search(r"^neovim +facebook +granted +email", output, re.M)
+    grants = json.loads(run("access", "list", "--json", *store)[1])["grants"]
+    assert [grant["state"] for grant in grants] == ["granted"]
+    assert run("access", "reset", "neovim", "facebook", *store)[0] == 0
+    assert run("access", *store)[1].startswith("Nothing decided yet")
+
+
+def test_the_store_is_shown_checked_copied_and_sealed_anew(two, tmp_path):
+    assert f"path      {tmp_path}/store/a.db\n" in run("store", *two)[1]
+    assert run("store", "check", *two)[1].startswith("Sound: 2 accounts and ")
+    (tmp_path / "copies").mkdir(mode=0o700)
+    assert run("store", "backup", "copies/copy.db", *two, cwd=tmp_path)[0] == 0
+    assert (tmp_path / "copies/copy.db").exists()
+    assert run("store", "rotate-key", *two)[0] == 0
+    assert run("store", "slots", *two)[:2] == (0, "keyfile\n")
+    assert usernames(two) == ["ada", "bob"]
+
+
+def test_the_doctor_finds_nothing_wrong_with_a_sound_store(two):
+    code, output, errors = run("doctor", *two)
+    assert (code, errors) == (0, "") and "problem" not in output
+    findings = json.loads(run("doctor", "--json", *two)[1])
+    assert findings["ok"] and {f["check"] for f in findings["findings"]} >= {"einlass", "configuration", "store", "key", "accounts"}
+
+
+def test_the_doctor_names_what_is_wrong_and_what_to_do(two, tmp_path):
+    (tmp_path / "key").chmod(0o755)
+    code, output, _ = run("doctor", *two)
+    assert code == 1 and "problem  store" in output and "chmod go-rwx" in output
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "config.json").chmod(0o644)
+    code, output, _ = run("doctor", *two, "--config", str(tmp_path / "config.json"))
+    assert code == 1 and "problem  configuration" in output
+
+
+@pytest.mark.parametrize("arguments, missing", [
+    (["accounts", "remove"], "ACCOUNT"), (["accounts", "rename"], "ACCOUNT"), (["accounts", "rename", "ada"], "NAME"),
+    (["accounts", "add"], "FILE"), (["access", "set"], "APPLICATION"), (["access", "set", "x"], "PROVIDER"),
+    (["access", "set", "x", "twitter"], "STATE"), (["access", "reset", "x"], "PROVIDER"),
+    (["accounts", "remove", "ada"], "--yes"), (["store", "backup"], "PATH"),
+])
+@pytest.mark.parametrize("on_terminal", [False, True])
+def test_what_is_missing_is_named_when_nobody_can_be_asked(two, arguments, missing, on_terminal):
+    run("access", "set", "x", "twitter", "granted", *two)
+    if on_terminal:
+        with Terminal([CONTROL, *arguments, *two, "--no-input"]) as terminal:
+            assert terminal.end() == 64
+            said = terminal.shown
+    else:
+        code, output, said = run(*arguments, *two)
+        assert (code, output) == (64, "")
+    assert missing in said
+    assert usernames(two) == ["ada", "bob"]
+
+
+def test_errors_say_the_next_step_with_the_store_that_is_meant(store):
+    code, output, errors = run("access", "set", "x", "nope", "granted", *store)
+    assert (code, output) == (1, "")
+    assert "(unknownProvider, 1020)" in errors
+    assert f"next: See which there are: einlassctl providers list {' '.join(store[2:])} {' '.join(store[:2])}\n" in errors
+    code, output, errors = run("access", "set", "x", "nope", "granted", "--json", *store)
+    assert code == 1 and json.loads(output)["error"]["data"]["reason"] == "unknownProvider" and errors
+
+
+@pytest.mark.parametrize("name", ["", "ad", "ADA", "ada ", "twitter/", "a_"])
+def test_nothing_but_the_whole_name_names_an_account(two, name):
+    code, _, errors = run("accounts", "remove", name, "--yes", *two)
+    assert code == 1 and "There is no account" in errors
+    assert usernames(two) == ["ada", "bob"]
+
+
+@pytest.mark.parametrize("arguments, code", [
+    (["accounts", "nope"], 64), (["accounts", "list", "--nope"], 64), (["accounts", "list", "--key-fd", "999"], 64),
+    (["accounts", "list", "--einlass", "/nope"], 70), (["accounts", "list", *fake("ends")], 70),
+    (["accounts", "list", *fake("dies")], 70), (["accounts", "list", "--log-level", "nope", "--einlass", EINLASS], 64),
+    (["--help"], 0), (["--version"], 0), (["accounts", "add", "--help"], 0),
+])
+def test_exit_codes_are_those_of_the_help(arguments, code):
+    assert run(*arguments)[0] == code
+
+
+def test_a_reader_that_leaves_is_no_crash(two):
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run([CONTROL, "accounts", *two], stdout=writing, stderr=subprocess.PIPE, timeout=PATIENCE)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_the_key_may_come_by_a_descriptor(tmp_path):
+    key = os.memfd_create("key")
+    os.write(key, os.urandom(32).hex().encode())
+    os.lseek(key, 0, os.SEEK_SET)
+    store = ["--einlass", EINLASS, "--store", str(tmp_path / "store/a.db"), "--key-fd", str(key)]
+    code, output, errors = run("accounts", "add", "-", *store, input=json.dumps(account("ada")), pass_fds=[key])
+    os.close(key)
+    assert code == 0, errors
+    assert not (tmp_path / "key").exists()
+
+
+def test_no_name_steers_the_terminal_or_a_program_that_reads_json():
+    for arguments in (["accounts"], ["accounts", "--json"], ["access", "reset", "x", "y"]):
+        _, output, errors = run(*arguments, *fake("evil"))
+        assert output + errors and not CONTROLS.search(output + errors), repr(output + errors)
+    assert "\x1b" in json.loads(run("accounts", "--json", *fake("evil"))[1])["accounts"][3]["username"]
+
+
+def test_bash_completes_accounts_and_runs_nothing_that_they_are_called(tmp_path):
+    script = """
+        source <("$1" --generate-completion-script bash)
+        shift
+        COMP_WORDS=("$@" "") COMP_CWORD=$#
+        COMP_LINE="$* " COMP_POINT=$((${#COMP_LINE}))
+        _einlassctl
+        printf '%s\\n' "${COMPREPLY[@]}"
+    """
+    words = ["einlassctl", "accounts", "remove", *fake("evil")]
+    environment = {**os.environ, "PATH": f"{Path(CONTROL).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", script, "bash", CONTROL, *words], cwd=tmp_path, env=environment,
+                          capture_output=True, text=True, timeout=PATIENCE)
+    assert {"twitter/ada", "a_2", "twitter/bob", "a_4"} <= set(done.stdout.split()), done
+    assert list(tmp_path.iterdir()) == []
+
+
+# On a terminal
+
+
+def test_an_account_is_chosen_by_arrow_keys_and_removed_when_that_is_confirmed(two):
+    command = [CONTROL, "accounts", "remove", *two]
+    with Terminal(command) as terminal:
+        terminal.wait_for("Which account?")
+        terminal.wait_for("> 1  twitter  ada")
+        terminal.type("\x1b[B")
+        terminal.wait_for("> 2  twitter  bob")
+        terminal.type("\r")
+        terminal.wait_for("Remove twitter/bob and its credentials? [y/N]")
+        terminal.type("\r")
+        assert terminal.end() == 1 and "Cancelled." in terminal.shown
+    assert usernames(two) == ["ada", "bob"]
+    with Terminal(command) as terminal:
+        terminal.wait_for("> 1")
+        terminal.type("2\r")
+        terminal.wait_for("[y/N]")
+        terminal.type("yes\r")
+        assert terminal.end() == 0 and "Removed twitter/bob." in terminal.shown
+    assert usernames(two) == ["ada"]
+
+
+def test_an_account_is_added_by_questions_that_show_no_secret(store):
+    with Terminal([CONTROL, "accounts", "add", *store]) as terminal:
+        terminal.wait_for("Which provider?")
+        terminal.type("1\r")
+        terminal.wait_for("User name:")
+        terminal.type("adx\x7fa\r")
+        terminal.wait_for("What kind of credential?")
+        terminal.type("\r")
+        for question in ("Key (not shown):", "Secret (not shown):"):
+            terminal.wait_for(question)
+            terminal.type("s3cret-key\r")
+        terminal.wait_for("Client id")
+        terminal.type("\rclient\r")
+        terminal.wait_for("That client's secret")
+        terminal.type("s3cret-too\r")
+        assert terminal.end() == 0
+        assert "Added twitter/ada" in terminal.shown and "s3cret" not in terminal.shown
+    assert usernames(store) == ["ada"]
+
+
+def test_access_is_decided_and_forgotten_by_questions(store):
+    with Terminal([CONTROL, "access", "set", *store]) as terminal:
+        terminal.wait_for("Which application")
+        terminal.type("neovim\r")
+        terminal.wait_for("Which provider?")
+        terminal.type("\x1b[B\x1b[B\r")
+        terminal.wait_for("May neovim use twitter accounts?")
+        terminal.type("2\r")
+        assert terminal.end() == 0 and "neovim may not use twitter accounts." in terminal.shown
+    with Terminal([CONTROL, "access", "reset", *store]) as terminal:
+        terminal.wait_for("Which decision?")
+        terminal.type("\r")
+        assert terminal.end() == 0 and "neovim asks again" in terminal.shown
+
+
+@pytest.mark.parametrize("passphrase, code", [("öpen sesame", 0), ("mellon", 1)])
+def test_a_passphrase_is_asked_for_and_not_shown(passphrase, code):
+    with Terminal([CONTROL, "store", "check", *fake("passphrase")]) as terminal:
+        terminal.wait_for("Passphrase (key")
+        terminal.type(passphrase + "\r")
+        assert terminal.end() == code
+        assert passphrase not in terminal.shown and "\u202e" not in terminal.shown
+
+
+@pytest.mark.parametrize("how", ["Ctrl-C", "SIGTERM", "SIGHUP", "SIGINT"])
+@pytest.mark.parametrize("what, question", [("passphrase", "Passphrase"), ("list", "Which account?")])
+def test_a_question_may_be_left_and_the_terminal_is_as_before(how, what, question):
+    command = ["store", "check"] if what == "passphrase" else ["accounts", "remove"]
+    with Terminal([CONTROL, *command, *fake(what)]) as terminal:
+        terminal.wait_for(question)
+        if how == "Ctrl-C":
+            terminal.type("\x03")
+        else:
+            os.kill(terminal.process, getattr(signal, how))
+        assert terminal.end() == 1
+
+
+def test_a_question_ends_with_einlass():
+    with Terminal([CONTROL, "store", "check", *fake("passphrase")]) as terminal:
+        terminal.wait_for("Passphrase")
+        os.kill(child_of(terminal.process), signal.SIGKILL)
+        assert terminal.end() == 70
+
+
+def child_of(process):
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == process:
+                return int(entry.name)
+        except OSError:
+            pass  # it has ended meanwhile
+    raise AssertionError("there is no child")
+
+
+def test_a_question_that_is_over_is_not_waited_for():
+    with Terminal([CONTROL, "store", "check", *fake("expires")]) as terminal:
+        assert terminal.end() == 1 and "(flowExpired, 1014)" in terminal.shown
+
+
+def test_long_work_shows_how_far_it_is_and_ends_with_ctrl_c(tmp_path):
+    output = tmp_path / "output"
+    with Terminal([CONTROL, "store", "check", *fake("progress")], output=output) as terminal:
+        terminal.wait_for("… 50 %")
+        assert terminal.end() == 0
+    assert output.read_text() == "Sound: 4 accounts and 8 sealed values read.\n"
+    with Terminal([CONTROL, "store", "check", *fake("slow")]) as terminal:
+        terminal.wait_for("… 1 %")
+        os.kill(terminal.process, signal.SIGINT)
+        assert terminal.end() == 1 and "Cancelled." in terminal.shown
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 80])
+def test_tables_fit_the_terminal_and_have_colours_unless_those_are_not_wanted(two, columns):
+    run("accounts", "rename", "ada", "Augusta Ada King, Countess of Lovelace, the Enchantress of Numbers", *two)
+    with Terminal([CONTROL, "accounts", *two], columns=columns) as terminal:
+        assert terminal.end() == 0
+        shown = terminal.shown
+    with Terminal([CONTROL, "accounts", *two], columns=columns, NO_COLOR="1") as terminal:
+        assert terminal.end() == 0
+        plain = terminal.shown
+    assert "\x1b[1m" in shown or columns < 60
+    assert "\x1b[32mok\x1b[0m" in shown
+    assert "\x1b" not in plain and plain == re.sub("\x1b\\[\\d+m", "", shown)
+    assert all(len(line) <= max(columns, 28) for line in plain.splitlines())
