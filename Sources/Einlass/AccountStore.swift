@@ -60,6 +60,29 @@ public struct AccountStore: Sendable {
     }
   }
 
+  /// What came of a request to a provider. Written down in one transaction, and only while every credential that it
+  /// was obtained with is stored as it was: a slow answer never overwrites a newer one.
+  public struct Settlement: Sendable {
+    /// As they were read, generation included. One that is to be replaced stands here; a client id of which none
+    /// stands here must have none.
+    public var basis: [StoredCredential]
+    /// Stored in the place of that of the same client id.
+    public var credential: StoredCredential?
+    /// Marks the credentials of the basis as refused by a resource.
+    public var isRefusal: Bool
+    public var edit: Edit?
+
+    public init(
+      basis: [StoredCredential], credential: StoredCredential? = nil, isRefusal: Bool = false,
+      edit: Edit? = nil
+    ) {
+      self.basis = basis
+      self.credential = credential
+      self.isRefusal = isRefusal
+      self.edit = edit
+    }
+  }
+
   /// Members of an account that may change; the closure gets the current record and edits it.
   public typealias Edit = @Sendable (inout Account) -> Void
 
@@ -77,8 +100,17 @@ public struct AccountStore: Sendable {
   /// All credentials of an account, opened. Throws `unknownAccount`, `bindingMismatch` or
   /// `accountStoreFailure` with `keyUnavailable` or `decryptFailed`.
   public var credentials: @Sendable (Account.ID) throws(Problem) -> [StoredCredential]
-  /// Saves one, replacing that of the same (account, client id).
-  public var saveCredential: @Sendable (Account.ID, StoredCredential) throws(Problem) -> Int64
+  /// Returns the new revision, which is the generation of a stored credential; `nil`, and nothing was written, when
+  /// the basis has changed meanwhile. Throws `unknownAccount`.
+  public var settle: @Sendable (Account.ID, Settlement) throws(Problem) -> Int64?
+  /// Forgets all credentials and keeps the account. Throws `unknownAccount`.
+  public var forgetCredentials: @Sendable (Account.ID) throws(Problem) -> Int64
+  /// Makes an account the application's preferred one of its provider, or none. Throws `unknownAccount`.
+  public var setPreferred:
+    @Sendable (Account.ID?, _ application: String, _ provider: String, Patience) throws(Problem) ->
+      Int64
+  /// Waits until no other request of any process has the account's lease. Throws `cancelled` when the task is.
+  public var lease: @Sendable (Account.ID) async throws(Problem) -> Lease
   /// How the key is protected: `keyfile`, `fd`, `memory`; never opens it. Throws why the store can't be used.
   public var protection: @Sendable (Patience) throws(Problem) -> String
   public var maintenance: StoreMaintenance
@@ -91,7 +123,11 @@ public struct AccountStore: Sendable {
     setGrant: @escaping @Sendable (AccessGrant, Patience) throws(Problem) -> Int64,
     resetGrant: @escaping @Sendable (String, String, Patience) throws(Problem) -> Int64,
     credentials: @escaping @Sendable (Account.ID) throws(Problem) -> [StoredCredential],
-    saveCredential: @escaping @Sendable (Account.ID, StoredCredential) throws(Problem) -> Int64,
+    settle: @escaping @Sendable (Account.ID, Settlement) throws(Problem) -> Int64?,
+    forgetCredentials: @escaping @Sendable (Account.ID) throws(Problem) -> Int64,
+    setPreferred:
+      @escaping @Sendable (Account.ID?, String, String, Patience) throws(Problem) -> Int64,
+    lease: @escaping @Sendable (Account.ID) async throws(Problem) -> Lease,
     protection: @escaping @Sendable (Patience) throws(Problem) -> String,
     maintenance: StoreMaintenance
   ) {
@@ -102,7 +138,10 @@ public struct AccountStore: Sendable {
     self.setGrant = setGrant
     self.resetGrant = resetGrant
     self.credentials = credentials
-    self.saveCredential = saveCredential
+    self.settle = settle
+    self.forgetCredentials = forgetCredentials
+    self.setPreferred = setPreferred
+    self.lease = lease
     self.protection = protection
     self.maintenance = maintenance
   }

@@ -10,17 +10,43 @@ public struct Effects: Sendable {
   public var now: @Sendable () -> UnixTime
   /// So many bytes from the cryptographic generator.
   public var randomBytes: @Sendable (Int) -> [UInt8]
+  /// Starts work that goes on when the calling task is cancelled, and that the process waits for before it ends.
+  /// Returns once it has begun.
+  public var outlive: @Sendable (_ work: @escaping @Sendable () async -> Void) async -> Void
 
   public init(
     send: @escaping @Sendable (HTTPRequest) async throws(Problem) -> HTTPResponse,
     sleepUntil: @escaping @Sendable (UnixTime) async throws(Problem) -> Void,
     now: @escaping @Sendable () -> UnixTime,
-    randomBytes: @escaping @Sendable (Int) -> [UInt8]
+    randomBytes: @escaping @Sendable (Int) -> [UInt8],
+    outlive: @escaping @Sendable (@escaping @Sendable () async -> Void) async -> Void = { work in
+      Task { await work() }
+    }
   ) {
     self.send = send
     self.sleepUntil = sleepUntil
     self.now = now
     self.randomBytes = randomBytes
+    self.outlive = outlive
+  }
+
+  /// What the work comes to. When this task is cancelled it throws `cancelled`, and the work goes on: for what must
+  /// not be cut between a sent request and its commit.
+  func finishing<Success: Sendable>(
+    _ work: @escaping @Sendable () async throws(Problem) -> Success
+  ) async throws(Problem) -> Success {
+    let (stream, continuation) = AsyncStream<Result<Success, Problem>>.makeStream()
+    await outlive {
+      let result: Result<Success, Problem>
+      do throws(Problem) {
+        result = .success(try await work())
+      } catch {
+        result = .failure(error)
+      }
+      continuation.yield(result)
+    }
+    for await result in stream { return try result.get() }
+    throw Problem(.cancelled, "The request was cancelled. What was sent to the provider goes on.")
   }
 
   /// The same effects with one budget for all requests from now on: each may take what is left of it.

@@ -1,3 +1,5 @@
+internal import EinlassJSON
+
 /// Start here: the engine as a program sees it. Values in, values out; what it cannot compute is in `Effects`.
 public struct Einlass: Sendable {
   public let catalog: ProviderCatalog
@@ -29,6 +31,14 @@ public struct Einlass: Sendable {
     return try await signIn.run(gate.admit())
   }
 
+  /// Which account a request would use and which rule decides, without asking anybody.
+  public func explain(_ request: PerformRequest, patience: AccountStore.Patience) throws(Problem)
+    -> Explanation
+  {
+    let provider = try catalog.provider(request.provider)
+    return try store.snapshot(patience).explanation(of: request, at: provider)
+  }
+
   /// Asks the provider whether a credential is what it seems. A bad credential is a result, not an error.
   public func verify(_ request: VerifyRequest) async throws(Problem) -> Verification {
     let provider = try catalog.provider(request.provider)
@@ -50,6 +60,62 @@ public struct Einlass: Sendable {
   /// `authenticatorUnconfigured`, `accessNotGranted`, `bindingMismatch`, `reloginNeeded`, `unsafeURL`.
   public func sign(_ request: SignRequest) throws(Problem) -> String {
     try authorization(for: request, in: catalog, store: store, effects: effects)
+  }
+
+  /// Makes an account the one that an application prefers of a provider, or none. Returns the store's revision.
+  ///
+  /// Throws `unknownProvider`, `unknownAccount`, and `invalidChoice` for an account of another provider.
+  public func setPreferred(
+    _ id: Account.ID?, of provider: String, for application: String,
+    patience: AccountStore.Patience
+  ) throws(Problem) -> Int64 {
+    let provider = try catalog.provider(provider)
+    if let id {
+      let accounts = try store.snapshot(patience).accounts
+      guard let account = accounts.first(where: { $0.id == id }) else { throw .unknownAccount(id) }
+      guard sameBytes(account.provider, provider.id) else { throw .invalidChoice(provider, id) }
+    }
+    return try store.setPreferred(id, application, provider.id, patience)
+  }
+
+  /// The application's credential of an account that it may use: the stored one while it is good, else a new one.
+  ///
+  /// Nobody is asked. Throws `accessNotGranted` unless access stands, `reloginNeeded` when only the person can help,
+  /// `flowNotSupported` when a refresh was forced that the provider has no way to.
+  public func credential(_ request: CredentialRequest) async throws(Problem) -> PerformResult {
+    try await Retrieval(request, in: catalog, store: store, effects: effects).credential()
+  }
+
+  /// A resource has refused the application's credential: it is not handed out again, and the provider is asked
+  /// what has become of the account.
+  public func reject(_ request: CredentialRequest) async throws(Problem) {
+    try await Retrieval(request, in: catalog, store: store, effects: effects).reject()
+  }
+
+  /// Renews the application's credential of an account. Seeds 2.2.
+  public func renew(_ request: CredentialRequest) async throws(Problem) -> Renewal {
+    try await Retrieval(request, in: catalog, store: store, effects: effects).renew()
+  }
+
+  /// Forgets the credentials of an account, here at once and at the provider where it has a way to; the account stays.
+  public func signOut(_ account: Account.ID, revokes: Bool = true) async throws(Problem)
+    -> Revocation
+  {
+    try await leaving(account).run(.credentials, revokes: revokes)
+  }
+
+  /// Removes an account with its credentials, as `signOut` forgets them. Throws `unknownAccount`.
+  public func removeAccount(_ account: Account.ID) async throws(Problem) -> Revocation {
+    try await leaving(account).run(.account, revokes: true)
+  }
+
+  private func leaving(_ id: Account.ID) throws(Problem) -> SignOut {
+    guard let account = try store.snapshot(.usual).accounts.first(where: { $0.id == id }) else {
+      throw .unknownAccount(id)
+    }
+    return SignOut(
+      account: account, provider: try? catalog.provider(account.provider), store: store,
+      effects: effects)
   }
 
   /// Stores an account that the front end brings along, bound to where its provider lives now.

@@ -102,10 +102,15 @@ extension Problem {
   public struct Hint: Sendable, Equatable {
     public var method: String
     public var parameters: [String: String]
+    /// `replace: true` besides: what is there already is in the way.
+    public var replaces: Bool
 
-    public init(_ method: String, _ parameters: [String: String] = [:]) {
+    public init(
+      _ method: String, _ parameters: [String: String] = [:], replaces: Bool = false
+    ) {
       self.method = method
       self.parameters = parameters
+      self.replaces = replaces
     }
   }
 }

@@ -94,6 +94,14 @@ extension Problem {
       """, provider: provider.id, account: account.id, hint: .relogin(provider))
   }
 
+  /// The provider has replaced a token and the new one could not be written; `why` it could not.
+  static func tokenNotSaved(_ why: Problem) -> Problem {
+    Problem(
+      .tokenNotSaved,
+      "The provider's new token could not be stored, so it is lost: \(why.message)",
+      detail: why.detail, account: why.account, path: why.path)
+  }
+
   /// `path`: a JSON pointer into the parameters.
   static func invalidParameter(_ path: String, _ sentence: String) -> Problem {
     Problem(.invalidParameter, sentence, path: path)
@@ -103,6 +111,6 @@ extension Problem {
 extension Problem.Hint {
   /// How an account becomes usable again.
   static func relogin(_ provider: Provider) -> Problem.Hint {
-    Problem.Hint("accounts.add", ["provider": provider.id])
+    Problem.Hint("accounts.add", ["provider": provider.id], replaces: true)
   }
 }

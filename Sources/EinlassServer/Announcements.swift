@@ -26,6 +26,19 @@ final class Announcer: Sendable {
     if session.frontEnd.isInitialized { announce(method, params) }
   }
 
+  /// Starts work that the process waits for, silent, before it ends.
+  func outlive(_ work: @escaping @Sendable () async -> Void) async {
+    guard let peer = peer.withLock({ $0 }) else { return await work() }
+    await withCheckedContinuation { begun in
+      Task(executorPreference: peer.executor) {
+        await peer.keepingAlive {
+          begun.resume()
+          await work()
+        }
+      }
+    }
+  }
+
   /// What changed in the store up to this revision.
   func announce(_ changes: StoreChanges, _ revision: Int64) {
     let accounts = changes.accounts
@@ -90,8 +103,18 @@ extension AccountStore {
       feed.look()
       return revision
     }
-    result.saveCredential = { id, credential throws(Problem) in
-      let revision = try store.saveCredential(id, credential)
+    result.settle = { id, settlement throws(Problem) in
+      let revision = try store.settle(id, settlement)
+      feed.look()
+      return revision
+    }
+    result.forgetCredentials = { id throws(Problem) in
+      let revision = try store.forgetCredentials(id)
+      feed.look()
+      return revision
+    }
+    result.setPreferred = { id, application, provider, patience throws(Problem) in
+      let revision = try store.setPreferred(id, application, provider, patience)
       feed.look()
       return revision
     }

@@ -51,8 +51,8 @@ extension Problem.Reason {
 }
 
 extension RPCError {
-  /// A problem of the domain as an error of the protocol.
-  init(_ problem: Problem, flow: String? = nil) {
+  /// A problem of the domain as an error of the protocol; `application`: who would have asked the person.
+  init(_ problem: Problem, flow: String? = nil, for application: String = "") {
     self.init(
       code: problem.reason.code, reason: problem.reason.word, problem.message,
       isRetryable: problem.isRetryable,
@@ -68,7 +68,7 @@ extension RPCError {
         "retryAfterSeconds": problem.retryAfterSeconds.map { JSONValue(Int64($0)) },
         "serverError": problem.serverError.map(JSONValue.init(serverError:)),
         "prompts": problem.reason == .interactionRequired
-          ? .array(problem.neededPrompts.map(JSONValue.init(needed:))) : nil,
+          ? .array(problem.neededPrompts.map { JSONValue(needed: $0, for: application) }) : nil,
       ]))
   }
 }
@@ -78,7 +78,8 @@ extension JSONValue {
     let params = hint.parameters.sorted { $0.key < $1.key }.map {
       ($0.key, JSONValue.string($0.value))
     }
-    self = ["method": .string(hint.method), "params": .object(JSONObject(params))]
+    let replace = hint.replaces ? [("replace", JSONValue.bool(true))] : []
+    self = ["method": .string(hint.method), "params": .object(JSONObject(params + replace))]
   }
 
   fileprivate init(serverError: Problem.ServerError) {
@@ -92,7 +93,7 @@ extension JSONValue {
   }
 
   /// A prompt that was needed and could not be shown, with the way to do without.
-  fileprivate init(needed prompt: Prompt) {
+  fileprivate init(needed prompt: Prompt, for application: String) {
     var object = JSONObject()
     object["kind"] = .string(prompt.kind.rawValue)
     switch prompt {
@@ -100,7 +101,9 @@ extension JSONValue {
     case .selectAccount: object["parameter"] = "account"
     case .confirmAccount: object["parameter"] = "confirm"
     }
-    for member in prompt.wireMembers.members { object[member.name] = member.value }
+    for member in prompt.wireMembers(for: application).members {
+      object[member.name] = member.value
+    }
     self = .object(object)
   }
 }

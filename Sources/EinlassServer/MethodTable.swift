@@ -11,6 +11,10 @@ extension Server {
       accountsList(self),
       accountsAdd(self).configured(self),
       accountsUpdate(self),
+      accountsSetPreferred(self).configured(self),
+      accountsExplain(self).configured(self),
+      accountsRenew(self).configured(self),
+      accountsSignOut(self),
       accountsRemove(self),
       accessList(self),
       accessSet(self).configured(self),
@@ -18,6 +22,8 @@ extension Server {
       authPerform(self).configured(self),
       authList(self),
       authCancel(self),
+      credentialsGet(self).configured(self),
+      credentialsReject(self).configured(self),
       credentialsSign(self).configured(self),
       verify(self).configured(self),
       promptAnswer(self),
@@ -27,7 +33,10 @@ extension Server {
       storeBackup(self),
       storeRotateKey(self),
     ]
-    return methods + (advanceClock.map { [testAdvanceClock($0)] } ?? [])
+    let testMethods = advanceClock.map {
+      [testAdvanceClock($0), testWithoutLeases(isWithoutLeases)]
+    }
+    return methods + (testMethods ?? [])
   }
 }
 

@@ -174,7 +174,9 @@ final class Prompts: Sendable {
       "providerName": .string(flow.providerName),
       "expiresAt": JSONValue(open.waiters.map(\.flow.expiresAt).max() ?? flow.expiresAt),
     ])
-    for member in open.prompt.wireMembers.members { object[member.name] = member.value }
+    for member in open.prompt.wireMembers(for: flow.application).members {
+      object[member.name] = member.value
+    }
     return object
   }
 }

@@ -53,12 +53,15 @@ public final class Server: Sendable {
   let prompts: Prompts
   let flows = Flows()
   let lastAccounts = LastAccounts()
+  /// Only ever with `--test`.
+  let isWithoutLeases = Lock(false)
   private let sharedSnapshot = SharedSnapshot()
 
   public init(_ parts: Parts) {
     let session = Session()
     let announcer = Announcer(session: session)
-    let effects = parts.effects
+    var effects = parts.effects
+    effects.outlive = { work in await announcer.outlive(work) }
     self.session = session
     self.announcer = announcer
     self.effects = effects
@@ -70,9 +73,10 @@ public final class Server: Sendable {
     advanceClock = parts.advanceClock
     changes = ChangeFeed(store: parts.store, announcer: announcer, watching: parts.watch)
     store = parts.store.sharing(sharedSnapshot).announced(by: changes)
+      .leasing(unless: isWithoutLeases)
     einlass = Einlass(catalog: parts.catalog, store: store, effects: effects)
     prompts = Prompts(
-      newID: { identifier("p", effects) }, notify: { announcer.announce($0, $1) })
+      newID: { [effects] in identifier("p", effects) }, notify: { announcer.announce($0, $1) })
   }
 
   /// Serves a connection to its end, on the calling thread, and answers the exit code of the process.
@@ -134,6 +138,18 @@ public final class Server: Sendable {
       Pages.page(
         name, rest, limit: params["limit"]?.int64, cursor: { $0[id]?.string ?? "" },
         encode: { .object($0) }))
+  }
+}
+
+extension AccountStore {
+  /// The same store, its leases free for everybody while this says so.
+  fileprivate func leasing(unless isWithoutLeases: Lock<Bool>) -> AccountStore {
+    let store = self
+    var result = self
+    result.lease = { id throws(Problem) in
+      isWithoutLeases.withLock { $0 } ? Lease(end: {}) : try await store.lease(id)
+    }
+    return result
   }
 }
 

@@ -51,9 +51,17 @@ extension AccountStore {
       defer { shared.forget() }
       return try store.resetGrant(application, provider, patience)
     }
-    result.saveCredential = { id, credential throws(Problem) in
+    result.settle = { id, settlement throws(Problem) in
       defer { shared.forget() }
-      return try store.saveCredential(id, credential)
+      return try store.settle(id, settlement)
+    }
+    result.forgetCredentials = { id throws(Problem) in
+      defer { shared.forget() }
+      return try store.forgetCredentials(id)
+    }
+    result.setPreferred = { id, application, provider, patience throws(Problem) in
+      defer { shared.forget() }
+      return try store.setPreferred(id, application, provider, patience)
     }
     return result
   }

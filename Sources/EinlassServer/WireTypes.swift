@@ -4,8 +4,8 @@ internal import EinlassJSON
 // Domain types as they stand on the wire, and back. Nothing else in the program converts them.
 
 extension JSONValue {
-  /// An `Account` of the protocol.
-  init(_ account: Account) {
+  /// An `Account` of the protocol, as this application sees it.
+  init(_ account: Account, for application: String) {
     self = .object(
       JSONObject(present: [
         "account": .string(account.id.rawValue),
@@ -17,7 +17,7 @@ extension JSONValue {
         "avatar": account.avatar.map(JSONValue.string),
         "health": .string(account.health.rawValue),
         "signedIn": .bool(account.isSignedIn),
-        "preferred": false,
+        "preferred": .bool(account.preferredBy.contains { sameBytes($0, application) }),
         "addedAt": JSONValue(account.addedAt),
       ]))
   }
@@ -109,7 +109,7 @@ extension JSONValue {
 
 extension Prompt {
   /// The members that this kind adds to `prompt.opened`.
-  var wireMembers: JSONObject {
+  func wireMembers(for application: String) -> JSONObject {
     switch self {
     case .grantAccess(let permissions, let audience, let added, let includes):
       JSONObject(present: [
@@ -119,9 +119,9 @@ extension Prompt {
         "includes": includes.isEmpty ? nil : JSONValue(includes.map(\.rawValue)),
       ])
     case .selectAccount(let accounts, let more):
-      Self.fitting(accounts, more: more)
+      Self.fitting(accounts, for: application, more: more)
     case .confirmAccount(let account):
-      ["accounts": [JSONValue(account)]]
+      ["accounts": [JSONValue(account, for: application)]]
     }
   }
 }
@@ -131,11 +131,13 @@ extension Prompt {
   private static let accountsLimitBytes = 32 * 1024
 
   /// As many accounts as fit; `more` says that there are others.
-  fileprivate static func fitting(_ accounts: [Account], more: Bool) -> JSONObject {
+  fileprivate static func fitting(
+    _ accounts: [Account], for application: String, more: Bool
+  ) -> JSONObject {
     var values: [JSONValue] = []
     var size = 0
     for account in accounts {
-      let value = JSONValue(account)
+      let value = JSONValue(account, for: application)
       size += value.bytes().count + 1
       if size > accountsLimitBytes, !values.isEmpty { break }
       values.append(value)

@@ -25,6 +25,7 @@ extension AccountStore.NewAccount {
     account.position = existing.position
     account.addedAt = existing.addedAt
     account.lastUsedAt = existing.lastUsedAt
+    account.preferredBy = existing.preferredBy
     account.isSignedIn = true
     return account
   }
@@ -50,7 +51,27 @@ extension Account {
     after.isSignedIn = isSignedIn
     after.addedAt = addedAt
     after.position = position
+    after.preferredBy = preferredBy
     return after
+  }
+}
+
+extension AccountStore.Settlement {
+  /// Whether everything is still as it was when the request was made.
+  ///
+  /// - Parameter generations: of the credentials that the account has now, by their client ids.
+  func isCurrent(_ generations: [(clientID: String, Int64)]) -> Bool {
+    func generation(_ stored: StoredCredential) -> Int64? {
+      generations.first { isSame($0.clientID, stored.registration.clientID) }?.1
+    }
+    let replacesKnown =
+      credential.map { credential in
+        generation(credential) == nil
+          || basis.contains {
+            isSame($0.registration.clientID, credential.registration.clientID)
+          }
+      } ?? true
+    return replacesKnown && basis.allSatisfy { generation($0) == $0.generation }
   }
 }
 

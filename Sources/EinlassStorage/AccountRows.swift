@@ -11,9 +11,10 @@ extension SQLiteConnection {
 
   /// All, in order of adding.
   func accounts() throws(Problem) -> [Account] {
-    try all("\(Self.accountColumns) ORDER BY position") { row throws(Problem) in
+    let accounts = try all("\(Self.accountColumns) ORDER BY position") { row throws(Problem) in
       try Self.account(row)
     }
+    return accounts.marked(by: try preferences())
   }
 
   func countAccounts() throws(Problem) -> Int64 {
@@ -21,9 +22,11 @@ extension SQLiteConnection {
   }
 
   func account(_ id: Account.ID) throws(Problem) -> Account? {
-    try first("\(Self.accountColumns) WHERE id = ?1", .text(id.rawValue)) { row throws(Problem) in
+    let account = try first("\(Self.accountColumns) WHERE id = ?1", .text(id.rawValue)) {
+      row throws(Problem) in
       try Self.account(row)
     }
+    return try account.map { [$0] }?.marked(by: preferences()).first
   }
 
   /// Those among which a new account may find itself: what `NewAccount.existing(among:)` needs and no more.

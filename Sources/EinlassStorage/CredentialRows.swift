@@ -29,6 +29,9 @@ struct CredentialRow {
   var scopes: [String]?
   var expiresAt: UnixTime?
   var cells: [SecretColumn: [UInt8]]
+  /// The two of bookkeeping; not sealed, because whoever edits them only causes another request.
+  var generation: Int64 = 0
+  var isRefused = false
 }
 
 extension SQLiteConnection {
@@ -37,7 +40,8 @@ extension SQLiteConnection {
     try all(
       """
       SELECT account, client_id, role, kind, bound_origins, bound_client_id, bound_flow_kind, binding,
-        token_type, scopes, expires_at, token, token_secret, refresh_token, id_token, client_secret
+        token_type, scopes, expires_at, token, token_secret, refresh_token, id_token, client_secret,
+        generation, refused
       FROM credential WHERE account = ?1 ORDER BY client_id
       """, .text(account.rawValue)
     ) { row throws(Problem) in
@@ -50,7 +54,8 @@ extension SQLiteConnection {
         kind: try row.word(3), boundOrigins: TextList.items(try row.text(4)),
         boundClientID: try row.text(5), boundFlowKind: try row.text(6), binding: try row.blob(7),
         tokenType: try row.optionalText(8), scopes: try row.optionalText(9).map(TextList.items),
-        expiresAt: try row.optionalInteger(10), cells: cells)
+        expiresAt: try row.optionalInteger(10), cells: cells, generation: try row.integer(16),
+        isRefused: try row.integer(17) != 0)
     }
   }
 
@@ -60,15 +65,30 @@ extension SQLiteConnection {
       """
       INSERT OR REPLACE INTO credential (account, client_id, role, kind, bound_origins, bound_client_id,
         bound_flow_kind, binding, token_type, scopes, expires_at, token, token_secret, refresh_token,
-        id_token, client_secret)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+        id_token, client_secret, generation, refused)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
       """,
       .text(row.account), .text(row.clientID), .text(row.role.rawValue), .text(row.kind.rawValue),
       .text(TextList.text(row.boundOrigins)), .text(row.boundClientID), .text(row.boundFlowKind),
       .blob(row.binding), .optional(row.tokenType), .optional(row.scopes.map(TextList.text)),
       .optional(row.expiresAt), .optional(row.cells[.token]), .optional(row.cells[.tokenSecret]),
       .optional(row.cells[.refreshToken]), .optional(row.cells[.idToken]),
-      .optional(row.cells[.clientSecret]))
+      .optional(row.cells[.clientSecret]), .integer(row.generation),
+      .integer(row.isRefused ? 1 : 0))
+  }
+
+  /// The generation of each credential of an account, by its client id.
+  func generations(of account: Account.ID) throws(Problem) -> [(clientID: String, Int64)] {
+    try all(
+      "SELECT client_id, generation FROM credential WHERE account = ?1", .text(account.rawValue)
+    ) { row throws(Problem) in (try row.text(0), try row.integer(1)) }
+  }
+
+  /// Marks it as refused by a resource.
+  func refuse(_ clientID: String, of account: Account.ID) throws(Problem) {
+    try run(
+      "UPDATE credential SET refused = 1 WHERE account = ?1 AND client_id = ?2",
+      .text(account.rawValue), .text(clientID))
   }
 
   func deleteCredentials(of account: Account.ID) throws(Problem) {

@@ -9,7 +9,8 @@ extension CredentialRow {
     self.init(
       account: account.id.rawValue, clientID: stored.registration.clientID, role: stored.role,
       kind: .oauth1, boundOrigins: binding.origins, boundClientID: binding.clientID,
-      boundFlowKind: binding.flowKind.rawValue, binding: [], cells: [:])
+      boundFlowKind: binding.flowKind.rawValue, binding: [], cells: [:],
+      generation: stored.generation, isRefused: stored.isRefused)
     var secrets: [SecretColumn: Secret] = [:]
     secrets[.clientSecret] = stored.registration.clientSecret
     switch stored.credential {
@@ -53,7 +54,8 @@ extension CredentialRow {
       registration: ClientRegistration(clientID: clientID, clientSecret: secrets[.clientSecret]),
       credential: credential,
       binding: ProviderBinding(
-        origins: boundOrigins, clientID: boundClientID, flowKind: flowKind))
+        origins: boundOrigins, clientID: boundClientID, flowKind: flowKind),
+      generation: generation, isRefused: isRefused)
   }
 
   private func credential(_ secrets: [SecretColumn: Secret]) -> Credential? {

@@ -11,7 +11,10 @@ extension AccountStore {
       setGrant: { _, _ throws(Problem) in throw problem },
       resetGrant: { _, _, _ throws(Problem) in throw problem },
       credentials: { _ throws(Problem) in throw problem },
-      saveCredential: { _, _ throws(Problem) in throw problem },
+      settle: { _, _ throws(Problem) in throw problem },
+      forgetCredentials: { _ throws(Problem) in throw problem },
+      setPreferred: { _, _, _, _ throws(Problem) in throw problem },
+      lease: { _ throws(Problem) in throw problem },
       protection: { _ throws(Problem) in throw problem },
       maintenance: StoreMaintenance(failing: problem))
   }

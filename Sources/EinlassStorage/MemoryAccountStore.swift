@@ -6,6 +6,7 @@ public enum MemoryAccountStore {
   /// An empty one.
   public static func make() -> AccountStore {
     let memory = Lock(Memory())
+    let turns = Turns()
     return AccountStore(
       snapshot: { _ throws(Problem) in memory.withLock { $0.snapshot } },
       add: { new, _ throws(Problem) in
@@ -26,11 +27,20 @@ public enum MemoryAccountStore {
           memory.credentials[memory.snapshot.accounts[try memory.index(of: id)].position] ?? []
         }
       },
-      saveCredential: { id, credential throws(Problem) in
+      settle: { id, settlement throws(Problem) in
+        try memory.withLock { memory throws(Problem) in try memory.settle(settlement, of: id) }
+      },
+      forgetCredentials: { id throws(Problem) in
+        try memory.withLock { memory throws(Problem) in try memory.forgetCredentials(of: id) }
+      },
+      setPreferred: { id, application, provider, _ throws(Problem) in
         try memory.withLock { memory throws(Problem) in
-          memory.put(credential, at: try memory.index(of: id))
-          return memory.nextRevision()
+          try memory.prefer(id, application, provider)
         }
+      },
+      lease: { id throws(Problem) in
+        try await turns.take(id.rawValue)
+        return Lease(end: { turns.give(id.rawValue) })
       },
       protection: { _ throws(Problem) in "memory" },
       maintenance: StoreMaintenance(
@@ -96,9 +106,10 @@ private struct Memory {
       account.position = lastPosition
       snapshot.accounts.append(account)
     }
+    let revision = nextRevision()
     put(new.credential, at: index)
     return AccountStore.Added(
-      account: snapshot.accounts[index], created: existing == nil, revision: nextRevision())
+      account: snapshot.accounts[index], created: existing == nil, revision: revision)
   }
 
   mutating func update(_ id: Account.ID, _ edit: AccountStore.Edit) throws(Problem) -> Int64 {
@@ -132,10 +143,56 @@ private struct Memory {
     return snapshot.grants.count == count ? snapshot.revision : nextRevision()
   }
 
-  mutating func put(_ credential: StoredCredential, at index: Int) {
+  mutating func settle(_ settlement: AccountStore.Settlement, of id: Account.ID) throws(Problem)
+    -> Int64?
+  {
+    let index = try index(of: id)
+    let account = snapshot.accounts[index]
+    var all = credentials[account.position] ?? []
+    guard settlement.isCurrent(all.map { ($0.registration.clientID, $0.generation) }) else {
+      return nil
+    }
+    if settlement.isRefusal {
+      let refused = settlement.basis.map(\.generation)
+      for index in all.indices where refused.contains(all[index].generation) {
+        all[index].isRefused = true
+      }
+      credentials[account.position] = all
+    }
+    let revision = nextRevision()
+    if let edit = settlement.edit { snapshot.accounts[index] = account.edited(by: edit) }
+    if let credential = settlement.credential { put(credential, at: index) }
+    return revision
+  }
+
+  mutating func forgetCredentials(of id: Account.ID) throws(Problem) -> Int64 {
+    let index = try index(of: id)
+    snapshot.accounts[index].isSignedIn = false
+    credentials[snapshot.accounts[index].position] = nil
+    return nextRevision()
+  }
+
+  mutating func prefer(
+    _ id: Account.ID?, _ application: String, _ provider: String
+  ) throws(Problem) -> Int64 {
+    let preferred = try id.map { id throws(Problem) in try index(of: id) }
+    for index in snapshot.accounts.indices where isSame(snapshot.accounts[index].provider, provider)
+    {
+      snapshot.accounts[index].preferredBy.removeAll { isSame($0, application) }
+      if index == preferred { snapshot.accounts[index].preferredBy.append(application) }
+      snapshot.accounts[index].preferredBy.sort()
+    }
+    return nextRevision()
+  }
+
+  /// Adds it or replaces that of the same client id, as of the current revision.
+  private mutating func put(_ credential: StoredCredential, at index: Int) {
     let position = snapshot.accounts[index].position
     snapshot.accounts[index].isSignedIn = true
     var all = credentials[position] ?? []
+    var credential = credential
+    credential.generation = snapshot.revision
+    credential.isRefused = false
     let clientID = credential.registration.clientID
     all.removeAll { isSame($0.registration.clientID, clientID) }
     credentials[position] = all + [credential]

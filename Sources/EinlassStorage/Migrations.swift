@@ -108,6 +108,21 @@ struct Migrations: Sendable {
     ],
     // What the application gets besides: a text list, one item a line.
     ["ALTER TABLE access_grant ADD COLUMN includes TEXT NOT NULL DEFAULT ''"],
+    [
+      // The revision at which it was written, and whether a resource refused it since.
+      "ALTER TABLE credential ADD COLUMN generation INTEGER NOT NULL DEFAULT 0",
+      "ALTER TABLE credential ADD COLUMN refused INTEGER NOT NULL DEFAULT 0",
+      // Which account an application prefers.
+      """
+      CREATE TABLE preference (
+        application TEXT NOT NULL,
+        provider TEXT NOT NULL,
+        account TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+        PRIMARY KEY (application, provider)
+      ) STRICT
+      """,
+      "CREATE INDEX preference_account ON preference (account)",
+    ],
   ]
 
   private static let releasedColumns: [String: Set<String>] = [
@@ -120,10 +135,11 @@ struct Migrations: Sendable {
     "credential": [
       "account", "client_id", "role", "kind", "bound_origins", "bound_client_id",
       "bound_flow_kind", "binding", "token_type", "scopes", "expires_at", "token", "token_secret",
-      "refresh_token", "id_token", "client_secret",
+      "refresh_token", "id_token", "client_secret", "generation", "refused",
     ],
     "access_grant": [
       "application", "provider", "state", "permissions", "audience", "changed_at", "includes",
     ],
+    "preference": ["application", "provider", "account"],
   ]
 }

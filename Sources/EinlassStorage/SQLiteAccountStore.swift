@@ -40,6 +40,7 @@ public enum SQLiteAccountStore {
   static func store(location: StoreLocation, choice: KeySource.Choice) -> AccountStore {
     let keys = KeySource(choice, location: location)
     let file = StoreFile(location: location, keys: keys)
+    let leases = AccountLeases(location)
     return AccountStore(
       snapshot: { patience throws(Problem) in try file.snapshot(patience) },
       add: { new, patience throws(Problem) in try add(new, to: file, patience) },
@@ -55,7 +56,18 @@ public enum SQLiteAccountStore {
         try resetGrant(application, provider, in: file, patience)
       },
       credentials: { id throws(Problem) in try credentials(of: id, in: file) },
-      saveCredential: { id, credential throws(Problem) in try save(credential, of: id, in: file) },
+      settle: { id, settlement throws(Problem) in try settle(settlement, of: id, in: file) },
+      forgetCredentials: { id throws(Problem) in
+        try change(id, in: file) { store throws(Problem) in
+          try store.connection.deleteCredentials(of: id)
+        }
+      },
+      setPreferred: { id, application, provider, patience throws(Problem) in
+        try change(id, in: file, patience) { store throws(Problem) in
+          try store.connection.prefer(id, application: application, provider: provider)
+        }
+      },
+      lease: { id throws(Problem) in try await leases.lease(id) },
       protection: { patience throws(Problem) in
         try file.read(patience) { store throws(Problem) in try store.protection() }
           ?? keys.kind.rawValue
@@ -130,14 +142,38 @@ extension SQLiteAccountStore {
     return credentials
   }
 
-  private static func save(
-    _ credential: StoredCredential, of id: Account.ID, in file: StoreFile
-  ) throws(Problem) -> Int64 {
-    let revision = try file.change(.usual, withKey: true) { store throws(Problem) in
-      try store.save(credential, of: id)
+  private static func settle(
+    _ settlement: AccountStore.Settlement, of id: Account.ID, in file: StoreFile
+  ) throws(Problem) -> Int64? {
+    let needsKey = settlement.credential != nil
+    let revision = try file.change(.usual, withKey: needsKey) { store throws(Problem) -> Int64? in
+      guard let before = try store.connection.account(id) else { throw Problem.unknownAccount(id) }
+      guard settlement.isCurrent(try store.connection.generations(of: id)) else { return nil }
+      if settlement.isRefusal {
+        for refused in settlement.basis {
+          try store.connection.refuse(refused.registration.clientID, of: id)
+        }
+      }
+      if let edit = settlement.edit { try store.connection.update(before.edited(by: edit)) }
+      if let credential = settlement.credential { return try store.save(credential, of: id) }
+      return try store.connection.nextRevision()
     }
     guard let revision else { throw .unknownAccount(id) }
     return revision
+  }
+
+  /// Changes something about an account that has to be there; without one, at a store that has to be there.
+  private static func change(
+    _ id: Account.ID?, in file: StoreFile, _ patience: AccountStore.Patience = .usual,
+    _ body: (OpenStore) throws(Problem) -> Void
+  ) throws(Problem) -> Int64 {
+    let revision = try file.change(patience) { store throws(Problem) in
+      if let id, try store.connection.account(id) == nil { throw Problem.unknownAccount(id) }
+      try body(store)
+      return try store.connection.nextRevision()
+    }
+    if revision == nil, let id { throw .unknownAccount(id) }
+    return revision ?? 0
   }
 }
 
@@ -159,9 +195,11 @@ extension OpenStore {
   fileprivate func save(_ credential: StoredCredential, of id: Account.ID) throws(Problem) -> Int64
   {
     guard let account = try connection.account(id) else { throw .unknownAccount(id) }
-    let row = CredentialRow(credential, account: account, key: try storeKey())
+    var row = CredentialRow(credential, account: account, key: try storeKey())
     try connection.countEncryptions(row.cells.count)
+    row.generation = try connection.nextRevision()
+    row.isRefused = false
     try connection.put(row)
-    return try connection.nextRevision()
+    return row.generation
   }
 }

@@ -49,6 +49,14 @@ public struct FileLock: ~Copyable, Sendable {
   /// Lets go.
   public func release() { _ = flock(descriptor, LOCK_UN) }
 
+  /// Removes the lock's file; only while holding the lock exclusively, or two could hold what looks like one.
+  ///
+  /// Who waits for it finds it gone and makes another.
+  public func removeFile() throws(FileError) {
+    guard isInPlace else { return }
+    try SafeDirectory.open(directory)?.remove(name)
+  }
+
   /// How far the count of changes is; `nil` when somebody removed the file, so that nobody counts here any more.
   ///
   /// Whoever read something under the lock, and the count before, knows without the lock that it still holds

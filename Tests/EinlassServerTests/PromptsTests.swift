@@ -104,10 +104,11 @@ import Testing
       account.position = Int64(number)
       return account
     }
-    let members = Prompt.selectAccount(accounts, more: false).wireMembers
+    let members = Prompt.selectAccount(accounts, more: false).wireMembers(for: "editor")
     #expect(members["more"]?.bool == true)
     #expect(JSONValue.object(members).bytes().count < 40 * 1024)
-    let few = Prompt.selectAccount(Array(accounts.prefix(3)), more: false).wireMembers
+    let few = Prompt.selectAccount(Array(accounts.prefix(3)), more: false).wireMembers(
+      for: "editor")
     #expect(few["more"] == nil)
     #expect(few["accounts"]?.array?.count == 3)
   }

@@ -27,7 +27,10 @@ import Testing
       },
       resetGrant: { _, _, _ throws(Problem) in throw unused },
       credentials: { _ throws(Problem) in throw unused },
-      saveCredential: { _, _ throws(Problem) in throw unused },
+      settle: { _, _ throws(Problem) in throw unused },
+      forgetCredentials: { _ throws(Problem) in throw unused },
+      setPreferred: { _, _, _, _ throws(Problem) in throw unused },
+      lease: { _ throws(Problem) in throw unused },
       protection: { _ throws(Problem) in throw unused },
       maintenance: StoreMaintenance(failing: unused))
   }
@@ -74,8 +77,9 @@ import Testing
           isSignedIn: true, addedAt: 0, position: position)
       })
     let last = LastAccounts()
-    let all = try AccountsQuestion([:])
-    let question = try AccountsQuestion(try JSONReader.read(Array(params.utf8)).object ?? [:])
+    let all = try AccountsQuestion([:], of: "editor")
+    let question = try AccountsQuestion(
+      try JSONReader.read(Array(params.utf8)).object ?? [:], of: "editor")
     for _ in 0..<2 {
       #expect(last.answer(all, snapshot)["accounts"]?.array?.count == 2)
       let page = last.answer(question, snapshot)

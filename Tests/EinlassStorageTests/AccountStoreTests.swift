@@ -34,7 +34,7 @@ struct AccountStoreTests {
     #expect(
       try test.next.snapshot(.none)
         == AccountStore.Snapshot(revision: 1, accounts: [expected], grants: []))
-    #expect(try test.next.credentials(expected.id) == [new.credential])
+    #expect(try test.next.contents(expected.id) == [new.credential])
   }
 
   @Test(arguments: Kind.allCases)
@@ -116,7 +116,7 @@ struct AccountStoreTests {
     #expect(added == AccountStore.Added(account: expected, created: false, revision: 5))
     #expect(try test.next.snapshot(.none).accounts.first == expected)
     // What was issued to whoever stood here before is gone.
-    #expect(try test.next.credentials(expected.id) == [new.credential])
+    #expect(try test.next.contents(expected.id) == [new.credential])
   }
 
   @Test(arguments: Kind.allCases)
@@ -151,15 +151,86 @@ struct AccountStoreTests {
     #expect(try test.next.saveCredential(id, .oauth2Example("a")) == 3)
     #expect(try test.next.saveCredential(id, .oauth2Example("b")) == 4)
     #expect(try test.next.saveCredential(id, .oauth2Example("c", clientID: "APP2")) == 5)
-    let stored = try test.next.credentials(id).sorted {
+    let stored = try test.next.contents(id).sorted {
       $0.registration.clientID < $1.registration.clientID
     }
     #expect(
       stored == [.oauth2Example("b"), .oauth2Example("c", clientID: "APP2"), first.credential])
     #expect(try test.next.remove(id, .usual) == 6)
-    #expect(problem { _ = try test.next.credentials(id) }?.reason == .unknownAccount)
-    #expect(try test.next.credentials(other).count == 1)
+    #expect(problem { _ = try test.next.contents(id) }?.reason == .unknownAccount)
+    #expect(try test.next.contents(other).count == 1)
     #expect(try test.next.snapshot(.none).accounts.map(\.id) == [other])
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `what was obtained with a credential that has changed since is not written down`(
+    _ kind: Kind
+  ) throws {
+    let test = try Case(kind)
+    let id = try test.store.add(.example(), .usual).account.id
+    let read = try test.next.credentials(id)
+    let banned: AccountStore.Edit = { $0.health = .banned }
+    func settle(_ basis: [StoredCredential], _ new: StoredCredential?) throws -> Int64? {
+      try test.next.settle(id, .init(basis: basis, credential: new, edit: banned))
+    }
+    // One of the system's changes, and goes, before the answer comes.
+    _ = try test.next.add(.example("ada", secrets: "b", replacesExisting: true), .usual)
+    let newer = try test.next.credentials(id)
+    #expect(newer[0].generation > read[0].generation)
+    #expect(try settle(read, .oauth2Example("late")) == nil)
+    #expect(try settle(read, nil) == nil)
+    _ = try test.next.forgetCredentials(id)
+    #expect(try settle(newer, .oauth2Example("late")) == nil)
+    #expect(try test.next.snapshot(.none).accounts.map(\.isSignedIn) == [false])
+    // One of the application's came that the answer knows nothing of.
+    _ = try test.next.saveCredential(id, .oauth2Example("first"))
+    #expect(try settle([], .oauth2Example("late")) == nil)
+    #expect(try test.next.contents(id) == [.oauth2Example("first")])
+    #expect(try test.next.snapshot(.none).accounts.map(\.health) == [.ok])
+    // The negative control, and generations never come again.
+    let first = try test.next.credentials(id)
+    #expect(try settle(first, .oauth2Example("second")) == 5)
+    #expect(try test.next.credentials(id).map(\.generation) == [5])
+    #expect(try test.next.snapshot(.none).accounts.map(\.health) == [.banned])
+    #expect(try settle(first, .oauth2Example("late")) == nil)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `a refused credential says so until another takes its place`(_ kind: Kind) throws {
+    let test = try Case(kind)
+    let id = try test.store.add(.example(), .usual).account.id
+    _ = try test.next.saveCredential(id, .oauth2Example("a"))
+    let refused = try test.next.credentials(id).filter { $0.role == .application }
+    _ = try test.next.settle(id, .init(basis: refused, isRefusal: true))
+    func marks() throws -> [Bool] {
+      try test.next.credentials(id).sorted { $0.generation < $1.generation }.map(\.isRefused)
+    }
+    #expect(try marks() == [false, true])
+    #expect(try test.next.credentials(id).map(\.generation).max() == refused[0].generation)
+    _ = try test.next.saveCredential(id, .oauth2Example("b"))
+    #expect(try marks() == [false, false])
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `an application prefers one account of a provider at most`(_ kind: Kind) throws {
+    let test = try Case(kind)
+    let ids = try ["ada", "bob"].map { try test.store.add(.example($0), .usual).account.id }
+    func preferred() throws -> [[String]] {
+      try test.next.snapshot(.none).accounts.map(\.preferredBy)
+    }
+    _ = try test.next.setPreferred(ids[0], "neovim", "example", .usual)
+    _ = try test.next.setPreferred(ids[0], "emacs", "example", .usual)
+    _ = try test.next.setPreferred(ids[1], "neovim", "example", .usual)
+    #expect(try preferred() == [["emacs"], ["neovim"]])
+    // Neither an edit nor a new credential changes it.
+    _ = try test.next.update(ids[0], .usual) { $0.preferredBy = [] }
+    _ = try test.next.add(.example("ada", replacesExisting: true), .usual)
+    #expect(try preferred() == [["emacs"], ["neovim"]])
+    _ = try test.next.setPreferred(nil, "emacs", "example", .usual)
+    _ = try test.next.remove(ids[1], .usual)
+    #expect(try preferred() == [[]])
+    let unknown = problem { _ = try test.next.setPreferred(ids[1], "emacs", "example", .usual) }
+    #expect(unknown?.reason == .unknownAccount)
   }
 
   @Test(arguments: Kind.allCases)
@@ -189,7 +260,7 @@ struct AccountStoreTests {
     let id = Account.ID(rawValue: "a_none")
     #expect(problem { _ = try test.store.remove(id, .usual) }?.reason == .unknownAccount)
     #expect(problem { _ = try test.store.update(id, .usual) { _ in } }?.reason == .unknownAccount)
-    #expect(problem { _ = try test.store.credentials(id) }?.reason == .unknownAccount)
+    #expect(problem { _ = try test.store.contents(id) }?.reason == .unknownAccount)
     let problem = problem { _ = try test.store.saveCredential(id, .oauth2Example("a")) }
     #expect(problem?.reason == .unknownAccount && problem?.account == id)
     #expect(try test.store.resetGrant("a", "b", .usual) == 0)
@@ -205,7 +276,7 @@ struct AccountStoreTests {
     new.account.id = Account.ID(rawValue: "a_K")
     _ = try test.store.add(new, .usual)
     let lookAlike = Account.ID(rawValue: "a_\u{212A}")
-    #expect(problem { _ = try test.next.credentials(lookAlike) }?.reason == .unknownAccount)
+    #expect(problem { _ = try test.next.contents(lookAlike) }?.reason == .unknownAccount)
     #expect(problem { _ = try test.next.remove(lookAlike, .usual) }?.reason == .unknownAccount)
   }
 }

@@ -103,6 +103,6 @@ private func expectSound(_ home: StoreHome, holds acknowledged: Set<String>) thr
   let store = home.store()
   let accounts = try store.snapshot(.usual).accounts
   #expect(acknowledged.isSubset(of: Set(accounts.map(\.username))))
-  for account in accounts { #expect(try store.credentials(account.id).count == 1) }
+  for account in accounts { #expect(try store.contents(account.id).count == 1) }
   #expect(try SQLiteTool(path: home.database).run("PRAGMA integrity_check") == ["ok"])
 }

@@ -30,7 +30,7 @@ struct KeyTests {
     #expect(try next.protection(.none) == "keyfile")
     _ = try next.update(id, .usual) { $0.displayName = "x" }
     for use: () throws -> Void in [
-      { _ = try next.credentials(id) }, { _ = try next.add(.example("bob"), .usual) },
+      { _ = try next.contents(id) }, { _ = try next.add(.example("bob"), .usual) },
       { _ = try next.saveCredential(id, .oauth2Example("a")) },
     ] {
       let problem = problem(use)
@@ -40,7 +40,7 @@ struct KeyTests {
     #expect(!FileManager.default.fileExists(atPath: home.keyDirectory))
     #expect(try next.snapshot(.none).accounts.count == 1)
     // Who opened the key before goes on.
-    #expect(try store.credentials(id).count == 1)
+    #expect(try store.contents(id).count == 1)
   }
 
   @Test func `a key file that was named is used, remembered, and never fallen back from`() throws {
@@ -49,18 +49,18 @@ struct KeyTests {
     let id = try home.store(.file(path)).add(.example(), .usual).account.id
     #expect(FileManager.default.fileExists(atPath: path))
     #expect(!FileManager.default.fileExists(atPath: home.keyDirectory))
-    #expect(try home.store(.file(path)).credentials(id).count == 1)
-    #expect(try home.store().credentials(id).count == 1)
+    #expect(try home.store(.file(path)).contents(id).count == 1)
+    #expect(try home.store().contents(id).count == 1)
     let other = home.path + "/other/key"
     #expect(
-      problem { _ = try home.store(.file(other)).credentials(id) }?.detail == "keyUnavailable")
+      problem { _ = try home.store(.file(other)).contents(id) }?.detail == "keyUnavailable")
     #expect(!FileManager.default.fileExists(atPath: other))
     // Another key than that of the store.
     let foreign = try StoreHome()
     _ = try foreign.store(.file(other)).add(.example(), .usual)
     #expect(
-      problem { _ = try home.store(.file(other)).credentials(id) }?.detail == "keyUnavailable")
-    #expect(try home.store(.file(path)).credentials(id).count == 1)
+      problem { _ = try home.store(.file(other)).contents(id) }?.detail == "keyUnavailable")
+    #expect(try home.store(.file(path)).contents(id).count == 1)
   }
 
   @Test func `the key file may not lie beside the store`() throws {
@@ -99,10 +99,10 @@ struct KeyTests {
     guard isKey else { return }
     // It was read once and is remembered.
     let id = try store.snapshot(.none).accounts[0].id
-    #expect(try store.credentials(id).count == 1)
+    #expect(try store.contents(id).count == 1)
     #expect(try store.protection(.none) == "fd")
     let next = home.store(.descriptor(try descriptor(bytes)))
-    #expect(try next.credentials(id).count == 1)
+    #expect(try next.contents(id).count == 1)
     #expect(!FileManager.default.fileExists(atPath: home.keyDirectory))
   }
 
@@ -116,11 +116,11 @@ struct KeyTests {
     ]
     for choice in wrong {
       let store = home.store(choice)
-      #expect(problem { _ = try store.credentials(id) }?.detail == "keyUnavailable")
+      #expect(problem { _ = try store.contents(id) }?.detail == "keyUnavailable")
       #expect(try store.protection(.none) == "fd")
       #expect(try store.snapshot(.none).accounts.count == 1)
     }
-    #expect(try home.store(.descriptor(try descriptor(key))).credentials(id).count == 1)
+    #expect(try home.store(.descriptor(try descriptor(key))).contents(id).count == 1)
     #expect(!FileManager.default.fileExists(atPath: home.keyDirectory))
   }
 
@@ -167,7 +167,7 @@ struct KeyTests {
     let home = try StoreHome()
     let id = try home.store().add(.example(), .usual).account.id
     let store = home.store(.descriptor(try descriptor(SecureRandom.bytes(32))))
-    #expect(problem { _ = try store.credentials(id) }?.detail == "keyUnavailable")
+    #expect(problem { _ = try store.contents(id) }?.detail == "keyUnavailable")
   }
 
   @Test(arguments: [0o640, 0o604, 0o644])
@@ -176,11 +176,11 @@ struct KeyTests {
     let id = try home.store().add(.example(), .usual).account.id
     let name = try FileManager.default.contentsOfDirectory(atPath: home.keyDirectory)[0]
     chmod(home.keyDirectory + "/" + name, mode_t(mode))
-    let problem = problem { _ = try home.store().credentials(id) }
+    let problem = problem { _ = try home.store().contents(id) }
     #expect(problem?.detail == "keyUnavailable")
     #expect(problem?.message.contains("chmod go-rwx") == true)
     chmod(home.keyDirectory + "/" + name, 0o600)  // the negative control
-    #expect(try home.store().credentials(id).count == 1)
+    #expect(try home.store().contents(id).count == 1)
   }
 }
 

@@ -35,14 +35,14 @@ struct MigrationTests {
     store.release()
     // The older program finds the newer store, and the copy still opens with it.
     #expect(problem { _ = try home.store().snapshot(.none) }?.detail == "tooNew")
-    let copy = home.directory + "/store.schema2.revision1.db"
+    let copy = home.directory + "/store.schema3.revision1.db"
     let attributes = try FileManager.default.attributesOfItem(atPath: copy)
     #expect(attributes[.posixPermissions] as? Int == 0o600)
     let old = SQLiteAccountStore.store(
       location: StoreLocation(
-        directory: home.directory, name: "store.schema2.revision1.db",
+        directory: home.directory, name: "store.schema3.revision1.db",
         keyDirectory: home.keyDirectory), choice: .usual)
-    #expect(try old.credentials(new.account.id) == [new.credential])
+    #expect(try old.contents(new.account.id) == [new.credential])
   }
 
   @Test func `a grant of schema 1 includes nothing`()
@@ -52,6 +52,8 @@ struct MigrationTests {
     var first = Migrations.released
     first.steps = Array(first.steps.prefix(1))
     first.columns["access_grant"]?.remove("includes")
+    first.columns["credential"]?.subtract(["generation", "refused"])
+    first.columns["preference"] = nil
     let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
     let opening = StoreOpening(
       location: location, keys: KeySource(.usual, location: location), migrations: first)
@@ -66,6 +68,20 @@ struct MigrationTests {
     #expect(try home.store().snapshot(.usual).grants == [grant])
   }
 
+  @Test func `a credential of schema 2 opens, can be replaced, and prefers nobody`() throws {
+    let home = try StoreHome()
+    let new = AccountStore.NewAccount.example()
+    _ = try home.store().add(new, .usual)
+    let tool = SQLiteTool(path: home.database)
+    try tool.run(StoreHome.backToSchema2)
+    let read = try home.store().credentials(new.account.id)
+    #expect(read == [new.credential])
+    let settlement = AccountStore.Settlement(basis: read, credential: .oauth2Example("a"))
+    #expect(try home.store().settle(new.account.id, settlement) == 2)
+    #expect(try home.store().snapshot(.usual).accounts.map(\.preferredBy) == [[]])
+    #expect(try tool.run("PRAGMA user_version") == ["3"])
+  }
+
   @Test func `a migration that fails leaves the old store as it was`() throws {
     let home = try StoreHome()
     let new = AccountStore.NewAccount.example()
@@ -75,7 +91,7 @@ struct MigrationTests {
     ] {
       #expect(throws: Problem.self) { try open(home, Self.later(statements)) }
       #expect(try home.store().snapshot(.none).accounts.map(\.username) == ["ada"])
-      #expect(try home.store().credentials(new.account.id) == [new.credential])
+      #expect(try home.store().contents(new.account.id) == [new.credential])
     }
     #expect(try open(home, Self.later([Self.addColumn])) != nil)  // the negative control
   }

@@ -146,7 +146,7 @@ private struct PowerCuts {
       choice: .usual)
     guard let accounts = try? store.snapshot(.usual).accounts else { return nil }
     for account in accounts {
-      guard (try? store.credentials(account.id).count) == 1 else { return nil }
+      guard (try? store.contents(account.id).count) == 1 else { return nil }
     }
     let check = try? SQLiteTool(path: directory + "/store.db").run("PRAGMA integrity_check")
     guard check == ["ok"] else { return nil }

@@ -24,7 +24,7 @@ struct ReadOnlyStoreTests {
       let before = FilePrint(home.database)
       let reader = home.store()
       #expect(try reader.snapshot(.none).accounts.map(\.id) == [id])
-      #expect(try reader.credentials(id) == [AccountStore.NewAccount.example().credential])
+      #expect(try reader.contents(id) == [AccountStore.NewAccount.example().credential])
       #expect(try reader.protection(.none) == "keyfile")
       let problem = problem { _ = try reader.update(id, .usual) { $0.email = nil } }
       #expect(problem?.detail == "readOnly" && problem?.path == home.database)
@@ -63,8 +63,7 @@ struct ReadOnlyStoreTests {
       var store: AccountStore? = home.store()
       _ = try store?.add(.example(), .usual)
       store = nil  // closes it in order
-      try SQLiteTool(path: home.database).run(
-        "ALTER TABLE access_grant DROP COLUMN includes; PRAGMA user_version = 1")
+      try SQLiteTool(path: home.database).run(StoreHome.backToSchema2)
       chmod(home.directory, 0o500)
       #expect(problem { _ = try home.store().snapshot(.none) }?.detail == "readOnly")
       chmod(home.directory, 0o700)  // the negative control
@@ -81,7 +80,7 @@ struct ReadOnlyStoreTests {
       defer { home.remove() }
       let store = home.store()
       let id = try store.add(.example(), .usual).account.id
-      _ = try store.credentials(id)
+      _ = try store.contents(id)
       for name in FileManager.default.subpaths(atPath: home.path) ?? [] {
         let attributes = try FileManager.default.attributesOfItem(atPath: home.path + "/" + name)
         let isDirectory = attributes[.type] as? FileAttributeType == .typeDirectory
@@ -103,9 +102,9 @@ struct ReadOnlyStoreTests {
       defer { home.remove() }
       let first = home.store()
       let id = try first.add(.example(), .usual).account.id
-      #expect(try home.store().credentials(id).count == 1)  // the negative control
+      #expect(try home.store().contents(id).count == 1)  // the negative control
       chmod(home.path + "/" + place, mode)
-      let problem = problem { _ = try home.store().credentials(id) }
+      let problem = problem { _ = try home.store().contents(id) }
       #expect(problem?.detail == (place == "keys" ? "keyUnavailable" : "permissions"))
       #expect(problem?.message.contains("chmod go-rwx '\(home.path)/\(place)'") == true)
     }

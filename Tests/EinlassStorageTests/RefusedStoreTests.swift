@@ -101,7 +101,7 @@ struct RefusedStoreTests {
     let uses: [(AccountStore) throws -> Void] = [
       { _ = try $0.snapshot(.none) },
       { _ = try $0.protection(.none) },
-      { _ = try $0.credentials(id) },
+      { _ = try $0.contents(id) },
       { _ = try $0.add(.example("bob"), .usual) },
       { _ = try $0.update(id, .usual) { $0.displayName = "x" } },
       {
@@ -135,9 +135,9 @@ struct RefusedStoreTests {
     let id = try store.add(.example(), .usual).account.id
     try SQLiteTool(path: home.database).run(
       detail == "tooNew" ? "PRAGMA user_version = 1000" : "PRAGMA application_id = 3")
-    #expect(problem { _ = try store.credentials(id) }?.detail == detail)
+    #expect(problem { _ = try store.contents(id) }?.detail == detail)
     #expect(problem { _ = try store.update(id, .usual) { $0.email = nil } }?.detail == detail)
-    #expect(problem { _ = try store.credentials(id) }?.detail == detail)
+    #expect(problem { _ = try store.contents(id) }?.detail == detail)
   }
 
   @Test func `a store that was moved away is left alone, and a new one is made`() throws {

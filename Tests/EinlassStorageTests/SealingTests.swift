@@ -178,7 +178,7 @@ struct SealingTests {
     let home = try StoreHome()
     let id = try home.store().add(.example(), .usual).account.id
     try SQLiteTool(path: home.database).run(sql)
-    let problem = problem { _ = try home.store().credentials(id) }
+    let problem = problem { _ = try home.store().contents(id) }
     #expect(problem?.reason == reason)
     #expect(problem?.detail == detail)
   }
@@ -199,12 +199,12 @@ struct SealingTests {
       UPDATE credential SET bound_origins = 'https://evil.example' || char(10), binding = x'\(hash)'
       WHERE account = '\(id.rawValue)'
       """)
-    let problem = problem { _ = try home.store().credentials(id) }
+    let problem = problem { _ = try home.store().contents(id) }
     #expect(problem?.detail == "decryptFailed" && problem?.account == id)
     #expect(problem?.message.contains("token") == true)
     #expect(problem?.message.contains(home.database) == true)
     // The others keep working.
-    #expect(try home.store().credentials(other).count == 1)
+    #expect(try home.store().contents(other).count == 1)
   }
 
   @Test func `a whole row of another store does not open`() throws {
@@ -217,9 +217,9 @@ struct SealingTests {
       ATTACH '\(foreign.database)' AS f; DELETE FROM credential;
       INSERT INTO credential SELECT * FROM f.credential
       """)
-    let problem = problem { _ = try home.store().credentials(new.account.id) }
+    let problem = problem { _ = try home.store().contents(new.account.id) }
     #expect(problem?.detail == "decryptFailed")
-    #expect(try foreign.store().credentials(new.account.id) == [new.credential])
+    #expect(try foreign.store().contents(new.account.id) == [new.credential])
   }
 
   @Test func `uses of the key are counted, and half of what is safe is the end`() throws {
@@ -232,6 +232,6 @@ struct SealingTests {
     _ = try home.store().saveCredential(id, .oauth2Example("b"))
     let problem = problem { _ = try home.store().saveCredential(id, .oauth2Example("c")) }
     #expect(problem?.detail == "refused")
-    #expect(try home.store().credentials(id).contains(.oauth2Example("b")))
+    #expect(try home.store().contents(id).contains(.oauth2Example("b")))
   }
 }

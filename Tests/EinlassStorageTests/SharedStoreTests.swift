@@ -76,7 +76,7 @@ struct SharedStoreTests {
     #expect(snapshot.revision == 200)
     #expect(Set(snapshot.accounts.map(\.username)).count == 200)
     for account in snapshot.accounts.prefix(20) {
-      #expect(try home.store().credentials(account.id).count == 1)
+      #expect(try home.store().contents(account.id).count == 1)
     }
   }
 
@@ -120,7 +120,7 @@ struct SharedStoreTests {
       try FileHandle(forWritingTo: URL(fileURLWithPath: path + "/ready")).write(contentsOf: [1])
       #expect(try gate.acquireShared())
       let added = try home.store().add(.example("user\(number)"), .usual)
-      #expect(try home.store().credentials(added.account.id).count == 1)
+      #expect(try home.store().contents(added.account.id).count == 1)
     }
   }
 
@@ -128,7 +128,7 @@ struct SharedStoreTests {
     let store = home.store()
     let snapshot = try store.snapshot(.usual)
     #expect(snapshot.accounts.count == accounts && snapshot.revision == Int64(accounts))
-    for account in snapshot.accounts { #expect(try store.credentials(account.id).count == 1) }
+    for account in snapshot.accounts { #expect(try store.contents(account.id).count == 1) }
     #expect(try FileManager.default.contentsOfDirectory(atPath: home.keyDirectory).count == 1)
     let files = try FileManager.default.contentsOfDirectory(atPath: home.directory)
     #expect(files.allSatisfy { $0.hasPrefix("store.db") || $0 == "store.lock" })

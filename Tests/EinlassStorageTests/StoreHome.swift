@@ -41,6 +41,33 @@ final class StoreHome: Sendable {
   }
 }
 
+extension StoreHome {
+  /// Makes a store of schema 2 of one of schema 3, as the older program left it.
+  static let backToSchema2 = """
+    ALTER TABLE credential DROP COLUMN generation; ALTER TABLE credential DROP COLUMN refused;
+    DROP TABLE preference; PRAGMA user_version = 2
+    """
+}
+
+extension AccountStore {
+  /// An account's credentials as they were given: without what the store keeps of them besides.
+  func contents(_ account: Account.ID) throws -> [StoredCredential] {
+    try credentials(account).map { stored in
+      var stored = stored
+      stored.generation = 0
+      return stored
+    }
+  }
+
+  /// Saves a credential over whatever stands in its place.
+  func saveCredential(_ account: Account.ID, _ credential: StoredCredential) throws -> Int64 {
+    let former = try credentials(account).filter {
+      $0.registration.clientID == credential.registration.clientID
+    }
+    return try settle(account, Settlement(basis: former, credential: credential)) ?? 0
+  }
+}
+
 extension AccountStore.NewAccount {
   /// An account with every member and a credential with every secret.
   static func example(

@@ -200,6 +200,15 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
         assert checked["valid"]
         session.call("credentials.sign", account=done.result["account"], method="GET", url="https://api.example.com/a")
 
+        session.call("credentials.get", account=done.result["account"], minValiditySeconds=300)
+        session.call("credentials.reject", account=done.result["account"])
+        session.call("credentials.get", account=done.result["account"])
+        session.call("accounts.renew", account=done.result["account"])
+        session.call("accounts.setPreferred", provider=provider, account=done.result["account"])
+        session.call("accounts.explain", provider=provider, selection="whenMany")
+        explained = session.call("accounts.explain", provider=provider)
+        assert explained["rule"] == "person" and len(explained["prompts"]) == 1
+
     session.call("access.list")
     session.call("access.set", provider="twitter", state="granted")
     session.call("auth.perform", provider="twitter", account=ids["grace"], detached=True, interactive="never")
@@ -212,6 +221,8 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
     session.call("auth.cancel", flow=opened["flows"][0])
     assert session.refused("auth.cancel", flow=opened["flows"][0]) == "unknownFlow"
     session.call("accounts.update", account=ids["ada"], displayName="Countess")
+    session.call("accounts.signOut", account=ids["ada"])
+    session.call("accounts.signOut", account=ids["grace"], revoke=False)
     session.call("accounts.remove", account=ids["grace"])
     session.call("test.advanceClock", seconds=1)
     session.call("store.status")

@@ -8,6 +8,18 @@ public final class ScriptedStore: Sendable {
     var credentials: [Account.ID: [StoredCredential]] = [:]
     var failures: [String: Problem] = [:]
     var watch: (@Sendable (String) -> Void)?
+
+    func note(_ event: String) { watch?(event) }
+
+    mutating func save(_ credential: StoredCredential, of account: Account.ID) {
+      note("save \(credential.role.rawValue) \(credential.registration.clientID)")
+      var credential = credential
+      credential.generation = snapshot.revision
+      credentials[account, default: []].removeAll {
+        $0.registration.clientID == credential.registration.clientID
+      }
+      credentials[account, default: []].append(credential)
+    }
   }
 
   private let state: Lock<State>
@@ -30,7 +42,7 @@ public final class ScriptedStore: Sendable {
     state.withLock { $0.credentials[account] ?? [] }
   }
 
-  /// Makes every further call of this closure throw: `snapshot`, `setGrant`, `saveCredential`, …
+  /// Makes every further call of this closure throw: `snapshot`, `setGrant`, `settle`, …
   public func fail(_ closure: String, with problem: Problem) {
     state.withLock { $0.failures[closure] = problem }
   }
@@ -82,15 +94,34 @@ public final class ScriptedStore: Sendable {
       credentials: { [self] id throws(Problem) in
         try read("credentials") { $0.credentials[id] ?? [] }
       },
-      saveCredential: { [self] id, credential throws(Problem) in
-        let what = "\(credential.role.rawValue) \(credential.registration.clientID)"
-        return try change("saveCredential", "save \(what)") { (state) throws(Problem) in
-          state.credentials[id, default: []].removeAll {
-            $0.registration.clientID == credential.registration.clientID
+      settle: { [self] id, settlement throws(Problem) -> Int64? in
+        try change("settle") { (state) throws(Problem) -> Int64? in
+          guard let index = state.snapshot.accounts.firstIndex(where: { $0.id == id }) else {
+            throw Problem(.unknownAccount, "There is no such account.")
           }
-          state.credentials[id, default: []].append(credential)
+          guard settlement.basis.allSatisfy(state.credentials[id, default: []].contains) else {
+            return nil
+          }
+          if settlement.isRefusal { state.note("refuse") }
+          if let credential = settlement.credential { state.save(credential, of: id) }
+          if let edit = settlement.edit {
+            state.note("update")
+            edit(&state.snapshot.accounts[index])
+          }
           return state.snapshot.revision
         }
+      },
+      forgetCredentials: { [self] id throws(Problem) in
+        try change("forgetCredentials", "forget") { (state) throws(Problem) in
+          state.credentials[id] = nil
+          return state.snapshot.revision
+        }
+      },
+      setPreferred: { [self] _, _, _, _ throws(Problem) in
+        try change("setPreferred", "prefer") { $0.snapshot.revision }
+      },
+      lease: { [self] _ throws(Problem) in
+        try read("lease") { _ in Lease(end: {}) }
       },
       protection: { [self] _ throws(Problem) in try read("protection") { _ in "memory" } },
       maintenance: StoreMaintenance(
@@ -106,13 +137,23 @@ public final class ScriptedStore: Sendable {
     }
   }
 
+  /// Stores a credential that was there before the script began.
+  public func put(_ credential: StoredCredential, of account: Account.ID) {
+    state.withLock { state in
+      state.credentials[account, default: []].removeAll {
+        $0.registration.clientID == credential.registration.clientID
+      }
+      state.credentials[account, default: []].append(credential)
+    }
+  }
+
   private func change<Value>(
-    _ closure: String, _ event: String, _ body: (inout State) throws(Problem) -> Value
+    _ closure: String, _ event: String? = nil, _ body: (inout State) throws(Problem) -> Value
   ) throws(Problem) -> Value {
     try state.withLock { (state) throws(Problem) in
       if let failure = state.failures[closure] { throw failure }
       state.snapshot.revision += 1
-      state.watch?(event)
+      if let event { state.note(event) }
       return try body(&state)
     }
   }

@@ -53,15 +53,9 @@ struct AccessGate {
   }
 
   private func account() async throws(Problem) -> Account {
-    let snapshot = try store.snapshot(.usual)
-    let accounts = snapshot.accounts.of(provider)
-    if let id = request.account, snapshot.accounts.contains(where: { $0.id == id }),
-      !accounts.contains(where: { $0.id == id })
-    {
-      throw .invalidChoice(provider, id)
-    }
-    switch AccessRules.choice(request, at: provider, accounts: accounts) {
-    case .use(let account): return account
+    let accounts = try store.snapshot(.usual).accounts
+    switch AccessRules.choice(request, at: provider, among: accounts) {
+    case .use(let account, _): return account
     case .problem(let problem): throw problem
     case .ask(let prompt):
       guard case .accept(let chosen) = try await ask(prompt) else {

@@ -11,7 +11,7 @@ enum AccessRules {
 
   /// Which account a request gets.
   enum Choice: Equatable {
-    case use(Account)
+    case use(Account, by: Explanation.Rule)
     case ask(Prompt)
     case problem(Problem)
   }
@@ -51,21 +51,42 @@ enum AccessRules {
   }
 
   /// A provider with room for one account has it confirmed, any other has one selected; the account's id answers both
-  /// in advance, `confirmsOnlyAccount` the former alone, and `whenMany` does not ask about one alone.
+  /// in advance and wins over everything, `confirmsOnlyAccount` answers the former alone, and `whenMany` asks neither
+  /// about one alone nor where the application prefers one.
   ///
   /// - Parameter accounts: the provider's, in order of adding, at least one.
   static func choice(_ request: PerformRequest, at provider: Provider, accounts: [Account])
     -> Choice
   {
     if let id = request.account {
-      return accounts.first { $0.id == id }.map(Choice.use)
+      return accounts.first { $0.id == id }.map { .use($0, by: .account) }
         ?? .problem(.unknownAccount(id, provider.id))
     }
     guard let first = accounts.first else { return .problem(.noSystemAccount(provider)) }
     let isOnlyOne = accounts.count == 1 || provider.hasOneAccount
     let isConfirmed = provider.hasOneAccount && request.confirmsOnlyAccount
-    if isConfirmed || (isOnlyOne && request.selection == .whenMany) { return .use(first) }
-    return .ask(provider.hasOneAccount ? .confirmAccount(first) : selection(of: accounts))
+    if isConfirmed { return .use(first, by: .confirm) }
+    let preferred = accounts.preferred(by: request.application)
+    if request.selection == .whenMany {
+      if isOnlyOne { return .use(first, by: .onlyAccount) }
+      if let preferred { return .use(preferred, by: .preferred) }
+    }
+    return .ask(
+      provider.hasOneAccount
+        ? .confirmAccount(first) : selection(of: accounts, preferred: preferred))
+  }
+
+  /// As the other, of all accounts: one of another provider is no choice.
+  static func choice(_ request: PerformRequest, at provider: Provider, among all: [Account])
+    -> Choice
+  {
+    let accounts = all.of(provider)
+    if let id = request.account, all.contains(where: { $0.id == id }),
+      !accounts.contains(where: { $0.id == id })
+    {
+      return .problem(.invalidChoice(provider, id))
+    }
+    return choice(request, at: provider, accounts: accounts)
   }
 
   /// What is remembered of an answer: what was granted before stays in the list.
@@ -88,14 +109,24 @@ enum AccessRules {
       }, changedAt: now)
   }
 
-  /// The question with the accounts last used first; those never used follow in order of adding.
-  private static func selection(of accounts: [Account]) -> Prompt {
+  /// The question with the preferred account first, then those last used; those never used follow in order of adding.
+  private static func selection(of accounts: [Account], preferred: Account?) -> Prompt {
+    func time(_ account: Account) -> UnixTime {
+      account == preferred ? .max : account.lastUsedAt ?? .min
+    }
     let sorted = accounts.enumerated().sorted { left, right in
-      let times = (left.element.lastUsedAt ?? .min, right.element.lastUsedAt ?? .min)
+      let times = (time(left.element), time(right.element))
       return times.0 == times.1 ? left.offset < right.offset : times.0 > times.1
     }.map(\.element)
     return .selectAccount(
       Array(sorted.prefix(offeredAccountsLimit)), more: sorted.count > offeredAccountsLimit)
+  }
+}
+
+extension [Account] {
+  /// The one that the application prefers.
+  fileprivate func preferred(by application: String) -> Account? {
+    first { $0.preferredBy.contains { sameBytes($0, application) } }
   }
 }
 

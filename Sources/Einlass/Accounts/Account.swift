@@ -42,11 +42,14 @@ public struct Account: Sendable, Equatable {
   public var lastUsedAt: UnixTime?
   /// Grows with each account that the store adds and is never used again: lists go on behind it.
   public var position: Int64
+  /// The applications whose preferred account of its provider it is.
+  public var preferredBy: [String]
 
   public init(
     id: ID, provider: String, username: String, displayName: String? = nil, subject: String? = nil,
     email: String? = nil, avatar: String? = nil, health: Health = .ok, isSignedIn: Bool,
-    addedAt: UnixTime, lastUsedAt: UnixTime? = nil, position: Int64 = 0
+    addedAt: UnixTime, lastUsedAt: UnixTime? = nil, position: Int64 = 0,
+    preferredBy: [String] = []
   ) {
     self.id = id
     self.provider = provider
@@ -60,5 +63,6 @@ public struct Account: Sendable, Equatable {
     self.addedAt = addedAt
     self.lastUsedAt = lastUsedAt
     self.position = position
+    self.preferredBy = preferredBy
   }
 }

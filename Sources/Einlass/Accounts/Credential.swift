@@ -67,14 +67,21 @@ public struct StoredCredential: Sendable, Equatable {
   public var registration: ClientRegistration
   public var credential: Credential
   public var binding: ProviderBinding
+  /// The store's revision when it was written, so that no two are ever the same; 0 before it is stored.
+  public var generation: Int64
+  /// Whether a resource refused it: not handed out again until it is replaced.
+  public var isRefused: Bool
 
   public init(
-    role: Role, registration: ClientRegistration, credential: Credential, binding: ProviderBinding
+    role: Role, registration: ClientRegistration, credential: Credential, binding: ProviderBinding,
+    generation: Int64 = 0, isRefused: Bool = false
   ) {
     self.role = role
     self.registration = registration
     self.credential = credential
     self.binding = binding
+    self.generation = generation
+    self.isRefused = isRefused
   }
 }
 

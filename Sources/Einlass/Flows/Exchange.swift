@@ -188,6 +188,7 @@ extension Step {
     case .renew: "the renewal of the token"
     case .tokenInfo: "the question about the token"
     case .identity: "the question whose token it is"
+    case .revoke: "the revocation of the token"
     }
   }
 }

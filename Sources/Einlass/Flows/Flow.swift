@@ -21,6 +21,8 @@ struct Flow {
   let audience: AccessGrant.Audience?
   /// Whether access had been granted before this request; if not, a stored token does not prove it.
   let wasGrantedBefore: Bool
+  /// What was stored for the application before the account's lease was waited for; 0 for nothing.
+  let formerGeneration: Int64
   /// A token that the remedy `renew` has brought.
   let renewed: OAuth2Credential?
   /// The remedies that were not tried yet.
@@ -38,6 +40,59 @@ struct Flow {
     } catch {
       return .failure(error)
     }
+  }
+
+  /// What is stored for the application's registration.
+  var own: StoredCredential? { credentials.issued(to: registration) }
+
+  /// What another request has stored for the application while this one waited: nobody needs to ask twice.
+  var adopted: StoredCredential? {
+    own.flatMap { $0.generation == formerGeneration || $0.isRefused ? nil : $0 }
+  }
+
+  /// A credential of the application's, asked for without a look at whose it is.
+  func issued() async throws(Setback) -> Credential {
+    switch descriptor {
+    case .reverseAuth(let words):
+      var exchange = exchange(hiding: [])
+      return .oauth1(try await exchangedToken(words, self, &exchange))
+    case .systemToken(let words): return .oauth2(try await mintedToken(words, self))
+    }
+  }
+
+  /// What came of asking the provider, to be written down if nobody else changed what this flow has read.
+  ///
+  /// - Parameter credential: takes the place of that of the application's registration, bound to where it came from.
+  func settlement(
+    _ credential: Credential? = nil, edit: AccountStore.Edit? = nil
+  ) -> AccountStore.Settlement {
+    let former = credentials.stored(under: registration)
+    let basis = credentials.filter { $0.role == .system || $0 == former }
+    // What reverse auth pays with keeps its place.
+    guard let credential, former?.isSystemsAlone != true else {
+      return AccountStore.Settlement(basis: basis, edit: edit)
+    }
+    // An account whose own credential is under the application's registration stays the system's.
+    let isSystem = former?.role == .system
+    return AccountStore.Settlement(
+      basis: basis,
+      credential: StoredCredential(
+        role: isSystem ? .system : .application,
+        registration: isSystem
+          ? former?.registration ?? registration
+          : ClientRegistration(clientID: registration.clientID),
+        credential: credential,
+        binding: ProviderBinding(
+          origins: provider.origins(of: descriptor), clientID: registration.clientID,
+          flowKind: descriptor.kind)),
+      edit: edit)
+  }
+
+  /// Writes down what the provider said about the account, unless somebody has changed its credentials since.
+  func remember(_ failure: Failure, in store: AccountStore) {
+    guard let health = failure.health else { return }
+    // A store that fails now must not hide why the request failed.
+    _ = try? store.settle(account.id, settlement { $0.health = health })
   }
 
   /// For the requests of this flow.

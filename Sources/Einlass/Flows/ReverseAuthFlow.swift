@@ -7,14 +7,41 @@ internal import EinlassCrypto
 func reverseAuth(
   _ words: FlowDescriptor.ReverseAuth, _ flow: Flow
 ) async throws(Setback) -> Flow.SignedIn {
+  var exchange = flow.exchange(hiding: [])
+  let token: OAuth1Credential
+  var isNew = true
+  if let adopted = try flow.adopted.map(flow.sendable),
+    case .oauth1(let stored) = adopted.credential
+  {
+    exchange.hide(stored.token)
+    exchange.hide(stored.tokenSecret)
+    (token, isNew) = (stored, false)
+  } else {
+    token = try await exchangedToken(words, flow, &exchange)
+  }
+
+  flow.report(.verifying)
+  let application = Signer(
+    method: words.signature, registration: flow.registration, token: token)
+  let identity = try await exchange.identity(
+    by: application.request(flow.provider.identity.request, effects: flow.effects))
+  return Flow.SignedIn(credential: .oauth1(token), identity: identity, isNew: isNew)
+}
+
+/// R1 and R2: the application's token for the account's. `exchange` hides what was learned on the way.
+func exchangedToken(
+  _ words: FlowDescriptor.ReverseAuth, _ flow: Flow, _ exchange: inout Exchange
+) async throws(Setback) -> OAuth1Credential {
   let system = try flow.systemCredential()
   guard case .oauth1(let systemToken) = system.credential else {
     throw .failed(Failure(.reloginNeeded(flow.provider, flow.account)))
   }
-  var exchange = flow.exchange(hiding: [
+  for secret in [
     system.registration.clientSecret, systemToken.token, systemToken.tokenSecret,
-  ])
-  var application = Signer(method: words.signature, registration: flow.registration)
+  ] {
+    secret.map { exchange.hide($0) }
+  }
+  let application = Signer(method: words.signature, registration: flow.registration)
   let account = Signer(
     method: words.signature, registration: system.registration, token: systemToken)
   var values = Template.Values(texts: [.clientID: flow.registration.clientID])
@@ -39,12 +66,7 @@ func reverseAuth(
   }
   exchange.hide(token.token)
   exchange.hide(token.tokenSecret)
-
-  flow.report(.verifying)
-  application.token = token
-  let identity = try await exchange.identity(
-    by: application.request(flow.provider.identity.request, effects: flow.effects))
-  return Flow.SignedIn(credential: .oauth1(token), identity: identity, isNew: true)
+  return token
 }
 
 /// The token in a form: escapes decoded, `+` left alone, the last of duplicates counts. Seeds 1.3, R2.

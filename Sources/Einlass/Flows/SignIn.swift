@@ -20,63 +20,65 @@ struct SignIn {
   func run(_ admission: AccessGate.Admission) async throws(Problem) -> PerformResult {
     var admission = admission
     var remaining: Set<Remedy> = [.regrant, .renew]
+    while true {
+      if let result = try await attempt(admission, &remaining) { return result }
+      try gate.forgetGrant()
+      admission = try await gate.admit()
+    }
+  }
+
+  /// Runs the flow under the account's lease; `nil` when access has to be asked for again.
+  private func attempt(
+    _ admission: AccessGate.Admission, _ remaining: inout Set<Remedy>
+  ) async throws(Problem) -> PerformResult? {
+    let account = admission.account
+    let former = try store.credentials(account.id).stored(under: registration)?.generation ?? 0
+    let lease = try await store.lease(account.id)
+    defer { lease.keep() }
     var renewed: OAuth2Credential?
     while true {
-      let flow = try flow(admission, remaining, renewed)
+      let flow = Flow(
+        provider: provider, descriptor: descriptor, registration: registration, account: account,
+        credentials: try store.credentials(of: account.id, under: lease),
+        permissions: provider.permissions(asked: request.permissions),
+        audience: request.audience ?? provider.defaultAudience,
+        wasGrantedBefore: admission.wasGrantedBefore, formerGeneration: former, renewed: renewed,
+        remaining: remaining, effects: effects, report: report)
       switch await flow.run() {
       case .success(let signedIn):
-        return try save(signedIn, of: flow)
+        if let result = try save(signedIn, of: flow) { return result }
+        // Somebody changed what is stored: once more, with that.
+        renewed = nil
       case .failure(.failed(let failure)):
-        remember(failure, about: flow.account)
-        throw failure.problem.about(provider, flow.account)
+        flow.remember(failure, in: store)
+        throw failure.problem.about(provider, account)
       case .failure(.remedy(.regrant, _)):
         remaining.remove(.regrant)
-        try gate.forgetGrant()
-        admission = try await gate.admit()
-        renewed = nil
+        return nil
       case .failure(.remedy(.renew, let advice)):
         remaining.remove(.renew)
-        renewed = try await renew(flow, advice)
+        renewed = try await renew(flow, under: lease, advice)
       }
     }
   }
 
-  private func flow(
-    _ admission: AccessGate.Admission, _ remaining: Set<Remedy>, _ renewed: OAuth2Credential?
-  ) throws(Problem) -> Flow {
-    Flow(
-      provider: provider, descriptor: descriptor, registration: registration,
-      account: admission.account, credentials: try store.credentials(admission.account.id),
-      permissions: provider.permissions(asked: request.permissions),
-      audience: request.audience ?? provider.defaultAudience,
-      wasGrantedBefore: admission.wasGrantedBefore, renewed: renewed, remaining: remaining,
-      effects: effects, report: report)
-  }
-
   /// A fresh token, saved before anyone uses it: the old one may be dead by now.
-  private func renew(_ flow: Flow, _ advice: Problem.Advice?) async throws(Problem)
-    -> OAuth2Credential
-  {
-    guard case .systemToken(let words) = descriptor else {
-      throw .reloginNeeded(provider, flow.account)
-    }
+  private func renew(
+    _ flow: Flow, under lease: Lease, _ advice: Problem.Advice?
+  ) async throws(Problem) -> OAuth2Credential {
     var problem = Problem.reloginNeeded(provider, flow.account)
     problem.advice = advice
-    switch try await flow.renewal(words) {
-    case .renewed(let credential):
-      try save(.oauth2(credential), of: flow)
-      return credential
-    case .rejected(let health):
-      remember(Failure(problem, health: health), about: flow.account)
-      throw problem
-    case .failed:
-      problem.isRetryable = true
+    switch try await flow.renewal(storedIn: store, under: lease) {
+    case .renewed(let credential): return credential
+    case .rejected: throw problem
+    case .failed(let why):
+      problem.isRetryable = why.reason != .reloginNeeded
       throw problem
     }
   }
 
-  /// Keeps what came of a flow and hands it out.
-  private func save(_ signedIn: Flow.SignedIn, of flow: Flow) throws(Problem) -> PerformResult {
+  /// Keeps what came of a flow and hands it out; `nil` when it was out of date before it could be kept.
+  private func save(_ signedIn: Flow.SignedIn, of flow: Flow) throws(Problem) -> PerformResult? {
     guard signedIn.credential.byteCount <= Self.credentialLimitBytes else {
       throw Problem(
         .providerFailure,
@@ -84,42 +86,16 @@ struct SignIn {
         provider: provider.id, account: flow.account.id)
     }
     report(.saving)
-    if signedIn.isNew { try save(signedIn.credential, of: flow) }
     let now = effects.now()
     let edit: AccountStore.Edit = { $0.adopt(signedIn.identity, at: now) }
-    _ = try store.update(flow.account.id, .usual, edit)
+    let settlement = flow.settlement(
+      signedIn.isNew ? signedIn.credential : nil, edit: edit)
+    guard try store.settle(flow.account.id, settlement) != nil else { return nil }
     var account = flow.account
     edit(&account)
     return PerformResult(
       account: account, identity: signedIn.identity,
       credential: signedIn.credential.handedOut(withRefreshToken: request.includesRefreshToken))
-  }
-
-  /// Saves a credential under (account, client id), bound to where it came from.
-  private func save(_ credential: Credential, of flow: Flow) throws(Problem) {
-    let former = flow.credentials.stored(under: registration)
-    // What reverse auth pays with keeps its place.
-    guard former?.isSystemsAlone != true else { return }
-    // An account whose own credential is under the application's registration stays the system's.
-    let isSystem = former?.role == .system
-    _ = try store.saveCredential(
-      flow.account.id,
-      StoredCredential(
-        role: isSystem ? .system : .application,
-        registration: isSystem
-          ? former?.registration ?? registration
-          : ClientRegistration(clientID: registration.clientID),
-        credential: credential,
-        binding: ProviderBinding(
-          origins: provider.origins(of: descriptor), clientID: registration.clientID,
-          flowKind: descriptor.kind)))
-  }
-
-  /// Writes down what the provider said about the account.
-  private func remember(_ failure: Failure, about account: Account) {
-    guard let health = failure.health else { return }
-    // A store that fails now must not hide why the sign-in failed.
-    _ = try? store.update(account.id, .usual) { $0.health = health }
   }
 }
 
@@ -149,7 +125,7 @@ extension Credential {
   }
 
   /// What an application gets of it.
-  fileprivate func handedOut(withRefreshToken includesRefreshToken: Bool) -> Credential {
+  func handedOut(withRefreshToken includesRefreshToken: Bool) -> Credential {
     guard case .oauth2(var credential) = self, !includesRefreshToken else { return self }
     credential.refreshToken = nil
     return .oauth2(credential)
@@ -158,7 +134,7 @@ extension Credential {
 
 extension Problem {
   /// The same problem, saying whom it is about.
-  fileprivate func about(_ provider: Provider, _ account: Account) -> Problem {
+  func about(_ provider: Provider, _ account: Account) -> Problem {
     var problem = self
     problem.provider = problem.provider ?? provider.id
     problem.account = problem.account ?? account.id

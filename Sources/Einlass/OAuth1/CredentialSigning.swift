@@ -61,9 +61,7 @@ extension AccountStore {
       throw credentials.isEmpty
         ? .reloginNeeded(provider, account) : .bindingMismatch(provider, account)
     }
-    guard let flow = provider.flows.first(where: { $0.kind == stored.binding.flowKind }),
-      Set(provider.origins(of: flow)).isSubset(of: stored.binding.origins)
-    else { throw .bindingMismatch(provider, account) }
+    guard provider.isBound(stored) else { throw .bindingMismatch(provider, account) }
     return stored
   }
 }

@@ -38,7 +38,7 @@ struct ErrorRules: Sendable, Equatable {
 
 /// The requests of flows and recipes, by which rules can tell them apart.
 enum Step: String, Sendable, CaseIterable {
-  case requestToken, accessToken, applicationToken, renew, tokenInfo, identity
+  case requestToken, accessToken, applicationToken, renew, tokenInfo, identity, revoke
 }
 
 /// What may mend a refusal; each once per flow. Seeds 1.4.

@@ -59,7 +59,9 @@ enum FlowDescriptor: Sendable, Equatable {
         guard reader.has(name) else { return nil }
         return try RequestTemplate(
           name, in: reader,
-          allowing: [.clientID, .clientSecret, .systemToken, .permissions, .audience])
+          allowing: [
+            .clientID, .clientSecret, .systemToken, .refreshToken, .permissions, .audience,
+          ])
       }
       self = try .systemToken(
         SystemToken(applicationToken: recipe("applicationToken"), renew: recipe("renew")))

@@ -46,6 +46,8 @@ public struct Provider: Sendable, Equatable {
   let permissions: PermissionsDescriptor
   let identity: IdentityDescriptor
   let verification: VerifyDescriptor?
+  /// Ends a token; `nil` where the provider has no way to.
+  let revocation: RequestTemplate?
   let errors: ErrorRules
 
   /// In order of preference.
@@ -57,7 +59,8 @@ public struct Provider: Sendable, Equatable {
       refresh: flows.contains { flow in
         if case .systemToken(let flow) = flow { flow.renew != nil } else { false }
       },
-      email: identity.pointers[.email] != nil, revoke: false, verify: verification != nil)
+      email: identity.pointers[.email] != nil, revoke: revocation != nil,
+      verify: verification != nil)
   }
 
   /// What an application gets that asks for these permissions: the defaults for an empty or absent list.
@@ -77,7 +80,7 @@ extension Provider {
       value, at: pointer, provider: nil,
       words: [
         "id", "name", "setup", "retired", "accounts", "registration", "permissions", "identity",
-        "flows", "verify", "errors",
+        "flows", "verify", "revoke", "errors",
       ])
     id = try unnamed.string("id")
     let reader = try unnamed.naming(id)
@@ -106,6 +109,9 @@ extension Provider {
     verification = try reader.optional("verify") { name throws(DescriptorReader.Fault) in
       try VerifyDescriptor(name, in: reader)
     }
+    revocation = try reader.optional("revoke") { name throws(DescriptorReader.Fault) in
+      try RequestTemplate(name, in: reader, allowing: [.token])
+    }
     errors = try ErrorRules("errors", in: reader)
     guard can.refresh || !errors.rules.contains(where: { $0.outcome == .renew }) else {
       throw reader.fault("errors", "The outcome renew needs a flow with a renew recipe.")
@@ -125,7 +131,8 @@ extension Provider {
       id: id, name: name, setup: setup, isRetired: isRetired, hasOneAccount: hasOneAccount,
       registrationNeeds: registrationNeeds, flows: flows.map { $0.relocated(moved) },
       permissions: permissions, identity: identity,
-      verification: verification?.relocated(moved), errors: errors)
+      verification: verification?.relocated(moved), revocation: revocation.map(moved),
+      errors: errors)
   }
 
   /// Where a flow sends credentials, its verification included: what an account is bound to.
@@ -139,7 +146,7 @@ extension Provider {
   }
 
   private func addresses(of flow: FlowDescriptor) -> [WebAddress] {
-    var requests = flow.requests + [identity.request]
+    var requests = flow.requests + [identity.request] + [revocation].compactMap(\.self)
     if case .tokenInfo(let info) = verification { requests.append(info.request) }
     return requests.map(\.address)
   }

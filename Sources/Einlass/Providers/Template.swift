@@ -10,6 +10,8 @@ struct Template: Sendable, Equatable {
     /// The access token that the request is about, and that of the account itself.
     case token
     case systemToken
+    /// What the application's stored token is renewed with.
+    case refreshToken
     /// HMAC-SHA256 of the token, keyed with the client secret, in lower-case hexadecimal digits.
     case tokenProof
     /// What access was granted for, in the provider's words.
@@ -40,6 +42,9 @@ struct Template: Sendable, Equatable {
   }
 
   private var parts: [Part] = []
+
+  /// Whether the place stands in the text.
+  func mentions(_ placeholder: Placeholder) -> Bool { parts.contains(.place(placeholder)) }
 
   /// Reads a text; `nil` when a brace stands alone or a place is none of the allowed.
   init?(_ text: String, allowing allowed: Set<Placeholder>) {
@@ -100,6 +105,13 @@ struct RequestTemplate: Sendable, Equatable {
       throw reader.fault("form", "Only a POST has a form.")
     }
     bearer = try reader.template("bearer", allowing: allowed)
+  }
+
+  /// Whether something is to be filled in there.
+  func mentions(_ placeholder: Template.Placeholder) -> Bool {
+    ((query + form).map(\.value) + [bearer].compactMap(\.self)).contains {
+      $0.mentions(placeholder)
+    }
   }
 
   /// The request without its `Authorization`, and the fields of its form, which OAuth 1.0a signs.

@@ -18,7 +18,7 @@ func accountsList(_ server: Server) -> Method {
       ]),
       reasons: ["accountStoreFailure", "invalidCursor"]),
     .immediate { params, _, mayWait throws(RPCError) in
-      let question = try AccountsQuestion(params)
+      let question = try AccountsQuestion(params, of: server.session.frontEnd.application)
       return try server.answer(mayWait) { patience throws(Problem) in
         let snapshot = try server.store.snapshot(patience)
         return .object(server.lastAccounts.answer(question, snapshot))
@@ -28,11 +28,13 @@ func accountsList(_ server: Server) -> Method {
 
 /// What `accounts.list` is asked for.
 struct AccountsQuestion: Equatable {
+  private var application: String
   private var position: Int64?
   private var provider: String?
   private var limit: Int64?
 
-  init(_ params: JSONObject) throws(RPCError) {
+  init(_ params: JSONObject, of application: String) throws(RPCError) {
+    self.application = application
     if let cursor = params["cursor"]?.string {
       guard let position = Int64(cursor) else { throw RPCError(.invalidCursor) }
       self.position = position
@@ -43,6 +45,7 @@ struct AccountsQuestion: Equatable {
 
   static func == (left: AccountsQuestion, right: AccountsQuestion) -> Bool {
     left.position == right.position && left.limit == right.limit
+      && sameBytes(left.application, right.application)
       && left.provider.map(JSONValue.string) == right.provider.map(JSONValue.string)
   }
 
@@ -55,7 +58,7 @@ struct AccountsQuestion: Equatable {
     var result: JSONObject = ["revision": JSONValue(snapshot.revision)]
     let page = Pages.page(
       "accounts", accounts, limit: limit, cursor: { String($0.position) },
-      encode: { JSONValue($0) })
+      encode: { JSONValue($0, for: application) })
     for member in page.members { result[member.name] = member.value }
     return result
   }

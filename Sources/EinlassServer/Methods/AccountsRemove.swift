@@ -7,33 +7,12 @@ func accountsRemove(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.remove", .network,
-      "Removes the account and its credentials from the store.",
-      params: [.account],
-      result: .object([
-        .required("revoked", .array(.string(maxBytes: nil), max: nil), "What was revoked."),
-        .required(
-          "notRevoked",
-          .array(
-            .object([
-              .required("what", .string(maxBytes: nil), "A credential."),
-              .required("reason", .string(maxBytes: nil), "Why it stays valid at the provider."),
-            ]), max: nil), "What stays valid at the provider."),
-        .revision,
-      ]),
-      reasons: ["unknownAccount", "accountStoreFailure"]),
+      "Removes the account and its credentials here, then revokes them at the provider.",
+      params: [.account], result: revocationSchema,
+      reasons: ["unknownAccount", "accountStoreFailure", "cancelled"]),
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {
-        let revision = try server.store.remove(Account.ID(params), .usual)
-        return [
-          "revoked": [],
-          "notRevoked": [
-            [
-              "what": "credential",
-              "reason": "This provider's descriptor has no way to revoke it.",
-            ]
-          ],
-          "revision": JSONValue(revision),
-        ]
+        return JSONValue(try await server.budgetedEinlass.removeAccount(Account.ID(params)))
       } catch { throw RPCError(error) }
     })
 }

@@ -8,19 +8,11 @@ func authPerform(_ server: Server) -> Method {
     MethodDescriptor(
       "auth.perform", .interactive,
       "Asks for access and for the account, then gets a credential for the application.",
-      params: [
-        .provider,
-        .optional("account", .identifier, "Answers selectAccount and confirmAccount in advance."),
-        .optional("confirm", .boolean, "Answers confirmAccount in advance."),
-        .optional(
-          "selection", Schema(PerformRequest.Selection.self),
-          "Ask always, or only when there are many accounts."),
-        .permissions, .audience,
+      params: choiceParams + [
         .optional("flowKind", Schema(FlowKind.self), "This kind of flow and no other."),
         .optional(
           "credential", .oneOf(["fetch", "none"]), "none: only the choice of an account."),
         .optional("interactive", .oneOf(["auto", "never"]), "never: no prompt, 1010 instead."),
-        .optional("includeRefreshToken", .boolean, "Return the refresh token too."),
         .optional("detached", .boolean, "Answer at once; the outcome is auth.completed."),
         .optional("deadlineSeconds", .integer(10...3600), "How long people may take; 300."),
       ],
@@ -54,6 +46,18 @@ func authPerform(_ server: Server) -> Method {
     })
 }
 
+/// What decides about access and account.
+let choiceParams: [Field] = [
+  .provider,
+  .optional("account", .identifier, "Answers selectAccount and confirmAccount in advance."),
+  .optional("confirm", .boolean, "Answers confirmAccount in advance."),
+  .optional(
+    "selection", Schema(PerformRequest.Selection.self),
+    "Ask always, or only when there are many accounts and none is preferred."),
+  .permissions, .audience,
+  .optional("includeRefreshToken", .boolean, "Return the refresh token too."),
+]
+
 extension Server {
   fileprivate func newFlow(
     _ params: JSONObject, request: JSONValue?, isDetached: Bool
@@ -71,7 +75,8 @@ extension Server {
     } catch { throw RPCError(error) }
   }
 
-  private func wish(
+  /// What a front end asks for with these parameters.
+  func wish(
     _ params: JSONObject, of frontEnd: Session.FrontEnd, at provider: String
   ) -> PerformRequest {
     PerformRequest(
@@ -113,7 +118,7 @@ extension Server {
           },
         ]))
     } catch {
-      var answer = RPCError(error, flow: flow.id)
+      var answer = RPCError(error, flow: flow.id, for: flow.application)
       if error.reason == .cancelled {
         // The peer puts its own word in when it was the one that cancelled a request.
         answer.data["by"] = flow.end == .cancelledByCall ? "authCancel" : "shutdown"

@@ -203,7 +203,7 @@ struct AccessGateTests {
 
   @Test(
     "a store that fails is accountStoreFailure wherever it happens",
-    arguments: ["snapshot", "setGrant", "credentials", "saveCredential", "update"])
+    arguments: ["snapshot", "setGrant", "credentials", "settle", "lease"])
   func storeFailure(closure: String) async throws {
     let script = Script(
       [.text(Sample.requestToken), .text(Sample.accessToken), .json(Sample.chirpIdentity)],
@@ -219,7 +219,7 @@ struct AccessGateTests {
     let script = Script(
       [Sample.chirpError(64, status: 403)],
       answers: [.accept(account: Account.ID(rawValue: "a_ada"))], store: Sample.chirpStore())
-    script.store.fail("update", with: .store(.full, "The disk is full."))
+    script.store.fail("settle", with: .store(.full, "The disk is full."))
     #expect(
       problem(await select(script) { $0.fetchesCredential = true })?.reason == .accountBanned)
   }

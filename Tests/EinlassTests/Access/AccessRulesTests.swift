@@ -36,7 +36,7 @@ struct AccessRulesTests {
   /// One choice in a word.
   func word(_ choice: AccessRules.Choice) -> String {
     switch choice {
-    case .use(let account): "use \(account.username)"
+    case .use(let account, _): "use \(account.username)"
     case .ask(.selectAccount(let accounts, _)):
       "select \(accounts.map(\.username).joined(separator: ","))"
     case .ask(.confirmAccount(let account)): "confirm \(account.username)"

@@ -237,7 +237,7 @@ struct ReverseAuthFlowTests {
         accounts: [Sample.account("ada", "twitter")], grants: Sample.grants("twitter", .granted)))
     let problem = await problem(script)
     #expect(problem?.reason == .reloginNeeded)
-    #expect(problem?.hint == .init("accounts.add", ["provider": "twitter"]))
+    #expect(problem?.hint == .init("accounts.add", ["provider": "twitter"], replaces: true))
     #expect(script.log.isEmpty)
   }
 

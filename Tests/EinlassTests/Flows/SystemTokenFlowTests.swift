@@ -126,7 +126,7 @@ struct SystemTokenFlowTests {
     let store = Sample.graphStore(issuedTo: ["SYSFB", "APP"])
     var stored = store.credentials(of: Self.account)[1]
     stored.credential = .oauth2(OAuth2Credential(accessToken: Secret("TOKEN-APP"), scopes: scopes))
-    _ = try store.accountStore.saveCredential(Self.account, stored)
+    store.put(stored, of: Self.account)
     var grant = store.grants[0]
     grant.permissions = asked
     _ = try store.accountStore.setGrant(grant, .usual)
@@ -152,7 +152,7 @@ struct SystemTokenFlowTests {
     var stored = store.credentials(of: Self.account)[1]
     stored.credential = .oauth2(
       OAuth2Credential(accessToken: Secret("TOKEN-APP"), scopes: ["email", "b"]))
-    _ = try store.accountStore.saveCredential(Self.account, stored)
+    store.put(stored, of: Self.account)
     let script = Script(
       [Sample.graphError(190, 463), .json(Sample.renewed), .json(Sample.graphIdentity)],
       store: store)

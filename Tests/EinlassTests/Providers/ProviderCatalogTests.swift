@@ -28,7 +28,7 @@ struct ProviderCatalogTests {
       many.can
         == .init(reverseAuth: true, refresh: false, email: true, revoke: false, verify: true))
     #expect(
-      one.can == .init(reverseAuth: false, refresh: true, email: true, revoke: false, verify: true))
+      one.can == .init(reverseAuth: false, refresh: true, email: true, revoke: true, verify: true))
     #expect(!many.hasOneAccount && one.hasOneAccount)
     #expect(many.flowKinds == [.reverseAuth] && one.flowKinds == [.systemToken])
     #expect(many.registrationNeeds == [.clientID, .clientSecret])

@@ -15,6 +15,7 @@ struct Facebook: Provider {
       switch (request.method, Self.withoutVersion(request.path)) {
       case ("GET", "/me"): return try me(request, in: &world)
       case ("POST", "/oauth/access_token"): return try accessToken(request, in: &world)
+      case ("DELETE", "/me/permissions"): return try removeApplication(request, in: &world)
       case ("GET", "/debug_token"): return try debugToken(request, in: &world)
       default: throw .unknownPath(request.path)
       }

@@ -53,6 +53,15 @@ extension Facebook {
       : try extend(consumer, for: system.user, in: &world)
   }
 
+  /// `DELETE /me/permissions`: the user takes back everything from the application, which voids its tokens.
+  func removeApplication(_ request: Request, in world: inout World) throws(FacebookError) -> Answer
+  {
+    guard let token = try bearer(request, in: &world) else { throw .noToken }
+    let holder = try holder(of: token, in: &world)
+    world.state[at: name, "users", holder.user.id, "removed", holder.consumer.id] = true
+    return .json(["success": true])
+  }
+
   /// `GET /debug_token`
   func debugToken(_ request: Request, in world: inout World) throws(FacebookError) -> Answer {
     guard let token = try bearer(request, in: &world) else { throw .tokenRequired }

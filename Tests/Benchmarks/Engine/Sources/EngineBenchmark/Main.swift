@@ -65,7 +65,9 @@ import EinlassStorage
     return try ContinuousClock().measure {
       for _ in 0..<count {
         if writes {
-          _ = try store.saveCredential(account, credential)
+          let stored = try store.credentials(account)
+          _ = try store.settle(
+            account, AccountStore.Settlement(basis: stored, credential: credential))
         } else {
           _ = try store.credentials(account)
         }

@@ -1,0 +1,51 @@
+/// What a request would do, without doing it: `accounts.explain` of the protocol.
+public struct Explanation: Sendable, Equatable {
+  /// What decides about the account.
+  public enum Rule: String, Sendable, CaseIterable {
+    /// The request names it, which wins over all others.
+    case account
+    /// The request confirms a provider's only account.
+    case confirm
+    /// There is no other.
+    case onlyAccount
+    /// The application prefers it.
+    case preferred
+    /// The person, who is asked.
+    case person
+    /// Nothing: the request fails.
+    case nothing
+  }
+
+  public var rule: Rule
+  /// The account that would be used; `nil` unless a rule knows without asking.
+  public var account: Account?
+  /// What the person would be asked, in order.
+  public var prompts: [Prompt]
+  /// Why the request would fail.
+  public var problem: Problem?
+}
+
+extension AccountStore.Snapshot {
+  /// Which account this request would use, and why.
+  func explanation(of request: PerformRequest, at provider: Provider) -> Explanation {
+    let access = AccessRules.access(
+      request, at: provider, grant: grants.given(to: request.application, for: provider),
+      accounts: accounts.of(provider))
+    var explanation = Explanation(rule: .nothing, prompts: [])
+    switch access {
+    case .granted: break
+    case .ask(let prompt): explanation.prompts.append(prompt)
+    case .problem(let problem):
+      explanation.problem = problem
+      return explanation
+    }
+    switch AccessRules.choice(request, at: provider, among: accounts) {
+    case .use(let account, let rule): (explanation.account, explanation.rule) = (account, rule)
+    case .ask(let prompt):
+      explanation.prompts.append(prompt)
+      explanation.rule = .person
+    case .problem(let problem): explanation.problem = problem
+    }
+    return explanation
+  }
+}

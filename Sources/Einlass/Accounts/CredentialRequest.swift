@@ -1,0 +1,23 @@
+/// What a front end wants of an account without asking a person: `credentials.get` and its siblings of the protocol.
+public struct CredentialRequest: Sendable {
+  /// The application as it named itself: access has to be granted to it.
+  public var application: String
+  /// The application's own registration at a provider, by the provider's id; `nil` when it has none.
+  public var registration: @Sendable (String) -> ClientRegistration?
+  public var account: Account.ID
+  /// How long the credential has to be good for; `nil`: a minute, if that can be had.
+  public var minValiditySeconds: Int64?
+  /// A new one, however good the stored one is.
+  public var forcesRefresh: Bool
+
+  public init(
+    application: String, registration: @escaping @Sendable (String) -> ClientRegistration?,
+    account: Account.ID, minValiditySeconds: Int64? = nil, forcesRefresh: Bool = false
+  ) {
+    self.application = application
+    self.registration = registration
+    self.account = account
+    self.minValiditySeconds = minValiditySeconds
+    self.forcesRefresh = forcesRefresh
+  }
+}

@@ -1,0 +1,199 @@
+/// What an application does with an account that it may use, without a person: gets its credential, renews it, reports
+/// that it was refused. Seeds 2.2 and 2.3; security C-41.
+struct Retrieval {
+  /// How long a credential is good for that nobody has to ask the provider about.
+  private static let usualValiditySeconds: Int64 = 60
+
+  private let request: CredentialRequest
+  private let provider: Provider
+  private let account: Account
+  private let registration: ClientRegistration
+  private let grant: AccessGrant
+  private let store: AccountStore
+  private let effects: Effects
+
+  /// Throws `unknownAccount`, `authenticatorUnconfigured` and `accessNotGranted`, in this order.
+  init(
+    _ request: CredentialRequest, in catalog: ProviderCatalog, store: AccountStore, effects: Effects
+  ) throws(Problem) {
+    let snapshot = try store.snapshot(.usual)
+    guard let account = snapshot.accounts.first(where: { $0.id == request.account }) else {
+      throw .unknownAccount(request.account)
+    }
+    provider = try catalog.provider(account.provider)
+    registration = try provider.complete(
+      request.registration(provider.id), with: provider.registrationNeeds)
+    let grant = snapshot.grants.given(to: request.application, for: provider)
+    guard let grant, grant.state == .granted else { throw .accessNotGranted(provider) }
+    (self.request, self.account, self.grant) = (request, account, grant)
+    (self.store, self.effects) = (store, effects)
+  }
+
+  /// The stored credential while it is good, else a new one: by reverse auth, a mint, or a renewal.
+  func credential() async throws(Problem) -> PerformResult {
+    let former = try own(of: store.credentials(account.id))
+    if let former, !request.forcesRefresh, isGood(former) { return result(former.credential) }
+    let lease = try await store.lease(account.id, waiting: effects)
+    defer { lease.keep() }
+    let flow = try flow(under: lease, former)
+    if let adopted = flow.adopted, isGood(adopted) { return result(adopted.credential) }
+    do throws(Problem) {
+      return result(try await newCredential(flow, under: lease))
+    } catch {
+      // What is good for a few seconds more is better than nothing, unless somebody needs more.
+      guard error.isRetryable, !request.forcesRefresh, request.minValiditySeconds == nil,
+        let own = flow.own, isGood(own, forSeconds: 0)
+      else { throw error }
+      return result(own.credential)
+    }
+  }
+
+  /// Renews what is stored for the application, whether or not it is still good.
+  func renew() async throws(Problem) -> Renewal {
+    let former = try own(of: store.credentials(account.id))
+    let lease = try await store.lease(account.id, waiting: effects)
+    defer { lease.keep() }
+    let flow = try flow(under: lease, former)
+    if case .oauth2(let token)? = flow.adopted?.credential { return .renewed(token) }
+    return try await flow.renewal(storedIn: store, under: lease)
+  }
+
+  /// Marks the credential as refused by a resource, unless another one has come since, and asks the provider what has
+  /// happened to the account.
+  func reject() async throws(Problem) {
+    guard let former = try own(of: store.credentials(account.id)) else {
+      throw .reloginNeeded(provider, account)
+    }
+    let lease = try await store.lease(account.id, waiting: effects)
+    defer { lease.keep() }
+    let flow = try flow(under: lease, former)
+    guard let own = flow.own, own.generation == former.generation else { return }
+    _ = try store.settle(account.id, AccountStore.Settlement(basis: [own], isRefusal: true))
+    if case .failed(let failure)? = await flow.identityRefusal(of: own) {
+      guard failure.problem.reason != .cancelled else { throw failure.problem }
+      flow.remember(failure, in: store)
+    }
+  }
+
+  private func newCredential(_ flow: Flow, under lease: Lease) async throws(Problem) -> Credential {
+    // Nobody but the person mends a dead credential; the provider need not be asked again.
+    guard account.health != .reloginNeeded else { throw .reloginNeeded(provider, account) }
+    if flow.own != nil, flow.canRenew {
+      switch try await flow.renewal(storedIn: store, under: lease) {
+      case .renewed(let token): return .oauth2(token)
+      case .rejected(let problem), .failed(let problem): throw problem
+      }
+    }
+    guard flow.canIssue else {
+      throw request.forcesRefresh
+        ? .flowNotSupported(provider, "renewal") : .reloginNeeded(provider, account)
+    }
+    do throws(Setback) {
+      let credential = try await flow.issued()
+      guard try keep(credential, of: flow) else { throw .failed(Failure(.outOfDate(account))) }
+      return credential
+    } catch {
+      guard case .failed(let failure) = error else { throw .reloginNeeded(provider, account) }
+      flow.remember(failure, in: store)
+      throw failure.problem.about(provider, account)
+    }
+  }
+
+  /// Whether it was stored; not when somebody has changed meanwhile what it was obtained with.
+  private func keep(_ credential: Credential, of flow: Flow) throws(Setback) -> Bool {
+    do {
+      return try store.settle(account.id, flow.settlement(credential)) != nil
+    } catch { throw .failed(Failure(error)) }
+  }
+
+  /// What is stored for the application; `nil` when it can be had. Throws `bindingMismatch`, `reloginNeeded`.
+  private func own(of credentials: [StoredCredential]) throws(Problem) -> StoredCredential? {
+    guard !credentials.isEmpty else { throw .reloginNeeded(provider, account) }
+    guard let own = credentials.issued(to: registration) else { return nil }
+    guard provider.isBound(own) else { throw .bindingMismatch(provider, account) }
+    return own
+  }
+
+  private func flow(under lease: Lease, _ former: StoredCredential?) throws(Problem) -> Flow {
+    let credentials = try store.credentials(of: account.id, under: lease)
+    let own = try own(of: credentials)
+    return Flow(
+      provider: provider, descriptor: try provider.flow(own?.binding.flowKind),
+      registration: registration, account: account, credentials: credentials,
+      permissions: provider.permissions(asked: grant.permissions),
+      audience: grant.audience ?? provider.defaultAudience, wasGrantedBefore: true,
+      formerGeneration: former?.generation ?? 0, renewed: nil, remaining: [], effects: effects,
+      report: { _ in })
+  }
+
+  private func isGood(_ stored: StoredCredential, forSeconds seconds: Int64? = nil) -> Bool {
+    guard case .oauth2(let token) = stored.credential, let expiresAt = token.expiresAt else {
+      return !stored.isRefused
+    }
+    let needed = seconds ?? request.minValiditySeconds ?? Self.usualValiditySeconds
+    return !stored.isRefused && expiresAt - effects.now() > needed
+  }
+
+  /// With who it belongs to, as far as a flow has found out before.
+  private func result(_ credential: Credential) -> PerformResult {
+    PerformResult(
+      account: account,
+      identity: account.subject.map {
+        Identity(
+          id: $0, name: account.displayName, username: account.username, email: account.email,
+          avatar: account.avatar)
+      }, credential: credential.handedOut(withRefreshToken: false))
+  }
+}
+
+extension Flow {
+  /// Whether a fresh token can be had for the stored one.
+  fileprivate var canRenew: Bool {
+    if case .systemToken(let words) = descriptor { words.renew != nil } else { false }
+  }
+
+  /// Whether the account's own credential pays for one of the application's.
+  fileprivate var canIssue: Bool {
+    switch descriptor {
+    case .reverseAuth: true
+    case .systemToken(let words): words.applicationToken != nil && accountsOwn != nil
+    }
+  }
+
+  /// Why the provider does not say whose a stored credential is; `nil` when it does.
+  fileprivate func identityRefusal(of stored: StoredCredential) async -> Setback? {
+    do throws(Setback) {
+      switch stored.credential {
+      case .oauth1(let token):
+        let signer = Signer(
+          method: provider.signatureMethod, registration: registration, token: token)
+        _ = try await exchange(hiding: [token.token, token.tokenSecret]).identity(
+          by: signer.request(provider.identity.request, effects: effects))
+      case .oauth2(let token):
+        _ = try await exchange(hiding: [token.accessToken]).identity(by: bearing(token))
+      }
+      return nil
+    } catch { return error }
+  }
+
+  /// The question whose a token is.
+  func bearing(_ token: OAuth2Credential) -> HTTPRequest {
+    provider.identity.request.filled(.init(texts: [.token: revealedText(token.accessToken)]))
+      .request
+  }
+}
+
+extension Provider {
+  /// Whether a stored credential may go where the requests of its flow go.
+  func isBound(_ stored: StoredCredential) -> Bool {
+    flows.first { $0.kind == stored.binding.flowKind }
+      .map { Set(origins(of: $0)).isSubset(of: stored.binding.origins) } ?? false
+  }
+}
+
+extension Problem {
+  fileprivate static func outOfDate(_ account: Account) -> Problem {
+    .store(
+      .locked, "The account's credentials have changed meanwhile. Try again.", account: account.id)
+  }
+}

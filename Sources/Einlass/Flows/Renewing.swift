@@ -1,0 +1,98 @@
+/// How a renewal ended, in the words of the original's account store. Seeds 1.1, protocol section 3.
+public enum Renewal: Sendable {
+  /// With a token that is stored.
+  case renewed(OAuth2Credential)
+  /// The provider does not renew it: an OAuth error.
+  case rejected(Problem)
+  /// Anything else. Another time it may work, unless the problem is `reloginNeeded`: then only the person can.
+  case failed(Problem)
+}
+
+extension Flow {
+  /// How often and how far apart a token is tried to be saved that the store has no room for. Security T-26.
+  private static let saveAttempts = 60
+
+  /// Gets a fresh token for the stored one with one request and stores it before anyone uses it. Security C-41 to C-44.
+  ///
+  /// Once the request is sent, it goes on to the commit whatever happens to this task, and keeps the lease until then.
+  func renewal(
+    storedIn store: AccountStore, under lease: Lease
+  ) async throws(Problem) -> Renewal {
+    guard case .systemToken(let words) = descriptor, let recipe = words.renew,
+      let payer = payer(of: recipe)
+    else { return .failed(.reloginNeeded(provider, account)) }
+    return try await effects.finishing { () throws(Problem) in
+      defer { lease.keep() }
+      let token: OAuth2Credential
+      do throws(Setback) {
+        token = try await self.token(
+          by: recipe, from: payer, at: .renew, scopes: knownScopes(of: own) ?? permissions)
+      } catch {
+        return try refusal(error, in: store)
+      }
+      return try await keep(token.keepingRefreshToken(of: own), in: store)
+    }
+  }
+
+  /// Whose token the request is made with: that of the application where it is renewed by itself, else the account's.
+  private func payer(of recipe: RequestTemplate) -> StoredCredential? {
+    guard recipe.mentions(.refreshToken) else { return accountsOwn ?? own }
+    guard case .oauth2(let token)? = own?.credential, token.refreshToken != nil else { return nil }
+    return own
+  }
+
+  /// Stores it durably; what somebody else has stored meanwhile counts instead.
+  private func keep(_ token: OAuth2Credential, in store: AccountStore) async throws(Problem)
+    -> Renewal
+  {
+    var settlement = self.settlement(.oauth2(token))
+    if account.health != .ok { settlement.edit = { $0.health = .ok } }
+    var attemptsLeft = Self.saveAttempts
+    while true {
+      do throws(Problem) {
+        let revision = try store.settle(account.id, settlement)
+        return revision == nil ? try newer(in: store) : .renewed(token)
+      } catch {
+        guard error.reason == .accountStoreFailure else { throw error }
+        attemptsLeft -= 1
+        guard attemptsLeft > 0 else { throw .tokenNotSaved(error) }
+      }
+      try await effects.sleepUntil(effects.now() + 1)
+    }
+  }
+
+  /// What a refusal means. One of a token that is not the stored one any more means nothing.
+  private func refusal(_ setback: Setback, in store: AccountStore) throws(Problem) -> Renewal {
+    guard case .failed(let failure) = setback else {
+      return .rejected(.reloginNeeded(provider, account))
+    }
+    guard failure.problem.reason != .cancelled else { throw failure.problem }
+    let isOAuthError = failure.problem.serverError?.code != nil && !failure.problem.isRetryable
+    guard isOAuthError else { return .failed(failure.problem.about(provider, account)) }
+    if let health = failure.health,
+      try store.settle(account.id, settlement { $0.health = health }) == nil
+    {
+      return try newer(in: store)
+    }
+    return .rejected(failure.problem.about(provider, account))
+  }
+
+  /// What is stored now in the place of what this flow has read.
+  private func newer(in store: AccountStore) throws(Problem) -> Renewal {
+    let stored = try store.credentials(account.id).issued(to: registration)
+    guard case .oauth2(let token)? = stored?.credential else {
+      return .failed(.reloginNeeded(provider, account))
+    }
+    return .renewed(token)
+  }
+}
+
+extension OAuth2Credential {
+  /// An answer without a refresh token leaves the old one in force. RFC 6749 section 6.
+  fileprivate func keepingRefreshToken(of former: StoredCredential?) -> OAuth2Credential {
+    guard refreshToken == nil, case .oauth2(let former)? = former?.credential else { return self }
+    var token = self
+    token.refreshToken = former.refreshToken
+    return token
+  }
+}

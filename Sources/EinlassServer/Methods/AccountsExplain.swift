@@ -1,0 +1,34 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `accounts.explain`: which account a request would use, and which rule decides.
+func accountsExplain(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "accounts.explain", .immediate,
+      "Which account auth.perform would use with these parameters, and why. Does nothing.",
+      params: choiceParams,
+      result: .object([
+        .required("rule", Schema(Explanation.Rule.self), "What decides about the account."),
+        .optional("account", .identifier, "Unless the person decides: the account's id."),
+        .required(
+          "prompts", .array(Schema(Prompt.Kind.self), max: nil), "What the person would be asked."),
+        .optional("error", .any, "Why it would fail: {code, message, data}."),
+      ]),
+      reasons: ["unknownProvider", "accountStoreFailure"]),
+    .immediate { params, _, mayWait throws(RPCError) in
+      let wish = server.wish(
+        params, of: server.session.frontEnd, at: params["provider"]?.string ?? "")
+      return try server.answer(mayWait) { patience throws(Problem) in
+        let explanation = try server.einlass.explain(wish, patience: patience)
+        return .object(
+          JSONObject(present: [
+            "rule": .string(explanation.rule.rawValue),
+            "account": explanation.account.map { .string($0.id.rawValue) },
+            "prompts": JSONValue(explanation.prompts.map(\.kind.rawValue)),
+            "error": explanation.problem.map { RPCError($0).json },
+          ]))
+      }
+    })
+}

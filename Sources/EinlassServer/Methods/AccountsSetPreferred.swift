@@ -1,0 +1,26 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `accounts.setPreferred`: which account an application uses where there are many.
+func accountsSetPreferred(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "accounts.setPreferred", .immediate,
+      "Makes an account the one that an application prefers of its provider; without an account, none.",
+      params: [
+        .provider, .optional("account", .identifier, "An account's id; none when missing."),
+        .optional("application", .identifier, "Whose; the caller's own when missing."),
+      ],
+      result: .object([.revision]),
+      reasons: ["unknownProvider", "unknownAccount", "invalidChoice", "accountStoreFailure"]),
+    .immediate { params, _, mayWait throws(RPCError) in
+      let application = params["application"]?.string ?? server.session.frontEnd.application
+      return try server.answer(mayWait) { patience throws(Problem) in
+        let revision = try server.einlass.setPreferred(
+          params["account"] == nil ? nil : Account.ID(params), of: params["provider"]?.string ?? "",
+          for: application, patience: patience)
+        return ["revision": JSONValue(revision)]
+      }
+    })
+}

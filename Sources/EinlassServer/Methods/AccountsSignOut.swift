@@ -1,0 +1,50 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `accounts.signOut`: forgets an account's credentials and keeps the account.
+func accountsSignOut(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "accounts.signOut", .network,
+      "Forgets the account's credentials here and revokes them at the provider; the account stays.",
+      params: [
+        .account, .optional("revoke", .boolean, "Whether the provider is told; true."),
+      ],
+      result: revocationSchema,
+      reasons: ["unknownAccount", "accountStoreFailure", "cancelled"]),
+    .task { params, _ async throws(RPCError) in
+      do throws(Problem) {
+        return JSONValue(
+          try await server.budgetedEinlass.signOut(
+            Account.ID(params), revokes: params["revoke"]?.bool ?? true))
+      } catch { throw RPCError(error) }
+    })
+}
+
+/// A report of what was revoked and what was not.
+let revocationSchema = Schema.object([
+  .required(
+    "revoked", .array(.string(maxBytes: nil), max: nil),
+    "What was: system, or application and a client id."),
+  .required(
+    "notRevoked",
+    .array(
+      .object([
+        .required("what", .string(maxBytes: nil), "A credential."),
+        .required("reason", .string(maxBytes: nil), "Why it stays valid at the provider."),
+      ]), max: nil), "What stays valid at the provider."),
+  .revision,
+])
+
+extension JSONValue {
+  /// The report on the wire.
+  init(_ revocation: Revocation) {
+    self = [
+      "revoked": JSONValue(revocation.revoked),
+      "notRevoked": .array(
+        revocation.notRevoked.map { ["what": .string($0.what), "reason": .string($0.reason)] }),
+      "revision": JSONValue(revocation.revision),
+    ]
+  }
+}

@@ -1,0 +1,51 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `credentials.get`: the application's credential of an account, without asking anybody. Seeds 2.3.
+func credentialsGet(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "credentials.get", .network,
+      "The application's credential: the stored one while it is good, else a new one. Asks nobody.",
+      params: [
+        .account,
+        .optional(
+          "minValiditySeconds", .integer(0...31_536_000), "How long it has to be good for; 60."),
+        .optional("forceRefresh", .boolean, "A new one, however good the stored one is."),
+      ],
+      result: .object([
+        .required("credential", .reference("Credential"), "What the application may use.")
+      ]),
+      reasons: retrievalReasons + [
+        "accountBanned", "flowNotSupported", "throttled", "tokenNotSaved", "networkFailure",
+        "providerFailure",
+      ]),
+    .task { params, _ async throws(RPCError) in
+      do throws(Problem) {
+        let result = try await server.budgetedEinlass.credential(server.credentialRequest(params))
+        guard let credential = result.credential else { throw Problem(.internal, "None came.") }
+        return [
+          "credential": JSONValue(credential, of: result.identity, includesRefreshToken: false)
+        ]
+      } catch { throw RPCError(error) }
+    })
+}
+
+/// What every request about an application's credential may fail with.
+let retrievalReasons = [
+  "unknownAccount", "authenticatorUnconfigured", "accessNotGranted", "reloginNeeded",
+  "bindingMismatch", "accountStoreFailure", "cancelled",
+]
+
+extension Server {
+  /// A request about the caller's credential of the `account` of validated parameters.
+  func credentialRequest(_ params: JSONObject) -> CredentialRequest {
+    let frontEnd = session.frontEnd
+    return CredentialRequest(
+      application: frontEnd.application,
+      registration: { self.registration(for: frontEnd, at: $0) }, account: Account.ID(params),
+      minValiditySeconds: params["minValiditySeconds"]?.int64,
+      forcesRefresh: params["forceRefresh"]?.bool ?? false)
+  }
+}

@@ -1,0 +1,18 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `credentials.reject`: a resource has refused the application's credential.
+func credentialsReject(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "credentials.reject", .network,
+      "Says that a resource refused the credential: it is not handed out again, the next get brings a new one.",
+      params: [.account], result: .object([]), reasons: retrievalReasons),
+    .task { params, _ async throws(RPCError) in
+      do throws(Problem) {
+        try await server.budgetedEinlass.reject(server.credentialRequest(params))
+        return [:]
+      } catch { throw RPCError(error) }
+    })
+}

@@ -1,0 +1,16 @@
+internal import EinlassJSON
+internal import EinlassRPC
+internal import EinlassSystem
+
+/// `test.withoutLeases`: shows what the account's locks are for. The negative control of their tests.
+func testWithoutLeases(_ isWithout: Lock<Bool>) -> Method {
+  Method(
+    MethodDescriptor(
+      "test.withoutLeases", .immediate,
+      "This process no longer waits for others before it renews. Only with --test.",
+      needsTestMode: true),
+    .urgent { _, _ throws(RPCError) in
+      isWithout.withLock { $0 = true }
+      return [:]
+    })
+}
