@@ -2,9 +2,22 @@ import COpenSSL
 
 /// Bytes that can be neither printed nor encoded, and are wiped when the last reference goes.
 ///
-/// The promise is about this memory alone: what `reveal()` hands out is the caller's.
+/// What has the size of a key lies in libcrypto's secure heap: locked where the system allows it, between guard
+/// pages, in no core file. The promise is about this memory alone: what `reveal()` hands out is the caller's.
 @safe public final class Secret: @unchecked Sendable {
   private let bytes: UnsafeMutableRawBufferPointer
+  private let isInSecureHeap: Bool
+
+  /// The longest that goes to the secure heap, while there is room.
+  private static let secureHeapLimit = 64
+  /// 1: there is a heap, and it is locked; 2: one that could not be locked; 0: none.
+  private static let secureHeap: Int32 = {
+    CryptoLibrary.start()
+    return CRYPTO_secure_malloc_init(1 << 16, 32)
+  }()
+
+  /// Whether the memory of keys can never be swapped out.
+  public static var isLocked: Bool { secureHeap == 1 }
 
   /// How many bytes it holds. A length is not treated as secret.
   public let count: Int
@@ -23,14 +36,24 @@ import COpenSSL
   /// Lets `fill` write memory that nobody else has seen; unwritten bytes stay zero.
   init(count: Int, fill: (UnsafeMutableRawBufferPointer) -> Void) {
     self.count = count
-    unsafe bytes = .allocate(byteCount: count, alignment: 16)
+    let memory =
+      count <= Secret.secureHeapLimit && Secret.secureHeap != 0
+      ? unsafe CRYPTO_secure_malloc(count, #fileID, #line) : nil
+    isInSecureHeap = unsafe memory != nil
+    unsafe bytes =
+      memory.map { unsafe UnsafeMutableRawBufferPointer(start: $0, count: count) }
+      ?? .allocate(byteCount: count, alignment: 16)
     unsafe bytes.initializeMemory(as: UInt8.self, repeating: 0)
     unsafe fill(bytes)
   }
 
   deinit {
-    unsafe OPENSSL_cleanse(bytes.baseAddress, count)
-    unsafe bytes.deallocate()
+    if isInSecureHeap {
+      unsafe CRYPTO_secure_clear_free(bytes.baseAddress, count, #fileID, #line)
+    } else {
+      unsafe OPENSSL_cleanse(bytes.baseAddress, count)
+      unsafe bytes.deallocate()
+    }
   }
 
   /// A copy of the bytes themselves. The tidy test lists the files that may call it.

@@ -1,4 +1,5 @@
 import EinlassCrypto
+import Foundation
 import Testing
 
 @Suite struct SecretTests {
@@ -36,6 +37,28 @@ import Testing
     #expect(secret != Secret("correct horse"))
     #expect(secret.count == 21)
     #expect(Secret("").isEmpty && Secret("") == Secret([]))
+  }
+
+  /// C-130, in a process of its own, where no other test has made a secret yet.
+  @Test
+  func `the memory of keys is locked where the system allows it, and there is enough for all`()
+    async
+  {
+    await #expect(processExitsWith: .success) {
+      func lockedKilobytes() throws -> Int {
+        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        return Int(try #require(status.firstMatch(of: /VmLck:\s+(\d+)/)).1) ?? 0
+      }
+      let before = try lockedKilobytes()
+      // More than the heap holds: what finds no room there is kept elsewhere.
+      let keys = (0..<5000).map { _ in SecureRandom.secret(32) }
+      #expect(Set(keys.map { $0.reveal() }).count == 5000)
+      if Secret.isLocked {
+        #expect(try lockedKilobytes() > before)
+      } else {
+        print("skipped: this system locks no memory")
+      }
+    }
   }
 
   @Test func `constant-time comparison agrees with the ordinary one`() {
