@@ -55,8 +55,10 @@ public struct Effects: Sendable {
     var effects = self
     effects.send = { request throws(Problem) in
       var request = request
-      let left = Duration.seconds(deadline - now())
-      request.timeout = min(request.timeout ?? left, left)
+      let left = deadline - now()
+      // No request outlasts what was left by a minute. Else the clock was moved, and each has its own limit still.
+      let limit = Duration.seconds((-60...seconds).contains(left) ? left : seconds)
+      request.timeout = min(request.timeout ?? limit, limit)
       return try await send(request)
     }
     return effects
