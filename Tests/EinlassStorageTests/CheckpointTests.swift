@@ -1,0 +1,64 @@
+import Einlass
+import Foundation
+import Testing
+
+@testable import EinlassStorage
+
+/// Nobody moves the journal into the database while another process writes to it, whatever the SQLite library makes of
+/// that (T-12): shown by what four processes lock.
+///
+/// `EINLASS_FAULT_ROUNDS` sets the number of changes by each; 60 without it.
+struct CheckpointTests {
+  static var changes: Int {
+    ProcessInfo.processInfo.environment["EINLASS_FAULT_ROUNDS"].flatMap(Int.init) ?? 60
+  }
+
+  @Test func `no checkpoint overlaps a write of another process`() async throws {
+    let home = try StoreHome()
+    _ = try home.store().add(.example(), .usual)
+    await withTaskGroup(of: Void.self) { group in
+      for number in 0..<4 { group.addTask { [path = home.path] in await change(path, number) } }
+    }
+    let findings = try LockTrace.findings(home.path + "/trace")
+    #expect(findings.overlaps == 0, "\(findings)")
+    #expect(findings.checkpoints > 4 && findings.writes >= 4 * Self.changes, "\(findings)")
+    #expect(try home.store().maintenance.check { _, _ in }.isSound)
+    #expect(try home.store().snapshot(.usual).accounts.count == 4 * Self.changes + 1)
+  }
+
+  private func change(_ path: String, _ number: Int) async {
+    await #expect(processExitsWith: .success) { [path, number] in
+      LockTrace.start(path + "/trace")
+      let home = StoreHome(adopting: path)
+      var store = home.store()
+      for change in 0..<CheckpointTests.changes {
+        // Whoever closes the store empties the journal, and so does whoever finds it long.
+        if change % 10 == 9 { store = home.store() }
+        _ = try store.add(.example("user\(number)-\(change)"), .usual)
+      }
+    }
+  }
+
+  @Test func `the negative control: without the store's lock they overlap`() async throws {
+    let home = try StoreHome()
+    _ = try home.store().add(.example(), .usual)
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 { group.addTask { [path = home.path] in await changeUnlocked(path) } }
+    }
+    #expect(try LockTrace.findings(home.path + "/trace").overlaps > 0)
+  }
+
+  private func changeUnlocked(_ path: String) async {
+    await #expect(processExitsWith: .success) { [path] in
+      LockTrace.start(path + "/trace")
+      let database = StoreHome(adopting: path).database
+      let connection = try SQLiteConnection(path: database, access: .readWrite)
+      connection.wait(milliseconds: 60_000)
+      try connection.configure()
+      for _ in 0..<100 {
+        try connection.run("UPDATE meta SET revision = revision + 1")
+        try connection.run("PRAGMA wal_checkpoint(PASSIVE)")
+      }
+    }
+  }
+}

@@ -1,0 +1,210 @@
+import Einlass
+import Foundation
+import Testing
+
+@testable import EinlassStorage
+
+/// A store's file with anything wrong in it: a typed problem or the right credential, never a crash, and nothing is
+/// written by who only reads (T-07).
+///
+/// `EINLASS_FAULT_ROUNDS` sets the number of flipped bits; 100 without it.
+struct CorruptionTests {
+  @Test func `whatever is wrong in the file, a credential is right or refused`() async {
+    await #expect(processExitsWith: .success) {
+      var trial = try DamageTrial()
+      let damages = trial.damages
+      for damage in damages { try trial.run(damage) }
+      let outcome = trial.outcome
+      #expect(damages.count >= 200 && outcome.wrong.isEmpty, "\(outcome)")
+      #expect(outcome.right > 0 && outcome.refused > 0)
+      // The negative control: who believes what stands in the file gets something else.
+      #expect(outcome.believedWrong > 0)
+    }
+  }
+}
+
+/// A good store, spoilt again and again.
+private struct DamageTrial {
+  /// What is done to the bytes of the database or of the journal beside it.
+  struct Damage {
+    var name: String
+    var suffix = ""
+    var edit: ([UInt8]) -> [UInt8]?
+  }
+
+  struct Outcome {
+    var right = 0
+    var refused = 0
+    var believedWrong = 0
+    /// Names of damages after which something was wrong.
+    var wrong: [String] = []
+  }
+
+  private static let pageCount = 4096
+  private static var flips: Int {
+    ProcessInfo.processInfo.environment["EINLASS_FAULT_ROUNDS"].flatMap(Int.init) ?? 100
+  }
+
+  private let home: StoreHome
+  private let originals: [Account.ID: StoredCredential]
+  private let database: [UInt8]
+  private let journal: [UInt8]
+  private let tokens: [String]
+  private(set) var outcome = Outcome()
+
+  init() throws {
+    home = try StoreHome()
+    var originals: [Account.ID: StoredCredential] = [:]
+    // Stays open meanwhile, so that some of it is still in the journal.
+    let store = home.store()
+    for name in ["ada", "grace", "hedy"] {
+      let new = AccountStore.NewAccount.example(name, secrets: name)
+      originals[new.account.id] = new.credential
+      _ = try store.add(new, .usual)
+      if name == "ada" {
+        try SQLiteTool(path: home.database).run("PRAGMA wal_checkpoint(TRUNCATE)")
+      }
+    }
+    self.originals = originals
+    tokens = try SQLiteTool(path: home.database).run(Self.readTokens)
+    journal = try Self.bytes(home.database + "-wal")
+    let whole = home.path + "/whole.db"
+    _ = try store.maintenance.backup(whole) { _, _ in }
+    database = try Self.bytes(whole)
+  }
+
+  private static let readTokens = "SELECT hex(token) FROM credential ORDER BY account"
+
+  private static func bytes(_ path: String) throws -> [UInt8] {
+    try Array(#require(FileManager.default.contents(atPath: path)))
+  }
+
+  var damages: [Damage] {
+    var random = SeededChance(11)
+    let count = database.count
+    var all = (0..<Self.flips).map { _ in
+      flip(Int.random(in: 0..<8, using: &random), of: Int.random(in: 0..<count, using: &random))
+    }
+    // A sealed value is hit for certain.
+    for token in tokens.compactMap({ Hexadecimal.decode($0) }) {
+      guard let place = Data(database).firstRange(of: token)?.lowerBound else { continue }
+      all += stride(from: 0, to: token.count, by: 5).map { flip($0 % 8, of: place + $0) }
+    }
+    for start in stride(from: 0, to: count, by: Self.pageCount) {
+      all.append(
+        Damage(name: "page at \(start) zeroed") { bytes in
+          bytes[..<start] + [UInt8](repeating: 0, count: Self.pageCount)
+            + bytes[(start + Self.pageCount)...]
+        })
+    }
+    for length in stride(from: 0, to: count, by: 512) {
+      all.append(Damage(name: "cut to \(length)") { Array($0[..<length]) })
+    }
+    let noise = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+    for length in [1, 100, 511, 4096, 10_000] {
+      all.append(Damage(name: "\(length) bytes appended") { $0 + noise[..<length] })
+      all.append(
+        Damage(name: "\(length) bytes replaced") { Array(noise[..<length] + $0[length...]) })
+    }
+    all.append(Damage(name: "noise") { _ in noise })
+    all.append(Damage(name: "noise with the right header") { Array($0[..<100] + noise[100...]) })
+    all.append(Damage(name: "a directory in its place") { _ in nil })
+    for place in stride(from: 0, to: journal.count, by: journal.count / 20) {
+      all.append(
+        Damage(name: "a journal with another byte \(place)", suffix: "-wal") { [journal] _ in
+          var bytes = journal
+          bytes[place] ^= 0x10
+          return bytes
+        })
+    }
+    all.append(Damage(name: "a journal of noise", suffix: "-wal") { _ in noise })
+    return all
+  }
+
+  private func flip(_ bit: Int, of place: Int) -> Damage {
+    Damage(name: "bit \(bit) of byte \(place)") { bytes in
+      var bytes = bytes
+      bytes[place] ^= 1 << bit
+      return bytes
+    }
+  }
+
+  mutating func run(_ damage: Damage) throws {
+    _ = try? FileManager.default.removeItem(atPath: home.directory)
+    mkdir(home.directory, 0o700)
+    write(database, to: home.database)
+    write(damage.edit(database), to: home.database + damage.suffix)
+    let before = unsettled(home.database)
+    let store = home.store()
+    var isKept = isAsPromised {
+      _ = try store.snapshot(.usual)
+      return 0
+    }
+    isKept =
+      isAsPromised {
+        _ = try store.maintenance.check { _, _ in }
+        return 0
+      } && isKept
+    for (id, original) in originals {
+      isKept =
+        isAsPromised {
+          let credentials = try store.contents(id)
+          for var stored in credentials {
+            stored.isRefused = false  // in the clear, and only causes another request
+            guard stored == original else { throw Wrong() }
+          }
+          return credentials.count
+        } && isKept
+    }
+    if damage.suffix.isEmpty, unsettled(home.database) != before { isKept = false }
+    // Another program, before anything is written.
+    if let read = try? SQLiteTool(path: home.database).run(Self.readTokens), read != tokens {
+      outcome.believedWrong += 1
+    }
+    isKept =
+      isAsPromised {
+        let new = AccountStore.NewAccount.example("new")
+        _ = try store.add(new, .usual)
+        guard try store.contents(new.account.id) == [new.credential] else {
+          throw Wrong()
+        }
+        return 1
+      } && isKept
+    if !isKept { outcome.wrong.append(damage.name) }
+  }
+
+  private struct Wrong: Error {}
+
+  /// Whether it went well, with so many right credentials, or was refused as the protocol says.
+  private mutating func isAsPromised(_ body: () throws -> Int) -> Bool {
+    do {
+      outcome.right += try body()
+      return true
+    } catch let problem as Problem {
+      outcome.refused += 1
+      return [.accountStoreFailure, .bindingMismatch, .unknownAccount].contains(problem.reason)
+    } catch { return false }
+  }
+
+  private func write(_ bytes: [UInt8]?, to path: String) {
+    guard let bytes else {
+      _ = try? FileManager.default.removeItem(atPath: path)
+      mkdir(path, 0o700)
+      return
+    }
+    _ = FileManager.default.createFile(
+      atPath: path, contents: Data(bytes), attributes: [.posixPermissions: 0o600])
+  }
+
+  /// The file without what setting the journal mode right may change: mode and the counters of changes.
+  private func unsettled(_ path: String) -> [UInt8]? {
+    guard var bytes = FileManager.default.contents(atPath: path).map({ [UInt8]($0) }) else {
+      return nil
+    }
+    for place in [18, 19, 24, 25, 26, 27, 92, 93, 94, 95, 96, 97, 98, 99] where place < bytes.count
+    {
+      bytes[place] = 0
+    }
+    return bytes
+  }
+}

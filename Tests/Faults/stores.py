@@ -1,0 +1,175 @@
+"""A store in a file and the processes that share it, as the fault tests see them: from outside.
+
+What is in the file is judged by Python's own SQLite and by `store.check`.
+"""
+import json
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[2]
+EINLASS = os.environ.get("EINLASS_BINARY", str(PROJECT / ".build/release-static/release/einlass"))
+# How often chance is asked; a long run sets more.
+ROUNDS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "12"))
+# Turns a hang into a failure and measures nothing.
+PATIENCE_SECONDS = 300
+
+
+class Home:
+    """A private folder with a place for a store and one for its key."""
+
+    def __init__(self):
+        self.path = Path(tempfile.mkdtemp(prefix="einlass-"))
+        self.data, self.keys = self.path / "data", self.path / "keys"
+        self.database = self.data / "store.db"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def copy(self):
+        """Another home with the same files."""
+        other = Home()
+        for name in ("data", "keys"):
+            if (self.path / name).exists():
+                shutil.copytree(self.path / name, other.path / name)
+        return other
+
+    @property
+    def options(self):
+        return ["--store", str(self.database), "--key-file", str(self.keys / "key")]
+
+    def sql(self, *statements):
+        """Rows of the last statement; all are run by a program that is not einlass."""
+        connection = sqlite3.connect(self.database, isolation_level=None)
+        try:
+            return [connection.execute(statement).fetchall() for statement in statements][-1]
+        finally:
+            connection.close()
+
+    def accounts(self):
+        """Username → display name, as a new process lists them, which must find the whole store sound."""
+        with Einlass(self) as process:
+            check = process.call("store.check")
+            assert check["sound"], check
+            accounts = process.accounts()
+            assert check["accounts"] == len(accounts)
+            assert check["sealedValues"] == 3 * len(accounts), "an account without its secrets"
+        if accounts:
+            assert self.sql("PRAGMA integrity_check") == [("ok",)]
+        return {account["username"]: account.get("displayName") for account in accounts}
+
+
+class Refused(Exception):
+    """An error where a result was expected."""
+
+    def __init__(self, error):
+        super().__init__(error)
+        self.error = error
+        self.detail = error["data"].get("detail")
+
+
+class Ended(Exception):
+    """The output ended before the answer came."""
+
+
+class Einlass:
+    """A spawned process that is asked one thing after the other."""
+
+    def __init__(self, home, *options, **spawning):
+        self.process = subprocess.Popen([EINLASS, *home.options, *options], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **spawning)
+        self.next_id = 0
+        self.hangs = False
+        self.watch = threading.Timer(PATIENCE_SECONDS, self.give_up)
+        self.watch.daemon = True
+        self.watch.start()
+
+    def give_up(self):
+        self.hangs = True
+        self.process.kill()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind:
+            self.kill()
+        else:
+            self.end()
+
+    def send(self, method, **params):
+        self.next_id += 1
+        message = {"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params}
+        try:
+            self.process.stdin.write(json.dumps(message).encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError as error:
+            raise Ended from error
+        return self.next_id
+
+    def message(self):
+        """The next whole line."""
+        line = self.process.stdout.readline()
+        if not line.endswith(b"\n"):
+            if self.hangs:
+                raise TimeoutError(f"no answer within {PATIENCE_SECONDS} s")
+            raise Ended
+        return json.loads(line)
+
+    def call(self, method, **params):
+        """The result; notifications are passed over."""
+        asked = self.send(method, **params)
+        while True:
+            message = self.message()
+            if message.get("id") == asked:
+                if "error" in message:
+                    raise Refused(message["error"])
+                return message["result"]
+
+    def add(self, username):
+        return self.call("accounts.add", provider="twitter", username=username,
+                         credential={"type": "oauth1", "key": f"key of {username}", "secret": "s",
+                                     "clientId": "c", "clientSecret": "z"})["account"]
+
+    def accounts(self):
+        accounts, cursor = [], {}
+        while True:
+            page = self.call("accounts.list", **cursor)
+            accounts += page["accounts"]
+            if "nextCursor" not in page:
+                return accounts
+            cursor = {"cursor": page["nextCursor"]}
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.watch.cancel()
+        self.close()
+
+    def end(self):
+        """Closes the input; the process must end in order."""
+        self.process.stdin.close()
+        assert self.process.wait() == 0
+        self.watch.cancel()
+        self.process.stdout.close()
+
+    def close(self):
+        for pipe in (self.process.stdin, self.process.stdout):
+            try:
+                pipe.close()
+            except BrokenPipeError:
+                pass
+
+
+def pause(seconds):
+    """Lets chance decide where a kill falls; nothing is concluded from how long it took."""
+    time.sleep(random.uniform(0, seconds))

@@ -1,0 +1,138 @@
+"""T-10: there is no room to write. What was acknowledged is there, the process lives, and goes on when there is room.
+T-09: nothing may be written; what is complete can be read.
+
+    python test_disks.py NAME FOLDER    (in a mount namespace of its own)
+"""
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from stores import Einlass, Home, Refused
+
+LIMIT_BYTES = 200_000
+
+
+def fill(process):
+    """Adds accounts until there is no room: those that were acknowledged, and those that were refused."""
+    added, refused = set(), set()
+    while len(refused) < 3:
+        name = f"user{len(added) + len(refused)}"
+        try:
+            process.add(name)
+            added.add(name)
+        except Refused as refusal:
+            assert refusal.detail == "full", refusal.error
+            refused.add(name)
+        assert len(added) < 20_000, "there is room without end"
+    return added, refused
+
+
+def limit_size():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT_BYTES, resource.RLIM_INFINITY))
+
+
+def test_a_limit_on_files_loses_nothing(report):
+    with Home() as home:
+        # The signal for it is at its default, which ends a process, as the shell would have it.
+        with Einlass(home, preexec_fn=limit_size, restore_signals=True) as process:
+            added, refused = fill(process)
+            assert {account["username"] for account in process.accounts()} == added
+            assert process.call("store.check")["sound"]
+            resource.prlimit(process.process.pid, resource.RLIMIT_FSIZE,
+                             (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            process.add("room again")
+        found = set(home.accounts())
+    report(acknowledged=len(added), refused=len(refused), lost=len(added - found))
+    assert found == added | {"room again"}
+    # The negative control: refusals taken for successes are found missing.
+    assert refused - found == refused
+
+
+def in_a_namespace(name):
+    """What a function of this file prints, where it may mount file systems."""
+    with tempfile.TemporaryDirectory(prefix="einlass-") as folder:
+        namespace = ["unshare", "--map-root-user", "--mount"]
+        try:
+            mounted = subprocess.run([*namespace, "mount", "-t", "tmpfs", "none", folder], capture_output=True).returncode
+        except OSError:
+            mounted = -1
+        if mounted != 0:
+            pytest.skip("no file system may be mounted here, not even in a namespace of one's own")
+        run = subprocess.run([*namespace, sys.executable, __file__, name, folder], capture_output=True, text=True)
+        assert run.returncode == 0, run.stdout + run.stderr
+        return run.stdout.strip()
+
+
+def test_a_full_disk_loses_nothing(report):
+    report(outcome=in_a_namespace("full"))
+
+
+def full(folder):
+    """A disk of 1 MiB, a third of which somebody else gives free at the end."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "none", folder], check=True)
+    tempfile.tempdir = folder
+    other = Path(folder, "other")
+    other.write_bytes(bytes(350_000))
+    with Home() as home:
+        with Einlass(home) as process:
+            added, refused = fill(process)
+            assert {account["username"] for account in process.accounts()} == added
+            other.unlink()
+            process.add("room again")
+        found = set(home.accounts())
+        assert found == added | {"room again"} and refused - found == refused
+    print(f"{len(added)} acknowledged, {len(refused)} refused, {len(added - found)} lost")
+
+
+def test_a_mount_that_cannot_be_written_is_read(report):
+    report(outcome=in_a_namespace("read_only"))
+
+
+def read_only(folder):
+    """A store on a mount that becomes read-only, complete and with changes left in a journal."""
+    for is_complete in (True, False):
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=700", "none", folder], check=True)
+        tempfile.tempdir = folder
+        home = Home()
+        process = Einlass(home)
+        process.add("ada")
+        if is_complete:
+            process.end()
+        else:
+            process.kill()
+            assert home.database.with_name("store.db-wal").stat().st_size > 0
+        subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+        with Einlass(home) as process:
+            if is_complete:
+                assert [account["username"] for account in process.accounts()] == ["ada"]
+                assert process.call("store.status")["readOnly"]
+                assert process.call("store.check")["sound"]
+            else:
+                assert refusal(process.accounts) == "readOnly"
+            assert refusal(lambda: process.add("grace")) == "readOnly"
+            assert refusal(lambda: process.call("store.rotateKey")) == "readOnly"
+        # The negative control.
+        subprocess.run(["mount", "-o", "remount,rw", folder], check=True)
+        with Einlass(home) as process:
+            process.add("grace")
+        assert set(home.accounts()) == {"ada", "grace"}
+        subprocess.run(["umount", folder], check=True)
+    print("read while complete, refused with changes in a journal")
+
+
+def refusal(body):
+    """The detail that a request is refused with."""
+    try:
+        body()
+    except Refused as refused:
+        return refused.detail
+    raise AssertionError("it was not refused")
+
+
+if __name__ == "__main__":
+    {"full": full, "read_only": read_only}[sys.argv[1]](os.path.abspath(sys.argv[2]))

@@ -1,0 +1,103 @@
+"""T-05: a process is killed while it brings an older store up to date; it is of the old schema or of the new one."""
+import functools
+import random
+import shutil
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+from stores import ROUNDS, Einlass, Home
+
+OLD = 1
+# So many that copying and changing the store takes a while.
+GRANTS = 20_000
+USERNAMES = {f"user{number}" for number in range(6)}
+FOLDER = Path(__file__).parent
+
+
+@functools.cache
+def newest():
+    """The schema of a new store."""
+    with Home() as home, Einlass(home) as process:
+        process.add("somebody")
+        return process.call("store.status")["schema"]
+
+
+def store_of_schema_1():
+    home = Home()
+    for folder in (home.data, home.keys):
+        folder.mkdir(mode=0o700)
+    shutil.copyfile(FOLDER / "schema1.key", home.keys / "key")
+    connection = sqlite3.connect(home.database)
+    connection.executescript((FOLDER / "schema1.sql").read_text())
+    connection.execute("""
+        WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?)
+        INSERT INTO access_grant SELECT 'application' || n, 'example', 'denied', '', NULL, n FROM number""", (GRANTS,))
+    connection.commit()
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.close()
+    for file in (home.database, home.keys / "key"):
+        file.chmod(0o600)
+    return home
+
+
+@pytest.fixture(scope="module")
+def old():
+    with store_of_schema_1() as home:
+        yield home
+
+
+def schema(home):
+    """The schema that a store is whole of; a mixture fails."""
+    version = home.sql("PRAGMA user_version")[0][0]
+    columns = [row[1] for row in home.sql("PRAGMA table_info(access_grant)")]
+    assert version in (OLD, newest()) and ("includes" in columns) == (version > OLD), f"schema {version} with {columns}"
+    assert home.sql("SELECT count(*) FROM access_grant") == [(GRANTS + 1,)]
+    assert home.sql("PRAGMA integrity_check") == [("ok",)]
+    return version
+
+
+def copies(home):
+    return sorted(path.name for path in home.data.iterdir() if ".schema1." in path.name)
+
+
+def judge(home):
+    """The schema after a kill. Whatever it is, the next process has a whole store of the new one."""
+    # A copy is looked at, because looking finishes what was interrupted.
+    with home.copy() as seen:
+        found = schema(seen)
+    if found != OLD:
+        assert len(copies(home)) == 1, "migrated without a copy"
+    assert set(home.accounts()) == USERNAMES
+    assert schema(home) == newest()
+    (name,) = copies(home)
+    with home.copy() as seen:
+        seen.database = seen.data / name
+        assert schema(seen) == OLD
+        assert set(seen.accounts()) == USERNAMES, "the copy does not open"
+    return found
+
+
+def test_a_kill_leaves_the_old_schema_or_the_new_one(old, report):
+    with old.copy() as home:
+        start = time.monotonic()
+        assert set(home.accounts()) == USERNAMES
+        usual = time.monotonic() - start
+    found = []
+    for _ in range(ROUNDS):
+        with old.copy() as home:
+            process = Einlass(home)
+            process.send("accounts.list")
+            time.sleep(random.uniform(0, usual))
+            process.kill()
+            found.append(judge(home))
+    report(rounds=ROUNDS, old=found.count(OLD), new=ROUNDS - found.count(OLD))
+
+
+def test_the_negative_control_a_migration_in_two_steps_is_found(old):
+    with old.copy() as home:
+        home.sql("ALTER TABLE access_grant ADD COLUMN includes TEXT NOT NULL DEFAULT ''")
+        with pytest.raises(AssertionError, match="schema 1 with"):
+            judge(home)

@@ -1,0 +1,95 @@
+"""T-01: four processes change one store, all are killed at random, and what was acknowledged is there."""
+import random
+import threading
+
+from stores import ROUNDS, Einlass, Ended, Home, pause
+
+WRITERS = 4
+
+
+class Writer(threading.Thread):
+    """A process that changes accounts of its own, and what is known of them."""
+
+    def __init__(self, home, number):
+        super().__init__(daemon=True)
+        self.process = Einlass(home)
+        self.prefix = f"w{number}-"
+        # Username → display name after the last answer, and after the change that was not answered, if any.
+        self.known, self.next, self.ids = {}, {}, {}
+        self.acknowledged = 0
+        self.is_under_way = threading.Event()
+        self.fault = None
+
+    def run(self):
+        try:
+            while True:
+                self.change()
+                self.acknowledged += 1
+                if self.acknowledged == 3:
+                    self.is_under_way.set()
+        except Ended:
+            pass
+        except Exception as fault:  # shown by the round: a thread's own goes unseen
+            self.fault = fault
+        self.is_under_way.set()
+
+    def change(self):
+        self.next = dict(self.known)
+        kind = random.random()
+        name = random.choice(list(self.known)) if self.known else None
+        if name is None or kind < 0.7:
+            name = f"{self.prefix}{self.acknowledged}"
+            self.next[name] = None
+            self.ids[name] = self.process.add(name)
+        elif kind < 0.85:
+            self.next[name] = f"changed {self.acknowledged}"
+            self.process.call("accounts.update", account=self.ids[name], displayName=self.next[name])
+        else:
+            del self.next[name]
+            self.process.call("accounts.remove", account=self.ids[name])
+        self.known = self.next
+
+    def lost(self, found):
+        """How many of this writer's accounts are neither as acknowledged nor as the last change would have them."""
+        mine = {name: shown for name, shown in found.items() if name.startswith(self.prefix)}
+        if mine in (self.known, self.next):
+            return 0
+        names = set(mine) | set(self.known)
+        return max(1, sum(1 for name in names if mine.get(name, "-") != self.known.get(name, "-")))
+
+
+def kill_round(spoil=lambda home: None):
+    """Acknowledged changes and how many of them were lost."""
+    with Home() as home:
+        writers = [Writer(home, number) for number in range(WRITERS)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.is_under_way.wait()
+        pause(0.3)
+        for writer in writers:
+            writer.process.process.kill()
+        for writer in writers:
+            writer.join()
+            writer.process.kill()
+            assert writer.fault is None, writer.fault
+        spoil(home)
+        found = home.accounts()
+        return sum(w.acknowledged for w in writers), sum(w.lost(found) for w in writers)
+
+
+def test_no_kill_loses_what_was_acknowledged(report):
+    rounds = [kill_round() for _ in range(ROUNDS)]
+    lost = sum(lost for _, lost in rounds)
+    report(rounds=len(rounds), acknowledged=sum(count for count, _ in rounds), lost=lost)
+    assert lost == 0
+
+
+def test_the_negative_control_a_journal_thrown_away_is_found(report):
+    def throw_away(home):
+        for suffix in ("-wal", "-shm"):
+            home.database.with_name("store.db" + suffix).unlink(missing_ok=True)
+
+    lost = [kill_round(throw_away)[1] for _ in range(3)]
+    report(lost=sum(lost))
+    assert sum(lost) > 0

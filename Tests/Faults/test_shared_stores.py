@@ -1,0 +1,105 @@
+"""T-06 and T-11: many processes make one store, and many change it, without getting into each other's way."""
+import sqlite3
+import threading
+import time
+
+import pytest
+
+from stores import ROUNDS, Einlass, Home
+
+
+def made_at_once(homes):
+    """Sixteen processes, all running already, add their first account at the same moment."""
+    processes = [Einlass(homes[number % len(homes)]) for number in range(16)]
+    for process in processes:
+        process.call("providers.list")
+    for number, process in enumerate(processes):
+        process.send("accounts.add", provider="twitter", username=f"user{number}",
+                     credential={"type": "oauth1", "key": "k", "secret": "s", "clientId": "c", "clientSecret": "z"})
+    for process in processes:
+        assert "result" in process.message()
+        process.end()
+    stores = {home.sql("SELECT store FROM meta")[0][0] for home in homes}
+    keys = {path.read_bytes() for home in homes for path in home.keys.iterdir()}
+    accounts = [set(home.accounts()) for home in homes]
+    left = [path.name for home in homes for path in home.data.iterdir() if ".new" in path.name]
+    return len(stores), len(keys), max(map(len, accounts)), left
+
+
+def test_sixteen_processes_make_one_store_and_one_key(report):
+    for _ in range(ROUNDS):
+        with Home() as home:
+            assert made_at_once([home]) == (1, 1, 16, [])
+    report(rounds=ROUNDS)
+
+
+def test_the_negative_control_two_stores_are_told_from_one():
+    with Home() as home, Home() as other:
+        assert made_at_once([home, other]) == (2, 2, 8, [])
+
+
+def percentile(values, part):
+    return f"{sorted(values)[int(len(values) * part)] * 1000:.0f} ms"
+
+
+@pytest.mark.parametrize("writers, changes", [(8, 100), (32, 25)])
+def test_nobody_starves(writers, changes, report):
+    """Each adds an account, changes it and reads; nobody is told that the store is busy."""
+    durations, faults = [], []
+
+    def work(process, number):
+        try:
+            for change in range(changes):
+                start = time.monotonic()
+                account = process.add(f"w{number}-{change}")
+                process.call("accounts.update", account=account, displayName="changed")
+                read = process.call("store.status")["accounts"]
+                durations.append(time.monotonic() - start)
+                assert read > change
+        except Exception as fault:  # a thread's own goes unseen
+            faults.append(fault)
+
+    with Home() as home:
+        processes = [Einlass(home) for _ in range(writers)]
+        threads = [threading.Thread(target=work, args=(process, number)) for number, process in enumerate(processes)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for process in processes:
+            process.end()
+        shown = home.accounts()
+    report(loops=len(durations), faults=len(faults), p50=percentile(durations, 0.5),
+           p99=percentile(durations, 0.99), worst=percentile(durations, 0.9999))
+    assert faults == []
+    assert list(shown.values()) == ["changed"] * (writers * changes)
+
+
+def test_the_negative_control_without_the_lock_writers_are_turned_away(report):
+    refused = []
+    with Home() as home:
+        path = home.path / "plain.db"
+        sqlite3.connect(path).execute("CREATE TABLE change (n)")
+        gate = threading.Barrier(8)
+
+        def work():
+            connection = sqlite3.connect(path, timeout=0, isolation_level=None)
+            gate.wait()
+            for number in range(100):
+                try:
+                    connection.execute("BEGIN IMMEDIATE")
+                    connection.execute("INSERT INTO change VALUES (?)", (number,))
+                    connection.execute("COMMIT")
+                except sqlite3.OperationalError as error:
+                    refused.append(error)
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+            connection.close()
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    report(refused=len(refused))
+    assert refused
