@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -183,3 +184,5 @@ int csystem_terminal_columns(int descriptor, int *rows) {
   *rows = size.ws_row;
   return size.ws_col;
 }
+
+int csystem_accept(int descriptor) { return or_errno(accept4(descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)); }

@@ -72,3 +72,6 @@ int csystem_reap(int process);
 
 /// How many columns a terminal has, 0 when it does not say; its rows are stored.
 int csystem_terminal_columns(int descriptor, int *rows);
+
+/// accept4(2): the next connection of a listening socket, not blocking.
+int csystem_accept(int descriptor);

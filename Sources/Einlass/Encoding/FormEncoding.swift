@@ -17,6 +17,11 @@ public enum FormEncoding {
       .joined(separator: "&")
   }
 
+  /// A name or a value alone, as the media type writes it: a space is `+`. RFC 6749 appendix B.
+  static func encode(component: String) -> String {
+    replacing("%20", in: PercentEncoding.encode(component), with: "+")
+  }
+
   /// The fields of a body or a query in their order, duplicates included; `nil` when an escape is broken or
   /// the text is not UTF-8.
   public static func decode(_ bytes: some Sequence<UInt8>, plus: Plus) -> [Parameter]? {

@@ -24,6 +24,11 @@ enum TokenResponse {
     !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
   }
 
+  /// Whether a text can be an authorization code: printable ASCII, at least one character. RFC 6749 appendix A.11.
+  static func isCode(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+  }
+
   private static func secret(_ value: JSONValue?) -> Secret? {
     value?.string.flatMap { isToken($0) ? Secret($0) : nil }
   }

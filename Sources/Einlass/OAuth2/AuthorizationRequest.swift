@@ -1,0 +1,64 @@
+/// What a browser is sent to an authorization endpoint with. RFC 6749 section 4.1.1, OpenID Connect Core 1.0
+/// section 3.1.2.1, RFC 8707 section 2.
+struct AuthorizationRequest {
+  /// May have a query of its own, which stays. RFC 6749 section 3.1.
+  var endpoint: WebAddress
+  var clientID: String
+  var redirectURI: String
+  var scope: String
+  var stateParameter: String
+  var codeChallenge: String?
+  var nonce: String?
+  /// Whom the token is for.
+  var resource: String?
+  /// What the front end adds, checked by `customParameter(_:_:)`.
+  var customParameters: [Parameter] = []
+
+  /// The parameters in the order in which Sequencing.com's clients send them (seeds 4.1); those without a value are
+  /// left out.
+  var parameters: [Parameter] {
+    let parameters: [(String, String?)] = [
+      ("redirect_uri", redirectURI), ("response_type", "code"), ("state", stateParameter),
+      ("client_id", clientID), ("scope", scope.isEmpty ? nil : scope),
+      ("code_challenge", codeChallenge),
+      ("code_challenge_method", codeChallenge.map { _ in "S256" }), ("nonce", nonce),
+      ("resource", resource),
+    ]
+    return parameters.compactMap { name, value in value.map { Parameter(name, $0) } }
+      + customParameters
+  }
+
+  /// Where the browser goes.
+  var address: WebAddress {
+    var address = endpoint
+    let query = FormEncoding.encode(parameters)
+    address.query = endpoint.query.map { $0.isEmpty ? query : "\($0)&\(query)" } ?? query
+    return address
+  }
+
+  /// Names that belong to the flow: Firebase's of both kinds (seeds 3.1), and those that this request sets.
+  static let reservedNames: Set<String> = [
+    "client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce",
+    "code_challenge", "code_challenge_method", "resource", "request", "request_uri",
+    "client_secret", "oauth_callback", "oauth_consumer_key", "oauth_nonce", "oauth_signature",
+    "oauth_signature_method", "oauth_timestamp", "oauth_token", "oauth_verifier", "oauth_version",
+  ]
+
+  /// A parameter of the front end's. Throws `reservedParameter` for a name that belongs to the flow, in any letter
+  /// case, and `invalidParams` for one that is empty or holds a control.
+  static func customParameter(_ name: String, _ value: String) throws(Problem) -> Parameter {
+    guard !reservedNames.contains(name.lowercased()) else {
+      throw Problem(
+        .reservedParameter,
+        "The parameter \(name.lowercased()) belongs to the sign-in itself. Leave it out.",
+        path: "/customParameters/\(name.lowercased())")
+    }
+    guard !name.isEmpty, name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+      value.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
+    else {
+      throw .invalidParameter(
+        "/customParameters", "A name must be visible ASCII, and a value must hold no controls.")
+    }
+    return Parameter(name, value)
+  }
+}

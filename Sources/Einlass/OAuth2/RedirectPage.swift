@@ -1,0 +1,85 @@
+/// The page that the browser ends on: plain, without scripts, and nothing on it comes from the address (C-56).
+public struct RedirectPage: Sendable, Equatable {
+  /// What the page is about.
+  public enum Outcome: Sendable, Equatable {
+    /// Signed in, as this person where a name is known.
+    case signedIn(person: String?)
+    /// The person, or the provider in their name, said no.
+    case denied
+    /// It went wrong; the sentence says what to do.
+    case failed(String)
+    /// The answer is not one that is waited for.
+    case unexpected
+  }
+
+  public var outcome: Outcome
+  /// The provider's name, and the application's as the person knows it; empty where nothing is known.
+  public var provider: String
+  public var application: String
+
+  public init(_ outcome: Outcome, provider: String = "", application: String = "") {
+    self.outcome = outcome
+    self.provider = provider
+    self.application = application
+  }
+
+  /// 200, or 400 for what nobody waits for.
+  public var status: Int { outcome == .unexpected ? 400 : 200 }
+
+  /// The only style sheet that the page may have; its digest stands in the header.
+  public static let style = """
+    :root{color-scheme:light dark}\
+    body{font:1.1rem/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto 0;padding:0 1.5rem}\
+    h1{font-size:1.5rem;font-weight:600}p{margin:.6rem 0}small{opacity:.7}
+    """
+
+  /// HTML, UTF-8.
+  public var html: String {
+    """
+    <!doctype html>
+    <html lang="en"><head><meta charset="utf-8"><title>\(escaped(title))</title>
+    <meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
+    <style>\(Self.style)</style></head>
+    <body><h1>\(escaped(title))</h1>
+    \(sentences.map { "<p>\(escaped($0))</p>" }.joined(separator: "\n"))
+    <p><small>einlass, on this computer</small></p></body></html>
+    """
+  }
+
+  private var title: String {
+    switch outcome {
+    case .signedIn: "Signed in"
+    case .denied: "Not signed in"
+    case .failed: "Sign-in failed"
+    case .unexpected: "Nothing to do here"
+    }
+  }
+
+  private var sentences: [String] {
+    let goOn = application.isEmpty ? "your application" : application
+    let close = "You can close this tab and go back to \(goOn)."
+    switch outcome {
+    case .signedIn(let person):
+      let account = person.map { "\(provider) account \($0)" } ?? "\(provider) account"
+      return ["\(goOn) may use your \(account) now.", close]
+    case .denied: return ["\(provider) was told not to let \(goOn) use your account.", close]
+    case .failed(let sentence): return [sentence, close]
+    case .unexpected:
+      return ["No sign-in is waiting for this answer. Start again from your application."]
+    }
+  }
+}
+
+/// Text as HTML shows it.
+private func escaped(_ text: String) -> String {
+  cleaned(text).unicodeScalars.map { scalar in
+    switch scalar {
+    case "&": "&amp;"
+    case "<": "&lt;"
+    case ">": "&gt;"
+    case "\"": "&quot;"
+    case "'": "&#39;"
+    default: String(scalar)
+    }
+  }.joined()
+}

@@ -1,0 +1,100 @@
+internal import EinlassJSON
+
+/// What an authorization server says of itself. RFC 8414 section 2, OpenID Connect Discovery 1.0 section 3.
+struct ServerMetadata: Equatable {
+  var issuer: String
+  var authorizationEndpoint: WebAddress?
+  var tokenEndpoint: WebAddress
+  var deviceAuthorizationEndpoint: WebAddress?
+  var revocationEndpoint: WebAddress?
+  var introspectionEndpoint: WebAddress?
+  var registrationEndpoint: WebAddress?
+  var pushedAuthorizationRequestEndpoint: WebAddress?
+  var requiresPushedRequests: Bool
+  var userinfoEndpoint: WebAddress?
+  var keySetAddress: WebAddress?
+  var endSessionEndpoint: WebAddress?
+  /// In the server's order; the ways that are not known here are left out.
+  var clientAuthentications: [ClientAuthentication]
+  /// Empty when it does not say.
+  var codeChallengeMethods: [String]
+  var grantTypes: [String]
+  var scopes: [String]
+  /// Of id_tokens; the unknown are left out, and `none` with them.
+  var signingAlgorithms: Set<TokenAlgorithm>
+  /// RFC 9207: every answer names its issuer.
+  var promisesIssuer: Bool
+
+  /// Why a document is refused, before anything is sent to any address in it (T-70).
+  enum Fault: Error, Equatable {
+    /// It is no JSON object, or a member has a wrong type or is missing.
+    case member(String)
+    /// It speaks for another issuer than the one that was asked. RFC 8414 section 3.3.
+    case foreignIssuer
+    /// An address is plain http, or not one.
+    case unsafeAddress(String)
+    /// It knows PKCE, but not S256 (C-50).
+    case lacksS256
+  }
+
+  /// The documents that describe an issuer, in the order in which they are tried: OpenID's, which is appended (Discovery
+  /// section 4), then OAuth's, which stands before the path (RFC 8414 section 3.1).
+  static func addresses(ofIssuer issuer: WebAddress) -> [WebAddress] {
+    let path = issuer.path.hasSuffix("/") ? String(issuer.path.dropLast()) : issuer.path
+    return [
+      path + "/.well-known/openid-configuration",
+      "/.well-known/oauth-authorization-server" + path,
+    ].map { place in
+      var address = issuer
+      address.path = place
+      address.query = nil
+      return address
+    }
+  }
+
+  /// Reads a document that was fetched for this issuer. Compares exactly: a slash more is another issuer.
+  init(_ document: JSONValue?, issuer expected: String) throws(Fault) {
+    guard let object = document?.object else { throw .member("document") }
+    guard let issuer = object["issuer"]?.string else { throw .member("issuer") }
+    guard sameBytes(issuer, expected) else { throw .foreignIssuer }
+    func address(_ name: String) throws(Fault) -> WebAddress? {
+      guard let value = object[name], !value.isNull else { return nil }
+      guard let text = value.string else { throw .member(name) }
+      guard let address = try? WebAddress.parse(text), address.isSafe else {
+        throw .unsafeAddress(name)
+      }
+      return address
+    }
+    func list(_ name: String) throws(Fault) -> [String]? {
+      guard let value = object[name], !value.isNull else { return nil }
+      guard let elements = value.array else { throw .member(name) }
+      return elements.compactMap(\.string)
+    }
+    guard let token = try address("token_endpoint") else { throw .member("token_endpoint") }
+    self.issuer = issuer
+    tokenEndpoint = token
+    authorizationEndpoint = try address("authorization_endpoint")
+    deviceAuthorizationEndpoint = try address("device_authorization_endpoint")
+    revocationEndpoint = try address("revocation_endpoint")
+    introspectionEndpoint = try address("introspection_endpoint")
+    registrationEndpoint = try address("registration_endpoint")
+    pushedAuthorizationRequestEndpoint = try address("pushed_authorization_request_endpoint")
+    requiresPushedRequests = object["require_pushed_authorization_requests"]?.bool ?? false
+    userinfoEndpoint = try address("userinfo_endpoint")
+    keySetAddress = try address("jwks_uri")
+    endSessionEndpoint = try address("end_session_endpoint")
+    // Both documents have the same default where nothing is said.
+    let ways = try list("token_endpoint_auth_methods_supported") ?? ["client_secret_basic"]
+    clientAuthentications = ways.compactMap(ClientAuthentication.init(rawValue:))
+    codeChallengeMethods = try list("code_challenge_methods_supported") ?? []
+    guard codeChallengeMethods.isEmpty || codeChallengeMethods.contains("S256") else {
+      throw .lacksS256
+    }
+    grantTypes = try list("grant_types_supported") ?? ["authorization_code", "implicit"]
+    scopes = try list("scopes_supported") ?? []
+    signingAlgorithms = Set(
+      try list("id_token_signing_alg_values_supported")?.compactMap(TokenAlgorithm.init(rawValue:))
+        ?? [.rs256])
+    promisesIssuer = object["authorization_response_iss_parameter_supported"]?.bool ?? false
+  }
+}

@@ -1,0 +1,119 @@
+internal import Einlass
+internal import EinlassCrypto
+internal import EinlassSystem
+
+/// Listens on 127.0.0.1 for the browser that brings an answer back. RFC 8252 sections 7.3 and 8.3; C-55, C-56.
+///
+/// One thread, there from the opening until `close`. Every connection serves one request: its head within five
+/// seconds, then it waits for its page for as long as the flow needs.
+final class RedirectListener: Sendable {
+  /// How many connections are kept at once; more wait in the kernel's queue.
+  static let connectionLimit = 8
+  /// How long a request may take to arrive.
+  static let requestMilliseconds = 5000
+
+  private struct State: ~Copyable {
+    /// `nil` once it is closed: nobody can connect any more.
+    var socket: LoopbackSocket?
+    /// Pages to show, by the connection's number.
+    var pages: [(connection: Int, page: RedirectPage)] = []
+  }
+
+  let port: UInt16
+  private let path: String
+  private let wakeUp: WakeUp
+  private let state: Lock<State>
+  private let answers: AsyncStream<RedirectAnswer>.Continuation
+  private let arrived: AsyncStream<RedirectAnswer>
+
+  /// Throws `EADDRINUSE` when each of the ports is taken.
+  init(_ place: RedirectPlace) throws(SystemError) {
+    let socket = try Self.socket(on: place.ports)
+    port = socket.port
+    state = Lock(State(socket: socket))
+    path = place.path
+    wakeUp = try WakeUp()
+    (arrived, answers) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(32))
+    try WorkThread.start("redirect") { [self] in run() }
+  }
+
+  /// What a flow is handed.
+  var open: OpenRedirect {
+    OpenRedirect(
+      address: "http://127.0.0.1:\(port)\(path)",
+      next: { [self] () throws(Problem) in
+        for await answer in arrived { return answer }
+        throw Problem(.cancelled, "Nobody waits for the browser any more.")
+      },
+      close: { [self] in close() })
+  }
+
+  private func close() {
+    state.withLock { $0.socket = nil }
+    wakeUp.ring()
+  }
+
+  private static func socket(on ports: [UInt16]) throws(SystemError) -> LoopbackSocket {
+    guard let last = ports.last else { return try LoopbackSocket(port: 0) }
+    for port in ports.dropLast() {
+      if let socket = try? LoopbackSocket(port: port) { return socket }
+    }
+    return try LoopbackSocket(port: last)
+  }
+}
+
+// What follows runs on the thread.
+extension RedirectListener {
+  private func run() {
+    var connections: [Int: RedirectConnection] = [:]
+    var nextNumber = 0
+    var isClosed = false
+    // After the closing only pages that were shown go out, within the time of a request.
+    while !isClosed || connections.values.contains(where: \.isAnswering) {
+      var poller = Poller(slots: 2 + connections.count)
+      poller.watch(0, wakeUp.number, for: .readable)
+      if connections.count < Self.connectionLimit,
+        let number = state.withLock({ $0.socket?.number })
+      {
+        poller.watch(1, number, for: .readable)
+      }
+      let numbers = connections.keys.sorted()
+      for (slot, number) in numbers.enumerated() {
+        connections[number]?.watch(in: &poller, 2 + slot)
+      }
+      poller.wait(milliseconds: connections.values.map(\.millisecondsLeft).min() ?? -1)
+      if poller.happened(0, .readable) { wakeUp.clear() }
+      for (slot, number) in numbers.enumerated() {
+        let isReady = poller.happened(2 + slot, [.readable, .writable, .lost])
+        if let query = connections[number]?.go(on: isReady, path: path, host: "127.0.0.1:\(port)") {
+          announce(query, from: number)
+        }
+      }
+      while connections.count < Self.connectionLimit,
+        let descriptor = state.withLock({ $0.socket?.accept() })
+      {
+        connections[nextNumber] = RedirectConnection(descriptor)
+        nextNumber += 1
+      }
+      let (pages, closing) = state.withLock { state in
+        defer { state.pages = [] }
+        return (state.pages, state.socket == nil)
+      }
+      for (number, page) in pages { connections[number]?.show(page) }
+      if closing && !isClosed {
+        isClosed = true
+        for connection in connections.values { connection.showIfWaiting(RedirectPage(.unexpected)) }
+      }
+      connections = connections.filter { !$0.value.isOver }
+    }
+    answers.finish()
+  }
+
+  private func announce(_ query: String, from number: Int) {
+    answers.yield(
+      RedirectAnswer(query: query) { [self] page in
+        state.withLock { $0.pages.append((number, page)) }
+        wakeUp.ring()
+      })
+  }
+}

@@ -1,0 +1,69 @@
+internal import Einlass
+
+/// The head of a request that came to the redirect address, and what it deserves. C-55.
+enum RedirectRequest {
+  /// The most bytes of a head that are read.
+  static let limitBytes = 16 << 10
+
+  /// What to do about a head.
+  enum Verdict: Equatable {
+    /// It is not all there yet.
+    case incomplete
+    /// An answer: its query.
+    case answer(String)
+    /// Nothing that is waited for: this status.
+    case refused(Int)
+  }
+
+  /// Judges what has come so far. Only `GET path` for exactly this host, without a body, is an answer; browsers that
+  /// fetch ahead are asked to come again.
+  static func verdict(on bytes: [UInt8], path: String, host: String) -> Verdict {
+    guard let end = endOfHead(bytes) else {
+      return bytes.count >= limitBytes ? .refused(431) : .incomplete
+    }
+    guard end <= limitBytes else { return .refused(431) }
+    guard let text = String(validating: bytes[..<end], as: UTF8.self) else { return .refused(400) }
+    var lines = text.split(separator: "\r\n", omittingEmptySubsequences: true)[...]
+    let words = lines.popFirst()?.split(separator: " ", omittingEmptySubsequences: false) ?? []
+    guard words.count == 3, words[2].hasPrefix("HTTP/1.") else { return .refused(400) }
+    var fields: [(name: String, value: String)] = []
+    for line in lines {
+      guard let colon = line.firstIndex(of: ":"), colon > line.startIndex else {
+        return .refused(400)
+      }
+      fields.append(
+        (line[..<colon].lowercased(), trimmed(line[line.index(after: colon)...])))
+    }
+    func values(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
+    // A name that resolves to this machine is how other sites' pages would get here (DNS rebinding).
+    guard values("host") == [host] else { return .refused(421) }
+    let (target, query) = parts(String(words[1]))
+    guard target == path else { return .refused(404) }
+    guard words[0] == "GET" else { return .refused(405) }
+    guard values("content-length").allSatisfy({ $0 == "0" }), values("transfer-encoding").isEmpty
+    else { return .refused(400) }
+    let purposes = values("sec-purpose") + values("purpose") + values("x-moz")
+    guard !purposes.contains(where: { $0.lowercased().contains("prefetch") }) else {
+      return .refused(503)
+    }
+    return .answer(query)
+  }
+
+  private static func endOfHead(_ bytes: [UInt8]) -> Int? {
+    let mark = Array("\r\n\r\n".utf8)
+    guard bytes.count >= mark.count else { return nil }
+    return (0...(bytes.count - mark.count)).first {
+      bytes[$0..<($0 + mark.count)].elementsEqual(mark)
+    }
+  }
+
+  private static func parts(_ target: String) -> (path: String, query: String) {
+    let halves = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    return (String(halves[0]), halves.count > 1 ? String(halves[1]) : "")
+  }
+
+  private static func trimmed(_ text: Substring) -> String {
+    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    return String(text.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+  }
+}

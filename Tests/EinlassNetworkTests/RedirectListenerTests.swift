@@ -1,0 +1,201 @@
+import Einlass
+import Glibc
+import Testing
+
+@testable import EinlassNetwork
+
+/// What a browser, and whatever else runs on this machine, can do to the redirect address. C-55, C-56, T-83 to T-86.
+@Suite struct RedirectListenerTests {
+  private static func listener(_ path: String = "/back") throws -> RedirectListener {
+    try RedirectListener(RedirectPlace(path: path))
+  }
+
+  @Test func `an answer reaches the flow, and its page the browser`() async throws {
+    let listener = try Self.listener()
+    let open = listener.open
+    defer { open.close() }
+    #expect(open.address == "http://127.0.0.1:\(listener.port)/back")
+    let client = try Client(listener.port)
+    client.send("GET /back?code=C&state=S HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\n\r\n")
+    let answer = try await open.next()
+    #expect(answer.query == "code=C&state=S")
+    answer.show(
+      RedirectPage(.signedIn(person: "Ada <b>"), provider: "Example", application: "Editor & Co"))
+    let page = client.receiveAnswer()
+    #expect(page.hasPrefix("HTTP/1.1 200 OK\r\n"))
+    #expect(page.contains("Ada &lt;b&gt;") && page.contains("Editor &amp; Co"))
+    #expect(!page.contains("code=C") && !page.contains("<script"))
+    for header in [
+      "Content-Security-Policy: default-src 'none'; style-src 'sha256-", "Cache-Control: no-store",
+      "Referrer-Policy: no-referrer", "X-Content-Type-Options: nosniff", "Connection: close",
+    ] {
+      #expect(page.contains(header), "\(header)")
+    }
+  }
+
+  @Test(
+    "what is no answer is refused, and the waiting goes on",
+    arguments: [
+      ("GET /favicon.ico HTTP/1.1\r\nHost: HOST\r\n\r\n", 404),
+      ("GET /backwards?code=C HTTP/1.1\r\nHost: HOST\r\n\r\n", 404),
+      ("GET /BACK HTTP/1.1\r\nHost: HOST\r\n\r\n", 404),
+      ("GET http://HOST/back HTTP/1.1\r\nHost: HOST\r\n\r\n", 404),
+      ("HEAD /back?code=C HTTP/1.1\r\nHost: HOST\r\n\r\n", 405),
+      ("POST /back?code=C HTTP/1.1\r\nHost: HOST\r\nContent-Length: 0\r\n\r\n", 405),
+      ("GET /back HTTP/1.1\r\nHost: HOST\r\nContent-Length: 1\r\n\r\nx", 400),
+      ("GET /back HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+      ("GET /back HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421),
+      ("GET /back HTTP/1.1\r\nHost: localhost\r\n\r\n", 421),
+      ("GET /back HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n", 421),
+      ("GET /back HTTP/1.1\r\n\r\n", 421),
+      ("GET /back HTTP/1.1\r\nHost: HOST\r\nHost: HOST\r\n\r\n", 421),
+      ("GET /back HTTP/1.1\r\nHost: HOST\r\nSec-Purpose: prefetch\r\n\r\n", 503),
+      ("GET /back HTTP/1.1\r\nHost: HOST\r\nPurpose: prefetch;prerender\r\n\r\n", 503),
+      ("GET /back\r\n\r\n", 400), ("GET  /back HTTP/1.1\r\n\r\n", 400), ("\r\n\r\n", 400),
+      ("\u{0}\u{1}\u{2}\r\n\r\n", 400), ("GET /back HTTP/1.1\r\n: x\r\n\r\n", 400),
+    ])
+  func refused(request: String, status: Int) async throws {
+    let listener = try Self.listener()
+    let open = listener.open
+    defer { open.close() }
+    let client = try Client(listener.port)
+    client.send(request.replacing("HOST", with: "127.0.0.1:\(listener.port)"))
+    #expect(client.receiveAnswer().hasPrefix("HTTP/1.1 \(status) "))
+    let browser = try Client(listener.port)
+    browser.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\n\r\n")
+    #expect(try await open.next().query == "x=1")
+  }
+
+  @Test func `16 KiB of head are read, and not a byte more`() async throws {
+    let listener = try Self.listener()
+    let open = listener.open
+    defer { open.close() }
+    func head(_ count: Int) -> String {
+      let before = "GET /back HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\nX: "
+      return before + String(repeating: "a", count: count - before.utf8.count - 4) + "\r\n\r\n"
+    }
+    let tooLong = try Client(listener.port)
+    tooLong.send(head(RedirectRequest.limitBytes + 1))
+    #expect(tooLong.receiveAnswer().hasPrefix("HTTP/1.1 431 "))
+    let fits = try Client(listener.port)
+    fits.send(head(RedirectRequest.limitBytes))
+    #expect(try await open.next().query.isEmpty)
+  }
+
+  @Test func `spare connections, garbage and slow ones keep no answer out`() async throws {
+    let listener = try Self.listener()
+    let open = listener.open
+    defer { open.close() }
+    // Fewer than the limit, as browsers open them ahead; they stay silent.
+    let spare = try (0..<6).map { _ in try Client(listener.port) }
+    for _ in 0..<200 {
+      let garbage = try Client(listener.port)
+      garbage.send("\u{16}\u{3}\u{1} nonsense\r\n\r\n")
+      #expect(garbage.receiveAnswer().hasPrefix("HTTP/1.1 400 "))
+    }
+    let dribble = try Client(listener.port)
+    for byte in "GET /back?slow=1 HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\n\r\n".utf8 {
+      dribble.send(String(UnicodeScalar(byte)))
+    }
+    #expect(try await open.next().query == "slow=1")
+    withExtendedLifetime(spare) {}
+  }
+
+  @Test func `closing frees the port and tells who still waits`() async throws {
+    let listener = try Self.listener()
+    let open = listener.open
+    let waiting = try Client(listener.port)
+    waiting.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\n\r\n")
+    _ = try await open.next()
+    open.close()
+    #expect(waiting.receiveAnswer().hasPrefix("HTTP/1.1 400 "))
+    await #expect(throws: Problem.self) { _ = try await open.next() }
+    waiting.end()
+    // Nothing of the old connections is in the way of the next sign-in.
+    let again = try await Self.eventually {
+      try RedirectListener(RedirectPlace(ports: [listener.port], path: "/"))
+    }
+    again.open.close()
+    try await Self.eventually {
+      guard (try? Client(listener.port)) == nil else { throw Client.Refused() }
+    }
+  }
+
+  /// Tries until it works, for half a minute at most.
+  private static func eventually<Result>(_ body: () throws -> Result) async throws -> Result {
+    for _ in 0..<3000 {
+      if let result = try? body() { return result }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    return try body()
+  }
+
+  @Test func `of several ports the first free one is taken, and none is shared`() async throws {
+    let first = try Self.listener()
+    defer { first.open.close() }
+    let second = try Self.listener()
+    let free = second.port
+    second.open.close()
+    let chosen = try await Self.eventually {
+      try RedirectListener(RedirectPlace(ports: [first.port, free], path: "/"))
+    }
+    defer { chosen.open.close() }
+    #expect(chosen.port == free)
+    #expect(throws: (any Error).self) {
+      try RedirectListener(RedirectPlace(ports: [first.port], path: "/"))
+    }
+  }
+}
+
+/// A browser without manners: bytes over a socket.
+private final class Client {
+  struct Refused: Error {}
+  private var number: Int32
+
+  init(_ port: UInt16) throws {
+    number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var limit = timeval(tv_sec: 60, tv_usec: 0)
+    setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    let connected = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+      }
+    }
+    guard connected else {
+      end()
+      throw Refused()
+    }
+  }
+
+  deinit { end() }
+
+  /// Closes, as a browser does that has its page.
+  func end() {
+    if number >= 0 { close(number) }
+    number = -1
+  }
+
+  func send(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = Glibc.send(number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+  }
+
+  /// The head and as much of a body as it announces, or what came before the end.
+  func receiveAnswer() -> String {
+    var all: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 4096)
+    while case let count = recv(number, &part, part.count, 0), count > 0 {
+      all += part[..<count]
+      let text = String(decoding: all, as: UTF8.self)
+      guard let head = text.firstRange(of: "\r\n\r\n"),
+        let length = text.firstMatch(of: /Content-Length: (\d+)/).flatMap({ Int($0.1) })
+      else { continue }
+      if text[head.upperBound...].utf8.count >= length { break }
+    }
+    return String(decoding: all, as: UTF8.self)
+  }
+}

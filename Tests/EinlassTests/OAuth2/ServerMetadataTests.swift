@@ -1,0 +1,105 @@
+import EinlassJSON
+import Testing
+
+@testable import Einlass
+
+/// RFC 8414 and OpenID Connect Discovery: what is believed of a server's own description. T-70.
+@Suite struct ServerMetadataTests {
+  private static let issuer = "https://issuer.example/tenant"
+
+  private static func metadata(_ change: (inout JSONObject) -> Void = { _ in })
+    throws(ServerMetadata.Fault)
+    -> ServerMetadata
+  {
+    var document: JSONObject = [
+      "issuer": .string(issuer), "token_endpoint": "https://issuer.example/token",
+      "authorization_endpoint": "https://issuer.example/authorize",
+    ]
+    change(&document)
+    return try ServerMetadata(.object(document), issuer: issuer)
+  }
+
+  @Test(
+    "an issuer's documents stand where both standards put them",
+    arguments: [
+      (
+        "https://a.example",
+        [
+          "https://a.example/.well-known/openid-configuration",
+          "https://a.example/.well-known/oauth-authorization-server",
+        ]
+      ),
+      (
+        "https://a.example/",
+        [
+          "https://a.example/.well-known/openid-configuration",
+          "https://a.example/.well-known/oauth-authorization-server",
+        ]
+      ),
+      (
+        "https://a.example/x",
+        [
+          "https://a.example/x/.well-known/openid-configuration",
+          "https://a.example/.well-known/oauth-authorization-server/x",
+        ]
+      ),
+      (
+        "https://a.example:8443/x/",
+        [
+          "https://a.example:8443/x/.well-known/openid-configuration",
+          "https://a.example:8443/.well-known/oauth-authorization-server/x",
+        ]
+      ),
+    ])
+  func places(issuer: String, expected: [String]) throws {
+    #expect(try ServerMetadata.addresses(ofIssuer: .parse(issuer)).map(\.text) == expected)
+  }
+
+  @Test func `what is not said has the standards' defaults`() throws {
+    let metadata = try Self.metadata()
+    #expect(metadata.clientAuthentications == [.basic])
+    #expect(metadata.signingAlgorithms == [.rs256])
+    #expect(metadata.grantTypes == ["authorization_code", "implicit"])
+    #expect(!metadata.promisesIssuer && !metadata.requiresPushedRequests)
+    #expect(metadata.keySetAddress == nil && metadata.codeChallengeMethods.isEmpty)
+  }
+
+  @Test func `what is not known is left out`() throws {
+    let metadata = try Self.metadata {
+      $0["token_endpoint_auth_methods_supported"] = [
+        "tls_client_auth", "client_secret_post", "none",
+      ]
+      $0["id_token_signing_alg_values_supported"] = ["none", "ES256", "HS512", "RS256"]
+      $0["code_challenge_methods_supported"] = ["plain", "S256"]
+      $0["authorization_response_iss_parameter_supported"] = true
+    }
+    #expect(metadata.clientAuthentications == [.post, .none])
+    #expect(metadata.signingAlgorithms == [.es256, .rs256])
+    #expect(metadata.promisesIssuer)
+  }
+
+  @Test(
+    "a document that is not this issuer's, or leads elsewhere in the clear, is refused",
+    arguments: [
+      ("issuer", "https://issuer.example/tenant/", ServerMetadata.Fault.foreignIssuer),
+      ("issuer", "https://evil.example", .foreignIssuer), ("issuer", nil, .member("issuer")),
+      ("token_endpoint", nil, .member("token_endpoint")),
+      ("token_endpoint", 7, .member("token_endpoint")),
+      ("token_endpoint", "http://issuer.example/token", .unsafeAddress("token_endpoint")),
+      ("token_endpoint", "https://user@issuer.example/token", .unsafeAddress("token_endpoint")),
+      ("jwks_uri", "ftp://issuer.example/keys", .unsafeAddress("jwks_uri")),
+      ("userinfo_endpoint", "//issuer.example", .unsafeAddress("userinfo_endpoint")),
+      ("scopes_supported", "openid", .member("scopes_supported")),
+      ("code_challenge_methods_supported", ["plain"], .lacksS256),
+    ] as [(String, JSONValue?, ServerMetadata.Fault)])
+  func refused(member: String, value: JSONValue?, fault: ServerMetadata.Fault) {
+    #expect(throws: fault) { try Self.metadata { $0[member] = value } }
+  }
+
+  @Test func `a null is as if it were not there, and no document is none`() throws {
+    #expect(try Self.metadata { $0["jwks_uri"] = .null }.keySetAddress == nil)
+    #expect(throws: ServerMetadata.Fault.member("document")) {
+      try ServerMetadata([], issuer: Self.issuer)
+    }
+  }
+}
