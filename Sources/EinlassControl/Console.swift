@@ -7,15 +7,19 @@ internal import Glibc
 protocol ServerCommand: ParsableCommand {
   /// What every command takes.
   var server: ServerOptions { get }
+  /// The application that it speaks for; `nil`: for itself.
+  var actsAs: String? { get }
   /// Does it.
   func run(with console: Console) throws(Failure)
 }
 
 extension ServerCommand {
+  var actsAs: String? { nil }
+
   mutating func run() throws {
     let style = Style(for: STDERR_FILENO)
     do throws(Failure) {
-      let console = try Console(server)
+      let console = try Console(server, actingAs: actsAs)
       do throws(Failure) {
         try run(with: console)
       } catch {
@@ -27,7 +31,7 @@ extension ServerCommand {
       if case .refused(let refusal) = error, server.json {
         try? TextOutput(STDOUT_FILENO).write(printable(["error": refusal.json]) + "\n")
       }
-      if let text = error.explanation(repeating: server.repeated, style: style) { complain(text) }
+      for line in error.lines(repeating: server.repeated, style) { complain(line) }
       throw error
     }
   }
@@ -43,9 +47,10 @@ final class Console {
   let greeting: JSONObject
   private let isJSON: Bool
   private let output: TextOutput
-  private let style = Style(for: STDOUT_FILENO)
+  /// How text is set off on standard output.
+  let style = Style(for: STDOUT_FILENO)
 
-  init(_ options: ServerOptions) throws(Failure) {
+  init(_ options: ServerOptions, actingAs application: String? = nil) throws(Failure) {
     isJSON = options.json
     output = try TextOutput(STDOUT_FILENO)
     einlass = try Conversation(options)
@@ -54,7 +59,7 @@ final class Console {
       "initialize",
       [
         "protocolVersion": 1,
-        "client": ["name": "einlassctl", "title": "einlassctl", "version": .string(version)],
+        "client": ["name": .string(application ?? "einlassctl"), "version": .string(version)],
         "processId": JSONValue(Int64(getpid())),
         "capabilities": ["prompts": JSONValue(person == nil ? [] : Questions.kinds)],
       ], patience: 60_000)
@@ -69,18 +74,19 @@ final class Console {
     try einlass.request(method, params)
   }
 
-  /// A list over all its pages.
+  /// A list over all its pages, or its first so many elements.
   func list(
-    _ method: String, _ member: String, _ params: JSONObject = JSONObject()
+    _ method: String, _ member: String, _ params: JSONObject = JSONObject(), limit: Int = .max
   ) throws(Failure) -> [JSONValue] {
     var params = params
     var all: [JSONValue] = []
-    while true {
+    while all.count < limit {
       let page = try call(method, params)
       all += page[member]?.array ?? []
-      guard let cursor = page["nextCursor"] else { return all }
+      guard let cursor = page["nextCursor"] else { break }
       params["cursor"] = cursor
     }
+    return Array(all.prefix(limit))
   }
 
   /// Prints what was done: the JSON, or the lines for people.

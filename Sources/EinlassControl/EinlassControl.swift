@@ -28,7 +28,7 @@ struct EinlassControl: ParsableCommand {
     version: version,
     subcommands: [
       AccountsCommand.self, AccessCommand.self, ProvidersCommand.self, StoreCommand.self,
-      Doctor.self,
+      AuditCommand.self, Doctor.self,
     ])
 
   static func main() {

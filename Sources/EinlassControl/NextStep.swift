@@ -35,30 +35,30 @@ func quoted(_ word: String) -> String {
 }
 
 extension Failure {
-  /// What is said about it on standard error; `nil` when there is nothing to say.
+  /// What is said about it on standard error; nothing where everything is said.
   ///
   /// - Parameter options: what a command that is to do the same must repeat.
-  func explanation(repeating options: [String], style: Style) -> String? {
+  func lines(repeating options: [String], _ style: Style) -> [String] {
     switch self {
     case .refused(let refusal):
-      problem(
-        "\(clean(refusal.message)) (\(clean(refusal.reason)), \(refusal.code))",
-        words: refusal.serverWords, refusal.nextSteps.map { $0.line(repeating: options) }, style)
-    case .unusable(let sentence, let step):
-      problem(clean(sentence), step.map { [$0.line(repeating: options)] } ?? [], style)
-    case .usage(let sentence): problem(clean(sentence), [], style)
-    case .noServer(let sentence, _): problem(clean(sentence), [], style)
-    case .cancelled: "Cancelled."
-    case .outputLost, .badNews: nil
+      let words = refusal.serverWords.map { ["   they: \(clean($0))"] } ?? []
+      let steps = refusal.nextSteps.map { step($0, options, style) }
+      let sentence = "\(refusal.message) (\(refusal.reason), \(refusal.code))"
+      return [problem(sentence, style)] + words + steps
+    case .unusable(let sentence, let next):
+      return [problem(sentence, style)] + (next.map { [step($0, options, style)] } ?? [])
+    case .usage(let sentence), .noServer(let sentence, _): return [problem(sentence, style)]
+    case .cancelled: return ["Cancelled."]
+    case .outputLost, .badNews: return []
     }
   }
 
-  private func problem(
-    _ sentence: String, words: String? = nil, _ steps: [String], _ style: Style
-  ) -> String {
-    ([style.tinted("problem:", .bad) + " \(sentence)"]
-      + (words.map { ["   they: \(clean($0))"] } ?? [])
-      + steps.map { style.tinted("   next:", .heading) + " \($0)" }).joined(separator: "\n")
+  private func problem(_ sentence: String, _ style: Style) -> String {
+    "\(style.tinted("problem:", .bad)) \(clean(sentence))"
+  }
+
+  private func step(_ step: NextStep, _ options: [String], _ style: Style) -> String {
+    "\(style.tinted("   next:", .heading)) \(step.line(repeating: options))"
   }
 }
 

@@ -91,6 +91,21 @@ def test_access_is_set_listed_and_reset(store):
     assert run("access", *store)[1].startswith("Nothing decided yet")
 
 
+def test_an_account_is_preferred_explained_renewed_and_signed_out(two):
+    run("access", "set", "neovim", "twitter", "granted", *two)
+    explained = ["accounts", "explain", "neovim", "twitter", "--when-many", *two]
+    assert run(*explained)[1] == "neovim: the person is asked which.\n  asked before: selectAccount\n"
+    assert run("accounts", "prefer", "bob", "--for", "neovim", *two)[:2] == (0, "neovim prefers twitter/bob.\n")
+    assert run(*explained)[1] == "neovim: twitter/bob, because it is preferred.\n"
+    assert run("accounts", "prefer", "bob", "--for", "neovim", "--none", *two)[0] == 0
+    assert run(*explained)[1].startswith("neovim: the person is asked which.")
+    code, _, errors = run("accounts", "renew", "ada", "--for", "neovim", *two)
+    assert code == 1 and "(authenticatorUnconfigured, 1006)" in errors
+    code, output, _ = run("accounts", "sign-out", "ada", "--yes", *two)
+    assert code == 0 and output.startswith("Signed out twitter/ada.\n  not revoked: system.")
+    assert re.search(r"^twitter +ada +signed out ", run("accounts", *two)[1], re.M)
+
+
 def test_the_store_is_shown_checked_copied_and_sealed_anew(two, tmp_path):
     assert f"path      {tmp_path}/store/a.db\n" in run("store", *two)[1]
     assert run("store", "check", *two)[1].startswith("Sound: 2 accounts and ")

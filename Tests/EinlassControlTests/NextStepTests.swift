@@ -69,13 +69,12 @@ struct NextStepTests {
         "serverError": ["status": 429, "text": "slow\u{202E}"],
       ],
     ])
-    let text = Failure.refused(refusal).explanation(repeating: [], style: Style(isColoured: false))
+    let lines = Failure.refused(refusal).lines(repeating: [], Style(isColoured: false))
     #expect(
-      text == """
-        problem: Wait\u{FFFD}[2J. (throttled, 1017)
-           they: status 429, text slow\u{FFFD}
-           next: Start the command again in 60 seconds.
-        """)
+      lines == [
+        "problem: Wait\u{FFFD}[2J. (throttled, 1017)", "   they: status 429, text slow\u{FFFD}",
+        "   next: Start the command again in 60 seconds.",
+      ])
   }
 
   @Test("a failure ends in the exit code that the help names")

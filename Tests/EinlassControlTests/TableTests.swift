@@ -104,6 +104,20 @@ struct TableTests {
     #expect(text.hasPrefix(day(seconds)))
   }
 
+  @Test("a day on the command line is one of the calendar")
+  func days() {
+    for seconds in stride(from: 0, to: 4_200_000_000, by: 13 * 86_400) as StrideTo<Int64> {
+      #expect(startOfDay(day(seconds)) == seconds)
+    }
+    for text in [
+      "", "2026-02-29", "2026-11-31", "2026-1-1", "2026-13-01", "x-01-01", "2026-01-01-01",
+      "1969-12-31",
+    ] {
+      #expect(startOfDay(text) == nil)
+    }
+    #expect(startOfDay("2028-02-29") == 1_835_395_200)
+  }
+
   @Test(
     "words of a command are quoted where a shell would change them",
     arguments: [

@@ -6,7 +6,8 @@ struct AccountsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "accounts", abstract: "The accounts in the store.",
     subcommands: [
-      AccountsList.self, AccountsAdd.self, AccountsRename.self, AccountsRemove.self,
+      AccountsList.self, AccountsAdd.self, AccountsRename.self, AccountsPrefer.self,
+      AccountsExplain.self, AccountsRenew.self, AccountsSignOut.self, AccountsRemove.self,
     ], defaultSubcommand: AccountsList.self)
 }
 

@@ -14,6 +14,21 @@ func day(_ seconds: Int64) -> String {
   return "\(year)-\(twoDigits(month))-\(twoDigits(day))"
 }
 
+/// When a day like `2026-11-21` begins, in Unix seconds, UTC; `nil` for what is no day of the calendar.
+func startOfDay(_ text: String) -> Int64? {
+  let parts = text.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
+  guard parts.count == 3, let year = parts[0], let month = parts[1], let dayOfMonth = parts[2],
+    (1970...9999).contains(year), (1...12).contains(month), (1...31).contains(dayOfMonth)
+  else { return nil }
+  // days_from_civil, the other way round.
+  let shifted = month <= 2 ? year - 1 : year
+  let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + dayOfMonth - 1
+  let days =
+    shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
+  let seconds = days * 86_400
+  return day(seconds) == text ? seconds : nil
+}
+
 /// A moment in Unix seconds, UTC: `2026-11-21 09:30`.
 func minute(_ seconds: Int64) -> String {
   let ofDay = (seconds % 86_400 + 86_400) % 86_400

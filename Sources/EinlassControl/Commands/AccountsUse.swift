@@ -1,0 +1,143 @@
+internal import ArgumentParser
+internal import EinlassJSON
+
+/// `einlassctl accounts explain`.
+struct AccountsExplain: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "explain", abstract: "Say which account an application would get, and why.",
+    discussion: "EXAMPLE: einlassctl accounts explain neovim twitter")
+
+  @Argument(help: "The name that the application gives itself.")
+  var application: String?
+
+  @Argument(help: "Whose accounts.", completion: .providers)
+  var provider: String?
+
+  @Flag(help: "As if it asked which account only where there are several.")
+  var whenMany = false
+
+  @OptionGroup var server: ServerOptions
+
+  var actsAs: String? { application }
+
+  func run(with console: Console) throws(Failure) {
+    guard let application else { throw .usage("Name the application: APPLICATION is missing.") }
+    let provider = try console.provider(provider)
+    let result = try console.call(
+      "accounts.explain",
+      ["provider": .string(provider), "selection": whenMany ? "whenMany" : "always"])
+    let id = result["account"]?.string ?? ""
+    let account = try console.accounts(of: provider).first { sameBytes($0.id, id) }
+    var lines = [
+      "\(clean(application)): \(Self.sentence(result["rule"]?.plain ?? "", account?.title))"
+    ]
+    if let prompts = result["prompts"]?.array, !prompts.isEmpty {
+      lines.append("  asked before: \(clean(JSONValue.array(prompts).plain))")
+    }
+    if let error = result["error"] {
+      lines += Failure.refused(Refusal(error)).lines(repeating: server.repeated, console.style)
+    }
+    try console.report(.object(result), lines)
+  }
+
+  private static func sentence(_ rule: String, _ account: String?) -> String {
+    let account = account ?? "an account"
+    return switch rule {
+    case "onlyAccount": "\(account), because there is no other."
+    case "preferred": "\(account), because it is preferred."
+    case "account", "confirm": "\(account), because it is named."
+    case "person": "the person is asked which."
+    case "nothing": "none."
+    default: "\(account) (\(clean(rule)))."
+    }
+  }
+}
+
+/// `einlassctl accounts prefer`.
+struct AccountsPrefer: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "prefer",
+    abstract: "Choose the account that an application uses without asking which.",
+    discussion: "EXAMPLE: einlassctl accounts prefer ada --for neovim")
+
+  @Argument(help: "User name, provider/user name or id.", completion: .accounts)
+  var account: String?
+
+  @Option(name: .customLong("for"), help: "The name that the application gives itself.")
+  var application: String?
+
+  @Flag(help: "Prefer none of this account's provider any more.")
+  var none = false
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let account = try console.account(account)
+    let application = try console.text(
+      "For which application (the name it gives itself)?", given: application,
+      orElse: "Name the application: --for is missing.")
+    var params: JSONObject = [
+      "provider": .string(account.provider), "application": .string(application),
+    ]
+    if !none { params["account"] = .string(account.id) }
+    let result = try console.call("accounts.setPreferred", params)
+    let preferred = none ? "none of the \(clean(account.provider)) accounts" : account.title
+    try console.report(.object(result), ["\(clean(application)) prefers \(preferred)."])
+  }
+}
+
+/// `einlassctl accounts renew`.
+struct AccountsRenew: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "renew", abstract: "Renew the credential that an application has of an account.",
+    discussion: "EXAMPLE: einlassctl accounts renew ada --for neovim")
+
+  @Argument(help: "User name, provider/user name or id.", completion: .accounts)
+  var account: String?
+
+  @Option(name: .customLong("for"), help: "The name that the application gives itself.")
+  var application: String?
+
+  @OptionGroup var server: ServerOptions
+
+  var actsAs: String? { application }
+
+  func run(with console: Console) throws(Failure) {
+    let account = try console.account(account)
+    let result = try console.call("accounts.renew", ["account": .string(account.id)])
+    let isRenewed = result["result"]?.string == "renewed"
+    var lines = ["\(isRenewed ? "Renewed" : "Not renewed"): \(account.title)."]
+    if let error = result["error"] {
+      lines += Failure.refused(Refusal(error)).lines(repeating: server.repeated, console.style)
+    }
+    try console.report(.object(result), lines)
+    if !isRenewed { throw .badNews }
+  }
+}
+
+/// `einlassctl accounts sign-out`.
+struct AccountsSignOut: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sign-out", abstract: "Forget an account's credentials; the account stays.",
+    discussion: "EXAMPLE: einlassctl accounts sign-out ada --yes")
+
+  @Argument(help: "User name, provider/user name or id.", completion: .accounts)
+  var account: String?
+
+  @Flag(inversion: .prefixedNo, help: "Revoke them at the provider too.")
+  var revoke = true
+
+  @Flag(help: "Do not ask whether that is meant.")
+  var yes = false
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let account = try console.account(account)
+    try console.confirm("Forget the credentials of \(account.title)?", isAgreed: yes)
+    let result = try console.call(
+      "accounts.signOut", ["account": .string(account.id), "revoke": .bool(revoke)])
+    try console.report(
+      .object(result), ["Signed out \(account.title)."] + console.revocation(result))
+  }
+}

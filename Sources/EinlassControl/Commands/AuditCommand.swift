@@ -1,0 +1,103 @@
+internal import ArgumentParser
+internal import EinlassJSON
+
+/// `einlassctl audit`.
+struct AuditCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "audit", abstract: "Who received which credential, and when.",
+    subcommands: [AuditList.self, AuditPrune.self], defaultSubcommand: AuditList.self)
+}
+
+/// A day in UTC, as it stands on the command line: `2026-11-21`.
+struct Day: ExpressibleByArgument {
+  var startsAt: Int64
+
+  init?(argument: String) {
+    guard let seconds = startOfDay(argument) else { return nil }
+    startsAt = seconds
+  }
+}
+
+/// `einlassctl audit list`.
+struct AuditList: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List what happened, the newest first.",
+    discussion: "EXAMPLE: einlassctl audit list --application neovim --since 2026-11-01")
+
+  @Option(help: "Only what this application did.")
+  var application: String?
+
+  @Option(help: "Only what concerned this provider.", completion: .providers)
+  var provider: String?
+
+  @Option(help: "Only what concerned this account.", completion: .accounts)
+  var account: String?
+
+  @Option(help: ArgumentHelp("Not before this day (UTC).", valueName: "yyyy-mm-dd"))
+  var since: Day?
+
+  @Option(help: ArgumentHelp("Before this day (UTC).", valueName: "yyyy-mm-dd"))
+  var before: Day?
+
+  @Option(help: "At most so many.")
+  var limit = 100
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let accounts = try console.accounts()
+    let id = try account.map { name throws(Failure) in try console.account(name).id }
+    let params = JSONObject(present: [
+      "application": application.map(JSONValue.string), "provider": provider.map(JSONValue.string),
+      "account": id.map(JSONValue.string), "since": since.map { JSONValue($0.startsAt) },
+      "before": before.map { JSONValue($0.startsAt) },
+    ])
+    let entries = try console.list("audit.list", "entries", params, limit: limit)
+    try console.report(
+      ["entries": .array(entries)], Self.table(entries, accounts),
+      empty: "Nothing was written down.")
+  }
+
+  private static func table(_ entries: [JSONValue], _ accounts: [Account]) -> Table {
+    Table(
+      headings: ["WHEN (UTC)", "APPLICATION", "DID", "PROVIDER", "ACCOUNT", "WHAT", "STARTED BY"],
+      rows: entries.map { entry in
+        let account = entry["account"]?.string.map { id in
+          accounts.first { sameBytes($0.id, id) }?.username ?? id
+        }
+        return [
+          Table.Cell(entry["at"]?.int64.map(minute)), Table.Cell(entry["application"]?.plain),
+          Table.Cell(entry["method"]?.plain), Table.Cell(entry["provider"]?.plain),
+          Table.Cell(account), Table.Cell(what(entry)), Table.Cell(entry["parent"]?.plain),
+        ]
+      })
+  }
+
+  private static func what(_ entry: JSONValue) -> String {
+    ["credential", "includes", "subject", "state", "count"].compactMap { entry[$0]?.plain }
+      .joined(separator: " ")
+  }
+}
+
+/// `einlassctl audit prune`.
+struct AuditPrune: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "prune", abstract: "Forget what is older than a day.",
+    discussion: "EXAMPLE: einlassctl audit prune 2026-01-01 --yes")
+
+  @Argument(help: ArgumentHelp("Everything before this day goes (UTC).", valueName: "yyyy-mm-dd"))
+  var before: Day
+
+  @Flag(help: "Do not ask whether that is meant.")
+  var yes = false
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    try console.confirm(
+      "Forget everything before \(day(before.startsAt))?", isAgreed: yes)
+    let result = try console.call("audit.prune", ["before": JSONValue(before.startsAt)])
+    try console.report(
+      .object(result), ["Forgot \(result["removed"]?.plain ?? "0") entries."])
+  }
+}
