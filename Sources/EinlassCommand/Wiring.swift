@@ -34,7 +34,7 @@ struct Wiring {
     let effects = LiveEffects.make(
       caFile: configuration.caFile, proxy: configuration.proxy, clock: clock)
     var parts = Server.Parts(
-      catalog: catalog, store: Self.store(options), effects: effects,
+      catalog: catalog, store: Self.store(options), audit: Self.audit(options), effects: effects,
       configuration: configuration, configurationProblem: problem,
       script: try Self.script(options.answers), version: version)
     if options.store != "memory", let sign = SQLiteAccountStore.changeSign(path: options.store) {
@@ -82,6 +82,11 @@ struct Wiring {
     if options.store == "memory" { return MemoryAccountStore.make() }
     return SQLiteAccountStore.open(
       path: options.store, keyFile: options.keyFile, keyDescriptor: options.keyDescriptor)
+  }
+
+  private static func audit(_ options: Options) -> AuditLines {
+    options.store == "memory"
+      ? MemoryAccountStore.makeAuditLines() : SQLiteAccountStore.auditLines(path: options.store)
   }
 
   /// Configuration and catalogue, or none of both and why.

@@ -10,6 +10,8 @@ public struct Configuration: Sendable {
   /// Certificate authorities to trust, a PEM file.
   public var caFile: String?
   public var proxy: String?
+  /// What cannot be written into the audit trail is not handed out.
+  public var requiresAudit = false
 
   public init() {}
 
@@ -22,9 +24,14 @@ public struct Configuration: Sendable {
       case "origins": origins = try Self.strings(member.value, "/origins")
       case "caFile": caFile = try Self.string(member.value, "/caFile")
       case "proxy": proxy = try Self.string(member.value, "/proxy")
+      case "audit":
+        guard try Self.string(member.value, "/audit") == "required" else {
+          throw ConfigurationError("/audit", "the word required, or no such member")
+        }
+        requiresAudit = true
       default:
         throw ConfigurationError(
-          "/\(member.name)", "one of applications, origins, caFile, proxy as a name")
+          "/\(member.name)", "one of applications, origins, caFile, proxy, audit as a name")
       }
     }
   }

@@ -117,6 +117,23 @@ let components: Components = [
       .audience, .includes,
       .required("changedAt", .unixTime, "When it was decided."),
     ]),
+  "AuditEntry":
+    .object([
+      .required("at", .unixTime, "When."),
+      .required("application", .identifier, "Who, as it called itself."),
+      .required("method", .identifier, "By which method."),
+      .optional("provider", .identifier, "Whose accounts it is about."),
+      .optional("account", .identifier, "The account."),
+      .optional("clientId", .string(maxBytes: nil), "The registration it was issued to."),
+      .optional("credential", .string(maxBytes: nil), "The type of what was handed out."),
+      .includes,
+      .optional("subject", .identifier, "The application that a decision is about."),
+      .optional("state", Schema(AccessGrant.State.self), "The decision; missing: forgotten."),
+      .optional("count", .integer(0...Int64.max), "How many entries or accounts it is about."),
+      .required("process", .integer(), "The process of einlass that wrote it."),
+      .required(
+        "parent", .string(maxBytes: nil), "The program that had started it; empty: not known."),
+    ]),
   "Prompt": .object(promptFields),
 ]
 

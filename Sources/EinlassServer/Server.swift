@@ -9,6 +9,7 @@ public final class Server: Sendable {
   public struct Parts: Sendable {
     public var catalog: ProviderCatalog
     public var store: AccountStore
+    public var audit: AuditLines
     public var effects: Effects
     public var configuration: Configuration
     /// Why the configuration file could not be used: told by `initialize` and by every method that needs it.
@@ -21,13 +22,14 @@ public final class Server: Sendable {
     public var advanceClock: (@Sendable (Int64) -> Void)?
 
     public init(
-      catalog: ProviderCatalog, store: AccountStore, effects: Effects,
+      catalog: ProviderCatalog, store: AccountStore, audit: AuditLines, effects: Effects,
       configuration: Configuration = Configuration(), configurationProblem: Problem? = nil,
       script: Script = Script(), version: String, watch: ChangeFeed.Watching? = nil,
       advanceClock: (@Sendable (Int64) -> Void)? = nil
     ) {
       self.catalog = catalog
       self.store = store
+      self.audit = audit
       self.effects = effects
       self.configuration = configuration
       self.configurationProblem = configurationProblem
@@ -41,6 +43,7 @@ public final class Server: Sendable {
   let einlass: Einlass
   let catalog: ProviderCatalog
   let store: AccountStore
+  let audit: AuditTrail
   let effects: Effects
   let configuration: Configuration
   let configurationProblem: Problem?
@@ -67,6 +70,8 @@ public final class Server: Sendable {
     self.effects = effects
     catalog = parts.catalog
     configuration = parts.configuration
+    audit = AuditTrail(
+      parts.audit, isRequired: parts.configuration.requiresAudit, now: parts.effects.now)
     configurationProblem = parts.configurationProblem
     script = parts.script
     version = parts.version
@@ -93,6 +98,7 @@ public final class Server: Sendable {
     }
     let peer = try Peer(methods: methods, streams: streams, signals: signals, options: options)
     announcer.attach(peer)
+    audit.attach(options.log)
     defer { announcer.attach(nil) }
     return peer.run()
   }

@@ -14,6 +14,8 @@ struct StoreLocation: Sendable {
   var exists: Bool { FileStatus.at("\(directory)/\(name)") != nil }
   /// The lock's file, beside the database.
   var lockName: String { base + ".lock" }
+  /// The audit trail's file, beside the database.
+  var auditName: String { base + ".audit.jsonl" }
   /// A new database until it is finished.
   var temporaryName: String { name + ".new" }
   /// What the database was before a migration from this schema.

@@ -17,7 +17,7 @@ public struct FileLock: ~Copyable, Sendable {
 
   private let directory: String
   private let name: String
-  private var descriptor: Int32
+  private(set) var descriptor: Int32
 
   /// A lock on this file, made when it is missing.
   public init(_ name: String, in directory: borrowing SafeDirectory) throws(FileError) {
@@ -74,7 +74,13 @@ public struct FileLock: ~Copyable, Sendable {
     guard ftruncate(descriptor, off_t(count)) == 0 else { throw .last(path: path) }
   }
 
-  private var path: String { "\(directory)/\(name)" }
+  var path: String { "\(directory)/\(name)" }
+
+  /// What the file is like now.
+  func status() throws(FileError) -> FileStatus {
+    guard let status = FileStatus.of(descriptor) else { throw .last(path: path) }
+    return status
+  }
 
   private func operation(_ mode: Mode) -> Int32 { mode == .shared ? LOCK_SH : LOCK_EX }
 
@@ -100,7 +106,7 @@ public struct FileLock: ~Copyable, Sendable {
   }
 
   /// A lock file that somebody removed excludes nobody any more.
-  private mutating func reopenIfReplaced() throws(FileError) {
+  mutating func reopenIfReplaced() throws(FileError) {
     if isInPlace { return }
     if descriptor >= 0 { close(descriptor) }
     descriptor = -1

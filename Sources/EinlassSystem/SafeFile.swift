@@ -86,6 +86,25 @@ extension SafeDirectory {
     return true
   }
 
+  /// Puts these bytes in the place of a private file: whole and durable, or not at all. The temporary file is
+  /// the caller's own, from an earlier attempt too.
+  public func replace(_ name: String, _ bytes: [UInt8], temporaryName: String) throws(FileError) {
+    remove(temporaryName)
+    let opened = try open(temporaryName, flags: O_WRONLY | O_CREAT | O_EXCL)
+    do throws(FileError) {
+      defer { close(opened) }
+      try writeAll(bytes, to: opened, path: path(of: temporaryName))
+      guard fsync(opened) == 0 else { throw .last(path: path(of: temporaryName)) }
+      guard unsafe renameat(descriptor, temporaryName, descriptor, name) == 0 else {
+        throw .last(path: path(of: name))
+      }
+    } catch {
+      remove(temporaryName)
+      throw error
+    }
+    try synchronize()
+  }
+
   private func synchronize(_ name: String) throws(FileError) {
     let opened = try open(name, flags: O_RDONLY)
     defer { close(opened) }

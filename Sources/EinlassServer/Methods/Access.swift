@@ -57,7 +57,13 @@ func accessSet(_ server: Server) -> Method {
         includes: (params["includes"]?.strings ?? []).compactMap(AccessGrant.Inclusion.init),
         changedAt: server.effects.now())
       return try server.answer(mayWait) { patience throws(Problem) in
-        ["revision": JSONValue(try server.store.setGrant(grant, patience))]
+        let revision = try server.store.setGrant(grant, patience)
+        server.audit.note(
+          AuditEvent(
+            application: server.session.frontEnd.application, method: "access.set",
+            provider: provider.id, includes: grant.includes, subject: application,
+            state: grant.state.rawValue))
+        return ["revision": JSONValue(revision)]
       }
     })
 }
@@ -76,7 +82,12 @@ func accessReset(_ server: Server) -> Method {
     .immediate { params, _, mayWait throws(RPCError) in
       let (application, provider) = try server.subject(of: params)
       return try server.answer(mayWait) { patience throws(Problem) in
-        ["revision": JSONValue(try server.store.resetGrant(application, provider.id, patience))]
+        let revision = try server.store.resetGrant(application, provider.id, patience)
+        server.audit.note(
+          AuditEvent(
+            application: server.session.frontEnd.application, method: "access.reset",
+            provider: provider.id, subject: application))
+        return ["revision": JSONValue(revision)]
       }
     })
 }

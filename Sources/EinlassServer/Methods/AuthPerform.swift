@@ -107,7 +107,14 @@ extension Server {
     do throws(Problem) {
       let asker = asker(for: flow)
       let result = try await flow.run(on: executor) { () async throws(Problem) in
-        try await self.einlass.perform(flow.wish, asking: asker)
+        let result = try await self.einlass.perform(flow.wish, asking: asker)
+        if let credential = result.credential {
+          try self.audit.record(
+            AuditEvent(
+              "auth.perform", handing: credential, of: result.account, to: flow.wish.application,
+              clientID: flow.wish.registration?.clientID))
+        }
+        return result
       }
       return .object(
         JSONObject(present: [

@@ -23,8 +23,13 @@ func credentialsGet(_ server: Server) -> Method {
       ]),
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {
-        let result = try await server.budgetedEinlass.credential(server.credentialRequest(params))
+        let request = server.credentialRequest(params)
+        let result = try await server.budgetedEinlass.credential(request)
         guard let credential = result.credential else { throw Problem(.internal, "None came.") }
+        try server.audit.record(
+          AuditEvent(
+            "credentials.get", handing: credential, of: result.account, to: request.application,
+            clientID: request.registration(result.account.provider)?.clientID))
         return [
           "credential": JSONValue(credential, of: result.identity, includesRefreshToken: false)
         ]

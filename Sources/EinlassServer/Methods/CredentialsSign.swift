@@ -34,14 +34,19 @@ func credentialsSign(_ server: Server) -> Method {
         guard let account = accounts.first(where: { $0.id == id }) else {
           throw .unknownAccount(id)
         }
+        let registration = server.registration(for: frontEnd, at: account.provider)
         let authorization = try server.einlass.sign(
           SignRequest(
-            application: frontEnd.application,
-            registration: server.registration(for: frontEnd, at: account.provider), account: id,
+            application: frontEnd.application, registration: registration, account: id,
             method: params["method"]?.string ?? "GET", url: params["url"]?.string ?? "",
             form: (params["form"]?.object?.members ?? []).map { member in
               Parameter(member.name, member.value.string ?? "")
             }))
+        try server.audit.record(
+          AuditEvent(
+            application: frontEnd.application, method: "credentials.sign",
+            provider: account.provider, account: id, clientID: registration?.clientID,
+            credential: "authorization"))
         return ["authorization": .string(authorization)]
       } catch { throw RPCError(error) }
     })

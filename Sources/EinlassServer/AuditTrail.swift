@@ -1,0 +1,138 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+internal import EinlassSystem
+
+/// What goes into the audit trail: who got what of whom. Never a secret.
+struct AuditEvent {
+  var application: String
+  var method: String
+  var provider: String?
+  var account: Account.ID?
+  /// The registration that the credential was issued to.
+  var clientID: String?
+  /// The kind of credential that was handed out, as its `type` on the wire.
+  var credential: String?
+  /// What was handed out besides.
+  var includes: [AccessGrant.Inclusion] = []
+  /// The application that a decision is about.
+  var subject: String?
+  /// The decision.
+  var state: String?
+  /// How many entries or accounts it was about.
+  var count: Int64?
+}
+
+extension AuditEvent {
+  /// A credential of an account on its way to an application.
+  init(
+    _ method: String, handing credential: Credential, of account: Account,
+    to application: String, clientID: String?
+  ) {
+    self.init(
+      application: application, method: method, provider: account.provider, account: account.id,
+      clientID: clientID)
+    switch credential {
+    case .oauth1: self.credential = "oauth1"
+    case .oauth2(let credential):
+      self.credential = "oauth2"
+      if credential.refreshToken != nil { includes = [.refreshToken] }
+    }
+  }
+}
+
+/// Writes down who received which credential, before it is handed out (C-123).
+final class AuditTrail: Sendable {
+  private let lines: AuditLines
+  private let isRequired: Bool
+  private let now: @Sendable () -> UnixTime
+  private let log = Lock(Log.silent)
+
+  /// - Parameter isRequired: what cannot be written down does not happen.
+  init(_ lines: AuditLines, isRequired: Bool, now: @escaping @Sendable () -> UnixTime) {
+    self.lines = lines
+    self.isRequired = isRequired
+    self.now = now
+  }
+
+  /// Where it is told that something could not be written down.
+  func attach(_ log: Log) { self.log.withLock { $0 = log } }
+
+  /// Writes down a release; what it throws must keep the credential from being handed out.
+  func record(_ event: AuditEvent) throws(Problem) {
+    do throws(Problem) {
+      try lines.append(line(event), .usual)
+    } catch {
+      log.withLock { $0 }.warning("audit", "not written down: \(error.message)")
+      if isRequired { throw error }
+    }
+  }
+
+  /// Writes down what has happened already.
+  func note(_ event: AuditEvent) { try? record(event) }
+
+  private func line(_ event: AuditEvent) -> [UInt8] {
+    JSONValue.object(
+      JSONObject(present: [
+        "at": JSONValue(now()), "application": .string(event.application),
+        "method": .string(event.method), "provider": event.provider.map(JSONValue.string),
+        "account": event.account.map { .string($0.rawValue) },
+        "clientId": event.clientID.map(JSONValue.string),
+        "credential": event.credential.map(JSONValue.string),
+        "includes": event.includes.isEmpty ? nil : JSONValue(event.includes.map(\.rawValue)),
+        "subject": event.subject.map(JSONValue.string),
+        "state": event.state.map(JSONValue.string), "count": event.count.map { JSONValue($0) },
+        "process": JSONValue(Int64(ThisProcess.id)),
+        "parent": .string(ThisProcess.parentExecutable),
+      ])
+    ).bytes()
+  }
+}
+
+// MARK: - Asking
+
+extension AuditTrail {
+  /// How many parts are looked through for one page.
+  private static let partLimit = 8
+
+  /// A page of the entries that these parameters of `audit.list` ask for, newest first.
+  /// `nil` when the cursor is none of this trail.
+  func page(
+    _ params: JSONObject, _ patience: AccountStore.Patience
+  ) throws(Problem) -> JSONObject? {
+    var cursor = params["cursor"]?.string
+    var found: [(position: String, entry: JSONValue)] = []
+    var hasMore = true
+    for _ in 0..<Self.partLimit where hasMore && found.count < params["limit"]?.int64 ?? 100 {
+      guard let part = try lines.part(cursor, patience) else { return nil }
+      for line in part.lines.reversed() {
+        guard let entry = try? JSONReader.read(line.bytes), entry.fits(params) else { continue }
+        found.append((line.position, entry))
+      }
+      cursor = part.lines.first?.position ?? cursor
+      hasMore = part.hasMore
+    }
+    var page = Pages.page(
+      "entries", found, limit: params["limit"]?.int64 ?? 100, cursor: \.position, encode: \.entry)
+    if page["nextCursor"] == nil, hasMore { page["nextCursor"] = cursor.map(JSONValue.string) }
+    return page
+  }
+
+  /// Forgets what is older, and answers how many entries that were.
+  func prune(before time: UnixTime) throws(Problem) -> Int {
+    try lines.remove(.usual) { line in
+      // What is no entry is no loss.
+      (try? JSONReader.read(line))?["at"]?.int64.map { $0 < time } ?? true
+    }
+  }
+}
+
+extension JSONValue {
+  /// Whether an entry is one that the parameters of `audit.list` ask for.
+  fileprivate func fits(_ params: JSONObject) -> Bool {
+    guard let at = self["at"]?.int64 else { return false }
+    return ["application", "provider", "account", "method"]
+      .allSatisfy { name in params[name].map { $0 == self[name] } ?? true }
+      && params["since"]?.int64 ?? 0 <= at && at < params["before"]?.int64 ?? Int64.max
+  }
+}

@@ -1,0 +1,53 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `audit.list`: who received which credential, and when.
+func auditList(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "audit.list", .immediate,
+      "Who received which credential, and when; the newest first. Never the credential.",
+      params: [
+        .optional("application", .identifier, "Only what this application did."),
+        .optional("provider", .identifier, "Only what concerned this provider."),
+        .optional("account", .identifier, "Only what concerned this account."),
+        .optional("method", .identifier, "Only what came by this method."),
+        .optional("since", .unixTime, "Not before this time."),
+        .optional("before", .unixTime, "Before this time."), .limit, .cursor,
+      ],
+      result: .object([
+        .required("entries", .array(.reference("AuditEntry"), max: nil), "Entries."), .nextCursor,
+      ]),
+      reasons: ["accountStoreFailure", "invalidCursor"]),
+    .immediate { params, _, mayWait throws(RPCError) in
+      let page = try server.answer(mayWait) { patience throws(Problem) -> JSONObject? in
+        try server.audit.page(params, patience)
+      }
+      guard let page else { return nil }
+      guard let page else { throw RPCError(.invalidCursor) }
+      return .object(page)
+    })
+}
+
+/// `audit.prune`: forgets what is older than a time. That somebody did so is written down too.
+func auditPrune(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "audit.prune", .immediate, "Forgets the entries of the audit trail before a time.",
+      params: [.required("before", .unixTime, "Everything older goes.")],
+      result: .object([.required("removed", .integer(0...Int64.max), "How many entries.")]),
+      reasons: ["accountStoreFailure"]),
+    .immediate { params, _, mayWait throws(RPCError) in
+      // The whole file is read: not where others wait for their answers.
+      guard mayWait else { return nil }
+      do throws(Problem) {
+        let removed = Int64(try server.audit.prune(before: params["before"]?.int64 ?? 0))
+        server.audit.note(
+          AuditEvent(
+            application: server.session.frontEnd.application, method: "audit.prune",
+            count: removed))
+        return ["removed": JSONValue(removed)]
+      } catch { throw RPCError(error) }
+    })
+}

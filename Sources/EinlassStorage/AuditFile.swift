@@ -1,0 +1,115 @@
+public import Einlass
+internal import EinlassSystem
+
+extension SQLiteAccountStore {
+  /// The audit trail of the store at this path, or of the usual one: a file of JSON Lines beside it.
+  public static func auditLines(path: String? = nil) -> AuditLines {
+    do throws(Problem) {
+      return AuditFile(location: try StoreLocation(path: path)).lines
+    } catch {
+      return AuditLines(
+        append: { _, _ throws(Problem) in throw error },
+        part: { _, _ throws(Problem) in throw error },
+        remove: { _, _ throws(Problem) in throw error })
+    }
+  }
+}
+
+/// The file of an audit trail: kept open, made by the first line, and shortened before it grows too long.
+final class AuditFile: Sendable {
+  /// What a longer file is cut from: its older half goes (C-15).
+  static let limitBytes: Int64 = 16 << 20
+  /// What is read at a time to find a page.
+  static let partBytes: Int64 = 64 << 10
+
+  private let location: StoreLocation
+  private let limitBytes: Int64
+  private let opened = Lock<LineFile?>(nil)
+
+  init(location: StoreLocation, limitBytes: Int64 = AuditFile.limitBytes) {
+    self.location = location
+    self.limitBytes = limitBytes
+  }
+
+  /// As the server sees it.
+  var lines: AuditLines {
+    AuditLines(
+      append: { line, patience throws(Problem) in try self.append(line, patience) },
+      part: { position, patience throws(Problem) in try self.part(before: position, patience) },
+      remove: { patience, isToGo throws(Problem) in
+        guard self.exists else { return 0 }
+        return try self.using(patience) { file, deadline throws(FileError) in
+          try file.remove(by: deadline, isToGo)
+        }
+      })
+  }
+
+  private var path: String { "\(location.directory)/\(location.auditName)" }
+  private var exists: Bool { FileStatus.at(path) != nil }
+
+  private func append(_ line: [UInt8], _ patience: AccountStore.Patience) throws(Problem) {
+    let count = try using(patience) { file, deadline throws(FileError) in
+      try file.append(line, by: deadline)
+    }
+    guard count > limitBytes else { return }
+    var dropped: Int64 = 0
+    let half = limitBytes / 2
+    // Whoever else is at it does it for all.
+    _ = try? using(.none) { file, deadline throws(FileError) in
+      try file.remove(by: deadline) { line in
+        guard dropped < count - half else { return false }
+        dropped += Int64(line.count) + 1
+        return true
+      }
+    }
+  }
+
+  private func part(
+    before position: AuditLines.Position?, _ patience: AccountStore.Patience
+  ) throws(Problem) -> AuditLines.Part? {
+    guard exists else { return position == nil ? AuditLines.Part(lines: [], hasMore: false) : nil }
+    let end = position.map(LineFile.Position.init(text:))
+    // A cursor that is none.
+    if let end, end == nil { return nil }
+    let lines = try using(patience) { file, _ throws(FileError) in
+      Optional(try file.lines(before: end ?? nil, withinBytes: Self.partBytes))
+    }
+    return lines.map { lines in
+      AuditLines.Part(
+        lines: lines.map { .init(position: $0.position.text, bytes: $0.bytes) },
+        hasMore: lines.first.map { $0.position.offset > 0 } ?? false)
+    }
+  }
+
+  /// One thread at a time. Throws `locked` when the file could not be had in time.
+  private func using<Result>(
+    _ patience: AccountStore.Patience,
+    _ body: (inout LineFile, Deadline) throws(FileError) -> Result?
+  ) throws(Problem) -> Result {
+    let deadline = patience.deadline
+    let result = try FileProblem.store { () throws(FileError) in
+      try opened.withLock(by: deadline) { opened throws(FileError) -> Result? in
+        if opened == nil {
+          opened = try LineFile(
+            location.auditName, in: SafeDirectory.create(location.directory))
+        }
+        return try body(&opened!, deadline)
+      }
+    }
+    guard let result = result ?? nil else { throw .storeLocked(path: path) }
+    return result
+  }
+}
+
+extension LineFile.Position {
+  fileprivate var text: String { "\(file)-\(offset)" }
+
+  /// `nil` for what is no position.
+  fileprivate init?(text: String) {
+    let parts = text.split(separator: "-")
+    guard parts.count == 2, let file = UInt64(parts[0]), let offset = Int64(parts[1]) else {
+      return nil
+    }
+    self.init(file: file, offset: offset)
+  }
+}

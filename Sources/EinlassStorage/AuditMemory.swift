@@ -1,0 +1,39 @@
+public import Einlass
+internal import EinlassSystem
+
+extension MemoryAccountStore {
+  /// An audit trail that writes nothing and ends with its process; it keeps the last lines only.
+  public static func makeAuditLines() -> AuditLines {
+    let memory = Lock(AuditMemory())
+    return AuditLines(
+      append: { line, _ throws(Problem) in memory.withLock { $0.append(line) } },
+      part: { position, _ throws(Problem) in memory.withLock { $0.part(before: position) } },
+      remove: { _, isToGo throws(Problem) in memory.withLock { $0.remove(isToGo) } })
+  }
+}
+
+/// What such a trail holds.
+private struct AuditMemory {
+  private static let limit = 10_000
+
+  private var lines: [AuditLines.Line] = []
+  private var count = 0
+
+  mutating func append(_ bytes: [UInt8]) {
+    if lines.count == Self.limit { lines.removeFirst(Self.limit / 2) }
+    count += 1
+    lines.append(.init(position: "\(count)", bytes: bytes))
+  }
+
+  func part(before position: AuditLines.Position?) -> AuditLines.Part? {
+    guard let position else { return .init(lines: lines, hasMore: false) }
+    guard let index = lines.firstIndex(where: { $0.position == position }) else { return nil }
+    return .init(lines: Array(lines[..<index]), hasMore: false)
+  }
+
+  mutating func remove(_ isToGo: ([UInt8]) -> Bool) -> Int {
+    let before = lines.count
+    lines.removeAll { isToGo($0.bytes) }
+    return before - lines.count
+  }
+}

@@ -1,0 +1,76 @@
+import EinlassJSON
+import Foundation
+import Testing
+
+/// The audit trail beside a store, written by several processes. What stands in it: `transcripts/audit.list`.
+@Suite struct AuditTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private var trail: String { "\(folder.path)/data/store.audit.jsonl" }
+
+  /// A front end at a sandbox that may use the account of ada.
+  private func editor(
+    at sandbox: Sandbox, configuration members: JSONObject = [:]
+  ) throws -> (FrontEnd, account: JSONValue) {
+    var configuration = try #require(sandbox.ready["config"]?.object)
+    for member in members.members { configuration[member.name] = member.value }
+    let file = try folder.file("config.json", JSONValue.object(configuration).text)
+    let front = try FrontEnd([
+      "--store", "\(folder.path)/data/store.db", "--key-file", "\(folder.path)/keys/store.key",
+      "--config", file,
+    ])
+    try front.call("initialize", ["client": ["name": "editor"]])
+    let added = try front.call("accounts.add", sandbox.account("ada"))
+    try front.call("access.set", ["provider": "twitter", "state": "granted"])
+    return (front, try #require(added["account"]))
+  }
+
+  private func perform(_ front: FrontEnd, _ account: JSONValue) throws -> JSONValue {
+    try front.answer("auth.perform", ["provider": "twitter", "account": account])
+  }
+
+  @Test func `Another process reads who got what, and no secret stands in the file`() throws {
+    let sandbox = try Sandbox()
+    defer { sandbox.terminate() }
+    let (front, account) = try editor(at: sandbox)
+    defer { front.terminate() }
+    let credential = try perform(front, account)["result"]?["credential"]
+    let other = try FrontEnd(["--store", "\(folder.path)/data/store.db"])
+    defer { other.terminate() }
+    let entries = try other.call("audit.list")["entries"]?.array ?? []
+    #expect(entries.map { $0["method"]?.string } == ["auth.perform", "access.set"])
+    #expect(entries.first?["process"]?.int64 == Int64(front.process))
+    let text = try String(contentsOfFile: trail, encoding: .utf8)
+    for name in ["key", "secret"] {
+      let secret = try #require(credential?[name]?.string)
+      #expect(!text.contains(secret))
+    }
+    let mode = try FileManager.default.attributesOfItem(atPath: trail)[.posixPermissions]
+    #expect(mode as? Int == 0o600)
+  }
+
+  @Test(arguments: [false, true])
+  func `What cannot be written down is logged, or refused where that is required`(
+    isRequired: Bool
+  ) throws {
+    let sandbox = try Sandbox()
+    defer { sandbox.terminate() }
+    let (front, account) = try editor(
+      at: sandbox, configuration: isRequired ? ["audit": "required"] : [:])
+    defer { front.terminate() }
+    try FileManager.default.removeItem(atPath: trail)
+    try FileManager.default.createSymbolicLink(atPath: trail, withDestinationPath: "/dev/null")
+    let answer = try perform(front, account)
+    if isRequired {
+      #expect(answer["error"]?["data"]?["reason"]?.string == "accountStoreFailure")
+      #expect(answer["result"] == nil)
+    } else {
+      #expect(answer["result"]?["credential"] != nil)
+    }
+    try front.closeInput()
+    #expect(try front.exitCode() == 0)
+    #expect(front.logged.contains("audit"))
+  }
+}
