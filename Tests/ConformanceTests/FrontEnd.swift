@@ -32,8 +32,10 @@ final class FrontEnd: @unchecked Sendable {
   func exitCode(within seconds: TimeInterval = SpawnedProgram.patience) throws -> Int32 {
     try program.exitCode(within: seconds)
   }
-  /// How often all of its threads have waited, those that have ended left out.
-  func wakeUps() throws -> Int { try program.wakeUps() }
+  /// How much memory it has had at most, in bytes.
+  func peakMemory() throws -> Int { try program.peakMemory() }
+  /// How often each of its threads has waited.
+  func waits() throws -> [String: String] { try program.waits() }
   func signal(_ number: Int32) { program.signal(number) }
   func terminate() { program.terminate() }
 

@@ -37,4 +37,15 @@ import Testing
     return try #require(document["methods"]?.array)
       .filter { $0["x-direction"]?.string == direction }
   }
+
+  @Test func `Every file that the README links to is there`() throws {
+    let text = try String(contentsOf: projectFolder.appending(path: "README.md"), encoding: .utf8)
+    let names = text.matches(of: /\]\(([^)#:]+)\)/).map { String($0.1) }
+    // The promises alone link to more.
+    #expect(names.count > 20)
+    for name in names {
+      let path = projectFolder.appending(path: name).path
+      #expect(FileManager.default.fileExists(atPath: path), "\(name)")
+    }
+  }
 }

@@ -105,13 +105,14 @@ final class SpawnedProgram: @unchecked Sendable {
     return count << 10
   }
 
-  /// How often all of its threads have waited, those that have ended left out.
-  func wakeUps() throws -> Int {
+  /// How often each of its threads has waited.
+  func waits() throws -> [String: String] {
     let folder = "/proc/\(process)/task"
-    return try FileManager.default.contentsOfDirectory(atPath: folder).reduce(0) { sum, thread in
+    let threads = try FileManager.default.contentsOfDirectory(atPath: folder)
+    return threads.reduce(into: [:]) { waits, thread in
       let status = try? String(contentsOfFile: "\(folder)/\(thread)/status", encoding: .utf8)
       let found = status?.firstMatch(of: /\nvoluntary_ctxt_switches:\s+(\d+)/)
-      return sum + (found.flatMap { Int($0.1) } ?? 0)
+      waits[thread] = found.map { String($0.1) }
     }
   }
 
