@@ -68,8 +68,7 @@ private func isSame(_ ours: JSONValue, _ theirs: Any) -> Bool {
     }
     return ours == theirs || abs(ours - theirs) <= abs(ours) * 1e-12 || abs(ours) < 1e-290
   case .string(let value):
-    // Foundation takes a mark at the start of a string away.
-    return (theirs as? String).map { sameBytes($0, value) || value.hasPrefix("\u{feff}") } ?? false
+    return (theirs as? String).map { sameBytes($0, value) || hasMark(value) } ?? false
   case .array(let values):
     guard let theirs = theirs as? [Any], theirs.count == values.count else { return false }
     return zip(values, theirs).allSatisfy { isSame($0, $1) }
@@ -77,7 +76,7 @@ private func isSame(_ ours: JSONValue, _ theirs: Any) -> Bool {
     guard let theirs = theirs as? [String: Any] else { return false }
     // Foundation takes names for the same that only look alike.
     let names = object.members.map(\.name)
-    guard Set(names).count == names.count, !names.contains(where: { $0.hasPrefix("\u{feff}") })
+    guard Set(names).count == names.count, !names.contains(where: hasMark)
     else { return true }
     guard theirs.count == object.members.count else { return false }
     return object.members.allSatisfy { member in
@@ -85,6 +84,9 @@ private func isSame(_ ours: JSONValue, _ theirs: Any) -> Bool {
     }
   }
 }
+
+/// Foundation takes a mark at the start of a string away, and one behind an escape.
+private func hasMark(_ text: String) -> Bool { text.unicodeScalars.contains("\u{feff}") }
 
 extension JSONValue {
   /// Whether Foundation refuses the text because of a number that no `Double` or `Decimal` holds.
