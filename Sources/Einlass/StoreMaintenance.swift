@@ -1,3 +1,5 @@
+internal import EinlassCrypto
+
 /// What keeps a store sound, apart from its use: closures of `AccountStore` that `EinlassStorage` fills.
 ///
 /// All but `status` may take as long as the store is big. They tell their progress, and end without having
@@ -56,6 +58,8 @@ extension StoreMaintenance {
     public var isReadOnly = false
     /// How often the key has sealed something; at 2^31 it has to be rotated.
     public var keyUses: Int64 = 0
+    /// Whether keys in memory are kept from being written to a swap file.
+    public var isMemoryLocked = Secret.isLocked
     /// Version of the database library; `nil` for a store in memory.
     public var sqlite: String?
 

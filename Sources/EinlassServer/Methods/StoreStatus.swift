@@ -22,6 +22,7 @@ func storeStatus(_ server: Server) -> Method {
         .required("journalBytes", count, "Size of the journal beside it."),
         .required("readOnly", .boolean, "Whether it cannot be written now."),
         .required("keyUses", count, "How often the key has sealed something; 2^31 is the end."),
+        .required("memoryLocked", .boolean, "Whether keys in memory are kept out of swap files."),
         .optional("sqlite", .string(maxBytes: nil), "Version of the database library."),
       ]),
       reasons: ["accountStoreFailure"]),
@@ -44,7 +45,8 @@ extension JSONValue {
         "accounts": JSONValue(status.accounts),
         "databaseBytes": JSONValue(status.databaseBytes),
         "journalBytes": JSONValue(status.journalBytes), "readOnly": .bool(status.isReadOnly),
-        "keyUses": JSONValue(status.keyUses), "sqlite": status.sqlite.map(JSONValue.string),
+        "keyUses": JSONValue(status.keyUses),
+        "memoryLocked": .bool(status.isMemoryLocked), "sqlite": status.sqlite.map(JSONValue.string),
       ]))
   }
 }
