@@ -13,11 +13,11 @@ PATIENCE = 60
 
 # The only members of results and notifications in which something secret may stand: what was issued to the
 # application's own registration (protocol section 3).
+CREDENTIAL = {("credential", name) for name in ("key", "secret", "token", "idToken", "refreshToken")}
 PERMITTED = {
-    "auth.perform": {("credential", "key"), ("credential", "secret"), ("credential", "token"),
-                     ("credential", "idToken"), ("credential", "refreshToken")},
-    "auth.completed": {("credential", "key"), ("credential", "secret"), ("credential", "token"),
-                       ("credential", "idToken"), ("credential", "refreshToken")},
+    "auth.perform": CREDENTIAL,
+    "auth.completed": CREDENTIAL,
+    "credentials.get": CREDENTIAL,
     "credentials.sign": {("authorization",)},
 }
 

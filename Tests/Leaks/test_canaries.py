@@ -62,7 +62,12 @@ def live(session, canaries, provider):
         session.call("verify", provider="facebook", credential={"type": "oauth2", "token": canaries["systemToken"]})
     session.call("credentials.sign", account=twitter, method="GET", url="https://api.twitter.com/1.1/a.json")
     session.call("credentials.sign", account=facebook, method="GET", url=provider.base + "/me")
-    for method in ("accounts.list", "providers.list", "access.list", "auth.list", "prompt.list", "rpc.discover"):
+    for account in (twitter, facebook):
+        for method in ("credentials.get", "credentials.reject", "accounts.renew", "credentials.get", "accounts.explain",
+                       "accounts.setPreferred"):
+            session.call(method, account=account, provider="twitter" if account == twitter else "facebook")
+    for method in ("accounts.list", "providers.list", "access.list", "auth.list", "prompt.list", "rpc.discover",
+                   "audit.list", "store.status", "store.check"):
         assert isinstance(session.call(method), dict)
     # Wrong ones, with secrets in the wrong places.
     session.call("accounts.add", provider="twitter", username="x", credential={
