@@ -42,10 +42,23 @@ final class Prompts: Sendable {
     var onlyAccount: Account.ID?
   }
 
+  /// What a question is about, however often it is asked.
+  private struct Subject: Hashable {
+    var application: String
+    var provider: String
+    /// `nil` while the question is which one.
+    var account: Account.ID?
+  }
+
   private struct State: Sendable {
     var open: [Open] = []
     var closed: [Closed] = []
+    /// How many questions in a row nobody answered until they expired.
+    var unanswered: [Subject: Int] = [:]
   }
+
+  /// After so many unanswered questions about the same the next one is not asked, until the person acts.
+  static let unansweredLimit = 3
 
   /// How many ended prompts are remembered, to tell a late answer from a wrong one.
   static let rememberedPrompts = 1024
@@ -62,7 +75,8 @@ final class Prompts: Sendable {
     self.notify = notify
   }
 
-  /// Opens the prompt or joins an equal one, and waits for the answer. Throws `cancelled` when the task is.
+  /// Opens the prompt or joins an equal one, and waits for the answer. Throws `cancelled` when the task is, and
+  /// `interactionRequired` when nobody has answered the last three.
   ///
   /// - Parameter offered: the accounts that may be answered, those beyond the ones shown included.
   func ask(
@@ -91,12 +105,16 @@ final class Prompts: Sendable {
       if let problem = open.refusal(of: answer) { return (.notOffered(problem), []) }
       let waiters = open.waiters
       acknowledge()
+      state.unanswered = [:]
       close(&state, at: index, answer.outcome, answer)
       return (.taken, waiters)
     }
     for waiter in waiters { waiter.resume(.success(answer)) }
     return result
   }
+
+  /// Somebody is there: questions are asked again.
+  func personActed() { state.withLock { $0.unanswered = [:] } }
 
   /// The open prompts as `prompt.opened` announced them, oldest first.
   var all: [JSONObject] { state.withLock { $0.open.map(Self.announcement) } }
@@ -109,9 +127,13 @@ final class Prompts: Sendable {
   }
 
   private func join(_ prompt: Prompt, _ offered: [Account.ID], _ waiter: Waiter) {
-    let isCancelled = state.withLock { state -> Bool in
+    let subject = Self.subject(prompt, of: waiter.flow)
+    let problem = state.withLock { state -> Problem? in
       // Under the lock: a cancellation is either seen here or finds the waiter in place.
-      if Task.isCancelled { return true }
+      if Task.isCancelled { return .left }
+      if state.unanswered[subject, default: 0] >= Self.unansweredLimit {
+        return .unanswered(prompt, waiter.flow)
+      }
       let index = state.open.firstIndex {
         $0.prompt.asksTheSame(as: prompt) && $0.waiters[0].flow.wish.shares(with: waiter.flow.wish)
       }
@@ -122,9 +144,9 @@ final class Prompts: Sendable {
         state.open.append(open)
         notify("prompt.opened", Self.announcement(open))
       }
-      return false
+      return nil
     }
-    if isCancelled { waiter.resume(.failure(.left)) }
+    if let problem { waiter.resume(.failure(problem)) }
   }
 
   /// Takes a flow out of what it waits for; a prompt without waiters closes.
@@ -135,6 +157,9 @@ final class Prompts: Sendable {
         left += state.open[index].waiters.filter { $0.flow === flow }
         state.open[index].waiters.removeAll { $0.flow === flow }
         guard state.open[index].waiters.isEmpty else { continue }
+        if flow.end == .expired {
+          state.unanswered[Self.subject(state.open[index].prompt, of: flow), default: 0] += 1
+        }
         close(&state, at: index, flow.end == .expired ? .expired : .cancelled, nil)
       }
       return left
@@ -152,6 +177,12 @@ final class Prompts: Sendable {
         id: id, outcome: outcome, answer: answer, onlyAccount: open.prompt.onlyAccount))
     if state.closed.count > Self.rememberedPrompts { state.closed.removeFirst() }
     notify("prompt.closed", ["prompt": .string(id), "outcome": .string(outcome.rawValue)])
+  }
+
+  private static func subject(_ prompt: Prompt, of flow: RunningFlow) -> Subject {
+    Subject(
+      application: flow.application, provider: flow.provider,
+      account: prompt.onlyAccount ?? flow.wish.account)
   }
 
   private static func answerToClosed(_ closed: Closed?, _ answer: Answer) -> AnswerResult {
@@ -237,6 +268,13 @@ extension PerformRequest {
 }
 
 extension Problem {
+  fileprivate static func unanswered(_ prompt: Prompt, _ flow: RunningFlow) -> Problem {
+    Problem(
+      .interactionRequired,
+      "Nobody answered the last questions about \(flow.providerName). Decide in advance, or ask again once somebody is there.",
+      detail: "unanswered", provider: flow.provider, neededPrompts: [prompt])
+  }
+
   fileprivate static let left = Problem(.cancelled, "The flow was cancelled.")
   fileprivate static let notOffered = Problem(
     .invalidChoice, "That account was not offered. The prompt stays open.")

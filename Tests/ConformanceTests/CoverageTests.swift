@@ -35,7 +35,9 @@ import Testing
   func `each cell of the matrix has its transcript`(provider: String, selection: String) throws {
     for access in ["never-asked", "granted", "denied"] {
       for accounts in try #require(Self.accounts[provider]) {
-        expect("auth.perform/matrix/\(provider)-\(selection)-\(access)-\(accounts)")
+        let cell = "auth.perform/matrix/\(provider)-\(selection)-\(access)-\(accounts)"
+        expect(cell)  // with credential: "none"
+        expect(cell + "-fetch")
       }
     }
   }

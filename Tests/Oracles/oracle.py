@@ -44,6 +44,13 @@ class Answer:
         self.content_type = content_type
 
 
+class Server(ThreadingHTTPServer):
+    """One that many clients reach at once: five in line, as usual, are too few, and the next is reset."""
+
+    request_queue_size = 256
+    daemon_threads = True
+
+
 def run(answer, ready):
     """Serves `answer(base, request) -> Answer` for ever, after printing `ready(base)`."""
     log, lock = [], threading.Lock()
@@ -74,7 +81,7 @@ def run(answer, ready):
 
         do_GET = do_POST = do_DELETE = handle_request
 
-    server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+    server = Server(("127.0.0.1", int(sys.argv[1])), Handler)
     base = "http://127.0.0.1:%d" % server.server_address[1]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     print(json.dumps({"base": base, "log": base + "/__log", **ready(base)}), flush=True)

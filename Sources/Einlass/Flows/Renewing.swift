@@ -74,7 +74,12 @@ extension Flow {
     {
       return try newer(in: store)
     }
-    return .rejected(failure.problem.about(provider, account))
+    guard failure.health == .reloginNeeded else {
+      return .rejected(failure.problem.about(provider, account))
+    }
+    var problem = Problem.reloginNeeded(provider, account)
+    problem.serverError = failure.problem.serverError
+    return .rejected(problem)
   }
 
   /// What is stored now in the place of what this flow has read.

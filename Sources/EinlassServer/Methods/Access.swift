@@ -100,6 +100,8 @@ extension AccessGrant {
 extension Server {
   /// The application and provider that a request is about.
   fileprivate func subject(of params: JSONObject) throws(RPCError) -> (String, Provider) {
+    // Whoever decides is there.
+    prompts.personActed()
     do throws(Problem) {
       return (
         params["application"]?.string ?? session.frontEnd.application,

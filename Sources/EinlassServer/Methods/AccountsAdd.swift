@@ -29,6 +29,7 @@ func accountsAdd(_ server: Server) -> Method {
         provider: provider, username: username, displayName: params["displayName"]?.string,
         subject: params["subject"]?.string, credential: credential, registration: registration,
         replacesExisting: params["replace"]?.bool ?? false)
+      server.prompts.personActed()
       return try server.answer(mayWait) { patience throws(Problem) in
         let added = try server.einlass.addAccount(request, patience: patience)
         return [

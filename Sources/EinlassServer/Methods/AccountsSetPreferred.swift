@@ -16,6 +16,7 @@ func accountsSetPreferred(_ server: Server) -> Method {
       reasons: ["unknownProvider", "unknownAccount", "invalidChoice", "accountStoreFailure"]),
     .immediate { params, _, mayWait throws(RPCError) in
       let application = params["application"]?.string ?? server.session.frontEnd.application
+      server.prompts.personActed()
       return try server.answer(mayWait) { patience throws(Problem) in
         let revision = try server.einlass.setPreferred(
           params["account"] == nil ? nil : Account.ID(params), of: params["provider"]?.string ?? "",

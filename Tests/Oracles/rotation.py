@@ -1,0 +1,183 @@
+"""A provider with strict refresh-token rotation, on Python's standard library alone, and processes of einlass that share an account at it.
+
+Each refresh token works once. One that comes again revokes its whole family, as RFC 9700 section 4.14.2 wants it, unless
+the provider grants a grace period. A test may hold an answer back, and see who is asking meanwhile.
+"""
+import json
+import os
+import queue
+import secrets
+import subprocess
+import threading
+import time
+from http.server import BaseHTTPRequestHandler
+from urllib.parse import parse_qs
+
+from oracle import Server
+
+CLIENT = "rotation-client"
+PATIENCE = 60
+
+
+class Provider:
+    """Families of tokens. `scripted`: an answer (status, body) instead of the right one. `gate`: called with the number
+    of a token request, before the token is turned (`"before"`, and it is not if that answers `"drop"`) and before the
+    answer goes (`"after"`)."""
+
+    def __init__(self, grace=False):
+        self.lock = threading.Lock()
+        self.grace = grace
+        self.families, self.requests = {}, []
+        self.scripted, self.gate = None, lambda number, when: None
+        provider = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            timeout = PATIENCE
+
+            def log_message(self, *arguments):
+                pass
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                self.answer(*provider.token({name: values[0] for name, values in parse_qs(body).items()}))
+
+            def do_GET(self):
+                self.answer(200, {"id": "7", "name": "Ada"})
+
+            def answer(self, status, body):
+                content = body if isinstance(body, bytes) else json.dumps(body).encode()
+                try:
+                    self.send_response(status)
+                    self.send_header("Content-Type", "application/json")
+                    self.send_header("Content-Length", str(len(content)))
+                    self.end_headers()
+                    self.wfile.write(content)
+                except OSError:
+                    pass  # who asked was killed
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.base = "http://127.0.0.1:%d" % self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def family(self):
+        """A new family, whose access token is over already: what `accounts.add` gets of it."""
+        name = secrets.token_hex(8)
+        with self.lock:
+            family = self.families[name] = {"used": set(), "revoked": False}
+            self.issue(name)
+            return name, {"type": "oauth2", "token": family["access"], "refreshToken": family["refresh"],
+                          "expiresAt": 1, "clientId": CLIENT}
+
+    def issue(self, name):
+        family = self.families[name]
+        family["access"], family["refresh"] = "at-" + secrets.token_hex(16), f"{name}.{secrets.token_hex(16)}"
+
+    def token(self, form):
+        with self.lock:
+            number = len(self.requests)
+            self.requests.append(form["refresh_token"])
+        if self.gate(number, "before") == "drop":
+            return 503, {}
+        if self.scripted:
+            return self.scripted
+        name = form["refresh_token"].partition(".")[0]
+        with self.lock:
+            family = self.families[name]
+            is_current = form["refresh_token"] == family["refresh"]
+            if not is_current and not self.grace:
+                family["revoked"] = True
+            if family["revoked"]:
+                return 400, {"error": "invalid_grant"}
+            family["used"].add(form["refresh_token"])
+            self.issue(name)
+            answer = {"access_token": family["access"], "refresh_token": family["refresh"], "expires_in": 3600}
+        self.gate(number, "after")
+        return 200, answer
+
+    def descriptor(self):
+        return {"providers": [{
+            "id": "rotating", "name": "Rotating", "accounts": "many", "registration": ["clientId"],
+            "setup": {"documentation": "https://example.com/rotation"},
+            "identity": {"request": {"method": "GET", "url": self.base + "/me", "bearer": "{token}"},
+                         "id": "/id", "name": "/name", "required": ["id"]},
+            "flows": [{"kind": "systemToken", "renew": {
+                "method": "POST", "url": self.base + "/token",
+                "form": {"grant_type": "refresh_token", "refresh_token": "{refreshToken}", "client_id": "{clientId}"}}}],
+            "errors": {"shapes": [{"code": "/error", "text": "/error_description"}, {"code": "/error"}], "rules": [
+                {"step": "renew", "codes": ["invalid_grant"], "outcome": "relogin"},
+                {"step": "renew", "codes": ["invalid_client", "unauthorized_client"], "outcome": "refused"}]}}]}
+
+
+class Process:
+    """A running einlass at the shared store."""
+
+    def __init__(self, program, folder, *options):
+        self.process = subprocess.Popen(
+            [program, "--store", str(folder / "data/store.db"), "--key-file", str(folder / "keys/key"),
+             "--providers", str(folder / "providers.json"), "--config", str(folder / "config.json"), *options],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.number, self.answers, self.is_killed = 0, {}, False
+        self.lines = queue.Queue()
+        threading.Thread(target=self.read, daemon=True).start()
+        self.call("initialize", client={"name": "sharing"}, applications={"rotating": {"clientId": CLIENT}})
+
+    def read(self):
+        with self.process.stdout as lines:
+            for line in lines:
+                self.lines.put(json.loads(line))
+        self.lines.put(None)
+
+    def send(self, method, /, **params):
+        self.number += 1
+        message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
+        self.process.stdin.write(json.dumps(message) + "\n")
+        self.process.stdin.flush()
+        return self.number
+
+    def answer(self, number):
+        """The answer to a request; `None` when the process was killed."""
+        deadline = time.monotonic() + PATIENCE
+        while number not in self.answers:
+            message = self.lines.get(timeout=max(0.1, deadline - time.monotonic()))
+            if message is None:
+                return None
+            if "id" in message:
+                self.answers[message["id"]] = message
+        return self.answers.pop(number)
+
+    def call(self, method, /, **params):
+        return self.answer(self.send(method, **params))
+
+    def kill(self):
+        self.is_killed = True
+        self.process.kill()
+
+    def close(self):
+        try:
+            self.process.stdin.close()
+        except OSError:
+            assert self.is_killed
+        code = self.process.wait(PATIENCE)
+        assert self.is_killed or code == 0
+
+
+def holder(folder, account):
+    """The process that holds the account's lock, by the kernel's own list; `None` where there is no such list."""
+    # A list that is longer than one read may lack an entry while others come and go.
+    for _ in range(500):
+        try:
+            inode = os.stat(folder / f"data/locks/{account}.lock").st_ino
+            with open("/proc/locks") as locks:
+                for line in locks:
+                    parts = line.split()
+                    if parts[1] == "FLOCK" and parts[5].endswith(f":{inode}"):
+                        return int(parts[4])
+        except OSError:
+            return None
+        time.sleep(0.01)
+    return None

@@ -1,0 +1,311 @@
+"""Many processes, one store, one account: exactly one of them asks the provider (T-20 to T-26 of the threat model).
+
+    python -m pytest Tests/Oracles/test_sharing.py
+    EINLASS_ROUNDS=50 python -m pytest Tests/Oracles/test_sharing.py
+"""
+import json
+import os
+import resource
+import shutil
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from rotation import CLIENT, PATIENCE, Process, Provider, holder
+
+PROJECT = Path(__file__).parents[2]
+EINLASS = Path(os.environ.get("EINLASS_BINARY", PROJECT / ".build/release-static/release/einlass"))
+ROUNDS = int(os.environ.get("EINLASS_ROUNDS", "5"))
+
+pytestmark = pytest.mark.skipif(not EINLASS.exists(), reason="the program is not built")
+
+
+class World:
+    """A provider, a store and some processes."""
+
+    def __init__(self, count, *options, grace=False):
+        self.folder = Path(tempfile.mkdtemp(prefix="einlass-", dir="/tmp"))
+        self.provider = Provider(grace)
+        self.options = options
+        (self.folder / "providers.json").write_text(json.dumps(self.provider.descriptor()))
+        base = self.provider.base
+        (self.folder / "config.json").write_text(json.dumps({"origins": {
+            "https://api.twitter.com": base, "https://graph.facebook.com": base}}))
+        for name in ("providers.json", "config.json"):
+            (self.folder / name).chmod(0o600)
+        self.processes = [self.spawn() for _ in range(count)]
+        self.processes[0].call("access.set", provider="rotating", state="granted")
+
+    def spawn(self):
+        return Process(EINLASS, self.folder, *self.options)
+
+    def add(self, username="ada"):
+        """The account with a fresh family and a token that is over; its id, and the family's name."""
+        family, credential = self.provider.family()
+        answer = self.processes[0].call("accounts.add", provider="rotating", username=username,
+                                        credential=credential, replace=True)
+        return answer["result"]["account"], family
+
+    def get(self, account, processes=None):
+        """What each process gets, all asking at once."""
+        processes = processes or self.processes
+        numbers = [process.send("credentials.get", account=account) for process in processes]
+        return [process.answer(number) for process, number in zip(processes, numbers)]
+
+    def accounts(self):
+        return self.processes[0].call("accounts.list")["result"]["accounts"]
+
+    def kept(self, account, family):
+        """Whether the stored token is the provider's current one."""
+        before = len(self.provider.requests)
+        token = self.processes[0].call("credentials.get", account=account)["result"]["credential"]["token"]
+        return len(self.provider.requests) == before and token == self.provider.families[family]["access"]
+
+    def close(self):
+        for process in self.processes:
+            process.close()
+        self.provider.close()
+        shutil.rmtree(self.folder)
+
+
+@pytest.fixture
+def world(request):
+    world = World(*request.param)
+    yield world
+    world.close()
+
+
+def of(*arguments):
+    return pytest.mark.parametrize("world", [arguments], indirect=True)
+
+
+def token(answer):
+    assert "result" in answer, answer
+    return answer["result"]["credential"]["token"]
+
+
+def tokens(answers):
+    return {token(answer) for answer in answers}
+
+
+@of(8)
+def test_one_of_eight_processes_asks_and_all_get_the_new_token(world):
+    for _ in range(ROUNDS):
+        account, family = world.add()
+        before = len(world.provider.requests)
+        got = tokens(world.get(account))
+        assert len(world.provider.requests) == before + 1
+        assert got == {world.provider.families[family]["access"]}
+        assert not world.provider.families[family]["revoked"]
+        assert world.kept(account, family)
+
+
+@of(8, "--test")
+def test_without_the_lock_the_family_is_revoked(world):
+    """The negative control: the first request is held until a second one has come."""
+    for process in world.processes:
+        process.call("test.withoutLeases")
+    account, family = world.add()
+    second = threading.Event()
+    world.provider.gate = lambda number, when: second.set() if number else second.wait(PATIENCE)
+    world.get(account)
+    assert len(world.provider.requests) > 1
+    assert world.provider.families[family]["revoked"]
+    # Whatever is stored now, it is the last token that there will be.
+    assert world.processes[0].call("accounts.renew", account=account)["result"]["result"] == "rejected"
+
+
+def test_the_switch_that_leaves_the_lock_out_exists_only_in_tests():
+    world = World(1)
+    assert world.processes[0].call("test.withoutLeases")["error"]["code"] == -32601
+    world.close()
+
+
+@of(32)
+def test_as_many_requests_as_accounts(world):
+    accounts = [world.add(f"user{number}") for number in range(20)]
+    numbers = [(process, process.send("credentials.get", account=account), family)
+               for account, family in accounts for process in world.processes]
+    for process, number, family in numbers:
+        got = token(process.answer(number))
+        assert got == world.provider.families[family]["access"]
+    assert len(world.provider.requests) == len(accounts)
+
+
+@pytest.mark.parametrize("when, world, survives", [
+    ("before", (8,), True), ("after", (8,), False)], indirect=["world"])
+def test_who_holds_the_lock_is_killed(world, when, survives):
+    """Before the provider has turned the token nothing is lost. Afterwards a strict one has to be signed in to again:
+    the account stays, and so does every other."""
+    other, _ = world.add("grace")
+    assert len(tokens(world.get(other))) == 1
+    for _ in range(ROUNDS):
+        account, family = world.add()
+        first, killed = len(world.provider.requests), []
+
+        def kill(number, now, first=first, killed=killed, account=account):
+            if number != first or now != when:
+                return
+            victim = holder(world.folder, account)
+            for process in world.processes:
+                if process.process.pid == victim:
+                    process.kill()
+                    killed.append(process)
+            return "drop"
+
+        world.provider.gate = kill
+        answers = world.get(account)
+        world.provider.gate = lambda number, now: None
+        if not killed:
+            pytest.skip("the kernel does not say who holds a lock: /proc/locks")
+        left = [answer for process, answer in zip(world.processes, answers) if process not in killed]
+        assert len(left) == 7 and None not in left
+        world.processes = [process for process in world.processes if process not in killed]
+        killed[0].close()
+        world.processes.append(world.spawn())
+        health = {entry["account"]: entry["health"] for entry in world.accounts()}
+        if survives:
+            assert tokens(left) == {world.provider.families[family]["access"]}
+            assert world.kept(account, family) and health[account] == "ok"
+        else:
+            assert {answer["error"]["code"] for answer in left} == {1005}
+            assert health[account] == "reloginNeeded"
+        assert health[other] == "ok" and len(tokens(world.get(other))) == 1
+
+
+def test_a_provider_with_grace_loses_nothing_even_then():
+    world = World(4, grace=True)
+    for _ in range(ROUNDS):
+        account, family = world.add()
+        first, killed = len(world.provider.requests), []
+
+        def kill(number, now, first=first, killed=killed, account=account):
+            if number == first and now == "after":
+                victim = holder(world.folder, account)
+                killed.extend(process for process in world.processes if process.process.pid == victim)
+                for process in killed:
+                    process.kill()
+
+        world.provider.gate = kill
+        answers = world.get(account)
+        world.provider.gate = lambda number, now: None
+        if not killed:
+            pytest.skip("the kernel does not say who holds a lock: /proc/locks")
+        left = [answer for process, answer in zip(world.processes, answers) if process not in killed]
+        world.processes = [process for process in world.processes if process not in killed] + [world.spawn()]
+        killed[0].close()
+        assert tokens(left) == {world.provider.families[family]["access"]}
+        assert world.kept(account, family)
+    world.close()
+
+
+def test_a_slow_answer_does_not_overwrite_a_newer_token():
+    world = World(2, "--test", grace=True)
+    slow, quick = world.processes
+    slow.call("test.withoutLeases")
+    for _ in range(min(ROUNDS, 20)):
+        account, family = world.add()
+        arrived, go, first = threading.Event(), threading.Event(), len(world.provider.requests)
+
+        def gate(number, when, first=first, arrived=arrived, go=go):
+            if number == first and when == "after":
+                arrived.set()
+                go.wait(PATIENCE)
+
+        world.provider.gate = gate
+        number = slow.send("credentials.get", account=account)
+        assert arrived.wait(PATIENCE)
+        assert "result" in quick.call("credentials.get", account=account)
+        newest = quick.call("credentials.get", account=account, forceRefresh=True)["result"]["credential"]["token"]
+        go.set()
+        # What it was given late is older than what is stored.
+        assert slow.answer(number)["result"]["credential"]["token"] == newest
+        assert quick.call("credentials.get", account=account)["result"]["credential"]["token"] == newest
+    world.close()
+
+
+REFUSALS = [
+    (400, {"error": "invalid_grant"}, "rejected", "reloginNeeded", "reloginNeeded"),
+    (401, {"error": "invalid_grant"}, "rejected", "reloginNeeded", "reloginNeeded"),
+    (400, {"error": "invalid_client"}, "rejected", "ok", "accountStoreFailure"),
+    (401, {"error": "invalid_client"}, "rejected", "ok", "accountStoreFailure"),
+    (400, {"error": "unauthorized_client"}, "rejected", "ok", "accountStoreFailure"),
+    (400, {"error": "invalid_request"}, "rejected", "ok", "providerFailure"),
+    (400, b"<html><body>Bad Request</body></html>", "failed", "ok", "providerFailure"),
+    (400, b"", "failed", "ok", "providerFailure"),
+    (401, b"", "failed", "ok", "providerFailure"),
+    (403, b"Forbidden", "failed", "ok", "providerFailure"),
+    (404, {}, "failed", "ok", "providerFailure"),
+    (429, b"", "failed", "ok", "throttled"),
+    (500, b"", "failed", "ok", "providerFailure"),
+    (500, {"error": "server_error"}, "failed", "ok", "providerFailure"),
+    (502, b"<html>Bad Gateway</html>", "failed", "ok", "providerFailure"),
+    (503, b"", "failed", "ok", "providerFailure"),
+    (200, b"", "failed", "ok", "providerFailure"),
+    (200, {}, "failed", "ok", "providerFailure"),
+    (200, {"access_token": ""}, "failed", "ok", "providerFailure"),
+    (200, {"access_token": "a b"}, "failed", "ok", "providerFailure"),
+    (200, {"access_token": "at", "token_type": "mac"}, "failed", "ok", "providerFailure"),
+    (200, b"{\"access_token\": \"at\"", "failed", "ok", "providerFailure"),
+]
+
+
+@of(1)
+def test_whatever_the_provider_says_the_account_stays(world):
+    for status, body, result, health, reason in REFUSALS:
+        account, family = world.add()
+        world.provider.scripted = (status, body)
+        process, case = world.processes[0], (status, body)
+        renewed = process.call("accounts.renew", account=account)["result"]
+        assert (renewed["result"], renewed["error"]["data"]["reason"]) == (result, reason), case
+        (entry,) = world.accounts()
+        assert (entry["account"], entry["health"], entry["signedIn"]) == (account, health, True), case
+        assert process.call("credentials.get", account=account)["error"]["data"]["reason"] == reason, case
+        world.provider.scripted = None
+        # What was said in passing left the token as it was; of the dead one, only the person can make another.
+        again = process.call("accounts.renew", account=account)["result"]["result"]
+        assert again == "renewed", case
+        assert world.kept(account, family), case
+        assert world.accounts()[0]["health"] == "ok", case
+
+
+@of(1, "--test")
+def test_a_token_that_finds_no_room_is_saved_when_there_is_some_or_said_to_be_lost(world):
+    """The room ends between the provider's answer and the commit (T-26)."""
+    process = world.processes[0]
+    soft, hard = resource.prlimit(process.process.pid, resource.RLIMIT_FSIZE)
+
+    def limit(size):
+        resource.prlimit(process.process.pid, resource.RLIMIT_FSIZE, (size, hard))
+
+    for makes_room in (True, False):
+        account, family = world.add()
+        answered = threading.Event()
+
+        def gate(number, when, answered=answered):
+            if when == "after":
+                limit(0)
+                answered.set()
+
+        world.provider.gate = gate
+        number = process.send("credentials.get", account=account)
+        assert answered.wait(PATIENCE)
+        end = time.monotonic() + PATIENCE
+        seconds = 0
+        while number not in process.answers and time.monotonic() < end:
+            process.call("test.advanceClock", seconds=1)
+            seconds += 1
+            if makes_room and seconds == 3:
+                limit(soft)
+        limit(soft)
+        world.provider.gate = lambda number, when: None
+        answer = process.answer(number)
+        if makes_room:
+            assert answer["result"]["credential"]["token"] == world.provider.families[family]["access"]
+            assert world.kept(account, family)
+        else:
+            assert answer["error"]["code"] == 1018 and answer["error"]["data"]["detail"] == "full"
+            assert process.call("accounts.list")["result"]["accounts"][0]["signedIn"]
