@@ -16,9 +16,9 @@ struct EinlassControl: ParsableCommand {
       missing is asked on the terminal, where there is one.
 
       EXAMPLES:
-        einlassctl accounts add                     add an account; asks for what it needs
+        einlassctl accounts add               add an account, by questions
         einlassctl accounts list
-        einlassctl access reset                     let an application ask again
+        einlassctl access reset               let an application ask again
         einlassctl accounts list --json | jq .accounts
 
       Results go to standard output, everything else to standard error. Exit code 0: done; 1: it was not done, and \

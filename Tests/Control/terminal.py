@@ -7,12 +7,16 @@ import struct
 import termios
 from fcntl import ioctl
 
+import pytest
+
 PATIENCE = 60  # seconds; only turns a hang into a failure
 
 
 class Terminal:
     def __init__(self, command, columns=80, rows=24, output=None, **environment):
         """Starts the command; its standard output goes to the terminal, or to the file `output`."""
+        if reason := missing():
+            pytest.skip(f"skipped: {reason}")
         # Its end of the line stays open here, or the modes could not be read after the program's end.
         self.screen, self.line = pty.openpty()
         ioctl(self.screen, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -25,7 +29,7 @@ class Terminal:
                 standard = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600) if output else self.line
                 for number, descriptor in enumerate([self.line, standard, self.line]):
                     os.dup2(descriptor, number)
-                os.execve(command[0], command, {**os.environ, "TERM": "xterm", **environment})
+                os.execve(command[0], command, {**os.environ, "TERM": "xterm", "NO_COLOR": "", **environment})
             finally:
                 os._exit(127)
         self.end_of_process = os.pidfd_open(self.process)
@@ -73,3 +77,15 @@ class Terminal:
 
     def _take(self):
         self.shown += os.read(self.screen, 1 << 16).decode("utf-8", "replace")
+
+
+def missing():
+    """What this machine lacks for a terminal; None: nothing."""
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+        for descriptor in pty.openpty():
+            os.close(descriptor)
+        os.stat("/dev/tty")
+    except (OSError, AttributeError) as problem:
+        return f"there are no pseudo-terminals or process descriptors here ({problem})"
+    return None

@@ -10,7 +10,8 @@ struct AccountsAdd: ServerCommand {
     discussion: """
       FILE holds one JSON object, a list of them, or one per line:
         {"provider": "twitter", "username": "ada", "credential":
-          {"type": "oauth1", "key": "…", "secret": "…", "clientId": "…", "clientSecret": "…"}}
+          {"type": "oauth1", "key": "…", "secret": "…",
+           "clientId": "…", "clientSecret": "…"}}
         {"provider": "facebook", "username": "ada", "credential":
           {"type": "oauth2", "token": "…", "clientId": "…"}}
       Without FILE everything is asked, secrets without showing them. No secret is ever taken from the command line.
