@@ -106,6 +106,18 @@ def test_an_account_is_preferred_explained_renewed_and_signed_out(two):
     assert re.search(r"^twitter +ada +signed out ", run("accounts", *two)[1], re.M)
 
 
+def test_what_happened_is_listed_and_forgotten(two):
+    run("access", "set", "neovim", "twitter", "granted", *two)
+    code, output, errors = run("audit", *two)
+    assert code == 0, errors
+    assert re.search(r"einlassctl +access\.set +twitter .*neovim granted", output)
+    assert json.loads(run("audit", "list", "--json", "--limit", "1", *two)[1])["entries"][0]["subject"] == "neovim"
+    assert run("audit", "--application", "nobody", *two)[1] == "Nothing was written down.\n"
+    assert run("audit", "prune", "2026-13-01", "--yes", *two)[0] == 64
+    assert re.fullmatch(r"Forgot \d+ entries\.\n", run("audit", "prune", "9999-01-01", "--yes", *two)[1])
+    assert "access.set" not in run("audit", *two)[1]
+
+
 def test_the_store_is_shown_checked_copied_and_sealed_anew(two, tmp_path):
     assert f"path      {tmp_path}/store/a.db\n" in run("store", *two)[1]
     assert run("store", "check", *two)[1].startswith("Sound: 2 accounts and ")
