@@ -12,7 +12,8 @@ import EinlassSystem
 func fuzzDispatcher(_ input: [UInt8]) {
   let server = Server(
     .init(
-      catalog: catalog, store: MemoryAccountStore.make(), effects: .offline, version: "fuzz"))
+      catalog: catalog, store: MemoryAccountStore.make(),
+      audit: MemoryAccountStore.makeAuditLines(), effects: .offline, version: "fuzz"))
   let (code, output) = serve(input, server)
   check(code == 0, "garbage never ends the process: \(code)")
   var answers = 0
