@@ -93,7 +93,7 @@ extension Refusal {
         "--replace")
     case "unsafeURL": NextStep("Use an https address.")
     case "accountExists":
-      NextStep("Use the account that is there, or replace it:", "accounts", "add", "--replace")
+      NextStep("Use the account that is there, or start the command again with --replace.")
     default: NextStep("What else may be wrong says:", "doctor")
     }
   }

@@ -8,7 +8,7 @@ struct AccountsAdd: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Add accounts with credentials that you have.",
     discussion: """
-      FILE holds one JSON object, a list of them, or one per line:
+      FILE, which only you may be able to read (chmod 600), holds one JSON object, a list of them, or one per line:
         {"provider": "twitter", "username": "ada", "credential":
           {"type": "oauth1", "key": "…", "secret": "…",
            "clientId": "…", "clientSecret": "…"}}
