@@ -2,7 +2,7 @@
 import random
 import threading
 
-from stores import ROUNDS, Einlass, Ended, Home, pause
+from stores import ROUNDS, Einlass, Ended, Home, Refused, pause
 
 WRITERS = 4
 
@@ -90,6 +90,12 @@ def test_the_negative_control_a_journal_thrown_away_is_found(report):
         for suffix in ("-wal", "-shm"):
             home.database.with_name("store.db" + suffix).unlink(missing_ok=True)
 
-    lost = [kill_round(throw_away)[1] for _ in range(3)]
-    report(lost=sum(lost))
-    assert sum(lost) > 0
+    lost, unsound = 0, 0
+    for _ in range(3):
+        try:
+            lost += kill_round(throw_away)[1]
+        except (AssertionError, Refused):
+            # Half of the journal had been moved into the file when the kill came: noticed by `store.check`.
+            unsound += 1
+    report(lost=lost, unsound=unsound)
+    assert lost + unsound > 0

@@ -141,7 +141,11 @@ for line in sys.stdin:
     print(request["params"]["secret"], file=sys.stderr, flush=True)
     with open(folder + "/leak", "w") as file:
         file.write(request["params"]["secret"])
-    child = subprocess.Popen(["sleep", "60"], env={**os.environ, "SECRET": request["params"]["secret"]})
+    child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             env={**os.environ, "SECRET": request["params"]["secret"]})
+    child.stdin.write(b"\\n")
+    child.stdin.flush()
+    child.stdout.readline()  # until exec is over, it has no environment yet
     print(json.dumps({"jsonrpc": "2.0", "method": "auth.completed", "params": {}}), flush=True)
 child.kill()
 """
