@@ -248,6 +248,30 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
                                 if method["x-direction"] == "serverToClient"}
 
 
+def test_hints_mend_what_they_are_about(session, ready):
+    session.call("initialize", client={"name": "oracle"})
+    account = next(account for account in ready["accounts"] if account["provider"] == "twitter")
+    credential = {name: account[name] for name in ("username", "credential")}
+
+    def follow(code, method, params, **more):
+        answer = session.answer(session.send(method, **params))
+        assert isinstance(answer, jsonrpcclient.Error) and answer.code == code, answer
+        hint = answer.data["hint"]
+        return session.call(hint["method"], **hint["params"], **more)
+
+    id = follow(1001, "auth.perform", {"provider": "twitter"}, **credential)["account"]
+    session.call("access.set", provider="twitter", state="denied")
+    follow(1002, "auth.perform", {"provider": "twitter"})
+    assert session.refused("auth.perform", provider="twitter") == "interactionRequired"
+    session.call("access.set", provider="twitter", state="granted")
+    session.call("accounts.signOut", account=id)
+    for method, params in (("credentials.get", {"account": id}), ("auth.perform", {"provider": "twitter", "account": id})):
+        session.call("accounts.signOut", account=id)
+        assert follow(1005, method, params, **credential) == {"account": id, "created": False, "revision": session.call(
+            "accounts.list")["revision"]}
+        assert "credential" in session.call(method, **params)
+
+
 def test_a_batch_is_parsed_as_one(session):
     batch = [jsonrpcclient.request("accounts.list", id=1), jsonrpcclient.notification("accounts.list"),
              jsonrpcclient.request("no.such", id=2)]

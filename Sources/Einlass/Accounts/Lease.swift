@@ -32,7 +32,8 @@ extension AccountStore {
   /// The account's lease, or `accountStoreFailure` with `locked` when somebody keeps it too long.
   func lease(_ account: Account.ID, waiting effects: Effects) async throws(Problem) -> Lease {
     let lease = lease
-    let result = await withTaskGroup(of: Result<Lease, Problem>?.self) { group in
+    let result = await withTaskGroup(of: Result<Lease, Problem>?.self) {
+      group -> Result<Lease, Problem>? in
       group.addTask { () -> Result<Lease, Problem>? in
         do throws(Problem) { return .success(try await lease(account)) } catch {
           return .failure(error)
@@ -42,9 +43,13 @@ extension AccountStore {
         try? await effects.sleepUntil(effects.now() + Self.leaseLimitSeconds)
         return nil
       }
-      let first = await group.next()
+      let first = await group.next() ?? nil
       group.cancelAll()
-      return first ?? .none
+      if let first { return first }
+      // It may have come in the same moment.
+      let second = await group.next() ?? nil
+      if case .success? = second { return second }
+      return Task.isCancelled ? second : nil
     }
     guard let result else {
       throw .store(

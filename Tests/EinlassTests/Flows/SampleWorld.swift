@@ -27,9 +27,11 @@ enum Sample {
 
   /// The one account of the system-token provider, with credentials under these client ids.
   static func graphStore(
-    grant: AccessGrant.State? = .granted, issuedTo clients: [String] = ["SYSFB"]
+    grant: AccessGrant.State? = .granted, issuedTo clients: [String] = ["SYSFB"],
+    health: Account.Health = .ok
   ) -> ScriptedStore {
-    let account = account("ada@example.org", "facebook")
+    var account = account("ada@example.org", "facebook")
+    account.health = health
     let credentials = clients.map { client in
       StoredCredential(
         role: client == "APP-MINTED" || client == "APP" && clients.count > 1
