@@ -106,6 +106,10 @@ import Testing
       try program.send(Self.request("list", "accounts.list"))
       let before = try Self.answer(of: program)["result"]
       let id = try #require(before?["accounts"]?.array?.first?["account"]?.string)
+      // What the network needs anyhow is no growth.
+      try server.behave("garbage")
+      try program.send(Self.request("first", "verify", Self.verify))
+      #expect(try Self.answer(of: program)["error"] != nil)
       let memory = try program.peakMemory()
       for behaviour in [
         "body-without-end", "body-until-close", "body-announced", "header-without-end",
