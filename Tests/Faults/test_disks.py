@@ -106,7 +106,8 @@ def read_only(folder):
         else:
             process.kill()
             assert home.database.with_name("store.db-wal").stat().st_size > 0
-        subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+        # Without `bind` the options of before are given again, and an ordinary user's are none in this namespace.
+        subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
         with Einlass(home) as process:
             if is_complete:
                 assert [account["username"] for account in process.accounts()] == ["ada"]
@@ -117,7 +118,7 @@ def read_only(folder):
             assert refusal(lambda: process.add("grace")) == "readOnly"
             assert refusal(lambda: process.call("store.rotateKey")) == "readOnly"
         # The negative control.
-        subprocess.run(["mount", "-o", "remount,rw", folder], check=True)
+        subprocess.run(["mount", "-o", "remount,bind,rw", folder], check=True)
         with Einlass(home) as process:
             process.add("grace")
         assert set(home.accounts()) == {"ada", "grace"}

@@ -90,7 +90,7 @@ class Session:
         self.process.stdin.flush()
 
     def message(self):
-        line = self.lines.get(timeout=30)
+        line = self.lines.get(timeout=60)
         assert line is not None, "the output ended"
         message = json.loads(line)
         if "method" in message:
@@ -135,7 +135,7 @@ class Session:
 
     def close(self):
         self.process.stdin.close()
-        assert self.process.wait(timeout=30) == 0
+        assert self.process.wait(timeout=60) == 0
         self.process.stdout.close()
 
 
@@ -276,7 +276,7 @@ def test_a_batch_is_parsed_as_one(session):
     batch = [jsonrpcclient.request("accounts.list", id=1), jsonrpcclient.notification("accounts.list"),
              jsonrpcclient.request("no.such", id=2)]
     session.write(batch)
-    ok, error = jsonrpcclient.parse(json.loads(session.lines.get(timeout=30)))
+    ok, error = jsonrpcclient.parse(json.loads(session.lines.get(timeout=60)))
     assert (ok.id, ok.result["accounts"]) == (1, [])
     assert (error.id, error.code) == (2, -32601)
 
