@@ -6,7 +6,8 @@ extension OpenStore {
   /// one transaction, so that every process finds the old store or the new one.
   ///
   /// What opens the slots, the key file say, stays as it is and opens copies that were made before as well.
-  /// Throws `decryptFailed` for what the old key does not open; nothing is changed then.
+  /// Throws `decryptFailed` for what the old key does not open, and `keyUnavailable` when no slot would be left;
+  /// nothing is changed then.
   func rotateKey(_ progress: StoreMaintenance.Progress) throws(Problem)
     -> StoreMaintenance.Rotation
   {
@@ -27,6 +28,13 @@ extension OpenStore {
     try progress(accounts.count, accounts.count)
     let before = try connection.keySlots()
     let slots = try keySlots(around: root)
+    // The old key may be known from before, and what opens it be gone since: then nobody could open the new one.
+    guard !slots.isEmpty else {
+      throw .store(
+        .keyUnavailable,
+        "What opens the account store cannot be read now, so its key stays as it is. Bring it back and try again."
+      )
+    }
     try connection.replaceKey(id: new.id, encryptions: count, slots: slots)
     return StoreMaintenance.Rotation(
       sealedValues: count, slots: slots.map(\.kind.rawValue),

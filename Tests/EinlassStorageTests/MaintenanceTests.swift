@@ -150,6 +150,22 @@ struct MaintenanceTests {
     #expect(try store.maintenance.check { _, _ in }.isSound)
   }
 
+  @Test func `a rotation that would leave no way to open the store changes nothing`() throws {
+    let old = try cells()
+    let path = try keyFile
+    let key = try #require(FileManager.default.contents(atPath: path))
+    // This process has opened the key before, and would not need the file.
+    try FileManager.default.removeItem(atPath: path)
+    let problem = problem { _ = try store.maintenance.rotateKey { _, _ in } }
+    #expect(problem?.detail == "keyUnavailable")
+    #expect(try cells() == old)
+    // The negative control: with the file back it works, and others open what was made.
+    _ = FileManager.default.createFile(
+      atPath: path, contents: key, attributes: [.posixPermissions: 0o600])
+    _ = try store.maintenance.rotateKey { _, _ in }
+    #expect(try home.store().credentials(new.account.id).count == 2)
+  }
+
   @Test func `what the old key sealed is in no file any more`() throws {
     let old = try tool.run("SELECT hex(substr(token, 6)) FROM credential")
     #expect(try old.allSatisfy { try isInFiles($0) })  // the negative control
