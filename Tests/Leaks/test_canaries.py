@@ -14,9 +14,8 @@ import pytest
 
 from canaries import ENCODINGS, OWN, SYSTEM, found, fresh
 from provider import Provider
-from session import EINLASS, Session
+from session import Session
 
-pytestmark = pytest.mark.skipif(not EINLASS.exists(), reason="einlass is not built")
 
 
 @pytest.fixture

@@ -7,19 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from session import EINLASS, PATIENCE
-from somebody import IS_ROOT, NOBODY, OTHER, Place, as_user
+from session import PATIENCE
+from somebody import IS_ROOT, NOBODY, OTHER, as_user
 
-pytestmark = pytest.mark.skipif(not EINLASS.exists(), reason="einlass is not built")
 ACCOUNT = json.dumps({"provider": "facebook", "username": "ada",
                       "credential": {"type": "oauth2", "token": "t", "clientId": "1"}})
-
-
-@pytest.fixture
-def place():
-    place = Place()
-    yield place
-    place.remove()
 
 
 def add(place, *options, mask=0o022, **spawn):

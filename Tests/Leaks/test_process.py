@@ -9,18 +9,10 @@ import time
 import pytest
 
 from canaries import found, fresh
-from session import EINLASS, Session
-from somebody import NOBODY, Place, as_user
+from session import Session
+from somebody import NOBODY, as_user
 
-pytestmark = pytest.mark.skipif(not EINLASS.exists(), reason="einlass is not built")
 CREDENTIAL = {"type": "oauth2", "token": "t", "clientId": "1"}
-
-
-@pytest.fixture
-def place():
-    place = Place()
-    yield place
-    place.remove()
 
 
 def settled(look):
