@@ -16,17 +16,25 @@ public struct StoreMaintenance: Sendable {
   public var backup: @Sendable (_ path: String, Progress) throws(Problem) -> Backup
   /// Seals everything anew under another key, all of it or nothing.
   public var rotateKey: @Sendable (Progress) throws(Problem) -> Rotation
+  /// Another way to open the key, in the place of one of the same kind; the kinds there are then.
+  public var addKeySlot: @Sendable (_ kind: String) throws(Problem) -> [String]
+  /// One way less to open the key, never the last; the kinds there are then.
+  public var removeKeySlot: @Sendable (_ kind: String) throws(Problem) -> [String]
 
   public init(
     status: @escaping @Sendable (AccountStore.Patience) throws(Problem) -> Status,
     check: @escaping @Sendable (Progress) throws(Problem) -> Check,
     backup: @escaping @Sendable (String, Progress) throws(Problem) -> Backup,
-    rotateKey: @escaping @Sendable (Progress) throws(Problem) -> Rotation
+    rotateKey: @escaping @Sendable (Progress) throws(Problem) -> Rotation,
+    addKeySlot: @escaping @Sendable (String) throws(Problem) -> [String],
+    removeKeySlot: @escaping @Sendable (String) throws(Problem) -> [String]
   ) {
     self.status = status
     self.check = check
     self.backup = backup
     self.rotateKey = rotateKey
+    self.addKeySlot = addKeySlot
+    self.removeKeySlot = removeKeySlot
   }
 
   /// For a store that says this at every use.
@@ -34,7 +42,9 @@ public struct StoreMaintenance: Sendable {
     self.init(
       status: { _ throws(Problem) in throw problem }, check: { _ throws(Problem) in throw problem },
       backup: { _, _ throws(Problem) in throw problem },
-      rotateKey: { _ throws(Problem) in throw problem })
+      rotateKey: { _ throws(Problem) in throw problem },
+      addKeySlot: { _ throws(Problem) in throw problem },
+      removeKeySlot: { _ throws(Problem) in throw problem })
   }
 }
 
@@ -45,7 +55,7 @@ extension StoreMaintenance {
     public var path: String?
     /// Whether there is one yet: the first change makes it.
     public var exists = false
-    /// `keyfile`, `fd` or `memory`: of the recorded slots the one that says least.
+    /// `keyfile`, `secretservice`, `passphrase`, `fd` or `memory`: of the recorded slots the one that says least.
     public var protection: String
     /// Every recorded way to open the key.
     public var slots: [String] = []

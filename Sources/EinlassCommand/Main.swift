@@ -40,10 +40,10 @@ enum EinlassCommand {
     guard fcntl(STDOUT_FILENO, F_GETFD) >= 0 else {
       return complain("standard output is closed", ExitCode.failed)
     }
-    if let number = options.keyDescriptor, fcntl(number, F_GETFD) < 0 {
-      return complain("--key-fd \(number) is not open. Try: einlass --help", ExitCode.usage)
+    for (name, number) in options.descriptors where fcntl(number, F_GETFD) < 0 {
+      return complain("\(name) \(number) is not open. Try: einlass --help", ExitCode.usage)
     }
-    Hardening.closeInherited(except: options.keyDescriptor.map { [$0] } ?? [])
+    Hardening.closeInherited(except: options.descriptors.map(\.number))
     do {
       switch options.action {
       case .help: return try write(Options.help)

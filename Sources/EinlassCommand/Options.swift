@@ -13,6 +13,7 @@ struct Options: Equatable {
   var store: String?
   var keyFile: String?
   var keyDescriptor: Int32?
+  var passphraseDescriptor: Int32?
   var configuration: String?
   var providers: String?
   var finishes = false
@@ -41,7 +42,9 @@ struct Options: Equatable {
       switch name {
       case "--store": store = try value()
       case "--key-file": keyFile = try value()
-      case "--key-fd": keyDescriptor = try Self.descriptor(try value())
+      case "--key-fd": keyDescriptor = try Self.descriptor(try value(), name)
+      case "--passphrase-fd":
+        passphraseDescriptor = try Self.descriptor(try value(), name)
       case "--config": configuration = try value()
       case "--providers": providers = try value()
       case "--log-level": logLevel = try Self.logLevel(try value())
@@ -59,6 +62,9 @@ struct Options: Equatable {
     }
     if keyFile != nil, keyDescriptor != nil {
       throw UsageError("--key-file and --key-fd exclude each other")
+    }
+    if let passphraseDescriptor, passphraseDescriptor == keyDescriptor {
+      throw UsageError("--key-fd and --passphrase-fd are two descriptors")
     }
   }
 
@@ -78,9 +84,9 @@ struct Options: Equatable {
     return .call(method: method, params: params)
   }
 
-  private static func descriptor(_ text: String) throws(UsageError) -> Int32 {
+  private static func descriptor(_ text: String, _ name: String) throws(UsageError) -> Int32 {
     guard let number = Int32(text), number > 2 else {
-      throw UsageError("--key-fd needs the number of an open descriptor above 2")
+      throw UsageError("\(name) needs the number of an open descriptor above 2")
     }
     return number
   }
@@ -96,6 +102,12 @@ struct Options: Equatable {
 }
 
 extension Options {
+  /// What the spawner hands in, each with the option that names it.
+  var descriptors: [(name: String, number: Int32)] {
+    [("--key-fd", keyDescriptor), ("--passphrase-fd", passphraseDescriptor)]
+      .compactMap { name, number in number.map { (name, $0) } }
+  }
+
   /// What `--help` prints.
   static let help = """
     einlass: sign-in for editors, scripts and test drivers, over JSON-RPC on standard input and output.
@@ -109,6 +121,7 @@ extension Options {
                            memory: nothing is written
       --key-file PATH      the file with the store's key (default: below $XDG_STATE_HOME/einlass/keys)
       --key-fd N           read the store's key from this descriptor instead
+      --passphrase-fd N    read the passphrase of the store's key from this descriptor: one line
       --config PATH        applications, origins, caFile, proxy: a JSON file that only you can read
       --providers PATH     more providers, or others in place of the built-in ones: a JSON file
       --finish             at the end of input, let what was asked run to its own end

@@ -81,7 +81,8 @@ struct Wiring {
   private static func store(_ options: Options) -> AccountStore {
     if options.store == "memory" { return MemoryAccountStore.make() }
     return SQLiteAccountStore.open(
-      path: options.store, keyFile: options.keyFile, keyDescriptor: options.keyDescriptor)
+      path: options.store, keyFile: options.keyFile, keyDescriptor: options.keyDescriptor,
+      passphraseDescriptor: options.passphraseDescriptor)
   }
 
   private static func audit(_ options: Options) -> AuditLines {

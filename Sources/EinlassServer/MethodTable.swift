@@ -26,6 +26,8 @@ extension Server {
       credentialsReject(self).configured(self),
       credentialsSign(self).configured(self),
       verify(self).configured(self),
+      storeAddKeySlot(self),
+      storeRemoveKeySlot(self),
       auditList(self),
       auditPrune(self),
       promptAnswer(self),

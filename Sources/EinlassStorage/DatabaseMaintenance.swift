@@ -28,7 +28,23 @@ extension StoreMaintenance {
         }
         guard let rotation else { throw file.location.nothingThere }
         return rotation
+      },
+      addKeySlot: { kind throws(Problem) in
+        try addKeySlot(KeySlot.Kind(word: kind), to: file, keys: keys)
+      },
+      removeKeySlot: { kind throws(Problem) in
+        try removeKeySlot(KeySlot.Kind(word: kind), from: file)
       })
+  }
+}
+
+extension KeySlot.Kind {
+  /// Throws `invalidParameter` for what is none.
+  fileprivate init(word: String) throws(Problem) {
+    guard let kind = KeySlot.Kind(rawValue: word) else {
+      throw Problem(.invalidParameter, "There is no such kind of key slot.", path: "/kind")
+    }
+    self = kind
   }
 }
 
@@ -41,7 +57,7 @@ extension StoreLocation {
     return status
   }
 
-  fileprivate var nothingThere: Problem {
+  var nothingThere: Problem {
     .store(.refused, "There is no account store at \(path) yet.", path: path)
   }
 }

@@ -7,23 +7,27 @@ struct KeySlot: Sendable {
   enum Kind: String, Sendable, CaseIterable {
     /// A generated file of this user's, in another directory than the store.
     case keyfile
+    /// A secret that the desktop's keyring keeps.
+    case secretservice
+    /// A passphrase that the person knows, through scrypt.
+    case passphrase
     /// 32 bytes that the spawner hands in on a descriptor.
     case fd
   }
 
   var id: Int64
   var kind: Kind
-  /// For `keyfile` the path if the person named one, else empty.
+  /// For `keyfile` the path if the person named one, for `passphrase` the parameters of scrypt, else empty.
   var parameters: String
   var salt: [UInt8]
   var wrappedKey: [UInt8]
 
   /// A slot around the store's key.
   static func wrap(
-    _ root: Secret, id: Int64, kind: Kind, parameters: String, store: String, with secret: Secret
+    _ root: Secret, id: Int64, kind: Kind, parameters: String, salt: [UInt8], store: String,
+    with secret: Secret
   ) -> KeySlot {
-    var slot = KeySlot(
-      id: id, kind: kind, parameters: parameters, salt: SecureRandom.bytes(16), wrappedKey: [])
+    var slot = KeySlot(id: id, kind: kind, parameters: parameters, salt: salt, wrappedKey: [])
     let nonce = SecureRandom.bytes(AuthenticatedEncryption.nonceCount)
     slot.wrappedKey =
       nonce

@@ -113,7 +113,7 @@ final class OpenStore {
 
   /// The slots that still open the store when its key is this one.
   func keySlots(around root: Secret) throws(Problem) -> [KeySlot] {
-    keys.rewrap(try connection.keySlots(), around: root, store: try connection.meta().store)
+    try keys.rewrap(try connection.keySlots(), around: root, store: try connection.meta().store)
   }
 }
 

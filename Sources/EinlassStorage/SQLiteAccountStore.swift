@@ -9,10 +9,11 @@ public enum SQLiteAccountStore {
   /// A store at this path, or at the usual place of the XDG base directory specification.
   ///
   /// Never fails: the file is opened on first use, made by the first change, and every closure throws what is
-  /// wrong. The descriptor, named by the spawner, is read when the key is first needed. When the last copy of
+  /// wrong. A descriptor, named by the spawner, is read when the key is first needed. When the last copy of
   /// the store goes, the file is closed in order, which makes the next start quicker.
   public static func open(
-    path: String? = nil, keyFile: String? = nil, keyDescriptor: Int32? = nil
+    path: String? = nil, keyFile: String? = nil, keyDescriptor: Int32? = nil,
+    passphraseDescriptor: Int32? = nil
   ) -> AccountStore {
     let choice: KeySource.Choice =
       if let keyDescriptor { .descriptor(keyDescriptor) } else if let keyFile {
@@ -21,7 +22,10 @@ public enum SQLiteAccountStore {
         .usual
       }
     do throws(Problem) {
-      return store(location: try StoreLocation(path: path), choice: choice)
+      let location = try StoreLocation(path: path)
+      return store(
+        location: location,
+        keys: KeySource(choice, passphraseDescriptor: passphraseDescriptor, location: location))
     } catch {
       return AccountStore(failing: error)
     }
@@ -37,8 +41,7 @@ public enum SQLiteAccountStore {
   /// Version and source id of the SQLite library in use.
   public static var libraryVersion: String { SQLiteConnection.libraryVersion }
 
-  static func store(location: StoreLocation, choice: KeySource.Choice) -> AccountStore {
-    let keys = KeySource(choice, location: location)
+  static func store(location: StoreLocation, keys: KeySource) -> AccountStore {
     let file = StoreFile(location: location, keys: keys)
     let leases = AccountLeases(location)
     return AccountStore(

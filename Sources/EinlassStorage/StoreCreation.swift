@@ -39,7 +39,7 @@ struct StoreCreation {
       try connection.insertMeta(store: store, keyID: SecureRandom.bytes(StoreKey.idCount))
       try connection.insert(
         KeySlot.wrap(
-          root, id: 1, kind: slot.kind, parameters: slot.parameters, store: store,
+          root, id: 1, kind: slot.kind, parameters: slot.parameters, salt: slot.salt, store: store,
           with: slot.secret))
     }
     try connection.closeAfterCheckpoint()

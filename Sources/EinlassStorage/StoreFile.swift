@@ -97,6 +97,17 @@ final class StoreFile: Sendable {
   ) throws(Problem) -> Result {
     let deadline = patience.deadline
     if needsKey { try keys.fetch(by: deadline) }
+    while true {
+      do throws(Problem) { return try once(by: deadline, body) } catch {
+        // What failed for want of the key has changed nothing.
+        guard needsKey, patience != .none, keys.prepare() else { throw error }
+      }
+    }
+  }
+
+  private func once<Result>(
+    by deadline: Deadline, _ body: (inout OpenStore?, Deadline) throws(Problem) -> Result
+  ) throws(Problem) -> Result {
     let result = try opened.withLock(by: deadline) { opened throws(Problem) in
       try body(&opened, deadline)
     }

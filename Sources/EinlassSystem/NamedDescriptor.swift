@@ -7,16 +7,25 @@ public enum NamedDescriptor {
   public static func readAndClose(_ descriptor: Int32, limitBytes: Int, by deadline: Deadline)
     throws(FileError) -> [UInt8]
   {
-    let path = "descriptor \(descriptor)"
-    defer { close(descriptor) }
+    try Descriptor(owning: descriptor)
+      .readToEnd(limitBytes: limitBytes, by: deadline, path: "descriptor \(descriptor)")
+  }
+}
+
+extension Descriptor {
+  /// Everything up to its end. Throws `silent` when that has not come by then, `tooLong` when there is more
+  /// than the limit.
+  public borrowing func readToEnd(
+    limitBytes: Int, by deadline: Deadline, path: String
+  ) throws(FileError) -> [UInt8] {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: limitBytes + 1)
     while true {
-      var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      var event = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
       let isReady = unsafe poll(&event, 1, deadline.millisecondsLeft)
       guard isReady != 0 else { throw FileError(.silent, path: path) }
       guard isReady > 0 else { continue }
-      let count = unsafe Glibc.read(descriptor, &chunk, chunk.count)
+      let count = unsafe Glibc.read(number, &chunk, chunk.count)
       if count < 0 {
         if errno == EINTR || errno == EAGAIN { continue }
         throw .last(path: path)

@@ -36,4 +36,51 @@ import Testing
       key: Secret(key), salt: salt, info: info, count: right.count)
     #expect(answer.reveal() == right)
   }
+
+  /// RFC 7914 section 12; the fourth example takes a gigabyte.
+  @Test(
+    "scrypt answers as RFC 7914 says",
+    arguments: [
+      (
+        "", "", 16, 1, 1,
+        """
+        77d6576238657b203b19ca42c18a0497f16b4844e3074ae8dfdffa3fede21442
+        fcd0069ded0948f8326a753a0fc81f17e8d3e0fb2e0d3628cf35e20c38d18906
+        """
+      ),
+      (
+        "password", "NaCl", 1024, 8, 16,
+        """
+        fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b373162
+        2eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640
+        """
+      ),
+      (
+        "pleaseletmein", "SodiumChloride", 16384, 8, 1,
+        """
+        7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2
+        d5432955613f0fcf62d49705242a9af9e61e85dc0d651e40dfcf017b45575887
+        """
+      ),
+    ] as [(String, String, UInt64, UInt64, UInt64, String)])
+  func knownPassphrases(
+    passphrase: String, salt: String, cost: UInt64, blockSize: UInt64, parallelism: UInt64,
+    derived: String
+  ) {
+    let answer = KeyDerivation.scrypt(
+      passphrase: Secret(passphrase), salt: Array(salt.utf8), cost: cost, blockSize: blockSize,
+      parallelism: parallelism, count: 64)
+    #expect(answer?.reveal() == bytes(derived))
+  }
+
+  @Test(
+    "scrypt is not defined for every number",
+    arguments: [(0, 8, 1), (1, 8, 1), (1000, 8, 1), (16, 0, 1), (16, 8, 0)]
+      as [(UInt64, UInt64, UInt64)])
+  func unknownPassphrases(cost: UInt64, blockSize: UInt64, parallelism: UInt64) {
+    let answer = KeyDerivation.scrypt(
+      passphrase: Secret("x"), salt: [], cost: cost, blockSize: blockSize,
+      parallelism: parallelism, count: 32)
+    #expect(answer == nil)
+  }
 }

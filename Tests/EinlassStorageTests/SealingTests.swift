@@ -36,7 +36,9 @@ struct SealingTests {
   @Test func `every bit of a key slot counts`() {
     let root = SecureRandom.secret(32)
     let secret = SecureRandom.secret(32)
-    let slot = KeySlot.wrap(root, id: 1, kind: .keyfile, parameters: "", store: "s", with: secret)
+    let slot = KeySlot.wrap(
+      root, id: 1, kind: .keyfile, parameters: "", salt: SecureRandom.bytes(16), store: "s",
+      with: secret)
     #expect(slot.unwrap(store: "s", with: secret) == root)  // the negative control
     for bit in 0..<slot.wrappedKey.count * 8 {
       var changed = slot

@@ -41,6 +41,12 @@ final class StoreHome: Sendable {
   }
 }
 
+extension SQLiteAccountStore {
+  static func store(location: StoreLocation, choice: KeySource.Choice) -> AccountStore {
+    store(location: location, keys: KeySource(choice, location: location))
+  }
+}
+
 extension StoreHome {
   /// Makes a store of schema 2 of one of schema 3, as the older program left it.
   static let backToSchema2 = """

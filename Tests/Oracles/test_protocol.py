@@ -65,9 +65,9 @@ def params_schema(method):
 class Session:
     """A spawned einlass. Every line that comes is judged before anybody sees it."""
 
-    def __init__(self, *options, store="memory"):
+    def __init__(self, *options, store="memory", descriptors=()):
         self.process = subprocess.Popen([EINLASS, "--store", store, *options], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, pass_fds=descriptors)
         self.asked, self.answered, self.notified = {}, set(), set()
         self.notifications, self.faults = [], []
         self.lines = queue.Queue()
@@ -160,7 +160,12 @@ def session(ready, tmp_path):
 def stored(tmp_path):
     """With a store in a file, which a store in memory has nothing of."""
     tmp_path.chmod(0o700)
-    session = Session("--key-file", str(tmp_path / "keys/key"), store=str(tmp_path / "store.db"))
+    passphrase = os.memfd_create("passphrase")
+    os.write(passphrase, b"correct horse\n")
+    os.lseek(passphrase, 0, os.SEEK_SET)
+    session = Session("--key-file", str(tmp_path / "keys/key"), "--passphrase-fd", str(passphrase),
+                      store=str(tmp_path / "store.db"), descriptors=(passphrase,))
+    os.close(passphrase)
     yield session
     session.close()
 
@@ -240,6 +245,8 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
     assert stored.call("store.check")["sound"]
     stored.call("store.backup", path=str(tmp_path / "copy.db"))
     stored.call("store.rotateKey")
+    assert stored.call("store.addKeySlot", kind="passphrase")["slots"] == ["keyfile", "passphrase"]
+    assert stored.call("store.removeKeySlot", kind="keyfile")["slots"] == ["passphrase"]
 
     expected = {method["name"] for method in DOCUMENT["methods"]
                 if method["x-direction"] == "clientToServer" and "result" in method}

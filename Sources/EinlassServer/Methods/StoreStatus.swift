@@ -13,7 +13,8 @@ func storeStatus(_ server: Server) -> Method {
         .required("exists", .boolean, "Whether there is one yet: the first change makes it."),
         .required(
           "protection", .string(maxBytes: nil),
-          "What opens the key: keyfile, fd or memory; of several slots the one that says least."),
+          "What opens the key: keyfile, secretservice, passphrase, fd or memory; of several slots the one that says least."
+        ),
         .required("slots", .array(.string(maxBytes: nil), max: nil), "Every way to open the key."),
         .required("schema", count, "Of the database."),
         .revision,

@@ -1,0 +1,49 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `store.addKeySlot`: another way to open the store's key.
+func storeAddKeySlot(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "store.addKeySlot", .network,
+      "Adds a way to open the store's key, in the place of one of the same kind. A passphrase comes by --passphrase-fd.",
+      params: [
+        .required(
+          "kind", .oneOf(["keyfile", "passphrase", "secretservice"]), "What opens it from now on.")
+      ],
+      result: .object([slots]), reasons: ["accountStoreFailure"]),
+    .task { params, _ async throws(RPCError) in
+      do throws(Problem) {
+        return [
+          "slots": JSONValue(
+            try server.store.maintenance.addKeySlot(params["kind"]?.string ?? ""))
+        ]
+      } catch { throw RPCError(error) }
+    })
+}
+
+/// `store.removeKeySlot`: one way less to open the store's key.
+func storeRemoveKeySlot(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "store.removeKeySlot", .network,
+      "Removes a way to open the store's key, never the last one. A key file stays where it is.",
+      params: [
+        .required(
+          "kind", .oneOf(["keyfile", "passphrase", "secretservice", "fd"]),
+          "What does not open it any more.")
+      ],
+      result: .object([slots]), reasons: ["accountStoreFailure"]),
+    .task { params, _ async throws(RPCError) in
+      do throws(Problem) {
+        return [
+          "slots": JSONValue(
+            try server.store.maintenance.removeKeySlot(params["kind"]?.string ?? ""))
+        ]
+      } catch { throw RPCError(error) }
+    })
+}
+
+private let slots = Field.required(
+  "slots", .array(.string(maxBytes: nil), max: nil), "Every way to open the key.")

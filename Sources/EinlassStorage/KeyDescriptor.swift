@@ -1,0 +1,70 @@
+internal import Einlass
+internal import EinlassCrypto
+internal import EinlassSystem
+
+/// A secret that the spawner brings on a descriptor. It can be read only once; its number may soon be another file's.
+final class KeyDescriptor: Sendable {
+  let number: Int32
+  private let limitBytes: Int
+  private let what: String
+  private let parse: @Sendable ([UInt8]) -> Secret?
+  private let fetched = Lock(Fetched.nothing)
+
+  private enum Fetched {
+    case nothing
+    case secret(Secret)
+    case failure(Problem)
+  }
+
+  /// - Parameters:
+  ///   - what: what it should have brought, as a sentence's end and the sentence after it.
+  ///   - parse: the secret of what came, `nil` when it is none.
+  init(
+    _ number: Int32, limitBytes: Int, what: String,
+    parse: @escaping @Sendable ([UInt8]) -> Secret?
+  ) {
+    self.number = number
+    self.limitBytes = limitBytes
+    self.what = what
+    self.parse = parse
+  }
+
+  /// Reads it unless that was done; the secret, or `nil` when it would have to wait and may not. Throws
+  /// `keyUnavailable`.
+  func fetch(by deadline: Deadline) throws(Problem) -> Secret? {
+    let secret = try fetched.withLock(by: deadline) { fetched throws(Problem) -> Secret? in
+      if case .nothing = fetched, deadline.millisecondsLeft > 0 {
+        do throws(Problem) { fetched = .secret(try read(by: deadline)) } catch {
+          fetched = .failure(error)
+        }
+      }
+      return try Self.secret(fetched)
+    }
+    return secret ?? nil
+  }
+
+  /// What `fetch` got.
+  var secret: Secret? {
+    get throws(Problem) {
+      try fetched.withLock { fetched throws(Problem) in try Self.secret(fetched) }
+    }
+  }
+
+  private static func secret(_ fetched: Fetched) throws(Problem) -> Secret? {
+    switch fetched {
+    case .nothing: return nil
+    case .secret(let secret): return secret
+    case .failure(let problem): throw problem
+    }
+  }
+
+  private func read(by deadline: Deadline) throws(Problem) -> Secret {
+    let bytes = try FileProblem.key { () throws(FileError) in
+      try NamedDescriptor.readAndClose(number, limitBytes: limitBytes, by: deadline)
+    }
+    guard let secret = parse(bytes) else {
+      throw .store(.keyUnavailable, "What descriptor \(number) brought is no \(what)")
+    }
+    return secret
+  }
+}

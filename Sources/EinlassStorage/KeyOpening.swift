@@ -1,0 +1,164 @@
+internal import Einlass
+internal import EinlassCrypto
+internal import EinlassSystem
+
+/// How slots are opened with what was brought. While the store is locked nothing is waited for: what takes time is
+/// noted, prepared without the lock, and then tried again.
+extension KeySource {
+  /// The store's key from the first slot that fits what was brought. Throws `keyUnavailable`, saying of every slot
+  /// that was tried why it does not open.
+  func root(of slots: [KeySlot], store: String) throws(Problem) -> Secret {
+    let tried = candidates(slots)
+    guard !tried.isEmpty else { throw noSlot(slots) }
+    var waiting: [KeySlot] = []
+    var failures: [Problem] = []
+    for slot in tried {
+      do throws(Problem) {
+        guard let secret = try secret(for: slot, store: store) else {
+          waiting.append(slot)
+          continue
+        }
+        if let root = slot.unwrap(store: store, with: secret) { return root }
+        failures.append(try wrong(slot, store: store))
+      } catch {
+        failures.append(error)
+      }
+    }
+    try wait(for: waiting, store: store)
+    // The keyring may be unlocked the next time.
+    prepared.withLock { $0 = [:] }
+    throw .store(
+      .keyUnavailable, failures.map(\.message).joined(separator: " "), path: failures[0].path)
+  }
+
+  /// The slots that what was brought opens, around another key; the others are left out (C-37).
+  func rewrap(_ slots: [KeySlot], around root: Secret, store: String) throws(Problem) -> [KeySlot] {
+    var kept: [KeySlot] = []
+    var waiting: [KeySlot] = []
+    for slot in slots where canOpen(slot) {
+      do throws(Problem) {
+        guard let secret = try secret(for: slot, store: store) else {
+          waiting.append(slot)
+          continue
+        }
+        guard slot.unwrap(store: store, with: secret) != nil else { continue }
+        kept.append(
+          .wrap(
+            root, id: slot.id, kind: slot.kind, parameters: slot.parameters, salt: slot.salt,
+            store: store, with: secret))
+      } catch {}
+    }
+    try wait(for: waiting, store: store)
+    return kept
+  }
+
+  /// Gets what was missing when slots were to be opened, however long that takes. Nothing of the store is locked
+  /// meanwhile. `false` when nothing was.
+  func prepare() -> Bool {
+    let awaited = awaited.withLock { awaited in
+      defer { awaited = nil }
+      return awaited
+    }
+    guard let awaited else { return false }
+    for slot in awaited.slots {
+      let result: Result<Secret, Problem>
+      do throws(Problem) {
+        result = .success(try prepared(slot, store: awaited.store))
+      } catch {
+        result = .failure(error)
+      }
+      prepared.withLock { $0[slot.salt] = result }
+    }
+    return true
+  }
+
+  private func prepared(_ slot: KeySlot, store: String) throws(Problem) -> Secret {
+    guard slot.kind == .passphrase else { return try secretService.read(store: store) }
+    guard let way = KeyFromPassphrase(slot) else {
+      throw .store(
+        .keyUnavailable,
+        "The account store's passphrase slot asks for more work than is taken, or was damaged.")
+    }
+    guard let words = try passphrase?.secret else { throw .keyAwaited }
+    return try way.key(of: words, salt: slot.salt)
+  }
+
+  private func wait(for slots: [KeySlot], store: String) throws(Problem) {
+    guard !slots.isEmpty else { return }
+    awaited.withLock { $0 = Awaited(slots: slots, store: store) }
+    throw .keyAwaited
+  }
+
+  private func canOpen(_ slot: KeySlot) -> Bool {
+    switch slot.kind {
+    case .keyfile: key == nil
+    case .fd: key != nil
+    case .passphrase: passphrase != nil
+    case .secretservice: choice == .usual
+    }
+  }
+
+  /// What was brought explicitly opens the slots that it is for, and no other is tried then.
+  private func candidates(_ slots: [KeySlot]) -> [KeySlot] {
+    let fitting = slots.filter(canOpen)
+    let passphrases = fitting.filter { $0.kind == .passphrase }
+    let others = fitting.filter { $0.kind != .passphrase }.sorted { $0.kind.cost < $1.kind.cost }
+    return passphrases.isEmpty || (choice != .usual && !others.isEmpty) ? others : passphrases
+  }
+
+  /// `nil` when it takes time to get.
+  private func secret(for slot: KeySlot, store: String) throws(Problem) -> Secret? {
+    switch slot.kind {
+    case .keyfile: return try KeyFile(path: try path(for: slot, store: store)).read()
+    case .fd: return try key?.secret
+    case .passphrase, .secretservice:
+      let found = prepared.withLock { $0[slot.salt] }
+      switch found {
+      case nil: return nil
+      case .success(let secret): return secret
+      case .failure(let problem): throw problem
+      }
+    }
+  }
+
+  private func path(for slot: KeySlot, store: String) throws(Problem) -> String {
+    if case .file(let path) = choice { return path }
+    return slot.parameters.isEmpty ? try keyFile(store: store) : slot.parameters
+  }
+
+  private func wrong(_ slot: KeySlot, store: String) throws(Problem) -> Problem {
+    let what =
+      switch slot.kind {
+      case .keyfile: "The key file \(try path(for: slot, store: store))"
+      case .fd: "What descriptor \(key?.number ?? -1) brought"
+      case .passphrase: "The passphrase"
+      case .secretservice: "What the Secret Service keeps"
+      }
+    return .store(
+      .keyUnavailable,
+      "\(what) does not open the account store's key. Bring the one it was made with.")
+  }
+
+  private func noSlot(_ slots: [KeySlot]) -> Problem {
+    let ways = KeySlot.Kind.allCases.filter { kind in slots.contains { $0.kind == kind } }
+      .map(\.howToOpen)
+    return .store(
+      .keyUnavailable,
+      "The account store has no key slot for what was brought. It is opened with \(ways.joined(separator: ", or with "))."
+    )
+  }
+}
+
+extension KeySlot.Kind {
+  /// What costs less is tried first.
+  fileprivate var cost: Int { self == .secretservice ? 1 : 0 }
+
+  fileprivate var howToOpen: String {
+    switch self {
+    case .keyfile: "a key file: leave --key-fd out"
+    case .fd: "--key-fd"
+    case .passphrase: "--passphrase-fd"
+    case .secretservice: "the Secret Service: leave --key-fd and --key-file out"
+    }
+  }
+}

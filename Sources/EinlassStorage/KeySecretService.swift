@@ -1,0 +1,66 @@
+internal import Einlass
+internal import EinlassCrypto
+internal import EinlassSystem
+
+/// The desktop's keyring (org.freedesktop.secrets), asked by libsecret's own program, so that nothing is linked.
+///
+/// Whatever the keyring does, an answer comes within three seconds: a locked one waits for a person who may not
+/// be there. The secret goes over pipes, never over the command line.
+struct KeySecretService: Sendable {
+  /// The program where it may be; nothing of the environment counts.
+  static let usualCommand = [
+    "/usr/bin/secret-tool", "/bin/secret-tool", "/usr/local/bin/secret-tool",
+  ]
+  .first { FileStatus.at($0) != nil }.map { [$0] }
+
+  /// The program and what always stands behind it; `nil` where there is none.
+  var command = usualCommand
+  /// How long it may take to answer (C-38).
+  var limitMilliseconds = 3_000
+
+  /// What is kept for this store. Throws `keyUnavailable`.
+  func read(store: String) throws(Problem) -> Secret {
+    guard let secret = KeyText.secret(try run(["lookup", "einlass-store", store])) else {
+      throw .store(
+        .keyUnavailable,
+        "The Secret Service keeps no key of this account store. Unlock the keyring.")
+    }
+    return secret
+  }
+
+  /// Keeps a new secret for this store, and makes sure that it is really there (C-38).
+  func make(store: String) throws(Problem) -> Secret {
+    let secret = SecureRandom.secret(AuthenticatedEncryption.keyCount)
+    _ = try run(
+      ["store", "--label=einlass account store", "einlass-store", store],
+      input: Array(KeyText.text(secret).utf8))
+    guard try read(store: store) == secret else {
+      throw .store(
+        .keyUnavailable, "The Secret Service answers something else than it was given. Not used.")
+    }
+    return secret
+  }
+
+  /// What the program writes when it is given this. Throws `keyUnavailable` unless it ends well, and in time.
+  private func run(_ arguments: [String], input: [UInt8] = []) throws(Problem) -> [UInt8] {
+    guard let command else {
+      throw .store(
+        .keyUnavailable,
+        "The Secret Service is asked by the program secret-tool, which is not here. Install libsecret-tools."
+      )
+    }
+    let deadline = Deadline(milliseconds: limitMilliseconds)
+    do {
+      let child = try ChildProcess(command[0], command.dropFirst() + arguments)
+      _ = child.write(input)
+      child.closeInput()
+      let output = try child.output.readToEnd(
+        limitBytes: KeyText.limitBytes, by: deadline, path: command[0])
+      if child.exitCode(within: deadline) == 0 { return output }
+    } catch {}
+    throw .store(
+      .keyUnavailable,
+      "The Secret Service did not answer, or its keyring is locked. Unlock it, or open the store by another slot."
+    )
+  }
+}

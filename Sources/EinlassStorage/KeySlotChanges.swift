@@ -1,0 +1,70 @@
+internal import Einlass
+internal import EinlassSystem
+
+/// Ways to open the key are added and removed; the key itself stays (C-37).
+extension StoreMaintenance {
+  /// Another way to open the key, in the place of one of the same kind. What it takes is got before the store is locked.
+  static func addKeySlot(
+    _ kind: KeySlot.Kind, to file: StoreFile, keys: KeySource
+  ) throws(Problem) -> [String] {
+    try keys.fetch(by: AccountStore.Patience.usual.deadline)
+    let store = try file.read(.usual, withKey: true) { store throws(Problem) in
+      _ = try store.storeKey()
+      return try store.connection.meta().store
+    }
+    guard let store else { throw file.location.nothingThere }
+    let directory = try FileProblem.store { () throws(FileError) in
+      try SafeDirectory.create(file.location.directory)
+    }
+    let new = try keys.newSlot(kind, store: store, storeDirectory: directory)
+    return try changed(file, withKey: true) { store throws(Problem) in
+      let slots = try store.connection.keySlots()
+      let meta = try store.connection.meta()
+      let slot = KeySlot.wrap(
+        try keys.root(of: slots, store: meta.store), id: (slots.map(\.id).max() ?? 0) + 1,
+        kind: kind, parameters: new.parameters, salt: new.salt, store: meta.store,
+        with: new.secret)
+      try store.connection.deleteKeySlots(of: kind)
+      try store.connection.insert(slot)
+    }
+  }
+
+  /// One way less to open the key; never the last.
+  static func removeKeySlot(
+    _ kind: KeySlot.Kind, from file: StoreFile
+  ) throws(Problem) -> [String] {
+    try changed(file) { store throws(Problem) in
+      let kinds = try store.connection.keySlots().map(\.kind)
+      guard kinds.contains(kind) else {
+        throw .store(.refused, "The account store has no key slot \(kind.rawValue).")
+      }
+      guard kinds.contains(where: { $0 != kind }) else {
+        throw .store(
+          .refused,
+          "The key slot \(kind.rawValue) is the only way to open the store. Add another first.")
+      }
+      try store.connection.deleteKeySlots(of: kind)
+    }
+  }
+
+  private static func changed(
+    _ file: StoreFile, withKey needsKey: Bool = false,
+    _ change: (OpenStore) throws(Problem) -> Void
+  ) throws(Problem) -> [String] {
+    // What opened the key before must not be left in the journal.
+    let slots = try file.change(.usual, withKey: needsKey, leavingNoTrace: true) {
+      store throws(Problem) in
+      try change(store)
+      _ = try store.connection.nextRevision()
+      return try store.connection.keySlots().map(\.kind.rawValue)
+    }
+    guard let slots else { throw file.location.nothingThere }
+    return slots
+  }
+}
+
+extension SQLiteConnection {
+  fileprivate func deleteKeySlots(of kind: KeySlot.Kind) throws(Problem) {
+    try run("DELETE FROM keyslot WHERE kind = ?1", .text(kind.rawValue))
+  }
+}

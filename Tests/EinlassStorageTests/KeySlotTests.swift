@@ -1,0 +1,229 @@
+import Einlass
+import EinlassCrypto
+import Foundation
+import Testing
+
+@testable import EinlassStorage
+
+/// Several ways to open one key: C-34 to C-38, T-35 to T-37. No test needs a keyring: shells play its program.
+///
+/// One after the other: each passphrase takes its memory.
+@Suite(.serialized) struct KeySlotTests {
+  private let home: StoreHome
+
+  init() throws {
+    // A keyring's program that has died reads nothing.
+    signal(SIGPIPE, SIG_IGN)
+    home = try StoreHome()
+  }
+
+  /// A program that keeps a secret in a file.
+  private var keyring: KeySecretService {
+    .playing(
+      "case $1 in store) cat >'\(home.path)/ring' ;; lookup) cat '\(home.path)/ring' ;; esac")
+  }
+
+  /// The store as a process would have it that is started with these.
+  private func store(
+    _ choice: KeySource.Choice = .usual, passphrase: String? = nil,
+    keyring: KeySecretService = .playing("exit 1"),
+    stretching: KeyFromPassphrase = .init(cost: 1 << 10, blockSize: 8, parallelism: 1)
+  ) throws -> AccountStore {
+    let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
+    let number = try passphrase.map(descriptor)
+    return SQLiteAccountStore.store(
+      location: location,
+      keys: KeySource(
+        choice, passphraseDescriptor: number, stretching: stretching, secretService: keyring,
+        location: location))
+  }
+
+  /// A descriptor that brings a line, as a file that no child gets to hold open.
+  private func descriptor(_ line: String) throws -> Int32 {
+    let path = "\(home.path)/line-\(UUID().uuidString)"
+    try (line + "\n").write(toFile: path, atomically: false, encoding: .utf8)
+    let number = open(path, O_RDONLY | O_CLOEXEC)
+    try #require(number >= 0)
+    return number
+  }
+
+  private func slots() throws -> [String] {
+    try SQLiteTool(path: home.database)
+      .run("SELECT kind || ' ' || hex(wrapped_key) FROM keyslot ORDER BY id")
+  }
+
+  /// Whether what is stored of the account can be read; else why not.
+  private func outcome(_ store: AccountStore, _ id: Account.ID) -> String {
+    problem { _ = try store.contents(id) }?.detail ?? "opens"
+  }
+
+  @Test func `A passphrase opens what a key file opened, and goes on when that is gone`() throws {
+    let id = try store().add(.example(), .usual).account.id
+    #expect(
+      try store(passphrase: "right").maintenance.addKeySlot("passphrase")
+        == ["keyfile", "passphrase"])
+    #expect(outcome(try store(passphrase: "right"), id) == "opens")
+    #expect(outcome(try store(passphrase: "wrong"), id) == "keyUnavailable")
+    #expect(outcome(try store(), id) == "opens")
+    #expect(try store().protection(.none) == "keyfile")
+    #expect(try store().maintenance.removeKeySlot("keyfile") == ["passphrase"])
+    #expect(try store().protection(.none) == "passphrase")
+    #expect(outcome(try store(), id) == "keyUnavailable")
+    #expect(outcome(try store(passphrase: "right"), id) == "opens")
+    #expect(try store().snapshot(.none).accounts.count == 1)
+    // The last way is never taken.
+    let last = problem { _ = try store().maintenance.removeKeySlot("passphrase") }
+    #expect(last?.detail == "refused")
+    #expect(outcome(try store(passphrase: "right"), id) == "opens")
+  }
+
+  @Test func `Another passphrase takes the place of the first, and another key keeps all ways`()
+    throws
+  {
+    let id = try store().add(.example(), .usual).account.id
+    _ = try store(passphrase: "first").maintenance.addKeySlot("passphrase")
+    _ = try store().maintenance.removeKeySlot("keyfile")
+    #expect(
+      problem { _ = try store().maintenance.addKeySlot("keyfile") }?.detail == "keyUnavailable")
+    _ = try store(passphrase: "first").maintenance.addKeySlot("keyfile")
+    _ = try store(passphrase: "second").maintenance.removeKeySlot("passphrase")
+    _ = try store(passphrase: "second").maintenance.addKeySlot("passphrase")
+    _ = try store(keyring: keyring).maintenance.addKeySlot("secretservice")
+    let rotation = try store(passphrase: "second", keyring: keyring).maintenance.rotateKey { _, _ in
+    }
+    #expect(Set(rotation.slots) == ["keyfile", "passphrase", "secretservice"])
+    #expect(rotation.droppedSlots == [])
+    #expect(outcome(try store(passphrase: "first"), id) == "keyUnavailable")
+    #expect(outcome(try store(passphrase: "second"), id) == "opens")
+    #expect(outcome(try store(), id) == "opens")
+    _ = try store().maintenance.removeKeySlot("keyfile")
+    #expect(outcome(try store(keyring: keyring), id) == "opens")
+  }
+
+  @Test func `A new store can begin with a passphrase alone, and no key file is made`() throws {
+    let id = try store(passphrase: "words", stretching: .standard).add(.example(), .usual)
+      .account.id
+    #expect(try store().protection(.none) == "passphrase")
+    #expect(outcome(try store(passphrase: "words"), id) == "opens")
+    #expect(!FileManager.default.fileExists(atPath: home.keyDirectory))
+    let empty = try StoreHome()
+    let location = StoreLocation(directory: empty.directory, keyDirectory: empty.keyDirectory)
+    let store = SQLiteAccountStore.store(
+      location: location,
+      keys: KeySource(
+        .usual, passphraseDescriptor: try descriptor(""), location: location))
+    #expect(problem { _ = try store.add(.example(), .usual) }?.detail == "keyUnavailable")
+    #expect(!FileManager.default.fileExists(atPath: empty.database))
+  }
+
+  /// T-35: which slots there are (k key file, s Secret Service, p passphrase), which of them can be had now (capital:
+  /// what was brought is wrong), the label, and whether the store opens.
+  static let matrix: [(slots: String, there: String, label: String, opens: Bool)] = [
+    ("k", "k", "keyfile", true), ("k", "", "keyfile", false), ("k", "sp", "keyfile", false),
+    ("s", "s", "secretservice", true), ("s", "", "secretservice", false),
+    ("s", "k", "secretservice", false), ("p", "p", "passphrase", true),
+    ("p", "", "passphrase", false), ("p", "P", "passphrase", false),
+    ("ks", "s", "keyfile", true), ("ksp", "p", "keyfile", true), ("ksp", "ksP", "keyfile", false),
+  ]
+
+  @Test(arguments: matrix)
+  func `The label is honest, and a slot that is out of reach makes no second key`(
+    row: (slots: String, there: String, label: String, opens: Bool)
+  ) throws {
+    let names: [Character: String] = ["k": "keyfile", "s": "secretservice", "p": "passphrase"]
+    let id = try store().add(.example(), .usual).account.id
+    for (letter, name) in names where letter != "k" && row.slots.contains(letter) {
+      _ = try store(passphrase: "right", keyring: keyring).maintenance.addKeySlot(name)
+    }
+    if !row.slots.contains("k") { _ = try store().maintenance.removeKeySlot("keyfile") }
+    if !row.there.contains("k") { try FileManager.default.removeItem(atPath: home.keyDirectory) }
+    let before = try slots()
+    let store = try store(
+      passphrase: row.there.contains("p") ? "right" : row.there.contains("P") ? "wrong" : nil,
+      keyring: row.there.contains("s") ? keyring : .playing("exit 1"))
+    #expect(try store.protection(.none) == row.label)
+    #expect(outcome(store, id) == (row.opens ? "opens" : "keyUnavailable"))
+    _ = try? store.add(.example("other"), .usual)
+    #expect(try slots() == before)
+    #expect(FileManager.default.fileExists(atPath: home.keyDirectory) == row.there.contains("k"))
+  }
+
+  /// T-36. The first is the control.
+  static let parameters: [(text: String, isTaken: Bool)] = [
+    ("scrypt 131072 8 1", true), ("scrypt 1048576 8 2", true), ("scrypt 1073741824 8 1", false),
+    ("scrypt 131072 1048576 1", false), ("scrypt 131072 8 0", false), ("scrypt 131072 0 1", false),
+    ("scrypt 131071 8 1", false), ("scrypt 0 8 1", false), ("scrypt 1 8 1", false),
+    ("scrypt 1048576 16 1", false), ("scrypt 131072 8 3", false), ("scrypt 131072 8", false),
+    ("scrypt 131072 8 1 1", false), ("scrypt -131072 8 1", false),
+    ("scrypt 99999999999999999999 8 1", false), ("argon2 131072 8 1", false), ("", false),
+  ]
+
+  @Test(arguments: parameters)
+  func `What asks for more work than anybody chooses is refused before it is begun`(
+    row: (text: String, isTaken: Bool)
+  ) throws {
+    let slot = KeySlot(
+      id: 1, kind: .passphrase, parameters: row.text, salt: SecureRandom.bytes(16), wrappedKey: [])
+    #expect((KeyFromPassphrase(slot) != nil) == row.isTaken)
+    var saltless = slot
+    saltless.salt = []
+    #expect(KeyFromPassphrase(saltless) == nil)
+  }
+
+  @Test func `A slot that was edited to cost a gigabyte costs nothing`() throws {
+    let id = try store(passphrase: "words").add(.example(), .usual).account.id
+    try SQLiteTool(path: home.database).run(
+      "UPDATE keyslot SET parameters = 'scrypt 1073741824 8 1'")
+    let isQuick = try (0..<5).contains { _ in
+      let store = try store(passphrase: "words")
+      let start = ContinuousClock.now
+      #expect(outcome(store, id) == "keyUnavailable")
+      return ContinuousClock.now - start < .milliseconds(100)
+    }
+    #expect(isQuick)
+    try SQLiteTool(path: home.database).run("UPDATE keyslot SET parameters = 'scrypt 1024 8 1'")
+    #expect(outcome(try store(passphrase: "words"), id) == "opens")
+  }
+
+  /// T-37: a program in the place of the keyring's that misbehaves. The control is the first.
+  static let programs: [(does: String, isTaken: Bool)] = [
+    ("case $1 in store) cat >RING ;; lookup) cat RING ;; esac", true),
+    ("exec sleep 60", false),
+    ("case $1 in store) cat >RING ;; lookup) exec sleep 60 ;; esac", false),
+    ("case $1 in store) cat >RING ;; lookup) echo nonsense ;; esac", false),
+    ("case $1 in store) cat >RING ;; lookup) tr A-Za-z N-ZA-Mn-za-m <RING ;; esac", false),
+    ("kill -9 $$", false), ("exit 1", false), ("while :; do echo too much; done", false),
+  ]
+
+  @Test(arguments: programs)
+  func `A keyring that misbehaves is given up in time, and nothing is changed`(
+    row: (does: String, isTaken: Bool)
+  ) throws {
+    let program = row.does.replacingOccurrences(of: "RING", with: "'\(home.path)/ring'")
+    let id = try store().add(.example(), .usual).account.id
+    let before = try slots()
+    let start = ContinuousClock.now
+    let found = problem {
+      let keyring = KeySecretService.playing(
+        program, limitMilliseconds: row.isTaken ? 60_000 : KeySecretService().limitMilliseconds)
+      _ = try store(keyring: keyring).maintenance.addKeySlot("secretservice")
+    }
+    // Three seconds are promised; sixty would be the program's.
+    #expect(ContinuousClock.now - start < .seconds(30))
+    #expect(found?.detail == (row.isTaken ? nil : "keyUnavailable"))
+    #expect((try slots() == before) == !row.isTaken)
+    #expect(outcome(try store(), id) == "opens")
+  }
+}
+
+extension KeySecretService {
+  /// The keyring's program played by a shell.
+  ///
+  /// - Parameter limit: what a busy machine never needs, where the program is to answer.
+  fileprivate static func playing(
+    _ script: String, limitMilliseconds limit: Int = 60_000
+  ) -> KeySecretService {
+    KeySecretService(
+      command: ["/bin/sh", "-c", script, "secret-tool"], limitMilliseconds: limit)
+  }
+}
