@@ -54,10 +54,10 @@ enum SQLiteValue {
 
   func text(_ column: Int32) throws(Problem) -> String {
     try require(SQLITE_TEXT, column)
+    guard let start = unsafe sqlite3_column_text(statement, column) else { throw outOfMemory }
     let text = unsafe String(
       validating: UnsafeBufferPointer(
-        start: sqlite3_column_text(statement, column),
-        count: Int(sqlite3_column_bytes(statement, column))), as: UTF8.self)
+        start: start, count: Int(sqlite3_column_bytes(statement, column))), as: UTF8.self)
     guard let text else { throw SQLiteProblem.damaged(handle.path, "a text is not UTF-8") }
     return text
   }
@@ -66,6 +66,8 @@ enum SQLiteValue {
     try require(SQLITE_BLOB, column)
     let bytes = unsafe sqlite3_column_blob(statement, column)
     let count = unsafe Int(sqlite3_column_bytes(statement, column))
+    // An empty one has no place either.
+    guard unsafe bytes != nil || count == 0 else { throw outOfMemory }
     return unsafe Array(UnsafeRawBufferPointer(start: bytes, count: count))
   }
 
@@ -93,6 +95,9 @@ enum SQLiteValue {
   func optionalWord<Word: RawRepresentable<String>>(_ column: Int32) throws(Problem) -> Word? {
     isNull(column) ? nil : try word(column)
   }
+
+  /// SQLite had no room to hand a value out, which it tells by handing out nothing.
+  private var outOfMemory: Problem { SQLiteProblem.problem(SQLITE_NOMEM, path: handle.path) }
 
   private func isNull(_ column: Int32) -> Bool {
     unsafe sqlite3_column_type(statement, column) == SQLITE_NULL
