@@ -42,7 +42,7 @@ struct RefusedStoreTests {
     Damage(
       "an unknown column", "tooNew", sql: "ALTER TABLE account ADD COLUMN generation INTEGER"),
     Damage("an unknown table", "tooNew", sql: "CREATE TABLE audit (id INTEGER)"),
-    Damage("an unknown key slot", "tooNew", sql: "UPDATE keyslot SET kind = 'passphrase'"),
+    Damage("an unknown key slot", "tooNew", sql: "UPDATE keyslot SET kind = 'unheardOf'"),
     // Never ours
     Damage("another program's database", "corrupt", sql: "PRAGMA application_id = 17"),
     Damage("nobody's database", "corrupt") {
