@@ -46,7 +46,8 @@ private func openSlot(_ portions: inout Portions) {
   let secret = Secret([1] + portions.rest)
   check(slot.unwrap(store: "store", with: secret) == nil, "nobody forges a slot")
   let made = KeySlot.wrap(
-    root, id: slot.id, kind: slot.kind, parameters: slot.parameters, store: "store", with: secret)
+    root, id: slot.id, kind: slot.kind, parameters: slot.parameters, salt: slot.salt,
+    store: "store", with: secret)
   check(made.unwrap(store: "store", with: secret) == root, "a slot opens")
   check(made.unwrap(store: "other", with: secret) == nil, "a slot opens in its own store alone")
   slot = made
