@@ -48,7 +48,7 @@ enum EinlassCommand {
       switch options.action {
       case .help: return try write(Options.help)
       case .version:
-        return try write("einlass \(version)\nSQLite \(SQLiteAccountStore.libraryVersion)\n")
+        return try write("einlass \(version)\nSQLite \(SQLiteAccountStore.sqliteVersion)\n")
       case .dumpProtocol: return try write(Wiring(options).server().protocolDocument.text + "\n")
       case .serve: return try serve(options)
       case .call(let method, let params): return try call(method, params, options)

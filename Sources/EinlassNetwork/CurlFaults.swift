@@ -20,7 +20,7 @@ enum TransferFault: Error {
   /// The system has no thread to give.
   case noThread
   /// libcurl itself could not be opened.
-  case library(ccurl_state)
+  case noLibrary(ccurl_state)
   case curl(CurlReport)
 }
 
@@ -131,7 +131,7 @@ extension TransferFault {
     case .noThread:
       NetworkCode.unknown.problem(
         host, "No thread could be started to reach \(host); raise the limit of processes.")
-    case .library(let state): NetworkCode.unknown.problem(host, state.sentence)
+    case .noLibrary(let state): NetworkCode.unknown.problem(host, state.sentence)
     case .curl(let report) where report.code == CURLE_SSL_CACERT_BADFILE:
       NetworkCode.secureConnectionFailed.problem(
         host, "The file of trusted certificates cannot be read; check caFile in the configuration.",

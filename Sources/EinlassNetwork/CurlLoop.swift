@@ -89,7 +89,9 @@ extension CurlLoop {
     CryptoLibrary.start()
     let library = ccurl_open()
     guard library == CCURL_READY, let multi = unsafe ccurl_multi_init() else {
-      for transfer in retire(if: { _ in true }) ?? [] { transfer.end(.failure(.library(library))) }
+      for transfer in retire(if: { _ in true }) ?? [] {
+        transfer.end(.failure(.noLibrary(library)))
+      }
       return
     }
     state.withLock { unsafe $0.multi = multi }

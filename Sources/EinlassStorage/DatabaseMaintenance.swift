@@ -53,7 +53,7 @@ extension StoreLocation {
 
   fileprivate func statusWithoutStore(protection: KeySlot.Kind) -> StoreMaintenance.Status {
     var status = StoreMaintenance.Status(path: path, protection: protection.rawValue)
-    status.sqlite = SQLiteConnection.libraryVersion
+    status.sqlite = SQLiteConnection.sqliteVersion
     return status
   }
 
@@ -85,7 +85,7 @@ extension OpenStore {
     status.journalBytes = FileStatus.at(path + "-wal")?.countBytes ?? 0
     status.isReadOnly = isReadOnly
     status.keyUses = meta.encryptions
-    status.sqlite = SQLiteConnection.libraryVersion
+    status.sqlite = SQLiteConnection.sqliteVersion
     return status
   }
 

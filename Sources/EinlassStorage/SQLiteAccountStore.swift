@@ -39,7 +39,7 @@ public enum SQLiteAccountStore {
   }
 
   /// Version and source id of the SQLite library in use.
-  public static var libraryVersion: String { SQLiteConnection.libraryVersion }
+  public static var sqliteVersion: String { SQLiteConnection.sqliteVersion }
 
   static func store(location: StoreLocation, keys: KeySource) -> AccountStore {
     let file = StoreFile(location: location, keys: keys)

@@ -16,7 +16,7 @@ struct SQLiteConnection: ~Copyable {
   private let handle: SQLiteHandle
 
   /// Version and source id of the library.
-  static var libraryVersion: String {
+  static var sqliteVersion: String {
     unsafe "\(String(cString: sqlite3_libversion())) \(String(cString: sqlite3_sourceid()))"
   }
 

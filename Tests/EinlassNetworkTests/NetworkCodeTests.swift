@@ -53,7 +53,7 @@ import Testing
       (CCURL_MISSING, "libcurl4"), (CCURL_TOO_OLD, "7.87"), (CCURL_BROKEN, "again"),
     ])
   func library(state: ccurl_state, word: String) {
-    let problem = TransferFault.library(state).problem(host: "a.test", caFile: nil)
+    let problem = TransferFault.noLibrary(state).problem(host: "a.test", caFile: nil)
     #expect(problem.reason == .networkFailure && problem.networkCode == -1)
     #expect(problem.message.contains("libcurl.so.4") && problem.message.contains(word))
     #expect(!problem.isRetryable)
