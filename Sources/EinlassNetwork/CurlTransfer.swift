@@ -112,6 +112,10 @@ extension CurlTransfer {
       (CURLOPT_URL, address), (CURLOPT_CUSTOMREQUEST, request.method.rawValue),
       (CURLOPT_USERAGENT, configuration.userAgent),
     ]
+    // No SHA-1 and no short keys in certificates, also where the system's OpenSSL would take them.
+    texts += [CURLOPT_SSL_CIPHER_LIST, CURLOPT_PROXY_SSL_CIPHER_LIST].map {
+      ($0, "DEFAULT:@SECLEVEL=2")
+    }
     if let file = configuration.caFile {
       // With a file of ours libcurl forgets the system's, but still looks into the system's folder.
       texts += [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO].map { ($0, file) }

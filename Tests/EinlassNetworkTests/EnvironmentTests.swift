@@ -21,6 +21,25 @@ extension Network {
       }
     }
 
+    @Test func `weak certificates are refused also where the system would take them`() async {
+      await #expect(processExitsWith: .success) {
+        let file = NSTemporaryDirectory() + "/openssl-\(UUID().uuidString).cnf"
+        defer { unlink(file) }
+        let lines = [
+          "openssl_conf = a", "[a]", "ssl_conf = b", "[b]", "system_default = c", "[c]",
+          "CipherString = DEFAULT:@SECLEVEL=0", "",
+        ]
+        try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
+        _ = unsafe setenv("OPENSSL_CONF", file, 1)
+        let server = try await HostileServer.fresh()
+        for (listener, code) in [("shortKey", -1202), ("sha1", -1202), ("rsa", nil)] {
+          let request = HTTPRequest(.get, server.address(listener))
+          let problem = await problem(request, by: client(caFile: server.caFile))
+          #expect(problem?.networkCode == code)
+        }
+      }
+    }
+
     @Test func `the keys of TLS sessions are never written down`() async {
       await #expect(processExitsWith: .success) {
         let server = try await HostileServer.fresh()

@@ -16,13 +16,15 @@ import signal
 import socket
 import ssl
 import struct
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 import urllib.parse
 import warnings
+
+sys.dont_write_bytecode = True
+import certificates
 
 warnings.simplefilter("ignore", DeprecationWarning)  # for the listener that speaks old TLS
 FOLDER = tempfile.mkdtemp(prefix="einlass-network-")
@@ -38,68 +40,6 @@ def saw(event, **more):
     with LOCK:
         EVENTS.append(dict(more, event=event))
         LOCK.notify_all()
-
-
-# ---- certificates
-
-def openssl(*arguments):
-    subprocess.run(["openssl", *arguments], cwd=FOLDER, check=True, capture_output=True)
-
-
-def make_certificates():
-    with open(os.path.join(FOLDER, "ca.cnf"), "w") as file:
-        file.write("""
-[ca]
-default_ca = a
-[a]
-dir = .
-database = index.txt
-new_certs_dir = .
-serial = serial
-default_md = sha256
-policy = p
-copy_extensions = copy
-unique_subject = no
-[p]
-commonName = supplied
-[req]
-distinguished_name = n
-[n]
-[v3_ca]
-basicConstraints = critical,CA:true
-keyUsage = critical,keyCertSign,cRLSign
-""")
-    open(os.path.join(FOLDER, "index.txt"), "w").close()
-    with open(os.path.join(FOLDER, "serial"), "w") as file:
-        file.write("1000\n")
-    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-config", "ca.cnf"]
-    for name in ("authority", "stranger"):
-        openssl("req", "-x509", *key, "-keyout", name + ".key", "-out", name + ".pem", "-days", "30",
-                "-subj", "/CN=" + name, "-extensions", "v3_ca")
-    here = "DNS:localhost,IP:127.0.0.1"
-    for name, authority, hosts, start, end in (
-            ("good", "authority", here, "20200101000000Z", "20991231235959Z"),
-            ("expired", "authority", here, "20200101000000Z", "20210101000000Z"),
-            ("notYet", "authority", here, "20980101000000Z", "20991231235959Z"),
-            ("wrongHost", "authority", "DNS:elsewhere.test", "20200101000000Z", "20991231235959Z"),
-            ("unknownAuthority", "stranger", here, "20200101000000Z", "20991231235959Z")):
-        openssl("req", *key, "-keyout", name + ".key", "-out", name + ".csr", "-subj", "/CN=" + name,
-                "-addext", "subjectAltName=" + hosts)
-        openssl("ca", "-batch", "-config", "ca.cnf", "-cert", authority + ".pem", "-keyfile",
-                authority + ".key", "-in", name + ".csr", "-out", name + ".pem", "-notext",
-                "-startdate", start, "-enddate", end)
-    openssl("req", "-x509", *key, "-keyout", "selfSigned.key", "-out", "selfSigned.pem", "-days", "30",
-            "-subj", "/CN=localhost", "-addext", "subjectAltName=" + here)
-
-
-def tls_context(name, old=False):
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    if old:
-        context.set_ciphers("ALL:@SECLEVEL=0")
-        context.minimum_version = ssl.TLSVersion.TLSv1
-        context.maximum_version = ssl.TLSVersion.TLSv1_1
-    context.load_cert_chain(os.path.join(FOLDER, name + ".pem"), os.path.join(FOLDER, name + ".key"))
-    return context
 
 
 # ---- behaviours: each gets the connection and the request, and says whether the connection goes on
@@ -394,11 +334,11 @@ def unused_port():
         return listener.getsockname()[1]
 
 
-make_certificates()
+NAMES = certificates.make(FOLDER)
 PORTS = {name: listen(name) for name in ("plain", "second", "stalled", "proxy", "control")}
-for certificate in ("good", "expired", "notYet", "wrongHost", "unknownAuthority", "selfSigned"):
-    PORTS[certificate] = listen(certificate, tls_context(certificate))
-PORTS["old"] = listen("old", tls_context("good", old=True))
+for name in NAMES:
+    PORTS[name] = listen(name, certificates.context(FOLDER, name))
+PORTS["old"] = listen("old", certificates.context(FOLDER, "good", old=True))
 PORTS["refused"] = unused_port()
 print(json.dumps({"ports": PORTS, "folder": FOLDER}), flush=True)
 sys.stdin.read()
