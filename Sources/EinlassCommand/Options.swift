@@ -126,7 +126,7 @@ extension Options {
       --providers PATH     more providers, or others in place of the built-in ones: a JSON file
       --finish             at the end of input, let what was asked run to its own end
       --log-level LEVEL    error, warning (default), info or debug; to standard error
-      --trace FILE         write every message to this file, secrets left out
+      --trace FILE         write messages to this file, secrets left out; the newest 16 MiB stay
       --answers FILE       answer prompts from JSON Lines: {"kind":"selectAccount","action":"accept","username":"ada"}
                            (only with --store memory or loopback origins)
       --test               test.advanceClock moves the clock (same condition)

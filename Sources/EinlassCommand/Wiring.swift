@@ -72,7 +72,7 @@ struct Wiring {
   private func trace() throws -> Trace? {
     guard let path = options.trace else { return nil }
     do throws(FileError) {
-      return Trace(to: try Descriptor.appending(toPrivateFile: path), now: LiveEffects.now)
+      return Trace(to: try CappedFile(path), now: LiveEffects.now)
     } catch {
       throw Refusal.configuration("The trace \(path) \(error.explanation)")
     }

@@ -12,15 +12,15 @@ public struct Trace: Sendable {
   }
 
   private struct File: ~Copyable {
-    let descriptor: Descriptor
+    let lines: CappedFile
   }
 
   private let file: Lock<File>
   private let now: @Sendable () -> Int64
 
   /// A trace at the end of this file. `now` answers Unix seconds.
-  public init(to descriptor: consuming Descriptor, now: @escaping @Sendable () -> Int64) {
-    self.file = Lock(File(descriptor: descriptor))
+  public init(to file: consuming CappedFile, now: @escaping @Sendable () -> Int64) {
+    self.file = Lock(File(lines: file))
     self.now = now
   }
 
@@ -29,8 +29,8 @@ public struct Trace: Sendable {
     let line: JSONValue = [
       "t": JSONValue(now()), "dir": .string(direction.rawValue), "msg": message,
     ]
-    let bytes = line.bytes() + [UInt8(ascii: "\n")]
-    file.withLock { _ = $0.descriptor.write(bytes, 0..<bytes.count) }
+    let bytes = line.bytes()
+    file.withLock { $0.lines.append(bytes) }
   }
 }
 

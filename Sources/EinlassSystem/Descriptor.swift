@@ -28,17 +28,6 @@ public struct Descriptor: ~Copyable, Sendable {
     guard dup2(null, number) >= 0 else { throw SystemError(number: errno) }
   }
 
-  /// Opens a file of our own (0600, no link, nobody else's) to write at its end.
-  public static func appending(toPrivateFile path: String) throws(FileError) -> Descriptor {
-    let number = unsafe open(
-      path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
-    guard number >= 0 else { throw .last(path: path) }
-    let descriptor = Descriptor(owning: number)
-    guard let status = FileStatus.of(number) else { throw .last(path: path) }
-    try status.requirePrivateFile(path: path)
-    return descriptor
-  }
-
   /// What a call that answers a descriptor or minus an errno has opened.
   init(opened result: Int32) throws(SystemError) {
     guard result >= 0 else { throw SystemError(number: -result) }

@@ -11,7 +11,7 @@ struct TraceAndLogTests {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).jsonl").path
     defer { try? FileManager.default.removeItem(atPath: path) }
     var options = Peer.Options()
-    options.trace = Trace(to: try Descriptor.appending(toPrivateFile: path)) { 1_763_712_345 }
+    options.trace = Trace(to: try CappedFile(path)) { 1_763_712_345 }
     options.notifications = [
       NotificationDescriptor(
         "news", "",

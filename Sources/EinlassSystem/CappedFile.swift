@@ -1,0 +1,52 @@
+internal import Glibc
+
+/// A private file of lines, wherever the user wants it, whose older half goes before it grows too long.
+///
+/// Several processes may write to one. A line that comes while another process cuts the file may be lost.
+public struct CappedFile: ~Copyable, Sendable {
+  private let descriptor: Descriptor
+  private let limitBytes: Int64
+
+  /// Opens a file of our own (0600, no link, nobody else's) to write at its end, or makes it.
+  public init(_ path: String, limitBytes: Int64 = 16 << 20) throws(FileError) {
+    let number = unsafe open(
+      path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+    guard number >= 0 else { throw .last(path: path) }
+    let descriptor = Descriptor(owning: number)
+    guard let status = FileStatus.of(number) else { throw .last(path: path) }
+    try status.requirePrivateFile(path: path)
+    self.descriptor = descriptor
+    self.limitBytes = limitBytes
+  }
+
+  /// Adds one line; what the file does not take is lost.
+  public borrowing func append(_ line: [UInt8]) {
+    let bytes = line + [Self.lineFeed]
+    // Whoever else is at it cuts for all.
+    if isFull(for: bytes.count), flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 {
+      if isFull(for: bytes.count) { keepNewerHalf() }
+      flock(descriptor.number, LOCK_UN)
+    }
+    _ = descriptor.write(bytes, 0..<bytes.count)
+  }
+
+  private var countBytes: Int64 { FileStatus.of(descriptor.number)?.countBytes ?? 0 }
+
+  private borrowing func isFull(for count: Int) -> Bool { countBytes + Int64(count) > limitBytes }
+
+  private borrowing func keepNewerHalf() {
+    let start = max(0, countBytes - limitBytes / 2)
+    var bytes = [UInt8](repeating: 0, count: Int(limitBytes / 2))
+    let count = unsafe bytes.withUnsafeMutableBytes {
+      unsafe pread(descriptor.number, $0.baseAddress, $0.count, off_t(start))
+    }
+    let kept = bytes.prefix(max(0, count))
+    guard ftruncate(descriptor.number, 0) == 0, let end = kept.firstIndex(of: Self.lineFeed) else {
+      return
+    }
+    // Not from the middle of a line.
+    _ = descriptor.write(bytes, end + 1..<kept.endIndex)
+  }
+
+  private static let lineFeed = UInt8(ascii: "\n")
+}
