@@ -9,17 +9,20 @@ protocol ServerCommand: ParsableCommand {
   var server: ServerOptions { get }
   /// The application that it speaks for; `nil`: for itself.
   var actsAs: String? { get }
+  /// Whether a browser may be started for it.
+  var opensBrowser: Bool { get }
   /// Does it.
   func run(with console: Console) throws(Failure)
 }
 
 extension ServerCommand {
   var actsAs: String? { nil }
+  var opensBrowser: Bool { true }
 
   mutating func run() throws {
     let style = Style(for: STDERR_FILENO)
     do throws(Failure) {
-      let console = try Console(server, actingAs: actsAs)
+      let console = try Console(server, actingAs: actsAs, opensBrowser: opensBrowser)
       do throws(Failure) {
         try run(with: console)
       } catch {
@@ -50,7 +53,9 @@ final class Console {
   /// How text is set off on standard output.
   let style = Style(for: STDOUT_FILENO)
 
-  init(_ options: ServerOptions, actingAs application: String? = nil) throws(Failure) {
+  init(
+    _ options: ServerOptions, actingAs application: String? = nil, opensBrowser: Bool = true
+  ) throws(Failure) {
     isJSON = options.json
     output = try TextOutput(STDOUT_FILENO)
     einlass = try Conversation(options)
@@ -63,7 +68,7 @@ final class Console {
         "processId": JSONValue(Int64(getpid())),
         "capabilities": ["prompts": JSONValue(person == nil ? [] : Questions.kinds)],
       ], patience: 60_000)
-    listen()
+    listen(opensBrowser)
   }
 
   /// Ends einlass.
@@ -104,19 +109,20 @@ final class Console {
   /// What a tint makes of a text on standard output.
   func tinted(_ text: String, _ tint: Style.Tint) -> String { style.tinted(text, tint) }
 
-  private func listen() {
+  private func listen(_ opensBrowser: Bool) {
     guard let person else { return }
+    let questions = Questions(person: person, opensBrowser: opensBrowser)
     einlass.onNotification = { [unowned self] method, params throws(Failure) in
       switch method {
-      case "prompt.opened": try answer(params, person)
+      case "prompt.opened": try answer(params, questions)
       case "store.progress": person.showProgress(params["done"]?.int64, of: params["total"]?.int64)
       default: break
       }
     }
   }
 
-  private func answer(_ prompt: JSONObject, _ person: Person) throws(Failure) {
-    guard let answer = try Questions(person: person).answer(prompt) else { return }
+  private func answer(_ prompt: JSONObject, _ questions: Questions) throws(Failure) {
+    guard let answer = try questions.answer(prompt) else { return }
     do throws(Failure) { _ = try call("prompt.answer", answer) } catch .refused {
       // It has closed meanwhile; the request that asked says so better.
     }

@@ -25,6 +25,8 @@ final class Conversation {
   private var answers: [Int64: JSONObject] = [:]
   private var lastID: Int64 = 0
   private var isEnded = false
+  /// Those that have closed; a question inside a question may have read it.
+  private(set) var closedPrompts: Set<String> = []
 
   /// What is done with a notification that comes while an answer is waited for.
   var onNotification: (String, JSONObject) throws(Failure) -> Void = { _, _ in }
@@ -133,7 +135,11 @@ final class Conversation {
 
   private func taken(_ message: JSONObject) -> Event {
     if let method = message["method"]?.string {
-      return .notification(method, message["params"]?.object ?? JSONObject())
+      let params = message["params"]?.object ?? JSONObject()
+      if method == "prompt.closed", let prompt = params["prompt"]?.string {
+        closedPrompts.insert(prompt)
+      }
+      return .notification(method, params)
     }
     if let id = message["id"]?.int64 { answers[id] = message }
     return .answer

@@ -16,7 +16,8 @@ struct EinlassControl: ParsableCommand {
       missing is asked on the terminal, where there is one.
 
       EXAMPLES:
-        einlassctl accounts add               add an account, by questions
+        einlassctl sign-in github             sign in in a browser
+        einlassctl accounts add               add an account whose credential you have
         einlassctl accounts list
         einlassctl access reset               let an application ask again
         einlassctl accounts list --json | jq .accounts
@@ -27,7 +28,8 @@ struct EinlassControl: ParsableCommand {
       """,
     version: version,
     subcommands: [
-      AccountsCommand.self, AccessCommand.self, ProvidersCommand.self, StoreCommand.self,
+      SignIn.self, AccountsCommand.self, AccessCommand.self, ProvidersCommand.self,
+      StoreCommand.self,
       AuditCommand.self, Doctor.self,
     ])
 

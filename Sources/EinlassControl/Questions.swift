@@ -3,9 +3,14 @@ internal import EinlassJSON
 /// The prompts of the protocol as questions on the terminal. Protocol section 4.
 struct Questions {
   /// The kinds that can be asked here.
-  static let kinds = ["grantAccess", "selectAccount", "confirmAccount", "enterPassphrase"]
+  static let kinds = [
+    "grantAccess", "selectAccount", "confirmAccount", "openURL", "deviceCode", "enterVerifier",
+    "enterPassphrase",
+  ]
 
   let person: Person
+  /// Whether a browser is started for an address.
+  let opensBrowser: Bool
 
   /// What `prompt.answer` carries; `nil` when the prompt has closed meanwhile.
   func answer(_ prompt: JSONObject) throws(Failure) -> JSONObject? {
@@ -17,6 +22,9 @@ struct Questions {
         case "grantAccess": try grantAccess(prompt, id)
         case "selectAccount": try selectAccount(prompt, id)
         case "confirmAccount": try confirmAccount(prompt, id)
+        case "openURL": openURL(prompt)
+        case "deviceCode": deviceCode(prompt)
+        case "enterVerifier": try enterVerifier(prompt, id)
         case "enterPassphrase": try enterPassphrase(prompt, id)
         default: ["action": "cancel"]
         }
@@ -51,6 +59,39 @@ struct Questions {
     let question = "Use \(account?.title ?? "this account")?"
     guard let choice = try person.choice(question, rows, prompt: id) else { return nil }
     return ["action": .string(["accept", "decline"][choice])]
+  }
+
+  private func openURL(_ prompt: JSONObject) -> JSONObject {
+    let address = text(prompt["url"])
+    if opensBrowser, Browser.open(address) {
+      person.show("Your browser opens this page; if it does not, open it yourself:\n  \(address)")
+    } else {
+      person.show("Open this page in a browser:\n  \(address)")
+    }
+    return ["action": "accept"]
+  }
+
+  private func deviceCode(_ prompt: JSONObject) -> JSONObject {
+    person.show(
+      """
+      Open this page in a browser, on any device:
+        \(text(prompt["verificationUri"]))
+      and enter this code there:
+        \(person.style.tinted(text(prompt["userCode"]), .heading))
+      """)
+    return ["action": "accept"]
+  }
+
+  private func enterVerifier(_ prompt: JSONObject, _ id: String) throws(Failure) -> JSONObject? {
+    let question =
+      switch prompt["expects"]?.string {
+      case "redirectURL":
+        "Waiting for the browser. If it runs on another machine, paste the address here that it ended on:"
+      case "pin": "The PIN that the page shows:"
+      default: "The code that the page shows:"
+      }
+    guard let text = try person.line(question, prompt: id) else { return nil }
+    return ["action": "accept", "text": .string(text)]
   }
 
   private func enterPassphrase(_ prompt: JSONObject, _ id: String) throws(Failure) -> JSONObject? {

@@ -40,6 +40,9 @@ extension Refusal {
   /// What accounts, providers and the person said.
   private var signInStep: NextStep {
     switch reason {
+    case "noSystemAccount" where hints("accounts.signIn"),
+      "reloginNeeded" where hints("accounts.signIn"):
+      NextStep("Sign in there:", "sign-in")
     case "noSystemAccount": NextStep("Add an account first:", "accounts", "add")
     case "accessNotGranted":
       NextStep("Let the application ask again, then say yes:", "access", "reset")
@@ -68,6 +71,10 @@ extension Refusal {
       NextStep("Check the clock. If it is right, do not trust this sign-in; report it.")
     default: NextStep("Start the command again and answer what it asks.")
     }
+  }
+
+  private func hints(_ method: String) -> Bool {
+    data["hint"]?["method"]?.string.map { sameBytes($0, method) } ?? false
   }
 
   private var storeStep: NextStep {

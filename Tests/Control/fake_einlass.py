@@ -50,6 +50,28 @@ def check(id, rest):
     send({"id": id, "result": {"sound": True, "accounts": 4, "sealedValues": 8, "countFindings": 0, "findings": []}})
 
 
+def sign_in(id, rest):
+    """accounts.signIn: an address to open, and meanwhile the question for the one that the browser ended on."""
+    if WHAT == "device":
+        send({"method": "prompt.opened", "params": {"prompt": "p_1", "kind": "deviceCode", "userCode": "ABCD-EFGH" + EVIL,
+                                                    "verificationUri": "https://example.org/device"}})
+    else:
+        send({"method": "prompt.opened", "params": {"prompt": "p_2", "kind": "enterVerifier", "expects": "redirectURL"}})
+        send({"method": "prompt.opened", "params": {"prompt": "p_1", "kind": "openURL", "url": "https://example.org/a?b" + EVIL}})
+    _, answer, answer_id = next(rest)
+    assert answer == {"prompt": "p_1", "action": "accept"}, answer
+    if WHAT == "browser":
+        # Both before the answer to the answer: a question inside a question reads that the outer one is over.
+        send({"method": "prompt.closed", "params": {"prompt": "p_2", "outcome": "satisfied"}})
+    send({"id": answer_id, "result": {}})
+    send({"method": "prompt.closed", "params": {"prompt": "p_1", "outcome": "accepted"}})
+    if WHAT == "paste":
+        _, answer, answer_id = next(rest)
+        assert answer == {"prompt": "p_2", "action": "accept", "text": "http://127.0.0.1:1/?code=c"}, answer
+        send({"id": answer_id, "result": {}})
+    send({"id": id, "result": {"flow": "f_1", "account": "a_1"}})
+
+
 def main():
     if WHAT == "ends":
         return 3
@@ -66,6 +88,8 @@ def main():
             send({"id": id, "result": {"revision": 1, "accounts": ACCOUNTS[start:start + 2], **more}})
         elif method == "store.check":
             check(id, rest)
+        elif method == "accounts.signIn":
+            sign_in(id, rest)
         elif method == "store.status":
             send({"id": id, "result": {"exists": True, "slots": ["keyfile"]}})
         else:

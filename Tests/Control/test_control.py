@@ -296,6 +296,31 @@ def test_access_is_decided_and_forgotten_by_questions(store):
         assert terminal.end() == 0 and "neovim asks again" in terminal.shown
 
 
+@pytest.mark.parametrize("how, shown", [("browser", "https://example.org/a?b"), ("paste", "https://example.org/a?b"),
+                                        ("device", "https://example.org/device")])
+def test_a_person_signs_in_by_a_page_a_pasted_address_or_a_code(how, shown):
+    with Terminal([CONTROL, "sign-in", "twitter", "--no-browser", *fake(how)]) as terminal:
+        terminal.wait_for(shown)
+        if how == "device":
+            terminal.wait_for("ABCD-EFGH")
+        if how == "paste":
+            terminal.type("http://127.0.0.1:1/?code=c\r")
+        assert terminal.end() == 0 and "Signed in: twitter/ada." in terminal.shown
+        assert not CONTROLS.search(re.sub("\r|\x1b\\[\\d*m", "", terminal.shown))
+
+
+def test_a_browser_is_started_only_on_a_desktop_of_this_machine(tmp_path):
+    opened = tmp_path / "opened"
+    (tmp_path / "xdg-open").write_text(f'#!/bin/sh\nprintf %s "$1" >{opened}\n')
+    (tmp_path / "xdg-open").chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    for environment in ({"DISPLAY": ""}, {"DISPLAY": ":1", "SSH_CONNECTION": "x"}, {"DISPLAY": ":1", "SSH_CONNECTION": ""}):
+        assert not opened.exists()
+        with Terminal([CONTROL, "sign-in", "twitter", *fake("browser")], PATH=path, WAYLAND_DISPLAY="", **environment) as terminal:
+            assert terminal.end() == 0, terminal.shown
+    assert opened.read_text().startswith("https://example.org/a?b")
+
+
 @pytest.mark.parametrize("passphrase, code", [("öpen sesame", 0), ("mellon", 1)])
 def test_a_passphrase_is_asked_for_and_not_shown(passphrase, code):
     with Terminal([CONTROL, "store", "check", *fake("passphrase")]) as terminal:

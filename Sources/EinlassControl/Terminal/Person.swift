@@ -104,15 +104,17 @@ final class Person {
   /// The next key; `nil` when the prompt has closed.
   private func key(_ prompt: String?) throws(Failure) -> Key? {
     while typed.isEmpty {
+      if let prompt, conversation.closedPrompts.contains(prompt) { return nil }
       switch conversation.next(typing: terminal.number) {
       case .typed:
         guard let bytes = terminal.read() else { throw .cancelled }
         typed = reader.keys(bytes)
-      case .notification("prompt.closed", let closed):
-        if let prompt, let id = closed["prompt"]?.string, sameBytes(id, prompt) { return nil }
+      case .notification(let method, let params):
+        // Another prompt may open while this one waits: an address to open, say.
+        try conversation.onNotification(method, params)
       case .interrupted: throw .cancelled
       case .ended: throw .noServer("einlass ended.")
-      case .answer, .notification, .silent: break
+      case .answer, .silent: break
       }
     }
     return typed.removeFirst()

@@ -1,0 +1,67 @@
+internal import ArgumentParser
+internal import EinlassJSON
+
+/// `einlassctl sign-in`.
+struct SignIn: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sign-in", abstract: "Sign in at a provider, in a browser or by a code.",
+    discussion: """
+      A new account is added, one that is there is made usable again. Where no browser runs on this machine (over \
+      SSH, say), open the page on another and paste back the address that the browser ended on, or use a provider's \
+      device code: --flow deviceCode.
+
+      EXAMPLES:
+        einlassctl sign-in github
+        einlassctl sign-in github --flow deviceCode
+        einlassctl sign-in --account github/ada
+        einlassctl sign-in --resource https://mcp.example.com/mcp
+      """)
+
+  @Argument(help: "Who to sign in at.", completion: .providers)
+  var provider: String?
+
+  @Option(
+    help: "Sign in to this account again: user name, provider/user name or id.",
+    completion: .accounts)
+  var account: String?
+
+  @Option(help: "Sign in to what this https address protects.")
+  var resource: String?
+
+  @Option(
+    name: .customLong("flow"),
+    help: "How: authorizationCode, deviceCode or oauth1 (default: the provider's first that works)."
+  )
+  var flowKind: String?
+
+  @Option(name: .customLong("scope"), help: "Ask for this scope; may be repeated.")
+  var scopes: [String] = []
+
+  @Flag(inversion: .prefixedNo, help: "Open the page in this desktop's browser.")
+  var browser = true
+
+  @OptionGroup var server: ServerOptions
+
+  var opensBrowser: Bool { browser }
+
+  func run(with console: Console) throws(Failure) {
+    var account: Account?
+    var provider = self.provider
+    if let name = self.account {
+      account = try console.account(name)
+      provider = account?.provider
+    } else if resource == nil {
+      provider = try console.provider(provider)
+    }
+    let result = try console.call(
+      "accounts.signIn",
+      JSONObject(present: [
+        "provider": provider.map { .string($0) }, "account": account.map { .string($0.id) },
+        "resource": resource.map { .string($0) }, "flowKind": flowKind.map { .string($0) },
+        "scopes": scopes.isEmpty ? nil : JSONValue(scopes),
+      ]))
+    let id = result["account"]?.string ?? ""
+    let signedIn = try console.accounts(of: provider).first { sameBytes($0.id, id) }
+    try console.report(.object(result), ["Signed in: \(signedIn?.title ?? clean(id))."])
+  }
+}
