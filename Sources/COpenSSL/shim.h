@@ -10,6 +10,7 @@
 #include <openssl/params.h>
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
+#include <openssl/x509.h>
 
 /// Parameter lists point into the texts they are made of, which in Swift would not live long enough.
 static inline int copenssl_mac_set_digest(EVP_MAC_CTX *context, const char *name) {
@@ -69,4 +70,50 @@ static inline int copenssl_ecdsa_der(const unsigned char *pair, size_t count, un
   BN_free(s);
   ECDSA_SIG_free(signature);
   return written < 0 ? 0 : written;
+}
+
+/// A new RSA key of so many bits, exponent 65537.
+static inline EVP_PKEY *copenssl_new_rsa_key(size_t bits) { return EVP_PKEY_Q_keygen(NULL, NULL, "RSA", bits); }
+
+/// A new key on a curve; null when libcrypto does not know it.
+static inline EVP_PKEY *copenssl_new_ec_key(const char *curve) { return EVP_PKEY_Q_keygen(NULL, NULL, "EC", curve); }
+
+/// A new Ed25519 key.
+static inline EVP_PKEY *copenssl_new_ed25519_key(void) { return EVP_PKEY_Q_keygen(NULL, NULL, "ED25519"); }
+
+/// The key of a PKCS #8 `PrivateKeyInfo`; null when it is none, or bytes follow it.
+static inline EVP_PKEY *copenssl_pkcs8_key(const unsigned char *der, size_t count) {
+  const unsigned char *end = der;
+  PKCS8_PRIV_KEY_INFO *info = d2i_PKCS8_PRIV_KEY_INFO(NULL, &end, (long)count);
+  EVP_PKEY *key = info && end == der + count ? EVP_PKCS82PKEY(info) : NULL;
+  PKCS8_PRIV_KEY_INFO_free(info);
+  return key;
+}
+
+/// Writes the PKCS #8 form of a key to `der`; the bytes needed, also where `der` is null, or 0.
+static inline int copenssl_pkcs8_der(const EVP_PKEY *key, unsigned char *der) {
+  PKCS8_PRIV_KEY_INFO *info = EVP_PKEY2PKCS8(key);
+  int count = info ? i2d_PKCS8_PRIV_KEY_INFO(info, der ? &der : NULL) : 0;
+  PKCS8_PRIV_KEY_INFO_free(info);
+  return count < 0 ? 0 : count;
+}
+
+/// Writes a number of a key, big-endian and `count` bytes long, or as long as it is where `count` is 0; the bytes
+/// written, or 0.
+static inline int copenssl_key_number(const EVP_PKEY *key, const char *name, unsigned char *output, size_t count) {
+  BIGNUM *number = NULL;
+  if (EVP_PKEY_get_bn_param(key, name, &number) != 1) return 0;
+  int size = count ? (int)count : BN_num_bytes(number);
+  int written = output ? BN_bn2binpad(number, output, size) : size;
+  BN_clear_free(number);
+  return written < 0 ? 0 : written;
+}
+
+/// Turns DER into `r || s` (RFC 7518 section 3.4), each half of `half` bytes; 1, or 0.
+static inline int copenssl_ecdsa_pair(const unsigned char *der, size_t count, unsigned char *pair, size_t half) {
+  ECDSA_SIG *signature = d2i_ECDSA_SIG(NULL, &der, (long)count);
+  int done = signature && BN_bn2binpad(ECDSA_SIG_get0_r(signature), pair, (int)half) == (int)half &&
+             BN_bn2binpad(ECDSA_SIG_get0_s(signature), pair + half, (int)half) == (int)half;
+  ECDSA_SIG_free(signature);
+  return done;
 }
