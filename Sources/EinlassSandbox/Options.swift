@@ -59,10 +59,11 @@ struct Options: Equatable, Sendable {
     Usage: einlass-sandbox [--port N] [--control-port N] [--state FILE] [--help] [--version]
 
     Plays the providers of einlass on 127.0.0.1, for trying it out and for tests. When it is ready it
-    prints one line of JSON: {"address", "control", "config", "accounts"}; config is a configuration for
-    `einlass --config`, accounts are parameters for accounts.add. It runs until SIGTERM or SIGINT.
+    prints one line of JSON: {"address", "addresses", "control", "config", "accounts"}; addresses are those of
+    providers that have one to themselves, config is a configuration for `einlass --config`, accounts are
+    parameters for accounts.add. It runs until SIGTERM or SIGINT.
 
-      --port N          the port where the providers answer (any free one)
+      --port N          the port where the providers answer that share one (any free one)
       --control-port N  the port of the control address (any free one)
       --state FILE      start in the state of this file, as GET /state gives it, instead of the demo's
 

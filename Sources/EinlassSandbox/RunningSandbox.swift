@@ -1,22 +1,31 @@
 import EinlassJSON
+import FlyingSocks
 import Glibc
 
-/// The two servers around one sandbox.
+/// The servers around one sandbox: the shared address, those of single providers, and the control address.
 struct RunningSandbox: Sendable {
   private let sandbox: Sandbox
   private let providers: Listener
+  private let ownAddresses: [(name: String, listener: Listener)]
   private let control: Listener
   private let state: JSONValue
 
-  /// Listens at once, but answers only when run. Port 0 is any free one; `clock` gives seconds since 1970.
+  /// Listens at once, but answers only when run. Port 0 is any free one; of the providers that have an address to
+  /// themselves only those of `owners` get it; `clock` gives seconds since 1970.
   init(
     port: UInt16 = 0, controlPort: UInt16 = 0, state: JSONValue = DemoState.whole,
-    clock: @escaping @Sendable () -> Int64
+    owners: [any Provider] = Providers.all, clock: @escaping @Sendable () -> Int64
   ) throws {
     let sandbox = Sandbox(state: state, clock: clock)
     self.sandbox = sandbox
     self.state = state
     providers = try Listener(port: port, bodyLimit: 1 << 20) { await sandbox.answer($0) }
+    ownAddresses = try owners.filter(\.hasOwnAddress).map { provider in
+      (
+        provider.name,
+        try Listener(port: 0, bodyLimit: 1 << 20) { await sandbox.answer($0, at: provider) }
+      )
+    }
     control = try Listener(port: controlPort, bodyLimit: 16 << 20) { await sandbox.control($0) }
   }
 
@@ -24,11 +33,16 @@ struct RunningSandbox: Sendable {
   func run() async throws {
     // A client that has gone away is no reason to end.
     signal(SIGPIPE, SIG_IGN)
+    // One for all of them: each pool takes a thread.
+    let pool = SocketPool.make()
+    try await pool.prepare()
     try await withThrowingTaskGroup { group in
-      group.addTask { try await providers.run() }
-      group.addTask { try await control.run() }
+      group.addTask { try await pool.run() }
+      for listener in [providers, control] + ownAddresses.map(\.listener) {
+        group.addTask { try await listener.run(pool) }
+      }
+      defer { group.cancelAll() }
       try await group.next()
-      group.cancelAll()
     }
   }
 
@@ -36,6 +50,7 @@ struct RunningSandbox: Sendable {
   var announcement: JSONValue {
     DemoState.announcement(
       address: "http://127.0.0.1:\(providers.port)",
+      ownAddresses: ownAddresses.map { ($0.name, "http://127.0.0.1:\($0.listener.port)") },
       control: "http://127.0.0.1:\(control.port)", state: state)
   }
 }

@@ -8,22 +8,30 @@ struct TestSandbox {
   static let now: Int64 = 1_500_000_000
   let providers: TestClient
   let control: TestClient
+  /// Of the providers that have an address to themselves.
+  let ownPorts: [String: UInt16]
 
   /// Runs a sandbox as long as `body` needs it.
   static func run(
-    state: JSONValue = DemoState.whole, _ body: (TestSandbox) async throws -> Void
+    state: JSONValue = DemoState.whole, owners: [any Provider] = [],
+    _ body: (TestSandbox) async throws -> Void
   ) async throws {
-    let running = try RunningSandbox(state: state, clock: { now })
+    let running = try RunningSandbox(state: state, owners: owners, clock: { now })
     try await withThrowingTaskGroup { group in
       group.addTask { try await running.run() }
       let line = running.announcement
       let port = { (name: String) throws in
         try #require(line[name]?.string?.split(separator: ":").last.flatMap { UInt16($0) })
       }
+      let own = (line["addresses"]?.object?.members ?? []).compactMap { member in
+        member.value.string?.split(separator: ":").last.flatMap { UInt16($0) }
+          .map { (member.name, $0) }
+      }
       try await body(
         TestSandbox(
           providers: TestClient(port: port("address")),
-          control: TestClient(port: port("control"))))
+          control: TestClient(port: port("control")),
+          ownPorts: Dictionary(uniqueKeysWithValues: own)))
       group.cancelAll()
     }
   }

@@ -10,6 +10,8 @@ indirect enum StateShape: Sendable {
   case texts
   /// One of these words.
   case word([String])
+  /// Any JSON.
+  case anything
   /// Members of any name and one shape.
   case map(StateShape)
   /// These members and no others, none of them required.
@@ -49,7 +51,7 @@ indirect enum StateShape: Sendable {
 
   private func flaw(in value: JSONValue, at path: String) -> Flaw? {
     switch (self, value) {
-    case (.text, .string), (.flag, .bool): return nil
+    case (.text, .string), (.flag, .bool), (.anything, _): return nil
     case (.integer, .number(let number)) where (number.int64?.magnitude ?? .max) <= 1 << 53:
       return nil
     case (.word(let words), .string(let word)) where words.contains(word): return nil
@@ -84,6 +86,7 @@ extension StateShape: CustomStringConvertible {
     case .integer: "an integer within ±2⁵³"
     case .flag: "true or false"
     case .texts: "a list of strings"
+    case .anything: "any JSON"
     case .word(let words): "one of " + words.joined(separator: ", ")
     case .map, .members: "an object"
     }

@@ -51,10 +51,19 @@ struct Answer: Sendable {
       headers: headers)
   }
 
+  /// Sends a browser elsewhere.
+  static func redirect(to address: String) -> Answer {
+    var answer = text("", status: 302)
+    answer.headers.append(Parameter(name: "Location", value: address))
+    return answer
+  }
+
   /// How the status is called; clients don't care.
   var phrase: String {
     switch status {
     case 200: "OK"
+    case 201: "Created"
+    case 302: "Found"
     case 400: "Bad Request"
     case 401: "Unauthorized"
     case 403: "Forbidden"

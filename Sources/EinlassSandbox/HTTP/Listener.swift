@@ -28,17 +28,10 @@ struct Listener: Sendable {
     self.handler = handler
   }
 
-  /// Serves until the task is cancelled, then stops listening for good.
-  func run() async throws {
+  /// Serves until the task is cancelled, then stops listening for good. The pool is running, or about to.
+  func run(_ pool: some AsyncSocketPool) async throws {
     defer { try? socket.close() }
-    let pool = SocketPool.make()
-    try await pool.prepare()
-    try await withThrowingTaskGroup { group in
-      group.addTask { try await pool.run() }
-      group.addTask { try await accept(from: AsyncSocket(socket: socket, pool: pool)) }
-      defer { group.cancelAll() }
-      try await group.next()
-    }
+    try await accept(from: AsyncSocket(socket: socket, pool: pool))
   }
 
   private func accept(from listening: AsyncSocket) async throws {

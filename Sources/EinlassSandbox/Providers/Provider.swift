@@ -10,7 +10,9 @@ protocol Provider: Sendable {
   var shape: StateShape { get }
   /// Its part of the state at the start.
   var demoState: JSONValue { get }
-  /// Whether a request is meant for it: all providers share one address.
+  /// Whether it has an address to itself, because its paths are those of others, too.
+  var hasOwnAddress: Bool { get }
+  /// Whether a request to the shared address is meant for it.
   func owns(_ request: Request) -> Bool
   /// What it says to a request. Never fails: an error is an answer in its own style.
   func answer(_ request: Request, in world: inout World) -> Answer
@@ -47,15 +49,17 @@ struct Consumer: Sendable {
 /// The providers played.
 enum Providers {
   /// In the order in which they are asked whether a request is theirs; the last takes what is left.
-  static let all: [any Provider] = [Twitter(), Facebook()]
+  static let all: [any Provider] = [Twitter(), Facebook()] + OAuth2Provider.all
 
-  /// The one that answers a request.
+  /// The one that answers a request to the shared address.
   static func owner(of request: Request) -> any Provider {
-    all.first { $0.owns(request) } ?? Facebook()
+    all.first { !$0.hasOwnAddress && $0.owns(request) } ?? Facebook()
   }
 }
 
 extension Provider {
+  var hasOwnAddress: Bool { false }
+
   /// A registered application, revoked or not.
   func consumer(_ id: String, in state: JSONValue) -> Consumer? {
     state[at: name, "applications", id].map { Consumer(id: id, record: $0) }

@@ -9,18 +9,26 @@ enum DemoState {
     return state
   }
 
-  /// The line that tells that the sandbox is ready: `{address, control, config, accounts}`.
+  /// The line that tells that the sandbox is ready: `{address, addresses, control, config, accounts}`.
   ///
-  /// `config` is a configuration for `einlass --config`, `accounts` are parameters for `accounts.add`.
-  static func announcement(address: String, control: String, state: JSONValue) -> JSONValue {
+  /// `addresses` are those of providers that have one to themselves, by name; `config` is a configuration for
+  /// `einlass --config`, `accounts` are parameters for `accounts.add`.
+  static func announcement(
+    address: String, ownAddresses: [(name: String, address: String)] = [], control: String,
+    state: JSONValue
+  ) -> JSONValue {
+    let addresses = JSONObject(ownAddresses.map { ($0.name, .string($0.address)) })
     var applications = JSONObject()
     var origins = JSONObject()
     for provider in Providers.all {
       applications[provider.name] = provider.registration(in: state)
-      for origin in provider.origins { origins[origin] = .string(address) }
+      for origin in provider.origins {
+        origins[origin] = addresses[provider.name] ?? .string(address)
+      }
     }
     return [
       "address": .string(address),
+      "addresses": .object(addresses),
       "control": .string(control),
       "config": ["applications": ["*": .object(applications)], "origins": .object(origins)],
       "accounts": .array(Providers.all.flatMap { $0.accounts(in: state) }),

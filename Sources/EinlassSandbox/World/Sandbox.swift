@@ -14,11 +14,11 @@ actor Sandbox {
     self.clock = clock
   }
 
-  /// What a client of the providers gets.
-  func answer(_ request: Request) async -> Answer {
+  /// What a client gets at the address of this provider, or at the shared one.
+  func answer(_ request: Request, at own: (any Provider)? = nil) async -> Answer {
     world.machineTime = clock()
     world.checks = []
-    let provider = Providers.owner(of: request)
+    let provider = own ?? Providers.owner(of: request)
     let fault = Fault.take(for: request, from: &world)
     var answer: Answer?
     if fault?.worksFirst ?? true { answer = provider.answer(request, in: &world) }

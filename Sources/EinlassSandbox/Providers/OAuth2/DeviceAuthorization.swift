@@ -1,0 +1,124 @@
+import EinlassJSON
+
+/// Sign-in on another device. RFC 8628.
+extension OAuth2Provider {
+  /// Gives a device its codes. Section 3.2.
+  func device(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
+    guard sameBytes(request.method, "POST"), let form = request.form, form.duplicate() == nil else {
+      throw OAuth2Refusal("invalid_request", "Send a form by POST, nothing in it twice")
+    }
+    let application = try application(of: request, form, in: &world)
+    let manners = manners(in: world)
+    let scopes = manners.split(form["scope"] ?? "")
+    if let unknown = scopes.first(where: { manners.scopes?.contains($0) == false }) {
+      throw OAuth2Refusal("invalid_scope", "There is no scope \(unknown)")
+    }
+    let code = world.randomText(40)
+    let userCode = Self.userCode(world.randomText(8))
+    world.state[at: name, "devices", code] = [
+      "userCode": .string(userCode), "application": .string(application.id),
+      "scopes": JSONValue(scopes), "decision": "pending",
+      "expiresAt": JSONValue(world.now + manners.deviceSeconds),
+      "intervalSeconds": JSONValue(manners.intervalSeconds),
+    ]
+    if manners.consent != "page", let user = person(hint: nil, in: world) {
+      decide(manners.consent == "allow", on: code, by: user.id, in: &world)
+    }
+    let address = origin(of: request) + (path(of: .verification, in: world) ?? "/device")
+    return .json(
+      .object(
+        JSONObject(present: [
+          "device_code": .string(code), "user_code": .string(userCode),
+          "verification_uri": .string(address),
+          "verification_uri_complete": manners.tellsCompleteAddress
+            ? .string("\(address)?user_code=\(userCode)") : nil,
+          "expires_in": JSONValue(manners.deviceSeconds),
+          "interval": JSONValue(manners.intervalSeconds),
+        ])), headers: [Parameter(name: "Cache-Control", value: "no-store")])
+  }
+
+  /// What a polling device gets. Section 3.5: too fast costs five seconds more each time.
+  func redeemDevice(
+    _ parameters: [Parameter], of application: Consumer, in world: inout World
+  ) throws(OAuth2Refusal) -> Grant {
+    guard let code = parameters["device_code"] else {
+      throw OAuth2Refusal("invalid_request", "device_code is missing")
+    }
+    guard let record = world.state[at: name, "devices", code], record["used"]?.bool != true,
+      sameBytes(record["application"]?.string ?? "", application.id)
+    else {
+      world.note("deviceCode", false)
+      throw OAuth2Refusal("invalid_grant", "The device code is unknown or used")
+    }
+    world.note("deviceCode", true)
+    guard record["expiresAt"]?.int64 ?? 0 > world.now else {
+      throw OAuth2Refusal("expired_token", "The device code has expired")
+    }
+    let interval = record["intervalSeconds"]?.int64 ?? manners(in: world).intervalSeconds
+    let askedAt = record["askedAt"]?.int64
+    world.state[at: name, "devices", code, "askedAt"] = JSONValue(world.now)
+    let isPatient = askedAt.map { world.now - $0 >= interval } ?? true
+    world.note("interval", isPatient)
+    switch record["decision"]?.string {
+    case "denied": throw OAuth2Refusal("access_denied", "The person said no")
+    case _ where !isPatient:
+      world.state[at: name, "devices", code, "intervalSeconds"] = JSONValue(interval + 5)
+      throw OAuth2Refusal("slow_down", "Ask every \(interval + 5) seconds")
+    case "allowed": break
+    default: throw OAuth2Refusal("authorization_pending", "The person has not answered yet")
+    }
+    guard let user = record["user"]?.string.flatMap({ user($0, in: world) }) else {
+      throw OAuth2Refusal("invalid_grant", "The user is gone")
+    }
+    world.state[at: name, "devices", code, "used"] = true
+    let family = world.randomText(16)
+    let grant = Grant(
+      application: application, user: user, scopes: record["scopes"]?.strings ?? [], family: family)
+    start(family, of: grant, in: &world)
+    return grant
+  }
+
+  /// The page where a person types the code and says yes or no. Section 3.3.
+  func verification(_ request: Request, in world: inout World) -> Answer {
+    guard let query = request.query, let form = request.form else {
+      return ConsentPage.problem("The parameters cannot be decoded.")
+    }
+    let typed = (form["user_code"] ?? query["user_code"] ?? "").uppercased()
+    let found = (world.state[at: name, "devices"]?.object?.members ?? []).first { device in
+      sameBytes(
+        Self.letters(device.value["userCode"]?.string ?? ""), Self.letters(typed))
+        && device.value["decision"] == "pending"
+        && device.value["expiresAt"]?.int64 ?? 0 > world.now
+    }
+    guard let decision = form["decision"] else {
+      let record = found?.value
+      let application = record?["application"]?.string.flatMap { consumer($0, in: world.state) }
+      return ConsentPage(
+        provider: name, application: application?.record["name"]?.string ?? "A device",
+        scopes: record?["scopes"]?.strings ?? [], people: people(hint: nil, in: world),
+        userCode: typed
+      ).answer
+    }
+    world.note("userCode", found != nil)
+    guard let found else { return ConsentPage.problem("No device waits with this code.") }
+    let user = form["user"] ?? person(hint: nil, in: world)?.id ?? ""
+    decide(decision == "allow", on: found.name, by: user, in: &world)
+    return decision == "allow"
+      ? ConsentPage.message("Allowed", "You can go on at your device.")
+      : ConsentPage.message("Denied", "Your device is not signed in.")
+  }
+
+  private func decide(_ isAllowed: Bool, on code: String, by user: String, in world: inout World) {
+    world.state[at: name, "devices", code, "decision"] = isAllowed ? "allowed" : "denied"
+    world.state[at: name, "devices", code, "user"] = .string(user)
+  }
+
+  /// Eight consonants in two groups, as section 6.1 proposes, out of eight random letters and digits.
+  private static func userCode(_ random: String) -> String {
+    let alphabet = Array("BCDFGHJKLMNPQRSTVWXZ")
+    let letters = random.utf8.map { alphabet[Int($0) % alphabet.count] }
+    return String(letters.prefix(4)) + "-" + String(letters.suffix(4))
+  }
+
+  private static func letters(_ code: String) -> String { code.filter(\.isLetter) }
+}

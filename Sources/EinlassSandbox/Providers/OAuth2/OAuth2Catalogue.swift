@@ -1,0 +1,128 @@
+import EinlassJSON
+
+/// The providers of this kind: their paths, and what is peculiar about them (seeds sections 4 and 6).
+extension OAuth2Provider {
+  /// In the order of their names in the announcement.
+  static let all = [openID, sequencing, vimeo, sinaWeibo, tencentWeibo]
+
+  /// A strict provider with everything: discovery, keys, devices, registration. No real one.
+  static let openID = OAuth2Provider(
+    "openid",
+    endpoints: [
+      "authorization": "/authorize", "token": "/token", "device": "/device_authorization",
+      "verification": "/device", "revocation": "/revoke", "introspection": "/introspect",
+      "userinfo": "/userinfo", "registration": "/register", "keys": "/keys",
+      "openIDMetadata": "/.well-known/openid-configuration",
+      "oauthMetadata": "/.well-known/oauth-authorization-server",
+    ],
+    manners: ["scopes": ["openid", "profile", "email", "offline_access", "photos"]],
+    applications: [
+      "demo-openid": ["name": "Demo", "redirects": redirects],
+      "secret-openid": [
+        "secret": "s3cret: with/odd+chars", "name": "Demo with a secret", "redirects": redirects,
+      ],
+    ],
+    more: ["keys": ["rsa-1": ["algorithm": "RS256"], "ec-1": ["algorithm": "ES256"]]])
+
+  /// Basic authentication, a lifetime that is a text, and a refresh answer without a refresh token. Section 4.
+  static let sequencing = OAuth2Provider(
+    "sequencing", origins: ["https://sequencing.com", "https://api.sequencing.com"],
+    endpoints: ["authorization": "/oauth2/authorize", "token": "/oauth2/token"],
+    manners: [
+      "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_basic"],
+      "basic": "plain", "lifetime": "text", "refresh": "kept", "tokenType": "bearer",
+      "scopes": ["demo", "external"],
+    ],
+    applications: ["demo-sequencing": secretApplication])
+
+  /// Tokens for ever, the user beside them. Section 6.3.
+  static let vimeo = OAuth2Provider(
+    "vimeo", origins: ["https://api.vimeo.com"],
+    endpoints: [
+      "authorization": "/oauth/authorize", "token": "/oauth/access_token", "userinfo": "/me",
+    ],
+    manners: [
+      "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_basic"],
+      "basic": "plain", "lifetime": "none", "refresh": "never", "tokenType": "bearer",
+    ],
+    tokenMembers: ["user": vimeoUser], person: vimeoUser,
+    applications: ["demo-vimeo": secretApplication])
+
+  /// No PKCE, secrets in form or query, the user's id beside the token. Section 6.5.
+  static let sinaWeibo = OAuth2Provider(
+    "sina-weibo", origins: ["https://api.weibo.com"],
+    endpoints: [
+      "authorization": "/oauth2/authorize", "token": "/oauth2/access_token",
+      "userinfo": "/2/users/show.json",
+    ],
+    manners: [
+      "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
+      "refresh": "never", "tellsScope": false, "scopeSeparator": ",", "takesQuery": true,
+    ],
+    tokenMembers: ["remind_in": "3600", "uid": "{id}"],
+    person: [
+      "id": "{#id}", "idstr": "{id}", "screen_name": "{username}", "name": "{name}",
+      "profile_image_url": "{avatar}", "avatar_large": "{avatar}", "avatar_hd": "{avatar}",
+    ],
+    applications: ["demo-sina-weibo": secretApplication])
+
+  /// Answers that are query strings. Section 6.6.
+  static let tencentWeibo = OAuth2Provider(
+    "tencent-weibo", origins: ["https://open.t.qq.com"],
+    endpoints: [
+      "authorization": "/cgi-bin/oauth2/authorize", "token": "/cgi-bin/oauth2/access_token",
+      "userinfo": "/api/user/info",
+    ],
+    manners: [
+      "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
+      "tokens": "form", "tokenMethods": ["POST", "GET"], "takesQuery": true, "tellsScope": false,
+      "failures": "200",
+    ],
+    tokenMembers: ["openid": "{id}", "name": "{username}", "nick": "{name}"],
+    person: [
+      "ret": 0, "errcode": 0, "msg": "ok", "seqid": 1,
+      "data": [
+        "name": "{username}", "nick": "{name}", "head": "{avatar}", "openid": "{id}",
+        "email": "{email}",
+      ],
+    ],
+    applications: ["demo-tencent-weibo": secretApplication])
+
+  private static let redirects: JSONValue = [
+    "http://127.0.0.1/callback", "http://[::1]/callback", "einlass:/callback",
+  ]
+
+  private static let secretApplication: JSONValue = [
+    "secret": "demo-secret", "name": "Demo", "redirects": redirects,
+  ]
+
+  private static let vimeoUser: JSONValue = [
+    "uri": "/users/{id}", "name": "{name}", "link": "https://vimeo.com/{username}",
+    "pictures": ["sizes": [["width": 300, "link": "{avatar}"]]], "email": "{email}",
+  ]
+
+  private init(
+    _ name: String, origins: [String] = [], endpoints: JSONValue, manners: JSONValue,
+    tokenMembers: JSONValue? = nil, person: JSONValue? = nil, applications: JSONValue,
+    more: JSONValue = [:]
+  ) {
+    let state = JSONObject(present: [
+      "endpoints": endpoints, "manners": manners, "tokenMembers": tokenMembers, "person": person,
+      "applications": applications,
+      "users": [
+        "3001": Self.user("ada", "Ada Lovelace", "ada@example.org"),
+        "3002": Self.user("grace", "Grace Hopper", "grace@example.org"),
+      ],
+    ])
+    self.init(
+      name: name, origins: origins, demoState: JSONValue.object(state).merging(more))
+  }
+
+  private static func user(_ username: String, _ name: String, _ email: String) -> JSONValue {
+    [
+      "username": .string(username), "name": .string(name), "email": .string(email),
+      "emailVerified": true,
+      "avatar": .string("https://images.example.org/\(username).png"),
+    ]
+  }
+}

@@ -1,0 +1,81 @@
+import EinlassJSON
+
+/// How a provider behaves: the member `manners` of its state. What is missing is as the RFCs have it, strictly.
+struct OAuth2Manners: Sendable {
+  let json: JSONValue
+
+  /// What may stand there.
+  static let shape = StateShape.members([
+    ("issuer", .text), ("namesIssuer", .flag), ("consent", .word(["page", "allow", "deny"])),
+    ("user", .text), ("pkce", .word(["required", "optional", "unknown"])),
+    ("redirectPorts", .word(["any", "exact"])), ("authentication", .texts),
+    ("basic", .word(["encoded", "plain"])), ("tokens", .word(["json", "form", "asked"])),
+    ("lifetime", .word(["number", "text", "none"])), ("tellsScope", .flag),
+    ("failures", .word(["status", "200"])),
+    ("refresh", .word(["rotating", "reusable", "kept", "never"])), ("offlineScope", .text),
+    ("accessSeconds", .integer), ("codeSeconds", .integer), ("refreshSeconds", .integer),
+    ("deviceSeconds", .integer), ("intervalSeconds", .integer), ("tellsCompleteAddress", .flag),
+    ("scopes", .texts), ("scopeSeparator", .text), ("signingKey", .text),
+    ("tokenMethods", .texts), ("takesQuery", .flag), ("tokenType", .text),
+  ])
+
+  /// Another issuer than the provider's own address.
+  var issuer: String? { json["issuer"]?.string }
+  /// Whether every answer to a browser says whose it is. RFC 9207.
+  var namesIssuer: Bool { json["namesIssuer"]?.bool ?? true }
+  /// What the person says: on the page, or at once without one.
+  var consent: String { json["consent"]?.string ?? "page" }
+  /// Who sits at the browser; without it the first user.
+  var user: String? { json["user"]?.string }
+  /// `unknown`: a provider that has never heard of PKCE, and looks at neither parameter.
+  var pkce: String { json["pkce"]?.string ?? "required" }
+  /// Whether a loopback redirect may have any port. RFC 8252 section 7.3.
+  var takesAnyPort: Bool { json["redirectPorts"]?.string ?? "any" == "any" }
+  /// How applications with a secret may prove it.
+  var authentication: [String] {
+    json["authentication"]?.strings ?? ["client_secret_basic", "client_secret_post"]
+  }
+  /// Whether id and secret are form-encoded before they go into HTTP Basic. RFC 6749 section 2.3.1.
+  var decodesBasic: Bool { json["basic"]?.string ?? "encoded" == "encoded" }
+  /// Whether token answers are query strings.
+  var answersForms: Bool { json["tokens"]?.string == "form" }
+  /// Whether they are for those who don't ask for JSON.
+  var answersAsAsked: Bool { json["tokens"]?.string == "asked" }
+  /// How `expires_in` is written.
+  var lifetime: String { json["lifetime"]?.string ?? "number" }
+  /// Whether token answers name the scope.
+  var tellsScope: Bool { json["tellsScope"]?.bool ?? true }
+  /// Whether errors come with a status of success.
+  var tellsFailuresWith200: Bool { json["failures"]?.string == "200" }
+  /// What a refresh does with the refresh token: another one each time, and the old one used again revokes all of its
+  /// family; the same one again and again; the same one without naming it; no refresh tokens at all.
+  var refresh: String { json["refresh"]?.string ?? "rotating" }
+  /// The scope without which there is no refresh token.
+  var offlineScope: String? { json["offlineScope"]?.string }
+  var accessSeconds: Int64 { json["accessSeconds"]?.int64 ?? 3600 }
+  var codeSeconds: Int64 { json["codeSeconds"]?.int64 ?? 60 }
+  var refreshSeconds: Int64 { json["refreshSeconds"]?.int64 ?? 86_400 * 30 }
+  var deviceSeconds: Int64 { json["deviceSeconds"]?.int64 ?? 600 }
+  /// How often a device may ask. RFC 8628 section 3.2.
+  var intervalSeconds: Int64 { json["intervalSeconds"]?.int64 ?? 5 }
+  /// Whether there is an address with the user code in it.
+  var tellsCompleteAddress: Bool { json["tellsCompleteAddress"]?.bool ?? true }
+  /// Those that exist; without a list all do.
+  var scopes: [String]? { json["scopes"].map(\.strings) }
+  var scopeSeparator: Character { json["scopeSeparator"]?.string?.first ?? " " }
+  /// The id of the key that signs; without it the first.
+  var signingKey: String? { json["signingKey"]?.string }
+  /// How the token endpoint may be asked.
+  var tokenMethods: [String] { json["tokenMethods"]?.strings ?? ["POST"] }
+  /// Whether the token endpoint also looks at the query.
+  var takesQuery: Bool { json["takesQuery"]?.bool ?? false }
+  var tokenType: String { json["tokenType"]?.string ?? "Bearer" }
+
+  /// The scopes in a parameter.
+  func split(_ scope: String) -> [String] {
+    scope.split(whereSeparator: { $0 == scopeSeparator || $0 == " " }).map(String.init)
+  }
+
+  /// A parameter of these scopes.
+  func join(_ scopes: [String]) -> String { scopes.joined(separator: String(scopeSeparator)) }
+}

@@ -1,0 +1,125 @@
+import EinlassJSON
+
+/// What may stand in the state of a provider of this kind.
+extension OAuth2Provider {
+  /// By id: applications by client id, users by subject; codes, tokens, refresh tokens and device codes by themselves.
+  /// `tokenMembers` is added to token answers, `person` is the userinfo answer; in both `{id}` and the other members of
+  /// a user stand for the user's, and `{#id}` for the id as a number. A key without `key` is made when it is needed.
+  var shape: StateShape {
+    .members([
+      (
+        "endpoints",
+        .members(Endpoint.allCases.map { ($0.rawValue, StateShape.text) })
+      ),
+      ("manners", OAuth2Manners.shape),
+      ("tokenMembers", .map(.anything)),
+      ("person", .map(.anything)),
+      (
+        "applications",
+        .map(
+          .members([
+            ("secret", .text), ("name", .text), ("system", .flag), ("revoked", .flag),
+            ("redirects", .texts), ("authentication", .text),
+          ]))
+      ),
+      ("users", .map(.map(.anything))),
+      (
+        "keys",
+        .map(
+          .members([
+            ("algorithm", .word(SigningKey.Algorithm.allCases.map(\.rawValue))), ("key", .text),
+          ]))
+      ),
+      (
+        "codes",
+        .map(
+          .members([
+            ("application", .text), ("user", .text), ("redirect", .text), ("challenge", .text),
+            ("nonce", .text), ("scopes", .texts), ("resource", .text), ("expiresAt", .integer),
+            ("family", .text),
+          ]))
+      ),
+      (
+        "families",
+        .map(
+          .members([
+            ("application", .text), ("user", .text), ("scopes", .texts), ("resource", .text),
+            ("revoked", .flag),
+          ]))
+      ),
+      (
+        "tokens",
+        .map(
+          .members([
+            ("application", .text), ("user", .text), ("family", .text), ("scopes", .texts),
+            ("issuedAt", .integer), ("expiresAt", .integer), ("revoked", .flag),
+          ]))
+      ),
+      (
+        "refreshTokens",
+        .map(
+          .members([
+            ("family", .text), ("expiresAt", .integer), ("used", .flag), ("revoked", .flag),
+          ]))
+      ),
+      (
+        "devices",
+        .map(
+          .members([
+            ("userCode", .text), ("application", .text), ("scopes", .texts), ("user", .text),
+            ("decision", .word(["pending", "allowed", "denied"])), ("expiresAt", .integer),
+            ("intervalSeconds", .integer), ("askedAt", .integer), ("used", .flag),
+          ]))
+      ),
+      ("rateLimits", StateShape.rateLimits),
+    ])
+  }
+
+  /// A template with a user's members in their places; a member whose whole text is a place that nothing fills is left
+  /// out.
+  static func fill(_ template: JSONValue, with user: Record) -> JSONValue? {
+    switch template {
+    case .string("{id}"): return .string(user.id)
+    case .string("{#id}"): return Int64(user.id).map { JSONValue($0) } ?? .string(user.id)
+    case .string(let text) where text.hasPrefix("{") && text.hasSuffix("}"):
+      return user.value[String(text.dropFirst().dropLast())]
+    case .string(let text):
+      var filled = text.replacing("{id}", with: user.id)
+      for member in user.value.object?.members ?? [] {
+        if let value = member.value.string {
+          filled = filled.replacing("{\(member.name)}", with: value)
+        }
+      }
+      return .string(filled)
+    case .array(let elements): return .array(elements.compactMap { fill($0, with: user) })
+    case .object(let object):
+      return .object(
+        JSONObject(
+          object.members.compactMap { member in
+            fill(member.value, with: user).map { (member.name, $0) }
+          }))
+    default: return template
+    }
+  }
+
+  /// A user by id.
+  func user(_ id: String, in world: World) -> Record? {
+    world.state[at: name, "users", id].map { Record(id: id, value: $0) }
+  }
+
+  /// Who sits at the browser: the one whom the request hints at, the state's, or the first.
+  func person(hint: String?, in world: World) -> Record? {
+    let users = (world.state[at: name, "users"]?.object?.members ?? [])
+      .map { Record(id: $0.name, value: $0.value) }
+    let wanted = [hint, manners(in: world).user].compactMap { $0 }
+    for name in wanted {
+      let found = users.first { user in
+        [user.id, user["username"], user["email"]].contains {
+          $0.map { sameBytes($0, name) } ?? false
+        }
+      }
+      if let found { return found }
+    }
+    return users.first
+  }
+}

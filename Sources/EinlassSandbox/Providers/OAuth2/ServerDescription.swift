@@ -1,0 +1,42 @@
+import EinlassJSON
+
+/// What the provider says of itself. OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2.
+extension OAuth2Provider {
+  /// The document, made of the endpoints that there are.
+  func metadata(for request: Request, in world: World) -> JSONValue {
+    let manners = manners(in: world)
+    let origin = origin(of: request)
+    func address(_ endpoint: Endpoint) -> JSONValue? {
+      path(of: endpoint, in: world).map { .string(origin + $0) }
+    }
+    let ways = JSONValue(["none"] + manners.authentication)
+    let hasDevice = path(of: .device, in: world) != nil
+    var grants = ["authorization_code", "client_credentials"]
+    if manners.refresh != "never" { grants.append("refresh_token") }
+    if hasDevice { grants.append("urn:ietf:params:oauth:grant-type:device_code") }
+    return .object(
+      JSONObject(present: [
+        "issuer": .string(issuer(for: request, in: world)),
+        "authorization_endpoint": address(.authorization),
+        "token_endpoint": address(.token),
+        "device_authorization_endpoint": address(.device),
+        "revocation_endpoint": address(.revocation),
+        "introspection_endpoint": address(.introspection),
+        "userinfo_endpoint": address(.userinfo),
+        "registration_endpoint": address(.registration),
+        "jwks_uri": address(.keys),
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query"],
+        "grant_types_supported": JSONValue(grants),
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": JSONValue(
+          SigningKey.Algorithm.allCases.map(\.rawValue)),
+        "token_endpoint_auth_methods_supported": ways,
+        "revocation_endpoint_auth_methods_supported": ways,
+        "introspection_endpoint_auth_methods_supported": JSONValue(manners.authentication),
+        "code_challenge_methods_supported": manners.pkce == "unknown" ? nil : ["S256"],
+        "scopes_supported": manners.scopes.map { JSONValue($0) },
+        "authorization_response_iss_parameter_supported": .bool(manners.namesIssuer),
+      ]))
+  }
+}

@@ -1,0 +1,162 @@
+import EinlassCrypto
+import EinlassJSON
+
+/// Where codes and refresh tokens become tokens. RFC 6749 sections 4.1.3, 4.4.2 and 6.
+extension OAuth2Provider {
+  /// What is to be issued.
+  struct Grant {
+    var application: Consumer
+    /// `nil` for an application of its own.
+    var user: Record?
+    var scopes: [String]
+    /// The family whose refresh token was used, or a code's, still without one.
+    var family: String?
+    var nonce: String?
+    var resource: String?
+  }
+
+  /// Answers a request for tokens.
+  func token(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
+    let manners = manners(in: world)
+    guard manners.tokenMethods.contains(request.method) else {
+      throw OAuth2Refusal("invalid_request", "Use \(manners.tokenMethods[0])", status: 405)
+    }
+    guard let form = request.form, let query = request.query else {
+      throw OAuth2Refusal("invalid_request", "The parameters cannot be decoded")
+    }
+    let isQueryTaken = manners.takesQuery || request.method == "GET"
+    let secrets = ["client_secret", "code", "refresh_token", "device_code", "code_verifier"]
+    let stray = isQueryTaken ? nil : secrets.first { !query.values(of: $0).isEmpty }
+    world.note("parameters", stray == nil, stray.map { "\($0) in the query" })
+    guard stray == nil else {
+      throw OAuth2Refusal("invalid_request", "Parameters belong in the body")
+    }
+    let parameters = isQueryTaken ? query + form : form
+    if let name = parameters.duplicate() {
+      world.note("parameters", false, "\(name) occurs twice")
+      throw OAuth2Refusal("invalid_request", "The parameter \(name) occurs twice")
+    }
+    let application = try application(of: request, parameters, in: &world)
+    let grant =
+      switch parameters["grant_type"] {
+      case "authorization_code": try redeemCode(parameters, of: application, in: &world)
+      case "refresh_token": try refresh(parameters, of: application, in: &world)
+      case "client_credentials": try own(parameters, of: application, in: &world)
+      case "urn:ietf:params:oauth:grant-type:device_code":
+        try redeemDevice(parameters, of: application, in: &world)
+      case nil: throw OAuth2Refusal("invalid_request", "grant_type is missing")
+      default: throw OAuth2Refusal("unsupported_grant_type", "There is no such grant here")
+      }
+    return try issue(grant, for: request, refreshed: parameters["refresh_token"], in: &world)
+  }
+
+  private func redeemCode(
+    _ parameters: [Parameter], of application: Consumer, in world: inout World
+  ) throws(OAuth2Refusal) -> Grant {
+    guard let code = parameters["code"] else {
+      throw OAuth2Refusal("invalid_request", "code is missing")
+    }
+    let record = world.state[at: name, "codes", code]
+    if let family = record?["family"]?.string {
+      // Somebody has it twice; which of the two is the thief cannot be told. RFC 6749 section 4.1.2.
+      world.state[at: name, "families", family, "revoked"] = true
+    }
+    let flaw: String? =
+      switch record {
+      case nil: "unknown"
+      case let record? where record["family"] != nil: "used before"
+      case let record? where record["expiresAt"]?.int64 ?? 0 <= world.now: "expired"
+      case let record? where !sameBytes(record["application"]?.string ?? "", application.id):
+        "of another application"
+      case let record?
+      where record["redirect"]?.string.map({ sameBytes($0, parameters["redirect_uri"] ?? "") })
+        == false:
+        "of another redirect address"
+      default: nil
+      }
+    world.note("code", flaw == nil, flaw)
+    guard let record, flaw == nil else {
+      throw OAuth2Refusal("invalid_grant", "The code is \(flaw ?? "unknown")")
+    }
+    try checkVerifier(
+      parameters["code_verifier"], challenge: record["challenge"]?.string, in: &world)
+    guard let user = record["user"]?.string.flatMap({ user($0, in: world) }) else {
+      throw OAuth2Refusal("invalid_grant", "The user is gone")
+    }
+    let family = world.randomText(16)
+    world.state[at: name, "codes", code, "family"] = .string(family)
+    let grant = Grant(
+      application: application, user: user, scopes: record["scopes"]?.strings ?? [],
+      family: family, nonce: record["nonce"]?.string, resource: record["resource"]?.string)
+    start(family, of: grant, in: &world)
+    return grant
+  }
+
+  /// RFC 7636 section 4.6. A verifier where there was no challenge is somebody else's code.
+  private func checkVerifier(
+    _ verifier: String?, challenge: String?, in world: inout World
+  ) throws(OAuth2Refusal) {
+    guard manners(in: world).pkce != "unknown" else { return }
+    let isRight: Bool =
+      switch (verifier, challenge) {
+      case (nil, nil): true
+      case (let verifier?, let challenge?):
+        (43...128).contains(verifier.utf8.count)
+          && sameBytes(PercentCoding.encode(verifier), verifier)
+          && constantTimeEqual(
+            Array(base64URL(Digest.sha256(Array(verifier.utf8))).utf8), Array(challenge.utf8))
+      default: false
+      }
+    world.note("codeVerifier", isRight)
+    guard isRight else { throw OAuth2Refusal("invalid_grant", "The code_verifier is wrong") }
+  }
+
+  private func refresh(
+    _ parameters: [Parameter], of application: Consumer, in world: inout World
+  ) throws(OAuth2Refusal) -> Grant {
+    guard let token = parameters["refresh_token"] else {
+      throw OAuth2Refusal("invalid_request", "refresh_token is missing")
+    }
+    let record = world.state[at: name, "refreshTokens", token]
+    let id = record?["family"]?.string ?? ""
+    if record?["used"]?.bool == true {
+      // RFC 9700 section 4.14.2: an old one that comes again is stolen, or the new one is.
+      world.state[at: name, "families", id, "revoked"] = true
+    }
+    let family = world.state[at: name, "families", id]
+    let flaw: String? =
+      switch (record, family) {
+      case (nil, _), (_, nil): "unknown"
+      case (let record?, _) where record["used"]?.bool == true: "used before"
+      case (let record?, _) where record["revoked"]?.bool == true: "revoked"
+      case (let record?, _) where record["expiresAt"]?.int64 ?? .max <= world.now: "expired"
+      case (_, let family?) where family["revoked"]?.bool == true: "revoked"
+      case (_, let family?) where !sameBytes(family["application"]?.string ?? "", application.id):
+        "of another application"
+      default: nil
+      }
+    world.note("refreshToken", flaw == nil, flaw)
+    guard flaw == nil, let user = family?["user"]?.string.flatMap({ user($0, in: world) }) else {
+      throw OAuth2Refusal("invalid_grant", "The refresh token is \(flaw ?? "of nobody")")
+    }
+    let granted = family?["scopes"]?.strings ?? []
+    let scopes = parameters["scope"].map(manners(in: world).split) ?? granted
+    guard scopes.allSatisfy({ granted.contains($0) }) else {
+      throw OAuth2Refusal("invalid_scope", "That was not granted")
+    }
+    return Grant(
+      application: application, user: user, scopes: scopes, family: id,
+      resource: family?["resource"]?.string)
+  }
+
+  /// A token for the application itself. RFC 6749 section 4.4: only who has a secret can prove to be one.
+  private func own(
+    _ parameters: [Parameter], of application: Consumer, in world: inout World
+  ) throws(OAuth2Refusal) -> Grant {
+    guard !application.secret.isEmpty else {
+      throw OAuth2Refusal("unauthorized_client", "The application has no secret")
+    }
+    return Grant(
+      application: application, scopes: manners(in: world).split(parameters["scope"] ?? ""))
+  }
+}

@@ -1,0 +1,83 @@
+import EinlassJSON
+
+/// What becomes of tokens once they are issued: userinfo, introspection, revocation.
+extension OAuth2Provider {
+  /// Whose token it is, by the template `person` or as OpenID has it. RFC 6750 section 2.1: the token is in the header.
+  func userinfo(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
+    let stray = ((request.query ?? []) + (request.form ?? [])).values(of: "access_token").first
+    let isStrayTaken = manners(in: world).takesQuery
+    world.note("tokenInHeader", stray == nil)
+    guard stray == nil || isStrayTaken else {
+      throw OAuth2Refusal(
+        "invalid_request", "The token belongs in the Authorization header", challenge: "Bearer")
+    }
+    guard let token = request.authorization("Bearer") ?? stray else {
+      throw OAuth2Refusal("invalid_token", "There is no token", status: 401, challenge: "Bearer")
+    }
+    let (record, flaw) = self.token(token, in: world)
+    world.note("token", flaw == nil, flaw)
+    guard flaw == nil, let record,
+      let user = record["user"]?.string.flatMap({ user($0, in: world) })
+    else {
+      throw OAuth2Refusal(
+        "invalid_token", "The token is \(flaw ?? "of nobody")", status: 401, challenge: "Bearer")
+    }
+    if let template = world.state[at: name, "person"] {
+      return .json(Self.fill(template, with: user) ?? .null)
+    }
+    return .json(.object(person(user, scopes: record["scopes"]?.strings ?? [])))
+  }
+
+  /// RFC 7662. For applications that prove themselves; another's token is not active for them.
+  func introspection(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
+    let (application, token) = try subject(of: request, in: &world)
+    guard !application.secret.isEmpty else {
+      throw OAuth2Refusal(
+        "invalid_client", "Only applications with a secret may ask", status: 401, challenge: "Basic"
+      )
+    }
+    let (record, flaw) = self.token(token, in: world)
+    let isOwn = record?["application"]?.string.map { sameBytes($0, application.id) } ?? false
+    world.note("token", flaw == nil && isOwn, flaw ?? (isOwn ? nil : "of another application"))
+    guard flaw == nil, isOwn, let record else { return .json(["active": false]) }
+    let user = record["user"]?.string.flatMap { self.user($0, in: world) }
+    let scope = (record["scopes"]?.strings ?? []).joined(separator: " ")
+    let members = JSONObject(present: [
+      "active": true, "client_id": .string(application.id), "token_type": "Bearer",
+      "scope": .string(scope), "sub": user.map { .string($0.id) },
+      "username": user?.value["username"], "iat": record["issuedAt"], "exp": record["expiresAt"],
+      "iss": .string(issuer(for: request, in: world)),
+    ])
+    return .json(.object(members))
+  }
+
+  /// RFC 7009. A refresh token takes all that came of it along; a token that nobody knows is revoked already.
+  func revocation(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
+    let (application, token) = try subject(of: request, in: &world)
+    let access = world.state[at: name, "tokens", token]
+    let family = world.state[at: name, "refreshTokens", token, "family"]?.string
+    let owner =
+      access?["application"]?.string
+      ?? family.flatMap { world.state[at: name, "families", $0, "application"]?.string }
+    let isOwn = owner.map { sameBytes($0, application.id) } ?? true
+    world.note("token", isOwn, owner == nil ? "unknown" : nil)
+    guard isOwn else { throw OAuth2Refusal("invalid_grant", "The token is another's") }
+    if access != nil { world.state[at: name, "tokens", token, "revoked"] = true }
+    if let family { world.state[at: name, "families", family, "revoked"] = true }
+    return .text("")
+  }
+
+  /// Who asks, and about which token.
+  private func subject(
+    of request: Request, in world: inout World
+  ) throws(OAuth2Refusal) -> (Consumer, token: String) {
+    guard sameBytes(request.method, "POST"), let form = request.form else {
+      throw OAuth2Refusal("invalid_request", "Send a form by POST", status: 405)
+    }
+    let application = try application(of: request, form, in: &world)
+    guard let token = form["token"] else {
+      throw OAuth2Refusal("invalid_request", "token is missing")
+    }
+    return (application, token)
+  }
+}

@@ -1,0 +1,115 @@
+import EinlassJSON
+
+/// Tokens and the families they belong to: what one consent has led to.
+extension OAuth2Provider {
+  /// Begins a family for what a person has just allowed.
+  func start(_ family: String, of grant: Grant, in world: inout World) {
+    let record = JSONObject(present: [
+      "application": .string(grant.application.id), "user": grant.user.map { .string($0.id) },
+      "scopes": JSONValue(grant.scopes), "resource": grant.resource.map(JSONValue.string),
+    ])
+    world.state[at: name, "families", family] = .object(record)
+  }
+
+  /// Issues what a grant is good for, and writes the answer. RFC 6749 section 5.1.
+  func issue(
+    _ grant: Grant, for request: Request, refreshed old: String?, in world: inout World
+  ) throws(OAuth2Refusal) -> Answer {
+    let manners = manners(in: world)
+    let access = accessToken(for: grant, in: &world)
+    var members = JSONObject(present: [
+      "access_token": .string(access), "token_type": .string(manners.tokenType),
+      "expires_in": lifetime(manners),
+      "scope": manners.tellsScope ? .string(manners.join(grant.scopes)) : nil,
+    ])
+    members["refresh_token"] = refreshToken(for: grant, instead: old, in: &world)
+      .map(JSONValue.string)
+    if let user = grant.user, grant.scopes.contains("openid") {
+      members["id_token"] = .string(
+        try idToken(for: grant, user: user, access: access, request, in: &world))
+    }
+    if let user = grant.user, let template = world.state[at: name, "tokenMembers"],
+      case .object(let more)? = Self.fill(template, with: user)
+    {
+      for member in more.members { members[member.name] = member.value }
+    }
+    let isForm =
+      manners.answersForms
+      || manners.answersAsAsked && request.header("Accept")?.contains("json") != true
+    return isForm ? form(members) : json(members)
+  }
+
+  private func json(_ members: JSONObject) -> Answer {
+    .json(
+      .object(members),
+      headers: [
+        Parameter(name: "Cache-Control", value: "no-store"),
+        Parameter(name: "Pragma", value: "no-cache"),
+      ])
+  }
+
+  private func form(_ members: JSONObject) -> Answer {
+    let form = members.members.map { member in
+      Parameter(name: member.name, value: member.value.string ?? member.value.text)
+    }
+    return .text(form.formEncoded, type: "application/x-www-form-urlencoded; charset=utf-8")
+  }
+
+  private func accessToken(for grant: Grant, in world: inout World) -> String {
+    let manners = manners(in: world)
+    let token = world.randomText(40)
+    let record = JSONObject(present: [
+      "application": .string(grant.application.id), "user": grant.user.map { .string($0.id) },
+      "family": grant.family.map(JSONValue.string), "scopes": JSONValue(grant.scopes),
+      "issuedAt": JSONValue(world.now),
+      "expiresAt": manners.lifetime == "none" ? nil : JSONValue(world.now + manners.accessSeconds),
+    ])
+    world.state[at: name, "tokens", token] = .object(record)
+    return token
+  }
+
+  private func lifetime(_ manners: OAuth2Manners) -> JSONValue? {
+    switch manners.lifetime {
+    case "text": .string(String(manners.accessSeconds))
+    case "none": nil
+    default: JSONValue(manners.accessSeconds)
+    }
+  }
+
+  /// The refresh token to name in an answer, if any; an old one that rotates is used up.
+  private func refreshToken(
+    for grant: Grant, instead old: String?, in world: inout World
+  ) -> String? {
+    let manners = manners(in: world)
+    guard let family = grant.family else { return nil }
+    switch (manners.refresh, old) {
+    case ("never", _), ("kept", .some): return nil
+    case ("reusable", let old?): return old
+    case (_, nil):
+      if let needed = manners.offlineScope, !grant.scopes.contains(needed) { return nil }
+    case (_, let old?): world.state[at: name, "refreshTokens", old, "used"] = true
+    }
+    let token = world.randomText(40)
+    world.state[at: name, "refreshTokens", token] = [
+      "family": .string(family), "expiresAt": JSONValue(world.now + manners.refreshSeconds),
+    ]
+    return token
+  }
+
+  /// What is wrong with an access token, if anything is, and its record.
+  func token(_ token: String, in world: World) -> (record: JSONValue?, flaw: String?) {
+    let record = world.state[at: name, "tokens", token]
+    let family = record?["family"]?.string.flatMap { world.state[at: name, "families", $0] }
+    let application = record?["application"]?.string.flatMap { consumer($0, in: world.state) }
+    let flaw: String? =
+      switch record {
+      case nil: "unknown"
+      case let record? where record["revoked"]?.bool == true: "revoked"
+      case let record? where record["expiresAt"]?.int64 ?? .max <= world.now: "expired"
+      case _ where family?["revoked"]?.bool == true: "revoked"
+      case _ where application?.isRevoked ?? true: "of an application that is gone"
+      default: nil
+      }
+    return (record, flaw)
+  }
+}
