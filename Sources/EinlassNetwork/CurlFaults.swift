@@ -47,7 +47,7 @@ struct CurlReport {
   }
 }
 
-/// Apple's NSURLErrorDomain numbers, as far as a transfer can end in one. The constants of Foundation on Linux
+/// The numbers of NSURLErrorDomain, as far as a transfer can end in one. The constants of Foundation on Linux
 /// are shifted by one in the TLS group; these are the originals.
 enum NetworkCode: Int {
   case unknown = -1
@@ -71,7 +71,7 @@ enum NetworkCode: Int {
 }
 
 extension CurlReport {
-  /// The number that an Apple platform would give.
+  /// The number of NSURLErrorDomain.
   var networkCode: NetworkCode {
     switch code {
     case CURLE_UNSUPPORTED_PROTOCOL: isSent ? .badServerResponse : .unsupportedURL

@@ -18,16 +18,29 @@ public struct ProviderCatalog: Sendable, Equatable {
     }
   }
 
-  public private(set) var providers: [Provider] = []
+  private var entries: [CatalogEntry] = []
+
+  /// All of them, which takes time: `provider(_:)` reads one.
+  public var providers: [Provider] { entries.map(\.provider) }
+
+  public static func == (one: ProviderCatalog, other: ProviderCatalog) -> Bool {
+    one.providers == other.providers
+  }
 
   /// A catalogue without providers.
   public static let none = ProviderCatalog()
 
   private init() {}
 
-  /// The catalogue in the binary.
+  /// The catalogue in the binary. Each descriptor is read when its provider is first asked for.
   public static func builtIn() throws(Fault) -> ProviderCatalog {
-    try ProviderCatalog(json: PackageResources.providers_json)
+    let json = PackageResources.providers_json
+    guard let entries = CatalogEntry.entries(ofSound: json) else {
+      return try ProviderCatalog(json: json)
+    }
+    var catalog = ProviderCatalog()
+    catalog.entries = entries
+    return catalog
   }
 
   /// Reads and checks a catalogue: strict JSON of the shape of `providers.json`.
@@ -39,23 +52,23 @@ public struct ProviderCatalog: Sendable, Equatable {
     let reader = try DescriptorReader(value, at: "", provider: nil, words: ["providers"])
     for element in try reader.list("providers") {
       let provider = try Provider(element.value, at: element.pointer)
-      guard !providers.contains(where: { sameBytes($0.id, provider.id) }) else {
+      guard !entries.contains(where: { sameBytes($0.id, provider.id) }) else {
         throw Fault(
           provider: provider.id, pointer: element.pointer + "/id",
           explanation: "Another provider has this id.")
       }
-      providers.append(provider)
+      entries.append(CatalogEntry(provider))
     }
   }
 
   /// This catalogue with the other's providers in the place of those of the same id, new ones at the end.
   public func overlaid(by other: ProviderCatalog) -> ProviderCatalog {
     var result = self
-    for provider in other.providers {
-      if let index = result.providers.firstIndex(where: { sameBytes($0.id, provider.id) }) {
-        result.providers[index] = provider
+    for entry in other.entries {
+      if let index = result.entries.firstIndex(where: { sameBytes($0.id, entry.id) }) {
+        result.entries[index] = entry
       } else {
-        result.providers.append(provider)
+        result.entries.append(entry)
       }
     }
     return result
@@ -76,9 +89,10 @@ public struct ProviderCatalog: Sendable, Equatable {
       }
       moves[try Self.origin(old, at: place).origin] = replacement
     }
+    guard !moves.isEmpty else { return self }
     var result = self
-    result.providers = providers.map { provider in
-      provider.relocated { address in
+    result.entries = entries.map { [moves] entry in
+      entry.relocated { address in
         guard let new = moves[address.origin] else { return address }
         return WebAddress(
           scheme: new.scheme, host: new.host, port: new.port, path: address.path,
@@ -93,12 +107,12 @@ public struct ProviderCatalog: Sendable, Equatable {
 
   /// The provider of this id, compared as bytes. Throws `unknownProvider`.
   public func provider(_ id: String) throws(Problem) -> Provider {
-    guard let provider = providers.first(where: { sameBytes($0.id, id) }) else {
+    guard let entry = entries.first(where: { sameBytes($0.id, id) }) else {
       throw Problem(
         .unknownProvider, "There is no provider of this id. List the providers and choose one.",
         hint: .init("providers.list"))
     }
-    return provider
+    return entry.provider
   }
 
   private static func origin(_ text: String, at place: String) throws(Fault) -> WebAddress {

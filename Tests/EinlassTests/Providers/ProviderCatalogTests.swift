@@ -42,6 +42,15 @@ struct ProviderCatalogTests {
     #expect(one.defaultAudience == .onlyMe && many.defaultAudience == nil)
   }
 
+  @Test("read one by one, the built-in providers are those of the whole file")
+  func oneByOne() throws {
+    let whole = try ProviderCatalog(json: PackageResources.providers_json)
+    #expect(try ProviderCatalog.builtIn() == whole)
+    for provider in whole.providers {
+      #expect(try ProviderCatalog.builtIn().provider(provider.id) == provider)
+    }
+  }
+
   @Test("every provider names its documentation, and each of its remedies has a recipe")
   func everyProvider() throws {
     for provider in try ProviderCatalog.builtIn().providers {

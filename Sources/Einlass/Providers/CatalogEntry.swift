@@ -1,0 +1,93 @@
+internal import EinlassJSON
+internal import Synchronization
+
+/// A provider of a catalogue, whose descriptor is read when it is first asked for: most processes need one of many.
+final class CatalogEntry: Sendable {
+  let id: String
+  private let read: @Sendable () -> Provider
+  private let provided = AtomicLazyReference<Provided>()
+
+  private final class Provided: Sendable {
+    let provider: Provider
+    init(_ provider: Provider) { self.provider = provider }
+  }
+
+  /// - Parameter read: called once or, when two threads ask at the same time, twice.
+  init(id: String, _ read: @escaping @Sendable () -> Provider) {
+    self.id = id
+    self.read = read
+  }
+
+  /// One that was read before.
+  convenience init(_ provider: Provider) {
+    self.init(id: provider.id) { provider }
+  }
+
+  var provider: Provider {
+    (provided.load() ?? provided.storeIfNil(Provided(read()))).provider
+  }
+
+  /// The same provider with every endpoint moved.
+  func relocated(_ move: @escaping @Sendable (WebAddress) -> WebAddress) -> CatalogEntry {
+    CatalogEntry(id: id) { [self] in provider.relocated(move) }
+  }
+
+  /// The providers of a catalogue that is known to be sound; `nil` for one whose objects cannot be found without
+  /// reading them, because some does not begin with its id.
+  static func entries(ofSound json: [UInt8]) -> [CatalogEntry]? {
+    var scanner = ElementScanner(bytes: json)
+    var entries: [CatalogEntry] = []
+    while let element = scanner.next() {
+      guard let id = element.id else { return nil }
+      let pointer = "/providers/\(entries.count)"
+      entries.append(
+        CatalogEntry(id: id) {
+          guard let value = try? JSONReader.read(Array(json[element.place])),
+            let provider = try? Provider(value, at: pointer)
+          else { preconditionFailure("The built-in catalogue is sound; a test reads all of it.") }
+          return provider
+        })
+    }
+    return entries
+  }
+}
+
+/// Finds the objects in the only list of a JSON object, by their braces.
+private struct ElementScanner {
+  let bytes: [UInt8]
+  private var position = 0
+
+  init(bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The next object: where it stands, and its id if that is its first member.
+  mutating func next() -> (id: String?, place: Range<Int>)? {
+    var depth = position == 0 ? 0 : 1
+    var isText = false
+    var start = 0
+    while position < bytes.count {
+      let byte = bytes[position]
+      position += 1
+      switch byte {
+      case UInt8(ascii: "\\") where isText: position += 1
+      case UInt8(ascii: "\""): isText.toggle()
+      case _ where isText: break
+      case UInt8(ascii: "{"):
+        depth += 1
+        if depth == 2 { start = position - 1 }
+      case UInt8(ascii: "}"):
+        depth -= 1
+        if depth == 1 { return (id(ofObjectAt: start), start..<position) }
+      default: break
+      }
+    }
+    return nil
+  }
+
+  private func id(ofObjectAt start: Int) -> String? {
+    let quote = UInt8(ascii: "\"")
+    let parts = bytes[start...].prefix(128).split(
+      separator: quote, maxSplits: 4, omittingEmptySubsequences: false)
+    guard parts.count == 5, parts[1].elementsEqual("id".utf8) else { return nil }
+    return String(validating: parts[3], as: UTF8.self)
+  }
+}
