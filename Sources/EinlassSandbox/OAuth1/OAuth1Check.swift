@@ -16,12 +16,16 @@ struct OAuth1Check {
     var token: String?
     /// Whose token it is.
     var user: String?
+    /// All that was signed, wherever it stood.
+    var parameters: [Parameter] = []
   }
 
   /// What a token has to be.
   enum TokenRule: Sendable {
     case forbidden
     case required
+    /// One of the first of the three steps.
+    case request
   }
 
   /// Why a request is refused; each provider has its own words for it.
@@ -48,14 +52,15 @@ struct OAuth1Check {
     try checkTime(oauth, in: &world)
     let key = oauth["oauth_consumer_key"] ?? ""
     let application = try application(key, in: &world)
-    var signer = Signer(application: key)
+    var signer = Signer(application: key, parameters: all)
     var tokenSecret = ""
     switch (rule, oauth["oauth_token"]) {
     case (.forbidden, nil): break
     case (.forbidden, _?): throw .tokenNotAllowed
-    case (.required, nil): throw .tokenMissing
-    case (.required, let token?):
-      let record = try self.token(token, of: key, in: &world)
+    case (_, nil): throw .tokenMissing
+    case (_, let token?):
+      let record = try self.token(
+        token, among: rule == .request ? "requests" : "tokens", of: key, in: &world)
       tokenSecret = record["secret"]?.string ?? ""
       signer.token = token
       signer.user = record["user"]?.string
@@ -133,13 +138,14 @@ struct OAuth1Check {
   }
 
   private func token(
-    _ token: String, of application: String, in world: inout World
+    _ token: String, among collection: String, of application: String, in world: inout World
   ) throws(Refusal) -> JSONValue {
-    let record = world.state[at: provider, "tokens", token]
+    let record = world.state[at: provider, collection, token]
     let flaw: String? =
       switch record {
       case nil: "unknown"
       case let record? where record["revoked"]?.bool == true: "revoked"
+      case let record? where record["used"]?.bool == true: "used"
       case let record? where (record["expiresAt"]?.int64 ?? .max) <= world.now: "expired"
       case let record? where !sameBytes(record["application"]?.string ?? "", application):
         "of another application"

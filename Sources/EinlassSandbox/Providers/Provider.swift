@@ -49,7 +49,7 @@ struct Consumer: Sendable {
 /// The providers played.
 enum Providers {
   /// In the order in which they are asked whether a request is theirs; the last takes what is left.
-  static let all: [any Provider] = [Twitter(), Facebook()] + OAuth2Provider.all
+  static let all: [any Provider] = [Twitter(), Facebook(), Flickr()] + OAuth2Provider.all
 
   /// The one that answers a request to the shared address.
   static func owner(of request: Request) -> any Provider {

@@ -24,7 +24,10 @@ struct Twitter: Provider {
       }
       switch (request.method, request.path) {
       case ("POST", "/oauth/request_token"): return try requestToken(request, in: &world)
+      case (_, "/oauth/authorize"), (_, "/oauth/authenticate"):
+        return threeLegged.authorize(request, in: &world)
       case ("POST", "/oauth/access_token"): return try accessToken(request, in: &world)
+      case ("POST", "/1.1/oauth/invalidate_token"): return try invalidateToken(request, in: &world)
       case ("GET", "/1.1/account/verify_credentials.json"):
         return try verifyCredentials(request, in: &world)
       default: throw .error(.noSuchPage)

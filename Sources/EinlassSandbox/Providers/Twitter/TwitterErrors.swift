@@ -47,6 +47,7 @@ enum TwitterError: Int64 {
   case badAuthenticationData = 215
   case noAccess = 220
   case locked = 326
+  case callbackNotApproved = 415
   case applicationSuspended = 416
 
   /// The code for a request that is not signed as it should be.
@@ -67,7 +68,7 @@ enum TwitterError: Int64 {
     switch self {
     case .couldNotAuthenticate, .invalidToken, .timestamp, .applicationSuspended: 401
     case .noSuchPage: 404
-    case .notAuthorized, .suspended, .notPermitted, .noAccess, .locked: 403
+    case .notAuthorized, .suspended, .notPermitted, .noAccess, .locked, .callbackNotApproved: 403
     case .rateLimit: 429
     case .badAuthenticationData: 400
     }
@@ -88,6 +89,8 @@ enum TwitterError: Int64 {
     case .noAccess: "Your credentials do not allow access to this resource."
     case .locked:
       "To protect our users from spam and other malicious activity, this account is temporarily locked. Please log in to https://twitter.com to unlock your account."
+    case .callbackNotApproved:
+      "Callback URL not approved for this client application. Approved callback URLs can be adjusted in your application settings"
     case .applicationSuspended: "Invalid / suspended application"
     }
   }

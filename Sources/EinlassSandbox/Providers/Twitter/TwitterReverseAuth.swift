@@ -6,9 +6,12 @@ extension Twitter {
   /// A request token lives so long.
   private static let requestSeconds: Int64 = 900
 
-  /// `POST /oauth/request_token`: a line to be handed back by whoever holds the system's token.
+  /// `POST /oauth/request_token`: with a callback a request token, else a line to be handed back by whoever holds the system's token.
   func requestToken(_ request: Request, in world: inout World) throws(TwitterRefusal) -> Answer {
     let signer = try signer(of: request, token: .forbidden, in: &world)
+    if let callback = signer.parameters["oauth_callback"] {
+      return try open(callback, for: signer, in: &world)
+    }
     guard sameBytes(request.form?["x_auth_mode"] ?? "", "reverse_auth") else {
       throw .error(.notPermitted)
     }
@@ -35,8 +38,12 @@ extension Twitter {
     return .text(OAuth1Header.text(parameters), type: "text/html; charset=utf-8")
   }
 
-  /// `POST /oauth/access_token`: the line and the system's signature against a token for the application.
+  /// `POST /oauth/access_token`: a verifier, or the line and the system's signature, against a token for the application.
   func accessToken(_ request: Request, in world: inout World) throws(TwitterRefusal) -> Answer {
+    guard
+      request.form?["x_reverse_auth_parameters"] != nil
+        || request.form?["x_reverse_auth_target"] != nil || !namesRequest(request, in: world)
+    else { return try redeem(request, in: &world) }
     let signer = try signer(of: request, token: .required, in: &world)
     let isSystem = consumer(signer.application, in: world.state)?.isSystem == true
     world.note("system", isSystem)
@@ -50,11 +57,16 @@ extension Twitter {
     let (consumer, token) = try embedded(line, target: target, in: &world)
     let user = try user(signer.user, passwordError: .noAccess, hasPage: true, in: &world)
     world.state[at: name, "requests", token, "used"] = true
-    let id = signer.user ?? ""
-    let (key, secret) = issue(to: consumer, user: id, in: &world)
+    return answer(
+      with: issue(to: consumer, user: signer.user ?? "", in: &world), user: user,
+      id: signer.user ?? "")
+  }
+
+  /// The token as Twitter tells it.
+  func answer(with token: (key: String, secret: String), user: JSONValue, id: String) -> Answer {
     let answer = [
-      Parameter(name: "oauth_token", value: key),
-      Parameter(name: "oauth_token_secret", value: secret),
+      Parameter(name: "oauth_token", value: token.key),
+      Parameter(name: "oauth_token_secret", value: token.secret),
       Parameter(name: "user_id", value: id),
       Parameter(name: "screen_name", value: user["screenName"]?.string ?? ""),
       Parameter(name: "x_auth_expires", value: "0"),
@@ -63,7 +75,7 @@ extension Twitter {
   }
 
   /// A registered application that has not been withdrawn.
-  private func application(_ id: String, in world: inout World) throws(TwitterRefusal) -> Consumer {
+  func application(_ id: String, in world: inout World) throws(TwitterRefusal) -> Consumer {
     guard let consumer = consumer(id, in: world.state) else { throw .error(.couldNotAuthenticate) }
     guard !consumer.isRevoked else { throw .error(.applicationSuspended) }
     return consumer
@@ -107,7 +119,7 @@ extension Twitter {
   }
 
   /// The user's token for an application: the one there is, else a new one.
-  private func issue(
+  func issue(
     to consumer: Consumer, user: String, in world: inout World
   ) -> (key: String, secret: String) {
     for token in world.state[at: name, "tokens"]?.object?.members ?? []

@@ -4,42 +4,36 @@ import EinlassJSON
 extension Twitter {
   /// By id: applications by consumer key, users by number, tokens by token, requests by request token.
   var shape: StateShape {
-    .members([
-      (
-        "applications",
-        .map(
-          .members([
-            ("secret", .text), ("name", .text), ("system", .flag), ("revoked", .flag),
-            ("reverseAuth", .flag), ("email", .flag),
-          ]))
-      ),
-      (
-        "users",
-        .map(
-          .members([
-            ("screenName", .text), ("name", .text), ("email", .text), ("avatar", .text),
-            ("suspended", .word(["no", "error", "page"])), ("locked", .flag),
-            ("passwordChanged", .flag),
-          ]))
-      ),
-      (
-        "tokens",
-        .map(
-          .members([
-            ("secret", .text), ("application", .text), ("user", .text), ("expiresAt", .integer),
-            ("revoked", .flag),
-          ]))
-      ),
-      (
-        "requests",
-        .map(
-          .members([
-            ("secret", .text), ("application", .text), ("expiresAt", .integer), ("used", .flag),
-          ]))
-      ),
-      ("nonces", .map(.integer)),
-      ("rateLimits", StateShape.rateLimits),
-    ])
+    .members(
+      [
+        (
+          "applications",
+          .map(
+            .members([
+              ("secret", .text), ("name", .text), ("system", .flag), ("revoked", .flag),
+              ("reverseAuth", .flag), ("email", .flag), ("redirects", .texts),
+            ]))
+        ),
+        (
+          "users",
+          .map(
+            .members([
+              ("screenName", .text), ("name", .text), ("email", .text), ("avatar", .text),
+              ("suspended", .word(["no", "error", "page"])), ("locked", .flag),
+              ("passwordChanged", .flag),
+            ]))
+        ),
+        (
+          "tokens",
+          .map(
+            .members([
+              ("secret", .text), ("application", .text), ("user", .text), ("expiresAt", .integer),
+              ("revoked", .flag),
+            ]))
+        ),
+        ("nonces", .map(.integer)),
+        ("rateLimits", StateShape.rateLimits),
+      ] + ThreeLegged.shapes)
   }
 
   /// Two applications, the system's own, and a user for each thing that can be wrong with one.

@@ -1,0 +1,100 @@
+import EinlassJSON
+import Foundation
+import Testing
+
+@testable import EinlassSandbox
+
+/// What single providers do in their own way (seeds sections 4 and 6).
+@Suite struct PeculiarityTests {
+  /// The credentials of a demo application in the header, not encoded.
+  private func basic(_ browser: TestBrowser) -> [(String, String)] {
+    let text = "\(browser.application):demo-secret"
+    return [("Authorization", "Basic " + Data(text.utf8).base64EncodedString())]
+  }
+
+  /// An authorization request without PKCE.
+  private func plain(_ browser: TestBrowser, scope: String? = nil) -> TestBrowser {
+    var browser = browser
+    for name in ["code_challenge", "code_challenge_method", "nonce", "scope"] {
+      browser.asked[name] = nil
+    }
+    browser.asked["scope"] = scope
+    return browser
+  }
+
+  @Test func `Sequencing takes Basic alone, writes lifetimes as texts and keeps refresh tokens`()
+    async throws
+  {
+    try await TestBrowser.run(.sequencing) { _, browser async throws in
+      let browser = plain(browser, scope: "demo")
+      let answer = try browser.answer(try await browser.authorize())
+      #expect(answer["iss"] == nil)
+      let usual: [String: String?] = ["code": answer["code"], "code_verifier": nil]
+      #expect(
+        try await browser.token(usual.merging(["client_secret": "demo-secret"]) { $1 })?.status
+          == 401)
+      let tokens = try await browser.token(
+        usual.merging(["client_id": nil]) { $1 }, headers: basic(browser))?.json
+      #expect(tokens?["expires_in"] == "3600")
+      let old: String = try #require(tokens?["refresh_token"]?.string)
+      // The address of refreshes has a query of its own.
+      let reply = try await browser.client.post(
+        "/oauth2/token?q=oauth2/token", headers: basic(browser),
+        form: [("grant_type", "refresh_token"), ("refresh_token", old)])
+      #expect(reply?.json?["access_token"]?.string != nil)
+      #expect(reply?.json?["refresh_token"] == nil)
+    }
+  }
+
+  @Test func `Vimeo's tokens never expire and bring the user along`() async throws {
+    try await TestBrowser.run(.vimeo) { _, browser async throws in
+      let browser = plain(browser, scope: "public email")
+      let tokens = try await browser.token(
+        ["code": try await browser.code(), "code_verifier": nil], headers: basic(browser))?.json
+      #expect(tokens?["expires_in"] == nil)
+      #expect(tokens?["refresh_token"] == nil)
+      #expect(tokens?.at(pointer: "/user/uri") == "/users/3001")
+      let token = try #require(tokens?["access_token"]?.string)
+      #expect(try await browser.userinfo(token)?.json?["name"] == "Ada Lovelace")
+    }
+  }
+
+  @Test func `Sina Weibo reads the query, and says the user's id`() async throws {
+    try await TestBrowser.run(.sinaWeibo) { _, browser async throws in
+      let browser = plain(browser)
+      let query = [
+        Parameter(name: "client_id", value: browser.application),
+        Parameter(name: "client_secret", value: "demo-secret"),
+        Parameter(name: "grant_type", value: "authorization_code"),
+        Parameter(name: "code", value: try await browser.code()),
+        Parameter(name: "redirect_uri", value: TestBrowser.redirect),
+      ]
+      let tokens = try await browser.client.post(
+        browser.path(.token) + "?" + query.formEncoded, form: [])?.json
+      #expect(tokens?["uid"] == "3001")
+      let token = try #require(tokens?["access_token"]?.string)
+      let user = try await browser.client.send(
+        "GET", "/2/users/show.json?uid=3001&access_token=\(token)")?.json
+      #expect(user?["id"] == 3001)
+      #expect(user?["idstr"] == "3001")
+      #expect(user?["screen_name"] == "ada")
+    }
+  }
+
+  @Test func `Tencent Weibo answers in query strings, failures with 200`() async throws {
+    try await TestBrowser.run(.tencentWeibo) { _, browser async throws in
+      let browser = plain(browser)
+      let usual: [String: String?] = ["code_verifier": nil, "client_secret": "demo-secret"]
+      let reply = try #require(
+        try await browser.token(usual.merging(["code": try await browser.code()]) { $1 }))
+      #expect(reply.header("content-type")?.hasPrefix("application/x-www-form-urlencoded") == true)
+      let form = try #require([Parameter](formEncoded: reply.text))
+      #expect(form["openid"] == "3001")
+      #expect(form["nick"] == "Ada Lovelace")
+      #expect(form["access_token"] != nil)
+      let failure = try await browser.token(usual.merging(["code": "unknown"]) { $1 })
+      #expect(failure?.status == 200)
+      #expect([Parameter](formEncoded: failure?.text ?? "")?["error"] == "invalid_grant")
+    }
+  }
+}
