@@ -20,9 +20,6 @@ CONTROL = os.environ.get("EINLASS_CONTROL", str(RELEASE / "einlassctl"))
 FAKE = str(Path(__file__).with_name("fake_einlass.py"))
 CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
-pytestmark = pytest.mark.skipif(
-    not (Path(EINLASS).exists() and Path(CONTROL).exists()), reason="the programs are not built")
-
 
 @pytest.fixture
 def store(tmp_path):

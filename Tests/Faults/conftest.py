@@ -1,6 +1,13 @@
 import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+
+HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent / "Oracles"))  # the provider that turns tokens
 
 import stores
 
@@ -9,6 +16,22 @@ import stores
 def binary():
     if not os.access(stores.EINLASS, os.X_OK):
         pytest.fail(f"{stores.EINLASS} is not built: clients/build makes it.")
+
+
+@pytest.fixture(scope="session")
+def preload(tmp_path_factory):
+    """Compiles a library of this folder for LD_PRELOAD."""
+    compiler = shutil.which("cc") or shutil.which("clang")
+    if not compiler:
+        pytest.skip("there is no C compiler here")
+    folder = tmp_path_factory.mktemp("libraries")
+
+    def compiled(name):
+        path = folder / f"{name}.so"
+        if not path.exists():
+            subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", path, HERE / f"{name}.c"], check=True)
+        return path
+    return compiled
 
 
 @pytest.fixture

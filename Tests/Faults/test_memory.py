@@ -1,26 +1,12 @@
 """T-13: an allocation is refused, whichever it is. The process may end; what was acknowledged is there."""
 import os
 import random
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
 from stores import ROUNDS, Einlass, Ended, Home, Refused
 
 KEPT = {f"user{number}" for number in range(3)}
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    compiler = shutil.which("cc") or shutil.which("clang")
-    if not compiler:
-        pytest.skip("there is no C compiler here")
-    path = tmp_path_factory.mktemp("library") / "failing_malloc.so"
-    source = Path(__file__).with_name("failing_malloc.c")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", path, source], check=True)
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +37,8 @@ def session(home, library, **variables):
         process.kill()
 
 
-def test_no_refused_allocation_loses_what_was_acknowledged(full, library, report):
+def test_no_refused_allocation_loses_what_was_acknowledged(full, preload, report):
+    library = preload("failing_malloc")
     with full.copy() as home:
         # The negative control: while nothing is refused, everything works.
         counter = home.path / "count"

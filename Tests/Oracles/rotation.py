@@ -7,14 +7,20 @@ import json
 import os
 import queue
 import secrets
+import shutil
 import subprocess
+import tempfile
 import threading
 import time
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from urllib.parse import parse_qs
 
 from oracle import Server
 
+PROJECT = Path(__file__).parents[2]
+EINLASS = Path(os.environ.get("EINLASS_BINARY", PROJECT / ".build/release-static/release/einlass"))
+SANDBOX = Path(os.environ.get("EINLASS_SANDBOX", PROJECT / ".build/debug/einlass-sandbox"))
 CLIENT = "rotation-client"
 PATIENCE = 60
 
@@ -116,14 +122,18 @@ class Provider:
 class Process:
     """A running einlass at the shared store."""
 
-    def __init__(self, program, folder, *options):
+    def __init__(self, folder, *options, is_introduced=True, **spawning):
         self.process = subprocess.Popen(
-            [program, "--store", str(folder / "data/store.db"), "--key-file", str(folder / "keys/key"),
+            [EINLASS, "--store", str(folder / "data/store.db"), "--key-file", str(folder / "keys/key"),
              "--providers", str(folder / "providers.json"), "--config", str(folder / "config.json"), *options],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **spawning)
         self.number, self.answers, self.is_killed = 0, {}, False
         self.lines = queue.Queue()
         threading.Thread(target=self.read, daemon=True).start()
+        if is_introduced:
+            self.introduce()
+
+    def introduce(self):
         self.call("initialize", client={"name": "sharing"}, applications={"rotating": {"clientId": CLIENT}})
 
     def read(self):
@@ -145,6 +155,7 @@ class Process:
         while number not in self.answers:
             message = self.lines.get(timeout=max(0.1, deadline - time.monotonic()))
             if message is None:
+                self.lines.put(None)  # and so for whoever asks next
                 return None
             if "id" in message:
                 self.answers[message["id"]] = message
@@ -164,6 +175,58 @@ class Process:
             assert self.is_killed
         code = self.process.wait(PATIENCE)
         assert self.is_killed or code == 0
+
+
+class World:
+    """A provider, a store and some processes."""
+
+    def __init__(self, count, *options, grace=False):
+        self.folder = Path(tempfile.mkdtemp(prefix="einlass-", dir="/tmp"))
+        self.provider = Provider(grace)
+        self.options = options
+        (self.folder / "providers.json").write_text(json.dumps(self.provider.descriptor()))
+        base = self.provider.base
+        (self.folder / "config.json").write_text(json.dumps({"origins": {
+            "https://api.twitter.com": base, "https://graph.facebook.com": base}}))
+        for name in ("providers.json", "config.json"):
+            (self.folder / name).chmod(0o600)
+        self.processes = [self.spawn() for _ in range(count)]
+        if count:
+            self.allow()
+
+    def allow(self):
+        self.processes[0].call("access.set", provider="rotating", state="granted")
+
+    def spawn(self, **spawning):
+        return Process(self.folder, *self.options, **spawning)
+
+    def add(self, username="ada"):
+        """The account with a fresh family and a token that is over; its id, and the family's name."""
+        family, credential = self.provider.family()
+        answer = self.processes[0].call("accounts.add", provider="rotating", username=username,
+                                        credential=credential, replace=True)
+        return answer["result"]["account"], family
+
+    def get(self, account, processes=None):
+        """What each process gets, all asking at once."""
+        processes = processes or self.processes
+        numbers = [process.send("credentials.get", account=account) for process in processes]
+        return [process.answer(number) for process, number in zip(processes, numbers)]
+
+    def accounts(self):
+        return self.processes[0].call("accounts.list")["result"]["accounts"]
+
+    def kept(self, account, family):
+        """Whether the stored token is the provider's current one."""
+        before = len(self.provider.requests)
+        token = self.processes[0].call("credentials.get", account=account)["result"]["credential"]["token"]
+        return len(self.provider.requests) == before and token == self.provider.families[family]["access"]
+
+    def close(self):
+        for process in self.processes:
+            process.close()
+        self.provider.close()
+        shutil.rmtree(self.folder)
 
 
 def holder(folder, account):

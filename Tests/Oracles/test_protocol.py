@@ -8,21 +8,19 @@ import os
 import queue
 import subprocess
 import threading
-from pathlib import Path
 
 import jsonrpcclient
 import jsonschema
 import pytest
 
-PROJECT = Path(__file__).parents[2]
-EINLASS = Path(os.environ.get("EINLASS_BINARY", PROJECT / ".build/release-static/release/einlass"))
-SANDBOX = Path(os.environ.get("EINLASS_SANDBOX", PROJECT / ".build/debug/einlass-sandbox"))
+from rotation import EINLASS, PROJECT, SANDBOX
+
 DOCUMENT = json.loads((PROJECT / "protocol/openrpc.json").read_text())
 METHODS = {method["name"]: method for method in DOCUMENT["methods"]}
 ERRORS = {(error["code"], error["reason"])
           for error in json.loads((PROJECT / "protocol/errors.json").read_text())["errors"]}
 
-pytestmark = pytest.mark.skipif(not (EINLASS.exists() and SANDBOX.exists()), reason="the programs are not built")
+pytestmark = pytest.mark.usefixtures("built")
 
 
 def closed(schema):

@@ -3,72 +3,17 @@
     python -m pytest Tests/Oracles/test_sharing.py
     EINLASS_ROUNDS=50 python -m pytest Tests/Oracles/test_sharing.py
 """
-import json
 import os
 import resource
-import shutil
-import tempfile
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
-from rotation import CLIENT, PATIENCE, Process, Provider, holder
+from rotation import PATIENCE, World, holder
 
-PROJECT = Path(__file__).parents[2]
-EINLASS = Path(os.environ.get("EINLASS_BINARY", PROJECT / ".build/release-static/release/einlass"))
+pytestmark = pytest.mark.usefixtures("built")
 ROUNDS = int(os.environ.get("EINLASS_ROUNDS", "5"))
-
-pytestmark = pytest.mark.skipif(not EINLASS.exists(), reason="the program is not built")
-
-
-class World:
-    """A provider, a store and some processes."""
-
-    def __init__(self, count, *options, grace=False):
-        self.folder = Path(tempfile.mkdtemp(prefix="einlass-", dir="/tmp"))
-        self.provider = Provider(grace)
-        self.options = options
-        (self.folder / "providers.json").write_text(json.dumps(self.provider.descriptor()))
-        base = self.provider.base
-        (self.folder / "config.json").write_text(json.dumps({"origins": {
-            "https://api.twitter.com": base, "https://graph.facebook.com": base}}))
-        for name in ("providers.json", "config.json"):
-            (self.folder / name).chmod(0o600)
-        self.processes = [self.spawn() for _ in range(count)]
-        self.processes[0].call("access.set", provider="rotating", state="granted")
-
-    def spawn(self):
-        return Process(EINLASS, self.folder, *self.options)
-
-    def add(self, username="ada"):
-        """The account with a fresh family and a token that is over; its id, and the family's name."""
-        family, credential = self.provider.family()
-        answer = self.processes[0].call("accounts.add", provider="rotating", username=username,
-                                        credential=credential, replace=True)
-        return answer["result"]["account"], family
-
-    def get(self, account, processes=None):
-        """What each process gets, all asking at once."""
-        processes = processes or self.processes
-        numbers = [process.send("credentials.get", account=account) for process in processes]
-        return [process.answer(number) for process, number in zip(processes, numbers)]
-
-    def accounts(self):
-        return self.processes[0].call("accounts.list")["result"]["accounts"]
-
-    def kept(self, account, family):
-        """Whether the stored token is the provider's current one."""
-        before = len(self.provider.requests)
-        token = self.processes[0].call("credentials.get", account=account)["result"]["credential"]["token"]
-        return len(self.provider.requests) == before and token == self.provider.families[family]["access"]
-
-    def close(self):
-        for process in self.processes:
-            process.close()
-        self.provider.close()
-        shutil.rmtree(self.folder)
 
 
 @pytest.fixture

@@ -53,7 +53,8 @@ extension Flow {
         let revision = try store.settle(account.id, settlement)
         return revision == nil ? try newer(in: store) : .renewed(token)
       } catch {
-        guard error.reason == .accountStoreFailure else { throw error }
+        // No room, or no memory: either may come back.
+        guard [.accountStoreFailure, .internal].contains(error.reason) else { throw error }
         attemptsLeft -= 1
         guard attemptsLeft > 0 else { throw .tokenNotSaved(error) }
       }
