@@ -4,7 +4,7 @@ import secrets
 
 # Of the system: in no result, notification, log or file, ever. Own: handed out in the permitted fields alone.
 SYSTEM = ("systemKey", "systemSecret", "systemConsumerSecret", "systemToken", "refreshToken", "twitterSecret",
-          "facebookSecret", "reverseSignature")
+          "facebookSecret", "reverseSignature", "passphrase", "storeKey")
 OWN = ("ownKey", "ownSecret", "minted")
 
 

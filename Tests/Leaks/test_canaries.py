@@ -14,8 +14,12 @@ import pytest
 
 from canaries import ENCODINGS, OWN, SYSTEM, found, fresh
 from provider import Provider
-from session import Session
+from session import PROJECT, Session
 
+METHODS = {method["name"] for method in json.loads((PROJECT / "protocol/openrpc.json").read_text())["methods"]
+           if method["x-direction"] == "clientToServer"}
+# What takes and gives nothing that could be a secret.
+NOT_SWEPT = {"shutdown", "exit", "$/cancelRequest", "test.advanceClock"}
 
 
 @pytest.fixture
@@ -32,12 +36,26 @@ def world(tmp_path):
     provider.close()
 
 
+@pytest.fixture
+def spawn(world):
+    """Starts an einlass whose key and passphrase are canaries too."""
+    canaries, _, folder = world
+    (folder / "keys").mkdir(0o700)
+    (folder / "keys/store.key").touch(0o600)
+    (folder / "keys/store.key").write_text(canaries["storeKey"].ljust(32, "."))
+    passphrase = os.memfd_create("passphrase")
+    os.write(passphrase, canaries["passphrase"].encode() + b"\n")
+    os.lseek(passphrase, 0, os.SEEK_SET)
+    yield lambda **more: Session(*options(folder), "--passphrase-fd", str(passphrase), pass_fds=[passphrase], **more)
+    os.close(passphrase)
+
+
 def options(folder):
     return ["--store", f"{folder}/data/store.db", "--key-file", f"{folder}/keys/store.key", "--config",
             f"{folder}/config.json", "--trace", f"{folder}/trace.jsonl", "--log-level", "debug"]
 
 
-def live(session, canaries, provider):
+def live(session, canaries, provider, folder):
     """A life with every secret in it: what works, what fails, and a provider that sends back what it was sent."""
     session.call("initialize", client={"name": "leaks"}, capabilities={"prompts": ["grantAccess", "selectAccount",
                                                                                    "confirmAccount"]},
@@ -65,14 +83,27 @@ def live(session, canaries, provider):
         for method in ("credentials.get", "credentials.reject", "accounts.renew", "credentials.get", "accounts.explain",
                        "accounts.setPreferred"):
             session.call(method, account=account, provider="twitter" if account == twitter else "facebook")
+    session.call("auth.cancel", flow="f_nobody")
+    session.call("accounts.update", account=twitter, displayName="Ada L.")
+    for method in ("access.set", "access.reset", "access.set"):
+        session.call(method, provider="twitter", state="granted")
     for method in ("accounts.list", "providers.list", "access.list", "auth.list", "prompt.list", "rpc.discover",
                    "audit.list", "store.status", "store.check"):
         assert isinstance(session.call(method), dict)
+    copy = str(folder / "copy.db")
+    for method, params in (("store.addKeySlot", {"kind": "passphrase"}), ("store.rotateKey", {}),
+                           ("store.backup", {"path": copy}), ("store.removeKeySlot", {"kind": "passphrase"})):
+        assert isinstance(session.call(method, **params), dict)
+    assert session.call("store.backup", path=copy) == "accountStoreFailure"
     # Wrong ones, with secrets in the wrong places.
     session.call("accounts.add", provider="twitter", username="x", credential={
         "type": canaries["systemKey"], "key": canaries["systemKey"], "secret": 7})
     session.call("verify", provider="nobody", credential={"type": "oauth2", "token": canaries["systemToken"]})
-    session.call("accounts.remove", account=facebook)
+    for provider.reflects, account in ((True, twitter), (False, facebook)):
+        for method in ("accounts.signOut", "credentials.get", "credentials.reject", "accounts.renew", "accounts.remove"):
+            session.call(method, account=account)
+    assert session.call("audit.list")["entries"]
+    session.call("audit.prune", before=1)
     return reasons
 
 
@@ -87,20 +118,22 @@ def leaks(session, folder, canaries, **permitted):
     for (process, name), contents in session.processes.items():
         places += [f"{name}: {what}" for content in contents for what in found(canaries, content)]
     for path in Path(folder).rglob("*"):
-        if path.is_file() and path.name != "config.json":
+        if path.is_file() and path.name not in ("config.json", "store.key"):
             places += [f"{path.name}: {what}" for what in found(canaries, path.read_bytes())]
     return sorted(set(places))
 
 
-def test_no_secret_leaves_but_in_the_fields_that_are_for_it(world):
+def test_no_secret_leaves_but_in_the_fields_that_are_for_it(world, spawn):
     canaries, provider, folder = world
-    session = Session(*options(folder))
-    reasons = live(session, canaries, provider)
+    session = spawn()
+    reasons = live(session, canaries, provider, folder)
     assert reasons == ["ok", "ok", "providerFailure", "providerFailure", "ok", "ok"]
     assert session.end() == 0
     assert leaks(session, folder, canaries) == []
-    # The trace and the log are there to be searched.
+    # Trace, log and copy are there to be searched, and every method that a front end can call was.
     assert b"accounts.add" in (folder / "trace.jsonl").read_bytes() and session.log
+    assert b"twitter" in (folder / "copy.db").read_bytes()
+    assert METHODS - set(session.methods.values()) <= NOT_SWEPT
     assert (session.process.pid, "cmdline") in session.processes
     # The control: what is permitted did come, and would be found elsewhere.
     output = {place.split()[1] for place in leaks(session, folder, canaries, permitted={})}
@@ -108,10 +141,10 @@ def test_no_secret_leaves_but_in_the_fields_that_are_for_it(world):
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGILL])
-def test_a_crash_with_secrets_in_memory_tells_none(world, number):
+def test_a_crash_with_secrets_in_memory_tells_none(world, spawn, number):
     canaries, provider, folder = world
-    session = Session(*options(folder), env={**os.environ, "SWIFT_BACKTRACE": "enable=yes"})
-    live(session, canaries, provider)
+    session = spawn(env={**os.environ, "SWIFT_BACKTRACE": "enable=yes"})
+    live(session, canaries, provider, folder)
     session.process.send_signal(number)
     assert session.wait() == -number
     assert leaks(session, folder, canaries) == []
