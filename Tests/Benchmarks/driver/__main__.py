@@ -4,14 +4,14 @@ import argparse
 import pathlib
 import sys
 
-from . import engine, resources, wire
+from . import engine, resources, targets, wire
 from .process import Stores
 from .report import Report
 
 MEASURES = {
     "start": wire.start_to_answer, "roundtrip": wire.round_trip, "pipelined": wire.pipelined, "accounts": wire.accounts,
     "memory": resources.memory, "wakeups": resources.wakeups, "end": resources.end, "flows": engine.flows,
-    "signatures": engine.signatures, "sealed": engine.sealed, "together": engine.together,
+    "signatures": engine.signatures, "sealed": engine.sealed, "together": engine.together, "size": targets.size,
 }
 
 
@@ -38,9 +38,10 @@ def main():
                 failed = True
     finally:
         stores.folder.cleanup()
+        is_reached = targets.judge(report)
         if options.json:
             report.write(options.json)
-    return 1 if failed else 0
+    return 1 if failed else 0 if is_reached else 2
 
 
 sys.exit(main())

@@ -30,7 +30,7 @@ def machine():
 class Report:
     def __init__(self):
         self.machine = machine()
-        self.rows = []
+        self.rows, self.targets = [], []
         print(", ".join(f"{name} {value}" for name, value in self.machine.items()), flush=True)
 
     def add(self, what, who, values, unit, **ratios):
@@ -54,4 +54,4 @@ class Report:
         return f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
     def write(self, path):
-        path.write_text(json.dumps({"machine": self.machine, "figures": self.rows}, indent=1) + "\n")
+        path.write_text(json.dumps({"machine": self.machine, "figures": self.rows, "targets": self.targets}, indent=1) + "\n")

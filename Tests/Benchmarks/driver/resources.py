@@ -31,7 +31,7 @@ def wakeups(report, stores, seconds):
         time.sleep(1)
         before = session.wakeups()
         time.sleep(seconds)
-        report.add(f"wake-ups in {seconds} s", "idle", session.wakeups() - before, "")
+        report.add("wake-ups a minute", "idle", (session.wakeups() - before) * 60 / seconds, "")
 
 
 def end(report, stores):

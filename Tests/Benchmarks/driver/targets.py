@@ -1,0 +1,53 @@
+"""What is to be reached, and whether it was."""
+
+import pathlib
+
+from .process import EINLASS
+
+# What and who of a row; its own figure or one of its ratios; at most (-) or at least (+) how much.
+TARGETS = [
+    ("start to first answer", "einlass, 3 accounts", "floor", "-", 8),
+    ("start to first answer", "einlass, 3 accounts", "python", "-", 0.25),
+    ("round trip p50, one core", "einlass", "floor", "-", 3),
+    ("round trip p99, one core", "einlass", "floor", "-", 5),
+    ("round trip p50, any core", "einlass", "floor", "-", 3),
+    ("round trip p99, any core", "einlass", "floor", "-", 5),
+    ("pipelined accounts.list", "einlass", None, "+", 300_000),
+    ("pipelined accounts.list", "einlass", "node", "+", 2),
+    ("accounts.list, cost of an account", "10000 accounts", "that_of_10", "-", 1.5),
+    ("memory", "idle", None, "-", 12),
+    ("memory", "after a million requests", None, "-", 20),
+    ("memory", "client that never reads, highest", None, "-", 32),
+    ("stripped size", "einlass", None, "-", 10),
+    ("wake-ups a minute", "idle", None, "-", 0),
+    ("end of input to exit", "idle", None, "-", 20),
+    ("end of input to exit", "in a flow", None, "-", 1500),
+    ("signatures", "einlass's engine", "oauthlib", "+", 20),
+    ("signatures", "einlass's engine", "liboauth", "+", 2),
+]
+
+
+def size(report, stores):
+    report.add("stripped size", "einlass", pathlib.Path(EINLASS).stat().st_size / 1e6, "MB")
+
+
+def judge(report):
+    """Prints what was reached of what was measured; false when something was not."""
+    rows = {(row["what"], row["who"]): row for row in report.rows if "skipped" not in row}
+    verdicts = []
+    for what, who, base, sense, limit in TARGETS:
+        row = rows.get((what, str(who)))
+        figure = row and (row["ratios"].get(base) if base else row["value"])
+        if figure is None:
+            continue
+        unit = f" × {base.replace('_', ' ')}" if base else f" {row['unit']}".rstrip()
+        verdicts.append({
+            "what": f"{what}, {who}", "figure": figure, "limit": limit, "unit": unit.strip(),
+            "reached": figure <= limit if sense == "-" else figure >= limit})
+        words = {"-": "at most", "+": "at least"}[sense]
+        if len(verdicts) == 1:
+            print("\n| to reach | | measured | |\n|---|---|---:|---|")
+        print(f"| {what}, {who} | {words} {report.short(limit)}{unit} | {report.short(figure)}{unit} | "
+              f"{'reached' if verdicts[-1]['reached'] else 'MISSED'} |", flush=True)
+    report.targets = verdicts
+    return all(verdict["reached"] for verdict in verdicts)
