@@ -36,10 +36,11 @@ class Request:
 
 
 class Answer:
-    """A status, a body and its type."""
+    """A status, a body and its type; `headers` are more than those."""
 
-    def __init__(self, status, body, content_type="application/json"):
+    def __init__(self, status, body, content_type="application/json", headers=()):
         self.status = status
+        self.headers = dict(headers)
         self.body = (json.dumps(body) if content_type == "application/json" else body).encode()
         self.content_type = content_type
 
@@ -74,7 +75,8 @@ def run(answer, ready):
                     log.append({"method": request.method, "path": request.path,
                                 "status": result.status, **request.found})
             self.send_response(result.status)
-            self.send_header("Content-Type", result.content_type)
+            for name, value in {"Content-Type": result.content_type, **result.headers}.items():
+                self.send_header(name, value)
             self.send_header("Content-Length", str(len(result.body)))
             self.end_headers()
             self.wfile.write(result.body)

@@ -2,13 +2,9 @@
 
     python -m pytest Tests/Oracles
 """
-import contextlib
 import hashlib
 import hmac
 import json
-import os
-import subprocess
-import sys
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -16,19 +12,7 @@ import urllib.request
 import pytest
 from oauthlib.oauth1 import Client
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-@contextlib.contextmanager
-def running(name):
-    with subprocess.Popen([sys.executable, os.path.join(HERE, name), "0"], stdout=subprocess.PIPE,
-                          text=True) as process:
-        try:
-            yield json.loads(process.stdout.readline())
-        finally:
-            process.terminate()
-    assert process.returncode == 0
-
+from servers import running
 
 @pytest.fixture(scope="module")
 def oauth1():

@@ -1,0 +1,20 @@
+"""Starts the oracles of this folder."""
+import contextlib
+import json
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+@contextlib.contextmanager
+def running(name):
+    """The line of JSON that an oracle prints when it is ready; it ends with the block, and cleanly."""
+    with subprocess.Popen([sys.executable, os.path.join(HERE, name), "0"], stdout=subprocess.PIPE,
+                          text=True) as process:
+        try:
+            yield json.loads(process.stdout.readline())
+        finally:
+            process.terminate()
+    assert process.returncode == 0
