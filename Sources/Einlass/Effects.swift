@@ -10,6 +10,8 @@ public struct Effects: Sendable {
   public var now: @Sendable () -> UnixTime
   /// So many bytes from the cryptographic generator.
   public var randomBytes: @Sendable (Int) -> [UInt8]
+  /// Opens a place on this machine that a browser can bring an answer to. Throws `flowNotSupported` when it can't.
+  public var openRedirect: @Sendable (RedirectPlace) throws(Problem) -> OpenRedirect
   /// Starts work that goes on when the calling task is cancelled, and that the process waits for before it ends.
   /// Returns once it has begun.
   public var outlive: @Sendable (_ work: @escaping @Sendable () async -> Void) async -> Void
@@ -19,6 +21,10 @@ public struct Effects: Sendable {
     sleepUntil: @escaping @Sendable (UnixTime) async throws(Problem) -> Void,
     now: @escaping @Sendable () -> UnixTime,
     randomBytes: @escaping @Sendable (Int) -> [UInt8],
+    openRedirect: @escaping @Sendable (RedirectPlace) throws(Problem) -> OpenRedirect = {
+      _ throws(Problem) in
+      throw Problem(.flowNotSupported, "Nothing can be listened for here.")
+    },
     outlive: @escaping @Sendable (@escaping @Sendable () async -> Void) async -> Void = { work in
       Task { await work() }
     }
@@ -27,6 +33,7 @@ public struct Effects: Sendable {
     self.sleepUntil = sleepUntil
     self.now = now
     self.randomBytes = randomBytes
+    self.openRedirect = openRedirect
     self.outlive = outlive
   }
 

@@ -18,14 +18,48 @@ public struct Einlass: Sendable {
   public func perform(
     _ request: PerformRequest, asking asker: Asker
   ) async throws(Problem) -> PerformResult {
+    do throws(Problem) {
+      return try await run(request, asking: asker)
+    } catch {
+      let provider = try catalog.provider(request.provider)
+      guard provider.signInKind(asking: asker.kinds) != nil,
+        [.noSystemAccount, .reloginNeeded].contains(error.reason)
+      else { throw error }
+      guard request.signsInIfNeeded, request.isInteractive, var signIn = request.signIn else {
+        throw error.mended(bySigningInAt: provider)
+      }
+      signIn.account = error.account
+      var request = request
+      request.account = try await self.signIn(signIn, asking: asker).id
+      return try await run(request, asking: asker)
+    }
+  }
+
+  /// Signs a person in at a provider: adds an account, or makes one usable again.
+  ///
+  /// Tries the provider's flows in its order and skips those that this front end cannot show.
+  public func signIn(_ request: SignInRequest, asking asker: Asker) async throws(Problem) -> Account
+  {
+    let provider = try catalog.provider(request.provider)
+    return try await AccountSignIn(
+      request: request, provider: provider,
+      registration: provider.complete(request.registration, with: provider.registrationNeeds),
+      store: store, effects: effects, asker: asker
+    ).run()
+  }
+
+  private func run(
+    _ request: PerformRequest, asking asker: Asker
+  ) async throws(Problem) -> PerformResult {
     let provider = try catalog.provider(request.provider)
     let gate = AccessGate(
       request: request, provider: provider, store: store, effects: effects, asker: asker)
     guard request.fetchesCredential else {
       return try await PerformResult(account: gate.admit().account)
     }
+    _ = try provider.flow(request.flowKind)
     let signIn = try SignIn(
-      request: request, provider: provider, descriptor: provider.flow(request.flowKind),
+      request: request, provider: provider,
       registration: provider.complete(request.registration, with: provider.registrationNeeds),
       gate: gate, store: store, effects: effects, report: asker.report)
     return try await signIn.run(gate.admit())
@@ -83,18 +117,39 @@ public struct Einlass: Sendable {
   /// Nobody is asked. Throws `accessNotGranted` unless access stands, `reloginNeeded` when only the person can help,
   /// `flowNotSupported` when a refresh was forced that the provider has no way to.
   public func credential(_ request: CredentialRequest) async throws(Problem) -> PerformResult {
-    try await Retrieval(request, in: catalog, store: store, effects: effects).credential()
+    try await retrieving(request) { retrieval throws(Problem) in try await retrieval.credential() }
   }
 
   /// A resource has refused the application's credential: it is not handed out again, and the provider is asked
   /// what has become of the account.
   public func reject(_ request: CredentialRequest) async throws(Problem) {
-    try await Retrieval(request, in: catalog, store: store, effects: effects).reject()
+    try await retrieving(request) { retrieval throws(Problem) in try await retrieval.reject() }
   }
 
   /// Renews the application's credential of an account. Seeds 2.2.
   public func renew(_ request: CredentialRequest) async throws(Problem) -> Renewal {
-    try await Retrieval(request, in: catalog, store: store, effects: effects).renew()
+    try await retrieving(request) { retrieval throws(Problem) in
+      switch try await retrieval.renew() {
+      case .failed(let problem): .failed(retrieval.mended(problem))
+      case .rejected(let problem): .rejected(retrieval.mended(problem))
+      case .renewed(let token): .renewed(token)
+      }
+    }
+  }
+
+  /// When the application's credential of an account is to be refreshed if nobody asks for it before; `nil` when it
+  /// does not end, or nothing refreshes it. Not before the descriptor's check period is over.
+  public func nextRefresh(_ request: CredentialRequest) throws(Problem) -> UnixTime? {
+    try Retrieval(request, in: catalog, store: store, effects: effects).nextRefresh()
+  }
+
+  private func retrieving<Success>(
+    _ request: CredentialRequest, _ body: (Retrieval) async throws(Problem) -> Success
+  ) async throws(Problem) -> Success {
+    let retrieval = try Retrieval(request, in: catalog, store: store, effects: effects)
+    do throws(Problem) { return try await body(retrieval) } catch {
+      throw retrieval.mended(error)
+    }
   }
 
   /// Forgets the credentials of an account, here at once and at the provider where it has a way to; the account stays.

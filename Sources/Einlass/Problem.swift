@@ -48,6 +48,8 @@ public struct Problem: Error, Sendable, Equatable {
   public var hint: Hint?
   /// For `interactionRequired`: which prompts were needed and how to do without.
   public var neededPrompts: [Prompt]
+  /// For `interactionRequired` before anything is asked: the kinds that the front end lacks.
+  public var neededKinds: [Prompt.Kind] = []
 
   public init(
     _ reason: Reason, _ message: String, detail: String? = nil, isRetryable: Bool = false,

@@ -15,7 +15,6 @@ extension Problem {
       provider: provider.id, hint: .init("access.reset", ["provider": provider.id]))
   }
 
-  /// The person did not choose or confirm an account.
   /// The person dismissed the question; nothing is remembered, so nothing has to be reset.
   static func accessLeftOpen(_ provider: Provider) -> Problem {
     Problem(
@@ -24,6 +23,7 @@ extension Problem {
       provider: provider.id)
   }
 
+  /// The person did not choose or confirm an account.
   static func userCanceledAccountSelection(_ provider: Provider) -> Problem {
     Problem(
       .userCanceledAccountSelection,
@@ -102,9 +102,80 @@ extension Problem {
       detail: why.detail, account: why.account, path: why.path)
   }
 
+  /// The person dismissed a question of a sign-in.
+  static func userCanceled(_ provider: Provider) -> Problem {
+    Problem(
+      .userCanceled, "The sign-in at \(provider.name) was cancelled. Try again to sign in.",
+      provider: provider.id)
+  }
+
+  /// What was brought back belongs to no sign-in of ours.
+  static func stateMismatch(_ provider: Provider) -> Problem {
+    Problem(
+      .stateMismatch,
+      "What came back from \(provider.name) belongs to another sign-in. Start again in a new tab.",
+      provider: provider.id)
+  }
+
+  /// Somebody has signed in, but not whom the request named.
+  static func wrongAccount(_ provider: Provider, _ account: Account.ID) -> Problem {
+    Problem(
+      .invalidChoice,
+      """
+      The person signed in to another \(provider.name) account than the one asked for. \
+      Sign out at \(provider.name) and try again.
+      """, provider: provider.id, account: account)
+  }
+
+  /// No flow of the provider's can be used; `skipped` says why, `missing` what would help.
+  static func noWayIn(
+    _ provider: Provider, _ kind: FlowKind?, _ skipped: [String], missing: [Prompt.Kind]
+  ) -> Problem {
+    guard !skipped.isEmpty else {
+      return .flowNotSupported(provider, kind.map { "sign-in by \($0.rawValue)" } ?? "sign-in")
+    }
+    var problem = Problem(
+      missing.isEmpty ? .flowNotSupported : .interactionRequired,
+      "No way to sign in to \(provider.name) works here: \(skipped.joined(separator: "; ")).",
+      provider: provider.id)
+    problem.neededKinds = missing
+    return problem
+  }
+
+  /// Nothing that large is handed on.
+  static func credentialTooLarge(_ provider: Provider) -> Problem {
+    Problem(
+      .providerFailure,
+      "\(provider.name)'s credential is larger than 48 KiB. Nothing was stored; report it.",
+      provider: provider.id)
+  }
+
+  /// A parameter that belongs to the sign-in itself.
+  static func reservedParameter(_ name: String) -> Problem {
+    Problem(
+      .reservedParameter,
+      "The parameter \(name.lowercased()) belongs to the sign-in itself. Leave it out.",
+      path: "/customParameters/\(name.lowercased())")
+  }
+
   /// `path`: a JSON pointer into the parameters.
   static func invalidParameter(_ path: String, _ sentence: String) -> Problem {
     Problem(.invalidParameter, sentence, path: path)
+  }
+}
+
+extension Problem {
+  /// The same problem of a missing or dead account, where the person can sign in.
+  func mended(bySigningInAt provider: Provider) -> Problem {
+    var problem = self
+    var parameters = ["provider": provider.id]
+    parameters["account"] = account?.rawValue
+    problem.hint = Hint("accounts.signIn", parameters)
+    problem.message =
+      reason == .noSystemAccount
+      ? "There is no \(provider.name) account here. Sign in to one and try again."
+      : "The \(provider.name) account must be signed in to again."
+    return problem
   }
 }
 

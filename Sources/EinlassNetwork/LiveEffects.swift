@@ -14,7 +14,12 @@ public enum LiveEffects {
         if let clock { try await clock.sleep(until: time) } else { try await sleep(until: time) }
       },
       now: { clock?.now ?? now() },
-      randomBytes: { SecureRandom.bytes($0) })
+      randomBytes: { SecureRandom.bytes($0) },
+      openRedirect: { place throws(Problem) in
+        do throws(SystemError) { return try RedirectListener(place).open } catch {
+          throw .nothingToListenOn(place)
+        }
+      })
   }
 
   /// As the other, over a client of these settings.
@@ -36,5 +41,16 @@ public enum LiveEffects {
     guard let thread = try? sleepers.get(), await thread.sleep(until: deadline) else {
       throw .sleepCancelled
     }
+  }
+}
+
+extension Problem {
+  fileprivate static func nothingToListenOn(_ place: RedirectPlace) -> Problem {
+    let ports = place.ports.map { "\($0)" }.joined(separator: ", ")
+    return Problem(
+      .flowNotSupported,
+      place.ports.isEmpty
+        ? "the browser cannot come back, because this machine has no port left"
+        : "the browser cannot come back, because other programs have port \(ports)")
   }
 }

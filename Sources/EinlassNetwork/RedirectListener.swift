@@ -21,6 +21,8 @@ final class RedirectListener: Sendable {
 
   let port: UInt16
   private let path: String
+  /// As the browser names this machine.
+  private let host: String
   private let wakeUp: WakeUp
   private let state: Lock<State>
   private let answers: AsyncStream<RedirectAnswer>.Continuation
@@ -32,6 +34,7 @@ final class RedirectListener: Sendable {
     port = socket.port
     state = Lock(State(socket: socket))
     path = place.path
+    host = "\(place.host.rawValue)\(port == 80 ? "" : ":\(port)")"
     wakeUp = try WakeUp()
     (arrived, answers) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(32))
     try WorkThread.start("redirect") { [self] in run() }
@@ -40,7 +43,7 @@ final class RedirectListener: Sendable {
   /// What a flow is handed.
   var open: OpenRedirect {
     OpenRedirect(
-      address: "http://127.0.0.1:\(port)\(path)",
+      address: "http://\(host)\(path)",
       next: { [self] () throws(Problem) in
         for await answer in arrived { return answer }
         throw Problem(.cancelled, "Nobody waits for the browser any more.")
@@ -85,7 +88,7 @@ extension RedirectListener {
       if poller.happened(0, .readable) { wakeUp.clear() }
       for (slot, number) in numbers.enumerated() {
         let isReady = poller.happened(2 + slot, [.readable, .writable, .lost])
-        if let query = connections[number]?.go(on: isReady, path: path, host: "127.0.0.1:\(port)") {
+        if let query = connections[number]?.go(on: isReady, path: path, host: host) {
           announce(query, from: number)
         }
       }

@@ -73,9 +73,30 @@ extension JSONValue {
   }
 }
 
+extension AccountStore.Settlement {
+  /// The token that takes the place of another one of the same registration.
+  fileprivate var refreshed: OAuth2Credential? {
+    guard let credential, case .oauth2(let token) = credential.credential,
+      basis.contains(where: {
+        sameBytes($0.registration.clientID, credential.registration.clientID)
+      })
+    else { return nil }
+    return token
+  }
+}
+
+extension JSONObject {
+  fileprivate init(_ token: OAuth2Credential, of account: Account.ID) {
+    self.init(present: [
+      "account": .string(account.rawValue), "tokenType": .string(token.tokenType),
+      "scopes": JSONValue(token.scopes), "expiresAt": token.expiresAt.map { JSONValue($0) },
+    ])
+  }
+}
+
 extension AccountStore {
   /// The same store, the changes of this process announced as they are made.
-  func announced(by feed: ChangeFeed) -> AccountStore {
+  func announced(by feed: ChangeFeed, _ announcer: Announcer) -> AccountStore {
     let store = self
     var result = self
     result.add = { new, patience throws(Problem) in
@@ -106,6 +127,9 @@ extension AccountStore {
     result.settle = { id, settlement throws(Problem) in
       let revision = try store.settle(id, settlement)
       feed.look()
+      if revision != nil, let token = settlement.refreshed {
+        announcer.announceChange("credentials.refreshed", JSONObject(token, of: id))
+      }
       return revision
     }
     result.forgetCredentials = { id throws(Problem) in

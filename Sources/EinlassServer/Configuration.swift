@@ -70,7 +70,11 @@ public struct Configuration: Sendable {
     let secret = try json["clientSecret"].map { value throws(ConfigurationError) in
       try string(value, "\(path)/clientSecret")
     }
-    return ClientRegistration(clientID: clientID, clientSecret: secret.map { Secret($0) })
+    let redirect = try json["redirect"].map { value throws(ConfigurationError) in
+      try string(value, "\(path)/redirect")
+    }
+    return ClientRegistration(
+      clientID: clientID, clientSecret: secret.map { Secret($0) }, redirect: redirect)
   }
 
   private static func strings(

@@ -68,7 +68,9 @@ extension RPCError {
         "retryAfterSeconds": problem.retryAfterSeconds.map { JSONValue(Int64($0)) },
         "serverError": problem.serverError.map(JSONValue.init(serverError:)),
         "prompts": problem.reason == .interactionRequired
-          ? .array(problem.neededPrompts.map { JSONValue(needed: $0, for: application) }) : nil,
+          ? .array(
+            problem.neededPrompts.map { JSONValue(needed: $0, for: application) }
+              + problem.neededKinds.map { ["kind": .string($0.rawValue)] }) : nil,
       ]))
   }
 }
@@ -100,6 +102,7 @@ extension JSONValue {
     case .grantAccess: object["method"] = "access.set"
     case .selectAccount: object["parameter"] = "account"
     case .confirmAccount: object["parameter"] = "confirm"
+    case .openURL, .enterVerifier: break
     }
     for member in prompt.wireMembers(for: application).members {
       object[member.name] = member.value

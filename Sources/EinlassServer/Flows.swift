@@ -15,6 +15,8 @@ final class RunningFlow: Sendable {
   private struct State {
     var stage = Stage.access
     var end: End?
+    /// It ends whatever it does: it or its request was cancelled.
+    var isOver = false
     var cancel: (@Sendable () -> Void)?
   }
 
@@ -58,10 +60,14 @@ final class RunningFlow: Sendable {
   /// Why it was ended from outside, if it was.
   var end: End? { state.withLock { $0.end } }
 
+  /// Whether it, or its request, was cancelled.
+  var isOver: Bool { state.withLock { $0.isOver } }
+
   /// Ends it; the first reason counts.
   func end(_ reason: End) {
     let cancel = state.withLock { state -> (@Sendable () -> Void)? in
       if state.end == nil { state.end = reason }
+      state.isOver = true
       return state.cancel
     }
     cancel?()
@@ -83,6 +89,7 @@ final class RunningFlow: Sendable {
     let result = await withTaskCancellationHandler {
       await task.value
     } onCancel: {
+      state.withLock { $0.isOver = true }
       task.cancel()
     }
     switch (result, end) {

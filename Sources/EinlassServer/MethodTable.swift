@@ -10,6 +10,7 @@ extension Server {
       providersList(self).configured(self),
       accountsList(self),
       accountsAdd(self).configured(self),
+      accountsSignIn(self).configured(self),
       accountsUpdate(self),
       accountsSetPreferred(self).configured(self),
       accountsExplain(self).configured(self),

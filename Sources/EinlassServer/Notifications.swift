@@ -47,6 +47,13 @@ let notifications: [NotificationDescriptor] = [
       .optional("provider", .identifier, "Of which provider's accounts."), .reload,
     ]),
   NotificationDescriptor(
+    "credentials.refreshed", "Another token has taken the place of the one before.",
+    params: [
+      .account, .required("tokenType", .string(maxBytes: nil), "Bearer."),
+      .required("scopes", .array(.string(maxBytes: nil), max: nil), "What it is good for."),
+      .optional("expiresAt", .unixTime, "When it ends; missing: not known."),
+    ]),
+  NotificationDescriptor(
     "store.progress", "How far a long work on the store is.",
     params: [
       .required("request", .any, "The id of the request."),

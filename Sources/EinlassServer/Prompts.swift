@@ -22,6 +22,8 @@ final class Prompts: Sendable {
   }
 
   fileprivate struct Waiter: Sendable {
+    /// Of the question, because a flow may ask several at once.
+    var number: Int
     var flow: RunningFlow
     var resume: @Sendable (Result<Answer, Problem>) -> Void
   }
@@ -55,6 +57,7 @@ final class Prompts: Sendable {
     var closed: [Closed] = []
     /// How many questions in a row nobody answered until they expired.
     var unanswered: [Subject: Int] = [:]
+    var lastNumber = 0
   }
 
   /// After so many unanswered questions about the same the next one is not asked, until the person acts.
@@ -82,12 +85,18 @@ final class Prompts: Sendable {
   func ask(
     _ prompt: Prompt, offering offered: [Account.ID], for flow: RunningFlow
   ) async throws(Problem) -> Answer {
+    let number = state.withLock { state in
+      state.lastNumber += 1
+      return state.lastNumber
+    }
     let result: Result<Answer, Problem> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        join(prompt, offered, Waiter(flow: flow) { continuation.resume(returning: $0) })
+        join(
+          prompt, offered,
+          Waiter(number: number, flow: flow) { continuation.resume(returning: $0) })
       }
     } onCancel: {
-      leave(flow)
+      leave(number, of: flow)
     }
     return try result.get()
   }
@@ -150,21 +159,21 @@ final class Prompts: Sendable {
   }
 
   /// Takes a flow out of what it waits for; a prompt without waiters closes.
-  private func leave(_ flow: RunningFlow) {
-    let left = state.withLock { state -> [Waiter] in
-      var left: [Waiter] = []
-      for index in state.open.indices.reversed() {
-        left += state.open[index].waiters.filter { $0.flow === flow }
-        state.open[index].waiters.removeAll { $0.flow === flow }
-        guard state.open[index].waiters.isEmpty else { continue }
-        if flow.end == .expired {
-          state.unanswered[Self.subject(state.open[index].prompt, of: flow), default: 0] += 1
-        }
-        close(&state, at: index, flow.end == .expired ? .expired : .cancelled, nil)
+  private func leave(_ number: Int, of flow: RunningFlow) {
+    let left = state.withLock { state -> Waiter? in
+      guard
+        let index = state.open.firstIndex(where: { $0.waiters.contains { $0.number == number } })
+      else { return nil }
+      let left = state.open[index].waiters.first { $0.number == number }
+      state.open[index].waiters.removeAll { $0.number == number }
+      guard state.open[index].waiters.isEmpty else { return left }
+      if flow.end == .expired {
+        state.unanswered[Self.subject(state.open[index].prompt, of: flow), default: 0] += 1
       }
+      close(&state, at: index, flow.outcomeOfLeaving, nil)
       return left
     }
-    for waiter in left { waiter.resume(.failure(.left)) }
+    left?.resume(.failure(.left))
   }
 
   private func close(
@@ -228,6 +237,8 @@ extension Prompt {
     switch (self, other) {
     case (.selectAccount, .selectAccount): true
     case (.confirmAccount(let mine), .confirmAccount(let theirs)): mine.id == theirs.id
+    // What the person brings fits one sign-in alone.
+    case (.enterVerifier, .enterVerifier): false
     default: self == other
     }
   }
@@ -250,10 +261,22 @@ extension Answer {
 extension Prompts.Open {
   /// Why an answer does not fit, if it doesn't: the prompt then stays open.
   fileprivate func refusal(of answer: Answer) -> Problem? {
-    guard case .accept(let account) = answer else { return nil }
-    if case .grantAccess = prompt { return nil }
-    guard let account else { return .accountMissing }
-    return offered.contains(account) ? nil : .notOffered
+    guard case .accept(let account, let text) = answer else { return nil }
+    switch prompt {
+    case .grantAccess, .openURL(_, returningTo: nil): return nil
+    case .openURL: return text == nil ? .textMissing("/redirectURL") : nil
+    case .enterVerifier: return text == nil ? .textMissing("/text") : nil
+    case .selectAccount, .confirmAccount:
+      guard let account else { return .accountMissing }
+      return offered.contains(account) ? nil : .notOffered
+    }
+  }
+}
+
+extension RunningFlow {
+  /// Why a question that it asked is not asked any more.
+  fileprivate var outcomeOfLeaving: Prompts.Outcome {
+    if end == .expired { .expired } else { isOver ? .cancelled : .satisfied }
   }
 }
 
@@ -278,6 +301,11 @@ extension Problem {
   fileprivate static let left = Problem(.cancelled, "The flow was cancelled.")
   fileprivate static let notOffered = Problem(
     .invalidChoice, "That account was not offered. The prompt stays open.")
+  fileprivate static func textMissing(_ path: String) -> Problem {
+    Problem(
+      .invalidParameter, "Say what the person brought: this question is accepted with it.",
+      path: path)
+  }
   fileprivate static let accountMissing = Problem(
     .invalidParameter, "Say which account: selectAccount is accepted with its id.",
     path: "/account")

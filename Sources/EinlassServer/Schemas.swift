@@ -35,6 +35,9 @@ extension Schema {
     .optional(
       "clientSecret", .string(maxBytes: 4096), "Consumer secret, application secret.",
       isSecret: true),
+    .optional(
+      "redirect", .string(maxBytes: 2048),
+      "The redirect address, where one of its own is registered."),
   ])
 }
 
@@ -158,5 +161,11 @@ let promptFields: [Field] = [
   .optional("accounts", .array(.reference("Account"), max: 100), "Which account, or the one."),
   .optional("more", .boolean, "Any other account of the provider is a valid answer too."),
   .permissions, .audience, .includes,
+  .optional("url", .string(maxBytes: nil), "Where the person's browser goes."),
+  .optional("host", .string(maxBytes: nil), "The host of url, to be shown."),
+  .optional(
+    "returningTo", .string(maxBytes: nil),
+    "The front end catches this address, or has it copied, and answers with redirectURL."),
+  .optional("expects", Schema(Prompt.Verifier.self), "What the person brings as text."),
   .optional("added", .array(.identifier, max: nil), "What goes beyond an existing grant."),
 ]

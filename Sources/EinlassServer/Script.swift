@@ -2,7 +2,7 @@ internal import Einlass
 public import EinlassJSON
 internal import EinlassSystem
 
-/// The answers of `--answers`: JSON Lines `{kind, provider?, action, account? | username?}`, each used once, in order.
+/// The answers of `--answers`: JSON Lines `{kind, provider?, action, account? | username?, text?}`, each used once, in order.
 public final class Script: Sendable {
   private struct Line: Sendable {
     var kind: Prompt.Kind
@@ -10,6 +10,7 @@ public final class Script: Sendable {
     var action: String
     var account: String?
     var username: String?
+    var text: String?
   }
 
   private let lines: Lock<[Line]>
@@ -35,7 +36,8 @@ public final class Script: Sendable {
       lines.append(
         Line(
           kind: kind, provider: value["provider"]?.string, action: action,
-          account: value["account"]?.string, username: value["username"]?.string))
+          account: value["account"]?.string, username: value["username"]?.string,
+          text: value["text"]?.string))
     }
     self.lines = Lock(lines)
   }
@@ -50,7 +52,10 @@ public final class Script: Sendable {
     }
     guard let line else { return nil }
     switch line.action {
-    case "accept": return .accept(account: prompt.account(of: line.account, or: line.username))
+    case "accept":
+      return .accept(
+        account: prompt.account(of: line.account, or: line.username),
+        text: line.text.map { Secret($0) })
     case "decline": return .decline
     default: return .cancel
     }

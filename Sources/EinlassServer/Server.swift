@@ -54,6 +54,7 @@ public final class Server: Sendable {
   let announcer: Announcer
   let changes: ChangeFeed
   let prompts: Prompts
+  let refresher: Refresher
   let flows = Flows()
   let lastAccounts = LastAccounts()
   /// Only ever with `--test`.
@@ -77,9 +78,10 @@ public final class Server: Sendable {
     version = parts.version
     advanceClock = parts.advanceClock
     changes = ChangeFeed(store: parts.store, announcer: announcer, watching: parts.watch)
-    store = parts.store.sharing(sharedSnapshot).announced(by: changes)
+    store = parts.store.sharing(sharedSnapshot).announced(by: changes, announcer)
       .leasing(unless: isWithoutLeases)
     einlass = Einlass(catalog: parts.catalog, store: store, effects: effects)
+    refresher = Refresher(effects: effects, executor: { announcer.executor })
     prompts = Prompts(
       newID: { [effects] in identifier("p", effects) }, notify: { announcer.announce($0, $1) })
   }
@@ -99,13 +101,21 @@ public final class Server: Sendable {
     let peer = try Peer(methods: methods, streams: streams, signals: signals, options: options)
     announcer.attach(peer)
     audit.attach(options.log)
-    defer { announcer.attach(nil) }
+    defer {
+      refresher.end()
+      announcer.attach(nil)
+    }
     return peer.run()
   }
 
   /// The engine with the budget of a network method: 30 s for all its requests.
   var budgetedEinlass: Einlass {
     Einlass(catalog: catalog, store: store, effects: effects.within(seconds: 30))
+  }
+
+  /// Keeps what was handed out fresh while this process runs.
+  func lookAfter(_ credential: Credential, of account: Account.ID) {
+    refresher.lookAfter(credential, credentialRequest(of: account)) { self.budgetedEinlass }
   }
 
   /// A fresh id: a letter, `_`, and 128 random bits.

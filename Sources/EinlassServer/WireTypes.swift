@@ -122,6 +122,12 @@ extension Prompt {
       Self.fitting(accounts, for: application, more: more)
     case .confirmAccount(let account):
       ["accounts": [JSONValue(account, for: application)]]
+    case .openURL(let address, let returningTo):
+      JSONObject(present: [
+        "url": .string(address.text), "host": .string(address.host),
+        "returningTo": returningTo.map(JSONValue.string),
+      ])
+    case .enterVerifier(let verifier): ["expects": .string(verifier.rawValue)]
     }
   }
 }
@@ -152,7 +158,9 @@ extension ClientRegistration {
   /// `{clientId, clientSecret?}`, already validated.
   init?(_ json: JSONValue?) {
     guard let clientID = json?["clientId"]?.string else { return nil }
-    self.init(clientID: clientID, clientSecret: json?["clientSecret"]?.string.map { Secret($0) })
+    self.init(
+      clientID: clientID, clientSecret: json?["clientSecret"]?.string.map { Secret($0) },
+      redirect: json?["redirect"]?.string)
   }
 }
 

@@ -55,6 +55,23 @@ final class Sandbox {
     var request = URLRequest(url: address)
     request.httpMethod = method
     request.httpBody = body.map { Data($0.bytes()) }
+    let answer = Self.answer(to: request)
+    guard let data = answer.data, answer.status == 200 else {
+      throw SpawnedProgram.Failure(
+        description: "\(method) \(address): \(answer.status.map(String.init) ?? "no answer")")
+    }
+    return data.isEmpty ? .null : try JSONReader.read(Array(data))
+  }
+
+  /// What a browser does: goes there and wherever it is sent. Answers the status of the page that it ends on.
+  static func browse(_ address: String) throws -> Int {
+    guard let address = URL(string: address),
+      let status = answer(to: URLRequest(url: address)).status
+    else { throw SpawnedProgram.Failure(description: "\(address) shows no page.") }
+    return status
+  }
+
+  private static func answer(to request: URLRequest) -> Answer {
     let done = DispatchSemaphore(value: 0)
     let answer = Answer()
     URLSession.shared.dataTask(with: request) { data, response, error in
@@ -63,11 +80,7 @@ final class Sandbox {
       done.signal()
     }.resume()
     done.wait()
-    guard let data = answer.data, answer.status == 200 else {
-      throw SpawnedProgram.Failure(
-        description: "\(method) \(address): \(answer.status.map(String.init) ?? "no answer")")
-    }
-    return data.isEmpty ? .null : try JSONReader.read(Array(data))
+    return answer
   }
 
   /// What the session's thread hands over; read after its signal.

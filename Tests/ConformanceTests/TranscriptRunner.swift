@@ -73,6 +73,7 @@ struct TranscriptRunner {
     case "out": try expect([value])
     case "unordered": try expect(value.array ?? [])
     case "sandbox": try sandbox.patch(matcher.resolved(value))
+    case "browser": try browse(matcher.resolved(value))
     case "account": try addAccount(value.string ?? "")
     case "clock": _ = try call("test.advanceClock", ["seconds": value])
     case "requests":
@@ -131,6 +132,14 @@ struct TranscriptRunner {
           description: "got \(actual.text)\n  \(differences.joined(separator: "\n  "))")
       }
       remaining.remove(at: index)
+    }
+  }
+
+  /// An address, or one and the status of the page that the browser ends on.
+  private func browse(_ value: JSONValue) throws {
+    let status = try Sandbox.browse(value["url"]?.string ?? value.string ?? "")
+    guard status == Int(value["status"]?.int64 ?? 200) else {
+      throw SpawnedProgram.Failure(description: "The browser ends on a page of status \(status).")
     }
   }
 

@@ -74,11 +74,51 @@ import Testing
     second.cancel()
     #expect(await second.value.problem?.reason == .cancelled)
     #expect(desk.prompts.all.isEmpty)
-    #expect(desk.closed == ["cancelled"])
-    guard case .late(.cancelled) = desk.prompts.answer("p_1", .accept()) else {
+    #expect(desk.closed == ["satisfied"])
+    guard case .late(.satisfied) = desk.prompts.answer("p_1", .accept()) else {
       Issue.record("not late")
       return
     }
+  }
+
+  @Test(arguments: [
+    (RunningFlow.End.cancelledByCall, "cancelled"), (.expired, "expired"),
+  ])
+  func `A prompt whose flow ends says so`(end: RunningFlow.End, outcome: String) async throws {
+    let desk = Desk()
+    let flow = Desk.flow(Self.wish(), "f_1")
+    let asked = desk.ask(Self.question, of: flow)
+    try await desk.wait { $0.waiting == 1 }
+    flow.end(end)
+    asked.cancel()
+    #expect(await asked.value.problem?.reason == .cancelled)
+    #expect(desk.closed == [outcome])
+  }
+
+  @Test func `A flow that asks two questions leaves one of them, and no two share what is pasted`()
+    async throws
+  {
+    let desk = Desk()
+    let flow = Desk.flow(Self.wish(), "f_1")
+    let page = desk.ask(
+      .openURL(WebAddress(scheme: .https, host: "op.example"), returningTo: nil), of: flow)
+    try await desk.wait { $0.waiting == 1 }
+    let pasted = desk.ask(.enterVerifier(.redirectURL), of: flow)
+    let other = desk.ask(.enterVerifier(.redirectURL), Self.wish(), "f_2")
+    try await desk.wait { $0.prompts.all.count == 3 }
+    page.cancel()
+    #expect(await page.value.problem?.reason == .cancelled)
+    #expect(desk.prompts.all.count == 2 && desk.closed == ["satisfied"])
+    let ids = desk.prompts.all.map { ($0["flows"], $0["prompt"]?.string ?? "") }
+    let mine = try #require(ids.first { $0.0 == ["f_1"] }).1
+    guard case .notOffered = desk.prompts.answer(mine, .accept()) else {
+      Issue.record("nothing was brought")
+      return
+    }
+    #expect(desk.prompts.answer(mine, .accept(text: Secret("x"))).isTaken)
+    #expect(try await pasted.value.get() == .accept(text: Secret("x")))
+    other.cancel()
+    _ = await other.value
   }
 
   @Test func `Only the last 1024 ended prompts are remembered`() async throws {
@@ -142,10 +182,19 @@ private final class Desk: Sendable {
   func ask(
     _ prompt: Prompt, _ wish: PerformRequest, _ id: String
   ) -> Task<Result<Answer, Problem>, Never> {
-    let flow = RunningFlow(
+    ask(prompt, of: Self.flow(wish, id))
+  }
+
+  static func flow(_ wish: PerformRequest, _ id: String) -> RunningFlow {
+    RunningFlow(
       id: id, wish: wish, applicationTitle: nil, providerName: "Example", flowKind: .systemToken,
       startedAt: 0, expiresAt: 300, isDetached: false, request: nil)
-    return Task {
+  }
+
+  func ask(
+    _ prompt: Prompt, of flow: RunningFlow
+  ) -> Task<Result<Answer, Problem>, Never> {
+    Task {
       do throws(Problem) {
         return .success(
           try await prompts.ask(

@@ -8,6 +8,7 @@ import os
 import queue
 import subprocess
 import threading
+import urllib.request
 
 import jsonrpcclient
 import jsonschema
@@ -170,7 +171,7 @@ def stored(tmp_path):
 
 def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_path):
     session.call("initialize", client={"name": "oracle", "title": "Oracle"},
-                 capabilities={"prompts": ["grantAccess", "selectAccount", "confirmAccount"]})
+                 capabilities={"prompts": ["grantAccess", "selectAccount", "confirmAccount", "openURL"]})
     assert session.refused("initialize", client={"name": "again"}) == "alreadyInitialized"
     session.call("rpc.discover")
     session.call("providers.list")
@@ -211,6 +212,15 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
         session.call("accounts.explain", provider=provider, selection="whenMany")
         explained = session.call("accounts.explain", provider=provider)
         assert explained["rule"] == "person" and len(explained["prompts"]) == 1
+
+    consent = {"sequencing": {"manners": {"consent": "allow"}}}
+    urllib.request.urlopen(urllib.request.Request(ready["control"].rstrip("/") + "/state", json.dumps(consent).encode(), method="PATCH"))
+    flow = session.send("accounts.signIn", provider="sequencing", loginHint="ada@example.org")
+    page = session.until("prompt.opened")["url"]
+    assert b"Signed in" in urllib.request.urlopen(page).read()
+    signed_in = session.answer(flow).result["account"]
+    session.call("access.set", provider="sequencing", state="granted")
+    session.call("credentials.get", account=signed_in, forceRefresh=True)
 
     session.call("access.list")
     session.call("access.set", provider="twitter", state="granted")

@@ -44,15 +44,26 @@ public final class Script: Sendable {
     var randomCount: UInt8 = 0
   }
 
+  /// What the person's browser brings back, query by query, once it was sent away.
+  private let brought: [String]
+  /// What the person pastes; `nil` for nothing at all.
+  private let pasted: String?
+  private let browser = AsyncStream<String>.makeStream()
+
   public let store: ScriptedStore
   private let state: Lock<State>
 
   /// - Parameters:
   ///   - replies: what the network does, in order; a request too many ends in the problem `internal`.
   ///   - answers: what the person says, in order; a question too many ends in the problem `internal`.
+  ///   - brought: the queries that the browser comes back with after `openURL`; then it stays away.
+  ///   - pasted: the address that the person brings to `enterVerifier`.
   public init(
-    _ replies: [Reply] = [], answers: [Answer] = [], store: ScriptedStore = ScriptedStore()
+    _ replies: [Reply] = [], answers: [Answer] = [], brought: [String] = [],
+    pasted: String? = nil, store: ScriptedStore = ScriptedStore()
   ) {
+    self.brought = brought
+    self.pasted = pasted
     state = Lock(State(replies: replies, answers: answers))
     self.store = store
     store.watch { [state] event in state.withLock { $0.log.append(event) } }
@@ -90,15 +101,45 @@ public final class Script: Sendable {
           state.randomCount += 1
           return Array(repeating: state.randomCount, count: count)
         }
+      },
+      openRedirect: { [self] place throws(Problem) in
+        note("listen at \(place.host.rawValue) \(place.path)")
+        return OpenRedirect(
+          address: "http://\(place.host.rawValue):8400\(place.path)",
+          next: { () throws(Problem) in
+            for await query in self.browser.stream {
+              return RedirectAnswer(query: query) { self.note("page \($0.outcome)") }
+            }
+            throw Problem(.cancelled, "The script is over.")
+          },
+          close: { self.note("close") })
       })
+  }
+
+  private func note(_ event: String) { state.withLock { $0.log.append(event) } }
+
+  /// Waits as long as the task is wanted.
+  private static func wait() async throws(Problem) -> Answer {
+    let forever = AsyncStream<Never>.makeStream()
+    for await _ in forever.stream {}
+    withExtendedLifetime(forever.continuation) {}
+    throw Problem(.cancelled, "The script is over.")
   }
 
   /// A front end that can show these kinds of prompt.
   public func asker(_ kinds: Set<Prompt.Kind> = Set(Prompt.Kind.allCases)) -> Asker {
     Asker(
       kinds: kinds,
-      ask: { [state] prompt throws(Problem) in
-        try state.withLock { (state) throws(Problem) in
+      ask: { [self] prompt async throws(Problem) in
+        if prompt.kind == .enterVerifier {
+          note("ask \(prompt.summary)")
+          guard let pasted else { return try await Self.wait() }
+          return .accept(text: Secret(pasted))
+        }
+        defer {
+          if prompt.kind == .openURL { for query in brought { browser.continuation.yield(query) } }
+        }
+        return try state.withLock { (state) throws(Problem) in
           state.log.append("ask \(prompt.summary)")
           state.prompts.append(prompt)
           guard !state.answers.isEmpty else {
@@ -120,6 +161,8 @@ extension Prompt {
     case .selectAccount(let accounts, let more):
       "selectAccount \(accounts.map(\.username).joined(separator: ","))\(more ? ",…" : "")"
     case .confirmAccount(let account): "confirmAccount \(account.username)"
+    case .openURL(let address, let place): "openURL \(address.host)\(place.map { " \($0)" } ?? "")"
+    case .enterVerifier(let verifier): "enterVerifier \(verifier.rawValue)"
     }
   }
 }

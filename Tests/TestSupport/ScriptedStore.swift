@@ -53,6 +53,14 @@ public final class ScriptedStore: Sendable {
       snapshot: { [self] _ throws(Problem) in try read("snapshot") { $0.snapshot } },
       add: { [self] new, _ throws(Problem) in
         try change("add", "add \(new.account.username)") { (state) throws(Problem) in
+          let existing = state.snapshot.accounts.first {
+            $0.provider == new.account.provider
+              && ($0.subject == nil || new.account.subject == nil
+                ? $0.username == new.account.username : $0.subject == new.account.subject)
+          }
+          if let existing {
+            throw Problem(.accountExists, "It is there already.", account: existing.id)
+          }
           state.snapshot.accounts.append(new.account)
           state.credentials[new.account.id] = [new.credential]
           return .init(account: new.account, created: true, revision: state.snapshot.revision)

@@ -45,10 +45,13 @@ public struct OAuth2Credential: Sendable, Equatable {
 public struct ClientRegistration: Sendable, Equatable {
   public var clientID: String
   public var clientSecret: Secret?
+  /// The address that browsers are sent back to, where the registration names one of its own.
+  public var redirect: String?
 
-  public init(clientID: String, clientSecret: Secret? = nil) {
+  public init(clientID: String, clientSecret: Secret? = nil, redirect: String? = nil) {
     self.clientID = clientID
     self.clientSecret = clientSecret
+    self.redirect = redirect
   }
 }
 

@@ -9,6 +9,8 @@ public struct CredentialRequest: Sendable {
   public var minValiditySeconds: Int64?
   /// A new one, however good the stored one is.
   public var forcesRefresh: Bool
+  /// What the person could be asked: whether a sign-in would mend it.
+  public var promptKinds: Set<Prompt.Kind> = []
 
   public init(
     application: String, registration: @escaping @Sendable (String) -> ClientRegistration?,

@@ -9,10 +9,21 @@ public enum Prompt: Sendable, Equatable {
   case selectAccount([Account], more: Bool)
   /// Is it this one?
   case confirmAccount(Account)
+  /// The person's browser goes there. `returningTo`: the address that only the front end can catch, which it hands in
+  /// with its answer; `nil` where einlass listens.
+  case openURL(WebAddress, returningTo: String?)
+  /// The person reads something off a page and brings it here.
+  case enterVerifier(Verifier)
+
+  /// What is brought.
+  public enum Verifier: String, Sendable, CaseIterable {
+    /// The address that the browser ended on.
+    case redirectURL
+  }
 
   /// The kinds, by their names in the protocol.
   public enum Kind: String, Sendable, CaseIterable {
-    case grantAccess, selectAccount, confirmAccount
+    case grantAccess, selectAccount, confirmAccount, openURL, enterVerifier
   }
 
   public var kind: Kind {
@@ -20,14 +31,16 @@ public enum Prompt: Sendable, Equatable {
     case .grantAccess: .grantAccess
     case .selectAccount: .selectAccount
     case .confirmAccount: .confirmAccount
+    case .openURL: .openURL
+    case .enterVerifier: .enterVerifier
     }
   }
 }
 
 /// What the person said to a prompt.
 public enum Answer: Sendable, Equatable {
-  /// Yes; for `selectAccount` with the account.
-  case accept(account: Account.ID? = nil)
+  /// Yes; for `selectAccount` with the account, for a question for a text with that.
+  case accept(account: Account.ID? = nil, text: Secret? = nil)
   /// No, and remember it.
   case decline
   /// Not now.

@@ -1,9 +1,6 @@
 /// What an application does with an account that it may use, without a person: gets its credential, renews it, reports
 /// that it was refused. Seeds 2.2 and 2.3; security C-41.
 struct Retrieval {
-  /// How long a credential is good for that nobody has to ask the provider about.
-  private static let usualValiditySeconds: Int64 = 60
-
   private let request: CredentialRequest
   private let provider: Provider
   private let account: Account
@@ -48,6 +45,15 @@ struct Retrieval {
     }
   }
 
+  /// When it is to be refreshed, unless somebody asks for it before.
+  func nextRefresh() throws(Problem) -> UnixTime? {
+    guard account.health != .reloginNeeded, let own = try own(of: store.credentials(account.id)),
+      case .oauth2(let token) = own.credential, let expiresAt = token.expiresAt,
+      token.refreshToken != nil, let refresh = provider.refresh(of: own)
+    else { return nil }
+    return max(expiresAt - refresh.marginSeconds, effects.now() + refresh.checkSeconds)
+  }
+
   /// Renews what is stored for the application, whether or not it is still good.
   func renew() async throws(Problem) -> Renewal {
     let former = try own(of: store.credentials(account.id))
@@ -75,6 +81,14 @@ struct Retrieval {
     }
   }
 
+  /// The same problem; where the person can sign in to the account, it says so.
+  func mended(_ problem: Problem) -> Problem {
+    guard problem.reason == .reloginNeeded,
+      provider.signInKind(asking: request.promptKinds) != nil
+    else { return problem }
+    return problem.mended(bySigningInAt: provider)
+  }
+
   private func newCredential(_ flow: Flow, under lease: Lease) async throws(Problem) -> Credential {
     // Nobody but the person mends a dead credential; the provider need not be asked again.
     guard account.health != .reloginNeeded else { throw .reloginNeeded(provider, account) }
@@ -95,7 +109,7 @@ struct Retrieval {
     } catch {
       guard case .failed(let failure) = error else { throw .reloginNeeded(provider, account) }
       flow.remember(failure, in: store)
-      throw failure.problem.about(provider, account)
+      throw failure.problem.about(provider, account.id)
     }
   }
 
@@ -130,33 +144,24 @@ struct Retrieval {
     guard case .oauth2(let token) = stored.credential, let expiresAt = token.expiresAt else {
       return !stored.isRefused
     }
-    let needed = seconds ?? request.minValiditySeconds ?? Self.usualValiditySeconds
+    let needed = seconds ?? request.minValiditySeconds ?? provider.marginSeconds(of: stored)
     return !stored.isRefused && expiresAt - effects.now() > needed
   }
 
-  /// With who it belongs to, as far as a flow has found out before.
   private func result(_ credential: Credential) -> PerformResult {
     PerformResult(
-      account: account,
-      identity: account.subject.map {
-        Identity(
-          id: $0, name: account.displayName, username: account.username, email: account.email,
-          avatar: account.avatar)
-      }, credential: credential.handedOut(withRefreshToken: false))
+      account: account, identity: account.identity,
+      credential: credential.handedOut(withRefreshToken: false))
   }
 }
 
 extension Flow {
-  /// Whether a fresh token can be had for the stored one.
-  fileprivate var canRenew: Bool {
-    if case .systemToken(let words) = descriptor { words.renew != nil } else { false }
-  }
-
   /// Whether the account's own credential pays for one of the application's.
   fileprivate var canIssue: Bool {
     switch descriptor {
     case .reverseAuth: true
     case .systemToken(let words): words.applicationToken != nil && accountsOwn != nil
+    case .authorizationCode: false
     }
   }
 
@@ -167,19 +172,21 @@ extension Flow {
       case .oauth1(let token):
         let signer = Signer(
           method: provider.signatureMethod, registration: registration, token: token)
-        _ = try await exchange(hiding: [token.token, token.tokenSecret]).identity(
-          by: signer.request(provider.identity.request, effects: effects))
+        _ = try await exchange(hiding: [token.token, token.tokenSecret]).identity {
+          signer.request($0, effects: effects)
+        }
       case .oauth2(let token):
-        _ = try await exchange(hiding: [token.accessToken]).identity(by: bearing(token))
+        _ = try await exchange(hiding: [token.accessToken]).identity(token.bearing)
       }
       return nil
     } catch { return error }
   }
+}
 
-  /// The question whose a token is.
-  func bearing(_ token: OAuth2Credential) -> HTTPRequest {
-    provider.identity.request.filled(.init(texts: [.token: revealedText(token.accessToken)]))
-      .request
+extension OAuth2Credential {
+  /// A request that carries the token where the descriptor says.
+  func bearing(_ template: RequestTemplate) -> HTTPRequest {
+    template.filled(.init(texts: [.token: revealedText(accessToken)])).request
   }
 }
 

@@ -34,10 +34,19 @@ struct Exchange {
     return try answer(response, at: step)
   }
 
-  /// Whose token it is, by the provider's identity request.
-  func identity(by request: HTTPRequest) async throws(Setback) -> Identity {
-    let answer = try await send(request, at: .identity)
-    guard var identity = answer.object.flatMap(provider.identity.identity),
+  /// Whose token it is, by the provider's identity request, which `making` signs or gives a token.
+  func identity(
+    _ making: (RequestTemplate) -> HTTPRequest
+  ) async throws(Setback) -> Identity {
+    guard let request = provider.identity?.request else {
+      throw .failed(Failure(.flowNotSupported(provider, "the question whose a token is")))
+    }
+    return try identity(in: try await send(making(request), at: .identity).object)
+  }
+
+  /// Who an answer, or an id_token that is believed, speaks of.
+  func identity(in claims: JSONValue?) throws(Setback) -> Identity {
+    guard var identity = claims.flatMap({ provider.identity?.identity(in: $0) }),
       sameBytes(shown(identity.id), identity.id)
     else { throw unusable(.identity) }
     identity.name = identity.name.map(shown)
@@ -110,6 +119,11 @@ struct Exchange {
       failure.problem.detail = Problem.StoreDetail.refused.rawValue
       failure.problem.message =
         "\(provider.name) does not know the application. Check its clientId and register it there."
+      failure.refusesCredential = false
+    case .misconfigured:
+      failure.problem.reason = .authenticatorUnconfigured
+      failure.problem.message =
+        "\(provider.name) does not accept the application's clientId or clientSecret. Check both."
       failure.refusesCredential = false
     case .failed:
       failure.refusesCredential = rule.suggestsRelogin
@@ -185,8 +199,10 @@ extension Step {
     case .requestToken: "the application's request"
     case .accessToken: "the exchange of the account's token"
     case .applicationToken: "the request for the application's token"
+    case .token: "the exchange of the code"
     case .renew: "the renewal of the token"
     case .tokenInfo: "the question about the token"
+    case .keySet: "the question for its keys"
     case .identity: "the question whose token it is"
     case .revoke: "the revocation of the token"
     }

@@ -5,7 +5,8 @@ struct Flow {
   /// How a flow ends well.
   struct SignedIn: Equatable {
     var credential: Credential
-    var identity: Identity
+    /// Who the provider says it is; `nil` where it was not asked.
+    var identity: Identity?
     /// Whether the credential came with this flow and has to be saved.
     var isNew: Bool
   }
@@ -36,6 +37,7 @@ struct Flow {
       switch descriptor {
       case .reverseAuth(let words): return .success(try await reverseAuth(words, self))
       case .systemToken(let words): return .success(try await systemToken(words, self))
+      case .authorizationCode(let words): return .success(try storedToken(words.tokens, self))
       }
     } catch {
       return .failure(error)
@@ -57,6 +59,7 @@ struct Flow {
       var exchange = exchange(hiding: [])
       return .oauth1(try await exchangedToken(words, self, &exchange))
     case .systemToken(let words): return .oauth2(try await mintedToken(words, self))
+    case .authorizationCode: throw .failed(Failure(.reloginNeeded(provider, account)))
     }
   }
 

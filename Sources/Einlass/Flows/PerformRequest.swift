@@ -25,18 +25,21 @@ public struct PerformRequest: Sendable {
   public var audience: AccessGrant.Audience?
   /// `nil`: the first flow of the provider.
   public var flowKind: FlowKind?
-  public var scopes: [String]
   /// `false` ends after the selection, with the account alone.
   public var fetchesCredential: Bool
   /// `false` makes every prompt an `interactionRequired`.
   public var isInteractive: Bool
   /// Whether a refresh token is handed out with the credential; access has to include it.
   public var includesRefreshToken: Bool
+  /// What a sign-in would be asked for.
+  public var signIn: SignInRequest?
+  /// Whether the person signs in where there is no account that works.
+  public var signsInIfNeeded = false
 
   public init(
     application: String, registration: ClientRegistration?, provider: String,
     account: Account.ID? = nil, confirmsOnlyAccount: Bool = false, selection: Selection = .always,
-    permissions: [String]? = nil, audience: AccessGrant.Audience? = nil, scopes: [String] = [],
+    permissions: [String]? = nil, audience: AccessGrant.Audience? = nil,
     flowKind: FlowKind? = nil, fetchesCredential: Bool = true, isInteractive: Bool = true,
     includesRefreshToken: Bool = false
   ) {
@@ -48,7 +51,6 @@ public struct PerformRequest: Sendable {
     self.selection = selection
     self.permissions = permissions
     self.audience = audience
-    self.scopes = scopes
     self.flowKind = flowKind
     self.fetchesCredential = fetchesCredential
     self.isInteractive = isInteractive

@@ -18,20 +18,79 @@ extension Flow {
   func renewal(
     storedIn store: AccountStore, under lease: Lease
   ) async throws(Problem) -> Renewal {
-    guard case .systemToken(let words) = descriptor, let recipe = words.renew,
-      let payer = payer(of: recipe)
-    else { return .failed(.reloginNeeded(provider, account)) }
-    return try await effects.finishing { () throws(Problem) in
+    try await effects.finishing { () throws(Problem) in
       defer { lease.keep() }
       let token: OAuth2Credential
       do throws(Setback) {
-        token = try await self.token(
-          by: recipe, from: payer, at: .renew, scopes: knownScopes(of: own) ?? permissions)
+        token = try await freshToken()
       } catch {
         return try refusal(error, in: store)
       }
-      return try await keep(token.keepingRefreshToken(of: own), in: store)
+      return try await keep(token.keeping(own), in: store)
     }
+  }
+
+  /// Whether there is something to renew the stored token with.
+  var canRenew: Bool {
+    switch descriptor {
+    case .reverseAuth: false
+    case .systemToken(let words): words.renew.flatMap(payer) != nil
+    case .authorizationCode(let words): words.tokens.refresh != nil && refreshToken != nil
+    }
+  }
+
+  /// What the stored token is refreshed with.
+  private var refreshToken: Secret? {
+    if case .oauth2(let token)? = own?.credential { token.refreshToken } else { nil }
+  }
+
+  /// What the provider gives for the stored token, which nobody may use before it is stored.
+  private func freshToken() async throws(Setback) -> OAuth2Credential {
+    switch descriptor {
+    case .systemToken(let words):
+      guard let recipe = words.renew, let payer = payer(of: recipe) else { break }
+      return try await token(
+        by: recipe, from: payer, at: .renew, scopes: knownScopes(of: own) ?? permissions)
+    case .authorizationCode(let words):
+      guard let refresh = words.tokens.refresh, let own, let refreshToken else { break }
+      return try await token(
+        refreshedBy: refreshToken, bearer(own), refresh.request, at: words.tokens)
+    case .reverseAuth: break
+    }
+    throw .failed(Failure(.reloginNeeded(provider, account)))
+  }
+
+  /// The refresh of RFC 6749 section 6. Who gets another person's token instead does not take it (C-44).
+  private func token(
+    refreshedBy refreshToken: Secret, _ former: OAuth2Credential, _ template: RequestTemplate,
+    at words: TokenEndpoint
+  ) async throws(Setback) -> OAuth2Credential {
+    var exchange = exchange(hiding: [refreshToken, former.accessToken, former.idToken])
+    let grant = [
+      Parameter("grant_type", "refresh_token"),
+      Parameter("refresh_token", revealedText(refreshToken)),
+    ]
+    let answer = try await exchange.send(
+      words.request(template, grant, by: registration), at: .renew)
+    let token = TokenResponse.credential(
+      in: answer.object, scopes: former.scopes, now: effects.now())
+    guard var token else { throw exchange.unusable(.renew) }
+    for secret in [token.accessToken, token.refreshToken, token.idToken].compactMap(\.self) {
+      exchange.hide(secret)
+    }
+    do {
+      if token.idToken != nil {
+        _ = try await exchange.idToken(of: token, at: words) { expected in
+          expected.clientID = registration.clientID
+          expected.subject = account.subject
+        }
+      }
+    } catch {
+      if case .failed(let failure) = error, failure.problem.isAboutAnotherPerson { throw error }
+      // The refresh token may be dead by now: what came instead is worth more than a word on who it is for.
+      token.idToken = nil
+    }
+    return token
   }
 
   /// Whose token the request is made with: that of the application where it is renewed by itself, else the account's.
@@ -69,14 +128,14 @@ extension Flow {
     }
     guard failure.problem.reason != .cancelled else { throw failure.problem }
     let isOAuthError = failure.problem.serverError?.code != nil && !failure.problem.isRetryable
-    guard isOAuthError else { return .failed(failure.problem.about(provider, account)) }
+    guard isOAuthError else { return .failed(failure.problem.about(provider, account.id)) }
     if let health = failure.health,
       try store.settle(account.id, settlement { $0.health = health }) == nil
     {
       return try newer(in: store)
     }
     guard failure.health == .reloginNeeded else {
-      return .rejected(failure.problem.about(provider, account))
+      return .rejected(failure.problem.about(provider, account.id))
     }
     var problem = Problem.reloginNeeded(provider, account)
     problem.serverError = failure.problem.serverError
@@ -94,11 +153,12 @@ extension Flow {
 }
 
 extension OAuth2Credential {
-  /// An answer without a refresh token leaves the old one in force. RFC 6749 section 6.
-  fileprivate func keepingRefreshToken(of former: StoredCredential?) -> OAuth2Credential {
-    guard refreshToken == nil, case .oauth2(let former)? = former?.credential else { return self }
+  /// An answer without a refresh token leaves the old one in force. RFC 6749 section 6. So it is with the id_token.
+  fileprivate func keeping(_ former: StoredCredential?) -> OAuth2Credential {
+    guard case .oauth2(let former)? = former?.credential else { return self }
     var token = self
-    token.refreshToken = former.refreshToken
+    token.refreshToken = refreshToken ?? former.refreshToken
+    token.idToken = idToken ?? former.idToken
     return token
   }
 }

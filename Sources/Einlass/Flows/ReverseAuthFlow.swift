@@ -23,8 +23,9 @@ func reverseAuth(
   flow.report(.verifying)
   let application = Signer(
     method: words.signature, registration: flow.registration, token: token)
-  let identity = try await exchange.identity(
-    by: application.request(flow.provider.identity.request, effects: flow.effects))
+  let identity = try await exchange.identity {
+    application.request($0, effects: flow.effects)
+  }
   return Flow.SignedIn(credential: .oauth1(token), identity: identity, isNew: isNew)
 }
 

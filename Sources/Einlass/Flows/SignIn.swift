@@ -8,7 +8,6 @@ struct SignIn {
 
   let request: PerformRequest
   let provider: Provider
-  let descriptor: FlowDescriptor
   let registration: ClientRegistration
   let gate: AccessGate
   let store: AccountStore
@@ -37,10 +36,11 @@ struct SignIn {
     defer { lease.keep() }
     var renewed: OAuth2Credential?
     while true {
+      let credentials = try store.credentials(of: account.id, under: lease)
       let flow = Flow(
-        provider: provider, descriptor: descriptor, registration: registration, account: account,
-        credentials: try store.credentials(of: account.id, under: lease),
-        permissions: provider.permissions(asked: request.permissions),
+        provider: provider, descriptor: try descriptor(for: credentials),
+        registration: registration, account: account,
+        credentials: credentials, permissions: provider.permissions(asked: request.permissions),
         audience: request.audience ?? provider.defaultAudience,
         wasGrantedBefore: admission.wasGrantedBefore, formerGeneration: former, renewed: renewed,
         remaining: remaining, effects: effects, report: report)
@@ -51,7 +51,7 @@ struct SignIn {
         renewed = nil
       case .failure(.failed(let failure)):
         flow.remember(failure, in: store)
-        throw failure.problem.about(provider, account)
+        throw failure.problem.about(provider, account.id)
       case .failure(.remedy(.regrant, _)):
         remaining.remove(.regrant)
         return nil
@@ -62,14 +62,32 @@ struct SignIn {
     }
   }
 
+  /// The flow that was asked for, else the one that has brought what is stored.
+  private func descriptor(for credentials: [StoredCredential]) throws(Problem) -> FlowDescriptor {
+    let stored = credentials.issued(to: registration) ?? credentials.first { $0.role == .system }
+    return try provider.flow(
+      request.flowKind
+        ?? stored.map(\.binding.flowKind).flatMap { kind in
+          provider.flowKinds.contains(kind) ? kind : nil
+        })
+  }
+
   /// A fresh token, saved before anyone uses it: the old one may be dead by now.
   private func renew(
     _ flow: Flow, under lease: Lease, _ advice: Problem.Advice?
-  ) async throws(Problem) -> OAuth2Credential {
+  ) async throws(Problem) -> OAuth2Credential? {
     var problem = Problem.reloginNeeded(provider, flow.account)
     problem.advice = advice
     switch try await flow.renewal(storedIn: store, under: lease) {
     case .renewed(let credential): return credential
+    // What is good for some time yet is better than nothing.
+    case .failed(let why)
+    where flow.descriptor.tokens != nil && why.isRetryable && flow.secondsLeft > 0:
+      return nil
+    // The standard's refusals say themselves what is to be done.
+    case .rejected(let why) where flow.descriptor.tokens != nil,
+      .failed(let why) where flow.descriptor.tokens != nil:
+      throw why
     case .rejected: throw problem
     case .failed(let why):
       problem.isRetryable = why.reason != .reloginNeeded
@@ -80,41 +98,45 @@ struct SignIn {
   /// Keeps what came of a flow and hands it out; `nil` when it was out of date before it could be kept.
   private func save(_ signedIn: Flow.SignedIn, of flow: Flow) throws(Problem) -> PerformResult? {
     guard signedIn.credential.byteCount <= Self.credentialLimitBytes else {
-      throw Problem(
-        .providerFailure,
-        "\(provider.name)'s credential is larger than 48 KiB. Nothing was stored; report it.",
-        provider: provider.id, account: flow.account.id)
+      throw .credentialTooLarge(provider).about(provider, flow.account.id)
     }
     report(.saving)
     let now = effects.now()
-    let edit: AccountStore.Edit = { $0.adopt(signedIn.identity, at: now) }
+    let edit: AccountStore.Edit = { $0.adopt(signedIn.identity, at: now, isFresh: signedIn.isNew) }
     let settlement = flow.settlement(
       signedIn.isNew ? signedIn.credential : nil, edit: edit)
     guard try store.settle(flow.account.id, settlement) != nil else { return nil }
     var account = flow.account
     edit(&account)
     return PerformResult(
-      account: account, identity: signedIn.identity,
+      account: account, identity: signedIn.identity ?? account.identity,
       credential: signedIn.credential.handedOut(withRefreshToken: request.includesRefreshToken))
   }
 }
 
 extension Account {
   /// Takes over who the provider says it is. Its id stays the first one, because it may differ by application; a
-  /// display name stays the person's.
-  fileprivate mutating func adopt(_ identity: Identity, at now: UnixTime) {
-    subject = subject ?? identity.id
-    displayName = displayName ?? identity.name
-    email = identity.email ?? email
-    avatar = identity.avatar ?? avatar
-    health = .ok
+  /// display name stays the person's. Well is an account that the provider has just known.
+  mutating func adopt(_ identity: Identity?, at now: UnixTime, isFresh: Bool) {
+    subject = subject ?? identity?.id
+    displayName = displayName ?? identity?.name
+    email = identity?.email ?? email
+    avatar = identity?.avatar ?? avatar
+    if isFresh || identity != nil { health = .ok }
     lastUsedAt = now
+  }
+
+  /// Who it belongs to, as far as a flow has found out before.
+  var identity: Identity? {
+    subject.map {
+      Identity(id: $0, name: displayName, username: username, email: email, avatar: avatar)
+    }
   }
 }
 
 extension Credential {
   /// The size of all its secrets.
-  fileprivate var byteCount: Int {
+  var byteCount: Int {
     switch self {
     case .oauth1(let credential): credential.token.count + credential.tokenSecret.count
     case .oauth2(let credential):
@@ -134,10 +156,10 @@ extension Credential {
 
 extension Problem {
   /// The same problem, saying whom it is about.
-  func about(_ provider: Provider, _ account: Account) -> Problem {
+  func about(_ provider: Provider, _ account: Account.ID?) -> Problem {
     var problem = self
     problem.provider = problem.provider ?? provider.id
-    problem.account = problem.account ?? account.id
+    problem.account = problem.account ?? account
     return problem
   }
 }

@@ -20,8 +20,7 @@ func systemToken(
 
   flow.report(.verifying)
   let exchange = flow.exchange(hiding: [token.accessToken])
-  let identity = try await exchange.identity(
-    by: flow.bearing(token))
+  let identity = try await exchange.identity(token.bearing)
   return Flow.SignedIn(credential: .oauth2(token), identity: identity, isNew: isNew)
 }
 
@@ -68,7 +67,7 @@ extension Flow {
   }
 
   /// The token of a stored credential, if it may be sent where this flow's requests go.
-  fileprivate func bearer(_ stored: StoredCredential) throws(Setback) -> OAuth2Credential {
+  func bearer(_ stored: StoredCredential) throws(Setback) -> OAuth2Credential {
     guard case .oauth2(let token) = try sendable(stored).credential else {
       throw .failed(Failure(.reloginNeeded(provider, account)))
     }

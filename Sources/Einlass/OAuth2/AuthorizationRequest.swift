@@ -14,8 +14,7 @@ struct AuthorizationRequest {
   /// What the front end adds, checked by `customParameter(_:_:)`.
   var customParameters: [Parameter] = []
 
-  /// The parameters in the order in which Sequencing.com's clients send them (seeds 4.1); those without a value are
-  /// left out.
+  /// The parameters in the order of seeds 4.1; those without a value are left out.
   var parameters: [Parameter] {
     let parameters: [(String, String?)] = [
       ("redirect_uri", redirectURI), ("response_type", "code"), ("state", stateParameter),
@@ -48,10 +47,7 @@ struct AuthorizationRequest {
   /// case, and `invalidParams` for one that is empty or holds a control.
   static func customParameter(_ name: String, _ value: String) throws(Problem) -> Parameter {
     guard !reservedNames.contains(name.lowercased()) else {
-      throw Problem(
-        .reservedParameter,
-        "The parameter \(name.lowercased()) belongs to the sign-in itself. Leave it out.",
-        path: "/customParameters/\(name.lowercased())")
+      throw .reservedParameter(name)
     }
     guard !name.isEmpty, name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
       value.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })

@@ -6,9 +6,6 @@ enum AuthorizationResponse {
   case code(Secret)
   /// The provider's error, which is for this flow: its code, cleaned, and its description.
   case refused(error: String, description: String?)
-  /// Nothing that this flow waits for: another state, a foreign issuer, a parameter twice, or no answer at all. Waiting
-  /// goes on (C-55).
-  case foreign
 }
 
 /// What an answer has to match. RFC 9207 for the issuer.
@@ -22,11 +19,12 @@ struct PendingAuthorization {
   /// The most bytes of a query that are looked at.
   static let queryLimitBytes = 16 << 10
 
-  /// Reads a query string. `+` is a space, as browsers send it.
-  func response(query: String) -> AuthorizationResponse {
+  /// Reads a query string. `+` is a space, as browsers send it. `nil` for what this flow does not wait for: another
+  /// state, a foreign issuer, a parameter twice, or no answer at all (C-55).
+  func response(query: String) -> AuthorizationResponse? {
     guard query.utf8.count <= Self.queryLimitBytes,
       let parameters = FormEncoding.decode(query.utf8, plus: .space)
-    else { return .foreign }
+    else { return nil }
     func values(_ name: String) -> [String] {
       parameters.filter { sameBytes($0.name, name) }.map(\.value)
     }
@@ -34,13 +32,13 @@ struct PendingAuthorization {
     guard single.allSatisfy({ values($0).count <= 1 }), let state = values("state").first,
       constantTimeEqual(Array(state.utf8), Array(stateParameter.utf8)),
       isOurs(issuer: values("iss").first)
-    else { return .foreign }
+    else { return nil }
     switch (values("code").first, values("error").first) {
     case (let code?, nil) where TokenResponse.isCode(code): return .code(Secret(code))
     case (nil, let error?) where !error.isEmpty:
       return .refused(
         error: cleaned(error), description: values("error_description").first.map { cleaned($0) })
-    default: return .foreign
+    default: return nil
     }
   }
 

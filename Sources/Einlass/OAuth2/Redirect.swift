@@ -1,11 +1,21 @@
 /// Where a browser can bring an answer back to this machine. RFC 8252 section 7.3.
 public struct RedirectPlace: Sendable, Equatable {
+  /// How the address names this machine. The listener is on 127.0.0.1 in either case.
+  public enum Host: String, Sendable, CaseIterable {
+    /// What RFC 8252 recommends.
+    case literal = "127.0.0.1"
+    /// What some providers want.
+    case name = "localhost"
+  }
+
+  public var host: Host
   /// Tried in this order; empty: any that is free.
   public var ports: [UInt16]
   /// Starts with `/`; the answer's path has to be exactly this.
   public var path: String
 
-  public init(ports: [UInt16] = [], path: String) {
+  public init(host: Host = .literal, ports: [UInt16] = [], path: String) {
+    self.host = host
     self.ports = ports
     self.path = path
   }

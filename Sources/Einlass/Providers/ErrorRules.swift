@@ -10,7 +10,14 @@ struct ErrorRules: Sendable, Equatable {
   var shapes: [ErrorShape]
   var rules: [ErrorRule]
 
-  init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
+  /// - Parameter isStandard: the refusals of RFC 6749 need not be described; a rule of the descriptor's own wins.
+  init(
+    _ name: String, in reader: DescriptorReader, isStandard: Bool
+  ) throws(DescriptorReader.Fault) {
+    guard reader.has(name) || !isStandard else {
+      self = Self.standard
+      return
+    }
     let reader = try reader.object(
       name, words: ["readsBodyFirst", "limitResetHeader", "shapes", "rules"])
     readsBodyFirst = try reader.bool("readsBodyFirst", default: false)
@@ -23,7 +30,30 @@ struct ErrorRules: Sendable, Equatable {
     for rule in try reader.list("rules") {
       rules.append(try ErrorRule(rule.value, at: rule.pointer, provider: reader.provider))
     }
+    if isStandard {
+      shapes += Self.standard.shapes
+      rules += Self.standard.rules
+    }
   }
+
+  private init(readsBodyFirst: Bool, shapes: [ErrorShape], rules: [ErrorRule]) {
+    self.readsBodyFirst = readsBodyFirst
+    self.shapes = shapes
+    self.rules = rules
+  }
+
+  /// What a token endpoint's refusals mean. RFC 6749 section 5.2, RFC 6750 section 3.1.
+  private static let standard = ErrorRules(
+    readsBodyFirst: false,
+    shapes: [
+      ErrorShape(.json(code: "/error", subcode: nil, type: nil, text: "/error_description")),
+      ErrorShape(.json(code: "/error", subcode: nil, type: nil, text: nil)),
+    ],
+    rules: [
+      ErrorRule(.relogin, step: .renew, codes: ["invalid_grant"]),
+      ErrorRule(.misconfigured, codes: ["invalid_client", "unauthorized_client"]),
+      ErrorRule(.retryLater, codes: ["temporarily_unavailable", "server_error"]),
+    ])
 
   /// The first rule for this answer, leaving out the remedies that were already tried.
   func rule(
@@ -38,7 +68,8 @@ struct ErrorRules: Sendable, Equatable {
 
 /// The requests of flows and recipes, by which rules can tell them apart.
 enum Step: String, Sendable, CaseIterable {
-  case requestToken, accessToken, applicationToken, renew, tokenInfo, identity, revoke
+  case requestToken, accessToken, applicationToken, token, renew, tokenInfo, keySet, identity,
+    revoke
 }
 
 /// What may mend a refusal; each once per flow. Seeds 1.4.
@@ -66,6 +97,8 @@ struct ErrorRule: Sendable, Equatable {
     case retryLater
     /// The provider does not accept the application.
     case refused
+    /// The provider knows the application, or its secret, otherwise.
+    case misconfigured
     /// Nothing in particular.
     case failed
 
@@ -96,6 +129,12 @@ struct ErrorRule: Sendable, Equatable {
   var advice: Problem.Advice?
   /// Whether the person should sign in to the account again, without anything being sure.
   var suggestsRelogin: Bool
+
+  /// A rule for refusals of these codes.
+  fileprivate init(_ outcome: Outcome, step: Step? = nil, codes: [JSONValue]) {
+    (self.outcome, self.step, self.codes) = (outcome, step, codes)
+    (status, subcodes, suggestsRelogin) = (.unsuccessful, [], false)
+  }
 
   init(_ value: JSONValue, at pointer: String, provider: String?) throws(DescriptorReader.Fault) {
     let reader = try DescriptorReader(

@@ -23,6 +23,8 @@ struct ErrorShape: Sendable, Equatable {
 
   var format: Format
 
+  init(_ format: Format) { self.format = format }
+
   init(_ value: JSONValue, at pointer: String, provider: String?) throws(DescriptorReader.Fault) {
     func reader(_ words: [String]) throws(DescriptorReader.Fault) -> DescriptorReader {
       try DescriptorReader(value, at: pointer, provider: provider, words: words)

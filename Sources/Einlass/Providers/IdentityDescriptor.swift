@@ -1,6 +1,7 @@
 internal import EinlassJSON
 
-/// How a provider says who a token belongs to: a request, and where in its answer the members stand.
+/// How a provider says who a token belongs to: a request, or the id_token that comes with it, and where in its answer,
+/// or among its claims, the members stand.
 struct IdentityDescriptor: Sendable, Equatable {
   /// The members of an identity, by their names in the protocol.
   enum Member: String, Sendable, CaseIterable {
@@ -15,7 +16,8 @@ struct IdentityDescriptor: Sendable, Equatable {
     case template(Template)
   }
 
-  var request: RequestTemplate
+  /// `nil`: the id_token says it.
+  var request: RequestTemplate?
   /// JSON pointers to texts; `avatar` has its own.
   var pointers: [Member: String]
   var avatar: Avatar?
@@ -25,7 +27,9 @@ struct IdentityDescriptor: Sendable, Equatable {
   init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
     let reader = try reader.object(
       name, words: ["request"] + Member.allCases.map(\.rawValue) + ["required"])
-    request = try RequestTemplate("request", in: reader, allowing: [.token])
+    request = try reader.optional("request") { name throws(DescriptorReader.Fault) in
+      try RequestTemplate(name, in: reader, allowing: [.token])
+    }
     pointers = [:]
     for member in Member.allCases where member != .avatar {
       pointers[member] = try reader.optional(member.rawValue, reader.pointer)

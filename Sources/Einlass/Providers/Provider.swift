@@ -44,7 +44,8 @@ public struct Provider: Sendable, Equatable {
   /// In order of preference.
   let flows: [FlowDescriptor]
   let permissions: PermissionsDescriptor
-  let identity: IdentityDescriptor
+  /// `nil` where nobody says whose a token is.
+  let identity: IdentityDescriptor?
   let verification: VerifyDescriptor?
   /// Ends a token; `nil` where the provider has no way to.
   let revocation: RequestTemplate?
@@ -57,9 +58,13 @@ public struct Provider: Sendable, Equatable {
     Capabilities(
       reverseAuth: flowKinds.contains(.reverseAuth),
       refresh: flows.contains { flow in
-        if case .systemToken(let flow) = flow { flow.renew != nil } else { false }
+        if case .systemToken(let flow) = flow {
+          flow.renew != nil
+        } else {
+          flow.tokens?.refresh != nil
+        }
       },
-      email: identity.pointers[.email] != nil, revoke: revocation != nil,
+      email: identity?.pointers[.email] != nil, revoke: revocation != nil,
       verify: verification != nil)
   }
 
@@ -97,7 +102,9 @@ extension Provider {
     hasOneAccount = try reader.word("accounts", AccountCount.self) == .one
     registrationNeeds = try reader.words("registration", RegistrationPart.self)
     permissions = try PermissionsDescriptor("permissions", in: reader)
-    identity = try IdentityDescriptor("identity", in: reader)
+    identity = try reader.optional("identity") { name throws(DescriptorReader.Fault) in
+      try IdentityDescriptor(name, in: reader)
+    }
     var flows: [FlowDescriptor] = []
     for flow in try reader.list("flows") {
       flows.append(try FlowDescriptor(flow.value, at: flow.pointer, provider: id))
@@ -112,7 +119,18 @@ extension Provider {
     revocation = try reader.optional("revoke") { name throws(DescriptorReader.Fault) in
       try RequestTemplate(name, in: reader, allowing: [.token])
     }
-    errors = try ErrorRules("errors", in: reader)
+    guard identity?.request != nil || (flows.allSatisfy { $0.tokens != nil } && verification == nil)
+    else {
+      throw reader.fault("identity", "Its request is missing, which a flow or verify needs.")
+    }
+    guard
+      identity == nil || identity?.request != nil || flows.allSatisfy({ $0.tokens?.keySet != nil })
+    else {
+      throw reader.fault(
+        "identity", "Its request is missing, and a flow has no keySet for id_tokens.")
+    }
+    errors = try ErrorRules(
+      "errors", in: reader, isStandard: flows.contains { $0.tokens != nil })
     guard can.refresh || !errors.rules.contains(where: { $0.outcome == .renew }) else {
       throw reader.fault("errors", "The outcome renew needs a flow with a renew recipe.")
     }
@@ -120,35 +138,32 @@ extension Provider {
 
   /// The same provider with every endpoint that requests go to moved. Pictures stay where they are.
   func relocated(_ move: (WebAddress) -> WebAddress) -> Provider {
-    func moved(_ template: RequestTemplate) -> RequestTemplate {
-      var template = template
-      template.address = move(template.address)
-      return template
-    }
     var identity = identity
-    identity.request = moved(identity.request)
+    identity?.request = self.identity?.request?.relocated(move)
     return Provider(
       id: id, name: name, setup: setup, isRetired: isRetired, hasOneAccount: hasOneAccount,
-      registrationNeeds: registrationNeeds, flows: flows.map { $0.relocated(moved) },
+      registrationNeeds: registrationNeeds, flows: flows.map { $0.relocated(move) },
       permissions: permissions, identity: identity,
-      verification: verification?.relocated(moved), revocation: revocation.map(moved),
+      verification: verification?.relocated(move), revocation: revocation?.relocated(move),
       errors: errors)
   }
 
   /// Where a flow sends credentials, its verification included: what an account is bound to.
   func origins(of flow: FlowDescriptor) -> [String] {
-    Set(addresses(of: flow).map(\.origin)).sorted()
+    Set((flow.requests + requests).map(\.address.origin)).sorted()
   }
 
   /// Whether every request stays on this machine.
   var isLoopbackOnly: Bool {
-    flows.allSatisfy { addresses(of: $0).allSatisfy(\.isLoopback) }
+    flows.allSatisfy { $0.addresses.allSatisfy(\.isLoopback) }
+      && requests.allSatisfy(\.address.isLoopback)
   }
 
-  private func addresses(of flow: FlowDescriptor) -> [WebAddress] {
-    var requests = flow.requests + [identity.request] + [revocation].compactMap(\.self)
+  /// Those that belong to no flow.
+  private var requests: [RequestTemplate] {
+    var requests = [identity?.request, revocation].compactMap(\.self)
     if case .tokenInfo(let info) = verification { requests.append(info.request) }
-    return requests.map(\.address)
+    return requests
   }
 }
 

@@ -102,8 +102,12 @@ public struct ProviderCatalog: Sendable, Equatable {
     return result
   }
 
-  /// Whether every request of every provider stays on this machine.
-  public var isLoopbackOnly: Bool { providers.allSatisfy(\.isLoopbackOnly) }
+  /// Those of its providers that are reached without leaving this machine.
+  public var onThisMachine: ProviderCatalog {
+    var result = self
+    result.entries = entries.filter { $0.provider.isLoopbackOnly }
+    return result
+  }
 
   /// The provider of this id, compared as bytes. Throws `unknownProvider`.
   public func provider(_ id: String) throws(Problem) -> Provider {

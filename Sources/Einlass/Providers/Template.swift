@@ -130,6 +130,13 @@ struct RequestTemplate: Sendable, Equatable {
     return (request, form)
   }
 
+  /// The same request, somewhere else.
+  func relocated(_ move: (WebAddress) -> WebAddress) -> RequestTemplate {
+    var moved = self
+    moved.address = move(address)
+    return moved
+  }
+
   /// An object of templates as fields in their order; none when the word is missing.
   static func fields(
     _ name: String, in reader: DescriptorReader, _ allowed: Set<Template.Placeholder>

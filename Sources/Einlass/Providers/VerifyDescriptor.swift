@@ -56,9 +56,9 @@ enum VerifyDescriptor: Sendable, Equatable {
   }
 
   /// The same recipe with its endpoint moved.
-  func relocated(_ move: (RequestTemplate) -> RequestTemplate) -> VerifyDescriptor {
+  func relocated(_ move: (WebAddress) -> WebAddress) -> VerifyDescriptor {
     guard case .tokenInfo(var info) = self else { return self }
-    info.request = move(info.request)
+    info.request = info.request.relocated(move)
     return .tokenInfo(info)
   }
 }

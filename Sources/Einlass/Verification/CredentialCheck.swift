@@ -36,8 +36,7 @@ struct CredentialCheck {
     let exchange = exchange(hiding: [token.token, token.tokenSecret])
     var result = Verification(clientID: registration.clientID)
     do {
-      result.identity = try await exchange.identity(
-        by: signer.request(provider.identity.request, effects: effects))
+      result.identity = try await exchange.identity { signer.request($0, effects: effects) }
     } catch {
       result.checks = [Verification.Finding(.active, isOK: false, detail: try error.refusal())]
       return result
@@ -75,8 +74,13 @@ struct CredentialCheck {
     result.checks += [application(of: result), expiry(of: result)]
     guard result.isValid else { return result }
     do {
-      result.identity = try await exchange.identity(
-        by: identityRequest(words, values, isOwn: isOwn(result.clientID)))
+      let isOwn = isOwn(result.clientID)
+      result.identity = try await exchange.identity { template in
+        // A proof with the caller's secret only fits the caller's own token.
+        var template = template
+        if isOwn { template.query += words.identityQuery }
+        return template.filled(values).request
+      }
     } catch {
       result.checks.append(.init(.identity, isOK: false, detail: try error.refusal()))
       return result
@@ -103,15 +107,6 @@ struct CredentialCheck {
         key: Array(revealedText(secret).utf8),
         message: Array(revealedText(token.accessToken).utf8)))
     return values
-  }
-
-  /// A proof with the caller's secret only fits the caller's own token.
-  private func identityRequest(
-    _ words: VerifyDescriptor.TokenInfo, _ values: Template.Values, isOwn: Bool
-  ) -> HTTPRequest {
-    var template = provider.identity.request
-    if isOwn { template.query += words.identityQuery }
-    return template.filled(values).request
   }
 
   private func isOwn(_ clientID: String?) -> Bool {

@@ -70,7 +70,13 @@ extension Provider {
     (state[at: name, "applications"]?.object?.members ?? [])
       .map { Consumer(id: $0.name, record: $0.value) }
       .first { !$0.isSystem && !$0.isRevoked }
-      .map { ["clientId": .string($0.id), "clientSecret": .string($0.secret)] }
+      .map { application in
+        .object(
+          JSONObject(present: [
+            "clientId": .string(application.id),
+            "clientSecret": application.secret.isEmpty ? nil : .string(application.secret),
+          ]))
+      }
   }
 
   /// `accounts.add` parameters for every token that an application of the system holds.

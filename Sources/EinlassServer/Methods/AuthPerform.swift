@@ -11,11 +11,13 @@ func authPerform(_ server: Server) -> Method {
       params: choiceParams + [
         .optional("flowKind", Schema(FlowKind.self), "This kind of flow and no other."),
         .optional(
+          "signIn", .oneOf(["never", "ifNeeded"]),
+          "ifNeeded: without an account that works the person signs in to one."),
+        .optional(
           "credential", .oneOf(["fetch", "none"]), "none: only the choice of an account."),
         .optional("interactive", .oneOf(["auto", "never"]), "never: no prompt, 1010 instead."),
-        .optional("detached", .boolean, "Answer at once; the outcome is auth.completed."),
-        .optional("deadlineSeconds", .integer(10...3600), "How long people may take; 300."),
-      ],
+        .detached, .deadlineSeconds,
+      ] + pageParams,
       result: .object([
         .required("flow", .identifier, "The flow's id."),
         .optional("account", .identifier, "The account's id; missing when detached."),
@@ -23,26 +25,25 @@ func authPerform(_ server: Server) -> Method {
       ]),
       reasons: [
         "noSystemAccount", "accessNotGranted", "userCanceledAccountSelection", "accountBanned",
-        "reloginNeeded", "authenticatorUnconfigured", "networkFailure", "providerFailure",
-        "accountStoreFailure", "interactionRequired", "flowExpired", "flowNotSupported",
-        "throttled", "unknownProvider", "unknownAccount", "invalidChoice", "bindingMismatch",
-        "overloaded", "cancelled",
-      ]),
+        "reloginNeeded", "unknownAccount", "invalidChoice", "bindingMismatch",
+      ] + flowReasons + signInReasons),
     .task { params, call async throws(RPCError) in
-      let isDetached = params["detached"]?.bool ?? false
-      let flow = try server.newFlow(
-        params, request: isDetached || call.id == nil ? nil : call.wireID, isDetached: isDetached)
-      server.flows.insert(flow)
-      if isDetached {
-        let id = JSONValue.string(flow.id)
-        call.answer(["flow": id], announcing: "auth.completed") { outcome in
-          switch outcome {
-          case .success(let result): result.object ?? ["flow": id]
-          case .failure(let error): ["flow": id, "error": error.json]
-          }
+      try await server.perform(params, call) { wish, asker async throws(Problem) in
+        let result = try await server.einlass.perform(wish, asking: asker)
+        if let credential = result.credential {
+          try server.audit.record(
+            AuditEvent(
+              "auth.perform", handing: credential, of: result.account, to: wish.application,
+              clientID: wish.registration?.clientID))
+          server.lookAfter(credential, of: result.account.id)
         }
+        return JSONObject(present: [
+          "account": .string(result.account.id.rawValue),
+          "credential": result.credential.map {
+            JSONValue($0, of: result.identity, includesRefreshToken: wish.includesRefreshToken)
+          },
+        ])
       }
-      return try await server.run(flow, on: call.peer.executor)
     })
 }
 
@@ -59,27 +60,11 @@ let choiceParams: [Field] = [
 ]
 
 extension Server {
-  fileprivate func newFlow(
-    _ params: JSONObject, request: JSONValue?, isDetached: Bool
-  ) throws(RPCError) -> RunningFlow {
-    do throws(Problem) {
-      let provider = try catalog.provider(params["provider"]?.string ?? "")
-      let frontEnd = session.frontEnd
-      let now = effects.now()
-      return RunningFlow(
-        id: newID("f"), wish: wish(params, of: frontEnd, at: provider.id),
-        applicationTitle: frontEnd.title, providerName: provider.name,
-        flowKind: params["flowKind"]?.string.flatMap(FlowKind.init) ?? provider.flowKinds[0],
-        startedAt: now, expiresAt: now + (params["deadlineSeconds"]?.int64 ?? 300),
-        isDetached: isDetached, request: request)
-    } catch { throw RPCError(error) }
-  }
-
   /// What a front end asks for with these parameters.
   func wish(
     _ params: JSONObject, of frontEnd: Session.FrontEnd, at provider: String
   ) -> PerformRequest {
-    PerformRequest(
+    var wish = PerformRequest(
       application: frontEnd.application, registration: registration(for: frontEnd, at: provider),
       provider: provider,
       account: params["account"]?.string.map { Account.ID(rawValue: $0) },
@@ -91,84 +76,8 @@ extension Server {
       fetchesCredential: params["credential"]?.string != "none",
       isInteractive: params["interactive"]?.string != "never",
       includesRefreshToken: params["includeRefreshToken"]?.bool ?? false)
-  }
-
-  /// Runs the flow to its end, its deadline or its cancellation.
-  fileprivate func run(
-    _ flow: RunningFlow, on executor: any TaskExecutor
-  ) async throws(RPCError) -> JSONValue {
-    let deadline = Task(executorPreference: executor) {
-      if (try? await self.effects.sleepUntil(flow.expiresAt)) != nil { flow.end(.expired) }
-    }
-    defer {
-      deadline.cancel()
-      flows.remove(flow)
-    }
-    do throws(Problem) {
-      let asker = asker(for: flow)
-      let result = try await flow.run(on: executor) { () async throws(Problem) in
-        let result = try await self.einlass.perform(flow.wish, asking: asker)
-        if let credential = result.credential {
-          try self.audit.record(
-            AuditEvent(
-              "auth.perform", handing: credential, of: result.account, to: flow.wish.application,
-              clientID: flow.wish.registration?.clientID))
-        }
-        return result
-      }
-      return .object(
-        JSONObject(present: [
-          "flow": .string(flow.id), "account": .string(result.account.id.rawValue),
-          "credential": result.credential.map {
-            JSONValue(
-              $0, of: result.identity, includesRefreshToken: flow.wish.includesRefreshToken)
-          },
-        ]))
-    } catch {
-      var answer = RPCError(error, flow: flow.id, for: flow.application)
-      if error.reason == .cancelled {
-        // The peer puts its own word in when it was the one that cancelled a request.
-        answer.data["by"] = flow.end == .cancelledByCall ? "authCancel" : "shutdown"
-      }
-      throw answer
-    }
-  }
-
-  private func asker(for flow: RunningFlow) -> Asker {
-    Asker(
-      kinds: session.frontEnd.prompts.union(script.kinds),
-      ask: { prompt async throws(Problem) in
-        if let answer = self.script.answer(prompt, at: flow.provider) { return answer }
-        guard self.session.frontEnd.prompts.contains(prompt.kind) else {
-          throw .answersUsedUp(prompt)
-        }
-        let offered = try self.offered(by: prompt, at: flow.provider)
-        return try await self.prompts.ask(prompt, offering: offered, for: flow)
-      },
-      report: { stage in
-        flow.stage = stage
-        self.announcer.announce(
-          "auth.progress", ["flow": .string(flow.id), "stage": .string(stage.rawValue)])
-      })
-  }
-
-  /// The accounts that may be answered to a prompt: with `more`, any of the provider's.
-  private func offered(by prompt: Prompt, at provider: String) throws(Problem) -> [Account.ID] {
-    switch prompt {
-    case .grantAccess: []
-    case .confirmAccount(let account): [account.id]
-    case .selectAccount(let accounts, more: false): accounts.map(\.id)
-    case .selectAccount(_, more: true):
-      try store.snapshot(.usual).accounts.filter { sameBytes($0.provider, provider) }.map(\.id)
-    }
-  }
-}
-
-extension Problem {
-  fileprivate static func answersUsedUp(_ prompt: Prompt) -> Problem {
-    Problem(
-      .interactionRequired,
-      "The file of --answers has no answer left for this question: \(prompt.kind.rawValue).",
-      neededPrompts: [prompt])
+    wish.signIn = SignInRequest(params, of: frontEnd, for: wish)
+    wish.signsInIfNeeded = params["signIn"]?.string == "ifNeeded"
+    return wish
   }
 }

@@ -30,6 +30,7 @@ func credentialsGet(_ server: Server) -> Method {
           AuditEvent(
             "credentials.get", handing: credential, of: result.account, to: request.application,
             clientID: request.registration(result.account.provider)?.clientID))
+        server.lookAfter(credential, of: request.account)
         return [
           "credential": JSONValue(credential, of: result.identity, includesRefreshToken: false)
         ]
@@ -46,11 +47,19 @@ let retrievalReasons = [
 extension Server {
   /// A request about the caller's credential of the `account` of validated parameters.
   func credentialRequest(_ params: JSONObject) -> CredentialRequest {
+    var request = credentialRequest(of: Account.ID(params))
+    request.minValiditySeconds = params["minValiditySeconds"]?.int64
+    request.forcesRefresh = params["forceRefresh"]?.bool ?? false
+    return request
+  }
+
+  /// The same about an account, as it comes.
+  func credentialRequest(of account: Account.ID) -> CredentialRequest {
     let frontEnd = session.frontEnd
-    return CredentialRequest(
+    var request = CredentialRequest(
       application: frontEnd.application,
-      registration: { self.registration(for: frontEnd, at: $0) }, account: Account.ID(params),
-      minValiditySeconds: params["minValiditySeconds"]?.int64,
-      forcesRefresh: params["forceRefresh"]?.bool ?? false)
+      registration: { self.registration(for: frontEnd, at: $0) }, account: account)
+    request.promptKinds = frontEnd.prompts
+    return request
   }
 }

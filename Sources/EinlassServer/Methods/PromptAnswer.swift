@@ -14,6 +14,13 @@ func promptAnswer(_ server: Server) -> Method {
           "action", .oneOf(["accept", "decline", "cancel"]),
           "Yes; no, and remember it; not now."),
         .optional("account", .identifier, "With accept: the account, for selectAccount."),
+        .optional(
+          "redirectURL", .string(maxBytes: 32768),
+          "With accept: the address that the browser was sent back to, for openURL.", isSecret: true
+        ),
+        .optional(
+          "text", .string(maxBytes: 32768), "With accept: what the person read, for enterVerifier.",
+          isSecret: true),
       ],
       result: .object([]),
       reasons: ["unknownPrompt", "promptAlreadyAnswered", "invalidChoice"]),
@@ -21,7 +28,10 @@ func promptAnswer(_ server: Server) -> Method {
       let account = params["account"]?.string.map { Account.ID(rawValue: $0) }
       let answer: Answer =
         switch params["action"]?.string {
-        case "accept": .accept(account: account)
+        case "accept":
+          .accept(
+            account: account,
+            text: (params["redirectURL"] ?? params["text"])?.string.map { Secret($0) })
         case "decline": .decline
         default: .cancel
         }

@@ -84,7 +84,7 @@ import Testing
     switch pending.response(query: query) {
     case .code(let code): String(decoding: code.reveal(), as: UTF8.self)
     case .refused(let error, let description): description.map { "\(error): \($0)" } ?? error
-    case .foreign: nil
+    case nil: nil
     }
   }
 

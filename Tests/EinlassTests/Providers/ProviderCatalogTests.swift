@@ -22,7 +22,7 @@ struct ProviderCatalogTests {
   @Test("the built-in catalogue is sound and says what its providers can do")
   func builtIn() throws {
     let catalog = try ProviderCatalog.builtIn()
-    #expect(catalog.providers.map(\.id) == ["twitter", "facebook"])
+    #expect(catalog.providers.map(\.id) == ["twitter", "facebook", "sequencing"])
     let (many, one) = (catalog.providers[0], catalog.providers[1])
     #expect(
       many.can
@@ -247,7 +247,7 @@ struct ProviderCatalogTests {
     }
     let one = try catalog.provider("facebook")
     let identity = try #require(
-      one.identity.identity(in: .object(["id": "42", "name": "Ada"])))
+      one.identity?.identity(in: .object(["id": "42", "name": "Ada"])))
     #expect(identity.avatar == "https://graph.facebook.com/42/picture?type=large")
     #expect(
       try ProviderCatalog.builtIn().relocated(origins: ["https://x.example": "https://y.example"])
@@ -281,7 +281,7 @@ struct ProviderCatalogTests {
   @Test("a picture's address is filled with an encoded id")
   func encodedID() throws {
     let one = try ProviderCatalog.builtIn().provider("facebook")
-    let identity = one.identity.identity(in: .object(["id": "4/2?x", "name": "Ada"]))
+    let identity = one.identity?.identity(in: .object(["id": "4/2?x", "name": "Ada"]))
     #expect(identity?.avatar == "https://graph.facebook.com/4%2F2%3Fx/picture?type=large")
   }
 

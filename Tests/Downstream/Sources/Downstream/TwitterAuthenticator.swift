@@ -89,7 +89,7 @@ struct TwitterAuthenticator: Sendable {
           }
           let account = accounts.first { $0.username == username }
           return account.map { .accept(account: $0.id) } ?? .cancel
-        case .confirmAccount: return .cancel
+        case .confirmAccount, .openURL, .enterVerifier: return .cancel
         }
       },
       report: { _ in })

@@ -1,0 +1,152 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+/// One sign-in at a provider: adds an account or makes one usable again. `accounts.signIn` of the protocol, section 3.
+struct AccountSignIn {
+  let request: SignInRequest
+  let provider: Provider
+  let registration: ClientRegistration
+  let store: AccountStore
+  let effects: Effects
+  let asker: Asker
+
+  /// Tries the provider's flows in their order until one works here, and ends with it, well or not.
+  ///
+  /// Throws `flowNotSupported`, or `interactionRequired` where more kinds of prompt would help, saying why each flow
+  /// was skipped.
+  func run() async throws(Problem) -> Account {
+    try checkAccount()
+    let visit = Visit(
+      provider: provider, registration: registration, request: request,
+      pageParameters: try request.pageParameters(), effects: effects, asker: asker,
+      keep: { flow, credential, identity throws(Problem) in
+        try await keep(credential, identity, from: flow)
+      })
+    var skipped: [String] = []
+    var missing: [Prompt.Kind] = []
+    for flow in provider.flows where request.flowKind.map({ $0 == flow.kind }) ?? true {
+      let lacking = flow.signInPrompts?.subtracting(asker.kinds).sorted()
+      do throws(Setback) {
+        switch flow {
+        case .reverseAuth, .systemToken: continue
+        case _ where lacking?.isEmpty == false:
+          missing += lacking ?? []
+          skipped.append("\(flow.kind.rawValue) asks the person by prompts this front end lacks")
+        case .authorizationCode(let words): return try await authorizationCode(words, visit)
+        }
+      } catch {
+        guard case .failed(let failure) = error else { throw .flowNotSupported(provider, "it") }
+        guard failure.problem.reason == .flowNotSupported else {
+          throw failure.problem.about(provider, request.account)
+        }
+        skipped.append("\(flow.kind.rawValue): \(failure.problem.message)")
+      }
+    }
+    throw .noWayIn(provider, request.flowKind, skipped, missing: missing)
+  }
+
+  /// The account that is named has to be one of the provider's.
+  private func checkAccount() throws(Problem) {
+    guard let id = request.account else { return }
+    let accounts = try store.snapshot(.usual).accounts
+    guard let account = accounts.first(where: { $0.id == id }) else {
+      throw .unknownAccount(id, provider.id)
+    }
+    guard sameBytes(account.provider, provider.id) else { throw .invalidChoice(provider, id) }
+  }
+
+  /// Stores the credential for the person's account: the one that was named, one that is there, or a new one.
+  private func keep(
+    _ credential: Credential, _ identity: Identity?, from flow: FlowDescriptor
+  ) async throws(Problem) -> Account {
+    let new = AccountStore.NewAccount(
+      account: account(of: identity),
+      credential: StoredCredential(
+        role: .application, registration: ClientRegistration(clientID: registration.clientID),
+        credential: credential,
+        binding: ProviderBinding(
+          origins: provider.origins(of: flow), clientID: registration.clientID,
+          flowKind: flow.kind)),
+      isOnlyOne: provider.hasOneAccount)
+    guard new.credential.credential.byteCount <= SignIn.credentialLimitBytes else {
+      throw .credentialTooLarge(provider)
+    }
+    var id = request.account
+    while true {
+      if let id, let account = try await renew(id, with: new, identity) { return account }
+      do throws(Problem) {
+        if id == nil { return try store.add(new, .usual).account }
+      } catch {
+        guard error.reason == .accountExists else { throw error }
+        id = error.account
+      }
+    }
+  }
+
+  /// Puts the credential in the place of that of the same registration; `nil` when that has changed meanwhile.
+  private func renew(
+    _ id: Account.ID, with new: AccountStore.NewAccount, _ identity: Identity?
+  ) async throws(Problem) -> Account? {
+    let lease = try await store.lease(id, waiting: effects)
+    defer { lease.keep() }
+    let accounts = try store.snapshot(.usual).accounts.of(provider)
+    guard var account = accounts.first(where: { $0.id == id }) else {
+      throw .unknownAccount(id, provider.id)
+    }
+    if let person = identity?.id {
+      let owner = account.subject.map { $0 } ?? person
+      let isOthers = accounts.contains { other in
+        other.id != id && other.subject.map { sameBytes($0, person) } ?? false
+      }
+      guard sameBytes(owner, person), !isOthers else { throw .wrongAccount(provider, id) }
+    }
+    let now = effects.now()
+    let edit: AccountStore.Edit = { $0.adopt(identity, at: now, isFresh: true) }
+    let former = try store.credentials(of: id, under: lease).stored(under: registration)
+    // Reverse auth pays with what is the system's alone; nothing may take its place.
+    guard former?.isSystemsAlone != true else { throw .bindingMismatch(provider, account) }
+    var credential = new.credential
+    credential.role = former?.role ?? credential.role
+    let settlement = AccountStore.Settlement(
+      basis: former.map { [$0] } ?? [], credential: credential, edit: edit)
+    guard try store.settle(id, settlement) != nil else { return nil }
+    edit(&account)
+    account.isSignedIn = true
+    return account
+  }
+
+  /// A new account, called what the provider calls the person.
+  private func account(of identity: Identity?) -> Account {
+    let names = [
+      identity?.username, identity?.email, identity?.name, identity?.id, request.loginHint,
+    ]
+    return Account(
+      id: Account.ID(rawValue: "a_" + Base64URL.encode(effects.randomBytes(16))),
+      provider: provider.id,
+      username: names.compactMap(\.self).first(where: isIdentifier) ?? provider.name,
+      displayName: identity?.name.flatMap { isIdentifier($0) ? $0 : nil }, subject: identity?.id,
+      email: identity?.email, avatar: identity?.avatar, isSignedIn: true, addedAt: effects.now(),
+      lastUsedAt: effects.now())
+  }
+}
+
+extension FlowDescriptor {
+  /// The kinds of prompt that a person signs in by; `nil` for a flow that no account begins with.
+  fileprivate var signInPrompts: Set<Prompt.Kind>? {
+    switch self {
+    case .authorizationCode: [.openURL]
+    case .reverseAuth, .systemToken: nil
+    }
+  }
+}
+
+extension Set<Prompt.Kind> {
+  fileprivate func sorted() -> [Prompt.Kind] { sorted { $0.rawValue < $1.rawValue } }
+}
+
+extension Provider {
+  /// The kind of flow that a person would sign in by, who can be asked so; `nil` when there is none.
+  public func signInKind(asking kinds: Set<Prompt.Kind>) -> FlowKind? {
+    flows.first { $0.signInPrompts?.isSubset(of: kinds) ?? false }?.kind
+  }
+}

@@ -1,0 +1,66 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+/// Sends the person's browser to the provider and trades the code that it brings back for a token. RFC 6749 section 4.1,
+/// with the proof key of RFC 7636, and a native application's return of RFC 8252.
+func authorizationCode(
+  _ words: FlowDescriptor.AuthorizationCode, _ visit: Visit
+) async throws(Setback) -> Account {
+  let proof = ProofKey(randomBytes: visit.effects.randomBytes(ProofKey.byteCount))
+  let stateParameter = visit.randomText()
+  let nonce = words.tokens.keySet.map { _ in visit.randomText() }
+  let place = try visit.open(words.redirect)
+  defer { place.close() }
+
+  let pending = PendingAuthorization(
+    stateParameter: stateParameter, issuer: words.tokens.issuer?.text,
+    promisesIssuer: words.promisesIssuer)
+  let arrival = try await visit.sendBrowser(
+    to: AuthorizationRequest(
+      endpoint: words.authorize.filled(.init(texts: [.clientID: visit.registration.clientID]))
+        .request.address,
+      clientID: visit.registration.clientID, redirectURI: place.address,
+      scope: visit.scopes(words.tokens).joined(separator: visit.provider.permissions.separator),
+      stateParameter: stateParameter, codeChallenge: proof.codeChallenge, nonce: nonce,
+      customParameters: visit.pageParameters
+    ).address, returningTo: place
+  ) { pending.response(query: $0) }
+
+  return try await arrival.showing { response throws(Setback) in
+    let code = try visit.code(in: response)
+    visit.asker.report(.exchanging)
+    var exchange = visit.exchange(hiding: [code, proof.codeVerifier, nonce.map { Secret($0) }])
+    let answer = try await exchange.send(
+      words.tokens.request(
+        words.tokens.request,
+        [
+          Parameter("grant_type", "authorization_code"), Parameter("code", revealedText(code)),
+          Parameter("redirect_uri", place.address),
+          Parameter("code_verifier", revealedText(proof.codeVerifier)),
+        ], by: visit.registration), at: .token)
+    return try await visit.keep(
+      answer, of: .authorizationCode(words), at: words.tokens, nonce: nonce, &exchange)
+  }
+}
+
+extension Visit {
+  /// The code of an answer. Throws what the provider says instead; `access_denied` is the person's no.
+  fileprivate func code(in response: AuthorizationResponse) throws(Setback) -> Secret {
+    switch response {
+    case .code(let code): return code
+    case .refused(let error, let description):
+      let said = Problem.ServerError(
+        code: cleaned(error, limitBytes: 64),
+        text: description.map { cleaned($0, limitBytes: 200) })
+      let isDenied = error == "access_denied"
+      var problem = Problem(
+        isDenied ? .accessDenied : .providerFailure,
+        isDenied
+          ? "\(provider.name) was told not to let this application in. Sign in again to allow it."
+          : "\(provider.name) refused the sign-in. See its own words and check the registration.",
+        provider: provider.id, serverError: said)
+      problem.isRetryable = ["temporarily_unavailable", "server_error"].contains(error)
+      throw .failed(Failure(problem))
+    }
+  }
+}

@@ -1,0 +1,148 @@
+internal import EinlassJSON
+
+/// Where the browser is sent back to.
+struct ReturnPlace: Sendable {
+  /// As it is named to the provider.
+  let address: String
+  /// `nil` where only the front end, or the person, sees what the browser brings.
+  let listener: OpenRedirect?
+
+  /// Nobody listens any more.
+  func close() { listener?.close() }
+}
+
+/// What the browser has brought, and how it is told what came of it.
+struct Arrival<Response: Sendable>: Sendable {
+  let response: Response
+  /// Shows a page where there is a browser to show one.
+  let show: @Sendable (RedirectPage.Outcome) -> Void
+
+  /// Does the rest of the flow and shows how it ended.
+  func showing(
+    _ work: (Response) async throws(Setback) -> Account
+  ) async throws(Setback) -> Account {
+    do throws(Setback) {
+      let account = try await work(response)
+      show(.signedIn(person: account.username))
+      return account
+    } catch {
+      switch error {
+      case .failed(let failure) where failure.problem.reason == .accessDenied: show(.denied)
+      case .failed(let failure): show(.failed(failure.problem.message))
+      case .remedy: show(.failed("Start again from your application."))
+      }
+      throw error
+    }
+  }
+}
+
+extension Visit {
+  /// How many answers that are not for this flow may come before it gives up: somebody is guessing.
+  static let wrongReturnsLimit = 20
+
+  /// Opens the place that the browser comes back to: the one that is registered, else as the descriptor says.
+  func open(_ redirect: RedirectDescriptor) throws(Setback) -> ReturnPlace {
+    let registered = registration.redirect.flatMap { RedirectDescriptor(address: $0) }
+    switch registered ?? redirect {
+    case .address(let address): return ReturnPlace(address: address, listener: nil)
+    case .loopback(let host, let ports, let path):
+      let place = RedirectPlace(
+        host: host, ports: ports,
+        path: path ?? "/\(Base64URL.encode(effects.randomBytes(16)))/callback")
+      do {
+        let listener = try effects.openRedirect(place)
+        return ReturnPlace(address: listener.address, listener: listener)
+      } catch { throw .failed(Failure(error)) }
+    }
+  }
+
+  /// Sends the person's browser away and waits for what it brings back: to the listener, to the front end, or copied
+  /// by the person; the first that `read` can make something of counts.
+  func sendBrowser<Response: Sendable>(
+    to address: WebAddress, returningTo place: ReturnPlace,
+    _ read: @escaping @Sendable (_ query: String) -> Response?
+  ) async throws(Setback) -> Arrival<Response> {
+    asker.report(.awaitingPerson)
+    let result = await withTaskGroup(of: Result<Arrival<Response>?, Problem>.self) { group in
+      if let listener = place.listener {
+        group.addTask { await outcome { () throws(Problem) in try await heard(listener, read) } }
+      }
+      var prompts = [
+        Prompt.openURL(address, returningTo: place.listener == nil ? place.address : nil)
+      ]
+      if asker.kinds.contains(.enterVerifier) { prompts.append(.enterVerifier(.redirectURL)) }
+      for prompt in prompts {
+        group.addTask {
+          await outcome { () throws(Problem) in try await brought(prompt, to: place, read) }
+        }
+      }
+      for await result in group {
+        // Who has opened the page has brought nothing yet.
+        if case .success(nil) = result { continue }
+        group.cancelAll()
+        return result
+      }
+      return .failure(.userCanceled(provider))
+    }
+    switch result {
+    case .success(let arrival?): return arrival
+    case .success(nil): throw .failed(Failure(.userCanceled(provider)))
+    case .failure(let problem): throw .failed(Failure(problem))
+    }
+  }
+
+  private func heard<Response>(
+    _ listener: OpenRedirect, _ read: (String) -> Response?
+  ) async throws(Problem) -> Arrival<Response> {
+    for _ in 0..<Self.wrongReturnsLimit {
+      let answer = try await listener.next()
+      let show: @Sendable (RedirectPage.Outcome) -> Void = { outcome in
+        answer.show(
+          RedirectPage(
+            outcome, provider: provider.name,
+            application: request.applicationTitle ?? request.application))
+      }
+      if let response = read(answer.query) { return Arrival(response: response, show: show) }
+      show(.unexpected)
+    }
+    throw .stateMismatch(provider)
+  }
+
+  private func brought<Response>(
+    _ prompt: Prompt, to place: ReturnPlace, _ read: (String) -> Response?
+  ) async throws(Problem) -> Arrival<Response>? {
+    guard case .accept(_, let text) = try await asker.ask(prompt) else {
+      throw .userCanceled(provider)
+    }
+    guard let text else { return nil }
+    guard let query = query(of: revealedText(text), broughtTo: place.address),
+      let response = read(query)
+    else { throw .stateMismatch(provider) }
+    return Arrival(response: response, show: { _ in })
+  }
+}
+
+/// What the work comes to, for a group of tasks.
+private func outcome<Response>(
+  _ work: () async throws(Problem) -> Arrival<Response>?
+) async -> Result<Arrival<Response>?, Problem> {
+  do throws(Problem) { return .success(try await work()) } catch { return .failure(error) }
+}
+
+/// The query of the address that a browser ended on; `nil` unless it is that place. Scheme and host in any letter case,
+/// the path exactly (seeds 4.3); blanks around it and a fragment are the clipboard's and the browser's.
+func query(of text: String, broughtTo place: String) -> String? {
+  let text = text.drop { $0.isWhitespace }.prefix { !$0.isWhitespace && $0 != "#" }
+  guard let mark = text.firstIndex(of: "?"),
+    sameBytes(lowercasingHost(text[..<mark]), lowercasingHost(place[...]))
+  else { return nil }
+  return String(text[text.index(after: mark)...])
+}
+
+private func lowercasingHost(_ address: Substring) -> String {
+  guard let colon = address.firstIndex(of: ":") else { return String(address) }
+  let isHierarchical = address[colon...].hasPrefix("://")
+  let host = isHierarchical ? address.index(colon, offsetBy: 3) : colon
+  let end = address[host...].firstIndex(of: "/") ?? address.endIndex
+  return address[..<end].lowercased() + address[end...]
+}

@@ -1,0 +1,45 @@
+/// The token that a sign-in has stored for the application, refreshed where it has to be; without the person there is
+/// no other way to one.
+func storedToken(_ words: TokenEndpoint, _ flow: Flow) throws(Setback) -> Flow.SignedIn {
+  if let renewed = flow.renewed {
+    return Flow.SignedIn(credential: .oauth2(renewed), isNew: false)
+  }
+  guard let own = flow.own else {
+    throw .failed(Failure(.reloginNeeded(flow.provider, flow.account)))
+  }
+  let token = try flow.bearer(own)
+  let canRenew =
+    flow.canRenew && flow.account.health != .reloginNeeded && flow.remaining.contains(.renew)
+  if flow.secondsLeft > (canRenew ? flow.provider.marginSeconds(of: own) : 0) {
+    return Flow.SignedIn(credential: .oauth2(token), isNew: false)
+  }
+  guard canRenew else { throw .failed(Failure(.reloginNeeded(flow.provider, flow.account))) }
+  throw .remedy(.renew, advice: nil)
+}
+
+extension Flow {
+  /// How long the application's stored token is good for; nothing for one that a resource has refused.
+  var secondsLeft: Int64 {
+    guard let own, !own.isRefused, case .oauth2(let token) = own.credential else { return 0 }
+    return token.expiresAt.map { $0 - effects.now() } ?? .max
+  }
+}
+
+extension Provider {
+  /// How long a token must be good for to be used without asking the provider: a minute, else what the descriptor says,
+  /// but no more than is left of one that nothing renews.
+  func marginSeconds(of stored: StoredCredential) -> Int64 {
+    guard flow(of: stored)?.tokens != nil else { return 60 }
+    guard case .oauth2(let token) = stored.credential, token.refreshToken != nil else { return 0 }
+    return refresh(of: stored)?.marginSeconds ?? 0
+  }
+
+  /// How a stored token is refreshed by itself; `nil` where it is not.
+  func refresh(of stored: StoredCredential) -> TokenEndpoint.Refresh? {
+    flow(of: stored)?.tokens?.refresh
+  }
+
+  private func flow(of stored: StoredCredential) -> FlowDescriptor? {
+    flows.first { $0.kind == stored.binding.flowKind }
+  }
+}

@@ -1,0 +1,72 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+/// One person's visit to a provider: everything that the function of an interactive flow reads.
+struct Visit {
+  let provider: Provider
+  /// The application's own; complete, as far as the provider needs it.
+  let registration: ClientRegistration
+  let request: SignInRequest
+  /// What the front end adds to the provider's page, checked.
+  let pageParameters: [Parameter]
+  let effects: Effects
+  let asker: Asker
+  /// Stores what came of it. Throws when it is another person's than was asked for.
+  let keep: @Sendable (FlowDescriptor, Credential, Identity?) async throws(Problem) -> Account
+
+  /// 128 times two random bits, as text: for what must not be guessed.
+  func randomText() -> String { Base64URL.encode(effects.randomBytes(32)) }
+
+  /// For the requests of this visit.
+  func exchange(hiding secrets: [Secret?]) -> Exchange {
+    Exchange(
+      provider: provider, effects: effects, remaining: [],
+      secrets: [registration.clientSecret] + secrets)
+  }
+
+  /// The scopes to ask for.
+  func scopes(_ words: TokenEndpoint) -> [String] { request.scopes ?? words.scopes }
+
+  /// The token that a grant of OAuth 2.0 brought, kept for the account of whose it is.
+  ///
+  /// - Parameters:
+  ///   - expected: of the id_token; issuer and tokens are filled in here.
+  ///   - exchange: hides the token from here on.
+  func keep(
+    _ answer: Exchange.Answer, of flow: FlowDescriptor, at words: TokenEndpoint, nonce: String?,
+    _ exchange: inout Exchange
+  ) async throws(Setback) -> Account {
+    let token = TokenResponse.credential(
+      in: answer.object, scopes: scopes(words), now: effects.now())
+    guard var token else { throw exchange.unusable(.token) }
+    for secret in [token.accessToken, token.refreshToken, token.idToken].compactMap(\.self) {
+      exchange.hide(secret)
+    }
+    asker.report(.verifying)
+    let idToken = try await exchange.idToken(of: token, at: words) { expected in
+      expected.clientID = registration.clientID
+      expected.nonce = nonce
+      expected.maxAgeSeconds = request.maxAgeSeconds
+    }
+    if idToken == nil { token.idToken = nil }
+    let identity = try await identity(token, idToken, exchange)
+    asker.report(.saving)
+    do { return try await keep(flow, .oauth2(token), identity) } catch {
+      throw .failed(Failure(error))
+    }
+  }
+
+  /// Whose the token is: by the provider's question, else by the id_token; both must agree.
+  private func identity(
+    _ token: OAuth2Credential, _ idToken: IDToken?, _ exchange: Exchange
+  ) async throws(Setback) -> Identity? {
+    guard let words = provider.identity else { return nil }
+    guard words.request != nil else {
+      return try exchange.identity(in: idToken.map { .object($0.claims) })
+    }
+    let identity = try await exchange.identity(token.bearing)
+    guard let idToken, words.pointers[.id] == "/sub", !sameBytes(identity.id, idToken.subject)
+    else { return identity }
+    throw .failed(Failure(.unbelievable(provider, .subject)))
+  }
+}

@@ -1,0 +1,78 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+extension Exchange {
+  /// The most bytes of a key set that are read. C-92.
+  private static let keySetLimitBytes = 256 << 10
+
+  /// The id_token that came with a token, once it is believed: its issuer's keys, fetched anew, have signed it, and it
+  /// is what `expecting` says. `nil` where none came or nobody's keys are known.
+  func idToken(
+    of token: OAuth2Credential, at words: TokenEndpoint,
+    expecting: (inout IDTokenExpectation) -> Void
+  ) async throws(Setback) -> IDToken? {
+    guard let issuer = words.issuer, let keySet = words.keySet else { return nil }
+    guard let text = token.idToken else {
+      // Who asks for OpenID Connect gets one; its absence must not go unnoticed.
+      guard token.scopes.contains("openid") else { return nil }
+      throw .failed(Failure(.unbelievable(provider, .claim("id_token"))))
+    }
+    let answer = try await send(
+      HTTPRequest(.get, keySet, responseLimitBytes: Self.keySetLimitBytes), at: .keySet)
+    guard let keys = answer.object.flatMap({ JSONWebKeySet($0) }) else { throw unusable(.keySet) }
+    var expected = IDTokenExpectation(issuer: issuer.text, clientID: "")
+    expected.accessToken = token.accessToken
+    expected.algorithms = words.algorithms
+    expecting(&expected)
+    do {
+      return try expected.check(revealedText(text), keys: keys, now: effects.now())
+    } catch { throw .failed(Failure(.unbelievable(provider, error))) }
+  }
+}
+
+extension Problem {
+  /// An id_token that is not believed.
+  static func unbelievable(_ provider: Provider, _ fault: IDTokenExpectation.Fault) -> Problem {
+    var problem = Problem(
+      .verificationFailed,
+      "\(provider.name)'s word on who signed in is not believed: \(fault.sentence). Nothing was stored.",
+      detail: fault.check, provider: provider.id)
+    if [.expired, .notYetValid, .issuedAt].contains(fault) { problem.advice = .checkClock }
+    return problem
+  }
+
+  /// Whether an id_token speaks of another person than before.
+  var isAboutAnotherPerson: Bool {
+    reason == .verificationFailed && detail == IDTokenExpectation.Fault.subject.check
+  }
+}
+
+extension IDTokenExpectation.Fault {
+  /// The check that failed, by its name in a `verify` result.
+  fileprivate var check: String {
+    switch self {
+    case .signature, .accessTokenHash, .authorizationCodeHash: "signature"
+    case .claim: "claims"
+    case .issuer: "issuer"
+    case .audience, .authorizedParty: "audience"
+    case .expired, .notYetValid, .issuedAt, .authenticationTime: "expiry"
+    case .nonce: "nonce"
+    case .subject: "identity"
+    }
+  }
+
+  fileprivate var sentence: String {
+    switch self {
+    case .signature(let fault): "its id_token \(fault.rawValue)"
+    case .claim(let name): "\(name) is missing or malformed"
+    case .issuer: "another issuer's name stands in it"
+    case .audience, .authorizedParty: "it is for another application"
+    case .expired: "it has expired"
+    case .notYetValid, .issuedAt: "it was not issued just now"
+    case .nonce: "it belongs to another sign-in"
+    case .subject: "it is about another person"
+    case .authenticationTime: "the person signed in too long ago"
+    case .accessTokenHash, .authorizationCodeHash: "it belongs to another token"
+    }
+  }
+}

@@ -1,0 +1,72 @@
+internal import EinlassJSON
+
+/// Where a provider sends the browser back to. RFC 8252 section 7.
+///
+///     "redirect": {"host": "localhost", "ports": [8400, 8401], "path": "/callback"}
+///     "redirect": {"address": "com.example.app:/callback"}
+///
+/// Each word of the first form may be missing: 127.0.0.1, any free port, a path that is new each time. The second is
+/// for addresses that only the front end can catch, or the person copies. A registration's own redirect wins.
+enum RedirectDescriptor: Sendable, Equatable {
+  /// einlass listens there. `path` is `nil` where the provider takes any.
+  case loopback(host: RedirectPlace.Host, ports: [UInt16], path: String?)
+  case address(String)
+
+  /// What a provider allows that says nothing.
+  static let anywhere = RedirectDescriptor.loopback(host: .literal, ports: [], path: nil)
+
+  init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
+    guard reader.has(name) else {
+      self = .anywhere
+      return
+    }
+    let reader = try reader.object(name, words: ["host", "ports", "path", "address"])
+    if let address = try reader.optional("address", reader.string) {
+      guard let redirect = RedirectDescriptor(address: address), !reader.has("ports"),
+        !reader.has("path"), !reader.has("host")
+      else {
+        throw reader.fault("address", "An address without a query should stand here, alone.")
+      }
+      self = redirect
+      return
+    }
+    let host = try reader.optional("host") { name throws(DescriptorReader.Fault) in
+      try reader.word(name, RedirectPlace.Host.self)
+    }
+    let path = try reader.optional("path", reader.string)
+    guard path?.hasPrefix("/") ?? true else {
+      throw reader.fault("path", "A path should stand here: /callback.")
+    }
+    self = .loopback(host: host ?? .literal, ports: try reader.ports("ports"), path: path)
+  }
+
+  /// A registered address: one of this machine with a port is listened at. `nil` when no browser could go there.
+  init?(address text: String) {
+    guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), text.utf8.count <= 2048,
+      let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon > text.startIndex,
+      !text.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") })
+    else { return nil }
+    if let address = try? WebAddress.parse(text), address.scheme == .http,
+      let host = RedirectPlace.Host(rawValue: address.host)
+    {
+      self = .loopback(host: host, ports: [address.port ?? 80], path: address.path)
+    } else {
+      self = .address(text)
+    }
+  }
+}
+
+extension DescriptorReader {
+  fileprivate func ports(_ name: String) throws(Fault) -> [UInt16] {
+    guard has(name) else { return [] }
+    var ports: [UInt16] = []
+    for element in try list(name) {
+      guard let port = element.value.int64.flatMap({ UInt16(exactly: $0) }), port > 0 else {
+        throw Fault(
+          provider: provider, pointer: element.pointer, explanation: "A port should stand here.")
+      }
+      ports.append(port)
+    }
+    return ports
+  }
+}

@@ -1,0 +1,108 @@
+internal import EinlassJSON
+
+/// Where and how tokens of OAuth 2.0 are got: the words that its grants share.
+///
+///     "token": {"method": "POST", "url": "https://example.com/token"},
+///     "refresh": {"request": {"method": "POST", "url": "https://example.com/token"},
+///                 "marginSeconds": 600, "checkSeconds": 300},
+///     "clientAuthentication": "client_secret_basic",
+///     "scopes": ["openid", "email"],
+///     "issuer": "https://example.com", "keySet": "https://example.com/jwks", "algorithms": ["RS256"]
+///
+/// The grant's own fields and the client's proof are added to `token` and `refresh.request`; what stands in their
+/// `query` and `form` is sent besides. Without `refresh` tokens are not renewed; without its `request` the address of
+/// `token` does it.
+struct TokenEndpoint: Sendable, Equatable {
+  /// How a token is renewed. RFC 6749 section 6.
+  struct Refresh: Sendable, Equatable {
+    var request: RequestTemplate
+    /// How long before its end a token is renewed.
+    var marginSeconds: Int64
+    /// How long after a renewal that failed the next one is tried.
+    var checkSeconds: Int64
+  }
+
+  static let words = [
+    "token", "refresh", "clientAuthentication", "scopes", "issuer", "keySet", "algorithms",
+  ]
+
+  var request: RequestTemplate
+  var refresh: Refresh?
+  var clientAuthentication: ClientAuthentication
+  /// What is asked for when the front end does not say.
+  var scopes: [String]
+  /// Who signs id_tokens, and whom answers may name (RFC 9207); compared as bytes.
+  var issuer: WebAddress?
+  /// Where its keys are; without them no id_token is looked at. RFC 7517.
+  var keySet: WebAddress?
+  var algorithms: Set<TokenAlgorithm>
+
+  /// Reads the words of a flow.
+  init(in reader: DescriptorReader) throws(DescriptorReader.Fault) {
+    request = try RequestTemplate("token", posting: reader)
+    clientAuthentication =
+      try reader.optional("clientAuthentication") { name throws(DescriptorReader.Fault) in
+        try reader.word(name, ClientAuthentication.self)
+      } ?? .basic
+    scopes = try reader.optional("scopes", reader.strings) ?? []
+    issuer = try reader.optional("issuer", reader.address)
+    guard issuer.map({ sameBytes($0.text, (try? reader.string("issuer")) ?? "") }) ?? true else {
+      throw reader.fault("issuer", "An address as its owner writes it should stand here.")
+    }
+    keySet = try reader.optional("keySet", reader.address)
+    guard keySet == nil || issuer != nil else {
+      throw reader.fault("issuer", "This word is missing, because keySet is there.")
+    }
+    algorithms =
+      try reader.optional("algorithms") { name throws(DescriptorReader.Fault) in
+        Set(try reader.words(name, TokenAlgorithm.self))
+      } ?? TokenAlgorithm.usual
+    guard reader.has("refresh") else { return }
+    let words = try reader.object(
+      "refresh", words: ["request", "marginSeconds", "checkSeconds"])
+    refresh = Refresh(
+      request: words.has("request") ? try RequestTemplate("request", posting: words) : request,
+      marginSeconds: try words.seconds("marginSeconds", default: 60),
+      checkSeconds: try words.seconds("checkSeconds", default: 60))
+  }
+
+  /// The requests that carry secrets.
+  var requests: [RequestTemplate] { [request] + [refresh?.request].compactMap(\.self) }
+
+  /// All addresses.
+  var addresses: [WebAddress] {
+    requests.map(\.address) + [issuer, keySet].compactMap(\.self)
+  }
+
+  /// The same with every address moved, the issuer's too: who plays a provider signs in its own name.
+  func relocated(_ move: (WebAddress) -> WebAddress) -> TokenEndpoint {
+    var moved = self
+    moved.request = request.relocated(move)
+    if let refresh { moved.refresh?.request = refresh.request.relocated(move) }
+    moved.issuer = issuer.map(move)
+    moved.keySet = keySet.map(move)
+    return moved
+  }
+}
+
+extension RequestTemplate {
+  /// A POST to a token endpoint.
+  fileprivate init(_ name: String, posting reader: DescriptorReader) throws(DescriptorReader.Fault)
+  {
+    try self.init(name, in: reader, allowing: [.clientID])
+    guard method == .post else {
+      throw reader.fault(name, "A POST should stand here. RFC 6749 section 3.2.")
+    }
+  }
+}
+
+extension DescriptorReader {
+  /// A number of seconds up to a day.
+  fileprivate func seconds(_ name: String, default fallback: Int64) throws(Fault) -> Int64 {
+    guard has(name) else { return fallback }
+    guard let seconds = try value(name).int64, (1...86_400).contains(seconds) else {
+      throw fault(name, "A number of seconds from 1 to 86400 should stand here.")
+    }
+    return seconds
+  }
+}

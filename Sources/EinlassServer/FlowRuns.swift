@@ -1,0 +1,124 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// How the methods run that take as long as a person does: `auth.perform`, `accounts.signIn`.
+extension Server {
+  /// Runs the work as a flow to its end, its deadline or its cancellation; the answer is what it comes to, and the
+  /// flow's id. Detached, that comes as `auth.completed`, and the answer is the id alone.
+  func perform(
+    _ params: JSONObject, _ call: Call,
+    _ work: @escaping @Sendable (PerformRequest, Asker) async throws(Problem) -> JSONObject
+  ) async throws(RPCError) -> JSONValue {
+    let isDetached = params["detached"]?.bool ?? false
+    let flow = try newFlow(
+      params, request: isDetached || call.id == nil ? nil : call.wireID, isDetached: isDetached)
+    flows.insert(flow)
+    if isDetached {
+      let id = JSONValue.string(flow.id)
+      call.answer(["flow": id], announcing: "auth.completed") { outcome in
+        switch outcome {
+        case .success(let result): result.object ?? ["flow": id]
+        case .failure(let error): ["flow": id, "error": error.json]
+        }
+      }
+    }
+    return try await run(flow, on: call.peer.executor, work)
+  }
+
+  private func newFlow(
+    _ params: JSONObject, request: JSONValue?, isDetached: Bool
+  ) throws(RPCError) -> RunningFlow {
+    do throws(Problem) {
+      let provider = try catalog.provider(params["provider"]?.string ?? "")
+      let frontEnd = session.frontEnd
+      let now = effects.now()
+      return RunningFlow(
+        id: newID("f"), wish: wish(params, of: frontEnd, at: provider.id),
+        applicationTitle: frontEnd.title, providerName: provider.name,
+        flowKind: params["flowKind"]?.string.flatMap(FlowKind.init) ?? provider.flowKinds[0],
+        startedAt: now, expiresAt: now + (params["deadlineSeconds"]?.int64 ?? 300),
+        isDetached: isDetached, request: request)
+    } catch { throw RPCError(error) }
+  }
+
+  private func run(
+    _ flow: RunningFlow, on executor: any TaskExecutor,
+    _ work: @escaping @Sendable (PerformRequest, Asker) async throws(Problem) -> JSONObject
+  ) async throws(RPCError) -> JSONValue {
+    let deadline = Task(executorPreference: executor) {
+      if (try? await self.effects.sleepUntil(flow.expiresAt)) != nil { flow.end(.expired) }
+    }
+    defer {
+      deadline.cancel()
+      flows.remove(flow)
+    }
+    do throws(Problem) {
+      let asker = asker(for: flow)
+      let result = try await flow.run(on: executor) { () async throws(Problem) in
+        try await work(flow.wish, asker)
+      }
+      return .object(
+        JSONObject([("flow", .string(flow.id))] + result.members.map { ($0.name, $0.value) }))
+    } catch {
+      var answer = RPCError(error, flow: flow.id, for: flow.application)
+      if error.reason == .cancelled {
+        // The peer puts its own word in when it was the one that cancelled a request.
+        answer.data["by"] = flow.end == .cancelledByCall ? "authCancel" : "shutdown"
+      }
+      throw answer
+    }
+  }
+
+  private func asker(for flow: RunningFlow) -> Asker {
+    Asker(
+      kinds: session.frontEnd.prompts.union(script.kinds),
+      ask: { prompt async throws(Problem) in
+        if let answer = self.script.answer(prompt, at: flow.provider) { return answer }
+        guard self.session.frontEnd.prompts.contains(prompt.kind) else {
+          throw .answersUsedUp(prompt)
+        }
+        let offered = try self.offered(by: prompt, at: flow.provider)
+        return try await self.prompts.ask(prompt, offering: offered, for: flow)
+      },
+      report: { stage in
+        flow.stage = stage
+        self.announcer.announce(
+          "auth.progress", ["flow": .string(flow.id), "stage": .string(stage.rawValue)])
+      })
+  }
+
+  /// The accounts that may be answered to a prompt: with `more`, any of the provider's.
+  private func offered(by prompt: Prompt, at provider: String) throws(Problem) -> [Account.ID] {
+    switch prompt {
+    case .grantAccess, .openURL, .enterVerifier: []
+    case .confirmAccount(let account): [account.id]
+    case .selectAccount(let accounts, more: false): accounts.map(\.id)
+    case .selectAccount(_, more: true):
+      try store.snapshot(.usual).accounts.filter { sameBytes($0.provider, provider) }.map(\.id)
+    }
+  }
+}
+
+extension Problem {
+  fileprivate static func answersUsedUp(_ prompt: Prompt) -> Problem {
+    Problem(
+      .interactionRequired,
+      "The file of --answers has no answer left for this question: \(prompt.kind.rawValue).",
+      neededPrompts: [prompt])
+  }
+}
+
+extension Field {
+  static let detached = optional(
+    "detached", .boolean, "Answer at once; the outcome is auth.completed.")
+  static let deadlineSeconds = optional(
+    "deadlineSeconds", .integer(10...3600), "How long people may take; 300.")
+}
+
+/// What every flow may fail with.
+let flowReasons = [
+  "authenticatorUnconfigured", "networkFailure", "providerFailure", "accountStoreFailure",
+  "interactionRequired", "flowExpired", "flowNotSupported", "throttled", "unknownProvider",
+  "overloaded", "cancelled",
+]

@@ -1,0 +1,49 @@
+internal import Einlass
+internal import EinlassSystem
+
+/// Keeps fresh what this process has handed out: a token is refreshed before it ends, without anybody asking. Seeds 4.5.
+///
+/// One sleeping task for each account whose token ends and can be refreshed, and none for any other. It ends when the
+/// credential is forgotten, access taken away, or only the person can help.
+final class Refresher: Sendable {
+  private let sleeping = Lock([Account.ID: Task<Void, Never>]())
+  private let effects: Effects
+  private let executor: @Sendable () -> (any TaskExecutor)?
+
+  init(effects: Effects, executor: @escaping @Sendable () -> (any TaskExecutor)?) {
+    self.effects = effects
+    self.executor = executor
+  }
+
+  /// Looks after a credential that is just handed out, from now on. `engine` makes each attempt's.
+  func lookAfter(
+    _ credential: Credential, _ request: CredentialRequest,
+    _ engine: @escaping @Sendable () -> Einlass
+  ) {
+    guard case .oauth2(let token) = credential, token.expiresAt != nil, let executor = executor()
+    else { return }
+    sleeping.withLock { sleeping in
+      guard sleeping[request.account] == nil else { return }
+      sleeping[request.account] = Task(executorPreference: executor) { [self] in
+        await keepFresh(request, engine)
+        self.sleeping.withLock { $0[request.account] = nil }
+      }
+    }
+  }
+
+  private func keepFresh(
+    _ request: CredentialRequest, _ engine: @Sendable () -> Einlass
+  ) async {
+    while let next = (try? engine().nextRefresh(request)) ?? nil {
+      guard (try? await effects.sleepUntil(next)) != nil else { return }
+      do throws(Problem) { _ = try await engine().credential(request) } catch {
+        guard error.isRetryable || error.reason == .networkFailure else { return }
+      }
+    }
+  }
+
+  /// Nothing is refreshed any more.
+  func end() {
+    for task in sleeping.withLock({ Array($0.values) }) { task.cancel() }
+  }
+}

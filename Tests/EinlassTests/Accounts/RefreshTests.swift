@@ -1,0 +1,203 @@
+import EinlassCrypto
+import EinlassJSON
+import TestSupport
+import Testing
+
+@testable import Einlass
+
+/// RFC 6749 section 6, seeds 4.5, security C-42 and C-44: when a token is refreshed, and what its end means.
+@Suite struct RefreshTests {
+  static let account = Account.ID(rawValue: "a_ada")
+  static let refresh = "POST https://sequencing.com/oauth2/token?q=oauth2%2Ftoken"
+  static let fresh = #"{"access_token":"NEW","token_type":"Bearer","expires_in":3600}"#
+  static let rotated = """
+    {"access_token":"NEW","token_type":"Bearer","expires_in":3600,"refresh_token":"RT2"}
+    """
+
+  /// An account with a token that ends so many seconds from now.
+  static func store(
+    endsIn seconds: Int64?, refreshToken: String? = "RT", isRefused: Bool = false,
+    health: Account.Health = .ok
+  ) -> ScriptedStore {
+    var account = Sample.account("ada", "sequencing")
+    account.health = health
+    return ScriptedStore(
+      accounts: [account], grants: Sample.grants("sequencing", .granted),
+      credentials: [
+        account.id: [
+          StoredCredential(
+            role: .application, registration: ClientRegistration(clientID: "APP"),
+            credential: .oauth2(
+              OAuth2Credential(
+                accessToken: Secret("OLD"), scopes: ["demo"],
+                expiresAt: seconds.map { Script.now + $0 },
+                refreshToken: refreshToken.map { Secret($0) })),
+            binding: ProviderBinding(
+              origins: ["https://sequencing.com"], clientID: "APP", flowKind: .authorizationCode),
+            isRefused: isRefused)
+        ]
+      ])
+  }
+
+  static func perform(_ change: (inout PerformRequest) -> Void = { _ in }) -> PerformRequest {
+    var request = PerformRequest(
+      application: Sample.application, registration: Sample.registration, provider: "sequencing",
+      selection: .whenMany)
+    change(&request)
+    return request
+  }
+
+  /// The requests and changes, without the limit of the waiting for the lease.
+  func work(_ script: Script) -> [String] { script.log.filter { !$0.hasPrefix("sleep") } }
+
+  func stored(_ script: Script) -> OAuth2Credential? {
+    let stored = script.store.credentials(of: Self.account).first?.credential
+    if case .oauth2(let token)? = stored { return token } else { return nil }
+  }
+
+  @Test(
+    "a token is refreshed ten minutes before its end, on demand, and when a resource has refused it",
+    arguments: [
+      (store(endsIn: nil), RetrievalTests.request("ada"), false),
+      (store(endsIn: 601), RetrievalTests.request("ada"), false),
+      (store(endsIn: 600), RetrievalTests.request("ada"), true),
+      (store(endsIn: -5), RetrievalTests.request("ada"), true),
+      (store(endsIn: 600), RetrievalTests.request("ada", minValidity: 10), false),
+      (store(endsIn: 5000), RetrievalTests.request("ada", minValidity: 5000), true),
+      (store(endsIn: nil), RetrievalTests.request("ada", forced: true), true),
+      (store(endsIn: nil, isRefused: true), RetrievalTests.request("ada"), true),
+      (store(endsIn: 5, refreshToken: nil), RetrievalTests.request("ada"), false),
+    ])
+  func when(store: ScriptedStore, request: CredentialRequest, isRefreshed: Bool) async throws {
+    let script = Script([.json(Self.fresh)], store: store)
+    let result = try await Sample.engine(script).credential(request)
+    guard case .oauth2(let token)? = result.credential else { return }
+    #expect(token.accessToken == Secret(isRefreshed ? "NEW" : "OLD"))
+    #expect(token.refreshToken == nil)
+    #expect(work(script) == (isRefreshed ? [Self.refresh, "save application APP"] : []))
+    guard isRefreshed else { return }
+    #expect(
+      FormEncoding.decode(script.requests[0].body, plus: .space) == [
+        Parameter("grant_type", "refresh_token"), Parameter("refresh_token", "RT"),
+      ])
+    #expect(stored(script)?.refreshToken == Secret("RT") && stored(script)?.scopes == ["demo"])
+  }
+
+  @Test func `a token that rotates is stored before it is handed out, or is not handed out`()
+    async throws
+  {
+    let script = Script([.json(Self.rotated)], store: Self.store(endsIn: 0))
+    _ = try await Sample.engine(script).credential(RetrievalTests.request("ada"))
+    #expect(stored(script)?.refreshToken == Secret("RT2"))
+    let full = Script([.json(Self.rotated)], store: Self.store(endsIn: 0))
+    full.store.fail("settle", with: .store(.full, "No room."))
+    let problem = await #expect(throws: Problem.self) {
+      try await Sample.engine(full).credential(RetrievalTests.request("ada"))
+    }
+    #expect(problem?.reason == .tokenNotSaved)
+  }
+
+  @Test(
+    "only a refused grant means that the person has to sign in again",
+    arguments: [
+      (
+        Script.Reply.json(#"{"error":"invalid_grant"}"#, status: 400), Problem.Reason.reloginNeeded,
+        Account.Health.reloginNeeded
+      ),
+      (.json(#"{"error":"invalid_client"}"#, status: 401), .authenticatorUnconfigured, .ok),
+      (.json(#"{"error":"invalid_request"}"#, status: 400), .providerFailure, .ok),
+      (.json(#"{"error":"server_error"}"#, status: 500), .providerFailure, .ok),
+      (.json(#"{"error":"temporarily_unavailable"}"#, status: 400), .providerFailure, .ok),
+      (.text("busy", status: 503), .providerFailure, .ok),
+      (.text("", status: 429), .throttled, .ok),
+      (.text("<html>invalid_grant", status: 400), .providerFailure, .ok),
+      (.json(#"{"error":"invalid_grant"}"#), .providerFailure, .ok),
+      (.networkFailure(-1005), .networkFailure, .ok),
+    ])
+  func failures(reply: Script.Reply, reason: Problem.Reason, health: Account.Health) async throws {
+    for isPerform in [false, true] {
+      let script = Script([reply], store: Self.store(endsIn: 0))
+      let problem = await #expect(throws: Problem.self) {
+        if isPerform {
+          _ = try await Sample.engine(script).perform(Self.perform(), asking: script.asker([]))
+        } else {
+          _ = try await Sample.engine(script).credential(RetrievalTests.request("ada"))
+        }
+      }
+      #expect(problem?.reason == reason)
+      #expect(script.store.accounts[0].health == health)
+      #expect(stored(script)?.refreshToken == Secret("RT"))
+    }
+  }
+
+  @Test func `what is good for some minutes serves while the provider is away`() async throws {
+    for isPerform in [false, true] {
+      let script = Script([.text("busy", status: 503)], store: Self.store(endsIn: 300))
+      let engine = try Sample.engine(script)
+      let result =
+        isPerform
+        ? try await engine.perform(Self.perform(), asking: script.asker([]))
+        : try await engine.credential(RetrievalTests.request("ada"))
+      guard case .oauth2(let token)? = result.credential else { return }
+      #expect(token.accessToken == Secret("OLD"))
+    }
+  }
+
+  @Test func `a sign-in with a stored account refreshes and asks nobody`() async throws {
+    let script = Script([.json(Self.rotated)], store: Self.store(endsIn: 0))
+    let result = try await Sample.engine(script).perform(Self.perform(), asking: script.asker([]))
+    guard case .oauth2(let token)? = result.credential else { return }
+    #expect(token.accessToken == Secret("NEW"))
+    #expect(work(script) == [Self.refresh, "save application APP", "update"])
+  }
+
+  @Test func `a dead account is signed in to again where the request allows it`() async throws {
+    let script = Script(
+      [.json(#"{"error":"invalid_grant"}"#, status: 400), .json(AuthorizationCodeFlowTests.token)],
+      answers: [.accept()], brought: [AuthorizationCodeFlowTests.good()],
+      store: Self.store(endsIn: 0))
+    let request = Self.perform {
+      $0.signIn = AuthorizationCodeFlowTests.request()
+      $0.signsInIfNeeded = true
+    }
+    let result = try await Sample.engine(script).perform(request, asking: script.asker([.openURL]))
+    guard case .oauth2(let token)? = result.credential else { return }
+    #expect(token.accessToken == Secret("AT") && result.account.id == Self.account)
+    #expect(script.store.accounts.count == 1 && script.store.accounts[0].health == .ok)
+    #expect(stored(script)?.refreshToken == Secret("RT"))
+  }
+
+  @Test func `without an account the person signs in, is asked for access, and nothing else`()
+    async throws
+  {
+    let script = Script(
+      [.json(AuthorizationCodeFlowTests.token)], answers: [.accept(), .accept()],
+      brought: [AuthorizationCodeFlowTests.good()])
+    let request = Self.perform {
+      $0.selection = .always
+      $0.signIn = AuthorizationCodeFlowTests.request()
+      $0.signsInIfNeeded = true
+    }
+    _ = try await Sample.engine(script).perform(
+      request, asking: script.asker([.openURL, .grantAccess]))
+    #expect(script.prompts.map(\.kind) == [.openURL, .grantAccess])
+  }
+
+  @Test func `who can be asked is told to sign in, others to add the account`() async throws {
+    for (kinds, method) in [([Prompt.Kind.openURL], "accounts.signIn"), ([], "accounts.add")] {
+      let none = Script()
+      let missing = await #expect(throws: Problem.self) {
+        try await Sample.engine(none).perform(Self.perform(), asking: none.asker(Set(kinds)))
+      }
+      #expect(missing?.reason == .noSystemAccount && missing?.hint?.method == method)
+      let dead = Script(store: Self.store(endsIn: 0, health: .reloginNeeded))
+      var request = RetrievalTests.request("ada")
+      request.promptKinds = Set(kinds)
+      let problem = await #expect(throws: Problem.self) {
+        try await Sample.engine(dead).credential(request)
+      }
+      #expect(problem?.reason == .reloginNeeded && problem?.hint?.method == method)
+      #expect(dead.requests.isEmpty)
+    }
+  }
+}

@@ -1,0 +1,268 @@
+import EinlassCrypto
+import EinlassJSON
+import TestSupport
+import Testing
+
+@testable import Einlass
+
+/// Seeds section 4, RFC 6749 section 4.1, RFC 7636, RFC 8252: out to the browser, back, and a token for the account.
+@Suite struct AuthorizationCodeFlowTests {
+  /// The scripts' second draw of random bytes; the first is the proof key's.
+  static let stateParameter = Base64URL.encode([UInt8](repeating: 2, count: 32))
+  static let token = """
+    {"access_token":"AT","token_type":"bearer","expires_in":"3600","refresh_token":"RT","scope":"demo"}
+    """
+  static let exchange = "POST https://sequencing.com/oauth2/token"
+  static let out = "ask openURL sequencing.com"
+
+  static func good(_ more: String = "") -> String { "code=CODE&state=\(stateParameter)\(more)" }
+
+  static func request(_ change: (inout SignInRequest) -> Void = { _ in }) -> SignInRequest {
+    var request = SignInRequest(
+      application: Sample.application, registration: Sample.registration, provider: "sequencing")
+    change(&request)
+    return request
+  }
+
+  static let kinds: Set<Prompt.Kind> = [.openURL]
+
+  func signIn(
+    _ script: Script, _ request: SignInRequest = request(), _ kinds: Set<Prompt.Kind> = kinds
+  ) async throws -> Account {
+    try await Sample.engine(script).signIn(request, asking: script.asker(kinds))
+  }
+
+  func problem(
+    _ script: Script, _ request: SignInRequest = request(), _ kinds: Set<Prompt.Kind> = kinds
+  ) async throws -> Problem {
+    let problem = await #expect(throws: Problem.self) {
+      _ = try await signIn(script, request, kinds)
+    }
+    return try #require(problem)
+  }
+
+  @Test func `a first sign-in asks the browser, exchanges the code and adds an account`()
+    async throws
+  {
+    let script = Script(
+      [.json(Self.token)], answers: [.accept()], brought: [Self.good()])
+    let account = try await signIn(script)
+    #expect(
+      script.log == [
+        "listen at 127.0.0.1 /callback", Self.out, Self.exchange, "add Sequencing.com",
+        "page signedIn(person: Optional(\"Sequencing.com\"))", "close",
+      ])
+    guard case .openURL(let page, returningTo: nil) = script.prompts[0] else {
+      Issue.record("no page")
+      return
+    }
+    let challenge = ProofKey(randomBytes: [UInt8](repeating: 1, count: 32))
+    #expect(
+      page.text
+        == "https://sequencing.com/oauth2/authorize?redirect_uri=http%3A%2F%2F127.0.0.1%3A8400%2Fcallback&response_type=code&state=\(Self.stateParameter)&client_id=APP&scope=demo%20external&code_challenge=\(challenge.codeChallenge)&code_challenge_method=S256"
+    )
+    #expect(
+      FormEncoding.decode(script.requests[0].body, plus: .space) == [
+        Parameter("grant_type", "authorization_code"), Parameter("code", "CODE"),
+        Parameter("redirect_uri", "http://127.0.0.1:8400/callback"),
+        Parameter("code_verifier", revealedText(challenge.codeVerifier)),
+      ])
+    #expect(
+      script.requests[0].headers.contains(
+        .init("Authorization", "Basic " + Base64.encode(Array("APP:APP-SECRET".utf8)))))
+    #expect(script.stages == [.awaitingPerson, .exchanging, .verifying, .saving])
+    let stored = try #require(script.store.credentials(of: account.id).first)
+    #expect(stored.role == .application && stored.binding.flowKind == .authorizationCode)
+    #expect(stored.binding.origins == ["https://sequencing.com"])
+    #expect(stored.registration == ClientRegistration(clientID: "APP"))
+    #expect(
+      stored.credential
+        == .oauth2(
+          OAuth2Credential(
+            accessToken: Secret("AT"), scopes: ["demo"], expiresAt: Script.now + 3600,
+            refreshToken: Secret("RT"))))
+  }
+
+  @Test func `the page is asked for what the front end wants, in its standard's words`()
+    async throws
+  {
+    let script = Script([.json(Self.token)], answers: [.accept()], brought: [Self.good()])
+    let account = try await signIn(
+      script,
+      Self.request {
+        $0.scopes = ["a", "b c"]
+        $0.loginHint = "ada@example.org"
+        $0.prompt = "login"
+        $0.maxAgeSeconds = 60
+        $0.customParameters = [Parameter("hl", "de")]
+      })
+    #expect(account.username == "ada@example.org")
+    guard case .openURL(let page, _) = script.prompts[0] else { return }
+    #expect(
+      page.text.contains("&scope=a%20b%20c&")
+        && page.text.hasSuffix("&login_hint=ada%40example.org&prompt=login&max_age=60&hl=de"))
+  }
+
+  @Test("a name of the sign-in's own is refused before anything happens")
+  func reserved() async throws {
+    for (name, hint) in [("state", nil), ("login_hint", "ada"), ("redirect_uri", nil)] {
+      let script = Script()
+      let request = Self.request {
+        $0.customParameters = [Parameter(name, "x")]
+        $0.loginHint = hint
+      }
+      #expect(try await problem(script, request).reason == .reservedParameter)
+      #expect(script.log.isEmpty)
+    }
+  }
+
+  @Test(
+    "answers that are not for this sign-in are shown the door, and waiting goes on",
+    arguments: [
+      "code=CODE", "code=CODE&state=other", good("&state=\(stateParameter)"),
+      "code=A&\(good())", "",
+    ])
+  func foreign(query: String) async throws {
+    let script = Script(
+      [.json(Self.token)], answers: [.accept()], brought: [query, Self.good()])
+    _ = try await signIn(script)
+    #expect(script.log[2...3] == ["page unexpected", Self.exchange])
+  }
+
+  @Test func `the twentieth wrong answer ends it`() async throws {
+    let wrong = Array(repeating: "code=CODE&state=guess", count: 19)
+    let lucky = Script([.json(Self.token)], answers: [.accept()], brought: wrong + [Self.good()])
+    _ = try await signIn(lucky)
+    let script = Script(
+      [.json(Self.token)], answers: [.accept()], brought: wrong + ["code=C", Self.good()])
+    #expect(try await problem(script).reason == .stateMismatch)
+    #expect(script.requests.isEmpty && script.log.last == "close")
+    #expect(script.log.count(where: { $0 == "page unexpected" }) == 20)
+  }
+
+  @Test(
+    "what the provider says instead of a code",
+    arguments: [
+      ("access_denied", Problem.Reason.accessDenied, false, "page denied"),
+      ("temporarily_unavailable", .providerFailure, true, "page failed"),
+      ("invalid_scope", .providerFailure, false, "page failed"),
+    ])
+  func refused(error: String, reason: Problem.Reason, isRetryable: Bool, page: String)
+    async throws
+  {
+    let script = Script(
+      answers: [.accept()],
+      brought: ["error=\(error)&error_description=No%21&state=\(Self.stateParameter)"])
+    let problem = try await problem(script)
+    #expect(problem.reason == reason && problem.isRetryable == isRetryable)
+    #expect(problem.serverError == .init(code: error, text: "No!"))
+    #expect(script.requests.isEmpty)
+    #expect(script.log[2].hasPrefix(page) && script.log.last == "close")
+  }
+
+  @Test(
+    "whoever says no to the page has cancelled", arguments: [Answer.decline, .cancel])
+  func cancelled(answer: Answer) async throws {
+    let script = Script(answers: [answer])
+    #expect(try await problem(script).reason == .userCanceled)
+    #expect(script.log.last == "close" && script.requests.isEmpty)
+  }
+
+  @Test func `a browser that never comes back is waited for until the flow is cancelled`()
+    async throws
+  {
+    let script = Script(answers: [.accept()])
+    let task = Task { try await signIn(script, Self.request(), [.openURL, .enterVerifier]) }
+    while script.log.count < 3 { await Task.yield() }
+    task.cancel()
+    let problem = await #expect(throws: Problem.self) { try await task.value }
+    #expect(problem?.reason == .cancelled)
+    #expect(script.log.last == "close" && script.requests.isEmpty)
+  }
+
+  @Test(
+    "the address that the browser ended on serves where it runs on another machine",
+    arguments: [
+      ("http://127.0.0.1:8400/callback?\(good())", true),
+      ("  HTTP://127.0.0.1:8400/callback?\(good())#_=_\n", true),
+      ("http://127.0.0.1:8400/Callback?\(good())", false),
+      ("http://127.0.0.1:8401/callback?\(good())", false),
+      ("https://evil.example/callback?\(good())", false), (good(), false),
+      ("http://127.0.0.1:8400/callback?code=CODE&state=other", false), ("", false),
+    ])
+  func pasted(text: String, isOurs: Bool) async throws {
+    let script = Script([.json(Self.token)], answers: [.accept()], pasted: text)
+    let kinds: Set<Prompt.Kind> = [.openURL, .enterVerifier]
+    if isOurs {
+      _ = try await signIn(script, Self.request(), kinds)
+      #expect(script.log.contains("ask enterVerifier redirectURL"))
+    } else {
+      #expect(try await problem(script, Self.request(), kinds).reason == .stateMismatch)
+      #expect(script.requests.isEmpty)
+    }
+    #expect(script.log.last == "close")
+  }
+
+  @Test(
+    "an address that only the front end can catch comes with its answer",
+    arguments: [
+      ("authapp://Default/Authcallback?\(good())", Problem.Reason?.none),
+      ("AuthApp://default/Authcallback?\(good())", nil),
+      ("authapp://default/authcallback?\(good())", .stateMismatch),
+      ("authapp://Default/Authcallback?code=CODE&state=x", .stateMismatch),
+    ])
+  func customScheme(brought: String, reason: Problem.Reason?) async throws {
+    let script = Script([.json(Self.token)], answers: [.accept(text: Secret(brought))])
+    let request = Self.request { $0.registration?.redirect = "authapp://Default/Authcallback" }
+    if let reason {
+      #expect(try await problem(script, request).reason == reason)
+    } else {
+      _ = try await signIn(script, request)
+    }
+    #expect(script.log.first == "\(Self.out) authapp://Default/Authcallback")
+    #expect(script.requests.count == (reason == nil ? 1 : 0))
+  }
+
+  @Test func `a registered address of this machine is listened at as it is written`() async throws {
+    let script = Script([.json(Self.token)], answers: [.accept()], brought: [Self.good()])
+    _ = try await signIn(
+      script, Self.request { $0.registration?.redirect = "http://localhost:8400/cb" })
+    #expect(script.log[0] == "listen at localhost /cb")
+  }
+
+  @Test(
+    "what the token endpoint answers instead of a token ends the sign-in",
+    arguments: [
+      (
+        Script.Reply.json(#"{"error":"invalid_grant"}"#, status: 400),
+        Problem.Reason.providerFailure
+      ),
+      (.json(#"{"error":"invalid_client"}"#, status: 401), .authenticatorUnconfigured),
+      (.json(#"{"token_type":"bearer"}"#), .providerFailure),
+      (.json(#"{"access_token":"AT","token_type":"mac"}"#), .providerFailure),
+      (.text("<html>", status: 502), .providerFailure), (.text("", status: 429), .throttled),
+      (.networkFailure(-1001), .networkFailure),
+    ])
+  func refusedExchange(reply: Script.Reply, reason: Problem.Reason) async throws {
+    let script = Script([reply], answers: [.accept()], brought: [Self.good()])
+    let problem = try await problem(script)
+    #expect(problem.reason == reason)
+    #expect(!"\(problem)".contains("CODE"))
+    #expect(script.store.accounts.isEmpty)
+    #expect(script.log[3].hasPrefix("page failed") && script.log.last == "close")
+  }
+
+  @Test func `nothing is opened for a front end that cannot show a page`() async throws {
+    let script = Script()
+    let problem = try await problem(script, Self.request(), [.selectAccount])
+    #expect(problem.reason == .interactionRequired && problem.neededKinds == [.openURL])
+    #expect(problem.message.contains("authorizationCode"))
+    #expect(script.log.isEmpty)
+    #expect(
+      try await self.problem(Script(), Self.request { $0.provider = "facebook" }).reason
+        == .flowNotSupported)
+    #expect(
+      try await self.problem(Script(), Self.request { $0.registration = nil }).reason
+        == .authenticatorUnconfigured)
+  }
+}

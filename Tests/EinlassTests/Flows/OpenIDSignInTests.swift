@@ -1,0 +1,226 @@
+import EinlassCrypto
+import EinlassJSON
+import TestSupport
+import Testing
+
+@testable import Einlass
+
+/// OpenID Connect Core 1.0 section 3.1, RFC 9207, security C-53 and C-70 to C-75: who has signed in, and whose account
+/// it becomes.
+@Suite struct OpenIDSignInTests {
+  private static let key = PrivateKey.generate(.ed25519)
+  private static let stateParameter = AuthorizationCodeFlowTests.stateParameter
+  private static let nonce = Base64URL.encode([UInt8](repeating: 3, count: 32))
+  private static let issuer = "https://op.example/tenant"
+  private static let exchange = "POST https://op.example/token"
+  private static let keys = "GET https://op.example/keys"
+
+  private static let provider = """
+    {"id":"example","name":"Example","setup":{"documentation":"https://op.example/docs"},\
+    "accounts":"many","registration":["clientId"],\
+    "identity":{"id":"/sub","username":"/preferred_username","email":"/email","required":["id"]},\
+    "flows":[{"kind":"authorizationCode","authorize":{"method":"GET","url":"https://op.example/authorize"},\
+    "promisesIssuer":true,"clientAuthentication":"none","token":{"method":"POST","url":"https://op.example/token"},\
+    "refresh":{},"issuer":"\(issuer)","keySet":"https://op.example/keys","algorithms":["EdDSA"],"scopes":["openid","email"]}]}
+    """
+  private static let userinfo = """
+    "identity":{"request":{"method":"GET","url":"https://op.example/userinfo","bearer":"{token}"},
+    """
+
+  private static var keySet: JSONValue {
+    guard case .ed25519(let x) = key.publicParts else { return .null }
+    return [
+      "keys": [["kty": "OKP", "crv": "Ed25519", "kid": "k", "x": .string(Base64URL.encode(x))]]
+    ]
+  }
+
+  private static func idToken(_ change: (inout JSONObject) -> Void = { _ in }) -> String {
+    var claims: JSONObject = [
+      "iss": .string(issuer), "sub": "42", "aud": "APP", "nonce": .string(nonce),
+      "iat": JSONValue(Script.now), "exp": JSONValue(Script.now + 300),
+      "preferred_username": "ada", "email": "ada@example.org",
+    ]
+    change(&claims)
+    let parts: [JSONValue] = [["alg": "EdDSA", "kid": "k"], .object(claims)]
+    let text = parts.map { Base64URL.encode($0.bytes()) }.joined(separator: ".")
+    return "\(text).\(Base64URL.encode(key.sign(Array(text.utf8), .ed25519) ?? []))"
+  }
+
+  private static func token(_ idToken: String?, refreshToken: String? = "RT") -> Script.Reply {
+    let object = JSONObject(present: [
+      "access_token": "AT", "token_type": "Bearer", "expires_in": 300,
+      "refresh_token": refreshToken.map(JSONValue.string),
+      "id_token": idToken.map(JSONValue.string),
+    ])
+    return .bytes(JSONValue.object(object).bytes())
+  }
+
+  private static let good =
+    "code=CODE&state=\(stateParameter)&iss=\(PercentEncoding.encode(issuer))"
+
+  private func engine(_ script: Script, _ provider: String = provider) throws -> Einlass {
+    Einlass(
+      catalog: try ProviderCatalogTests.catalog(provider), store: script.store.accountStore,
+      effects: script.effects)
+  }
+
+  private func signIn(
+    _ script: Script, _ provider: String = provider,
+    _ change: (inout SignInRequest) -> Void = { _ in }
+  ) async throws -> Account {
+    var request = SignInRequest(
+      application: Sample.application, registration: ClientRegistration(clientID: "APP"),
+      provider: "example")
+    change(&request)
+    return try await engine(script, provider).signIn(request, asking: script.asker([.openURL]))
+  }
+
+  private func script(
+    _ replies: [Script.Reply], store: ScriptedStore = ScriptedStore()
+  ) -> Script {
+    Script(replies, answers: [.accept()], brought: [Self.good], store: store)
+  }
+
+  private static var replies: [Script.Reply] { [token(idToken()), .bytes(keySet.bytes())] }
+
+  private static func known(_ subject: String?, named name: String = "ada") -> ScriptedStore {
+    var account = Sample.account(name, "example")
+    account.subject = subject
+    account.health = .reloginNeeded
+    return ScriptedStore(accounts: [account])
+  }
+
+  @Test func `the id_token says who it is, and two requests suffice`() async throws {
+    let script = script(Self.replies)
+    let account = try await signIn(script)
+    #expect(account.username == "ada" && account.subject == "42")
+    #expect(account.email == "ada@example.org")
+    #expect(
+      script.log[2...] == [
+        Self.exchange, Self.keys, "add ada", "page signedIn(person: Optional(\"ada\"))", "close",
+      ])
+    guard case .openURL(let page, _) = script.prompts[0] else { return }
+    #expect(
+      page.text.contains("&nonce=\(Self.nonce)") && page.text.contains("scope=openid%20email"))
+    let form = FormEncoding.decode(script.requests[0].body, plus: .space)
+    #expect(form?.last == Parameter("client_id", "APP"))
+  }
+
+  @Test(
+    "an id_token that is not what it should be stores nothing",
+    arguments: [
+      ("nonce", JSONValue.string("other"), "nonce"), ("aud", "other", "audience"),
+      ("iss", "https://op.example", "issuer"), ("exp", 1, "expiry"), ("iat", 1, "expiry"),
+      ("sub", "", "claims"), ("at_hash", "AAAA", "signature"),
+    ])
+  func unbelievable(claim: String, value: JSONValue, check: String) async throws {
+    let script = script([
+      Self.token(Self.idToken { $0[claim] = value }), .bytes(Self.keySet.bytes()),
+    ])
+    let problem = await #expect(throws: Problem.self) { try await signIn(script) }
+    #expect(problem?.reason == .verificationFailed && problem?.detail == check)
+    #expect(script.store.accounts.isEmpty && script.log.last == "close")
+    #expect(!"\(problem as Any)".contains("AT\""))
+  }
+
+  @Test func `a foreign signature, no id_token and no keys are refused too`() async throws {
+    let foreign = Self.idToken().split(separator: ".")
+    let cases: [([Script.Reply], Problem.Reason)] = [
+      (
+        [
+          Self.token(
+            "\(foreign[0]).\(foreign[1]).\(Base64URL.encode([UInt8](repeating: 1, count: 64)))"),
+          .bytes(Self.keySet.bytes()),
+        ], .verificationFailed
+      ),
+      ([Self.token(nil)], .verificationFailed),
+      ([Self.token(Self.idToken()), .json("[]")], .providerFailure),
+      ([Self.token(Self.idToken()), .json(#"{"keys":[]}"#)], .verificationFailed),
+      ([Self.token(Self.idToken()), .networkFailure(-1004)], .networkFailure),
+    ]
+    for (replies, reason) in cases {
+      let script = script(replies)
+      let problem = await #expect(throws: Problem.self) { try await signIn(script) }
+      #expect(problem?.reason == reason)
+      #expect(script.store.accounts.isEmpty)
+    }
+  }
+
+  @Test("an answer in another issuer's name, or in none, is not for us")
+  func mixUp() async throws {
+    for query in [
+      "code=EVIL&state=\(Self.stateParameter)&iss=https%3A%2F%2Fevil.example",
+      "code=EVIL&state=\(Self.stateParameter)",
+      "error=access_denied&state=\(Self.stateParameter)&iss=https%3A%2F%2Fevil.example",
+    ] {
+      let script = Script(Self.replies, answers: [.accept()], brought: [query, Self.good])
+      _ = try await signIn(script)
+      #expect(script.log[2] == "page unexpected")
+    }
+  }
+
+  @Test func `who is known is signed in to again, by the id that the issuer gave`() async throws {
+    for (subject, name) in [("42", "someone"), (nil, "ada")] as [(String?, String)] {
+      let script = script(Self.replies, store: Self.known(subject, named: name))
+      let account = try await signIn(script)
+      #expect(account.id == Account.ID(rawValue: "a_\(name)") && account.health == .ok)
+      #expect(script.store.accounts.count == 1 && account.subject == "42")
+      #expect(script.store.credentials(of: account.id).count == 1)
+    }
+  }
+
+  @Test func `another person than was asked for is turned away, and nothing is stored`()
+    async throws
+  {
+    let script = script(Self.replies, store: Self.known("41"))
+    let problem = await #expect(throws: Problem.self) {
+      try await signIn(script) { $0.account = Account.ID(rawValue: "a_ada") }
+    }
+    #expect(problem?.reason == .invalidChoice && problem?.account?.rawValue == "a_ada")
+    #expect(script.store.credentials(of: Account.ID(rawValue: "a_ada")).isEmpty)
+    #expect(script.log.contains { $0.hasPrefix("page failed") })
+  }
+
+  @Test func `userinfo and id_token must speak of the same person`() async throws {
+    let asking = Self.provider.replacing(#""identity":{"#, with: Self.userinfo)
+    for (subject, reason) in [("42", nil), ("43", Problem.Reason.verificationFailed)] {
+      let script = script(
+        Self.replies + [.json(#"{"sub":"\#(subject)","preferred_username":"x"}"#)])
+      if let reason {
+        let problem = await #expect(throws: Problem.self) { try await signIn(script, asking) }
+        #expect(problem?.reason == reason && problem?.detail == "identity")
+      } else {
+        #expect(try await signIn(script, asking).username == "x")
+      }
+    }
+  }
+
+  @Test("a refresh that brings another person's token is not taken; a strange id_token is left out")
+  func refresh() async throws {
+    for (change, isTaken, keeps) in [
+      ({ $0["nonce"] = nil }, true, false), ({ $0["sub"] = "43" }, false, true),
+      ({ $0["aud"] = "x" }, true, true),
+    ] as [((inout JSONObject) -> Void, Bool, Bool)] {
+      let first = script(Self.replies)
+      let account = try await signIn(first)
+      let stored = try #require(first.store.credentials(of: account.id).first)
+      let store = ScriptedStore(
+        accounts: [account], grants: Sample.grants("example", .granted),
+        credentials: [account.id: [stored]])
+      let fresh = Self.idToken(change)
+      let script = Script(
+        [Self.token(fresh, refreshToken: "RT2"), .bytes(Self.keySet.bytes())], store: store)
+      let request = CredentialRequest(
+        application: Sample.application,
+        registration: { _ in ClientRegistration(clientID: "APP") }, account: account.id,
+        forcesRefresh: true)
+      let result = try? await engine(script).credential(request)
+      #expect((result != nil) == isTaken)
+      guard case .oauth2(let token)? = store.credentials(of: account.id).first?.credential else {
+        return
+      }
+      #expect(token.refreshToken == Secret(isTaken ? "RT2" : "RT"))
+      #expect(token.idToken == Secret(keeps ? Self.idToken() : fresh))
+    }
+  }
+}
