@@ -1,0 +1,277 @@
+"""Signing in at servers that nobody here wrote, with the spawned binary: code and PKCE in a real browser, refresh with
+rotation, reuse, keys that rotate.
+
+    python -m pytest Tests/Oracles/test_sign_in.py
+"""
+import json
+import socket
+import urllib.parse
+import urllib.request
+
+import pytest
+
+import browser
+from browser import Chromium, Visitor
+from servers import running
+from test_protocol import EINLASS, Session
+
+pytestmark = pytest.mark.skipif(not EINLASS.exists(), reason="the program is not built")
+real_browser = pytest.mark.skipif(browser.WHY_NOT is not None, reason=str(browser.WHY_NOT))
+
+BASIC_SECRET = "s3cret: with/odd+chars"
+
+
+def flow(ready, **more):
+    """A code flow at django-oauth-toolkit."""
+    issuer = ready["issuer"]
+    return {"kind": "authorizationCode", "authorize": {"method": "GET", "url": issuer + "/authorize/"},
+            "redirect": {"path": "/callback"}, "token": {"method": "POST", "url": issuer + "/token/"}, "refresh": {},
+            "clientAuthentication": "none", "scopes": ["openid", "photos"], "issuer": issuer,
+            "keySet": issuer + "/.well-known/jwks.json", **more}
+
+
+def provider(ready, flow, **more):
+    return {"id": "oracle", "name": "Oracle", "accounts": "many", "registration": ["clientId"],
+            "setup": {"documentation": "https://example.com/"},
+            "identity": {"request": {"method": "GET", "url": ready["issuer"] + "/userinfo/", "bearer": "{token}"},
+                         "id": "/sub", "name": "/name", "username": "/preferred_username", "email": "/email",
+                         "required": ["id"]},
+            "flows": [flow], **more}
+
+
+class FrontEnd(Session):
+    """An application that shows pages to a person."""
+
+    def __init__(self, folder, descriptor, application, kinds=("openURL",)):
+        path = folder / "providers.json"
+        path.write_text(json.dumps({"providers": [descriptor]}))
+        path.chmod(0o600)
+        super().__init__("--providers", str(path))
+        self.call("initialize", client={"name": "oracle-test", "title": "Oracle test"},
+                  capabilities={"prompts": list(kinds)}, applications={"oracle": application})
+
+    def begin(self, **params):
+        """The request, and the page that the person is to see."""
+        id = self.send("accounts.signIn", provider="oracle", **params)
+        return id, self.until("prompt.opened")
+
+    def end(self, id):
+        """The account that a sign-in made, or made usable again."""
+        answer = self.answer(id)
+        assert not hasattr(answer, "code"), answer
+        account = answer.result["account"]
+        self.call("access.set", provider="oracle", state="granted")
+        return account
+
+    def token(self, account, **params):
+        return self.call("credentials.get", account=account, **params)["credential"]["token"]
+
+    def health(self, account):
+        return next(entry["health"] for entry in self.call("accounts.list")["accounts"] if entry["account"] == account)
+
+
+def log(ready):
+    with urllib.request.urlopen(ready["base"] + "/__log") as answer:
+        return [(entry["method"], urllib.parse.urlsplit(entry["path"]).path) for entry in json.load(answer)]
+
+
+def tell(ready, what):
+    urllib.request.urlopen(urllib.request.Request(ready["base"] + what, b"", method="POST")).close()
+
+
+def whose(ready, token):
+    request = urllib.request.Request(ready["issuer"] + "/userinfo/", headers={"Authorization": "Bearer " + token})
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
+@pytest.fixture(scope="module")
+def dot():
+    with running("oauth2_server.py") as ready:
+        yield ready
+
+
+@pytest.fixture
+def start(tmp_path):
+    started = []
+
+    def start(*arguments, **more):
+        started.append(FrontEnd(tmp_path, *arguments, **more))
+        return started[-1]
+
+    yield start
+    for front_end in started:
+        front_end.close()
+
+
+def visit(ready, url):
+    """A person who has signed in there, on the page that asks for consent."""
+    visitor = Visitor().open(url)
+    return visitor.press("signin", username=ready["user"], password=ready["password"])
+
+
+def bring_back(visitor):
+    """The browser goes where the provider sent it: to einlass."""
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(visitor.location, timeout=60) as page:
+        return page.read().decode()
+
+
+def sign_in(front_end, ready):
+    id, prompt = front_end.begin()
+    assert "Signed in" in bring_back(visit(ready, prompt["url"]).press("Authorize"))
+    return front_end.end(id)
+
+
+@real_browser
+def test_a_person_allows_in_a_real_browser(dot, start):
+    front_end = start(provider(dot, flow(dot)), {"clientId": "native"})
+    before = len(log(dot))
+    with Chromium() as chromium:
+        id, prompt = front_end.begin()
+        assert prompt["kind"] == "openURL" and prompt["host"] == urllib.parse.urlsplit(dot["base"]).netloc
+        chromium.open(prompt["url"])
+        chromium.type("[name=username]", dot["user"])
+        chromium.type("[name=password]", dot["password"])
+        chromium.press("#signin")
+        chromium.press("[name=allow]")
+        account = front_end.end(id)
+        page = chromium.text()
+        assert "Signed in" in page and "Oracle test" in page and "alice" in page and "close this tab" in page
+        # Nothing of the answer stays where it could be read.
+        source = chromium.ask("GET", "/source")
+        code = urllib.parse.parse_qs(urllib.parse.urlsplit(chromium.url).query)["code"][0]
+        assert code not in source
+    assert front_end.call("accounts.list")["accounts"][0]["username"] == "alice"
+    assert whose(dot, front_end.token(account))["preferred_username"] == "alice"
+    # No more requests than the standards need.
+    mine = [path for _, path in log(dot)[before:] if path not in ("/login/", "/o/authorize/", "/favicon.ico")]
+    assert mine == ["/o/token/", "/o/.well-known/jwks.json", "/o/userinfo/", "/o/userinfo/"]
+
+
+@real_browser
+def test_a_person_denies_in_a_real_browser(dot, start):
+    front_end = start(provider(dot, flow(dot)), {"clientId": "native"})
+    with Chromium() as chromium:
+        id, prompt = front_end.begin()
+        chromium.open(prompt["url"])
+        chromium.type("[name=username]", dot["user"])
+        chromium.type("[name=password]", dot["password"])
+        chromium.press("#signin")
+        chromium.press("input[type=submit]:not([name])")
+        answer = front_end.answer(id)
+        assert (answer.code, answer.data["reason"]) == (1012, "accessDenied")
+        assert answer.data["serverError"]["code"] == "access_denied"
+        assert "Not signed in" in chromium.text()
+    assert front_end.call("accounts.list")["accounts"] == []
+
+
+@pytest.mark.parametrize("way", ["client_secret_basic", "client_secret_post"])
+def test_a_secret_is_proved_and_a_wrong_one_is_told_apart(dot, start, way):
+    words = provider(dot, flow(dot, clientAuthentication=way), registration=["clientId", "clientSecret"])
+    sign_in(start(words, {"clientId": "basic", "clientSecret": BASIC_SECRET}), dot)
+    front_end = start(words, {"clientId": "basic", "clientSecret": "wrong"})
+    id, prompt = front_end.begin()
+    assert "failed" in bring_back(visit(dot, prompt["url"]).press("Authorize"))
+    assert front_end.answer(id).data["reason"] == "authenticatorUnconfigured"
+
+
+def test_foreign_answers_do_not_end_a_sign_in(dot, start):
+    """Pre-fetched pages, another state, the answer of another sign-in: waiting goes on, and the right one counts."""
+    front_end = start(provider(dot, flow(dot)), {"clientId": "native"})
+    id, prompt = front_end.begin()
+    visitor = visit(dot, prompt["url"]).press("Authorize")
+    place, _, query = visitor.location.partition("?")
+    code = urllib.parse.parse_qs(query)["code"][0]
+    for wrong in (place, place + "?code=" + code, place + "?state=wrong&code=" + code, place + "/x?" + query,
+                  place.rpartition("/")[0] + "/favicon.ico"):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(wrong, timeout=60)
+        assert refused.value.code in (400, 404)
+    assert "Signed in" in bring_back(visitor)
+    front_end.end(id)
+    # Nobody listens there any more.
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.1", urllib.parse.urlsplit(place).port), timeout=60).close()
+
+
+def test_refresh_tokens_rotate_and_one_that_was_used_elsewhere_asks_for_a_new_sign_in(dot, start):
+    front_end = start(provider(dot, flow(dot)), {"clientId": "native"})
+    account = sign_in(front_end, dot)
+    tokens = {front_end.token(account)}
+    for _ in range(5):
+        tokens.add(front_end.token(account, forceRefresh=True))
+        assert front_end.health(account) == "ok"
+    assert len(tokens) == 6
+    # Without need nobody is asked.
+    before = log(dot)
+    assert front_end.token(account) in tokens and log(dot) == before
+    # Somebody else refreshes with the same token: the family is revoked when einlass uses it.
+    stolen = front_end.call("auth.perform", provider="oracle", account=account, confirm=True, includeRefreshToken=True)
+    form = {"grant_type": "refresh_token", "client_id": "native", "refresh_token": stolen["credential"]["refreshToken"]}
+    urllib.request.urlopen(dot["issuer"] + "/token/", urllib.parse.urlencode(form).encode()).close()
+    assert front_end.refused("credentials.get", account=account, forceRefresh=True) == "reloginNeeded"
+    assert front_end.health(account) == "reloginNeeded"
+    assert sign_in(front_end, dot) == account
+    assert front_end.health(account) == "ok"
+    assert front_end.token(account) not in tokens
+
+
+def test_an_expired_token_is_renewed_before_it_is_handed_out(dot, start):
+    front_end = start(provider(dot, flow(dot)), {"clientId": "native"})
+    account = sign_in(front_end, dot)
+    first = front_end.token(account)
+    assert front_end.token(account, minValiditySeconds=200) == first
+    assert front_end.token(account, minValiditySeconds=299) != first
+
+
+@pytest.mark.parametrize("overlap", [1, 0])
+def test_keys_rotate(dot, start, overlap):
+    front_end = start(provider(dot, flow(dot)), {"clientId": "native"})
+    account = sign_in(front_end, dot)
+    tell(dot, f"/__rotate?overlap={overlap}")
+    assert sign_in(front_end, dot) == account
+
+
+# ---- idpyoidc
+
+@pytest.fixture(scope="module")
+def idpy():
+    with running("openid_server.py") as ready:
+        yield ready
+
+
+def registered(ready, redirect, **more):
+    wish = {"redirect_uris": [redirect], "grant_types": ["authorization_code", "refresh_token"], **more}
+    request = urllib.request.Request(ready["base"] + "/registration", json.dumps(wish).encode(),
+                                     {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "PS256", "ES256", "EdDSA"])
+def test_idpyoidc_signs_in_four_ways_and_rotates_its_keys(idpy, start, algorithm):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        redirect = "http://127.0.0.1:%d/done" % probe.getsockname()[1]
+    client = registered(idpy, redirect, token_endpoint_auth_method="client_secret_basic",
+                        id_token_signed_response_alg=algorithm)
+    words = {"kind": "authorizationCode", "authorize": {"method": "GET", "url": idpy["base"] + "/authorization"},
+             "redirect": {"ports": [urllib.parse.urlsplit(redirect).port], "path": "/done"},
+             "token": {"method": "POST", "url": idpy["base"] + "/token"}, "refresh": {},
+             "clientAuthentication": "client_secret_basic", "scopes": ["openid", "profile", "email", "offline_access"],
+             "issuer": idpy["issuer"], "keySet": idpy["base"] + "/jwks.json"}
+    identity = {"request": {"method": "GET", "url": idpy["base"] + "/userinfo", "bearer": "{token}"}, "id": "/sub",
+                "name": "/name", "username": "/email", "email": "/email", "required": ["id"]}
+    front_end = start(provider(idpy, words, identity=identity),
+                      {"clientId": client["client_id"], "clientSecret": client["client_secret"]})
+    accounts = set()
+    for overlap in (1, 0, None):
+        id, prompt = front_end.begin(prompt="consent")
+        assert "Signed in" in bring_back(Visitor().open(prompt["url"]))
+        accounts.add(front_end.end(id))
+        if overlap is not None:
+            tell(idpy, f"/__rotate?overlap={overlap}")
+    assert len(accounts) == 1
+    account = accounts.pop()
+    assert front_end.call("accounts.list")["accounts"][0]["email"] == "alice@example.test"
+    assert front_end.token(account) != front_end.token(account, forceRefresh=True)
