@@ -98,3 +98,38 @@ import Testing
     }
   }
 }
+
+extension PeculiarityTests {
+  /// Everybody of the kind, by name.
+  static let names = OAuth2Provider.all.map(\.name)
+
+  @Test(arguments: names)
+  func `Each provider gives a token that says whose it is`(name: String) async throws {
+    let provider = try #require(OAuth2Provider.all.first { $0.name == name })
+    try await TestBrowser.run(provider) { _, browser async throws in
+      var browser = browser
+      browser.asked["scope"] = nil
+      let record = provider.demoState[at: "applications", browser.application]
+      let ways = OAuth2Manners(json: provider.demoState["manners"] ?? .null).authentication
+      let way =
+        record?["authentication"]?.string ?? (record?["secret"] == nil ? "none" : ways.first)
+      let secret = record?["secret"]?.string ?? ""
+      let basic = Data("\(browser.application):\(secret)".utf8).base64EncodedString()
+      let reply = try #require(
+        try await browser.token(
+          [
+            "code": try await browser.code(),
+            "client_secret": way == "client_secret_post" ? secret : nil,
+          ],
+          headers: way == "client_secret_basic" ? [("Authorization", "Basic \(basic)")] : []))
+      #expect(reply.status == 200, "\(reply.text)")
+      let token =
+        reply.json?["access_token"]?.string
+        ?? [Parameter](formEncoded: reply.text)?["access_token"]
+      guard provider.demoState[at: "endpoints", "userinfo"] != nil else { return }
+      let person = try await browser.userinfo(try #require(token))
+      #expect(person?.status == 200)
+      #expect(person?.text.contains("3001") == true || name == "spotify")
+    }
+  }
+}

@@ -23,12 +23,8 @@ class Chromium:
     def __init__(self):
         # Its lock is a Unix socket, whose path must be short.
         self.folder = tempfile.mkdtemp(prefix="einlass-", dir="/tmp")
-        self.driver = subprocess.Popen(
-            ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            env={**os.environ, "HOME": self.folder, "TMPDIR": self.folder}, start_new_session=True)
-        # "ChromeDriver was started successfully on port 40123."
-        line = next(line for line in self.driver.stdout if "successfully on port" in line)
-        self.base = "http://127.0.0.1:" + line.split("port")[1].strip(" .\n")
+        self.driver, port = self.start()
+        self.base = "http://127.0.0.1:" + port
         options = {"args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                             "--no-first-run", "--disable-background-networking", "--user-data-dir=" + self.folder,
                             "--window-size=900,600"]}
@@ -36,6 +32,20 @@ class Chromium:
         answer = self.ask("POST", "/session", capabilities={"alwaysMatch": {
             "browserName": "chrome", "goog:chromeOptions": options, "timeouts": {"pageLoad": 60000, "implicit": 30000}}})
         self.session = "/session/" + answer["sessionId"]
+
+    def start(self):
+        """The driver and its port. It takes any port of IPv4, and gives up when somebody has that of IPv6."""
+        for _ in range(10):
+            driver = subprocess.Popen(
+                ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                env={**os.environ, "HOME": self.folder, "TMPDIR": self.folder}, start_new_session=True)
+            # "ChromeDriver was started successfully on port 40123."
+            for line in driver.stdout:
+                if "successfully on port" in line:
+                    return driver, line.split("port")[1].strip(" .\n")
+            driver.wait(60)
+            driver.stdout.close()
+        raise AssertionError("chromedriver does not start")
 
     def __enter__(self):
         return self
@@ -83,6 +93,12 @@ class Chromium:
     def has(self, selector):
         return self.ask("POST", "/execute/sync", script="return !!document.querySelector(arguments[0])",
                         args=[selector])
+
+    def color(self, scheme):
+        """The colour of the page's text for a person who prefers light or dark."""
+        self.ask("POST", "/goog/cdp/execute", cmd="Emulation.setEmulatedMedia",
+                 params={"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        return self.ask("POST", "/execute/sync", script="return getComputedStyle(document.body).color", args=[])
 
     def screenshot(self):
         """PNG in base64."""

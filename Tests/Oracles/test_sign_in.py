@@ -5,6 +5,7 @@ rotation, reuse, keys that rotate.
 """
 import json
 import socket
+import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -128,7 +129,7 @@ def test_a_person_allows_in_a_real_browser(dot, start):
     before = len(log(dot))
     with Chromium() as chromium:
         id, prompt = front_end.begin()
-        assert prompt["kind"] == "openURL" and prompt["host"] == urllib.parse.urlsplit(dot["base"]).netloc
+        assert prompt["kind"] == "openURL" and prompt["host"] == "127.0.0.1"
         chromium.open(prompt["url"])
         chromium.type("[name=username]", dot["user"])
         chromium.type("[name=password]", dot["password"])
@@ -137,6 +138,7 @@ def test_a_person_allows_in_a_real_browser(dot, start):
         account = front_end.end(id)
         page = chromium.text()
         assert "Signed in" in page and "Oracle test" in page and "alice" in page and "close this tab" in page
+        assert chromium.color("light") == "rgb(0, 0, 0)" and chromium.color("dark") == "rgb(255, 255, 255)"
         # Nothing of the answer stays where it could be read.
         source = chromium.ask("GET", "/source")
         code = urllib.parse.parse_qs(urllib.parse.urlsplit(chromium.url).query)["code"][0]
@@ -144,7 +146,7 @@ def test_a_person_allows_in_a_real_browser(dot, start):
     assert front_end.call("accounts.list")["accounts"][0]["username"] == "alice"
     assert whose(dot, front_end.token(account))["preferred_username"] == "alice"
     # No more requests than the standards need.
-    mine = [path for _, path in log(dot)[before:] if path not in ("/login/", "/o/authorize/", "/favicon.ico")]
+    mine = [path for _, path in log(dot)[before:] if path.startswith("/o/") and path != "/o/authorize/"]
     assert mine == ["/o/token/", "/o/.well-known/jwks.json", "/o/userinfo/", "/o/userinfo/"]
 
 
@@ -194,8 +196,35 @@ def test_foreign_answers_do_not_end_a_sign_in(dot, start):
         socket.create_connection(("127.0.0.1", urllib.parse.urlsplit(place).port), timeout=60).close()
 
 
+def test_a_person_without_a_browser_here_pastes_the_address(dot, start):
+    """Over SSH the browser is on another machine, and its way back leads nowhere."""
+    front_end = start(provider(dot, flow(dot)), {"clientId": "native"}, kinds=("openURL", "enterVerifier"))
+    id, prompt = front_end.begin()
+    prompts = {prompt["kind"]: prompt}
+    prompt = front_end.until("prompt.opened")
+    prompts[prompt["kind"]] = prompt
+    assert prompts["enterVerifier"]["expects"] == "redirectURL"
+    visitor = visit(dot, prompts["openURL"]["url"]).press("Authorize")
+    front_end.call("prompt.answer", prompt=prompts["enterVerifier"]["prompt"], action="accept",
+                   text=f" {visitor.location}\n")
+    front_end.end(id)
+
+
+def test_the_front_end_catches_an_address_of_its_own_scheme(dot, start):
+    front_end = start(provider(dot, flow(dot)), {"clientId": "native", "redirect": "einlass:/callback"})
+    for wrong in ("einlass:/callback?state=wrong&code=x", "einlass:/other"):
+        id, prompt = front_end.begin()
+        front_end.call("prompt.answer", prompt=prompt["prompt"], action="accept", redirectURL=wrong)
+        assert front_end.answer(id).data["reason"] == "stateMismatch"
+    id, prompt = front_end.begin()
+    visitor = visit(dot, prompt["url"]).press("Authorize")
+    assert visitor.location.startswith("einlass:/callback?")
+    front_end.call("prompt.answer", prompt=prompt["prompt"], action="accept", redirectURL=visitor.location)
+    front_end.end(id)
+
+
 def test_refresh_tokens_rotate_and_one_that_was_used_elsewhere_asks_for_a_new_sign_in(dot, start):
-    front_end = start(provider(dot, flow(dot)), {"clientId": "native"})
+    front_end = start(provider(dot, flow(dot)), {"clientId": "native"}, kinds=("openURL", "grantAccess"))
     account = sign_in(front_end, dot)
     tokens = {front_end.token(account)}
     for _ in range(5):
@@ -206,8 +235,12 @@ def test_refresh_tokens_rotate_and_one_that_was_used_elsewhere_asks_for_a_new_si
     before = log(dot)
     assert front_end.token(account) in tokens and log(dot) == before
     # Somebody else refreshes with the same token: the family is revoked when einlass uses it.
-    stolen = front_end.call("auth.perform", provider="oracle", account=account, confirm=True, includeRefreshToken=True)
-    form = {"grant_type": "refresh_token", "client_id": "native", "refresh_token": stolen["credential"]["refreshToken"]}
+    id = front_end.send("auth.perform", provider="oracle", account=account, confirm=True, includeRefreshToken=True)
+    prompt = front_end.until("prompt.opened")
+    assert prompt["kind"] == "grantAccess" and prompt["includes"] == ["refreshToken"]
+    front_end.call("prompt.answer", prompt=prompt["prompt"], action="accept")
+    stolen = front_end.answer(id).result["credential"]["refreshToken"]
+    form = {"grant_type": "refresh_token", "client_id": "native", "refresh_token": stolen}
     urllib.request.urlopen(dot["issuer"] + "/token/", urllib.parse.urlencode(form).encode()).close()
     assert front_end.refused("credentials.get", account=account, forceRefresh=True) == "reloginNeeded"
     assert front_end.health(account) == "reloginNeeded"
@@ -221,7 +254,23 @@ def test_an_expired_token_is_renewed_before_it_is_handed_out(dot, start):
     account = sign_in(front_end, dot)
     first = front_end.token(account)
     assert front_end.token(account, minValiditySeconds=200) == first
-    assert front_end.token(account, minValiditySeconds=299) != first
+    assert front_end.token(account, minValiditySeconds=600) != first
+
+
+def test_signing_out_revokes_at_the_provider(dot, start):
+    def recipe(what):
+        return {"method": "POST", "url": dot["issuer"] + "/revoke_token/", "form": {"token": what, "client_id": "native"}}
+
+    front_end = start(provider(dot, flow(dot), revoke=recipe("{token}")), {"clientId": "native"})
+    account = sign_in(front_end, dot)
+    token = front_end.token(account)
+    assert whose(dot, token)
+    said = front_end.call("accounts.signOut", account=account, revoke=True)
+    assert said["revoked"] and not said["notRevoked"]
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        whose(dot, token)
+    assert refused.value.code == 401
+    assert sign_in(front_end, dot) == account
 
 
 @pytest.mark.parametrize("overlap", [1, 0])

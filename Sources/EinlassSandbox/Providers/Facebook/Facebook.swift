@@ -4,7 +4,7 @@ import EinlassJSON
 /// Facebook's Graph as the accounts of a system used it. Access tokens travel in `Authorization: Bearer` only.
 struct Facebook: Provider {
   let name = "facebook"
-  let origins = ["https://graph.facebook.com"]
+  let origins = ["https://graph.facebook.com", "https://www.facebook.com"]
 
   /// What is left when the other providers have taken theirs.
   func owns(_ request: Request) -> Bool { true }
@@ -14,7 +14,12 @@ struct Facebook: Provider {
       try checkLimit(of: request, in: &world)
       switch (request.method, Self.withoutVersion(request.path)) {
       case ("GET", "/me"): return try me(request, in: &world)
+      case (_, "/dialog/oauth"): return dialog(request, in: &world)
+      case ("GET", "/oauth/access_token"): return try redeemCode(request, in: &world)
       case ("POST", "/oauth/access_token"): return try accessToken(request, in: &world)
+      case ("POST", "/device/login"): return try deviceLogin(request, in: &world)
+      case ("POST", "/device/login_status"): return try deviceStatus(request, in: &world)
+      case (_, "/device"): return devicePage(request, in: &world)
       case ("DELETE", "/me/permissions"): return try removeApplication(request, in: &world)
       case ("GET", "/debug_token"): return try debugToken(request, in: &world)
       default: throw .unknownPath(request.path)

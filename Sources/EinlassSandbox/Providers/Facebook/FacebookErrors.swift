@@ -89,6 +89,10 @@ extension FacebookError {
   static let proofWrong = FacebookError(
     code: 100, message: "Invalid appsecret_proof provided in the API argument",
     type: "GraphMethodException")
+  /// What a device that waits is told. Code 31, and the subcode decides.
+  static func device(_ subcode: Int64, _ message: String) -> FacebookError {
+    FacebookError(code: 31, subcode: subcode, message: message)
+  }
   /// A parameter that is missing or wrong.
   static func parameter(_ message: String) -> FacebookError {
     FacebookError(code: 100, message: "(#100) \(message)")

@@ -11,7 +11,7 @@ extension Facebook {
         .map(
           .members([
             ("secret", .text), ("name", .text), ("system", .flag), ("revoked", .flag),
-            ("requiresProof", .flag),
+            ("requiresProof", .flag), ("clientToken", .text), ("redirects", .texts),
           ]))
       ),
       (
@@ -30,6 +30,24 @@ extension Facebook {
             ("expiresAt", .integer), ("revoked", .flag), ("scopes", .texts), ("audience", .text),
           ]))
       ),
+      (
+        "codes",
+        .map(
+          .members([
+            ("application", .text), ("user", .text), ("redirect", .text), ("scopes", .texts),
+            ("expiresAt", .integer), ("used", .flag),
+          ]))
+      ),
+      (
+        "devices",
+        .map(
+          .members([
+            ("application", .text), ("user", .text), ("userCode", .text), ("scopes", .texts),
+            ("decision", .word(["pending", "allowed", "denied"])), ("expiresAt", .integer),
+            ("askedAt", .integer), ("used", .flag),
+          ]))
+      ),
+      ("consent", .word(["page", "allow", "deny"])),
       ("rateLimits", StateShape.rateLimits),
     ])
   }
@@ -38,7 +56,11 @@ extension Facebook {
   var demoState: JSONValue {
     [
       "applications": [
-        "1234567890": ["secret": "0123456789abcdef0123456789abcdef", "name": "Demo"],
+        "1234567890": [
+          "secret": "0123456789abcdef0123456789abcdef", "name": "Demo",
+          "clientToken": "fedcba9876543210fedcba9876543210",
+          "redirects": OAuth2Provider.redirects,
+        ],
         "2345678901": [
           "secret": "123456789abcdef0123456789abcdef0", "name": "Other", "requiresProof": true,
         ],

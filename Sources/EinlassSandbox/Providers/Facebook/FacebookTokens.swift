@@ -3,7 +3,7 @@ import EinlassJSON
 /// The endpoints: who somebody is, tokens for applications, and what a token is worth.
 extension Facebook {
   /// Sixty days, as Facebook's long-lived tokens had.
-  private static let tokenSeconds: Int64 = 5_184_000
+  static let tokenSeconds: Int64 = 5_184_000
 
   /// `GET /me`
   func me(_ request: Request, in world: inout World) throws(FacebookError) -> Answer {
@@ -98,7 +98,7 @@ extension Facebook {
   }
 
   /// Forgets that the user had removed the application; the tokens of that time stay void.
-  private func readmit(_ consumer: Consumer, by user: Record, in world: inout World) {
+  func readmit(_ consumer: Consumer, by user: Record, in world: inout World) {
     guard user.value[at: "removed", consumer.id]?.bool == true else { return }
     world.state[at: name, "users", user.id, "removed", consumer.id] = .none
     for token in tokens(of: consumer, user, in: world) {
@@ -128,7 +128,8 @@ extension Facebook {
       audience: former.value["audience"] ?? "me", in: &world)
   }
 
-  private func issue(
+  /// A token for an application.
+  func issue(
     to consumer: Consumer, user: Record, scopes: JSONValue, audience: JSONValue,
     in world: inout World
   ) -> Answer {

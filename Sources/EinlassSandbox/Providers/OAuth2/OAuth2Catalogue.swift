@@ -3,7 +3,7 @@ import EinlassJSON
 /// The providers of this kind: their paths, and what is peculiar about them (seeds sections 4 and 6).
 extension OAuth2Provider {
   /// In the order of their names in the announcement.
-  static let all = [openID, sequencing, vimeo, sinaWeibo, tencentWeibo]
+  static let all = [openID, sequencing, vimeo, sinaWeibo, tencentWeibo] + web
 
   /// A strict provider with everything: discovery, keys, devices, registration. No real one.
   static let openID = OAuth2Provider(
@@ -32,8 +32,7 @@ extension OAuth2Provider {
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_basic"],
       "basic": "plain", "lifetime": "text", "refresh": "kept", "tokenType": "bearer",
       "scopes": ["demo", "external"],
-    ],
-    applications: ["demo-sequencing": secretApplication])
+    ])
 
   /// Tokens for ever, the user beside them. Section 6.3.
   static let vimeo = OAuth2Provider(
@@ -45,8 +44,7 @@ extension OAuth2Provider {
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_basic"],
       "basic": "plain", "lifetime": "none", "refresh": "never", "tokenType": "bearer",
     ],
-    tokenMembers: ["user": vimeoUser], person: vimeoUser,
-    applications: ["demo-vimeo": secretApplication])
+    tokenMembers: ["user": vimeoUser], person: vimeoUser)
 
   /// No PKCE, secrets in form or query, the user's id beside the token. Section 6.5.
   static let sinaWeibo = OAuth2Provider(
@@ -57,14 +55,13 @@ extension OAuth2Provider {
     ],
     manners: [
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
-      "refresh": "never", "tellsScope": false, "scopeSeparator": ",", "takesQuery": true,
+      "refresh": "never", "scope": "none", "scopeSeparator": ",", "takesQuery": true,
     ],
     tokenMembers: ["remind_in": "3600", "uid": "{id}"],
     person: [
       "id": "{#id}", "idstr": "{id}", "screen_name": "{username}", "name": "{name}",
       "profile_image_url": "{avatar}", "avatar_large": "{avatar}", "avatar_hd": "{avatar}",
-    ],
-    applications: ["demo-sina-weibo": secretApplication])
+    ])
 
   /// Answers that are query strings. Section 6.6.
   static let tencentWeibo = OAuth2Provider(
@@ -75,7 +72,7 @@ extension OAuth2Provider {
     ],
     manners: [
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
-      "tokens": "form", "tokenMethods": ["POST", "GET"], "takesQuery": true, "tellsScope": false,
+      "tokens": "form", "tokenMethods": ["POST", "GET"], "takesQuery": true, "scope": "none",
       "failures": "200",
     ],
     tokenMembers: ["openid": "{id}", "name": "{username}", "nick": "{name}"],
@@ -85,14 +82,13 @@ extension OAuth2Provider {
         "name": "{username}", "nick": "{name}", "head": "{avatar}", "openid": "{id}",
         "email": "{email}",
       ],
-    ],
-    applications: ["demo-tencent-weibo": secretApplication])
+    ])
 
-  private static let redirects: JSONValue = [
+  static let redirects: JSONValue = [
     "http://127.0.0.1/callback", "http://[::1]/callback", "einlass:/callback",
   ]
 
-  private static let secretApplication: JSONValue = [
+  static let secretApplication: JSONValue = [
     "secret": "demo-secret", "name": "Demo", "redirects": redirects,
   ]
 
@@ -101,14 +97,15 @@ extension OAuth2Provider {
     "pictures": ["sizes": [["width": 300, "link": "{avatar}"]]], "email": "{email}",
   ]
 
-  private init(
+  init(
     _ name: String, origins: [String] = [], endpoints: JSONValue, manners: JSONValue,
-    tokenMembers: JSONValue? = nil, person: JSONValue? = nil, applications: JSONValue,
-    more: JSONValue = [:]
+    tokenMembers: JSONValue? = nil, errorMembers: JSONValue? = nil, person: JSONValue? = nil,
+    applications: JSONValue? = nil, more: JSONValue = [:]
   ) {
     let state = JSONObject(present: [
-      "endpoints": endpoints, "manners": manners, "tokenMembers": tokenMembers, "person": person,
-      "applications": applications,
+      "endpoints": endpoints, "manners": manners, "tokenMembers": tokenMembers,
+      "errorMembers": errorMembers, "person": person,
+      "applications": applications ?? ["demo-\(name)": Self.secretApplication],
       "users": [
         "3001": Self.user("ada", "Ada Lovelace", "ada@example.org"),
         "3002": Self.user("grace", "Grace Hopper", "grace@example.org"),

@@ -10,7 +10,7 @@ struct OAuth2Manners: Sendable {
     ("user", .text), ("pkce", .word(["required", "optional", "unknown"])),
     ("redirectPorts", .word(["any", "exact"])), ("authentication", .texts),
     ("basic", .word(["encoded", "plain"])), ("tokens", .word(["json", "form", "asked"])),
-    ("lifetime", .word(["number", "text", "none"])), ("tellsScope", .flag),
+    ("lifetime", .word(["number", "text", "none"])), ("scope", .word(["text", "list", "none"])),
     ("failures", .word(["status", "200"])),
     ("refresh", .word(["rotating", "reusable", "kept", "never"])), ("offlineScope", .text),
     ("accessSeconds", .integer), ("codeSeconds", .integer), ("refreshSeconds", .integer),
@@ -43,8 +43,8 @@ struct OAuth2Manners: Sendable {
   var answersAsAsked: Bool { json["tokens"]?.string == "asked" }
   /// How `expires_in` is written.
   var lifetime: String { json["lifetime"]?.string ?? "number" }
-  /// Whether token answers name the scope.
-  var tellsScope: Bool { json["tellsScope"]?.bool ?? true }
+  /// How token answers name the scope.
+  var scope: String { json["scope"]?.string ?? "text" }
   /// Whether errors come with a status of success.
   var tellsFailuresWith200: Bool { json["failures"]?.string == "200" }
   /// What a refresh does with the refresh token: another one each time, and the old one used again revokes all of its
@@ -76,6 +76,12 @@ struct OAuth2Manners: Sendable {
     scope.split(whereSeparator: { $0 == scopeSeparator || $0 == " " }).map(String.init)
   }
 
-  /// A parameter of these scopes.
-  func join(_ scopes: [String]) -> String { scopes.joined(separator: String(scopeSeparator)) }
+  /// These scopes in a token answer.
+  func scope(_ scopes: [String]) -> JSONValue? {
+    switch scope {
+    case "list": JSONValue(scopes)
+    case "none": nil
+    default: .string(scopes.joined(separator: String(scopeSeparator)))
+    }
+  }
 }

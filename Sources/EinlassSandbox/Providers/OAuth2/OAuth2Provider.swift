@@ -50,7 +50,8 @@ struct OAuth2Provider: Provider {
       }
     } catch {
       world.note("answer", false, "\(error.error) \(error.description)")
-      return error.answer(manners: manners(in: world))
+      return error.answer(
+        manners: manners(in: world), adding: world.state[at: name, "errorMembers"]?.object)
     }
   }
 
@@ -94,7 +95,7 @@ struct OAuth2Refusal: Error, Sendable {
   }
 
   /// The error in JSON; status 200 where the provider tells its failures so.
-  func answer(manners: OAuth2Manners) -> Answer {
+  func answer(manners: OAuth2Manners, adding more: JSONObject?) -> Answer {
     var headers = [Parameter(name: "Cache-Control", value: "no-store")]
     if let challenge {
       let value =
@@ -109,7 +110,8 @@ struct OAuth2Refusal: Error, Sendable {
         status: status, type: "application/x-www-form-urlencoded", body: Array(form.utf8),
         headers: headers)
     }
-    return .json(
-      .object(JSONObject(members.map { ($0.0, .string($0.1)) })), status: status, headers: headers)
+    let texts = members.map { ($0.0, JSONValue.string($0.1)) }
+    let added = (more?.members ?? []).map { ($0.name, $0.value) }
+    return .json(.object(JSONObject(added + texts)), status: status, headers: headers)
   }
 }

@@ -20,7 +20,7 @@ extension OAuth2Provider {
     var members = JSONObject(present: [
       "access_token": .string(access), "token_type": .string(manners.tokenType),
       "expires_in": lifetime(manners),
-      "scope": manners.tellsScope ? .string(manners.join(grant.scopes)) : nil,
+      "scope": manners.scope(grant.scopes),
     ])
     members["refresh_token"] = refreshToken(for: grant, instead: old, in: &world)
       .map(JSONValue.string)

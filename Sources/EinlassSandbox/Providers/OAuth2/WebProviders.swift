@@ -1,0 +1,209 @@
+import EinlassJSON
+
+/// Providers of today's web, by their public documentation.
+extension OAuth2Provider {
+  /// In alphabetical order.
+  static let web = [
+    bitbucket, discord, dropbox, gitHub, gitLab, google, linkedIn, mastodon, microsoft, reddit,
+    slack, spotify, twitch, x,
+  ]
+
+  private static let bitbucket = OAuth2Provider(
+    "bitbucket", origins: ["https://bitbucket.org", "https://api.bitbucket.org"],
+    endpoints: [
+      "authorization": "/site/oauth2/authorize", "token": "/site/oauth2/access_token",
+      "userinfo": "/2.0/user",
+    ],
+    manners: [
+      "pkce": "unknown", "namesIssuer": false, "accessSeconds": 7200, "refresh": "reusable",
+      "tokenType": "bearer",
+    ],
+    person: [
+      "uuid": "{id}", "username": "{username}", "display_name": "{name}",
+      "links": ["avatar": ["href": "{avatar}"]],
+    ])
+
+  private static let discord = OAuth2Provider(
+    "discord", origins: ["https://discord.com"],
+    endpoints: [
+      "authorization": "/oauth2/authorize", "token": "/api/oauth2/token",
+      "revocation": "/api/oauth2/token/revoke", "userinfo": "/api/users/@me",
+    ],
+    manners: ["pkce": "optional", "namesIssuer": false, "accessSeconds": 604_800],
+    person: [
+      "id": "{id}", "username": "{username}", "global_name": "{name}", "email": "{email}",
+      "verified": true,
+    ])
+
+  private static let dropbox = OAuth2Provider(
+    "dropbox", origins: ["https://www.dropbox.com", "https://api.dropboxapi.com"],
+    endpoints: [
+      "authorization": "/oauth2/authorize", "token": "/oauth2/token",
+      "userinfo": "/2/users/get_current_account",
+    ],
+    manners: [
+      "pkce": "optional", "namesIssuer": false, "accessSeconds": 14_400, "refresh": "kept",
+      "tokenType": "bearer",
+    ],
+    tokenMembers: ["account_id": "dbid:{id}", "uid": "{id}"],
+    person: [
+      "account_id": "dbid:{id}", "name": ["display_name": "{name}"], "email": "{email}",
+      "email_verified": true, "profile_photo_url": "{avatar}",
+    ])
+
+  /// Answers are forms unless JSON is asked for, failures have status 200, scopes come back with commas.
+  private static let gitHub = OAuth2Provider(
+    "github", origins: ["https://github.com", "https://api.github.com"],
+    endpoints: [
+      "authorization": "/login/oauth/authorize", "token": "/login/oauth/access_token",
+      "device": "/login/device/code", "verification": "/login/device", "userinfo": "/user",
+    ],
+    manners: [
+      "pkce": "optional", "namesIssuer": false, "tokens": "asked", "failures": "200",
+      "lifetime": "none", "refresh": "never", "scopeSeparator": ",", "tokenType": "bearer",
+      "authentication": ["client_secret_post", "client_secret_basic", "none"],
+      "tellsCompleteAddress": false,
+    ],
+    person: [
+      "id": "{#id}", "login": "{username}", "name": "{name}", "email": "{email}",
+      "avatar_url": "{avatar}",
+    ])
+
+  private static let gitLab = OAuth2Provider(
+    "gitlab", origins: ["https://gitlab.com"],
+    endpoints: [
+      "authorization": "/oauth/authorize", "token": "/oauth/token", "revocation": "/oauth/revoke",
+      "introspection": "/oauth/introspect", "userinfo": "/oauth/userinfo",
+      "device": "/oauth/authorize_device", "verification": "/oauth/device",
+      "keys": "/oauth/discovery/keys", "openIDMetadata": "/.well-known/openid-configuration",
+    ],
+    manners: ["pkce": "optional", "namesIssuer": false, "accessSeconds": 7200],
+    more: rsaKey)
+
+  /// Refresh answers without a refresh token, desktop applications with a secret that is none.
+  private static let google = OAuth2Provider(
+    "google",
+    origins: [
+      "https://accounts.google.com", "https://oauth2.googleapis.com", "https://www.googleapis.com",
+      "https://openidconnect.googleapis.com",
+    ],
+    endpoints: [
+      "authorization": "/o/oauth2/v2/auth", "token": "/token", "revocation": "/revoke",
+      "userinfo": "/v1/userinfo", "keys": "/oauth2/v3/certs", "device": "/device/code",
+      "verification": "/device", "openIDMetadata": "/.well-known/openid-configuration",
+    ],
+    manners: ["pkce": "optional", "accessSeconds": 3599, "refresh": "kept"], more: rsaKey)
+
+  private static let linkedIn = OAuth2Provider(
+    "linkedin", origins: ["https://www.linkedin.com", "https://api.linkedin.com"],
+    endpoints: [
+      "authorization": "/oauth/v2/authorization", "token": "/oauth/v2/accessToken",
+      "userinfo": "/v2/userinfo", "keys": "/oauth/openid/jwks",
+    ],
+    manners: [
+      "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
+      "accessSeconds": 5_184_000, "refresh": "never", "scopeSeparator": ",",
+    ], more: rsaKey)
+
+  private static let mastodon = OAuth2Provider(
+    "mastodon",
+    endpoints: [
+      "authorization": "/oauth/authorize", "token": "/oauth/token", "revocation": "/oauth/revoke",
+      "userinfo": "/api/v1/accounts/verify_credentials", "registration": "/api/v1/apps",
+      "oauthMetadata": "/.well-known/oauth-authorization-server",
+    ],
+    manners: ["pkce": "optional", "namesIssuer": false, "lifetime": "none", "refresh": "never"],
+    person: [
+      "id": "{id}", "username": "{username}", "acct": "{username}", "display_name": "{name}",
+      "avatar": "{avatar}",
+    ])
+
+  private static let microsoft = OAuth2Provider(
+    "microsoft", origins: ["https://login.microsoftonline.com", "https://graph.microsoft.com"],
+    endpoints: [
+      "authorization": "/common/oauth2/v2.0/authorize", "token": "/common/oauth2/v2.0/token",
+      "device": "/common/oauth2/v2.0/devicecode", "verification": "/devicelogin",
+      "userinfo": "/v1.0/me", "keys": "/common/discovery/v2.0/keys",
+    ],
+    manners: [
+      "pkce": "optional", "namesIssuer": false, "offlineScope": "offline_access",
+      "accessSeconds": 4299, "tellsCompleteAddress": false,
+    ],
+    person: [
+      "id": "{id}", "displayName": "{name}", "userPrincipalName": "{email}", "mail": "{email}",
+    ],
+    applications: ["demo-microsoft": ["name": "Demo", "redirects": redirects]], more: rsaKey)
+
+  private static let reddit = OAuth2Provider(
+    "reddit", origins: ["https://www.reddit.com", "https://oauth.reddit.com"],
+    endpoints: [
+      "authorization": "/api/v1/authorize", "token": "/api/v1/access_token",
+      "revocation": "/api/v1/revoke_token", "userinfo": "/api/v1/me",
+    ],
+    manners: [
+      "pkce": "unknown", "namesIssuer": false, "accessSeconds": 86_400, "refresh": "reusable",
+      "basic": "plain", "tokenType": "bearer",
+    ],
+    person: ["id": "{id}", "name": "{username}", "icon_img": "{avatar}"],
+    // Installed applications have an empty secret, and prove it.
+    applications: [
+      "demo-reddit": [
+        "name": "Demo", "redirects": redirects, "authentication": "client_secret_basic",
+      ]
+    ])
+
+  /// Every answer says whether it is `ok`, failures with status 200.
+  private static let slack = OAuth2Provider(
+    "slack", origins: ["https://slack.com"],
+    endpoints: [
+      "authorization": "/openid/connect/authorize", "token": "/api/openid.connect.token",
+      "userinfo": "/api/openid.connect.userInfo", "keys": "/openid/connect/keys",
+      "openIDMetadata": "/.well-known/openid-configuration",
+    ],
+    manners: [
+      "pkce": "optional", "namesIssuer": false, "failures": "200", "lifetime": "none",
+      "refresh": "never",
+    ],
+    tokenMembers: ["ok": true], errorMembers: ["ok": false], more: rsaKey)
+
+  private static let spotify = OAuth2Provider(
+    "spotify", origins: ["https://accounts.spotify.com", "https://api.spotify.com"],
+    endpoints: ["authorization": "/authorize", "token": "/api/token", "userinfo": "/v1/me"],
+    manners: ["pkce": "optional", "namesIssuer": false, "refresh": "kept"],
+    person: [
+      "id": "{username}", "display_name": "{name}", "email": "{email}",
+      "images": [["url": "{avatar}", "width": 300]],
+    ])
+
+  /// Scopes come back as a list.
+  private static let twitch = OAuth2Provider(
+    "twitch", origins: ["https://id.twitch.tv", "https://api.twitch.tv"],
+    endpoints: [
+      "authorization": "/oauth2/authorize", "token": "/oauth2/token",
+      "revocation": "/oauth2/revoke", "userinfo": "/oauth2/userinfo", "keys": "/oauth2/keys",
+      "device": "/oauth2/device", "verification": "/activate",
+    ],
+    manners: [
+      "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
+      "scope": "list", "accessSeconds": 14_124, "refresh": "reusable", "tokenType": "bearer",
+    ], more: rsaKey)
+
+  private static let x = OAuth2Provider(
+    "x", origins: ["https://x.com", "https://api.x.com"],
+    endpoints: [
+      "authorization": "/i/oauth2/authorize", "token": "/2/oauth2/token",
+      "revocation": "/2/oauth2/revoke", "userinfo": "/2/users/me",
+    ],
+    manners: [
+      "namesIssuer": false, "accessSeconds": 7200, "offlineScope": "offline.access",
+      "tokenType": "bearer",
+    ],
+    person: [
+      "data": [
+        "id": "{id}", "name": "{name}", "username": "{username}", "profile_image_url": "{avatar}",
+        "confirmed_email": "{email}",
+      ]
+    ], applications: ["demo-x": ["name": "Demo", "redirects": redirects]])
+
+  private static let rsaKey: JSONValue = ["keys": ["rsa-1": ["algorithm": "RS256"]]]
+}
