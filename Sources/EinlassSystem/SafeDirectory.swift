@@ -22,11 +22,12 @@ public struct SafeDirectory: ~Copyable, Sendable {
     guard let resolved = try resolve(path) else { return nil }
     let descriptor = unsafe Glibc.open(resolved, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard descriptor >= 0 else {
-      if errno == ENOENT { return nil }
-      if let kind = FileStatus.at(resolved)?.kind, errno == ENOTDIR || errno == ELOOP {
+      let error = errno
+      if error == ENOENT { return nil }
+      if [ENOTDIR, ELOOP].contains(error), let kind = FileStatus.at(resolved)?.kind {
         throw FileError(kind == .symbolicLink ? .symbolicLink : .notADirectory, path: resolved)
       }
-      throw .last(path: resolved)
+      throw FileError(.system(error), path: resolved)
     }
     let directory = SafeDirectory(path: resolved, descriptor: descriptor)
     guard let status = FileStatus.of(descriptor) else { throw .last(path: resolved) }

@@ -20,10 +20,11 @@ extension SafeDirectory {
     // Not blocking, or a planted FIFO would hold us forever.
     let opened = unsafe openat(descriptor, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
     guard opened >= 0 else {
-      if let kind = FileStatus.at(path)?.kind, errno == ELOOP || errno == EISDIR || errno == ENXIO {
+      let error = errno
+      if [ELOOP, EISDIR, ENXIO].contains(error), let kind = FileStatus.at(path)?.kind {
         throw FileError(kind == .symbolicLink ? .symbolicLink : .notARegularFile, path: path)
       }
-      throw .last(path: path)
+      throw FileError(.system(error), path: path)
     }
     do throws(FileError) {
       guard let status = FileStatus.of(opened) else { throw .last(path: path) }

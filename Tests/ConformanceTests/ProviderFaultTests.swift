@@ -5,9 +5,26 @@ import Testing
 /// Providers that misbehave, seen from the front end: T-61, T-62, T-64, T-65. `EinlassNetworkTests/FaultTests.swift`
 /// has the cases one by one.
 @Suite struct ProviderFaultTests {
-  /// einlass with accounts at a provider that misbehaves.
-  private static func started(_ server: HostileProvider) throws -> (SpawnedProgram, TemporaryFolder)
-  {
+  /// Gives the body a provider that misbehaves, and an einlass that knows no other.
+  private static func running(
+    _ body: @escaping @Sendable (HostileProvider, SpawnedProgram) throws -> Void
+  ) async throws {
+    try await onThread {
+      let server = try HostileProvider()
+      defer { server.program.terminate() }
+      let folder = try TemporaryFolder()
+      let program = try started(server, in: folder)
+      defer {
+        program.terminate()
+        withExtendedLifetime(folder) {}
+      }
+      try body(server, program)
+    }
+  }
+
+  private static func started(
+    _ server: HostileProvider, in folder: TemporaryFolder
+  ) throws -> SpawnedProgram {
     let origin = JSONValue.string("http://127.0.0.1:\(server.port("plain"))")
     let configuration: JSONValue = [
       "applications": [
@@ -18,15 +35,13 @@ import Testing
       ],
       "origins": ["https://graph.facebook.com": origin, "https://api.twitter.com": origin],
     ]
-    let folder = try TemporaryFolder()
     let file = try folder.file("config.json", configuration.text)
-    let program = try SpawnedProgram(
+    return try SpawnedProgram(
       Program.einlass,
       [
         "--store", "\(folder.path)/data/store.db", "--key-file", "\(folder.path)/keys/store.key",
         "--config", file,
       ])
-    return (program, folder)
   }
 
   private static func request(_ id: String, _ method: String, _ params: String = "{}") -> [UInt8] {
@@ -50,14 +65,7 @@ import Testing
   func `While providers are silent or slow, everything else is answered, and they end in time`()
     async throws
   {
-    try await onThread {
-      let server = try HostileProvider()
-      defer { server.program.terminate() }
-      let (program, folder) = try Self.started(server)
-      defer {
-        program.terminate()
-        withExtendedLifetime(folder) {}
-      }
+    try await Self.running { server, program in
       let behaviours = ["silence", "drip-head", "drip-body"]
       // The best of some: on a busy machine the slow ones may be over before the others were even sent.
       for attempt in 1...3 {
@@ -89,14 +97,7 @@ import Testing
   @Test func `Endless and broken answers end in an error each, take no memory, and leave no token`()
     async throws
   {
-    try await onThread {
-      let server = try HostileProvider()
-      defer { server.program.terminate() }
-      let (program, folder) = try Self.started(server)
-      defer {
-        program.terminate()
-        withExtendedLifetime(folder) {}
-      }
+    try await Self.running { server, program in
       for line in [
         Self.request(
           "add", "accounts.add",

@@ -45,6 +45,18 @@ import Testing
     #expect(Set(folders) == Set(Self.imports.keys))
   }
 
+  @Test func `Every link of the README leads to a file, and every promise has one to a test`() throws {
+    let text = try String(contentsOfFile: "\(SourceFile.root)/README.md", encoding: .utf8)
+    let links = text.matches(of: /\]\(([^)]+)\)/).map { String($0.1) }
+    for link in links where !link.hasPrefix("https:") {
+      #expect(FileManager.default.fileExists(atPath: "\(SourceFile.root)/\(link)"), "\(link)")
+    }
+    let promises = try #require(text.split(separator: "| Promise | Tests |\n|---|---|\n").last)
+      .prefix { $0 != "#" }.split(separator: "\n").prefix { $0.hasPrefix("|") }
+    #expect(promises.count > 10)
+    for promise in promises { #expect(promise.contains("](Tests/"), "\(promise)") }
+  }
+
   @Test func `No file is longer than 400 lines and no function longer than 70`() throws {
     for file in try SourceFile.all() {
       #expect(file.lines.count <= 400, "\(file.path)")

@@ -128,8 +128,7 @@ struct KeyTests {
     async throws
   {
     let home = try StoreHome()
-    var ends: [Int32] = [0, 0]
-    try #require(pipe(&ends) == 0)
+    var ends = try pipe()
     let store = home.store(.descriptor(ends[0]))
     #expect(problem { _ = try store.add(.example(), .none) }?.detail == "locked")
     #expect(problem { _ = try store.setGrant(.example, .none) }?.detail == "locked")
@@ -141,7 +140,7 @@ struct KeyTests {
     #expect(try await adding.value.created)
     #expect(try store.add(.example("bob"), .none).created)
     // What needs no key does not wait for it.
-    try #require(pipe(&ends) == 0)
+    ends = try pipe()
     defer { close(ends[1]) }
     let next = home.store(.descriptor(ends[0]))
     #expect(try next.setGrant(.example, .none) == 3)
@@ -191,9 +190,16 @@ extension AccessGrant {
 
 /// A descriptor that gives these bytes and then ends; whoever reads it closes it.
 private func descriptor(_ bytes: [UInt8]) throws -> Int32 {
-  var ends: [Int32] = [0, 0]
-  try #require(pipe(&ends) == 0)
+  let ends = try pipe()
   #expect(write(ends[1], bytes, bytes.count) == bytes.count)
   close(ends[1])
   return ends[0]
+}
+
+/// Where to read and where to write; a child that another test starts gets neither.
+private func pipe() throws -> [Int32] {
+  var ends: [Int32] = [0, 0]
+  let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+  try #require(socketpair(AF_UNIX, type, 0, &ends) == 0)
+  return ends
 }

@@ -1,6 +1,10 @@
-"""T-04: a process is killed while it seals everything anew; the store has one key, the old or the new one."""
+"""T-04: a process is killed while it seals everything anew; the store has one key, the old or the new one. A copy that
+is killed leaves no half copy, only a hidden file as private as the store.
+"""
 import random
+import re
 import shutil
+import stat
 
 import pytest
 
@@ -74,3 +78,34 @@ def test_the_negative_control_a_rotation_in_two_steps_is_found(full, report):
         wrong = faults(home)
     report(undecryptable=wrong)
     assert wrong > ACCOUNTS / 4
+
+
+def copied(full, kill_after):
+    """What lies where a copy was to be made by a process that was killed soon after so many messages; None: it was not."""
+    with full.copy() as home:
+        process = Einlass(home)
+        process.send("store.backup", path=str(home.path / "copy.db"))
+        while kill_after is None or kill_after > 0:
+            if "id" in process.message():
+                break
+            kill_after = kill_after and kill_after - 1
+        pause(0.002)
+        process.kill() if kill_after is not None else process.end()
+        left = {path.name: stat.S_IMODE(path.stat().st_mode) for path in home.path.iterdir() if path.is_file()}
+        assert set(left.values()) <= {0o600} and faults(home) == 0
+        with Einlass(home) as process:
+            if "copy.db" in left:
+                shutil.move(home.path / "copy.db", home.database)
+                home.database.with_name("store.db-wal").unlink(missing_ok=True)
+            else:
+                process.call("store.backup", path=str(home.path / "copy.db"))
+        if "copy.db" in left:
+            assert faults(home) == 0
+        return set(left) - {"copy.db"}
+
+
+def test_a_killed_copy_is_whole_or_not_there(full, report):
+    hidden = [copied(full, random.choice([0, 1, 1, 2])) for _ in range(ROUNDS)]
+    assert all(re.fullmatch(r"\.copy\.db\.[0-9a-f]{16}(-journal)?", name) for names in hidden for name in names)
+    assert copied(full, None) == set()  # the control
+    report(rounds=ROUNDS, left_hidden=sum(bool(names) for names in hidden))

@@ -1,6 +1,9 @@
-"""T-13: an allocation is refused, whichever it is. The process may end; what was acknowledged is there."""
+"""T-13: an allocation is refused, whichever it is, or there are no descriptors. The process may end; what was
+acknowledged is there.
+"""
 import os
 import random
+import resource
 
 import pytest
 
@@ -52,3 +55,23 @@ def test_no_refused_allocation_loses_what_was_acknowledged(full, preload, report
             assert acknowledged <= set(home.accounts()) <= KEPT | {"new"}, f"allocation {place}"
     report(allocations=total, rounds=4 * ROUNDS, ended_early=ended, lost=0)
     assert ended > 0, "nothing was refused"
+
+
+def test_without_descriptors_nothing_is_lost_and_nothing_else_is_blamed(full, report):
+    outcomes = {}
+    for limit in range(4, 32):
+        with full.copy() as home:
+            process = Einlass(home, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+            outcome, expected = "added", KEPT | {"new"}
+            try:
+                process.add("new")
+            except Refused as refused:
+                outcome, expected = "refused", KEPT
+                assert "does not exist" not in refused.error["message"], f"{limit}: {refused.error}"
+            except Ended:
+                outcome, expected = "ended", KEPT
+            process.kill()
+            assert set(home.accounts()) == expected, limit
+            outcomes[outcome] = outcomes.get(outcome, 0) + 1
+    report(**outcomes)
+    assert set(outcomes) == {"added", "refused", "ended"}
