@@ -10,10 +10,15 @@ import COpenSSL
 
   /// The longest that goes to the secure heap, while there is room.
   private static let secureHeapLimit = 64
+  private static let secureHeapBytes = 1 << 16
+  /// Secrets leave the other half to libcrypto, which makes no TLS connection without it.
+  private static var hasRoom: Bool {
+    secureHeap != 0 && CRYPTO_secure_used() < secureHeapBytes / 2
+  }
   /// 1: there is a heap, and it is locked; 2: one that could not be locked; 0: none.
   private static let secureHeap: Int32 = {
     CryptoLibrary.start()
-    return CRYPTO_secure_malloc_init(1 << 16, 32)
+    return CRYPTO_secure_malloc_init(secureHeapBytes, 32)
   }()
 
   /// Whether the memory of keys can never be swapped out.
@@ -37,7 +42,7 @@ import COpenSSL
   init(count: Int, fill: (UnsafeMutableRawBufferPointer) -> Void) {
     self.count = count
     let memory =
-      count <= Secret.secureHeapLimit && Secret.secureHeap != 0
+      count <= Secret.secureHeapLimit && Secret.hasRoom
       ? unsafe CRYPTO_secure_malloc(count, #fileID, #line) : nil
     isInSecureHeap = unsafe memory != nil
     unsafe bytes =

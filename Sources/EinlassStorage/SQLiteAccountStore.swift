@@ -140,7 +140,8 @@ extension SQLiteAccountStore {
   {
     let credentials = try file.read(.usual, withKey: true) { store throws(Problem) in
       // SQLite locks the file for each transaction, and every statement on its own is one.
-      try store.connection.transaction(.read) { () throws(Problem) in try store.credentials(of: id) }
+      try store.connection.transaction(.read) { () throws(Problem) in try store.credentials(of: id)
+      }
     }
     guard let credentials else { throw .unknownAccount(id) }
     return credentials

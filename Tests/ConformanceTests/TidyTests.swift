@@ -45,7 +45,9 @@ import Testing
     #expect(Set(folders) == Set(Self.imports.keys))
   }
 
-  @Test func `Every link of the README leads to a file, and every promise has one to a test`() throws {
+  @Test func `Every link of the README leads to a file, and every promise has one to a test`()
+    throws
+  {
     let text = try String(contentsOfFile: "\(SourceFile.root)/README.md", encoding: .utf8)
     let links = text.matches(of: /\]\(([^)]+)\)/).map { String($0.1) }
     for link in links where !link.hasPrefix("https:") {
