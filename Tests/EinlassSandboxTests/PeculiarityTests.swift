@@ -78,6 +78,9 @@ import Testing
       #expect(user?["id"] == 3001)
       #expect(user?["idstr"] == "3001")
       #expect(user?["screen_name"] == "ada")
+      let again = try await browser.client.post(
+        browser.path(.token) + "?" + query.formEncoded, form: [])
+      #expect(again?.json?["error_code"] == 21325)
     }
   }
 
@@ -94,7 +97,7 @@ import Testing
       #expect(form["access_token"] != nil)
       let failure = try await browser.token(usual.merging(["code": "unknown"]) { $1 })
       #expect(failure?.status == 200)
-      #expect([Parameter](formEncoded: failure?.text ?? "")?["error"] == "invalid_grant")
+      #expect([Parameter](formEncoded: failure?.text ?? "")?["errorCode"] == "invalid_grant")
     }
   }
 }

@@ -1,14 +1,16 @@
-import os
-
 import pytest
-
-from rotation import EINLASS, SANDBOX
 
 
 @pytest.fixture
-def built():
-    """For tests that spawn our programs: without them they fail."""
-    if not os.access(EINLASS, os.X_OK):
-        pytest.fail(f"{EINLASS} is not built: clients/build makes it.")
-    if not os.access(SANDBOX, os.X_OK):
-        pytest.fail(f"{SANDBOX} is not built: swift build makes it.")
+def start(tmp_path):
+    """Starts front ends, which end with the test, and cleanly."""
+    from front_end import FrontEnd
+    started = []
+
+    def start(*arguments, **more):
+        started.append(FrontEnd(tmp_path, *arguments, **more))
+        return started[-1]
+
+    yield start
+    for front_end in started:
+        front_end.close()

@@ -12,9 +12,11 @@ import urllib.request
 import pytest
 
 import browser
+import front_end as words
 from browser import Chromium, Visitor
+from front_end import bring_back, userinfo, visit
 from servers import running
-from test_protocol import EINLASS, Session
+from test_protocol import EINLASS
 
 pytestmark = pytest.mark.skipif(not EINLASS.exists(), reason="the program is not built")
 real_browser = pytest.mark.skipif(browser.WHY_NOT is not None, reason=str(browser.WHY_NOT))
@@ -32,43 +34,7 @@ def flow(ready, **more):
 
 
 def provider(ready, flow, **more):
-    return {"id": "oracle", "name": "Oracle", "accounts": "many", "registration": ["clientId"],
-            "setup": {"documentation": "https://example.com/"},
-            "identity": {"request": {"method": "GET", "url": ready["issuer"] + "/userinfo/", "bearer": "{token}"},
-                         "id": "/sub", "name": "/name", "username": "/preferred_username", "email": "/email",
-                         "required": ["id"]},
-            "flows": [flow], **more}
-
-
-class FrontEnd(Session):
-    """An application that shows pages to a person."""
-
-    def __init__(self, folder, descriptor, application, kinds=("openURL",)):
-        path = folder / "providers.json"
-        path.write_text(json.dumps({"providers": [descriptor]}))
-        path.chmod(0o600)
-        super().__init__("--providers", str(path))
-        self.call("initialize", client={"name": "oracle-test", "title": "Oracle test"},
-                  capabilities={"prompts": list(kinds)}, applications={"oracle": application})
-
-    def begin(self, **params):
-        """The request, and the page that the person is to see."""
-        id = self.send("accounts.signIn", provider="oracle", **params)
-        return id, self.until("prompt.opened")
-
-    def end(self, id):
-        """The account that a sign-in made, or made usable again."""
-        answer = self.answer(id)
-        assert not hasattr(answer, "code"), answer
-        account = answer.result["account"]
-        self.call("access.set", provider="oracle", state="granted")
-        return account
-
-    def token(self, account, **params):
-        return self.call("credentials.get", account=account, **params)["credential"]["token"]
-
-    def health(self, account):
-        return next(entry["health"] for entry in self.call("accounts.list")["accounts"] if entry["account"] == account)
+    return words.provider(flow, more.pop("identity", userinfo(ready["issuer"] + "/userinfo/")), **more)
 
 
 def log(ready):
@@ -90,31 +56,6 @@ def whose(ready, token):
 def dot():
     with running("oauth2_server.py") as ready:
         yield ready
-
-
-@pytest.fixture
-def start(tmp_path):
-    started = []
-
-    def start(*arguments, **more):
-        started.append(FrontEnd(tmp_path, *arguments, **more))
-        return started[-1]
-
-    yield start
-    for front_end in started:
-        front_end.close()
-
-
-def visit(ready, url):
-    """A person who has signed in there, on the page that asks for consent."""
-    visitor = Visitor().open(url)
-    return visitor.press("signin", username=ready["user"], password=ready["password"])
-
-
-def bring_back(visitor):
-    """The browser goes where the provider sent it: to einlass."""
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(visitor.location, timeout=60) as page:
-        return page.read().decode()
 
 
 def sign_in(front_end, ready):
@@ -169,9 +110,9 @@ def test_a_person_denies_in_a_real_browser(dot, start):
 
 @pytest.mark.parametrize("way", ["client_secret_basic", "client_secret_post"])
 def test_a_secret_is_proved_and_a_wrong_one_is_told_apart(dot, start, way):
-    words = provider(dot, flow(dot, clientAuthentication=way), registration=["clientId", "clientSecret"])
-    sign_in(start(words, {"clientId": "basic", "clientSecret": BASIC_SECRET}), dot)
-    front_end = start(words, {"clientId": "basic", "clientSecret": "wrong"})
+    descriptor = provider(dot, flow(dot, clientAuthentication=way), registration=["clientId", "clientSecret"])
+    sign_in(start(descriptor, {"clientId": "basic", "clientSecret": BASIC_SECRET}), dot)
+    front_end = start(descriptor, {"clientId": "basic", "clientSecret": "wrong"})
     id, prompt = front_end.begin()
     assert "failed" in bring_back(visit(dot, prompt["url"]).press("Authorize"))
     assert front_end.answer(id).data["reason"] == "authenticatorUnconfigured"
@@ -304,14 +245,14 @@ def test_idpyoidc_signs_in_four_ways_and_rotates_its_keys(idpy, start, algorithm
         redirect = "http://127.0.0.1:%d/done" % probe.getsockname()[1]
     client = registered(idpy, redirect, token_endpoint_auth_method="client_secret_basic",
                         id_token_signed_response_alg=algorithm)
-    words = {"kind": "authorizationCode", "authorize": {"method": "GET", "url": idpy["base"] + "/authorization"},
-             "redirect": {"ports": [urllib.parse.urlsplit(redirect).port], "path": "/done"},
-             "token": {"method": "POST", "url": idpy["base"] + "/token"}, "refresh": {},
-             "clientAuthentication": "client_secret_basic", "scopes": ["openid", "profile", "email", "offline_access"],
-             "issuer": idpy["issuer"], "keySet": idpy["base"] + "/jwks.json"}
+    code = {"kind": "authorizationCode", "authorize": {"method": "GET", "url": idpy["base"] + "/authorization"},
+            "redirect": {"ports": [urllib.parse.urlsplit(redirect).port], "path": "/done"},
+            "token": {"method": "POST", "url": idpy["base"] + "/token"}, "refresh": {},
+            "clientAuthentication": "client_secret_basic", "scopes": ["openid", "profile", "email", "offline_access"],
+            "issuer": idpy["issuer"], "keySet": idpy["base"] + "/jwks.json"}
     identity = {"request": {"method": "GET", "url": idpy["base"] + "/userinfo", "bearer": "{token}"}, "id": "/sub",
                 "name": "/name", "username": "/email", "email": "/email", "required": ["id"]}
-    front_end = start(provider(idpy, words, identity=identity),
+    front_end = start(provider(idpy, code, identity=identity),
                       {"clientId": client["client_id"], "clientSecret": client["client_secret"]})
     accounts = set()
     for overlap in (1, 0, None):

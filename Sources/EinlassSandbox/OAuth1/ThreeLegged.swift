@@ -9,7 +9,7 @@ struct ThreeLegged {
   /// How the digits of a PIN are grouped.
   var pinGroups: [Int]
   /// What goes back to the callback when the person says no.
-  var denial: @Sendable (_ token: String) -> Parameter
+  var denial: @Sendable (_ token: String) -> [Parameter]
 
   /// A request token lives so long.
   private static let requestSeconds: Int64 = 900
@@ -76,7 +76,7 @@ struct ThreeLegged {
     }
     guard sameBytes(decision, "allow"), let user = form["user"] ?? people.first?.id else {
       world.state[at: provider, "requests", token, "used"] = true
-      return back(to: callback, [denial(token)])
+      return back(to: callback, denial(token))
         ?? ConsentPage.message("Denied", "The application gets nothing.")
     }
     let pin = pinGroups.map { digits($0) }.joined(separator: "-")

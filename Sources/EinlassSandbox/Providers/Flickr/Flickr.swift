@@ -10,8 +10,11 @@ struct Flickr: Provider {
 
   private var signatures: OAuth1Check { OAuth1Check(provider: name) }
   private var threeLegged: ThreeLegged {
-    ThreeLegged(provider: name, pinGroups: [3, 3, 3]) { _ in
-      Parameter(name: "oauth_problem", value: "user_refused")
+    ThreeLegged(provider: name, pinGroups: [3, 3, 3]) { token in
+      [
+        Parameter(name: "oauth_token", value: token),
+        Parameter(name: "oauth_problem", value: "user_refused"),
+      ]
     }
   }
 

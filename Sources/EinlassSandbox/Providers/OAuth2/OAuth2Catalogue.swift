@@ -58,6 +58,11 @@ extension OAuth2Provider {
       "refresh": "never", "scope": "none", "scopeSeparator": ",", "takesQuery": true,
     ],
     tokenMembers: ["remind_in": "3600", "uid": "{id}"],
+    errorCodes: [
+      "invalid_request": 21323, "invalid_client": 21324, "invalid_grant": 21325,
+      "unauthorized_client": 21326, "unsupported_grant_type": 21328, "access_denied": 21330,
+      "temporarily_unavailable": 21331, "invalid_token": 21332,
+    ],
     person: [
       "id": "{#id}", "idstr": "{id}", "screen_name": "{username}", "name": "{name}",
       "profile_image_url": "{avatar}", "avatar_large": "{avatar}", "avatar_hd": "{avatar}",
@@ -76,6 +81,7 @@ extension OAuth2Provider {
       "failures": "200",
     ],
     tokenMembers: ["openid": "{id}", "name": "{username}", "nick": "{name}"],
+    errorNames: ["error": "errorCode", "error_description": "errorMsg"],
     person: [
       "ret": 0, "errcode": 0, "msg": "ok", "seqid": 1,
       "data": [
@@ -99,12 +105,14 @@ extension OAuth2Provider {
 
   init(
     _ name: String, origins: [String] = [], endpoints: JSONValue, manners: JSONValue,
-    tokenMembers: JSONValue? = nil, errorMembers: JSONValue? = nil, person: JSONValue? = nil,
+    tokenMembers: JSONValue? = nil, errorMembers: JSONValue? = nil, errorCodes: JSONValue? = nil,
+    errorNames: JSONValue? = nil, person: JSONValue? = nil,
     applications: JSONValue? = nil, more: JSONValue = [:]
   ) {
     let state = JSONObject(present: [
       "endpoints": endpoints, "manners": manners, "tokenMembers": tokenMembers,
-      "errorMembers": errorMembers, "person": person,
+      "errorMembers": errorMembers, "errorCodes": errorCodes, "errorNames": errorNames,
+      "person": person,
       "applications": applications ?? ["demo-\(name)": Self.secretApplication],
       "users": [
         "3001": Self.user("ada", "Ada Lovelace", "ada@example.org"),

@@ -50,8 +50,7 @@ struct OAuth2Provider: Provider {
       }
     } catch {
       world.note("answer", false, "\(error.error) \(error.description)")
-      return error.answer(
-        manners: manners(in: world), adding: world.state[at: name, "errorMembers"]?.object)
+      return error.answer(manners: manners(in: world), words: world.state[name] ?? .null)
     }
   }
 
@@ -94,24 +93,30 @@ struct OAuth2Refusal: Error, Sendable {
     self.challenge = challenge
   }
 
-  /// The error in JSON; status 200 where the provider tells its failures so.
-  func answer(manners: OAuth2Manners, adding more: JSONObject?) -> Answer {
+  /// The error in JSON, or as a form; status 200 where the provider tells its failures so. `words` is its state.
+  func answer(manners: OAuth2Manners, words: JSONValue) -> Answer {
     var headers = [Parameter(name: "Cache-Control", value: "no-store")]
     if let challenge {
       let value =
         challenge == "Basic" ? #"Basic realm="sandbox""# : #"\#(challenge) error="\#(error)""#
       headers.append(Parameter(name: "WWW-Authenticate", value: value))
     }
-    let members = [("error", error), ("error_description", description)]
-    let status = manners.tellsFailuresWith200 ? 200 : status
-    if manners.answersForms {
-      let form = members.map { Parameter(name: $0.0, value: $0.1) }.formEncoded
-      return Answer(
-        status: status, type: "application/x-www-form-urlencoded", body: Array(form.utf8),
-        headers: headers)
+    var members = words["errorMembers"]?.object ?? JSONObject()
+    for (name, value) in [
+      ("error", JSONValue.string(error)), ("error_description", .string(description)),
+      ("error_code", words[at: "errorCodes", error]),
+    ] as [(String, JSONValue?)] {
+      members[words[at: "errorNames", name]?.string ?? name] = value
     }
-    let texts = members.map { ($0.0, JSONValue.string($0.1)) }
-    let added = (more?.members ?? []).map { ($0.name, $0.value) }
-    return .json(.object(JSONObject(added + texts)), status: status, headers: headers)
+    let status = manners.tellsFailuresWith200 ? 200 : status
+    guard manners.answersForms else {
+      return .json(.object(members), status: status, headers: headers)
+    }
+    let form = members.members.map { member in
+      Parameter(name: member.name, value: member.value.string ?? member.value.text)
+    }
+    return Answer(
+      status: status, type: "application/x-www-form-urlencoded",
+      body: Array(form.formEncoded.utf8), headers: headers)
   }
 }

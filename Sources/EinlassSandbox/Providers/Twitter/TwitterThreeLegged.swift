@@ -4,7 +4,7 @@ import EinlassJSON
 extension Twitter {
   /// The steps, in Twitter's way.
   var threeLegged: ThreeLegged {
-    ThreeLegged(provider: name, pinGroups: [7]) { Parameter(name: "denied", value: $0) }
+    ThreeLegged(provider: name, pinGroups: [7]) { [Parameter(name: "denied", value: $0)] }
   }
 
   /// The first step, everything about the signature checked.
