@@ -4,8 +4,9 @@ import secrets
 
 # Of the system: in no result, notification, log or file, ever. Own: handed out in the permitted fields alone.
 SYSTEM = ("systemKey", "systemSecret", "systemConsumerSecret", "systemToken", "refreshToken", "twitterSecret",
-          "facebookSecret", "reverseSignature", "passphrase", "storeKey")
-OWN = ("ownKey", "ownSecret", "minted")
+          "facebookSecret", "reverseSignature", "passphrase", "storeKey",
+          "sequencingSecret", "authorizationCode", "signedInRefresh")
+OWN = ("ownKey", "ownSecret", "minted", "signedIn")
 
 
 def fresh():

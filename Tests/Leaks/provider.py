@@ -1,6 +1,7 @@
 """A provider with canned answers, on loopback: what it issues are canaries, and on demand it sends back what it was sent."""
 import json
 import threading
+from urllib.parse import parse_qs
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -38,6 +39,10 @@ class Provider:
                 return 400, json.dumps({"error": {"message": words, "type": "OAuthException", "code": 100}})
             return 400, json.dumps({"errors": [{"code": 34, "message": words}]})
         secret = self.canaries
+        if "grant_type=" in sent and "code_verifier=" in sent:
+            secret["codeVerifier"] = parse_qs(sent)["code_verifier"][0]
+            return 200, json.dumps({"access_token": secret["signedIn"], "refresh_token": secret["signedInRefresh"],
+                                    "token_type": "Bearer", "expires_in": 3600})
         if "request_token" in target:
             return 200, 'OAuth oauth_token="RT", oauth_signature="%s"' % secret["reverseSignature"]
         if "verify_credentials" in target:

@@ -6,6 +6,8 @@ import queue
 import subprocess
 import threading
 from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.request import urlopen
 
 PROJECT = Path(__file__).parents[2]
 EINLASS = Path(os.environ.get("EINLASS_BINARY", PROJECT / ".build/release-static/release/einlass"))
@@ -36,7 +38,7 @@ class Session:
         self.process = subprocess.Popen([*program, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, **spawn)
         self.messages, self.methods, self.log = queue.Queue(), {}, b""
-        self.seen, self.processes = [], {}
+        self.seen, self.processes, self.code = [], {}, "code"
         self.threads = [threading.Thread(target=reader, daemon=True) for reader in (self.read, self.read_log)]
         for thread in self.threads:
             thread.start()
@@ -70,7 +72,15 @@ class Session:
             if prompt["kind"] == "selectAccount":
                 answer["account"] = prompt["accounts"][0]["account"]
             self.send("prompt.answer", answer)
+            if prompt["kind"] == "openURL":
+                self.browse(prompt["url"])
         return message
+
+    def browse(self, url):
+        """The browser: the person agrees, and it comes back with `code`."""
+        asked = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+        query = urlencode({"code": self.code, "state": asked["state"]})
+        urlopen(f"{asked['redirect_uri']}?{query}", timeout=PATIENCE).read()
 
     def call(self, method, /, **params):
         """The result, or the error's reason."""

@@ -30,8 +30,10 @@ def world(tmp_path):
     config = tmp_path / "config.json"
     config.touch(0o600)
     config.write_text(json.dumps({
-        "applications": {"*": {"facebook": {"clientId": "APP", "clientSecret": canaries["facebookSecret"]}}},
-        "origins": {"https://api.twitter.com": provider.base, "https://graph.facebook.com": provider.base}}))
+        "applications": {"*": {"facebook": {"clientId": "APP", "clientSecret": canaries["facebookSecret"]},
+                               "sequencing": {"clientId": "APP", "clientSecret": canaries["sequencingSecret"]}}},
+        "origins": dict.fromkeys(
+            ("https://api.twitter.com", "https://graph.facebook.com", "https://sequencing.com"), provider.base)}))
     yield canaries, provider, tmp_path
     provider.close()
 
@@ -58,7 +60,7 @@ def options(folder):
 def live(session, canaries, provider, folder):
     """A life with every secret in it: what works, what fails, and a provider that sends back what it was sent."""
     session.call("initialize", client={"name": "leaks"}, capabilities={"prompts": ["grantAccess", "selectAccount",
-                                                                                   "confirmAccount"]},
+                                                                                   "confirmAccount", "openURL"]},
                  applications={"twitter": {"clientId": "APP", "clientSecret": canaries["twitterSecret"]}})
     twitter = session.call("accounts.add", provider="twitter", username="ada", credential={
         "type": "oauth1", "key": canaries["systemKey"], "secret": canaries["systemSecret"], "clientId": "SYS",
@@ -67,6 +69,10 @@ def live(session, canaries, provider, folder):
         "type": "oauth2", "token": canaries["systemToken"], "refreshToken": canaries["refreshToken"],
         "clientId": "SYS"})["account"]
     reasons = []
+    session.code = canaries["authorizationCode"]
+    account = session.call("accounts.signIn", provider="sequencing")["account"]
+    assert isinstance(session.call("auth.perform", provider="sequencing"), dict)
+    assert isinstance(session.call("credentials.get", account=account), dict)
     for provider.reflects in (False, True, False):
         for name, account in (("twitter", twitter), ("facebook", facebook)):
             result = session.call("auth.perform", provider=name, account=account)
