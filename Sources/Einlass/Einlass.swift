@@ -153,24 +153,31 @@ public struct Einlass: Sendable {
   }
 
   /// Forgets the credentials of an account, here at once and at the provider where it has a way to; the account stays.
-  public func signOut(_ account: Account.ID, revokes: Bool = true) async throws(Problem)
-    -> Revocation
-  {
-    try await leaving(account).run(.credentials, revokes: revokes)
+  ///
+  /// - Parameter registration: the front end's own at a provider, by the provider's id.
+  public func signOut(
+    _ account: Account.ID, revokes: Bool = true,
+    registration: (String) -> ClientRegistration? = { _ in nil }
+  ) async throws(Problem) -> Revocation {
+    try await leaving(account, registration).run(.credentials, revokes: revokes)
   }
 
   /// Removes an account with its credentials, as `signOut` forgets them. Throws `unknownAccount`.
-  public func removeAccount(_ account: Account.ID) async throws(Problem) -> Revocation {
-    try await leaving(account).run(.account, revokes: true)
+  public func removeAccount(
+    _ account: Account.ID, registration: (String) -> ClientRegistration? = { _ in nil }
+  ) async throws(Problem) -> Revocation {
+    try await leaving(account, registration).run(.account, revokes: true)
   }
 
-  private func leaving(_ id: Account.ID) throws(Problem) -> SignOut {
+  private func leaving(
+    _ id: Account.ID, _ registration: (String) -> ClientRegistration?
+  ) throws(Problem) -> SignOut {
     guard let account = try store.snapshot(.usual).accounts.first(where: { $0.id == id }) else {
       throw .unknownAccount(id)
     }
     return SignOut(
-      account: account, provider: try? catalog.provider(account.provider), store: store,
-      effects: effects)
+      account: account, provider: try? catalog.provider(account.provider),
+      registration: registration(account.provider), store: store, effects: effects)
   }
 
   /// Stores an account that the front end brings along, bound to where its provider lives now.

@@ -127,7 +127,7 @@ struct Wiring {
       let json = try bytes(path, others: .mayRead, what: "provider file")
       catalog = try described("The provider file \(path)", path) {
         () throws(ProviderCatalog.Fault) in
-        catalog.overlaid(by: try ProviderCatalog(json: json))
+        catalog.overlaid(by: try ProviderCatalog(json: json, models: catalog))
       }
     }
     let path = options.configuration

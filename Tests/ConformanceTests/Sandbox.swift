@@ -36,6 +36,9 @@ final class Sandbox {
     _ = try control("PATCH", "state", body: patch)
   }
 
+  /// The state now.
+  func state() throws -> JSONValue { try control("GET", "state") }
+
   /// The requests that have come since the last call, as `POST /oauth/request_token`.
   func newRequests() throws -> [String] {
     let log = try control("GET", "log")["requests"]?.array ?? []
@@ -71,12 +74,34 @@ final class Sandbox {
     return status
   }
 
-  private static func answer(to request: URLRequest) -> Answer {
+  /// Where a page sends a browser that does not go there.
+  static func redirect(from address: String) throws -> String {
+    let session = URLSession(configuration: .ephemeral, delegate: Stay(), delegateQueue: nil)
+    defer { session.finishTasksAndInvalidate() }
+    guard let address = URL(string: address),
+      let place = answer(to: URLRequest(url: address), in: session).location
+    else { throw SpawnedProgram.Failure(description: "\(address) leads nowhere.") }
+    return place
+  }
+
+  /// Follows no redirect.
+  private final class Stay: NSObject, URLSessionTaskDelegate {
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask,
+      willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
+      completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) { completionHandler(nil) }
+  }
+
+  private static func answer(
+    to request: URLRequest, in session: URLSession = .shared
+  ) -> Answer {
     let done = DispatchSemaphore(value: 0)
     let answer = Answer()
-    URLSession.shared.dataTask(with: request) { data, response, error in
+    session.dataTask(with: request) { data, response, error in
       answer.data = data
       answer.status = (response as? HTTPURLResponse)?.statusCode
+      answer.location = (response as? HTTPURLResponse)?.value(forHTTPHeaderField: "Location")
       done.signal()
     }.resume()
     done.wait()
@@ -87,5 +112,6 @@ final class Sandbox {
   private final class Answer: @unchecked Sendable {
     var data: Data?
     var status: Int?
+    var location: String?
   }
 }

@@ -87,6 +87,7 @@ struct TestBrowser {
   /// Whose token it is.
   func userinfo(_ token: String) async throws -> Reply? {
     try await client.send(
-      "GET", path(.userinfo), headers: [("Authorization", "Bearer \(token)")])
+      "GET", path(.userinfo),
+      headers: [("Authorization", "Bearer \(token)"), ("Client-Id", application)])
   }
 }

@@ -16,12 +16,7 @@ struct AccountSignIn {
   /// was skipped.
   func run() async throws(Problem) -> Account {
     try checkAccount()
-    let visit = Visit(
-      provider: provider, registration: registration, request: request,
-      pageParameters: try request.pageParameters(), effects: effects, asker: asker,
-      keep: { flow, credential, identity throws(Problem) in
-        try await keep(credential, identity, from: flow)
-      })
+    let pageParameters = try request.pageParameters()
     var skipped: [String] = []
     var missing: [Prompt.Kind] = []
     for flow in provider.flows where request.flowKind.map({ $0 == flow.kind }) ?? true {
@@ -32,7 +27,8 @@ struct AccountSignIn {
         case _ where lacking?.isEmpty == false:
           missing += lacking ?? []
           skipped.append("\(flow.kind.rawValue) asks the person by prompts this front end lacks")
-        case .authorizationCode(let words): return try await authorizationCode(words, visit)
+        case .authorizationCode(let words):
+          return try await authorizationCode(words, visit(flow, pageParameters))
         }
       } catch {
         guard case .failed(let failure) = error else { throw .flowNotSupported(provider, "it") }
@@ -43,6 +39,15 @@ struct AccountSignIn {
       }
     }
     throw .noWayIn(provider, request.flowKind, skipped, missing: missing)
+  }
+
+  private func visit(_ flow: FlowDescriptor, _ pageParameters: [Parameter]) -> Visit {
+    Visit(
+      provider: provider.seen(by: flow), registration: registration, request: request,
+      pageParameters: pageParameters, effects: effects, asker: asker,
+      keep: { flow, credential, identity throws(Problem) in
+        try await keep(credential, identity, from: flow)
+      })
   }
 
   /// The account that is named has to be one of the provider's.

@@ -131,8 +131,9 @@ struct Retrieval {
   private func flow(under lease: Lease, _ former: StoredCredential?) throws(Problem) -> Flow {
     let credentials = try store.credentials(of: account.id, under: lease)
     let own = try own(of: credentials)
+    let descriptor = try provider.flow(own?.binding.flowKind)
     return Flow(
-      provider: provider, descriptor: try provider.flow(own?.binding.flowKind),
+      provider: provider.seen(by: descriptor), descriptor: descriptor,
       registration: registration, account: account, credentials: credentials,
       permissions: provider.permissions(asked: grant.permissions),
       audience: grant.audience ?? provider.defaultAudience, wasGrantedBefore: true,
@@ -176,7 +177,8 @@ extension Flow {
           signer.request($0, effects: effects)
         }
       case .oauth2(let token):
-        _ = try await exchange(hiding: [token.accessToken]).identity(token.bearing)
+        _ = try await exchange(hiding: [token.accessToken]).identity(
+          token.bearing(clientID: registration.clientID, subject: account.subject))
       }
       return nil
     } catch { return error }
@@ -184,9 +186,13 @@ extension Flow {
 }
 
 extension OAuth2Credential {
-  /// A request that carries the token where the descriptor says.
-  func bearing(_ template: RequestTemplate) -> HTTPRequest {
-    template.filled(.init(texts: [.token: revealedText(accessToken)])).request
+  /// Makes a request that carries the token, and says whose it is, where the descriptor wants that.
+  func bearing(clientID: String, subject: String?) -> (RequestTemplate) -> HTTPRequest {
+    var values = Template.Values(texts: [
+      .token: revealedText(accessToken), .clientID: clientID,
+    ])
+    values[.subject] = subject
+    return { $0.filled(values).request }
   }
 }
 

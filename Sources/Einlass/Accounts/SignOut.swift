@@ -1,3 +1,5 @@
+internal import EinlassJSON
+
 /// What became of an account's credentials at its provider when they were forgotten here.
 public struct Revocation: Sendable, Equatable {
   /// A credential that is still good there.
@@ -29,6 +31,8 @@ struct SignOut {
   let account: Account
   /// `nil` for a provider that the catalogue does not hold any more.
   let provider: Provider?
+  /// The front end's own at the provider, whose secret some want to see before they revoke.
+  let registration: ClientRegistration?
   let store: AccountStore
   let effects: Effects
 
@@ -66,7 +70,9 @@ struct SignOut {
   private func revoke(_ stored: StoredCredential, _ revocation: inout Revocation) async {
     let what =
       stored.role == .system ? "system" : "application \(stored.registration.clientID)"
-    guard let provider, let recipe = provider.revocation,
+    let flow = provider?.flows.first { $0.kind == stored.binding.flowKind }
+    guard let provider = flow.flatMap({ provider?.seen(by: $0) }) ?? provider,
+      let recipe = provider.revocation,
       case .oauth2(let token) = stored.credential
     else {
       return revocation.leave(
@@ -76,15 +82,31 @@ struct SignOut {
       return revocation.leave(what, "It belongs to another server than this provider's.")
     }
     let exchange = Exchange(
-      provider: provider, effects: effects, remaining: [], secrets: [token.accessToken])
+      provider: provider, effects: effects, remaining: [],
+      secrets: [token.accessToken, token.refreshToken, registration?.clientSecret])
     do throws(Setback) {
       _ = try await exchange.send(
-        recipe.filled(.init(texts: [.token: revealedText(token.accessToken)])).request, at: .revoke)
+        recipe.filled(values(for: token, of: stored)).request, at: .revoke)
       revocation.revoked.append(what)
     } catch {
       guard case .failed(let failure) = error else { return }
       revocation.leave(what, failure.problem.message)
     }
+  }
+}
+
+extension SignOut {
+  /// A refresh token takes what came of it along; without one the access token stands in its place.
+  private func values(for token: OAuth2Credential, of stored: StoredCredential) -> Template.Values {
+    var values = Template.Values(texts: [
+      .token: revealedText(token.accessToken),
+      .refreshToken: revealedText(token.refreshToken ?? token.accessToken),
+      .clientID: stored.registration.clientID,
+    ])
+    if let registration, sameBytes(registration.clientID, stored.registration.clientID) {
+      values[.clientSecret] = registration.clientSecret.map(revealedText)
+    }
+    return values
   }
 }
 

@@ -83,7 +83,9 @@ struct Exchange {
       .compactMap { $0.words(json: object, body: response.body) }.first
     let rule = provider.errors.rule(for: response, words, at: step, remaining: remaining)
     if let rule { throw setback(rule, response, words, at: step) }
-    guard response.isSuccess else { throw refusal(response, words, at: step) }
+    guard response.isSuccess, words?.isRefusal != true else {
+      throw refusal(response, words, at: step)
+    }
     return Answer(body: response.body, object: object)
   }
 

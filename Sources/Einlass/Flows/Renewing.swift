@@ -73,7 +73,7 @@ extension Flow {
     let answer = try await exchange.send(
       words.request(template, grant, by: registration), at: .renew)
     let token = TokenResponse.credential(
-      in: answer.object, scopes: former.scopes, now: effects.now())
+      in: words.object(answer), scopes: former.scopes, now: effects.now())
     guard var token else { throw exchange.unusable(.renew) }
     for secret in [token.accessToken, token.refreshToken, token.idToken].compactMap(\.self) {
       exchange.hide(secret)

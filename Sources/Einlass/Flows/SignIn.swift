@@ -37,10 +37,11 @@ struct SignIn {
     var renewed: OAuth2Credential?
     while true {
       let credentials = try store.credentials(of: account.id, under: lease)
+      let descriptor = try descriptor(for: credentials)
       let flow = Flow(
-        provider: provider, descriptor: try descriptor(for: credentials),
-        registration: registration, account: account,
-        credentials: credentials, permissions: provider.permissions(asked: request.permissions),
+        provider: provider.seen(by: descriptor), descriptor: descriptor, registration: registration,
+        account: account, credentials: credentials,
+        permissions: provider.permissions(asked: request.permissions),
         audience: request.audience ?? provider.defaultAudience,
         wasGrantedBefore: admission.wasGrantedBefore, formerGeneration: former, renewed: renewed,
         remaining: remaining, effects: effects, report: report)

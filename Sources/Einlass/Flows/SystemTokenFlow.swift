@@ -20,7 +20,8 @@ func systemToken(
 
   flow.report(.verifying)
   let exchange = flow.exchange(hiding: [token.accessToken])
-  let identity = try await exchange.identity(token.bearing)
+  let identity = try await exchange.identity(
+    token.bearing(clientID: flow.registration.clientID, subject: flow.account.subject))
   return Flow.SignedIn(credential: .oauth2(token), identity: identity, isNew: isNew)
 }
 

@@ -36,8 +36,8 @@ struct Visit {
     _ answer: Exchange.Answer, of flow: FlowDescriptor, at words: TokenEndpoint, nonce: String?,
     _ exchange: inout Exchange
   ) async throws(Setback) -> Account {
-    let token = TokenResponse.credential(
-      in: answer.object, scopes: scopes(words), now: effects.now())
+    let object = words.object(answer)
+    let token = TokenResponse.credential(in: object, scopes: scopes(words), now: effects.now())
     guard var token else { throw exchange.unusable(.token) }
     for secret in [token.accessToken, token.refreshToken, token.idToken].compactMap(\.self) {
       exchange.hide(secret)
@@ -49,7 +49,8 @@ struct Visit {
       expected.maxAgeSeconds = request.maxAgeSeconds
     }
     if idToken == nil { token.idToken = nil }
-    let identity = try await identity(token, idToken, exchange)
+    let identity = try await identity(
+      token, idToken, subject: words.subject.flatMap { object?.at(pointer: $0)?.string }, exchange)
     asker.report(.saving)
     do { return try await keep(flow, .oauth2(token), identity) } catch {
       throw .failed(Failure(error))
@@ -58,13 +59,14 @@ struct Visit {
 
   /// Whose the token is: by the provider's question, else by the id_token; both must agree.
   private func identity(
-    _ token: OAuth2Credential, _ idToken: IDToken?, _ exchange: Exchange
+    _ token: OAuth2Credential, _ idToken: IDToken?, subject: String?, _ exchange: Exchange
   ) async throws(Setback) -> Identity? {
     guard let words = provider.identity else { return nil }
     guard words.request != nil else {
       return try exchange.identity(in: idToken.map { .object($0.claims) })
     }
-    let identity = try await exchange.identity(token.bearing)
+    let identity = try await exchange.identity(
+      token.bearing(clientID: registration.clientID, subject: subject))
     guard let idToken, words.pointers[.id] == "/sub", !sameBytes(identity.id, idToken.subject)
     else { return identity }
     throw .failed(Failure(.unbelievable(provider, .subject)))

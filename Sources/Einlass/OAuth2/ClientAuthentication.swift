@@ -8,6 +8,8 @@ enum ClientAuthentication: String, Sendable, CaseIterable {
   case basic = "client_secret_basic"
   /// HTTP Basic of id and secret as they are: what many providers take alone, against the RFC.
   case basicPlain = "client_secret_basic_plain"
+  /// The same, with an empty secret for a registration that has none.
+  case basicEmpty = "client_secret_basic_empty"
   /// Id and secret in the form.
   case post = "client_secret_post"
 
@@ -16,7 +18,8 @@ enum ClientAuthentication: String, Sendable, CaseIterable {
     _ registration: ClientRegistration, form: inout [Parameter],
     headers: inout [HTTPRequest.Header]
   ) {
-    guard let secret = registration.clientSecret.map(revealedText), self != .none else {
+    let empty = self == .basicEmpty ? "" : nil
+    guard let secret = registration.clientSecret.map(revealedText) ?? empty, self != .none else {
       form.append(Parameter("client_id", registration.clientID))
       return
     }
@@ -27,7 +30,8 @@ enum ClientAuthentication: String, Sendable, CaseIterable {
         Self.basicHeader(
           FormEncoding.encode(component: registration.clientID),
           FormEncoding.encode(component: secret)))
-    case .basicPlain: headers.append(Self.basicHeader(registration.clientID, secret))
+    case .basicPlain, .basicEmpty:
+      headers.append(Self.basicHeader(registration.clientID, secret))
     case .post:
       form += [Parameter("client_id", registration.clientID), Parameter("client_secret", secret)]
     }

@@ -11,8 +11,9 @@ enum TokenResponse {
   {
     guard let answer, let token = answer["access_token"]?.string, isToken(token) else { return nil }
     if let type = answer["token_type"], type.string?.lowercased() != "bearer" { return nil }
-    let granted = answer["scope"]?.string?.split(whereSeparator: { " ,".contains($0) }).map(
-      String.init)
+    let granted =
+      answer["scope"]?.string?.split(whereSeparator: { " ,".contains($0) }).map(String.init)
+      ?? answer["scope"]?.array?.compactMap(\.string)
     return OAuth2Credential(
       accessToken: Secret(token), tokenType: "Bearer", scopes: granted ?? scopes,
       expiresAt: answer["expires_in"].flatMap(seconds).map { now + $0 },

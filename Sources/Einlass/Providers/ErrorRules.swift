@@ -170,7 +170,7 @@ struct ErrorRule: Sendable, Equatable {
       switch status {
       case .exactly(let status): response.status == status
       case .success: response.isSuccess
-      case .unsuccessful: !response.isSuccess
+      case .unsuccessful: !response.isSuccess || words?.isRefusal == true
       }
     return isStatus && (self.step ?? step) == step
       && (codes.isEmpty || words?.code.map(codes.contains) == true)

@@ -7,6 +7,8 @@ struct ProviderWords: Sendable, Equatable {
   var subcode: JSONValue?
   /// The class of error and the message, where there are two.
   var text: String?
+  /// Whether they are a refusal whatever the status says.
+  var isRefusal = false
 }
 
 /// One form that a provider's errors take.
@@ -22,13 +24,25 @@ struct ErrorShape: Sendable, Equatable {
   }
 
   var format: Format
+  /// Whether an answer of this shape is a refusal whatever its status says.
+  var isRefusal = false
+  /// A pointer and what it leads to in answers that are no errors, though they have this shape.
+  var exception: Exception?
+
+  /// What an answer holds that is no error.
+  struct Exception: Sendable, Equatable {
+    var pointer: String
+    var value: JSONValue
+  }
 
   init(_ format: Format) { self.format = format }
 
   init(_ value: JSONValue, at pointer: String, provider: String?) throws(DescriptorReader.Fault) {
     func reader(_ words: [String]) throws(DescriptorReader.Fault) -> DescriptorReader {
-      try DescriptorReader(value, at: pointer, provider: provider, words: words)
+      try DescriptorReader(value, at: pointer, provider: provider, words: words + ["anyStatus"])
     }
+    isRefusal = try reader(value.object?.members.map(\.name) ?? []).bool(
+      "anyStatus", default: false)
     if value["element"] != nil {
       let reader = try reader(["element", "codeAttribute"])
       format = try .xml(
@@ -39,7 +53,13 @@ struct ErrorShape: Sendable, Equatable {
       format = try .form(codeField: reader(["codeField"]).string("codeField"))
       return
     }
-    let reader = try reader(["code", "subcode", "type", "text"])
+    let reader = try reader(["code", "subcode", "type", "text", "unless"])
+    exception = try reader.optional("unless") { name throws(DescriptorReader.Fault) in
+      guard let members = try reader.value(name).object?.members, members.count == 1,
+        members[0].name.hasPrefix("/")
+      else { throw reader.fault(name, "One JSON pointer with its value should stand here.") }
+      return Exception(pointer: members[0].name, value: members[0].value)
+    }
     format = try .json(
       code: reader.optional("code", reader.pointer),
       subcode: reader.optional("subcode", reader.pointer),
@@ -53,7 +73,14 @@ struct ErrorShape: Sendable, Equatable {
   func words(json: JSONValue?, body: [UInt8]) -> ProviderWords? {
     // Errors are short; a longer body is a page.
     guard json != nil || body.count <= 16 << 10 else { return nil }
-    return switch format {
+    if let exception, json?.at(pointer: exception.pointer) == exception.value { return nil }
+    var words = plainWords(json: json, body: body)
+    words?.isRefusal = isRefusal
+    return words
+  }
+
+  private func plainWords(json: JSONValue?, body: [UInt8]) -> ProviderWords? {
+    switch format {
     case .json(let code, let subcode, let type, let text):
       json.flatMap { Self.words(in: $0, code: code, subcode: subcode, type: type, text: text) }
     case .xml(let element, let attribute):

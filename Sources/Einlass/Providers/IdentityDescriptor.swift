@@ -12,24 +12,31 @@ struct IdentityDescriptor: Sendable, Equatable {
   enum Avatar: Sendable, Equatable {
     /// A member of the answer, with every occurrence of a part of it replaced: another size.
     case member(pointer: String, replacing: String?, with: String)
-    /// An address that the id is filled into.
-    case template(Template)
+    /// An address that the id is filled into, and what the answer says of the picture where a pointer leads to that.
+    case template(Template, pointer: String?)
   }
 
   /// `nil`: the id_token says it.
   var request: RequestTemplate?
   /// JSON pointers to texts; `avatar` has its own.
   var pointers: [Member: String]
+  /// Whether the id is a whole number there.
+  var hasNumericID: Bool
+  /// What stands before the id in its text and does not belong to it.
+  var idPrefix: String?
   var avatar: Avatar?
   /// What the answer must hold; without it the sign-in has failed.
   var required: [Member]
 
   init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
     let reader = try reader.object(
-      name, words: ["request"] + Member.allCases.map(\.rawValue) + ["required"])
+      name,
+      words: ["request"] + Member.allCases.map(\.rawValue) + ["numericId", "idPrefix", "required"])
     request = try reader.optional("request") { name throws(DescriptorReader.Fault) in
-      try RequestTemplate(name, in: reader, allowing: [.token])
+      try RequestTemplate(name, in: reader, allowing: [.token, .clientID, .subject])
     }
+    hasNumericID = try reader.bool("numericId", default: false)
+    idPrefix = try reader.optional("idPrefix", reader.string)
     pointers = [:]
     for member in Member.allCases where member != .avatar {
       pointers[member] = try reader.optional(member.rawValue, reader.pointer)
@@ -52,9 +59,7 @@ struct IdentityDescriptor: Sendable, Equatable {
     func text(_ member: Member) -> String? {
       pointers[member].flatMap { answer.at(pointer: $0)?.string }.map { cleaned($0) }
     }
-    guard let pointer = pointers[.id], let id = answer.at(pointer: pointer)?.string,
-      isIdentifier(id)
-    else { return nil }
+    guard let id = id(in: answer), isIdentifier(id) else { return nil }
     var identity = Identity(
       id: id, name: text(.name), username: text(.username), email: text(.email))
     let picture = picture(in: answer, id: id)
@@ -66,14 +71,26 @@ struct IdentityDescriptor: Sendable, Equatable {
     return required.allSatisfy { members[$0, default: nil] != nil } ? identity : nil
   }
 
+  private func id(in answer: JSONValue) -> String? {
+    guard let value = pointers[.id].flatMap({ answer.at(pointer: $0) }) else { return nil }
+    let text = hasNumericID ? value.int64.map { "\($0)" } : value.string
+    guard let text, let idPrefix else { return text }
+    return text.hasPrefix(idPrefix) ? String(text.dropFirst(idPrefix.count)) : nil
+  }
+
   private func picture(in answer: JSONValue, id: String) -> WebAddress? {
     let text: String? =
       switch avatar {
       case .member(let pointer, let part?, let replacement):
         answer.at(pointer: pointer)?.string.map { replacing(part, in: $0, with: replacement) }
       case .member(let pointer, nil, _): answer.at(pointer: pointer)?.string
-      case .template(let template):
+      case .template(let template, nil):
         template.filled(.init(texts: [.id: id]), encoding: PercentEncoding.encode)
+      case .template(let template, let pointer?):
+        answer.at(pointer: pointer)?.string.map { picture in
+          template.filled(
+            .init(texts: [.id: id, .picture: picture]), encoding: PercentEncoding.encode)
+        }
       case nil: nil
       }
     return text.flatMap { try? WebAddress.parse($0) }
@@ -83,11 +100,11 @@ struct IdentityDescriptor: Sendable, Equatable {
     _ name: String, in reader: DescriptorReader
   ) throws(DescriptorReader.Fault) -> Avatar {
     let reader = try reader.object(name, words: ["pointer", "replace", "with", "template"])
-    if let template = try reader.template("template", allowing: [.id]) {
-      guard !reader.has("pointer") else {
-        throw reader.fault("template", "Either pointer or template should stand here.")
-      }
-      return .template(template)
+    let pointer = try reader.optional("pointer", reader.pointer)
+    if let template = try reader.template(
+      "template", allowing: pointer == nil ? [.id] : [.id, .picture])
+    {
+      return .template(template, pointer: pointer)
     }
     guard reader.has("replace") == reader.has("with") else {
       throw reader.fault("replace", "replace and with belong together.")

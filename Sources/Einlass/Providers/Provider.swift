@@ -25,6 +25,8 @@ public struct Provider: Sendable, Equatable {
   public enum RegistrationPart: String, Sendable, CaseIterable {
     case clientID = "clientId"
     case clientSecret
+    /// The redirect address that was registered, where every application has its own.
+    case redirect
   }
 
   /// How many accounts the store has room for.
@@ -32,8 +34,8 @@ public struct Provider: Sendable, Equatable {
     case one, many
   }
 
-  public let id: String
-  public let name: String
+  public private(set) var id: String
+  public private(set) var name: String
   public let setup: Setup
   /// No longer in service; works against a server that plays it.
   public let isRetired: Bool
@@ -45,10 +47,10 @@ public struct Provider: Sendable, Equatable {
   let flows: [FlowDescriptor]
   let permissions: PermissionsDescriptor
   /// `nil` where nobody says whose a token is.
-  let identity: IdentityDescriptor?
+  private(set) var identity: IdentityDescriptor?
   let verification: VerifyDescriptor?
   /// Ends a token; `nil` where the provider has no way to.
-  let revocation: RequestTemplate?
+  private(set) var revocation: RequestTemplate?
   let errors: ErrorRules
 
   /// In order of preference.
@@ -64,7 +66,8 @@ public struct Provider: Sendable, Equatable {
           flow.tokens?.refresh != nil
         }
       },
-      email: identity?.pointers[.email] != nil, revoke: revocation != nil,
+      email: flows.contains { seen(by: $0).identity?.pointers[.email] != nil },
+      revoke: flows.contains { seen(by: $0).revocation != nil },
       verify: verification != nil)
   }
 
@@ -87,11 +90,8 @@ extension Provider {
         "id", "name", "setup", "retired", "accounts", "registration", "permissions", "identity",
         "flows", "verify", "revoke", "errors",
       ])
-    id = try unnamed.string("id")
+    id = try Self.id(in: unnamed)
     let reader = try unnamed.naming(id)
-    guard id.utf8.allSatisfy(isIDCharacter), id.utf8.count <= 64 else {
-      throw reader.fault("id", "Only a-z, 0-9, - and . may stand here, at most 64 of them.")
-    }
     name = try reader.string("name")
     let setup = try reader.object("setup", words: ["documentation", "redirect", "notes"])
     self.setup = try Setup(
@@ -116,9 +116,7 @@ extension Provider {
     verification = try reader.optional("verify") { name throws(DescriptorReader.Fault) in
       try VerifyDescriptor(name, in: reader)
     }
-    revocation = try reader.optional("revoke") { name throws(DescriptorReader.Fault) in
-      try RequestTemplate(name, in: reader, allowing: [.token])
-    }
+    revocation = try reader.revocation("revoke")
     guard identity?.request != nil || (flows.allSatisfy { $0.tokens != nil } && verification == nil)
     else {
       throw reader.fault("identity", "Its request is missing, which a flow or verify needs.")
@@ -136,6 +134,23 @@ extension Provider {
     }
   }
 
+  /// The id of a descriptor.
+  static func id(in reader: DescriptorReader) throws(DescriptorReader.Fault) -> String {
+    let id = try reader.string("id")
+    guard id.utf8.allSatisfy(isIDCharacter), id.utf8.count <= 64 else {
+      throw try reader.naming(id).fault(
+        "id", "Only a-z, 0-9, - and . may stand here, at most 64 of them.")
+    }
+    return id
+  }
+
+  /// The same provider under another name.
+  func renamed(id: String, name: String) -> Provider {
+    var provider = self
+    (provider.id, provider.name) = (id, name)
+    return provider
+  }
+
   /// The same provider with every endpoint that requests go to moved. Pictures stay where they are.
   func relocated(_ move: (WebAddress) -> WebAddress) -> Provider {
     var identity = identity
@@ -148,15 +163,25 @@ extension Provider {
       errors: errors)
   }
 
+  /// The provider for one of its flows, which may speak for itself.
+  func seen(by flow: FlowDescriptor) -> Provider {
+    var provider = self
+    if let identity = flow.tokens?.identity { provider.identity = identity }
+    if let revocation = flow.tokens?.revocation { provider.revocation = revocation }
+    return provider
+  }
+
   /// Where a flow sends credentials, its verification included: what an account is bound to.
   func origins(of flow: FlowDescriptor) -> [String] {
-    Set((flow.requests + requests).map(\.address.origin)).sorted()
+    Set((flow.requests + seen(by: flow).requests).map(\.address.origin)).sorted()
   }
 
   /// Whether every request stays on this machine.
   var isLoopbackOnly: Bool {
-    flows.allSatisfy { $0.addresses.allSatisfy(\.isLoopback) }
-      && requests.allSatisfy(\.address.isLoopback)
+    flows.allSatisfy { flow in
+      flow.addresses.allSatisfy(\.isLoopback)
+        && seen(by: flow).requests.allSatisfy(\.address.isLoopback)
+    } && requests.allSatisfy(\.address.isLoopback)
   }
 
   /// Those that belong to no flow.
@@ -164,6 +189,16 @@ extension Provider {
     var requests = [identity?.request, revocation].compactMap(\.self)
     if case .tokenInfo(let info) = verification { requests.append(info.request) }
     return requests
+  }
+}
+
+extension DescriptorReader {
+  /// How a token is ended, `nil` when nothing is said.
+  func revocation(_ name: String) throws(Fault) -> RequestTemplate? {
+    try optional(name) { name throws(Fault) in
+      try RequestTemplate(
+        name, in: self, allowing: [.token, .refreshToken, .clientID, .clientSecret])
+    }
   }
 }
 

@@ -44,14 +44,16 @@ public struct ProviderCatalog: Sendable, Equatable {
   }
 
   /// Reads and checks a catalogue: strict JSON of the shape of `providers.json`.
-  public init(json: [UInt8]) throws(Fault) {
+  ///
+  /// - Parameter models: whose providers may be named by `like`.
+  public init(json: [UInt8], models: ProviderCatalog = .none) throws(Fault) {
     let value: JSONValue
     do { value = try JSONReader.read(json) } catch {
       throw Fault(pointer: "", explanation: "This is no JSON: \(error).")
     }
     let reader = try DescriptorReader(value, at: "", provider: nil, words: ["providers"])
     for element in try reader.list("providers") {
-      let provider = try Provider(element.value, at: element.pointer)
+      let provider = try Provider(element.value, at: element.pointer, models: models)
       guard !entries.contains(where: { sameBytes($0.id, provider.id) }) else {
         throw Fault(
           provider: provider.id, pointer: element.pointer + "/id",
@@ -79,26 +81,10 @@ public struct ProviderCatalog: Sendable, Equatable {
   /// Both are exact origins (`https://api.example.com`); a plain-http replacement must be a literal loopback
   /// address.
   public func relocated(origins: [String: String]) throws(Fault) -> ProviderCatalog {
-    var moves: [String: WebAddress] = [:]
-    for (old, new) in origins.sorted(by: { $0.key < $1.key }) {
-      let place = appending(old, toPointer: "/origins")
-      let replacement = try Self.origin(new, at: place)
-      guard replacement.isSafe else {
-        throw Fault(
-          pointer: place, explanation: "Plain http is for literal loopback addresses only.")
-      }
-      moves[try Self.origin(old, at: place).origin] = replacement
-    }
-    guard !moves.isEmpty else { return self }
+    guard !origins.isEmpty else { return self }
+    let move = try OriginMove(origins, at: "/origins")
     var result = self
-    result.entries = entries.map { [moves] entry in
-      entry.relocated { address in
-        guard let new = moves[address.origin] else { return address }
-        return WebAddress(
-          scheme: new.scheme, host: new.host, port: new.port, path: address.path,
-          query: address.query)
-      }
-    }
+    result.entries = entries.map { $0.relocated(move.callAsFunction) }
     return result
   }
 
@@ -117,17 +103,5 @@ public struct ProviderCatalog: Sendable, Equatable {
         hint: .init("providers.list"))
     }
     return entry.provider
-  }
-
-  private static func origin(_ text: String, at place: String) throws(Fault) -> WebAddress {
-    let address: WebAddress
-    do { address = try WebAddress.parse(text) } catch {
-      throw Fault(pointer: place, explanation: "This origin \(error.rawValue).")
-    }
-    guard address.query == nil, address.path.isEmpty || address.path == "/" else {
-      throw Fault(
-        pointer: place, explanation: "Only an origin should stand here: https://api.example.com.")
-    }
-    return address
   }
 }

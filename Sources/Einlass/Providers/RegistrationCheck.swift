@@ -24,6 +24,7 @@ extension Provider {
       switch part {
       case .clientID: registration?.clientID.isEmpty ?? true
       case .clientSecret: registration?.clientSecret?.isEmpty ?? true
+      case .redirect: registration?.redirect?.isEmpty ?? true
       }
     }
   }

@@ -19,8 +19,11 @@ struct Template: Sendable, Equatable {
     case audience
     /// The whole answer to a flow's `requestToken`.
     case requestToken
-    /// The person's id at the provider.
+    /// The person's id at the provider; as the answer with the token, or the stored account, names it.
     case id
+    case subject
+    /// What an answer says of a picture: its name, where its address is made of that.
+    case picture
   }
 
   /// What the places are filled with. Mostly secrets, so it cannot be printed.
@@ -87,13 +90,19 @@ struct RequestTemplate: Sendable, Equatable {
   var address: WebAddress
   var query: [Field]
   var form: [Field]
+  /// A body of JSON: an object of texts, or null when it is empty; `nil` for none.
+  var json: [Field]?
+  var headers: [Field]
   /// The token of the `Authorization: Bearer` header; `nil` where OAuth 1.0a signs or nothing is needed.
   var bearer: Template?
+  /// Name and password of `Authorization: Basic`, with a colon between them.
+  var basic: Template?
 
   init(_ name: String, in reader: DescriptorReader, allowing allowed: Set<Template.Placeholder>)
     throws(DescriptorReader.Fault)
   {
-    let reader = try reader.object(name, words: ["method", "url", "query", "form", "bearer"])
+    let reader = try reader.object(
+      name, words: ["method", "url", "query", "form", "json", "headers", "bearer", "basic"])
     method = try reader.word("method", HTTPRequest.Method.self)
     address = try reader.address("url")
     guard address.query == nil else {
@@ -104,14 +113,25 @@ struct RequestTemplate: Sendable, Equatable {
     guard form.isEmpty || method == .post else {
       throw reader.fault("form", "Only a POST has a form.")
     }
+    if reader.has("json") {
+      let isNull = try reader.value("json").isNull
+      json = isNull ? [] : try Self.fields("json", in: reader, allowed)
+    }
+    guard json == nil || (method != .get && form.isEmpty) else {
+      throw reader.fault("json", "Neither a GET nor a form goes with it.")
+    }
+    headers = try Self.fields("headers", in: reader, allowed)
     bearer = try reader.template("bearer", allowing: allowed)
+    basic = try reader.template("basic", allowing: allowed)
+    guard bearer == nil || basic == nil else {
+      throw reader.fault("basic", "Either bearer or basic should stand here.")
+    }
   }
 
   /// Whether something is to be filled in there.
   func mentions(_ placeholder: Template.Placeholder) -> Bool {
-    ((query + form).map(\.value) + [bearer].compactMap(\.self)).contains {
-      $0.mentions(placeholder)
-    }
+    ((query + form + (json ?? []) + headers).map(\.value) + [bearer, basic].compactMap(\.self))
+      .contains { $0.mentions(placeholder) }
   }
 
   /// The request without its `Authorization`, and the fields of its form, which OAuth 1.0a signs.
@@ -120,12 +140,22 @@ struct RequestTemplate: Sendable, Equatable {
     let query = query.map { Parameter($0.name, $0.value.filled(values)) }
     var request = HTTPRequest(method, address)
     request.address.query = query.isEmpty ? nil : FormEncoding.encode(query)
-    if method == .post {
+    request.headers = headers.map { .init($0.name, $0.value.filled(values)) }
+    if let json {
+      let members = json.map { ($0.name, JSONValue.string($0.value.filled(values))) }
+      request.headers.append(.init("Content-Type", "application/json"))
+      request.body = Array(
+        (json.isEmpty ? "null" : JSONValue.object(JSONObject(members)).text).utf8)
+    } else if method == .post {
       request.headers.append(.init("Content-Type", FormEncoding.mediaType))
       request.body = Array(FormEncoding.encode(form).utf8)
     }
     if let bearer {
       request.headers.append(.init("Authorization", "Bearer \(bearer.filled(values))"))
+    }
+    if let basic {
+      let proof = Base64.encode(Array(basic.filled(values).utf8))
+      request.headers.append(.init("Authorization", "Basic \(proof)"))
     }
     return (request, form)
   }

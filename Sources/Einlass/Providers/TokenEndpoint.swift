@@ -7,7 +7,8 @@ internal import EinlassJSON
 ///                 "marginSeconds": 600, "checkSeconds": 300},
 ///     "clientAuthentication": "client_secret_basic",
 ///     "scopes": ["openid", "email"],
-///     "issuer": "https://example.com", "keySet": "https://example.com/jwks", "algorithms": ["RS256"]
+///     "issuer": "https://example.com", "keySet": "https://example.com/jwks", "algorithms": ["RS256"],
+///     "answer": "form", "subject": "/uid", "identity": …, "revoke": …
 ///
 /// The grant's own fields and the client's proof are added to `token` and `refresh.request`; what stands in their
 /// `query` and `form` is sent besides. Without `refresh` tokens are not renewed; without its `request` the address of
@@ -24,7 +25,14 @@ struct TokenEndpoint: Sendable, Equatable {
 
   static let words = [
     "token", "refresh", "clientAuthentication", "scopes", "issuer", "keySet", "algorithms",
+    "answer",
+    "subject", "identity", "revoke",
   ]
+
+  /// How the answers with tokens are written.
+  enum AnswerFormat: String, CaseIterable {
+    case json, form
+  }
 
   var request: RequestTemplate
   var refresh: Refresh?
@@ -36,6 +44,12 @@ struct TokenEndpoint: Sendable, Equatable {
   /// Where its keys are; without them no id_token is looked at. RFC 7517.
   var keySet: WebAddress?
   var algorithms: Set<TokenAlgorithm>
+  var answerFormat: AnswerFormat
+  /// Where the answer names the person, for an identity request that has to.
+  var subject: String?
+  /// What the provider says of identity and revocation goes for its other flows.
+  var identity: IdentityDescriptor?
+  var revocation: RequestTemplate?
 
   /// Reads the words of a flow.
   init(in reader: DescriptorReader) throws(DescriptorReader.Fault) {
@@ -57,6 +71,15 @@ struct TokenEndpoint: Sendable, Equatable {
       try reader.optional("algorithms") { name throws(DescriptorReader.Fault) in
         Set(try reader.words(name, TokenAlgorithm.self))
       } ?? TokenAlgorithm.usual
+    answerFormat =
+      try reader.optional("answer") { name throws(DescriptorReader.Fault) in
+        try reader.word(name, AnswerFormat.self)
+      } ?? .json
+    subject = try reader.optional("subject", reader.pointer)
+    identity = try reader.optional("identity") { name throws(DescriptorReader.Fault) in
+      try IdentityDescriptor(name, in: reader)
+    }
+    revocation = try reader.revocation("revoke")
     guard reader.has("refresh") else { return }
     let words = try reader.object(
       "refresh", words: ["request", "marginSeconds", "checkSeconds"])
@@ -79,9 +102,24 @@ struct TokenEndpoint: Sendable, Equatable {
     var moved = self
     moved.request = request.relocated(move)
     if let refresh { moved.refresh?.request = refresh.request.relocated(move) }
+    moved.identity?.request = identity?.request?.relocated(move)
+    moved.revocation = revocation?.relocated(move)
     moved.issuer = issuer.map(move)
     moved.keySet = keySet.map(move)
     return moved
+  }
+}
+
+extension TokenEndpoint {
+  /// An answer with a token, or one that should hold one; `nil` unless it is an object.
+  func object(_ answer: Exchange.Answer) -> JSONValue? {
+    switch answerFormat {
+    case .json: answer.object
+    case .form:
+      FormEncoding.decode(answer.body, plus: .space).map { fields in
+        .object(JSONObject(fields.map { ($0.name, .string($0.value)) }))
+      }
+    }
   }
 }
 

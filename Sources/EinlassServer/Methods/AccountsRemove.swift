@@ -11,8 +11,11 @@ func accountsRemove(_ server: Server) -> Method {
       params: [.account], result: revocationSchema,
       reasons: ["unknownAccount", "accountStoreFailure", "cancelled"]),
     .task { params, _ async throws(RPCError) in
+      let frontEnd = server.session.frontEnd
       do throws(Problem) {
-        return JSONValue(try await server.budgetedEinlass.removeAccount(Account.ID(params)))
+        return JSONValue(
+          try await server.budgetedEinlass.removeAccount(
+            Account.ID(params), registration: { server.registration(for: frontEnd, at: $0) }))
       } catch { throw RPCError(error) }
     })
 }

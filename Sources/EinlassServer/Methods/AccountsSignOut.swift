@@ -14,10 +14,12 @@ func accountsSignOut(_ server: Server) -> Method {
       result: revocationSchema,
       reasons: ["unknownAccount", "accountStoreFailure", "cancelled"]),
     .task { params, _ async throws(RPCError) in
+      let frontEnd = server.session.frontEnd
       do throws(Problem) {
         return JSONValue(
           try await server.budgetedEinlass.signOut(
-            Account.ID(params), revokes: params["revoke"]?.bool ?? true))
+            Account.ID(params), revokes: params["revoke"]?.bool ?? true,
+            registration: { server.registration(for: frontEnd, at: $0) }))
       } catch { throw RPCError(error) }
     })
 }

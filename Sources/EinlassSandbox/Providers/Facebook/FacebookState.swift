@@ -59,7 +59,7 @@ extension Facebook {
         "1234567890": [
           "secret": "0123456789abcdef0123456789abcdef", "name": "Demo",
           "clientToken": "fedcba9876543210fedcba9876543210",
-          "redirects": OAuth2Provider.redirects,
+          "redirects": OAuth2Provider.webRedirects,
         ],
         "2345678901": [
           "secret": "123456789abcdef0123456789abcdef0", "name": "Other", "requiresProof": true,

@@ -173,11 +173,11 @@ struct RedirectRule {
   /// Whether a loopback address may have any port. RFC 8252 section 7.3.
   var takesAnyPort: Bool
 
-  /// Compares as bytes, the port of a literal loopback address aside.
+  /// Compares as bytes, the port of an address on this machine aside.
   func matches(_ address: String, registered: String) -> Bool {
     if sameBytes(address, registered) { return true }
     guard takesAnyPort else { return false }
-    return ["http://127.0.0.1", "http://[::1]"].contains { origin in
+    return ["http://127.0.0.1", "http://[::1]", "http://localhost"].contains { origin in
       guard let left = rest(of: address, after: origin),
         let right = rest(of: registered, after: origin)
       else { return false }

@@ -94,13 +94,26 @@ extension OAuth2Provider {
     "http://127.0.0.1/callback", "http://[::1]/callback", "einlass:/callback",
   ]
 
+  /// What is registered at providers of the web, by what each of them takes.
+  static let webRedirects: JSONValue = [
+    "http://127.0.0.1/callback", "http://127.0.0.1/", "http://[::1]/callback",
+    "http://localhost/callback", "einlass:/callback", "https://example.org/callback",
+    "https://api.weibo.com/oauth2/default.html",
+    "https://www.facebook.com/connect/login_success.html",
+  ]
+
   static let secretApplication: JSONValue = [
-    "secret": "demo-secret", "name": "Demo", "redirects": redirects,
+    "secret": "demo-secret", "name": "Demo", "redirects": webRedirects,
   ]
 
   private static let vimeoUser: JSONValue = [
     "uri": "/users/{id}", "name": "{name}", "link": "https://vimeo.com/{username}",
-    "pictures": ["sizes": [["width": 300, "link": "{avatar}"]]], "email": "{email}",
+    "pictures": [
+      "sizes": [
+        ["width": 30, "link": "{avatar}?s=30"], ["width": 72, "link": "{avatar}?s=72"],
+        ["width": 75, "link": "{avatar}?s=75"], ["width": 100, "link": "{avatar}"],
+      ]
+    ], "email": "{email}",
   ]
 
   init(

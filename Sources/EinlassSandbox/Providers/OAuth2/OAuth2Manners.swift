@@ -17,6 +17,7 @@ struct OAuth2Manners: Sendable {
     ("deviceSeconds", .integer), ("intervalSeconds", .integer), ("tellsCompleteAddress", .flag),
     ("scopes", .texts), ("scopeSeparator", .text), ("signingKey", .text),
     ("tokenMethods", .texts), ("takesQuery", .flag), ("tokenType", .text),
+    ("applicationHeader", .text),
   ])
 
   /// Another issuer than the provider's own address.
@@ -70,6 +71,9 @@ struct OAuth2Manners: Sendable {
   /// Whether the token endpoint also looks at the query.
   var takesQuery: Bool { json["takesQuery"]?.bool ?? false }
   var tokenType: String { json["tokenType"]?.string ?? "Bearer" }
+
+  /// The header in which questions with a token have to name the application it was issued to.
+  var applicationHeader: String? { json["applicationHeader"]?.string }
 
   /// The scopes in a parameter.
   func split(_ scope: String) -> [String] {

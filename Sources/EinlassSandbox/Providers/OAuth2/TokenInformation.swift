@@ -22,6 +22,14 @@ extension OAuth2Provider {
       throw OAuth2Refusal(
         "invalid_token", "The token is \(flaw ?? "of nobody")", status: 401, challenge: "Bearer")
     }
+    if let header = manners(in: world).applicationHeader {
+      let owner = record["application"]?.string ?? ""
+      let isNamed = request.header(header).map { sameBytes($0, owner) } ?? false
+      world.note("applicationHeader", isNamed)
+      guard isNamed else {
+        throw OAuth2Refusal("invalid_client", "The header \(header) is wrong", status: 401)
+      }
+    }
     if let template = world.state[at: name, "person"] {
       return .json(Self.fill(template, with: user) ?? .null)
     }

@@ -4,9 +4,22 @@ import EinlassJSON
 extension OAuth2Provider {
   /// In alphabetical order.
   static let web = [
-    bitbucket, discord, dropbox, gitHub, gitLab, google, linkedIn, mastodon, microsoft, reddit,
+    apple, bitbucket, discord, dropbox, gitHub, gitLab, google, linkedIn, mastodon, microsoft,
+    reddit,
     slack, spotify, twitch, x,
   ]
+
+  /// No userinfo: the id_token says who it is.
+  private static let apple = OAuth2Provider(
+    "apple", origins: ["https://appleid.apple.com"],
+    endpoints: [
+      "authorization": "/auth/authorize", "token": "/auth/token", "keys": "/auth/keys",
+      "revocation": "/auth/revoke", "openIDMetadata": "/.well-known/openid-configuration",
+    ],
+    manners: [
+      "pkce": "optional", "namesIssuer": false, "authentication": ["client_secret_post"],
+      "refresh": "kept", "scopes": ["openid", "email", "name"],
+    ], more: rsaKey)
 
   private static let bitbucket = OAuth2Provider(
     "bitbucket", origins: ["https://bitbucket.org", "https://api.bitbucket.org"],
@@ -32,6 +45,7 @@ extension OAuth2Provider {
     manners: ["pkce": "optional", "namesIssuer": false, "accessSeconds": 604_800],
     person: [
       "id": "{id}", "username": "{username}", "global_name": "{name}", "email": "{email}",
+      "avatar": "hash-of-{username}",
       "verified": true,
     ])
 
@@ -73,12 +87,15 @@ extension OAuth2Provider {
     "gitlab", origins: ["https://gitlab.com"],
     endpoints: [
       "authorization": "/oauth/authorize", "token": "/oauth/token", "revocation": "/oauth/revoke",
-      "introspection": "/oauth/introspect", "userinfo": "/oauth/userinfo",
+      "introspection": "/oauth/introspect", "userinfo": "/api/v4/user",
       "device": "/oauth/authorize_device", "verification": "/oauth/device",
       "keys": "/oauth/discovery/keys", "openIDMetadata": "/.well-known/openid-configuration",
     ],
     manners: ["pkce": "optional", "namesIssuer": false, "accessSeconds": 7200],
-    more: rsaKey)
+    person: [
+      "id": "{#id}", "username": "{username}", "name": "{name}", "email": "{email}",
+      "avatar_url": "{avatar}",
+    ], more: rsaKey)
 
   /// Refresh answers without a refresh token, desktop applications with a secret that is none.
   private static let google = OAuth2Provider(
@@ -106,7 +123,7 @@ extension OAuth2Provider {
     ], more: rsaKey)
 
   private static let mastodon = OAuth2Provider(
-    "mastodon",
+    "mastodon", origins: ["https://mastodon.social"],
     endpoints: [
       "authorization": "/oauth/authorize", "token": "/oauth/token", "revocation": "/oauth/revoke",
       "userinfo": "/api/v1/accounts/verify_credentials", "registration": "/api/v1/apps",
@@ -132,7 +149,7 @@ extension OAuth2Provider {
     person: [
       "id": "{id}", "displayName": "{name}", "userPrincipalName": "{email}", "mail": "{email}",
     ],
-    applications: ["demo-microsoft": ["name": "Demo", "redirects": redirects]], more: rsaKey)
+    applications: ["demo-microsoft": ["name": "Demo", "redirects": webRedirects]], more: rsaKey)
 
   private static let reddit = OAuth2Provider(
     "reddit", origins: ["https://www.reddit.com", "https://oauth.reddit.com"],
@@ -148,7 +165,7 @@ extension OAuth2Provider {
     // Installed applications have an empty secret, and prove it.
     applications: [
       "demo-reddit": [
-        "name": "Demo", "redirects": redirects, "authentication": "client_secret_basic",
+        "name": "Demo", "redirects": webRedirects, "authentication": "client_secret_basic",
       ]
     ])
 
@@ -175,17 +192,26 @@ extension OAuth2Provider {
       "images": [["url": "{avatar}", "width": 300]],
     ])
 
-  /// Scopes come back as a list.
+  /// Scopes come back as a list, and every question names the application in a header.
   private static let twitch = OAuth2Provider(
     "twitch", origins: ["https://id.twitch.tv", "https://api.twitch.tv"],
     endpoints: [
       "authorization": "/oauth2/authorize", "token": "/oauth2/token",
-      "revocation": "/oauth2/revoke", "userinfo": "/oauth2/userinfo", "keys": "/oauth2/keys",
+      "revocation": "/oauth2/revoke", "userinfo": "/helix/users", "keys": "/oauth2/keys",
       "device": "/oauth2/device", "verification": "/activate",
     ],
     manners: [
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
       "scope": "list", "accessSeconds": 14_124, "refresh": "reusable", "tokenType": "bearer",
+      "applicationHeader": "Client-Id",
+    ],
+    person: [
+      "data": [
+        [
+          "id": "{id}", "login": "{username}", "display_name": "{name}", "email": "{email}",
+          "profile_image_url": "{avatar}",
+        ]
+      ]
     ], more: rsaKey)
 
   private static let x = OAuth2Provider(
@@ -203,7 +229,7 @@ extension OAuth2Provider {
         "id": "{id}", "name": "{name}", "username": "{username}", "profile_image_url": "{avatar}",
         "confirmed_email": "{email}",
       ]
-    ], applications: ["demo-x": ["name": "Demo", "redirects": redirects]])
+    ], applications: ["demo-x": ["name": "Demo", "redirects": webRedirects]])
 
   private static let rsaKey: JSONValue = ["keys": ["rsa-1": ["algorithm": "RS256"]]]
 }

@@ -1,0 +1,44 @@
+internal import EinlassJSON
+
+/// Moves addresses at some origins to others; the rest stay where they are.
+struct OriginMove: Sendable {
+  private var moves: [String: WebAddress] = [:]
+
+  /// Both are exact origins (`https://api.example.com`); a plain-http replacement must be a literal loopback address.
+  init(
+    _ origins: [String: String], at pointer: String, provider: String? = nil
+  ) throws(ProviderCatalog.Fault) {
+    for (old, new) in origins.sorted(by: { $0.key < $1.key }) {
+      let place = appending(old, toPointer: pointer)
+      let replacement = try Self.origin(new, at: place, provider)
+      guard replacement.isSafe else {
+        throw .init(
+          provider: provider, pointer: place,
+          explanation: "Plain http is for literal loopback addresses only.")
+      }
+      moves[try Self.origin(old, at: place, provider).origin] = replacement
+    }
+  }
+
+  func callAsFunction(_ address: WebAddress) -> WebAddress {
+    guard let new = moves[address.origin] else { return address }
+    return WebAddress(
+      scheme: new.scheme, host: new.host, port: new.port, path: address.path, query: address.query)
+  }
+
+  private static func origin(
+    _ text: String, at place: String, _ provider: String?
+  ) throws(ProviderCatalog.Fault) -> WebAddress {
+    let address: WebAddress
+    do { address = try WebAddress.parse(text) } catch {
+      throw .init(
+        provider: provider, pointer: place, explanation: "This origin \(error.rawValue).")
+    }
+    guard address.query == nil, address.path.isEmpty || address.path == "/" else {
+      throw .init(
+        provider: provider, pointer: place,
+        explanation: "Only an origin should stand here: https://api.example.com.")
+    }
+    return address
+  }
+}

@@ -1,0 +1,34 @@
+internal import EinlassJSON
+
+extension Provider {
+  /// Reads a descriptor, whole or in terms of another: a server of one's own, or one of many that are alike.
+  ///
+  ///     {"id": "example.org", "name": "Example", "like": "example",
+  ///      "origins": {"https://example.com": "https://example.org"}}
+  init(_ value: JSONValue, at pointer: String, models: ProviderCatalog) throws(DescriptorReader
+    .Fault)
+  {
+    guard value["like"] != nil else {
+      self = try Provider(value, at: pointer)
+      return
+    }
+    let unnamed = try DescriptorReader(
+      value, at: pointer, provider: nil, words: ["id", "name", "like", "origins"])
+    let id = try Self.id(in: unnamed)
+    let reader = try unnamed.naming(id)
+    let model: Provider
+    do { model = try models.provider(reader.string("like")) } catch let fault
+      as DescriptorReader.Fault
+    {
+      throw fault
+    } catch { throw reader.fault("like", "The id of a provider that is there should stand here.") }
+    guard let members = try reader.value("origins").object?.members, !members.isEmpty else {
+      throw reader.fault("origins", "An object of origins should stand here.")
+    }
+    let words = try reader.object("origins", words: members.map(\.name))
+    var origins: [String: String] = [:]
+    for member in members { origins[member.name] = try words.string(member.name) }
+    let move = try OriginMove(origins, at: words.pointer, provider: id)
+    self = model.renamed(id: id, name: try reader.string("name")).relocated(move.callAsFunction)
+  }
+}

@@ -1,0 +1,113 @@
+import EinlassJSON
+import Foundation
+import Testing
+
+/// Every provider of the catalogue against the sandbox that plays it, by its descriptor alone.
+@Suite struct CatalogueTests {
+  /// Flows that a sign-in can go through.
+  static let ways = ["authorizationCode"]
+
+  @Test func `Each provider signs in against the sandbox that plays it`() throws {
+    let sandbox = try Sandbox()
+    defer { sandbox.terminate() }
+    for provider in try sandbox.state().object?.members ?? [] {
+      guard provider.value["manners"] != nil else { continue }
+      try sandbox.patch([provider.name: ["manners": ["consent": "allow"]]])
+    }
+    let folder = try TemporaryFolder()
+    let frontEnd = try FrontEnd([
+      "--store", "memory", "--providers", folder.file("providers.json", try Self.catalogue().text),
+      "--config", folder.file("config.json", Self.configuration(sandbox).text),
+    ])
+    defer { frontEnd.terminate() }
+    try frontEnd.call(
+      "initialize", ["client": ["name": "tests"], "capabilities": ["prompts": ["openURL"]]])
+    var count = 0
+    for provider in try Self.providers(frontEnd) {
+      let id = provider["id"]?.string ?? ""
+      for way in Self.ways where provider["flowKinds"]?.array?.contains(.string(way)) == true {
+        do { try Self.signIn(id, way, frontEnd) } catch { Issue.record("\(id), \(way): \(error)") }
+        count += 1
+      }
+    }
+    #expect(count >= 18)
+  }
+
+  /// The catalogue itself, any free port in the place of a fixed one: somebody else may have that here.
+  private static func catalogue() throws -> JSONValue {
+    let file = projectFolder.appending(path: "Sources/Einlass/Providers/providers.json")
+    return withoutPorts(try JSONReader.read(Array(Data(contentsOf: file))))
+  }
+
+  private static func withoutPorts(_ value: JSONValue) -> JSONValue {
+    switch value {
+    case .array(let elements): .array(elements.map(withoutPorts))
+    case .object(let object):
+      .object(
+        JSONObject(
+          object.members.filter { $0.name != "ports" }.map { ($0.name, withoutPorts($0.value)) }))
+    default: value
+    }
+  }
+
+  /// The sandbox's own, with the redirect address where the catalogue has none.
+  private static func configuration(_ sandbox: Sandbox) -> JSONValue {
+    merged(
+      sandbox.ready["config"] ?? [:],
+      ["applications": ["*": ["apple": ["redirect": "https://example.org/callback"]]]])
+  }
+
+  private static func merged(_ value: JSONValue, _ more: JSONValue) -> JSONValue {
+    guard case .object(var object) = value, case .object(let additions) = more else { return more }
+    for member in additions.members {
+      object[member.name] = object[member.name].map { merged($0, member.value) } ?? member.value
+    }
+    return .object(object)
+  }
+
+  private static func providers(_ frontEnd: FrontEnd) throws -> [JSONValue] {
+    var providers: [JSONValue] = []
+    var cursor: JSONValue?
+    repeat {
+      let page = try frontEnd.call(
+        "providers.list", .object(JSONObject(present: ["cursor": cursor])))
+      providers += page["providers"]?.array ?? []
+      cursor = page["nextCursor"]
+    } while cursor != nil
+    return providers
+  }
+
+  private static func signIn(_ provider: String, _ way: String, _ frontEnd: FrontEnd) throws {
+    try frontEnd.send(
+      id: provider, "accounts.signIn",
+      ["provider": .string(provider), "flowKind": .string(way)])
+    var message = try frontEnd.next()
+    while message["method"] != "prompt.opened", message["id"] == nil {
+      message = try frontEnd.next()
+    }
+    guard let page = message["params"]?["url"]?.string,
+      let prompt = message["params"]?["prompt"]
+    else { throw FrontEnd.Refused(answer: message) }
+    let place = try Sandbox.redirect(from: page)
+    if place.hasPrefix("http://") {
+      #expect(try Sandbox.browse(place) == 200, "\(provider)")
+    } else {
+      try frontEnd.call(
+        "prompt.answer", ["prompt": prompt, "action": "accept", "redirectURL": .string(place)])
+    }
+    while message["id"]?.string != provider { message = try frontEnd.next() }
+    guard let account = message["result"]?["account"] else {
+      throw FrontEnd.Refused(answer: message)
+    }
+    let accounts = try frontEnd.call("accounts.list", ["provider": .string(provider)])
+    let stored = accounts["accounts"]?.array?.first { $0["account"] == account }
+    #expect(stored?["health"] == "ok", "\(provider)")
+    #expect(stored?["username"]?.string?.isEmpty == false, "\(provider)")
+    // Sequencing.com does not say who somebody is.
+    let subjects: [JSONValue?] = provider == "sequencing" ? [nil] : ["3001", "dbid:3001", "ada"]
+    #expect(subjects.contains(stored?["subject"]), "\(provider)")
+    try frontEnd.call("access.set", ["provider": .string(provider), "state": "granted"])
+    let answer = try frontEnd.call("credentials.get", ["account": account])
+    #expect(answer["credential"]?["type"] == "oauth2", "\(provider)")
+  }
+}

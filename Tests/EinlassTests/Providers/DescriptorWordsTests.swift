@@ -1,0 +1,163 @@
+import EinlassCrypto
+import EinlassJSON
+import Testing
+
+@testable import Einlass
+
+/// What single words of a descriptor do.
+struct DescriptorWordsTests {
+  private static func reader(_ json: String) throws -> DescriptorReader {
+    let value = try JSONReader.read(Array("{\"word\":\(json)}".utf8))
+    return try DescriptorReader(value, at: "", provider: "example", words: ["word"])
+  }
+
+  private static func request(_ json: String) throws -> RequestTemplate {
+    try RequestTemplate(
+      "word", in: reader(json), allowing: [.token, .refreshToken, .clientID, .clientSecret])
+  }
+
+  private static let values = Template.Values(texts: [
+    .token: "T", .clientID: "ID", .clientSecret: "S",
+  ])
+
+  @Test("headers, HTTP Basic and bodies of JSON are filled")
+  func requests() throws {
+    let asked = try Self.request(
+      """
+      {"method":"POST","url":"https://a.example/me","json":null,"headers":{"Client-Id":"{clientId}"},\
+      "bearer":"{token}"}
+      """
+    ).filled(Self.values).request
+    #expect(String(decoding: asked.body, as: UTF8.self) == "null")
+    #expect(
+      asked.headers == [
+        .init("Client-Id", "ID"), .init("Content-Type", "application/json"),
+        .init("Authorization", "Bearer T"),
+      ])
+    let ended = try Self.request(
+      """
+      {"method":"DELETE","url":"https://a.example/t","json":{"access_token":"{token}"},\
+      "basic":"{clientId}:{clientSecret}"}
+      """
+    ).filled(Self.values).request
+    #expect(String(decoding: ended.body, as: UTF8.self) == #"{"access_token":"T"}"#)
+    #expect(ended.headers.last == .init("Authorization", "Basic SUQ6Uw=="))
+  }
+
+  @Test(
+    "what a request cannot have is refused",
+    arguments: [
+      (#"{"method":"GET","url":"https://a.example","json":null}"#, "/word/json"),
+      (#"{"method":"POST","url":"https://a.example","json":null,"form":{"a":"b"}}"#, "/word/json"),
+      (#"{"method":"GET","url":"https://a.example","bearer":"a","basic":"b"}"#, "/word/basic"),
+      (#"{"method":"GET","url":"https://a.example","headers":{"A":"{id}"}}"#, "/word/headers/A"),
+    ])
+  func impossible(json: String, pointer: String) throws {
+    let fault = try #require(throws: ProviderCatalog.Fault.self) { try Self.request(json) }
+    #expect(fault.pointer == pointer)
+  }
+
+  private static func identity(_ words: String, in answer: String) throws -> Identity? {
+    let words = try IdentityDescriptor(
+      "word", in: reader("{\"id\":\"/id\",\"required\":[\"id\"]\(words)}"))
+    return words.identity(in: try JSONReader.read(Array(answer.utf8)))
+  }
+
+  @Test("an id is a number where that is said, and loses what stands before it")
+  func ids() throws {
+    #expect(try Self.identity("", in: #"{"id":7}"#) == nil)
+    #expect(try Self.identity(#","numericId":true"#, in: #"{"id":7}"#)?.id == "7")
+    #expect(try Self.identity(#","numericId":true"#, in: #"{"id":"7"}"#) == nil)
+    #expect(try Self.identity(#","idPrefix":"/users/""#, in: #"{"id":"/users/7"}"#)?.id == "7")
+    #expect(try Self.identity(#","idPrefix":"/users/""#, in: #"{"id":"/teams/7"}"#) == nil)
+    #expect(try Self.identity(#","idPrefix":"/users/""#, in: #"{"id":"/users/"}"#) == nil)
+  }
+
+  @Test("a picture's address is made of the id and what the answer says of it")
+  func pictures() throws {
+    let words = #","avatar":{"pointer":"/hash","template":"https://a.example/{id}/{picture}.png"}"#
+    #expect(
+      try Self.identity(words, in: #"{"id":"7","hash":"a/b"}"#)?.avatar
+        == "https://a.example/7/a%2Fb.png")
+    #expect(try Self.identity(words, in: #"{"id":"7","hash":null}"#)?.avatar == nil)
+  }
+
+  @Test(
+    "an error may have any status, unless the answer says that it is none",
+    arguments: [
+      (#"{"code":"/ret","anyStatus":true,"unless":{"/ret":0}}"#, #"{"ret":0}"#, nil),
+      (#"{"code":"/ret","anyStatus":true,"unless":{"/ret":0}}"#, #"{"ret":3}"#, true),
+      (#"{"code":"/ret"}"#, #"{"ret":3}"#, false),
+      (#"{"codeField":"errorCode","anyStatus":true}"#, "errorCode=3", true),
+    ] as [(String, String, Bool?)])
+  func refusals(shape: String, body: String, isRefusal: Bool?) throws {
+    let shape = try ErrorShape(
+      JSONReader.read(Array(shape.utf8)), at: "", provider: "example")
+    let words = shape.words(json: try? JSONReader.read(Array(body.utf8)), body: Array(body.utf8))
+    #expect(words?.isRefusal == isRefusal)
+  }
+
+  @Test("who has no secret sends an empty one where that is wanted")
+  func emptySecret() {
+    var form: [Parameter] = []
+    var headers: [HTTPRequest.Header] = []
+    ClientAuthentication.basicEmpty.prove(.init(clientID: "ID"), form: &form, headers: &headers)
+    #expect(form.isEmpty)
+    #expect(headers == [.init("Authorization", "Basic SUQ6")])
+  }
+
+  @Test("scopes may come in a list")
+  func scopeList() {
+    let token = TokenResponse.credential(
+      in: ["access_token": "T", "scope": ["a", "b"]], scopes: [], now: 0)
+    #expect(token?.scopes == ["a", "b"])
+  }
+
+  @Test("the redirect to register is the one that is used")
+  func redirects() throws {
+    for provider in try ProviderCatalog.builtIn().providers {
+      for case .authorizationCode(let flow) in provider.flows {
+        let named = provider.setup.redirect
+        switch flow.redirect {
+        case .address(let address): #expect(named == address, "\(provider.id)")
+        case .loopback(let host, let ports, let path):
+          guard let named, let path else { continue }
+          let port = ports.first.map { ":\($0)" } ?? ""
+          #expect(named == "http://\(host.rawValue)\(port)\(path)", "\(provider.id)")
+        }
+      }
+    }
+  }
+
+  @Test("a provider like another lives elsewhere and is another")
+  func likeAnother() throws {
+    let models = try ProviderCatalog.builtIn()
+    func read(_ json: String) throws -> ProviderCatalog {
+      try ProviderCatalog(json: Array("{\"providers\":[\(json)]}".utf8), models: models)
+    }
+    let provider = try read(
+      """
+      {"id":"fosstodon.org","name":"Fosstodon","like":"mastodon",\
+      "origins":{"https://mastodon.social":"https://fosstodon.org"}}
+      """
+    ).provider("fosstodon.org")
+    #expect(provider.name == "Fosstodon")
+    #expect(provider.flows.map(provider.origins) == [["https://fosstodon.org"]])
+    for (json, pointer) in [
+      (
+        #"{"id":"a","name":"A","like":"nobody","origins":{"https://a.example":"https://b.example"}}"#,
+        "like"
+      ),
+      (#"{"id":"a","name":"A","like":"mastodon"}"#, "origins"),
+      (#"{"id":"a","name":"A","like":"mastodon","origins":{}}"#, "origins"),
+      (#"{"id":"a","name":"A","like":"mastodon","flows":[]}"#, "flows"),
+      (
+        #"{"id":"a","name":"A","like":"mastodon","origins":{"https://a.example":"http://b.example"}}"#,
+        "origins/https:~1~1a.example"
+      ),
+    ] {
+      let fault = try #require(throws: ProviderCatalog.Fault.self) { try read(json) }
+      #expect(fault.pointer == "/providers/0/\(pointer)")
+    }
+  }
+}
