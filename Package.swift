@@ -84,7 +84,8 @@ let package = Package(
     .testTarget(
       name: "EinlassStorageTests",
       dependencies: [
-        "EinlassStorage", "Einlass", "EinlassCrypto", "EinlassSystem", "CSQLite", "TestSupport",
+        "EinlassStorage", "Einlass", "EinlassCrypto", "EinlassJSON", "EinlassSystem", "CSQLite",
+        "TestSupport",
       ]),
     .testTarget(
       name: "EinlassRPCTests", dependencies: ["EinlassRPC", "EinlassJSON", "EinlassSystem"]),

@@ -145,7 +145,8 @@ int csystem_pipe_open(int ends[2]) { return pipe2(ends, O_CLOEXEC) == 0 ? 0 : er
 
 extern char **environ;
 
-int csystem_spawn(const char *path, char *const arguments[], int input, int output, const int *kept, int count) {
+int csystem_spawn(const char *path, char *const arguments[], int input, int output, const int *kept, int count,
+                  int is_quiet) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   sigset_t none, all;
@@ -158,6 +159,8 @@ int csystem_spawn(const char *path, char *const arguments[], int input, int outp
   if (result == 0) {
     result = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
     if (result == 0) result = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    if (result == 0 && is_quiet)
+      result = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     // A descriptor that is duplicated to its own number stays open.
     for (int index = 0; index < count && result == 0; index++)
       result = posix_spawn_file_actions_adddup2(&actions, kept[index], kept[index]);

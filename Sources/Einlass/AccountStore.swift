@@ -26,21 +26,22 @@ public struct AccountStore: Sendable {
     }
   }
 
-  /// What `accounts.add` brings.
+  /// What `accounts.add` and `accounts.import` bring.
   public struct NewAccount: Sendable {
     public var account: Account
-    public var credential: StoredCredential
+    /// Under as many registrations; none: the account is signed out.
+    public var credentials: [StoredCredential]
     /// Overwrite the account of the same provider and subject (else username) instead of `accountExists`.
     public var replacesExisting: Bool
     /// The provider has room for one account only.
     public var isOnlyOne: Bool
 
     public init(
-      account: Account, credential: StoredCredential, replacesExisting: Bool = false,
+      account: Account, credentials: [StoredCredential], replacesExisting: Bool = false,
       isOnlyOne: Bool = false
     ) {
       self.account = account
-      self.credential = credential
+      self.credentials = credentials
       self.replacesExisting = replacesExisting
       self.isOnlyOne = isOnlyOne
     }
@@ -89,6 +90,8 @@ public struct AccountStore: Sendable {
   public var snapshot: @Sendable (Patience) throws(Problem) -> Snapshot
   /// Throws `accountExists` with the account it collided with.
   public var add: @Sendable (NewAccount, Patience) throws(Problem) -> Added
+  /// Adds several in one transaction: for each what was done, or `accountExists` with the account it collided with.
+  public var addAll: @Sendable ([NewAccount], Patience) throws(Problem) -> [Result<Added, Problem>]
   /// Throws `unknownAccount`. Returns the new revision (the old one when the edit changed nothing).
   public var update: @Sendable (Account.ID, Patience, Edit) throws(Problem) -> Int64
   /// Removes account, credentials and nothing else. Throws `unknownAccount`.
@@ -99,7 +102,7 @@ public struct AccountStore: Sendable {
     @Sendable (_ application: String, _ provider: String, Patience) throws(Problem) -> Int64
   /// All credentials of an account, opened. Throws `unknownAccount`, `bindingMismatch` or
   /// `accountStoreFailure` with `keyUnavailable` or `decryptFailed`.
-  public var credentials: @Sendable (Account.ID) throws(Problem) -> [StoredCredential]
+  public var credentials: @Sendable (Account.ID, Patience) throws(Problem) -> [StoredCredential]
   /// Returns the new revision, which is the generation of a stored credential; `nil`, and nothing was written, when
   /// the basis has changed meanwhile. Throws `unknownAccount`.
   public var settle: @Sendable (Account.ID, Settlement) throws(Problem) -> Int64?
@@ -118,11 +121,13 @@ public struct AccountStore: Sendable {
   public init(
     snapshot: @escaping @Sendable (Patience) throws(Problem) -> Snapshot,
     add: @escaping @Sendable (NewAccount, Patience) throws(Problem) -> Added,
+    addAll:
+      @escaping @Sendable ([NewAccount], Patience) throws(Problem) -> [Result<Added, Problem>],
     update: @escaping @Sendable (Account.ID, Patience, Edit) throws(Problem) -> Int64,
     remove: @escaping @Sendable (Account.ID, Patience) throws(Problem) -> Int64,
     setGrant: @escaping @Sendable (AccessGrant, Patience) throws(Problem) -> Int64,
     resetGrant: @escaping @Sendable (String, String, Patience) throws(Problem) -> Int64,
-    credentials: @escaping @Sendable (Account.ID) throws(Problem) -> [StoredCredential],
+    credentials: @escaping @Sendable (Account.ID, Patience) throws(Problem) -> [StoredCredential],
     settle: @escaping @Sendable (Account.ID, Settlement) throws(Problem) -> Int64?,
     forgetCredentials: @escaping @Sendable (Account.ID) throws(Problem) -> Int64,
     setPreferred:
@@ -133,6 +138,7 @@ public struct AccountStore: Sendable {
   ) {
     self.snapshot = snapshot
     self.add = add
+    self.addAll = addAll
     self.update = update
     self.remove = remove
     self.setGrant = setGrant
@@ -144,5 +150,12 @@ public struct AccountStore: Sendable {
     self.lease = lease
     self.protection = protection
     self.maintenance = maintenance
+  }
+}
+
+extension AccountStore {
+  /// All credentials of an account, with the usual patience.
+  public func credentials(_ account: Account.ID) throws(Problem) -> [StoredCredential] {
+    try credentials(account, .usual)
   }
 }

@@ -1,3 +1,5 @@
+internal import EinlassCrypto
+
 /// The lines of the audit trail as the server sees them: closures that `EinlassStorage` fills, from a file beside
 /// the store or from memory. What stands in a line is the server's business; it holds no line feed.
 public struct AuditLines: Sendable {
@@ -44,5 +46,19 @@ public struct AuditLines: Sendable {
     self.append = append
     self.part = part
     self.remove = remove
+  }
+}
+
+extension Credential {
+  /// Names its token in the audit trail and tells nothing of it: a keyed digest, of 128 bits (C-123).
+  public func tokenDigest(key: Secret) -> String {
+    let token =
+      switch self {
+      case .oauth1(let credential): credential.token
+      case .oauth2(let credential): credential.accessToken
+      }
+    let code = MessageAuthentication.hmacSHA256(
+      key: revealedBytes(key), message: revealedBytes(token))
+    return Base64URL.encode(Array(code.prefix(16)))
   }
 }

@@ -120,6 +120,16 @@ public struct Einlass: Sendable {
     try await retrieving(request) { retrieval throws(Problem) in try await retrieval.credential() }
   }
 
+  /// What `credential` answers where that takes neither a request nor waiting, else `nil`; throws `locked` where
+  /// another process holds the store.
+  public func storedCredential(_ request: CredentialRequest) throws(Problem) -> PerformResult? {
+    let retrieval = try Retrieval(
+      request, in: catalog, store: store, effects: effects, patience: .none)
+    do throws(Problem) { return try retrieval.storedCredential() } catch {
+      throw retrieval.mended(error)
+    }
+  }
+
   /// A resource has refused the application's credential: it is not handed out again, and the provider is asked
   /// what has become of the account.
   public func reject(_ request: CredentialRequest) async throws(Problem) {

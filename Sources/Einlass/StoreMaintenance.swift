@@ -16,18 +16,30 @@ public struct StoreMaintenance: Sendable {
   public var backup: @Sendable (_ path: String, Progress) throws(Problem) -> Backup
   /// Seals everything anew under another key, all of it or nothing.
   public var rotateKey: @Sendable (Progress) throws(Problem) -> Rotation
-  /// Another way to open the key, in the place of one of the same kind; the kinds there are then.
-  public var addKeySlot: @Sendable (_ kind: String) throws(Problem) -> [String]
+  /// Another way to open the key, in the place of one of the same kind; the kinds there are then. A passphrase that is
+  /// not given here is the one that was brought.
+  public var addKeySlot:
+    @Sendable (_ kind: String, _ passphrase: Secret?) throws(Problem) -> [String]
   /// One way less to open the key, never the last; the kinds there are then.
   public var removeKeySlot: @Sendable (_ kind: String) throws(Problem) -> [String]
+  /// Opens the key, if there is a store, with what was brought or with this passphrase, which later uses then go on
+  /// with. Throws `keyUnavailable`, with the prompt that mends it where the person can.
+  public var openKey: @Sendable (_ typed: Secret?) throws(Problem) -> Void
+  /// What came by `--passphrase-fd`; `nil` when nothing was to.
+  public var passphrase: @Sendable () throws(Problem) -> Secret?
+  /// What tokens are named by in the audit trail, the same for all processes; another key of the store brings another.
+  public var auditKey: @Sendable (AccountStore.Patience) throws(Problem) -> Secret?
 
   public init(
     status: @escaping @Sendable (AccountStore.Patience) throws(Problem) -> Status,
     check: @escaping @Sendable (Progress) throws(Problem) -> Check,
     backup: @escaping @Sendable (String, Progress) throws(Problem) -> Backup,
     rotateKey: @escaping @Sendable (Progress) throws(Problem) -> Rotation,
-    addKeySlot: @escaping @Sendable (String) throws(Problem) -> [String],
-    removeKeySlot: @escaping @Sendable (String) throws(Problem) -> [String]
+    addKeySlot: @escaping @Sendable (String, Secret?) throws(Problem) -> [String],
+    removeKeySlot: @escaping @Sendable (String) throws(Problem) -> [String],
+    openKey: @escaping @Sendable (Secret?) throws(Problem) -> Void = { _ in },
+    passphrase: @escaping @Sendable () throws(Problem) -> Secret? = { nil },
+    auditKey: @escaping @Sendable (AccountStore.Patience) throws(Problem) -> Secret? = { _ in nil }
   ) {
     self.status = status
     self.check = check
@@ -35,6 +47,9 @@ public struct StoreMaintenance: Sendable {
     self.rotateKey = rotateKey
     self.addKeySlot = addKeySlot
     self.removeKeySlot = removeKeySlot
+    self.openKey = openKey
+    self.passphrase = passphrase
+    self.auditKey = auditKey
   }
 
   /// For a store that says this at every use.
@@ -43,7 +58,7 @@ public struct StoreMaintenance: Sendable {
       status: { _ throws(Problem) in throw problem }, check: { _ throws(Problem) in throw problem },
       backup: { _, _ throws(Problem) in throw problem },
       rotateKey: { _ throws(Problem) in throw problem },
-      addKeySlot: { _ throws(Problem) in throw problem },
+      addKeySlot: { _, _ throws(Problem) in throw problem },
       removeKeySlot: { _ throws(Problem) in throw problem })
   }
 }

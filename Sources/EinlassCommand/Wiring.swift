@@ -36,7 +36,8 @@ struct Wiring {
     let effects = LiveEffects.make(
       caFile: configuration.caFile, proxy: configuration.proxy, clock: clock)
     var parts = Server.Parts(
-      catalog: catalog, store: Self.store(options), audit: Self.audit(options), effects: effects,
+      catalog: catalog, store: Self.store(options), audit: Self.audit(options), files: .local,
+      effects: effects,
       configuration: configuration, configurationProblem: problem,
       script: try Self.script(options.answers), version: version)
     if options.store != "memory", let sign = SQLiteAccountStore.changeSign(path: options.store) {

@@ -95,11 +95,31 @@ struct Questions {
   }
 
   private func enterPassphrase(_ prompt: JSONObject, _ id: String) throws(Failure) -> JSONObject? {
-    let purpose = prompt["purpose"].map { " (\(text($0)))" } ?? ""
-    guard
-      let passphrase = try person.line("Passphrase\(purpose):", isHidden: true, prompt: id)
-    else { return nil }
-    return ["action": "accept", "passphrase": .string(passphrase)]
+    let isNew = prompt["new"]?.bool == true
+    if prompt["again"]?.bool == true { person.show("That passphrase does not fit.") }
+    let path = prompt["path"].map { " \(text($0))" } ?? ""
+    let subject =
+      switch prompt["purpose"]?.string {
+      case "keySlot": "opens the store\(path)"
+      case "export", "import": "opens\(path)"
+      default: text(prompt["purpose"])
+      }
+    let question = "\(isNew ? "New passphrase" : "Passphrase") (\(subject)):"
+    while let passphrase = try person.line(question, isHidden: true, prompt: id) {
+      guard (1...1024).contains(passphrase.utf8.count) else {
+        person.show("It takes 1 to 1024 bytes.")
+        continue
+      }
+      if isNew {
+        guard let second = try person.line("Once more:", isHidden: true, prompt: id) else { break }
+        guard sameBytes(passphrase, second) else {
+          person.show("These were two different ones.")
+          continue
+        }
+      }
+      return ["action": "accept", "passphrase": .string(passphrase)]
+    }
+    return nil
   }
 
   private func text(_ value: JSONValue?) -> String { clean(value?.plain ?? "") }

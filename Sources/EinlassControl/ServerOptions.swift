@@ -13,6 +13,12 @@ struct ServerOptions: ParsableArguments {
     help: ArgumentHelp("Read the store's key from this open descriptor.", valueName: "number"))
   var keyFd: Int32?
 
+  @Option(
+    help: ArgumentHelp(
+      "Read a passphrase from this open descriptor, one line: the store's key's, or that of a file of accounts.",
+      valueName: "number"))
+  var passphraseFd: Int32?
+
   @Option(help: ArgumentHelp("The configuration file of einlass.", valueName: "path"))
   var config: String?
 
@@ -35,10 +41,10 @@ struct ServerOptions: ParsableArguments {
   var noInput = false
 
   func validate() throws {
-    guard let keyFd else { return }
     // Checked before anything is opened, or a pipe of ours could have this number.
-    guard keyFd > 2, fcntl(keyFd, F_GETFD) >= 0 else {
-      throw ValidationError("--key-fd needs the number of an open descriptor above 2.")
+    for (name, number) in [("--key-fd", keyFd), ("--passphrase-fd", passphraseFd)] {
+      guard let number, number <= 2 || fcntl(number, F_GETFD) < 0 else { continue }
+      throw ValidationError("\(name) needs the number of an open descriptor above 2.")
     }
   }
 
@@ -46,17 +52,19 @@ struct ServerOptions: ParsableArguments {
   var forServer: [String] { named.flatMap { ["--\($0)", $1] } }
 
   /// The descriptors that einlass reads.
-  var descriptors: [Int32] { keyFd.map { [$0] } ?? [] }
+  var descriptors: [Int32] { [keyFd, passphraseFd].compactMap(\.self) }
 
   /// What must stand in a command that is to do the same as this one.
   var repeated: [String] {
     (named + (einlass.map { [("einlass", $0)] } ?? []))
-      .filter { $0.0 != "key-fd" && $0.0 != "log-level" }.flatMap { ["--\($0)", $1] }
+      .filter { !["key-fd", "passphrase-fd", "log-level"].contains($0.0) }
+      .flatMap { ["--\($0)", $1] }
   }
 
   private var named: [(String, String)] {
     [
       ("store", store), ("key-file", keyFile), ("key-fd", keyFd.map { String($0) }),
+      ("passphrase-fd", passphraseFd.map { String($0) }),
       ("config", config), ("providers", providers), ("log-level", logLevel),
     ].compactMap { name, value in value.map { (name, $0) } }
   }

@@ -113,32 +113,74 @@ extension Peer {
     case .urgent(let handle):
       finish(ticket) { () throws(RPCError) in try handle(params, call) }
     case .immediate(let handle):
-      if !admission.mustWait {
-        do throws(RPCError) {
-          if let result = try handle(params, call, false) {
-            if let ticket { answer(ticket, .success(result)) }
-            return
-          }
-        } catch {
-          if let ticket { answer(ticket, .failure(error)) }
-          return
-        }
+      try startImmediate(request, call, mustWait: admission.mustWait, handle) {
+        _ throws(RPCError) in
+        throw RPCError(.internal)
       }
-      try wait(ticket, request.byteCount) { () throws(RPCError) in
-        guard let result = try handle(params, call, true) else { throw RPCError(.internal) }
-        return result
+    case .immediateOrTask(let handle, let otherwise):
+      try startImmediate(request, call, mustWait: admission.mustWait, handle) {
+        serial throws(RPCError) in
+        try self.startTask(request, method, call, otherwise, insteadOf: serial)
       }
-    case .task(let handle):
-      let isFlow = method.descriptor.methodClass == .interactive
-      try requests.withLock { table throws(RPCError) in
-        try table.addTask(ticket, isFlow: isFlow, byteCount: request.byteCount) { serial in
-          let call = call.running(as: serial)
-          return self.startTask(serial) { () async throws(RPCError) in
-            try await handle(params, call)
-          }
+    case .task(let handle): try startTask(request, method, call, handle)
+    case .taskUnlessReady(let attempt, let handle):
+      if finishIfReady(ticket, { () throws(RPCError) in try attempt(params, call) }) { return }
+      try startTask(request, method, call, handle)
+    }
+  }
+
+  /// Answers at once, or from the thread that may wait; what even that cannot answer goes to `otherwise`.
+  private func startImmediate(
+    _ request: Message.Request, _ call: Call, mustWait: Bool,
+    _ handle:
+      @escaping @Sendable (JSONObject, Call, _ mayWait: Bool) throws(RPCError) -> JSONValue?,
+    otherwise: @escaping @Sendable (_ serial: Int) throws(RPCError) -> Void
+  ) throws(RPCError) {
+    let isDone =
+      !mustWait
+      && finishIfReady(call.ticket) { () throws(RPCError) in
+        try handle(request.params, call, false)
+      }
+    if isDone { return }
+    try wait(call.ticket, request.byteCount) { serial throws(RPCError) in
+      if let result = try handle(request.params, call, true) { return result }
+      try otherwise(serial)
+      return nil
+    }
+  }
+
+  /// - Parameter waiting: the serial number of the immediate request whose place the task takes.
+  private func startTask(
+    _ request: Message.Request, _ method: RegisteredMethod, _ call: Call,
+    _ handle: @escaping @Sendable (JSONObject, Call) async throws(RPCError) -> JSONValue,
+    insteadOf waiting: Int? = nil
+  ) throws(RPCError) {
+    let isFlow = method.descriptor.methodClass == .interactive
+    try requests.withLock { table throws(RPCError) in
+      if let waiting {
+        guard table.phase != .draining else { throw .cancelled(by: "shutdown") }
+        guard table.remove(waiting) != nil else { return }
+      }
+      try table.addTask(call.ticket, isFlow: isFlow, byteCount: request.byteCount) { serial in
+        let call = call.running(as: serial)
+        return self.startTask(serial) { () async throws(RPCError) in
+          try await handle(request.params, call)
         }
       }
     }
+  }
+
+  /// Whether that was the answer; not when it comes to `nil`.
+  private func finishIfReady(
+    _ ticket: RequestTable.Ticket?, _ attempt: () throws(RPCError) -> JSONValue?
+  ) -> Bool {
+    do throws(RPCError) {
+      guard let result = try attempt() else { return false }
+      if let ticket { answer(ticket, .success(result)) }
+    } catch {
+      if let ticket { answer(ticket, .failure(error)) }
+    }
+    return true
   }
 
   private func finish(
@@ -148,16 +190,21 @@ extension Peer {
     if let ticket { answer(ticket, outcome) }
   }
 
-  /// Puts work in line for the thread that may wait, and starts that if it does not run.
+  /// Puts work in line for the thread that may wait, and starts that if it does not run. `nil` is no answer.
   private func wait(
     _ ticket: RequestTable.Ticket?, _ byteCount: Int,
-    _ work: @escaping @Sendable () throws(RPCError) -> JSONValue
+    _ work: @escaping @Sendable (_ serial: Int) throws(RPCError) -> JSONValue?
   ) throws(RPCError) {
     let needsThread = try requests.withLock { table throws(RPCError) in
       let serial = try table.addWaiting(ticket, byteCount: byteCount)
       table.waitingWork.append {
         guard self.requests.withLock({ $0.contains(serial) }) else { return }
-        self.end(serial, Outcome(catching: work))
+        do throws(RPCError) {
+          // What is no answer yet goes on as a task.
+          if let result = try work(serial) { self.end(serial, .success(result)) }
+        } catch {
+          self.end(serial, .failure(error))
+        }
       }
       defer { table.hasWaitingThread = true }
       return !table.hasWaitingThread

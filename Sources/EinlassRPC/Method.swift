@@ -25,6 +25,16 @@ public struct Method: Sendable {
     case urgent(@Sendable (JSONObject, Call) throws(RPCError) -> JSONValue)
     /// Runs as a task of its own. When it is cancelled, any error it throws becomes `cancelled`.
     case task(@Sendable (JSONObject, Call) async throws(RPCError) -> JSONValue)
+    /// As the first, but `nil` where it might wait makes it a task, which takes the request's place: for what turns out
+    /// to need a person.
+    case immediateOrTask(
+      @Sendable (JSONObject, Call, _ mayWait: Bool) throws(RPCError) -> JSONValue?,
+      @Sendable (JSONObject, Call) async throws(RPCError) -> JSONValue)
+    /// A task, but tried before on the reader's path, where what is ready costs no other thread. The attempt never
+    /// waits; `nil`: it has done nothing, and the task runs.
+    case taskUnlessReady(
+      @Sendable (JSONObject, Call) throws(RPCError) -> JSONValue?,
+      @Sendable (JSONObject, Call) async throws(RPCError) -> JSONValue)
   }
 }
 

@@ -104,6 +104,11 @@ extension AccountStore {
       feed.look()
       return added
     }
+    result.addAll = { new, patience throws(Problem) in
+      let results = try store.addAll(new, patience)
+      feed.look()
+      return results
+    }
     result.update = { id, patience, edit throws(Problem) in
       let revision = try store.update(id, patience, edit)
       feed.look()

@@ -13,6 +13,8 @@ struct AuditEvent {
   var clientID: String?
   /// The kind of credential that was handed out, as its `type` on the wire.
   var credential: String?
+  /// What was handed out; only a digest of its token is written down.
+  var handed: Credential?
   /// What was handed out besides.
   var includes: [AccessGrant.Inclusion] = []
   /// The application that a decision is about.
@@ -31,7 +33,7 @@ extension AuditEvent {
   ) {
     self.init(
       application: application, method: method, provider: account.provider, account: account.id,
-      clientID: clientID)
+      clientID: clientID, handed: credential)
     switch credential {
     case .oauth1: self.credential = "oauth1"
     case .oauth2(let credential):
@@ -44,13 +46,22 @@ extension AuditEvent {
 /// Writes down who received which credential, before it is handed out (C-123).
 final class AuditTrail: Sendable {
   private let lines: AuditLines
+  private let key: @Sendable (AccountStore.Patience) throws(Problem) -> Secret?
+  private let knownKey = Lock<Secret?>(nil)
   private let isRequired: Bool
   private let now: @Sendable () -> UnixTime
   private let log = Lock(Log.silent)
 
-  /// - Parameter isRequired: what cannot be written down does not happen.
-  init(_ lines: AuditLines, isRequired: Bool, now: @escaping @Sendable () -> UnixTime) {
+  /// - Parameters:
+  ///   - key: what tokens are named by.
+  ///   - isRequired: what cannot be written down does not happen.
+  init(
+    _ lines: AuditLines,
+    key: @escaping @Sendable (AccountStore.Patience) throws(Problem) -> Secret?,
+    isRequired: Bool, now: @escaping @Sendable () -> UnixTime
+  ) {
     self.lines = lines
+    self.key = key
     self.isRequired = isRequired
     self.now = now
   }
@@ -59,10 +70,13 @@ final class AuditTrail: Sendable {
   func attach(_ log: Log) { self.log.withLock { $0 = log } }
 
   /// Writes down a release; what it throws must keep the credential from being handed out.
-  func record(_ event: AuditEvent) throws(Problem) {
+  func record(
+    _ event: AuditEvent, _ patience: AccountStore.Patience = .usual
+  ) throws(Problem) {
     do throws(Problem) {
-      try lines.append(line(event), .usual)
+      try lines.append(line(event, patience), patience)
     } catch {
+      if error.isLockedStore, patience == .none { throw error }
       log.withLock { $0 }.warning("audit", "not written down: \(error.message)")
       if isRequired { throw error }
     }
@@ -71,7 +85,15 @@ final class AuditTrail: Sendable {
   /// Writes down what has happened already.
   func note(_ event: AuditEvent) { try? record(event) }
 
-  private func line(_ event: AuditEvent) -> [UInt8] {
+  private func digest(_ credential: Credential, _ patience: AccountStore.Patience) -> String? {
+    let found = knownKey.withLock { known in
+      if known == nil { known = try? key(patience) }
+      return known
+    }
+    return found.map { credential.tokenDigest(key: $0) }
+  }
+
+  private func line(_ event: AuditEvent, _ patience: AccountStore.Patience) -> [UInt8] {
     JSONValue.object(
       JSONObject(present: [
         "at": JSONValue(now()), "application": .string(event.application),
@@ -79,6 +101,7 @@ final class AuditTrail: Sendable {
         "account": event.account.map { .string($0.rawValue) },
         "clientId": event.clientID.map(JSONValue.string),
         "credential": event.credential.map(JSONValue.string),
+        "tokenDigest": event.handed.flatMap { digest($0, patience) }.map(JSONValue.string),
         "includes": event.includes.isEmpty ? nil : JSONValue(event.includes.map(\.rawValue)),
         "subject": event.subject.map(JSONValue.string),
         "state": event.state.map(JSONValue.string), "count": event.count.map { JSONValue($0) },

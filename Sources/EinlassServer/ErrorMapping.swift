@@ -103,6 +103,7 @@ extension JSONValue {
     case .selectAccount: object["parameter"] = "account"
     case .confirmAccount: object["parameter"] = "confirm"
     case .openURL, .enterVerifier: break
+    case .enterPassphrase: object["option"] = "--passphrase-fd"
     }
     for member in prompt.wireMembers(for: application).members {
       object[member.name] = member.value

@@ -46,17 +46,12 @@ extension Server {
     _ flow: RunningFlow, on executor: any TaskExecutor,
     _ work: @escaping @Sendable (PerformRequest, Asker) async throws(Problem) -> JSONObject
   ) async throws(RPCError) -> JSONValue {
-    let deadline = Task(executorPreference: executor) {
-      if (try? await self.effects.sleepUntil(flow.expiresAt)) != nil { flow.end(.expired) }
-    }
-    defer {
-      deadline.cancel()
-      flows.remove(flow)
-    }
+    defer { flows.remove(flow) }
     do throws(Problem) {
       let asker = asker(for: flow)
-      let result = try await flow.run(on: executor) { () async throws(Problem) in
-        try await work(flow.wish, asker)
+      let result = try await runToDeadline(flow, on: executor) { () async throws(Problem) in
+        if flow.wish.isInteractive { try await self.openKey(asking: asker.ask) }
+        return try await work(flow.wish, asker)
       }
       return .object(
         JSONObject([("flow", .string(flow.id))] + result.members.map { ($0.name, $0.value) }))
@@ -68,6 +63,18 @@ extension Server {
       }
       throw answer
     }
+  }
+
+  /// Runs what may wait for the person to its end, its deadline or its cancellation.
+  func runToDeadline<Success: Sendable>(
+    _ flow: RunningFlow, on executor: any TaskExecutor,
+    _ work: @escaping @Sendable () async throws(Problem) -> Success
+  ) async throws(Problem) -> Success {
+    let deadline = Task(executorPreference: executor) {
+      if (try? await self.effects.sleepUntil(flow.expiresAt)) != nil { flow.end(.expired) }
+    }
+    defer { deadline.cancel() }
+    return try await flow.run(on: executor, work)
   }
 
   private func asker(for flow: RunningFlow) -> Asker {
@@ -91,7 +98,7 @@ extension Server {
   /// The accounts that may be answered to a prompt: with `more`, any of the provider's.
   private func offered(by prompt: Prompt, at provider: String) throws(Problem) -> [Account.ID] {
     switch prompt {
-    case .grantAccess, .openURL, .enterVerifier: []
+    case .grantAccess, .openURL, .enterVerifier, .enterPassphrase: []
     case .confirmAccount(let account): [account.id]
     case .selectAccount(let accounts, more: false): accounts.map(\.id)
     case .selectAccount(_, more: true):
@@ -119,6 +126,7 @@ extension Field {
 /// What every flow may fail with.
 let flowReasons = [
   "authenticatorUnconfigured", "networkFailure", "providerFailure", "accountStoreFailure",
-  "interactionRequired", "flowExpired", "flowNotSupported", "throttled", "unknownProvider",
+  "interactionRequired", "flowExpired", "flowNotSupported", "throttled",
+  "unknownProvider",
   "overloaded", "cancelled",
 ]

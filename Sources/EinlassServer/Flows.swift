@@ -2,7 +2,8 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassSystem
 
-/// One running flow: what `auth.list` shows of it, and how it is ended from outside.
+/// One running flow: what `auth.list` shows of it, and how it is ended from outside; or a request that is no flow and
+/// waits for the person all the same.
 final class RunningFlow: Sendable {
   /// Why a flow ended before its own end.
   enum End: Sendable {
@@ -25,7 +26,8 @@ final class RunningFlow: Sendable {
   let wish: PerformRequest
   let applicationTitle: String?
   let providerName: String
-  let flowKind: FlowKind
+  /// `nil` when it is no flow; then it is about no provider either.
+  let flowKind: FlowKind?
   let startedAt: UnixTime
   let expiresAt: UnixTime
   let isDetached: Bool
@@ -35,7 +37,7 @@ final class RunningFlow: Sendable {
 
   init(
     id: String, wish: PerformRequest, applicationTitle: String?, providerName: String,
-    flowKind: FlowKind, startedAt: UnixTime, expiresAt: UnixTime, isDetached: Bool,
+    flowKind: FlowKind?, startedAt: UnixTime, expiresAt: UnixTime, isDetached: Bool,
     request: JSONValue?
   ) {
     self.id = id

@@ -39,7 +39,8 @@ final class Prompts: Sendable {
   private struct Closed: Sendable {
     var id: String
     var outcome: Outcome
-    var answer: Answer?
+    /// Nothing of what was typed is kept.
+    var answerDigest: [UInt8]?
     /// The only account that there was to answer.
     var onlyAccount: Account.ID?
   }
@@ -122,6 +123,19 @@ final class Prompts: Sendable {
     return result
   }
 
+  /// Closes the prompts that need no answer any more; who waits for them gets `Problem.satisfied`.
+  func satisfy(_ isNeedless: (Prompt) -> Bool) {
+    let waiters = state.withLock { state -> [Waiter] in
+      var waiters: [Waiter] = []
+      for index in state.open.indices.reversed() where isNeedless(state.open[index].prompt) {
+        waiters += state.open[index].waiters
+        close(&state, at: index, .satisfied, nil)
+      }
+      return waiters
+    }
+    for waiter in waiters { waiter.resume(.failure(.satisfied)) }
+  }
+
   /// Somebody is there: questions are asked again.
   func personActed() { state.withLock { $0.unanswered = [:] } }
 
@@ -183,7 +197,8 @@ final class Prompts: Sendable {
     let id = open.id
     state.closed.append(
       Closed(
-        id: id, outcome: outcome, answer: answer, onlyAccount: open.prompt.onlyAccount))
+        id: id, outcome: outcome, answerDigest: answer?.digest(for: id),
+        onlyAccount: open.prompt.onlyAccount))
     if state.closed.count > Self.rememberedPrompts { state.closed.removeFirst() }
     notify("prompt.closed", ["prompt": .string(id), "outcome": .string(outcome.rawValue)])
   }
@@ -196,22 +211,24 @@ final class Prompts: Sendable {
 
   private static func answerToClosed(_ closed: Closed?, _ answer: Answer) -> AnswerResult {
     guard let closed else { return .unknown }
-    guard let earlier = closed.answer else { return .late(closed.outcome) }
-    return earlier == answer.naming(closed.onlyAccount) ? .repeated : .different(closed.outcome)
+    guard let earlier = closed.answerDigest else { return .late(closed.outcome) }
+    return earlier == answer.naming(closed.onlyAccount).digest(for: closed.id)
+      ? .repeated : .different(closed.outcome)
   }
 
   private static func announcement(_ open: Open) -> JSONObject {
     let flow = open.waiters[0].flow
+    let isFlow = flow.flowKind != nil
     let requests = open.waiters.compactMap(\.flow.request)
     var object = JSONObject(present: [
       "prompt": .string(open.id),
-      "flows": .array(open.waiters.map { .string($0.flow.id) }),
+      "flows": isFlow ? .array(open.waiters.map { .string($0.flow.id) }) : [],
       "requests": requests.isEmpty ? nil : .array(requests),
       "kind": .string(open.prompt.kind.rawValue),
       "application": .string(flow.application),
       "applicationTitle": flow.applicationTitle.map(JSONValue.string),
-      "provider": .string(flow.provider),
-      "providerName": .string(flow.providerName),
+      "provider": isFlow ? .string(flow.provider) : nil,
+      "providerName": isFlow ? .string(flow.providerName) : nil,
       "expiresAt": JSONValue(open.waiters.map(\.flow.expiresAt).max() ?? flow.expiresAt),
     ])
     for member in open.prompt.wireMembers(for: flow.application).members {
@@ -266,6 +283,7 @@ extension Prompts.Open {
     case .grantAccess, .openURL(_, returningTo: nil): return nil
     case .openURL: return text == nil ? .textMissing("/redirectURL") : nil
     case .enterVerifier: return text == nil ? .textMissing("/text") : nil
+    case .enterPassphrase: return text?.isEmpty ?? true ? .textMissing("/passphrase") : nil
     case .selectAccount, .confirmAccount:
       guard let account else { return .accountMissing }
       return offered.contains(account) ? nil : .notOffered
@@ -291,11 +309,17 @@ extension PerformRequest {
 }
 
 extension Problem {
+  /// What the prompt was for has come otherwise.
+  static let satisfied = Problem(
+    .cancelled, "The prompt is no longer needed.", detail: Prompts.Outcome.satisfied.rawValue)
+
   fileprivate static func unanswered(_ prompt: Prompt, _ flow: RunningFlow) -> Problem {
-    Problem(
+    let subject = flow.flowKind == nil ? "a passphrase" : flow.providerName
+    return Problem(
       .interactionRequired,
-      "Nobody answered the last questions about \(flow.providerName). Decide in advance, or ask again once somebody is there.",
-      detail: "unanswered", provider: flow.provider, neededPrompts: [prompt])
+      "Nobody answered the last questions about \(subject). Decide in advance, or ask again once somebody is there.",
+      detail: "unanswered",
+      provider: flow.flowKind == nil ? nil : flow.provider, neededPrompts: [prompt])
   }
 
   fileprivate static let left = Problem(.cancelled, "The flow was cancelled.")

@@ -10,6 +10,7 @@ public final class Server: Sendable {
     public var catalog: ProviderCatalog
     public var store: AccountStore
     public var audit: AuditLines
+    public var files: AccountsFiles
     public var effects: Effects
     public var configuration: Configuration
     /// Why the configuration file could not be used: told by `initialize` and by every method that needs it.
@@ -22,7 +23,8 @@ public final class Server: Sendable {
     public var advanceClock: (@Sendable (Int64) -> Void)?
 
     public init(
-      catalog: ProviderCatalog, store: AccountStore, audit: AuditLines, effects: Effects,
+      catalog: ProviderCatalog, store: AccountStore, audit: AuditLines, files: AccountsFiles,
+      effects: Effects,
       configuration: Configuration = Configuration(), configurationProblem: Problem? = nil,
       script: Script = Script(), version: String, watch: ChangeFeed.Watching? = nil,
       advanceClock: (@Sendable (Int64) -> Void)? = nil
@@ -30,6 +32,7 @@ public final class Server: Sendable {
       self.catalog = catalog
       self.store = store
       self.audit = audit
+      self.files = files
       self.effects = effects
       self.configuration = configuration
       self.configurationProblem = configurationProblem
@@ -44,6 +47,8 @@ public final class Server: Sendable {
   let catalog: ProviderCatalog
   let store: AccountStore
   let audit: AuditTrail
+  let pauses: Pauses
+  let files: AccountsFiles
   let effects: Effects
   let configuration: Configuration
   let configurationProblem: Problem?
@@ -72,7 +77,10 @@ public final class Server: Sendable {
     catalog = parts.catalog
     configuration = parts.configuration
     audit = AuditTrail(
-      parts.audit, isRequired: parts.configuration.requiresAudit, now: parts.effects.now)
+      parts.audit, key: parts.store.maintenance.auditKey,
+      isRequired: parts.configuration.requiresAudit, now: parts.effects.now)
+    pauses = Pauses(parts.effects)
+    files = parts.files
     configurationProblem = parts.configurationProblem
     script = parts.script
     version = parts.version

@@ -35,6 +35,10 @@ extension AccountStore {
       defer { shared.forget() }
       return try store.add(new, patience)
     }
+    result.addAll = { new, patience throws(Problem) in
+      defer { shared.forget() }
+      return try store.addAll(new, patience)
+    }
     result.update = { id, patience, edit throws(Problem) in
       defer { shared.forget() }
       return try store.update(id, patience, edit)

@@ -128,6 +128,11 @@ extension Prompt {
         "returningTo": returningTo.map(JSONValue.string),
       ])
     case .enterVerifier(let verifier): ["expects": .string(verifier.rawValue)]
+    case .enterPassphrase(let wanted):
+      JSONObject(present: [
+        "purpose": .string(wanted.purpose.rawValue), "path": wanted.path.map(JSONValue.string),
+        "new": wanted.isNew ? true : nil, "again": wanted.isAgain ? true : nil,
+      ])
     }
   }
 }

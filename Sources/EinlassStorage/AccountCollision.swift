@@ -26,7 +26,7 @@ extension AccountStore.NewAccount {
     account.addedAt = existing.addedAt
     account.lastUsedAt = existing.lastUsedAt
     account.preferredBy = existing.preferredBy
-    account.isSignedIn = true
+    account.isSignedIn = !credentials.isEmpty
     return account
   }
 
@@ -38,6 +38,22 @@ extension AccountStore.NewAccount {
         ? "The provider has room for one account, and one is stored. Pass replace: true to overwrite it."
         : "This account is stored already. Pass replace: true to overwrite it.",
       provider: existing.provider, account: existing.id)
+  }
+}
+
+extension [AccountStore.NewAccount] {
+  /// What became of each: added, or in the way of another.
+  func added(
+    by add: (AccountStore.NewAccount) throws(Problem) -> AccountStore.Added
+  ) throws(Problem) -> [Result<AccountStore.Added, Problem>] {
+    var results: [Result<AccountStore.Added, Problem>] = []
+    for new in self {
+      do throws(Problem) { results.append(.success(try add(new))) } catch {
+        guard error.reason == .accountExists else { throw error }
+        results.append(.failure(error))
+      }
+    }
+    return results
   }
 }
 

@@ -29,12 +29,39 @@ extension StoreMaintenance {
         guard let rotation else { throw file.location.nothingThere }
         return rotation
       },
-      addKeySlot: { kind throws(Problem) in
-        try addKeySlot(KeySlot.Kind(word: kind), to: file, keys: keys)
+      addKeySlot: { kind, passphrase throws(Problem) in
+        try addKeySlot(KeySlot.Kind(word: kind), opening: passphrase, to: file, keys: keys)
       },
       removeKeySlot: { kind throws(Problem) in
-        try removeKeySlot(KeySlot.Kind(word: kind), from: file)
+        try removeKeySlot(KeySlot.Kind(word: kind), from: file, keys: keys)
+      },
+      openKey: { words throws(Problem) in try openKey(of: file, keys: keys, words) },
+      passphrase: { () throws(Problem) in
+        try keys.passphrase?.fetch(by: AccountStore.Patience.usual.deadline)
+      },
+      auditKey: { patience throws(Problem) in
+        try file.read(patience, withKey: true) { store throws(Problem) in
+          try store.storeKey().auditKey
+        }
       })
+  }
+}
+
+extension StoreMaintenance {
+  /// Opens the key with what was brought, or typed just now: that is kept only if it fits.
+  private static func openKey(
+    of file: StoreFile, keys: KeySource, _ words: Secret?
+  ) throws(Problem) {
+    let former = keys.typed.withLock { typed in
+      defer { if let words { typed = words } }
+      return typed
+    }
+    do throws(Problem) {
+      _ = try file.read(.usual, withKey: true) { store throws(Problem) in try store.storeKey() }
+    } catch {
+      keys.typed.withLock { $0 = former }
+      throw error
+    }
   }
 }
 
@@ -49,7 +76,8 @@ extension KeySlot.Kind {
 }
 
 extension StoreLocation {
-  fileprivate var path: String { "\(directory)/\(name)" }
+  /// Of the database.
+  var path: String { "\(directory)/\(name)" }
 
   fileprivate func statusWithoutStore(protection: KeySlot.Kind) -> StoreMaintenance.Status {
     var status = StoreMaintenance.Status(path: path, protection: protection.rawValue)

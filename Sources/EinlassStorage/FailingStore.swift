@@ -6,11 +6,12 @@ extension AccountStore {
     self.init(
       snapshot: { _ throws(Problem) in throw problem },
       add: { _, _ throws(Problem) in throw problem },
+      addAll: { _, _ throws(Problem) in throw problem },
       update: { _, _, _ throws(Problem) in throw problem },
       remove: { _, _ throws(Problem) in throw problem },
       setGrant: { _, _ throws(Problem) in throw problem },
       resetGrant: { _, _, _ throws(Problem) in throw problem },
-      credentials: { _ throws(Problem) in throw problem },
+      credentials: { _, _ throws(Problem) in throw problem },
       settle: { _, _ throws(Problem) in throw problem },
       forgetCredentials: { _ throws(Problem) in throw problem },
       setPreferred: { _, _, _, _ throws(Problem) in throw problem },

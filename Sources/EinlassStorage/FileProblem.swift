@@ -17,6 +17,20 @@ enum FileProblem {
     }
   }
 
+  /// Runs what touches a file of accounts that the person named.
+  static func accounts<Result: ~Copyable>(
+    _ body: () throws(FileError) -> Result
+  ) throws(Problem) -> Result {
+    do throws(FileError) {
+      return try body()
+    } catch {
+      let isNone = [.system(ENOENT), .system(EEXIST)].contains(error.cause)
+      throw .store(
+        isNone ? .refused : detail(error.cause) ?? .refused, "\(error.path) \(error.explanation)",
+        path: error.path)
+    }
+  }
+
   /// Runs what touches whatever opens the key.
   static func key<Result: ~Copyable>(
     _ body: () throws(FileError) -> Result

@@ -9,7 +9,7 @@ extension KeySource {
   /// that was tried why it does not open.
   func root(of slots: [KeySlot], store: String) throws(Problem) -> Secret {
     let tried = candidates(slots)
-    guard !tried.isEmpty else { throw noSlot(slots) }
+    guard !tried.isEmpty else { throw asking(noSlot(slots), slots) }
     var waiting: [KeySlot] = []
     var failures: [Problem] = []
     for slot in tried {
@@ -25,10 +25,11 @@ extension KeySource {
       }
     }
     try wait(for: waiting, store: store)
-    // The keyring may be unlocked the next time.
-    prepared.withLock { $0 = [:] }
-    throw .store(
-      .keyUnavailable, failures.map(\.message).joined(separator: " "), path: failures[0].path)
+    forgetPrepared()
+    throw asking(
+      .store(
+        .keyUnavailable, failures.map(\.message).joined(separator: " "), path: failures[0].path),
+      slots)
   }
 
   /// The slots that what was brought opens, around another key; the others are left out (C-37).
@@ -49,7 +50,22 @@ extension KeySource {
       } catch {}
     }
     try wait(for: waiting, store: store)
+    forgetPrepared()
     return kept
+  }
+
+  /// The keyring may be unlocked the next time, the passphrase be another one.
+  private func forgetPrepared() { prepared.withLock { $0 = [:] } }
+
+  /// The problem, with the prompt that mends it where the person's passphrase does.
+  private func asking(_ problem: Problem, _ slots: [KeySlot]) -> Problem {
+    guard choice == .usual, passphrase == nil, slots.contains(where: { $0.kind == .passphrase })
+    else { return problem }
+    var problem = problem
+    problem.neededPrompts = [
+      .enterPassphrase(Prompt.Passphrase(.keySlot, path: location.path))
+    ]
+    return problem
   }
 
   /// Gets what was missing when slots were to be opened, however long that takes. Nothing of the store is locked
@@ -79,8 +95,8 @@ extension KeySource {
         .keyUnavailable,
         "The account store's passphrase slot asks for more work than is taken, or was damaged.")
     }
-    guard let words = try passphrase?.secret else { throw .keyAwaited }
-    return try way.key(of: words, salt: slot.salt)
+    guard let words = try words else { throw .keyAwaited }
+    return try way.slotKey(of: words, salt: slot.salt)
   }
 
   private func wait(for slots: [KeySlot], store: String) throws(Problem) {
@@ -93,7 +109,7 @@ extension KeySource {
     switch slot.kind {
     case .keyfile: key == nil
     case .fd: key != nil
-    case .passphrase: passphrase != nil
+    case .passphrase: passphrase != nil || typed.withLock { $0 != nil }
     case .secretservice: choice == .usual
     }
   }

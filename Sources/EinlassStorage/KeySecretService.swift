@@ -41,6 +41,9 @@ struct KeySecretService: Sendable {
     return secret
   }
 
+  /// Keeps nothing for this store any more, if the keyring can be had: what it kept opens nothing then either.
+  func forget(store: String) { _ = try? run(["clear", "einlass-store", store]) }
+
   /// What the program writes when it is given this. Throws `keyUnavailable` unless it ends well, and in time.
   private func run(_ arguments: [String], input: [UInt8] = []) throws(Problem) -> [UInt8] {
     guard let command else {
@@ -51,7 +54,7 @@ struct KeySecretService: Sendable {
     }
     let deadline = Deadline(milliseconds: limitMilliseconds)
     do {
-      let child = try ChildProcess(command[0], command.dropFirst() + arguments)
+      let child = try ChildProcess(command[0], command.dropFirst() + arguments, isQuiet: true)
       _ = child.write(input)
       child.closeInput()
       let output = try child.output.readToEnd(

@@ -5,7 +5,7 @@ internal import EinlassSystem
 extension StoreMaintenance {
   /// Another way to open the key, in the place of one of the same kind. What it takes is got before the store is locked.
   static func addKeySlot(
-    _ kind: KeySlot.Kind, to file: StoreFile, keys: KeySource
+    _ kind: KeySlot.Kind, opening passphrase: Secret?, to file: StoreFile, keys: KeySource
   ) throws(Problem) -> [String] {
     try keys.fetch(by: AccountStore.Patience.usual.deadline)
     let store = try file.read(.usual, withKey: true) { store throws(Problem) in
@@ -16,8 +16,9 @@ extension StoreMaintenance {
     let directory = try FileProblem.store { () throws(FileError) in
       try SafeDirectory.create(file.location.directory)
     }
-    let new = try keys.newSlot(kind, store: store, storeDirectory: directory)
-    return try changed(file, withKey: true) { store throws(Problem) in
+    let new = try keys.newSlot(
+      kind, store: store, storeDirectory: directory, chosen: passphrase)
+    let slots = try changed(file, withKey: true) { store throws(Problem) in
       let slots = try store.connection.keySlots()
       let meta = try store.connection.meta()
       let slot = KeySlot.wrap(
@@ -27,13 +28,18 @@ extension StoreMaintenance {
       try store.connection.deleteKeySlots(of: kind)
       try store.connection.insert(slot)
     }
+    // Or another key would find the old passphrase, and leave this slot out.
+    if let passphrase { keys.typed.withLock { $0 = passphrase } }
+    return slots
   }
 
-  /// One way less to open the key; never the last.
+  /// One way less to open the key; never the last. What the keyring kept for it is forgotten there, if it can be had.
   static func removeKeySlot(
-    _ kind: KeySlot.Kind, from file: StoreFile
+    _ kind: KeySlot.Kind, from file: StoreFile, keys: KeySource
   ) throws(Problem) -> [String] {
-    try changed(file) { store throws(Problem) in
+    var name = ""
+    let left = try changed(file) { store throws(Problem) in
+      name = try store.connection.meta().store
       let kinds = try store.connection.keySlots().map(\.kind)
       guard kinds.contains(kind) else {
         throw .store(.refused, "The account store has no key slot \(kind.rawValue).")
@@ -45,6 +51,8 @@ extension StoreMaintenance {
       }
       try store.connection.deleteKeySlots(of: kind)
     }
+    if kind == .secretservice { keys.secretService.forget(store: name) }
+    return left
   }
 
   private static func changed(

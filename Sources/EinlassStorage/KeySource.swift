@@ -30,13 +30,15 @@ final class KeySource: Sendable {
   /// `--passphrase-fd`
   let passphrase: KeyDescriptor?
   let key: KeyDescriptor?
+  /// What the person typed since.
+  let typed = Lock<Secret?>(nil)
   /// How much work a new passphrase slot is.
   private let stretching: KeyFromPassphrase
   /// Slots that need something that takes its time, found while the store was locked.
   let awaited = Lock<Awaited?>(nil)
   /// What that came to, by the slot's salt.
   let prepared = Lock<[[UInt8]: Result<Secret, Problem>]>([:])
-  private let location: StoreLocation
+  let location: StoreLocation
 
   /// Some slots of a store.
   struct Awaited {
@@ -93,8 +95,11 @@ final class KeySource: Sendable {
 
   /// Makes or reads what another slot of this kind is wrapped with. Throws `keyUnavailable`, and `refused` for what
   /// was not brought.
+  ///
+  /// - Parameter chosen: a new passphrase; the one that was brought, when missing.
   func newSlot(
-    _ kind: KeySlot.Kind, store: String, storeDirectory: borrowing SafeDirectory
+    _ kind: KeySlot.Kind, store: String, storeDirectory: borrowing SafeDirectory,
+    chosen: Secret? = nil
   ) throws(Problem) -> NewSlot {
     switch kind {
     case .keyfile:
@@ -106,15 +111,24 @@ final class KeySource: Sendable {
       guard let secret = try key?.secret else { throw .notBrought("a key", "--key-fd") }
       return NewSlot(kind: .fd, secret: secret)
     case .passphrase:
-      guard let words = try passphrase?.secret else {
+      let words = if let chosen { chosen } else { try passphrase?.secret }
+      guard let words else {
         throw .notBrought("a passphrase", "--passphrase-fd")
       }
       var slot = NewSlot(kind: .passphrase, parameters: stretching.text, secret: words)
-      slot.secret = try stretching.key(of: words, salt: slot.salt)
+      slot.secret = try stretching.slotKey(of: words, salt: slot.salt)
       prepared.withLock { $0[slot.salt] = .success(slot.secret) }
       return slot
     case .secretservice:
       return NewSlot(kind: .secretservice, secret: try secretService.make(store: store))
+    }
+  }
+
+  /// The passphrase that was brought or typed.
+  var words: Secret? {
+    get throws(Problem) {
+      if let typed = typed.withLock({ $0 }) { return typed }
+      return try passphrase?.secret
     }
   }
 

@@ -1,4 +1,5 @@
 public import Einlass
+internal import EinlassCrypto
 internal import EinlassSystem
 
 /// A store that writes nothing and ends with its process: `--store memory`.
@@ -7,10 +8,16 @@ public enum MemoryAccountStore {
   public static func make() -> AccountStore {
     let memory = Lock(Memory())
     let turns = Turns()
+    let auditKey = SecureRandom.secret(32)
     return AccountStore(
       snapshot: { _ throws(Problem) in memory.withLock { $0.snapshot } },
       add: { new, _ throws(Problem) in
         try memory.withLock { memory throws(Problem) in try memory.add(new) }
+      },
+      addAll: { new, _ throws(Problem) in
+        try memory.withLock { memory throws(Problem) in
+          try new.added { new throws(Problem) in try memory.add(new) }
+        }
       },
       update: { id, _, edit throws(Problem) in
         try memory.withLock { memory throws(Problem) in try memory.update(id, edit) }
@@ -22,7 +29,7 @@ public enum MemoryAccountStore {
       resetGrant: { application, provider, _ throws(Problem) in
         memory.withLock { $0.resetGrant(application, provider) }
       },
-      credentials: { id throws(Problem) in
+      credentials: { id, _ throws(Problem) in
         try memory.withLock { memory throws(Problem) in
           memory.credentials[memory.snapshot.accounts[try memory.index(of: id)].position] ?? []
         }
@@ -48,8 +55,9 @@ public enum MemoryAccountStore {
         check: { _ throws(Problem) in memory.withLock { $0.check } },
         backup: { _, _ throws(Problem) in throw .nothingWritten },
         rotateKey: { _ throws(Problem) in throw .nothingWritten },
-        addKeySlot: { _ throws(Problem) in throw .nothingWritten },
-        removeKeySlot: { _ throws(Problem) in throw .nothingWritten }))
+        addKeySlot: { _, _ throws(Problem) in throw .nothingWritten },
+        removeKeySlot: { _ throws(Problem) in throw .nothingWritten },
+        auditKey: { _ throws(Problem) in auditKey }))
   }
 }
 
@@ -109,7 +117,7 @@ private struct Memory {
       snapshot.accounts.append(account)
     }
     let revision = nextRevision()
-    put(new.credential, at: index)
+    for credential in new.credentials { put(credential, at: index) }
     return AccountStore.Added(
       account: snapshot.accounts[index], created: existing == nil, revision: revision)
   }

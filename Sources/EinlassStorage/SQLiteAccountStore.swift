@@ -47,6 +47,11 @@ public enum SQLiteAccountStore {
     return AccountStore(
       snapshot: { patience throws(Problem) in try file.snapshot(patience) },
       add: { new, patience throws(Problem) in try add(new, to: file, patience) },
+      addAll: { new, patience throws(Problem) in
+        try file.write(patience, withKey: true) { store throws(Problem) in
+          try new.added { new throws(Problem) in try store.add(new) }
+        }
+      },
       update: { id, patience, edit throws(Problem) in try update(id, in: file, patience, edit) },
       remove: { id, patience throws(Problem) in try remove(id, from: file, patience) },
       setGrant: { grant, patience throws(Problem) in
@@ -58,7 +63,7 @@ public enum SQLiteAccountStore {
       resetGrant: { application, provider, patience throws(Problem) in
         try resetGrant(application, provider, in: file, patience)
       },
-      credentials: { id throws(Problem) in try credentials(of: id, in: file) },
+      credentials: { id, patience throws(Problem) in try credentials(of: id, in: file, patience) },
       settle: { id, settlement throws(Problem) in try settle(settlement, of: id, in: file) },
       forgetCredentials: { id throws(Problem) in
         try change(id, in: file) { store throws(Problem) in
@@ -84,20 +89,7 @@ extension SQLiteAccountStore {
   private static func add(
     _ new: AccountStore.NewAccount, to file: StoreFile, _ patience: AccountStore.Patience
   ) throws(Problem) -> AccountStore.Added {
-    try file.write(patience, withKey: true) { store throws(Problem) in
-      let existing = new.existing(among: try store.connection.candidates(for: new))
-      if let existing {
-        guard new.replacesExisting else { throw new.collision(with: existing) }
-        try store.connection.update(new.replacing(existing))
-        try store.connection.deleteCredentials(of: existing.id)
-      } else {
-        try store.connection.insert(new.account)
-      }
-      let id = existing?.id ?? new.account.id
-      let revision = try store.save(new.credential, of: id)
-      guard let account = try store.connection.account(id) else { throw Problem.unknownAccount(id) }
-      return AccountStore.Added(account: account, created: existing == nil, revision: revision)
-    }
+    try file.write(patience, withKey: true) { store throws(Problem) in try store.add(new) }
   }
 
   private static func update(
@@ -135,12 +127,13 @@ extension SQLiteAccountStore {
     } ?? 0
   }
 
-  private static func credentials(of id: Account.ID, in file: StoreFile)
-    throws(Problem) -> [StoredCredential]
-  {
-    let credentials = try file.read(.usual, withKey: true) { store throws(Problem) in
-      // SQLite locks the file for each transaction, and every statement on its own is one.
-      try store.connection.transaction(.read) { () throws(Problem) in try store.credentials(of: id)
+  private static func credentials(
+    of id: Account.ID, in file: StoreFile, _ patience: AccountStore.Patience
+  ) throws(Problem) -> [StoredCredential] {
+    let credentials = try file.read(patience, withKey: true) { store throws(Problem) in
+      // One state of the database, for which SQLite locks it once.
+      try store.connection.transaction(.read) { () throws(Problem) in
+        try store.credentials(of: id)
       }
     }
     guard let credentials else { throw .unknownAccount(id) }
@@ -195,6 +188,23 @@ extension OpenStore {
       credentials.append(try row.open(account: account, key: key, path: connection.path))
     }
     return credentials
+  }
+
+  /// Throws `accountExists`, having changed nothing.
+  fileprivate func add(_ new: AccountStore.NewAccount) throws(Problem) -> AccountStore.Added {
+    let existing = new.existing(among: try connection.candidates(for: new))
+    if let existing {
+      guard new.replacesExisting else { throw new.collision(with: existing) }
+      try connection.update(new.replacing(existing))
+      try connection.deleteCredentials(of: existing.id)
+    } else {
+      try connection.insert(new.account)
+    }
+    let id = existing?.id ?? new.account.id
+    var revision = new.credentials.isEmpty ? try connection.nextRevision() : 0
+    for credential in new.credentials { revision = try save(credential, of: id) }
+    guard let account = try connection.account(id) else { throw Problem.unknownAccount(id) }
+    return AccountStore.Added(account: account, created: existing == nil, revision: revision)
   }
 
   fileprivate func save(_ credential: StoredCredential, of id: Account.ID) throws(Problem) -> Int64

@@ -10,14 +10,20 @@ struct StoreKey: Sendable {
   let id: [UInt8]
   /// The store it belongs to.
   let store: String
+  /// What the audit trail names tokens by.
+  let auditKey: Secret
   private let columnKey: Secret
 
   init(id: [UInt8], store: String, root: Secret) {
     self.id = id
     self.store = store
-    columnKey = KeyDerivation.hkdfSHA256(
-      key: root, salt: Array(store.utf8), info: Array("einlass column key 1".utf8),
-      count: AuthenticatedEncryption.keyCount)
+    func key(_ name: String) -> Secret {
+      KeyDerivation.hkdfSHA256(
+        key: root, salt: Array(store.utf8), info: Array("einlass \(name) key 1".utf8),
+        count: AuthenticatedEncryption.keyCount)
+    }
+    columnKey = key("column")
+    auditKey = key("audit")
   }
 
   /// `version(1) | key id(4) | nonce(12) | ciphertext | tag(16)` (C-31).

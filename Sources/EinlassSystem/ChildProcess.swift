@@ -14,16 +14,19 @@ public final class ChildProcess {
 
   /// Starts the program at this path. Never give a secret as an argument: everybody can read those.
   ///
-  /// - Parameter kept: descriptors that it may use under the same numbers, above 2.
+  /// - Parameters:
+  ///   - kept: descriptors that it may use under the same numbers, above 2.
+  ///   - isQuiet: what it says on standard error is nobody's.
   public init(
-    _ path: String, _ arguments: [String], keeping kept: [Int32] = []
+    _ path: String, _ arguments: [String], keeping kept: [Int32] = [], isQuiet: Bool = false
   ) throws(SystemError) {
     let toChild = try Pipe()
     let fromChild = try Pipe()
     let words = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
     defer { _ = unsafe words.map { unsafe free($0) } }
     let result = unsafe csystem_spawn(
-      path, words, toChild.reading.number, fromChild.writing.number, kept, Int32(kept.count))
+      path, words, toChild.reading.number, fromChild.writing.number, kept, Int32(kept.count),
+      isQuiet ? 1 : 0)
     guard result > 0 else { throw SystemError(number: -result) }
     id = result
     input = .some(toChild.writing)

@@ -32,6 +32,9 @@ public struct FileError: Error, Sendable, Equatable {
   /// There is nothing at this path.
   public static func missing(_ path: String) -> FileError { FileError(.system(ENOENT), path: path) }
 
+  /// There is something at this path already.
+  public static func taken(_ path: String) -> FileError { FileError(.system(EEXIST), path: path) }
+
   /// The failed system call's errno, read at once.
   static func last(path: String) -> FileError { FileError(.system(errno), path: path) }
 

@@ -64,10 +64,12 @@ public struct FileStatus: Sendable, Equatable {
     modifiedAtNanoseconds = Int64(information.st_mtim.tv_nsec)
   }
 
-  /// Throws unless it belongs to this user and nobody else has any permission.
-  func requireOurs(path: String) throws(FileError) {
+  /// Throws unless it belongs to this user and nobody else has more permission than this.
+  func requireOurs(path: String, others: PersonalFile.Others = .mayNothing) throws(FileError) {
     guard owner == geteuid() else { throw FileError(.otherOwner(owner), path: path) }
-    guard mode & 0o077 == 0 else { throw FileError(.openToOthers(mode: mode), path: path) }
+    guard mode & others.forbidden == 0 else {
+      throw FileError(.openToOthers(mode: mode), path: path)
+    }
   }
 
   /// Throws unless it is a regular file under one name that only this user can reach.

@@ -25,6 +25,8 @@ public struct LineFile: ~Copyable, Sendable {
   private var lock: FileLock
   private let directory: String
   private let name: String
+  /// Where the last line of ours ends: if nobody has written since, no need to look at it.
+  private var end: Int64 = 0
 
   /// The file of this name, made when it is missing.
   public init(_ name: String, in directory: borrowing SafeDirectory) throws(FileError) {
@@ -39,17 +41,22 @@ public struct LineFile: ~Copyable, Sendable {
     guard try lock.acquire(.exclusive, by: deadline) else { return nil }
     defer { lock.release() }
     let count = try lock.status().countBytes
-    let last = try readAll(lock.descriptor, from: max(0, count - 1), to: count, path: lock.path)
     // What a power cut left of a line ends here.
-    let bytes =
-      (last == [Self.lineFeed] || count == 0 ? [] : [Self.lineFeed]) + line + [Self.lineFeed]
+    let isWhole = if count == end { true } else { try endsInLineFeed(count) }
+    let bytes = (isWhole ? [] : [Self.lineFeed]) + line + [Self.lineFeed]
     do throws(FileError) {
       try writeAll(bytes, to: lock.descriptor, at: count, path: lock.path)
     } catch {
       ftruncate(lock.descriptor, off_t(count))
       throw error
     }
-    return count + Int64(bytes.count)
+    end = count + Int64(bytes.count)
+    return end
+  }
+
+  private func endsInLineFeed(_ count: Int64) throws(FileError) -> Bool {
+    try readAll(lock.descriptor, from: max(0, count - 1), to: count, path: lock.path)
+      == [Self.lineFeed]
   }
 
   /// The lines that end before this position, or the last ones, oldest first: as many as begin within so many

@@ -8,6 +8,9 @@ public enum PersonalFile {
     case mayNothing
     /// They may read it, not write it.
     case mayRead
+
+    /// The permission bits that they may not have.
+    var forbidden: UInt32 { self == .mayRead ? 0o022 : 0o077 }
   }
 
   /// Reads to the end. Throws when it is no regular file, somebody else's, open to others or too long.
@@ -23,8 +26,7 @@ public enum PersonalFile {
     guard status.owner == geteuid() || (status.owner == 0 && others == .mayRead) else {
       throw FileError(.otherOwner(status.owner), path: path)
     }
-    let forbidden: UInt32 = others == .mayRead ? 0o022 : 0o077
-    guard status.mode & forbidden == 0 else {
+    guard status.mode & others.forbidden == 0 else {
       throw FileError(.openToOthers(mode: status.mode), path: path)
     }
     return try readToEnd(descriptor, path: path, limitBytes: limitBytes)

@@ -18,7 +18,11 @@ public struct SafeDirectory: ~Copyable, Sendable {
   deinit { close(descriptor) }
 
   /// Opens an existing one; `nil` when there is none.
-  public static func open(_ path: String) throws(FileError) -> SafeDirectory? {
+  ///
+  /// - Parameter others: what they may do; for a folder of the person's own, which need not be private.
+  public static func open(
+    _ path: String, others: PersonalFile.Others = .mayNothing
+  ) throws(FileError) -> SafeDirectory? {
     guard let resolved = try resolve(path) else { return nil }
     let descriptor = unsafe Glibc.open(resolved, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard descriptor >= 0 else {
@@ -31,7 +35,7 @@ public struct SafeDirectory: ~Copyable, Sendable {
     }
     let directory = SafeDirectory(path: resolved, descriptor: descriptor)
     guard let status = FileStatus.of(descriptor) else { throw .last(path: resolved) }
-    try status.requireOurs(path: resolved)
+    try status.requireOurs(path: resolved, others: others)
     return directory
   }
 

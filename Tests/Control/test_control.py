@@ -147,7 +147,9 @@ def test_the_doctor_names_what_is_wrong_and_what_to_do(two, tmp_path):
     (["accounts", "remove"], "ACCOUNT"), (["accounts", "rename"], "ACCOUNT"), (["accounts", "rename", "ada"], "NAME"),
     (["accounts", "add"], "FILE"), (["access", "set"], "APPLICATION"), (["access", "set", "x"], "PROVIDER"),
     (["access", "set", "x", "twitter"], "STATE"), (["access", "reset", "x"], "PROVIDER"),
-    (["accounts", "remove", "ada"], "--yes"), (["store", "backup"], "PATH"),
+    (["accounts", "remove", "ada"], "--yes"), (["store", "backup"], "PATH"), (["accounts", "export"], "PATH"),
+    (["accounts", "import"], "PATH"), (["store", "slots", "add"], "KIND"), (["store", "slots", "remove"], "KIND"),
+    (["store", "slots", "remove", "keyfile"], "--yes"),
 ])
 @pytest.mark.parametrize("on_terminal", [False, True])
 def test_what_is_missing_is_named_when_nobody_can_be_asked(two, arguments, missing, on_terminal):
@@ -208,6 +210,57 @@ def test_the_key_may_come_by_a_descriptor(tmp_path):
     os.close(key)
     assert code == 0, errors
     assert not (tmp_path / "key").exists()
+
+
+def passphrase_of(words):
+    """A descriptor that brings it."""
+    descriptor = os.memfd_create("passphrase")
+    os.write(descriptor, words.encode() + b"\n")
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def with_passphrase(*arguments, words="correct horse", **more):
+    descriptor = passphrase_of(words)
+    try:
+        return run(*arguments, "--passphrase-fd", str(descriptor), pass_fds=[descriptor], **more)
+    finally:
+        os.close(descriptor)
+
+
+def test_accounts_move_by_a_file_and_a_passphrase(two, tmp_path):
+    file = tmp_path / "moving"
+    code, output, errors = with_passphrase("accounts", "export", str(file), *two)
+    assert code == 0 and re.match(rf"Wrote 2 accounts to {file} \(\d+ B\)\.\n", output), errors
+    assert file.stat().st_mode & 0o777 == 0o600
+    code, _, errors = with_passphrase("accounts", "export", str(file), *two)
+    assert code == 1 and "exists already" in errors
+    assert with_passphrase("accounts", "export", str(file), "--replace", *two)[0] == 0
+    other = ["--einlass", EINLASS, "--store", str(tmp_path / "other/a.db"), "--key-file", str(tmp_path / "otherkey/a.key")]
+    add(other, "bob")
+    code, _, errors = with_passphrase("accounts", "import", str(file), *other, words="wrong")
+    assert code == 1 and "(accountStoreFailure, 1009)" in errors and "passphrase" in errors
+    code, output, errors = with_passphrase("accounts", "import", str(file), *other)
+    assert (code, output) == (0, "twitter/bob: already there\ntwitter/ada: added\n"
+                              "1 added, 0 replaced, 1 already there, 0 refused.\n"), errors
+    assert json.loads(with_passphrase("accounts", "import", str(file), "--replace", "--json", *other)[1])["replaced"] == 2
+    assert usernames(other) == ["bob", "ada"]
+    code, _, errors = run("accounts", "export", str(tmp_path / "x"), *two)
+    assert code == 1 and "(interactionRequired, 1010)" in errors and "--passphrase-fd" in errors
+    assert run("accounts", "list", "--passphrase-fd", "999", *two)[0] == 64
+
+
+def test_what_opens_the_store_is_listed_added_and_removed(two):
+    assert run("store", "slots", *two)[:2] == (0, "keyfile\n")
+    assert run("store", "slots", "list", "--json", *two)[1] == '{"slots":["keyfile"]}\n'
+    code, output, errors = with_passphrase("store", "slots", "add", "passphrase", *two)
+    assert (code, output) == (0, "The store is opened by: keyfile, passphrase.\n"), errors
+    assert run("store", "slots", "remove", "fd", "--yes", *two)[0] == 1
+    code, output, _ = run("store", "slots", "remove", "passphrase", "--yes", *two)
+    assert (code, output) == (0, "The store is opened by: keyfile.\n")
+    code, _, errors = run("store", "slots", "remove", "keyfile", "--yes", *two)
+    assert code == 1 and "only way" in errors
+    assert run("store", "slots", "add", "nope", *two)[0] == 1
 
 
 def test_no_name_steers_the_terminal_or_a_program_that_reads_json():
@@ -283,7 +336,7 @@ def test_access_is_decided_and_forgotten_by_questions(store):
         terminal.wait_for("Which application")
         terminal.type("neovim\r")
         terminal.wait_for("Which provider?")
-        terminal.type("\x1b[B\x1b[B\r")
+        terminal.type("\x1b[B\x1b[A\r")
         terminal.wait_for("May neovim use twitter accounts?")
         terminal.type("2\r")
         assert terminal.end() == 0 and "neovim may not use twitter accounts." in terminal.shown
@@ -325,6 +378,80 @@ def test_a_passphrase_is_asked_for_and_not_shown(passphrase, code):
         terminal.type(passphrase + "\r")
         assert terminal.end() == code
         assert passphrase not in terminal.shown and "\u202e" not in terminal.shown
+
+
+@pytest.fixture
+def sealed(tmp_path):
+    """A store in the usual places of a home of its own, which only a passphrase opens; and the home."""
+    home = {"HOME": str(tmp_path / "home"), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
+    (tmp_path / "home").mkdir(mode=0o700)
+    store = ["--einlass", EINLASS]
+    environment = {**os.environ, **home}
+    code, _, errors = with_passphrase(
+        "accounts", "add", "-", *store, input=json.dumps([account("ada")]), env=environment)
+    assert code == 0, errors
+    assert run("store", "slots", *store, env=environment)[1] == "passphrase\n"
+    return store, home
+
+
+def test_a_store_that_a_passphrase_opens_is_used_at_the_terminal(sealed):
+    store, home = sealed
+    with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
+        terminal.wait_for("Passphrase (opens the store ")
+        terminal.type("wrong\r")
+        terminal.wait_for("That passphrase does not fit.")
+        terminal.wait_for("Passphrase (opens the store ")
+        terminal.type("\r")
+        terminal.wait_for("It takes 1 to 1024 bytes.")
+        terminal.wait_for("Passphrase (opens the store ")
+        terminal.type("correct horse\r")
+        assert terminal.end() == 0 and ": 1 accounts and 3 sealed values read." in terminal.shown
+        assert "correct" not in terminal.shown and "wrong" not in terminal.shown
+    # Who only lists is not asked, and who cannot be asked is told what to do.
+    environment = {**os.environ, **home}
+    code, output, _ = run("accounts", *store, env=environment)
+    assert code == 0 and "ada" in output
+    code, _, errors = run("accounts", "add", "-", *store, input=json.dumps(account("bob")), env=environment)
+    assert code == 1 and "--passphrase-fd" in errors
+    with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
+        terminal.wait_for("Passphrase (opens the store ")
+        terminal.type("\x03")
+        assert terminal.end() == 1
+
+
+def test_a_new_passphrase_is_typed_twice_and_moves_accounts(sealed, tmp_path):
+    store, home = sealed
+    file = tmp_path / "home/moving"
+    with Terminal([CONTROL, "accounts", "export", str(file), *store], **home) as terminal:
+        terminal.wait_for("Passphrase (opens the store ")
+        terminal.type("correct horse\r")
+        terminal.wait_for(f"New passphrase (opens {file}):")
+        terminal.type("b4ttery\r")
+        terminal.wait_for("Once more:")
+        terminal.type("b4tery\r")
+        terminal.wait_for("These were two different ones.")
+        terminal.wait_for("New passphrase")
+        terminal.type("b4ttery\r")
+        terminal.wait_for("Once more:")
+        terminal.type("b4ttery\r")
+        assert terminal.end() == 0 and "Wrote 1 accounts" in terminal.shown and "b4t" not in terminal.shown
+    (tmp_path / "other").mkdir(mode=0o700)
+    other = {**home, "HOME": str(tmp_path / "other")}
+    with Terminal([CONTROL, "accounts", "import", str(file), *store], **other) as terminal:
+        terminal.wait_for(f"Passphrase (opens {file}):")
+        terminal.type("b4tery\r")
+        terminal.wait_for("That passphrase does not fit.")
+        terminal.wait_for(f"Passphrase (opens {file}):")
+        terminal.type("b4ttery\r")
+        assert terminal.end() == 0 and "twitter/ada: " in terminal.shown and "1 added" in terminal.shown
+    with Terminal([CONTROL, "store", "slots", "add", *store], **other) as terminal:
+        terminal.wait_for("Which way to open it?")
+        terminal.type("2\r")
+        terminal.wait_for("New passphrase")
+        terminal.type("b4ttery\r")
+        terminal.wait_for("Once more:")
+        terminal.type("b4ttery\r")
+        assert terminal.end() == 0 and "keyfile, passphrase" in terminal.shown
 
 
 @pytest.mark.parametrize("how", ["Ctrl-C", "SIGTERM", "SIGHUP", "SIGINT"])

@@ -44,6 +44,49 @@ import Testing
     #expect(try await second.value.get() == .accept())
   }
 
+  @Test func `The same passphrase again is fine, another one or none is not`() async throws {
+    let desk = Desk()
+    let asked = desk.ask(
+      .enterPassphrase(.init(.export, path: "/a")), Self.wish { $0.provider = "" }, "f_1")
+    let other = desk.ask(
+      .enterPassphrase(.init(.export, path: "/b")), Self.wish { $0.provider = "" }, "f_2")
+    try await desk.wait { $0.waiting == 2 }
+    #expect(desk.prompts.all.count == 2, "Two files may have two passphrases.")
+    for refused in [Answer.accept(), .accept(account: Self.account.id), .accept(text: Secret(""))] {
+      guard case .notOffered(let problem) = desk.prompts.answer("p_1", refused) else {
+        Issue.record("taken: \(refused)")
+        return
+      }
+      #expect(problem.path == "/passphrase")
+    }
+    #expect(desk.prompts.answer("p_1", .accept(text: Secret("words"))).isTaken)
+    #expect(try await asked.value.get() == .accept(text: Secret("words")))
+    #expect(desk.prompts.answer("p_2", .cancel).isTaken)
+    #expect(try await other.value.get() == .cancel)
+    guard case .repeated = desk.prompts.answer("p_1", .accept(text: Secret("words"))) else {
+      Issue.record("not the same")
+      return
+    }
+    for different in [Answer.accept(text: Secret("wordsy")), .accept(), .decline, .cancel] {
+      guard case .different(.accepted) = desk.prompts.answer("p_1", different) else {
+        Issue.record("not different: \(different)")
+        return
+      }
+    }
+  }
+
+  @Test func `A passphrase is no answer to another question`() async throws {
+    let desk = Desk()
+    let asked = desk.ask(Self.question, Self.wish(), "f_1")
+    try await desk.wait { $0.waiting == 1 }
+    guard case .notOffered = desk.prompts.answer("p_1", .accept(text: Secret("words"))) else {
+      Issue.record("taken")
+      return
+    }
+    #expect(desk.prompts.answer("p_1", .accept()).isTaken)
+    _ = await asked.value
+  }
+
   @Test func `The same answer again is fine, with the only account named or not`() async throws {
     let desk = Desk()
     let asked = desk.ask(Self.question, Self.wish(), "f_1")

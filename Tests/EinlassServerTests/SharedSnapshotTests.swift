@@ -17,6 +17,7 @@ import Testing
         return AccountStore.Snapshot(revision: revision.withLock { $0 })
       },
       add: { _, _ throws(Problem) in throw unused },
+      addAll: { _, _ throws(Problem) in throw unused },
       update: { _, _, _ throws(Problem) in throw unused },
       remove: { _, _ throws(Problem) in throw unused },
       setGrant: { _, _ in
@@ -26,7 +27,7 @@ import Testing
         }
       },
       resetGrant: { _, _, _ throws(Problem) in throw unused },
-      credentials: { _ throws(Problem) in throw unused },
+      credentials: { _, _ throws(Problem) in throw unused },
       settle: { _, _ throws(Problem) in throw unused },
       forgetCredentials: { _ throws(Problem) in throw unused },
       setPreferred: { _, _, _, _ throws(Problem) in throw unused },

@@ -60,7 +60,7 @@ import Testing
   @Test func `A passphrase opens what a key file opened, and goes on when that is gone`() throws {
     let id = try store().add(.example(), .usual).account.id
     #expect(
-      try store(passphrase: "right").maintenance.addKeySlot("passphrase")
+      try store(passphrase: "right").maintenance.addKeySlot("passphrase", nil)
         == ["keyfile", "passphrase"])
     #expect(outcome(try store(passphrase: "right"), id) == "opens")
     #expect(outcome(try store(passphrase: "wrong"), id) == "keyUnavailable")
@@ -81,14 +81,15 @@ import Testing
     throws
   {
     let id = try store().add(.example(), .usual).account.id
-    _ = try store(passphrase: "first").maintenance.addKeySlot("passphrase")
+    _ = try store(passphrase: "first").maintenance.addKeySlot("passphrase", nil)
     _ = try store().maintenance.removeKeySlot("keyfile")
     #expect(
-      problem { _ = try store().maintenance.addKeySlot("keyfile") }?.detail == "keyUnavailable")
-    _ = try store(passphrase: "first").maintenance.addKeySlot("keyfile")
+      problem { _ = try store().maintenance.addKeySlot("keyfile", nil) }?.detail == "keyUnavailable"
+    )
+    _ = try store(passphrase: "first").maintenance.addKeySlot("keyfile", nil)
     _ = try store(passphrase: "second").maintenance.removeKeySlot("passphrase")
-    _ = try store(passphrase: "second").maintenance.addKeySlot("passphrase")
-    _ = try store(keyring: keyring).maintenance.addKeySlot("secretservice")
+    _ = try store(passphrase: "second").maintenance.addKeySlot("passphrase", nil)
+    _ = try store(keyring: keyring).maintenance.addKeySlot("secretservice", nil)
     let rotation = try store(passphrase: "second", keyring: keyring).maintenance.rotateKey { _, _ in
     }
     #expect(Set(rotation.slots) == ["keyfile", "passphrase", "secretservice"])
@@ -98,6 +99,56 @@ import Testing
     #expect(outcome(try store(), id) == "opens")
     _ = try store().maintenance.removeKeySlot("keyfile")
     #expect(outcome(try store(keyring: keyring), id) == "opens")
+  }
+
+  @Test
+  func `A passphrase that is typed opens what nothing else does, and a wrong one is forgotten`()
+    throws
+  {
+    let id = try store().add(.example(), .usual).account.id
+    _ = try store().maintenance.addKeySlot("passphrase", Secret("right"))
+    // The negative controls: who has a key file, and who brought a passphrase, is not asked for one.
+    try store().maintenance.openKey(nil)
+    _ = try store().maintenance.removeKeySlot("keyfile")
+    let brought = problem { try store(passphrase: "wrong").maintenance.openKey(nil) }
+    #expect(brought?.neededPrompts == [])
+    let open = try store()
+    #expect(
+      problem { try open.maintenance.openKey(nil) }?.neededPrompts
+        == [.enterPassphrase(.init(.keySlot, path: home.database))])
+    #expect(problem { try open.maintenance.openKey(Secret("wrong")) }?.detail == "keyUnavailable")
+    #expect(outcome(open, id) == "keyUnavailable")
+    try open.maintenance.openKey(Secret("right"))
+    #expect(outcome(open, id) == "opens")
+    #expect(try open.maintenance.addKeySlot("passphrase", Secret("second")) == ["passphrase"])
+    #expect(try open.maintenance.rotateKey { _, _ in }.slots == ["passphrase"])
+    let other = try store()
+    #expect(problem { try other.maintenance.openKey(Secret("right")) }?.detail == "keyUnavailable")
+    try other.maintenance.openKey(Secret("second"))
+    #expect(outcome(other, id) == "opens")
+  }
+
+  @Test
+  func `What the keyring keeps goes with its slot, and another key finds it locked only once`()
+    throws
+  {
+    let ring = "\(home.path)/ring"
+    let id = try store().add(.example(), .usual).account.id
+    let lock = "\(home.path)/locked"
+    let keyring = KeySecretService.playing(
+      "test -e '\(lock)' && exit 1; case $1 in store) cat >'\(ring)' ;; lookup) cat '\(ring)' ;; clear) rm '\(ring)' ;; esac"
+    )
+    let open = try store(keyring: keyring)
+    _ = try open.maintenance.addKeySlot("secretservice", nil)
+    try Data().write(to: URL(filePath: lock))
+    #expect(try open.maintenance.rotateKey { _, _ in }.droppedSlots == ["secretservice"])
+    try FileManager.default.removeItem(atPath: lock)
+    _ = try open.maintenance.addKeySlot("secretservice", nil)
+    #expect(try open.maintenance.rotateKey { _, _ in }.droppedSlots == [])
+    #expect(FileManager.default.fileExists(atPath: ring))
+    #expect(try open.maintenance.removeKeySlot("secretservice") == ["keyfile"])
+    #expect(!FileManager.default.fileExists(atPath: ring))
+    #expect(outcome(open, id) == "opens")
   }
 
   @Test func `A new store can begin with a passphrase alone, and no key file is made`() throws {
@@ -133,7 +184,7 @@ import Testing
     let names: [Character: String] = ["k": "keyfile", "s": "secretservice", "p": "passphrase"]
     let id = try store().add(.example(), .usual).account.id
     for (letter, name) in names where letter != "k" && row.slots.contains(letter) {
-      _ = try store(passphrase: "right", keyring: keyring).maintenance.addKeySlot(name)
+      _ = try store(passphrase: "right", keyring: keyring).maintenance.addKeySlot(name, nil)
     }
     if !row.slots.contains("k") { _ = try store().maintenance.removeKeySlot("keyfile") }
     if !row.there.contains("k") { try FileManager.default.removeItem(atPath: home.keyDirectory) }
@@ -206,7 +257,7 @@ import Testing
     let found = problem {
       let keyring = KeySecretService.playing(
         program, limitMilliseconds: row.isTaken ? 60_000 : KeySecretService().limitMilliseconds)
-      _ = try store(keyring: keyring).maintenance.addKeySlot("secretservice")
+      _ = try store(keyring: keyring).maintenance.addKeySlot("secretservice", nil)
     }
     // Three seconds are promised; sixty would be the program's.
     #expect(ContinuousClock.now - start < .seconds(30))

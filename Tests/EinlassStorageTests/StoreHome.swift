@@ -75,6 +75,12 @@ extension AccountStore {
 }
 
 extension AccountStore.NewAccount {
+  /// The only credential.
+  var credential: StoredCredential {
+    get { credentials[0] }
+    set { credentials = [newValue] }
+  }
+
   /// An account with every member and a credential with every secret.
   static func example(
     _ username: String = "ada", provider: String = "example", subject: String? = nil,
@@ -85,7 +91,8 @@ extension AccountStore.NewAccount {
         id: Account.ID(rawValue: "a_\(username)-\(UUID().uuidString)"), provider: provider,
         username: username, displayName: "Ada L.", subject: subject, email: "ada@example.com",
         avatar: "https://example.com/ada.png", isSignedIn: true, addedAt: 1_763_700_000),
-      credential: .oauth1Example(secrets), replacesExisting: replacesExisting, isOnlyOne: isOnlyOne)
+      credentials: [.oauth1Example(secrets)], replacesExisting: replacesExisting,
+      isOnlyOne: isOnlyOne)
   }
 }
 

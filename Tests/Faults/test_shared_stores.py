@@ -1,4 +1,8 @@
-"""T-06 and T-11: many processes make one store, and many change it, without getting into each other's way."""
+"""T-06 and T-11: many processes make one store, and many change it, without getting into each other's way.
+
+    EINLASS_STORM=200 python -m pytest Tests/Faults/test_shared_stores.py
+"""
+import os
 import sqlite3
 import threading
 import time
@@ -103,3 +107,62 @@ def test_the_negative_control_without_the_lock_writers_are_turned_away(report):
             thread.join()
     report(refused=len(refused))
     assert refused
+
+
+# So many processes, where the disk makes as many changes durable before the store's patience of ten seconds is over.
+STORM = int(os.environ.get("EINLASS_STORM", "200"))
+
+
+def storm(homes, count):
+    """So many processes, all running already, open the store at once, list, add an account and exit: what went wrong,
+    which acknowledged accounts the first home lacks, and how long each was waited for."""
+    processes = [Einlass(homes[number % len(homes)]) for number in range(count)]
+    for process in processes:
+        process.call("providers.list")
+    gate, faults, added, waits = threading.Barrier(count), [], [], []
+
+    def work(process, number):
+        try:
+            gate.wait()
+            start = time.monotonic()
+            process.call("accounts.list")
+            process.add(f"user{number}")
+            added.append(f"user{number}")
+            waits.append(time.monotonic() - start)
+            process.end()
+        except Exception as fault:  # a thread's own goes unseen
+            faults.append(fault)
+            process.kill()
+
+    threads = [threading.Thread(target=work, args=(process, number)) for number, process in enumerate(processes)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return faults, set(added) - set(homes[0].accounts()), waits
+
+
+def bearable():
+    """How many changes this disk makes durable in half of the time that the store is waited for."""
+    with Home() as home, Einlass(home) as process:
+        process.add("first")
+        start = time.monotonic()
+        for number in range(20):
+            process.add(f"user{number}")
+        return int(5 * 20 / (time.monotonic() - start))
+
+
+def test_two_hundred_processes_open_the_store_at_once(report):
+    count = min(STORM, bearable())
+    if count < 16:
+        pytest.skip(f"skipped: this disk makes {count} changes durable in five seconds")
+    with Home() as home:
+        faults, lost, waits = storm([home], count)
+        assert (faults, lost, len(waits)) == ([], set(), count)
+    report(processes=count, p50=percentile(waits, 0.5), worst=percentile(waits, 0.9999))
+
+
+def test_the_negative_control_accounts_in_another_store_are_missed():
+    with Home() as home, Home() as other:
+        faults, lost, _ = storm([home, other], 16)
+        assert faults == [] and len(lost) == 8

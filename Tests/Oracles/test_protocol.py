@@ -253,6 +253,8 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
     assert stored.call("store.check")["sound"]
     stored.call("store.backup", path=str(tmp_path / "copy.db"))
     stored.call("store.rotateKey")
+    assert stored.call("accounts.export", path=str(tmp_path / "accounts"))["accounts"] == 1
+    assert stored.call("accounts.import", path=str(tmp_path / "accounts"))["alreadyThere"] == 1
     assert stored.call("store.addKeySlot", kind="passphrase")["slots"] == ["keyfile", "passphrase"]
     assert stored.call("store.removeKeySlot", kind="keyfile")["slots"] == ["passphrase"]
 

@@ -3,6 +3,7 @@
     python -m pytest Tests/Oracles/test_sharing.py
     EINLASS_ROUNDS=50 python -m pytest Tests/Oracles/test_sharing.py
 """
+import json
 import os
 import resource
 import threading
@@ -170,6 +171,107 @@ def test_a_slow_answer_does_not_overwrite_a_newer_token():
         assert slow.answer(number)["result"]["credential"]["token"] == newest
         assert quick.call("credentials.get", account=account)["result"]["credential"]["token"] == newest
     world.close()
+
+
+@pytest.mark.parametrize("how", ["cancel", "end of input", "SIGTERM", "shutdown"])
+def test_a_renewal_that_was_sent_is_stored_however_its_request_ends(how):
+    """The provider has turned the token and has not answered yet."""
+    world = World(2)
+    process, other = world.processes
+    account, family = world.add()
+    arrived, go = threading.Event(), threading.Event()
+
+    def gate(number, when):
+        if when == "after":
+            arrived.set()
+            go.wait(PATIENCE)
+
+    world.provider.gate = gate
+    number = process.send("credentials.get", account=account)
+    assert arrived.wait(PATIENCE)
+    match how:
+        case "cancel":
+            process.process.stdin.write(json.dumps(
+                {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}}) + "\n")
+            process.process.stdin.flush()
+        case "end of input": process.process.stdin.close()
+        case "SIGTERM": process.process.terminate()
+        case "shutdown": process.send("shutdown")
+    assert process.answer(number)["error"]["code"] == -32800
+    # Whoever comes meanwhile waits for what was sent, and asks the provider nothing.
+    waiting = other.send("credentials.get", account=account)
+    go.set()
+    assert token(other.answer(waiting)) == world.provider.families[family]["access"]
+    assert len(world.provider.requests) == 1 and not world.provider.families[family]["revoked"]
+    world.provider.gate = lambda number, when: None
+    if how != "cancel":
+        assert process.process.wait(PATIENCE) == 0
+        world.processes.remove(process)
+    world.close()
+
+
+def test_the_negative_control_a_process_that_is_killed_then_stores_nothing():
+    world = World(2)
+    process, other = world.processes
+    account, family = world.add()
+    arrived, go = threading.Event(), threading.Event()
+
+    def gate(number, when):
+        if when == "after" and number == 0:
+            arrived.set()
+            go.wait(PATIENCE)
+
+    world.provider.gate = gate
+    process.send("credentials.get", account=account)
+    assert arrived.wait(PATIENCE)
+    process.kill()
+    process.process.wait(PATIENCE)
+    go.set()
+    assert other.call("credentials.get", account=account)["error"]["code"] == 1005
+    assert world.provider.families[family]["revoked"]
+    world.close()
+
+
+@of(1, "--test")
+def test_a_provider_that_fails_is_left_alone_for_a_while(world):
+    """C-42: longer each time, or as long as it wants; a forced refresh and a renewal ask all the same."""
+    (process,) = world.processes
+    requests = world.provider.requests
+    account, family = world.add()
+
+    def asked(**more):
+        before = len(requests)
+        answer = process.call("credentials.get", account=account, **more)
+        return len(requests) - before, answer
+
+    world.provider.scripted = (503, b"")
+    count, answer = asked()
+    assert count == 1 and answer["error"]["data"]["reason"] == "providerFailure"
+    pauses = []
+    for _ in range(9):
+        # Left alone, with the same answer, which says for how long.
+        count, again = asked()
+        assert count == 0 and again["error"]["message"] == answer["error"]["message"]
+        left = again["error"]["data"]["retryAfterSeconds"]
+        assert again["error"]["data"]["retryable"]
+        pauses.append(left)
+        if left > 1:
+            process.call("test.advanceClock", seconds=left - 1)
+            assert asked()[0] == 0
+        process.call("test.advanceClock", seconds=1)
+        assert asked()[0] == 1
+    assert pauses[0] <= 2 and 30 <= max(pauses) <= 60
+    assert asked()[0] == 0
+    assert asked(forceRefresh=True)[0] == 1
+    world.provider.scripted = None
+    assert token(asked(forceRefresh=True)[1]) == world.provider.families[family]["access"]
+    # It went well, so the next failure is the first again.
+    account, family = world.add("bob")
+    world.provider.scripted = (503, b"")
+    assert asked()[0] == 1 and asked()[1]["error"]["data"]["retryAfterSeconds"] <= 2
+    world.provider.scripted = None
+    process.call("test.advanceClock", seconds=2)
+    assert token(asked()[1]) == world.provider.families[family]["access"]
 
 
 REFUSALS = [

@@ -163,6 +163,7 @@ extension Prompt {
     case .confirmAccount(let account): "confirmAccount \(account.username)"
     case .openURL(let address, let place): "openURL \(address.host)\(place.map { " \($0)" } ?? "")"
     case .enterVerifier(let verifier): "enterVerifier \(verifier.rawValue)"
+    case .enterPassphrase(let wanted): "enterPassphrase \(wanted.purpose.rawValue)"
     }
   }
 }

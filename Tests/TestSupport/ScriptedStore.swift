@@ -62,9 +62,12 @@ public final class ScriptedStore: Sendable {
             throw Problem(.accountExists, "It is there already.", account: existing.id)
           }
           state.snapshot.accounts.append(new.account)
-          state.credentials[new.account.id] = [new.credential]
+          state.credentials[new.account.id] = new.credentials
           return .init(account: new.account, created: true, revision: state.snapshot.revision)
         }
+      },
+      addAll: { _, _ throws(Problem) in
+        throw Problem(.internal, "A scripted store imports nothing.")
       },
       update: { [self] id, _, edit throws(Problem) in
         try change("update", "update") { (state) throws(Problem) in
@@ -99,7 +102,7 @@ public final class ScriptedStore: Sendable {
           return state.snapshot.revision
         }
       },
-      credentials: { [self] id throws(Problem) in
+      credentials: { [self] id, _ throws(Problem) in
         try read("credentials") { $0.credentials[id] ?? [] }
       },
       settle: { [self] id, settlement throws(Problem) -> Int64? in

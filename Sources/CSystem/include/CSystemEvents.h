@@ -62,9 +62,10 @@ int csystem_thread_start(const char *name, void (*body)(void *), void *argument)
 int csystem_pipe_open(int ends[2]);
 
 /// Starts the program at this path, the arguments ending in NULL, with these descriptors as its standard input and
-/// output and our standard error; `kept` stay open under their numbers, everything close-on-exec is closed. Signals
+/// output and our standard error, or none where it `is_quiet`; `kept` stay open under their numbers, everything close-on-exec is closed. Signals
 /// are as a program finds them by default. Answers its id or minus an errno, that of a failing exec included.
-int csystem_spawn(const char *path, char *const arguments[], int input, int output, const int *kept, int count);
+int csystem_spawn(const char *path, char *const arguments[], int input, int output, const int *kept, int count,
+                  int is_quiet);
 
 /// Waits for a child to end and takes its status away: the exit code, or 128 and the number of its signal; minus an
 /// errno.

@@ -21,8 +21,10 @@ extension AddAccountRequest {
       origins: provider.origins(of: flow), clientID: registration.clientID, flowKind: flow.kind)
     return AccountStore.NewAccount(
       account: account,
-      credential: StoredCredential(
-        role: .system, registration: registration, credential: credential, binding: binding),
+      credentials: [
+        StoredCredential(
+          role: .system, registration: registration, credential: credential, binding: binding)
+      ],
       replacesExisting: replacesExisting, isOnlyOne: provider.hasOneAccount)
   }
 
@@ -32,19 +34,34 @@ extension AddAccountRequest {
       ("/credential/clientId", registration.clientID),
     ]
     for case (let path, let text?) in texts { try checkName(text, at: path) }
+    let clientSecret = registration.clientSecret ?? Secret("")
     switch credential {
+    case .oauth1: try credential.requireSendable(clientSecret: clientSecret)
+    case .oauth2: try credential.requireSendable(clientSecret: nil)
+    }
+  }
+}
+
+extension Credential {
+  /// Throws `invalidParameter` for what could not be sent anywhere.
+  ///
+  /// - Parameter clientSecret: of the registration that it was issued to, where that is kept.
+  func requireSendable(clientSecret: Secret?) throws(Problem) {
+    let further = [("/credential/clientSecret", clientSecret)]
+    switch self {
     case .oauth1(let credential):
       let secrets = [
         ("/credential/key", credential.token), ("/credential/secret", credential.tokenSecret),
-        ("/credential/clientSecret", registration.clientSecret ?? Secret("")),
       ]
-      for (path, secret) in secrets where !fits(secret, isTextWithoutControls) {
+      for case (let path, let secret?) in secrets + further
+      where !fits(secret, isTextWithoutControls) {
         throw .invalidParameter(path, "Give text without control characters, at most 48 KiB.")
       }
     case .oauth2(let credential):
       let secrets = [
         ("/credential/token", credential.accessToken),
         ("/credential/refreshToken", credential.refreshToken),
+        ("/credential/idToken", credential.idToken),
       ]
       for case (let path, let secret?) in secrets where !fits(secret, TokenResponse.isToken) {
         throw .invalidParameter(

@@ -64,21 +64,20 @@ struct AccountSignIn {
   private func keep(
     _ credential: Credential, _ identity: Identity?, from flow: FlowDescriptor
   ) async throws(Problem) -> Account {
+    let stored = StoredCredential(
+      role: .application, registration: ClientRegistration(clientID: registration.clientID),
+      credential: credential,
+      binding: ProviderBinding(
+        origins: provider.origins(of: flow), clientID: registration.clientID,
+        flowKind: flow.kind))
     let new = AccountStore.NewAccount(
-      account: account(of: identity),
-      credential: StoredCredential(
-        role: .application, registration: ClientRegistration(clientID: registration.clientID),
-        credential: credential,
-        binding: ProviderBinding(
-          origins: provider.origins(of: flow), clientID: registration.clientID,
-          flowKind: flow.kind)),
-      isOnlyOne: provider.hasOneAccount)
-    guard new.credential.credential.byteCount <= SignIn.credentialLimitBytes else {
+      account: account(of: identity), credentials: [stored], isOnlyOne: provider.hasOneAccount)
+    guard credential.byteCount <= SignIn.credentialLimitBytes else {
       throw .credentialTooLarge(provider)
     }
     var id = request.account
     while true {
-      if let id, let account = try await renew(id, with: new, identity) { return account }
+      if let id, let account = try await renew(id, with: stored, identity) { return account }
       do throws(Problem) {
         if id == nil { return try store.add(new, .usual).account }
       } catch {
@@ -90,7 +89,7 @@ struct AccountSignIn {
 
   /// Puts the credential in the place of that of the same registration; `nil` when that has changed meanwhile.
   private func renew(
-    _ id: Account.ID, with new: AccountStore.NewAccount, _ identity: Identity?
+    _ id: Account.ID, with new: StoredCredential, _ identity: Identity?
   ) async throws(Problem) -> Account? {
     let lease = try await store.lease(id, waiting: effects)
     defer { lease.keep() }
@@ -110,7 +109,7 @@ struct AccountSignIn {
     let former = try store.credentials(of: id, under: lease).stored(under: registration)
     // Reverse auth pays with what is the system's alone; nothing may take its place.
     guard former?.isSystemsAlone != true else { throw .bindingMismatch(provider, account) }
-    var credential = new.credential
+    var credential = new
     credential.role = former?.role ?? credential.role
     let settlement = AccountStore.Settlement(
       basis: former.map { [$0] } ?? [], credential: credential, edit: edit)

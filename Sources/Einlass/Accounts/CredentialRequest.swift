@@ -11,15 +11,19 @@ public struct CredentialRequest: Sendable {
   public var forcesRefresh: Bool
   /// What the person could be asked: whether a sign-in would mend it.
   public var promptKinds: Set<Prompt.Kind> = []
+  /// Whether the provider is to be left alone; a forced refresh does not care.
+  public var pause: Pause
 
   public init(
     application: String, registration: @escaping @Sendable (String) -> ClientRegistration?,
-    account: Account.ID, minValiditySeconds: Int64? = nil, forcesRefresh: Bool = false
+    account: Account.ID, minValiditySeconds: Int64? = nil, forcesRefresh: Bool = false,
+    pause: Pause = .none
   ) {
     self.application = application
     self.registration = registration
     self.account = account
     self.minValiditySeconds = minValiditySeconds
     self.forcesRefresh = forcesRefresh
+    self.pause = pause
   }
 }

@@ -1,3 +1,5 @@
+internal import EinlassCrypto
+
 /// A question to the person. The closed set; on the wire `EinlassServer/Prompts.swift`.
 public enum Prompt: Sendable, Equatable {
   /// May this application use accounts of this provider? `added`: what is new beyond an existing grant;
@@ -21,9 +23,33 @@ public enum Prompt: Sendable, Equatable {
     case redirectURL
   }
 
+  /// Which passphrase opens this, or is to seal it?
+  case enterPassphrase(Passphrase)
+
   /// The kinds, by their names in the protocol.
   public enum Kind: String, Sendable, CaseIterable {
-    case grantAccess, selectAccount, confirmAccount, openURL, enterVerifier
+    case grantAccess, selectAccount, confirmAccount, openURL, enterVerifier, enterPassphrase
+  }
+
+  /// What a passphrase is asked for.
+  public struct Passphrase: Sendable, Equatable {
+    /// The key of the store, or a file of accounts.
+    public enum Purpose: String, Sendable, CaseIterable { case keySlot, export, `import` }
+
+    public var purpose: Purpose
+    /// The store or the file.
+    public var path: String?
+    /// It is to be chosen now, and better typed twice.
+    public var isNew: Bool
+    /// The one that was entered before does not fit.
+    public var isAgain: Bool
+
+    public init(_ purpose: Purpose, path: String?, isNew: Bool = false, isAgain: Bool = false) {
+      self.purpose = purpose
+      self.path = path
+      self.isNew = isNew
+      self.isAgain = isAgain
+    }
   }
 
   public var kind: Kind {
@@ -33,6 +59,7 @@ public enum Prompt: Sendable, Equatable {
     case .confirmAccount: .confirmAccount
     case .openURL: .openURL
     case .enterVerifier: .enterVerifier
+    case .enterPassphrase: .enterPassphrase
     }
   }
 }
@@ -45,6 +72,20 @@ public enum Answer: Sendable, Equatable {
   case decline
   /// Not now.
   case cancel
+}
+
+extension Answer {
+  /// What tells an answer to the prompt of this id from another one, and nothing of what was typed.
+  public func digest(for prompt: String) -> [UInt8] {
+    let (word, account, text): (String, String, [UInt8]) =
+      switch self {
+      case .accept(let id, let typed):
+        ("accept", id?.rawValue ?? "", typed.map(revealedBytes) ?? [])
+      case .decline: ("decline", "", [])
+      case .cancel: ("cancel", "", [])
+      }
+    return Digest.sha256(Array("\(prompt)\n\(word)\n\(account)\n".utf8) + text)
+  }
 }
 
 /// How a request reaches the person: built by the server from its prompts and the peer.

@@ -11,9 +11,10 @@ struct Retrieval {
 
   /// Throws `unknownAccount`, `authenticatorUnconfigured` and `accessNotGranted`, in this order.
   init(
-    _ request: CredentialRequest, in catalog: ProviderCatalog, store: AccountStore, effects: Effects
+    _ request: CredentialRequest, in catalog: ProviderCatalog, store: AccountStore,
+    effects: Effects, patience: AccountStore.Patience = .usual
   ) throws(Problem) {
-    let snapshot = try store.snapshot(.usual)
+    let snapshot = try store.snapshot(patience)
     guard let account = snapshot.accounts.first(where: { $0.id == request.account }) else {
       throw .unknownAccount(request.account)
     }
@@ -26,6 +27,14 @@ struct Retrieval {
     (self.store, self.effects) = (store, effects)
   }
 
+  /// The stored credential while it is good; `nil` when a new one is needed. Waits for nobody.
+  func storedCredential() throws(Problem) -> PerformResult? {
+    guard !request.forcesRefresh, let stored = try own(of: store.credentials(account.id, .none)),
+      isGood(stored)
+    else { return nil }
+    return result(stored.credential)
+  }
+
   /// The stored credential while it is good, else a new one: by reverse auth, a mint, or a renewal.
   func credential() async throws(Problem) -> PerformResult {
     let former = try own(of: store.credentials(account.id))
@@ -35,7 +44,7 @@ struct Retrieval {
     let flow = try flow(under: lease, former)
     if let adopted = flow.adopted, isGood(adopted) { return result(adopted.credential) }
     do throws(Problem) {
-      return result(try await newCredential(flow, under: lease))
+      return result(try await pacedCredential(flow, under: lease))
     } catch {
       // What is good for a few seconds more is better than nothing, unless somebody needs more.
       guard error.isRetryable, !request.forcesRefresh, request.minValiditySeconds == nil,
@@ -61,7 +70,9 @@ struct Retrieval {
     defer { lease.keep() }
     let flow = try flow(under: lease, former)
     if case .oauth2(let token)? = flow.adopted?.credential { return .renewed(token) }
-    return try await flow.renewal(storedIn: store, under: lease)
+    let renewal = try await flow.renewal(storedIn: store, under: lease)
+    if case .renewed = renewal { request.pause.note(account.id, nil) }
+    return renewal
   }
 
   /// Marks the credential as refused by a resource, unless another one has come since, and asks the provider what has
@@ -87,6 +98,21 @@ struct Retrieval {
       provider.signInKind(asking: request.promptKinds) != nil
     else { return problem }
     return problem.mended(bySigningInAt: provider)
+  }
+
+  /// A new credential, unless the provider has to be left alone for a while.
+  private func pacedCredential(
+    _ flow: Flow, under lease: Lease
+  ) async throws(Problem) -> Credential {
+    if !request.forcesRefresh, let problem = request.pause.problem(account.id) { throw problem }
+    do throws(Problem) {
+      let credential = try await newCredential(flow, under: lease)
+      request.pause.note(account.id, nil)
+      return credential
+    } catch {
+      request.pause.note(account.id, error)
+      throw error
+    }
   }
 
   private func newCredential(_ flow: Flow, under lease: Lease) async throws(Problem) -> Credential {

@@ -4,3 +4,6 @@ internal import EinlassCrypto
 func revealedText(_ secret: Secret) -> String {
   String(decoding: secret.reveal(), as: UTF8.self)
 }
+
+/// A secret as bytes, for the computation that needs them.
+func revealedBytes(_ secret: Secret) -> [UInt8] { secret.reveal() }

@@ -8,6 +8,7 @@ struct AccountsCommand: ParsableCommand {
     subcommands: [
       AccountsList.self, AccountsAdd.self, AccountsRename.self, AccountsPrefer.self,
       AccountsExplain.self, AccountsRenew.self, AccountsSignOut.self, AccountsRemove.self,
+      AccountsExport.self, AccountsImport.self,
     ], defaultSubcommand: AccountsList.self)
 }
 

@@ -119,19 +119,6 @@ struct StoreRotateKey: ServerCommand {
   }
 }
 
-/// `einlassctl store slots`.
-struct StoreSlots: ServerCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "slots", abstract: "List what opens the store's key.")
-
-  @OptionGroup var server: ServerOptions
-
-  func run(with console: Console) throws(Failure) {
-    let slots = try console.call("store.status")["slots"]?.array ?? []
-    try console.report(["slots": .array(slots)], slots.map { clean($0.plain) })
-  }
-}
-
 /// The path from the root, as einlass wants it.
 func absolute(_ path: String) -> String {
   path.hasPrefix("/") ? path : "\(Program.workingDirectory ?? "")/\(path)"

@@ -29,7 +29,7 @@ func authList(_ server: Server) -> Method {
       let flows = server.flows.all.map { flow -> JSONObject in
         [
           "flow": .string(flow.id), "application": .string(flow.application),
-          "provider": .string(flow.provider), "flowKind": .string(flow.flowKind.rawValue),
+          "provider": .string(flow.provider), "flowKind": .string(flow.flowKind?.rawValue ?? ""),
           "stage": .string(flow.stage.rawValue), "startedAt": JSONValue(flow.startedAt),
           "expiresAt": JSONValue(flow.expiresAt), "detached": .bool(flow.isDetached),
           "prompts": JSONValue(server.prompts.waited(by: flow)),

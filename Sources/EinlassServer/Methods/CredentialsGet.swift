@@ -21,21 +21,22 @@ func credentialsGet(_ server: Server) -> Method {
         "accountBanned", "flowNotSupported", "throttled", "tokenNotSaved", "networkFailure",
         "providerFailure",
       ]),
-    .task { params, _ async throws(RPCError) in
-      do throws(Problem) {
+    .taskUnlessReady(
+      { params, _ throws(RPCError) in
         let request = server.credentialRequest(params)
-        let result = try await server.budgetedEinlass.credential(request)
-        guard let credential = result.credential else { throw Problem(.internal, "None came.") }
-        try server.audit.record(
-          AuditEvent(
-            "credentials.get", handing: credential, of: result.account, to: request.application,
-            clientID: request.registration(result.account.provider)?.clientID))
-        server.lookAfter(credential, of: request.account)
-        return [
-          "credential": JSONValue(credential, of: result.identity, includesRefreshToken: false)
-        ]
-      } catch { throw RPCError(error) }
-    })
+        return try server.answer(false) { patience throws(Problem) -> JSONValue? in
+          try server.einlass.storedCredential(request).map { result throws(Problem) in
+            try server.handOut(result, request, patience)
+          }
+        } ?? nil
+      },
+      { params, _ async throws(RPCError) in
+        do throws(Problem) {
+          let request = server.credentialRequest(params)
+          return try server.handOut(
+            await server.budgetedEinlass.credential(request), request, .usual)
+        } catch { throw RPCError(error) }
+      }))
 }
 
 /// What every request about an application's credential may fail with.
@@ -45,6 +46,21 @@ let retrievalReasons = [
 ]
 
 extension Server {
+  /// Writes down who gets the credential, then answers with it.
+  fileprivate func handOut(
+    _ result: PerformResult, _ request: CredentialRequest, _ patience: AccountStore.Patience
+  ) throws(Problem) -> JSONValue {
+    guard let credential = result.credential else { throw Problem(.internal, "None came.") }
+    try audit.record(
+      AuditEvent(
+        "credentials.get", handing: credential, of: result.account, to: request.application,
+        clientID: request.registration(result.account.provider)?.clientID), patience)
+    lookAfter(credential, of: request.account)
+    return [
+      "credential": JSONValue(credential, of: result.identity, includesRefreshToken: false)
+    ]
+  }
+
   /// A request about the caller's credential of the `account` of validated parameters.
   func credentialRequest(_ params: JSONObject) -> CredentialRequest {
     var request = credentialRequest(of: Account.ID(params))
@@ -58,7 +74,8 @@ extension Server {
     let frontEnd = session.frontEnd
     var request = CredentialRequest(
       application: frontEnd.application,
-      registration: { self.registration(for: frontEnd, at: $0) }, account: account)
+      registration: { self.registration(for: frontEnd, at: $0) }, account: account,
+      pause: pauses.pause)
     request.promptKinds = frontEnd.prompts
     return request
   }

@@ -21,6 +21,9 @@ func promptAnswer(_ server: Server) -> Method {
         .optional(
           "text", .string(maxBytes: 32768), "With accept: what the person read, for enterVerifier.",
           isSecret: true),
+        .optional(
+          "passphrase", .string(maxBytes: 1024), "With accept: for enterPassphrase.",
+          isSecret: true),
       ],
       result: .object([]),
       reasons: ["unknownPrompt", "promptAlreadyAnswered", "invalidChoice"]),
@@ -31,7 +34,8 @@ func promptAnswer(_ server: Server) -> Method {
         case "accept":
           .accept(
             account: account,
-            text: (params["redirectURL"] ?? params["text"])?.string.map { Secret($0) })
+            text: (params["redirectURL"] ?? params["text"] ?? params["passphrase"])?.string
+              .map { Secret($0) })
         case "decline": .decline
         default: .cancel
         }

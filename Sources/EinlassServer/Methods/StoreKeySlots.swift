@@ -7,18 +7,20 @@ func storeAddKeySlot(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "store.addKeySlot", .network,
-      "Adds a way to open the store's key, in the place of one of the same kind. A passphrase comes by --passphrase-fd.",
+      "Adds a way to open the store's key, in the place of one of the same kind. A passphrase comes by --passphrase-fd, or is asked for.",
       params: [
         .required(
           "kind", .oneOf(["keyfile", "passphrase", "secretservice"]), "What opens it from now on.")
       ],
       result: .object([slots]), reasons: ["accountStoreFailure"]),
-    .task { params, _ async throws(RPCError) in
+    .task { params, call async throws(RPCError) in
+      let kind = params["kind"]?.string ?? ""
       do throws(Problem) {
-        return [
-          "slots": JSONValue(
-            try server.store.maintenance.addKeySlot(params["kind"]?.string ?? ""))
-        ]
+        let passphrase =
+          kind == "passphrase"
+          ? try await server.passphrase(
+            Prompt.Passphrase(.keySlot, path: nil, isNew: true), for: call) : nil
+        return ["slots": JSONValue(try server.store.maintenance.addKeySlot(kind, passphrase))]
       } catch { throw RPCError(error) }
     })
 }

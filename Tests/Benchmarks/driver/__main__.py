@@ -4,7 +4,7 @@ import argparse
 import pathlib
 import sys
 
-from . import engine, resources, targets, wire
+from . import engine, resources, sharing, targets, wire
 from .process import Stores
 from .report import Report
 
@@ -12,6 +12,7 @@ MEASURES = {
     "start": wire.start_to_answer, "roundtrip": wire.round_trip, "pipelined": wire.pipelined, "accounts": wire.accounts,
     "memory": resources.memory, "wakeups": resources.wakeups, "end": resources.end, "flows": engine.flows,
     "signatures": engine.signatures, "sealed": engine.sealed, "together": engine.together, "size": targets.size,
+    "changes": sharing.changes, "grants": sharing.grants,
 }
 
 

@@ -73,7 +73,7 @@ private struct Template {
           OAuth1Credential(token: Secret("token"), tokenSecret: Secret("secret"))),
         binding: ProviderBinding(
           origins: ["https://api.twitter.com"], clientID: "SYS", flowKind: .reverseAuth))
-      _ = try store.add(.init(account: account, credential: credential), .usual)
+      _ = try store.add(.init(account: account, credentials: [credential]), .usual)
     }
     _ = try store.setGrant(
       AccessGrant(

@@ -60,7 +60,7 @@ import EinlassStorage
       AccountStore.NewAccount(
         account: Account(
           id: id, provider: "example", username: "ada", isSignedIn: true, addedAt: 0),
-        credential: credential, replacesExisting: true), .usual)
+        credentials: [credential], replacesExisting: true), .usual)
     let account = try store.snapshot(.usual).accounts[0].id
     return try ContinuousClock().measure {
       for _ in 0..<count {

@@ -1,0 +1,141 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+/// A file of accounts with their credentials that only a passphrase opens: what `accounts.export` writes.
+///
+/// Version 1 is three lines of ASCII, each with its line feed, and then bytes:
+/// ```
+/// einlass accounts 1
+/// scrypt 131072 8 1 SALT NONCE
+/// CHECK
+/// ciphertext, tag
+/// ```
+/// SALT (16 bytes), NONCE (12) and CHECK (32) are hexadecimal. scrypt makes a key of passphrase and salt, HKDF-SHA256
+/// two of that: one for CHECK, the HMAC-SHA256 of both lines above, and one for AES-256-GCM, whose associated data is
+/// all three lines. So a passphrase that does not fit is told from a file that was cut or changed. What is sealed is
+/// JSON: `AccountsFileContents.swift`.
+public struct AccountsFile: Sendable {
+  /// What is written and read at most.
+  public static let limitBytes = 16 << 20
+  private static let version = 1
+  private static let name = "einlass accounts "
+
+  /// What stands above CHECK.
+  private let head: [UInt8]
+  private let check: [UInt8]
+  private let stretching: KeyFromPassphrase
+  private let salt: [UInt8]
+  private let nonce: [UInt8]
+  private let sealed: [UInt8]
+  let path: String
+
+  /// Takes the file apart. Throws `accountStoreFailure`: `tooNew` for another version, `corrupt` for what is none.
+  public init(_ bytes: [UInt8], path: String) throws(Problem) {
+    let parts = bytes.split(
+      separator: UInt8(ascii: "\n"), maxSplits: 3, omittingEmptySubsequences: false)
+    let lines = parts.prefix(3).map { String(decoding: $0, as: UTF8.self) }
+    guard lines[0].utf8.starts(with: Self.name.utf8),
+      let version = Int(lines[0].dropFirst(Self.name.count))
+    else { throw .noAccountsFile(path) }
+    guard version <= Self.version else { throw .newerAccountsFile(path, version) }
+    guard version == Self.version, parts.count == 4 else { throw .noAccountsFile(path) }
+    let words = lines[1].split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 6,
+      let stretching = KeyFromPassphrase(words[..<4].joined(separator: " ")),
+      let salt = Hexadecimal.decode(String(words[4])), salt.count == KeyFromPassphrase.saltCount,
+      let nonce = Hexadecimal.decode(String(words[5])),
+      nonce.count == AuthenticatedEncryption.nonceCount,
+      let check = Hexadecimal.decode(lines[2]), check.count == 32
+    else { throw .noAccountsFile(path) }
+    head = Array(bytes[..<parts[2].startIndex])
+    sealed = Array(parts[3])
+    (self.check, self.stretching, self.salt, self.nonce) = (check, stretching, salt, nonce)
+    self.path = path
+  }
+
+  /// What was sealed. Throws `accountStoreFailure`: `decryptFailed` for another passphrase, `corrupt` for a file that
+  /// was cut or changed.
+  func open(with passphrase: Secret) throws(Problem) -> [UInt8] {
+    let keys = try Keys(passphrase, salt: salt, stretching)
+    guard MessageAuthentication.isHMACSHA256(check, of: head, key: keys.check) else {
+      throw .otherPassphrase(path)
+    }
+    do throws(CryptoError) {
+      return try AuthenticatedEncryption.open(
+        sealed, key: keys.contents, nonce: nonce,
+        associatedData: head + Self.line(Hexadecimal.encode(check)))
+    } catch { throw .damagedAccountsFile(path) }
+  }
+
+  /// The bytes of a new file. `randomBytes`: of `Effects`.
+  static func seal(
+    _ contents: [UInt8], with passphrase: Secret, randomBytes: (Int) -> [UInt8],
+    stretching: KeyFromPassphrase = .standard
+  ) throws(Problem) -> [UInt8] {
+    let salt = randomBytes(KeyFromPassphrase.saltCount)
+    let nonce = randomBytes(AuthenticatedEncryption.nonceCount)
+    let keys = try Keys(passphrase, salt: salt, stretching)
+    var bytes =
+      line("\(name)\(version)")
+      + line("\(stretching.text) \(Hexadecimal.encode(salt)) \(Hexadecimal.encode(nonce))")
+    bytes += line(
+      Hexadecimal.encode(
+        MessageAuthentication.hmacSHA256(key: revealedBytes(keys.check), message: bytes)))
+    bytes += AuthenticatedEncryption.seal(
+      contents, key: keys.contents, nonce: nonce, associatedData: bytes)
+    guard bytes.count <= limitBytes else { throw .tooManyAccounts }
+    return bytes
+  }
+
+  private static func line(_ text: String) -> [UInt8] { Array(text.utf8) + [UInt8(ascii: "\n")] }
+
+  private struct Keys {
+    let check: Secret
+    let contents: Secret
+
+    init(_ passphrase: Secret, salt: [UInt8], _ stretching: KeyFromPassphrase) throws(Problem) {
+      guard let root = stretching.key(of: passphrase, salt: salt) else { throw .noMemory }
+      func key(_ name: String) -> Secret {
+        KeyDerivation.hkdfSHA256(
+          key: root, salt: [], info: Array("einlass accounts 1 \(name)".utf8),
+          count: AuthenticatedEncryption.keyCount)
+      }
+      check = key("check")
+      contents = key("contents")
+    }
+  }
+}
+
+extension Problem {
+  fileprivate static func noAccountsFile(_ path: String) -> Problem {
+    .store(
+      .corrupt, "\(path) is no whole file of accounts. Name one that accounts.export wrote.",
+      path: path)
+  }
+
+  fileprivate static func newerAccountsFile(_ path: String, _ version: Int) -> Problem {
+    .store(
+      .tooNew,
+      "\(path) is from a newer einlass (format \(version), this one knows 1). Update einlass.",
+      path: path)
+  }
+
+  fileprivate static func otherPassphrase(_ path: String) -> Problem {
+    .store(
+      .decryptFailed, "The passphrase does not open \(path). Enter the one it was sealed with.",
+      path: path)
+  }
+
+  /// The file was cut or changed after it was sealed.
+  static func damagedAccountsFile(_ path: String) -> Problem {
+    .store(
+      .corrupt,
+      "\(path) was cut or changed since it was written, so nothing of it is used. Copy it again, or export again.",
+      path: path)
+  }
+
+  fileprivate static let tooManyAccounts = Problem.store(
+    .full, "The accounts are more than the 16 MiB that a file may have. Nothing was written.")
+  fileprivate static let noMemory = Problem.store(
+    .refused, "There is not enough memory to make a key of the passphrase. Free some.")
+}

@@ -1,0 +1,164 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+/// An account with all its credentials, on its way from one store to another.
+public struct PortableAccount: Sendable, Equatable {
+  public var account: Account
+  public var credentials: [StoredCredential]
+
+  public init(account: Account, credentials: [StoredCredential]) {
+    self.account = account
+    self.credentials = credentials
+  }
+}
+
+/// What is sealed in a file of accounts: `{"accounts": [{provider, username, …, credentials: [{role, type, …}]}]}`.
+///
+/// Ids, grants and preferences stay where they are; each credential keeps the origins that it may be sent to.
+enum AccountsFileContents {
+  static func encode(_ accounts: [PortableAccount]) -> [UInt8] {
+    let values = accounts.map { portable in
+      let account = portable.account
+      return JSONValue.object(
+        JSONObject(present: [
+          "provider": .string(account.provider), "username": .string(account.username),
+          "displayName": account.displayName.map(JSONValue.string),
+          "subject": account.subject.map(JSONValue.string),
+          "email": account.email.map(JSONValue.string),
+          "avatar": account.avatar.map(JSONValue.string),
+          "health": .string(account.health.rawValue), "addedAt": JSONValue(account.addedAt),
+          "lastUsedAt": account.lastUsedAt.map { JSONValue($0) },
+          "credentials": .array(portable.credentials.map(JSONValue.init(portable:))),
+        ]))
+    }
+    return JSONValue.object(["accounts": .array(values)]).bytes()
+  }
+
+  /// One entry each, in order; `nil` when that is no list of accounts.
+  static func decode(_ bytes: [UInt8]) -> [Entry]? {
+    (try? JSONReader.read(bytes))?["accounts"]?.array?.map(Entry.init)
+  }
+
+  /// What stands in the place of one account.
+  struct Entry {
+    /// Fit to be shown, whatever it is.
+    var provider: String
+    var username: String
+    /// `nil`: this program does not know or take something of it. Its id is empty.
+    var account: PortableAccount?
+
+    fileprivate init(_ value: JSONValue) {
+      provider = cleaned(value["provider"]?.string ?? "", limitBytes: 256)
+      username = cleaned(value["username"]?.string ?? "", limitBytes: 256)
+      account = PortableAccount(value)
+    }
+  }
+}
+
+extension PortableAccount {
+  private static let credentialLimit = 64
+
+  fileprivate init?(_ value: JSONValue) {
+    guard let provider = value["provider"]?.string, isIdentifier(provider),
+      let username = value["username"]?.string, isShown(username),
+      let health = value["health"]?.string.flatMap(Account.Health.init),
+      let addedAt = value["addedAt"]?.int64, isTime(addedAt),
+      let values = value["credentials"]?.array, values.count <= Self.credentialLimit
+    else { return nil }
+    credentials = values.compactMap(StoredCredential.init(portable:))
+    account = Account(
+      id: Account.ID(rawValue: ""), provider: provider, username: username,
+      displayName: value["displayName"]?.string, subject: value["subject"]?.string,
+      email: value["email"]?.string, avatar: value["avatar"]?.string, health: health,
+      isSignedIn: !credentials.isEmpty, addedAt: addedAt, lastUsedAt: value["lastUsedAt"]?.int64)
+    let texts = [account.displayName, account.subject, account.email, account.avatar]
+    let ids = Set(credentials.map { Array($0.registration.clientID.utf8) })
+    guard credentials.count == values.count, ids.count == credentials.count,
+      texts.allSatisfy({ $0.map(isShown) ?? true }), account.lastUsedAt.map(isTime) ?? true
+    else { return nil }
+  }
+}
+
+extension StoredCredential {
+  fileprivate init?(portable value: JSONValue) {
+    guard let role = value["role"]?.string.flatMap(Role.init),
+      let clientID = value["clientId"]?.string, isIdentifier(clientID),
+      let flowKind = value["flowKind"]?.string.flatMap(FlowKind.init),
+      let origins = value["origins"]?.array?.map({ $0.string ?? "" }), isOrigins(origins),
+      let credential = Credential(portable: value)
+    else { return nil }
+    let clientSecret = value["clientSecret"]?.string.map { Secret($0) }
+    self.init(
+      role: role, registration: ClientRegistration(clientID: clientID, clientSecret: clientSecret),
+      credential: credential,
+      binding: ProviderBinding(origins: origins, clientID: clientID, flowKind: flowKind))
+    guard (try? credential.requireSendable(clientSecret: clientSecret)) != nil else { return nil }
+  }
+}
+
+extension Credential {
+  fileprivate init?(portable value: JSONValue) {
+    func secret(_ name: String) -> Secret? { value[name]?.string.map { Secret($0) } }
+    switch value["type"]?.string {
+    case "oauth1":
+      guard let token = secret("key"), let tokenSecret = secret("secret") else { return nil }
+      self = .oauth1(OAuth1Credential(token: token, tokenSecret: tokenSecret))
+    case "oauth2":
+      let scopes = (value["scopes"]?.array ?? []).map { $0.string ?? "" }
+      let expiresAt = value["expiresAt"]?.int64
+      guard let token = secret("token"), let tokenType = value["tokenType"]?.string,
+        isShown(tokenType), scopes.count <= 256, scopes.allSatisfy(isIdentifier),
+        expiresAt.map(isTime) ?? true
+      else { return nil }
+      self = .oauth2(
+        OAuth2Credential(
+          accessToken: token, tokenType: tokenType, scopes: scopes, expiresAt: expiresAt,
+          refreshToken: secret("refreshToken"), idToken: secret("idToken")))
+    default: return nil
+    }
+  }
+}
+
+extension JSONValue {
+  fileprivate init(portable stored: StoredCredential) {
+    var object = JSONObject(present: [
+      "role": .string(stored.role.rawValue), "clientId": .string(stored.binding.clientID),
+      "clientSecret": stored.registration.clientSecret.map(JSONValue.init(sealing:)),
+      "origins": JSONValue(stored.binding.origins),
+      "flowKind": .string(stored.binding.flowKind.rawValue),
+    ])
+    switch stored.credential {
+    case .oauth1(let credential):
+      object["type"] = "oauth1"
+      object["key"] = JSONValue(sealing: credential.token)
+      object["secret"] = JSONValue(sealing: credential.tokenSecret)
+    case .oauth2(let credential):
+      object["type"] = "oauth2"
+      object["token"] = JSONValue(sealing: credential.accessToken)
+      object["tokenType"] = .string(credential.tokenType)
+      object["scopes"] = JSONValue(credential.scopes)
+      object["expiresAt"] = credential.expiresAt.map { JSONValue($0) }
+      object["refreshToken"] = credential.refreshToken.map(JSONValue.init(sealing:))
+      object["idToken"] = credential.idToken.map(JSONValue.init(sealing:))
+    }
+    self = .object(object)
+  }
+
+  private init(sealing secret: Secret) { self = .string(revealedText(secret)) }
+}
+
+/// Whether it may stand on a screen: a name, an address.
+private func isShown(_ text: String) -> Bool {
+  (1...2048).contains(text.utf8.count) && !text.unicodeScalars.contains(where: isControl)
+}
+
+private func isTime(_ time: UnixTime) -> Bool { (0...253_402_300_799).contains(time) }
+
+/// Whether credentials may be sent to all of these.
+private func isOrigins(_ texts: [String]) -> Bool {
+  (1...64).contains(texts.count)
+    && texts.allSatisfy { text in
+      guard let address = try? WebAddress.parse(text) else { return false }
+      return address.isSafe && sameBytes(address.origin, text)
+    }
+}

@@ -1,0 +1,103 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+/// Accounts on their way to another store, in a file that a passphrase opens. `accounts.export`, `accounts.import`.
+extension Einlass {
+  /// All accounts with their credentials, sealed; and how many they are.
+  ///
+  /// Throws `accountStoreFailure` when one of them does not open, and `cancelled`.
+  public func exportedAccounts(
+    sealedWith passphrase: Secret
+  ) throws(Problem) -> (bytes: [UInt8], count: Int) {
+    var accounts: [PortableAccount] = []
+    for account in try store.snapshot(.usual).accounts {
+      if Task.isCancelled { throw Problem(.cancelled, "The export was cancelled.") }
+      do throws(Problem) {
+        accounts.append(
+          PortableAccount(account: account, credentials: try store.credentials(account.id)))
+      } catch {
+        // Removed meanwhile.
+        guard error.reason == .unknownAccount else { throw error }
+      }
+    }
+    let bytes = try AccountsFile.seal(
+      AccountsFileContents.encode(accounts), with: passphrase, randomBytes: effects.randomBytes)
+    return (bytes, accounts.count)
+  }
+
+  /// Adds what a file holds, in one transaction. An account that is there already stays as it is, unless it `replaces`;
+  /// each credential keeps where it may be sent.
+  ///
+  /// Throws `accountStoreFailure`, `decryptFailed` for another passphrase; nothing was changed then.
+  public func importAccounts(
+    _ file: AccountsFile, openedWith passphrase: Secret, replaces: Bool
+  ) throws(Problem) -> AccountsImport {
+    let contents = try file.open(with: passphrase)
+    guard let entries = AccountsFileContents.decode(contents) else {
+      throw .damagedAccountsFile(file.path)
+    }
+    var moved = AccountsImport(
+      entries: entries.map { .init(provider: $0.provider, username: $0.username) })
+    var new: [AccountStore.NewAccount] = []
+    var places: [Int] = []
+    for (index, entry) in entries.enumerated() {
+      do throws(Problem) {
+        new.append(try newAccount(entry, replaces: replaces))
+        places.append(index)
+      } catch {
+        moved.entries[index].outcome = .refused(error)
+      }
+    }
+    guard !new.isEmpty else { return moved }
+    for (place, result) in zip(places, try store.addAll(new, .usual)) {
+      switch result {
+      case .success(let added):
+        moved.entries[place].outcome =
+          added.created ? .added(added.account.id) : .replaced(added.account.id)
+      case .failure(let problem): moved.entries[place].outcome = .alreadyThere(problem.account)
+      }
+    }
+    return moved
+  }
+
+  private func newAccount(
+    _ entry: AccountsFileContents.Entry, replaces: Bool
+  ) throws(Problem) -> AccountStore.NewAccount {
+    guard var portable = entry.account else { throw .notTaken }
+    let provider = try catalog.provider(portable.account.provider)
+    portable.account.id = Account.ID(
+      rawValue: "a_" + Base64URL.encode(effects.randomBytes(16)))
+    return AccountStore.NewAccount(
+      account: portable.account, credentials: portable.credentials, replacesExisting: replaces,
+      isOnlyOne: provider.hasOneAccount)
+  }
+}
+
+/// What became of the accounts of a file.
+public struct AccountsImport: Sendable {
+  /// What became of one.
+  public enum Outcome: Sendable, Equatable {
+    case added(Account.ID)
+    case replaced(Account.ID)
+    /// And stayed as it was.
+    case alreadyThere(Account.ID?)
+    case refused(Problem)
+  }
+
+  /// One account of the file.
+  public struct Entry: Sendable, Equatable {
+    public var provider: String
+    public var username: String
+    public var outcome = Outcome.alreadyThere(nil)
+  }
+
+  /// In the file's order.
+  public internal(set) var entries: [Entry]
+}
+
+extension Problem {
+  fileprivate static let notTaken = Problem(
+    .invalidParameter,
+    "Something of this account is not known to this einlass, or may not stand in a store. Update einlass, or add the account by itself.",
+    path: "/path")
+}

@@ -1,0 +1,91 @@
+internal import ArgumentParser
+internal import EinlassJSON
+
+/// `einlassctl accounts export`.
+struct AccountsExport: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Write all accounts with their credentials to a file that only a passphrase opens.",
+    discussion: """
+      The passphrase is asked for on the terminal, or read from --passphrase-fd. What may use the accounts, and which \
+      are preferred, is not in the file.
+
+      EXAMPLE: einlassctl accounts export ~/accounts.einlass
+      """)
+
+  @Argument(help: "A new file, in a folder that only you can write to.", completion: .file())
+  var path: String?
+
+  @Flag(help: "Overwrite the file if it is there.")
+  var replace = false
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let path = try console.text(
+      "Where to?", given: path, orElse: "Name the new file: PATH is missing.")
+    var params: JSONObject = ["path": .string(absolute(path))]
+    if replace { params["replace"] = true }
+    let result = try console.call("accounts.export", params)
+    let bytes = result["bytes"]?.int64.map { " (\(byteCount($0)))" } ?? ""
+    try console.report(
+      .object(result),
+      [
+        "Wrote \(result["accounts"]?.plain ?? "0") accounts to \(clean(path))\(bytes).",
+        "Who has the file and the passphrase has the accounts: remove it when they have arrived.",
+      ])
+  }
+}
+
+/// `einlassctl accounts import`.
+struct AccountsImport: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import", abstract: "Add the accounts of a file that export wrote.",
+    discussion: """
+      Accounts that are there already stay as they are. Exit code 1 when one could not be taken.
+
+      EXAMPLE: einlassctl accounts import ~/accounts.einlass
+      """)
+
+  @Argument(help: "The file.", completion: .file())
+  var path: String?
+
+  @Flag(help: "Overwrite accounts that are there already.")
+  var replace = false
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let path = try console.text(
+      "Which file?", given: path, orElse: "Name the file: PATH is missing.")
+    var params: JSONObject = ["path": .string(absolute(path))]
+    if replace { params["replace"] = true }
+    let result = try console.call("accounts.import", params)
+    let total = Self.words.reduce(Int64(0)) { $0 + (result[$1.name]?.int64 ?? 0) }
+    let accounts = result["accounts"]?.array ?? []
+    let rest = total - Int64(accounts.count)
+    try console.report(
+      .object(result),
+      accounts.map { line($0, console) } + (rest > 0 ? ["and \(rest) more"] : [])
+        + [Self.summary(result)])
+    if result["refused"]?.int64 != 0 { throw .badNews }
+  }
+
+  private static let words = [
+    (name: "added", text: "added"), (name: "replaced", text: "replaced"),
+    (name: "alreadyThere", text: "already there"), (name: "refused", text: "refused"),
+  ]
+
+  private func line(_ entry: JSONValue, _ console: Console) -> String {
+    let title = "\(clean(entry["provider"]?.plain ?? ""))/\(clean(entry["username"]?.plain ?? ""))"
+    let name = entry["result"]?.string ?? ""
+    let word = Self.words.first { $0.name == name }?.text ?? clean(name)
+    let why = entry["error"]?["message"].map { ". \(clean($0.plain))" } ?? ""
+    let tint: Style.Tint = name == "refused" ? .bad : name == "alreadyThere" ? .warning : .good
+    return "\(title): \(console.tinted(word, tint))\(why)"
+  }
+
+  private static func summary(_ result: JSONObject) -> String {
+    words.map { "\(result[$0.name]?.plain ?? "0") \($0.text)" }.joined(separator: ", ") + "."
+  }
+}

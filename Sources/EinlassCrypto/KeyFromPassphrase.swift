@@ -1,0 +1,41 @@
+/// How much work it is to make a key of a passphrase: the parameters of scrypt (RFC 7914), as `scrypt 131072 8 1`.
+public struct KeyFromPassphrase: Sendable, Equatable {
+  /// What is usual (C-35): 128 MiB and a third of a second.
+  public static let standard = KeyFromPassphrase(cost: 1 << 17, blockSize: 8, parallelism: 1)
+  /// What is taken of a passphrase.
+  public static let limitBytes = 1024
+  /// How long a salt is.
+  public static let saltCount = 16
+
+  public var cost: UInt64
+  public var blockSize: UInt64
+  public var parallelism: UInt64
+
+  public init(cost: UInt64, blockSize: UInt64, parallelism: UInt64) {
+    self.cost = cost
+    self.blockSize = blockSize
+    self.parallelism = parallelism
+  }
+
+  /// Reads what was written down; `nil` for what is no scrypt or asks for more than anybody would have chosen: whoever
+  /// wrote it must not be able to hold up its reader.
+  public init?(_ text: String) {
+    let words = text.split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 4, words[0] == "scrypt", let cost = UInt64(words[1]),
+      let blockSize = UInt64(words[2]), let parallelism = UInt64(words[3]),
+      (2...1 << 20).contains(cost), cost & (cost - 1) == 0, (1...16).contains(blockSize),
+      (1...16).contains(parallelism), blockSize * parallelism <= 16, cost * blockSize <= 1 << 23
+    else { return nil }
+    self.init(cost: cost, blockSize: blockSize, parallelism: parallelism)
+  }
+
+  /// As it is written down.
+  public var text: String { "scrypt \(cost) \(blockSize) \(parallelism)" }
+
+  /// The key, 32 bytes; `nil` where the memory is not to be had.
+  public func key(of passphrase: Secret, salt: [UInt8]) -> Secret? {
+    KeyDerivation.scrypt(
+      passphrase: passphrase, salt: salt, cost: cost, blockSize: blockSize,
+      parallelism: parallelism, count: AuthenticatedEncryption.keyCount)
+  }
+}

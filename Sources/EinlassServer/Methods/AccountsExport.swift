@@ -1,0 +1,40 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `accounts.export`: all accounts with their credentials in a file that a passphrase opens.
+func accountsExport(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "accounts.export", .network,
+      "Writes all accounts with their credentials to a file that only a passphrase opens. It comes by --passphrase-fd, or is asked for.",
+      params: [
+        .required("path", .string(maxBytes: 4096), "Absolute; the file gets mode 0600."),
+        .optional("replace", .boolean, "Overwrite a file of this user's that is there."),
+      ],
+      result: .object([
+        .required("path", .string(maxBytes: nil), "The file."),
+        .required("accounts", .integer(0...Int64.max), "How many are in it."),
+        .required("bytes", .integer(0...Int64.max), "Its size."),
+      ]),
+      reasons: ["accountStoreFailure", "bindingMismatch"]),
+    .task { params, call async throws(RPCError) in
+      let path = params["path"]?.string ?? ""
+      let replaces = params["replace"]?.bool ?? false
+      do throws(Problem) {
+        try server.files.prepare(path, replaces)
+        let passphrase = try await server.passphrase(
+          Prompt.Passphrase(.export, path: path, isNew: true), for: call)
+        let exported = try server.einlass.exportedAccounts(sealedWith: passphrase)
+        try server.audit.record(
+          AuditEvent(
+            application: server.session.frontEnd.application, method: "accounts.export",
+            count: Int64(exported.count)))
+        try server.files.write(path, exported.bytes, replaces)
+        return [
+          "path": .string(path), "accounts": JSONValue(Int64(exported.count)),
+          "bytes": JSONValue(Int64(exported.bytes.count)),
+        ]
+      } catch { throw RPCError(error) }
+    })
+}

@@ -1,0 +1,114 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `accounts.import`: adds what a file of accounts holds, all in one transaction.
+func accountsImport(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "accounts.import", .network,
+      "Adds the accounts of a file that accounts.export wrote. Its passphrase comes by --passphrase-fd, or is asked for.",
+      params: [
+        .required("path", .string(maxBytes: 4096), "Absolute."),
+        .optional("replace", .boolean, "Overwrite accounts that are already there."),
+      ],
+      result: .object([
+        .required("added", count, "How many are new."),
+        .required("replaced", count, "How many were overwritten."),
+        .required("alreadyThere", count, "How many stayed as they were."),
+        .required("refused", count, "How many could not be taken."),
+        .required(
+          "accounts",
+          .array(
+            .object([
+              .required("provider", .string(maxBytes: nil), "As the file says."),
+              .required("username", .string(maxBytes: nil), "As the file says."),
+              .required("result", .oneOf(results), "What became of it."),
+              .optional("account", .identifier, "The id that it has here."),
+              .optional("error", .any, "Why it was refused: {code, message, data}."),
+            ]), max: shownLimit),
+          "The first ones, those before all that were not added."),
+      ]),
+      reasons: ["accountStoreFailure"]),
+    .task { params, call async throws(RPCError) in
+      do throws(Problem) {
+        let moved = try await server.importAccounts(
+          from: params["path"]?.string ?? "", replaces: params["replace"]?.bool ?? false,
+          for: call)
+        let counts = results.reversed().map { word in
+          (word, JSONValue(Int64(moved.entries.count { $0.outcome.word == word })))
+        }
+        server.audit.note(
+          AuditEvent(
+            application: server.session.frontEnd.application, method: "accounts.import",
+            count: Int64(moved.entries.count)))
+        var result = JSONObject(counts)
+        let shown = results.flatMap { word in moved.entries.filter { $0.outcome.word == word } }
+        result["accounts"] = .array(shown.prefix(shownLimit).map(JSONValue.init))
+        return .object(result)
+      } catch { throw RPCError(error) }
+    })
+}
+
+private let count = Schema.integer(0...Int64.max)
+
+/// What is worth a look first.
+private let results = ["refused", "alreadyThere", "replaced", "added"]
+
+/// What fits a line whatever it says.
+private let shownLimit = 50
+
+extension Server {
+  /// How often a passphrase is asked for that does not fit.
+  private static let attempts = 3
+
+  fileprivate func importAccounts(
+    from path: String, replaces: Bool, for call: Call
+  ) async throws(Problem) -> AccountsImport {
+    let file = try AccountsFile(files.read(path), path: path)
+    var wanted = Prompt.Passphrase(.import, path: path)
+    var attempt = 1
+    while true {
+      let passphrase = try await passphrase(wanted, for: call)
+      do throws(Problem) {
+        return try einlass.importAccounts(file, openedWith: passphrase, replaces: replaces)
+      } catch {
+        let isBrought = try store.maintenance.passphrase() != nil
+        guard error.isOtherPassphrase, !isBrought, attempt < Self.attempts else { throw error }
+        wanted.isAgain = true
+        attempt += 1
+      }
+    }
+  }
+}
+
+extension Problem {
+  fileprivate var isOtherPassphrase: Bool { detail == StoreDetail.decryptFailed.rawValue }
+}
+
+extension AccountsImport.Outcome {
+  fileprivate var word: String {
+    switch self {
+    case .added: "added"
+    case .replaced: "replaced"
+    case .alreadyThere: "alreadyThere"
+    case .refused: "refused"
+    }
+  }
+}
+
+extension JSONValue {
+  fileprivate init(_ entry: AccountsImport.Entry) {
+    var object: JSONObject = [
+      "provider": .string(entry.provider), "username": .string(entry.username),
+      "result": .string(entry.outcome.word),
+    ]
+    switch entry.outcome {
+    case .added(let id), .replaced(let id), .alreadyThere(let id?):
+      object["account"] = .string(id.rawValue)
+    case .alreadyThere(nil): break
+    case .refused(let problem): object["error"] = RPCError(problem).json
+    }
+    self = .object(object)
+  }
+}

@@ -1,0 +1,173 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// How a request that is no flow asks the person for a passphrase. Protocol section 4.
+extension Server {
+  /// How long people may take where a method has no `deadlineSeconds`.
+  private static let deadlineSeconds: Int64 = 300
+
+  /// What `--passphrase-fd` brought, else what the person enters. Throws `interactionRequired` where the front end does
+  /// not ask for that, `userCanceled`, `flowExpired`.
+  func passphrase(
+    _ wanted: Prompt.Passphrase, for call: Call
+  ) async throws(Problem) -> Secret {
+    if let brought = try store.maintenance.passphrase() { return brought }
+    let prompt = Prompt.enterPassphrase(wanted)
+    guard asksPassphrases else { throw .passphraseRequired(prompt) }
+    return try await ask(prompt, for: call).typed
+  }
+
+  private func ask(_ prompt: Prompt, for call: Call) async throws(Problem) -> Answer {
+    if let answer = script.answer(prompt, at: "") { return answer }
+    let frontEnd = session.frontEnd
+    let now = effects.now()
+    let waiting = RunningFlow(
+      id: newID("f"),
+      wish: PerformRequest(
+        application: frontEnd.application, registration: nil, provider: ""),
+      applicationTitle: frontEnd.title, providerName: "", flowKind: nil, startedAt: now,
+      expiresAt: now + Self.deadlineSeconds, isDetached: false,
+      request: call.id == nil ? nil : call.wireID)
+    return try await runToDeadline(waiting, on: call.peer.executor) {
+      () async throws(Problem) in
+      try await self.prompts.ask(prompt, offering: [], for: waiting)
+    }
+  }
+
+  /// Opens the store's key, where only a passphrase does that which was not brought: then the person is asked, three
+  /// times at most. Any other problem is left to the request that needs the key.
+  func openKey(
+    asking ask: (Prompt) async throws(Problem) -> Answer
+  ) async throws(Problem) {
+    guard asksPassphrases else { return }
+    var typed: Secret?
+    for attempt in 0...3 {
+      do throws(Problem) {
+        try store.maintenance.openKey(typed)
+        // Somebody may have begun to ask while the passphrase was on its way.
+        if typed != nil { prompts.satisfy(\.opensTheKey) }
+        return
+      } catch {
+        guard case .enterPassphrase(var wanted)? = error.neededPrompts.first, attempt < 3 else {
+          return
+        }
+        wanted.isAgain = typed != nil
+        do throws(Problem) { typed = try await ask(.enterPassphrase(wanted)).typed } catch {
+          guard error == .satisfied else { throw error }
+          typed = nil
+        }
+      }
+    }
+  }
+
+  /// Whether somebody can be asked.
+  private var asksPassphrases: Bool {
+    session.frontEnd.prompts.union(script.kinds).contains(.enterPassphrase)
+  }
+}
+
+extension Method {
+  /// What a method that needs the store's key may fail with besides.
+  static let unlockingReasons = ["interactionRequired", "userCanceled", "flowExpired", "cancelled"]
+
+  /// The same method, which asks for the passphrase of the store's key where that is missing. An immediate one then
+  /// goes on as a task, so that no other request waits for the person.
+  ///
+  /// - Parameter needsKey: whether a request with these parameters does; of those that are not immediate.
+  func unlocking(
+    _ server: Server, if needsKey: @escaping @Sendable (JSONObject) -> Bool = { _ in true }
+  ) -> Method {
+    var descriptor = descriptor
+    descriptor.reasons += Self.unlockingReasons.filter { !descriptor.reasons.contains($0) }
+    switch handler {
+    case .task(let handle):
+      return Method(descriptor, .task(server.unlocking(handle, if: needsKey)))
+    case .taskUnlessReady(let attempt, let handle):
+      return Method(
+        descriptor,
+        .taskUnlessReady(
+          { params, call throws(RPCError) in
+            try server.unlessKeyIsMissing { () throws(RPCError) in try attempt(params, call) }
+          }, server.unlocking(handle, if: needsKey)))
+    case .immediate(let handle):
+      return Method(
+        descriptor,
+        .immediateOrTask(
+          { params, call, mayWait throws(RPCError) in
+            try server.unlessKeyIsMissing { () throws(RPCError) in
+              try handle(params, call, mayWait)
+            }
+          },
+          server.unlocking { params, call async throws(RPCError) in
+            guard let result = try handle(params, call, true) else { throw RPCError(.internal) }
+            return result
+          }))
+    case .urgent, .immediateOrTask: return self
+    }
+  }
+}
+
+extension Server {
+  fileprivate typealias TaskHandler =
+    @Sendable (JSONObject, Call) async throws(RPCError) -> JSONValue
+
+  fileprivate func unlocking(
+    _ handle: @escaping TaskHandler,
+    if needsKey: @escaping @Sendable (JSONObject) -> Bool = { _ in true }
+  ) -> TaskHandler {
+    { params, call async throws(RPCError) in
+      if needsKey(params) {
+        do throws(Problem) {
+          try await self.openKey { prompt async throws(Problem) in
+            try await self.ask(prompt, for: call)
+          }
+        } catch { throw RPCError(error) }
+      }
+      return try await handle(params, call)
+    }
+  }
+
+  /// `nil`, where the key is missing and the person may help.
+  fileprivate func unlessKeyIsMissing(
+    _ body: () throws(RPCError) -> JSONValue?
+  ) throws(RPCError) -> JSONValue? {
+    do throws(RPCError) { return try body() } catch {
+      let detail = Problem.StoreDetail.keyUnavailable.rawValue
+      if asksPassphrases, error.data["detail"]?.string == detail { return nil }
+      throw error
+    }
+  }
+}
+
+extension Prompt {
+  fileprivate var opensTheKey: Bool {
+    if case .enterPassphrase(let wanted) = self {
+      wanted.purpose == .keySlot && !wanted.isNew
+    } else {
+      false
+    }
+  }
+}
+
+extension Answer {
+  /// What the person typed. Throws `userCanceled` when that is nothing.
+  fileprivate var typed: Secret {
+    get throws(Problem) {
+      guard case .accept(_, let secret?) = self else { throw .passphraseRefused }
+      return secret
+    }
+  }
+}
+
+extension Problem {
+  fileprivate static func passphraseRequired(_ prompt: Prompt) -> Problem {
+    Problem(
+      .interactionRequired,
+      "A passphrase is needed, which this front end does not ask for. Bring it with --passphrase-fd.",
+      neededPrompts: [prompt])
+  }
+
+  fileprivate static let passphraseRefused = Problem(
+    .userCanceled, "No passphrase was entered, so nothing was done. Try again to be asked again.")
+}

@@ -1,0 +1,63 @@
+public import Einlass
+internal import EinlassCrypto
+internal import EinlassSystem
+
+extension AccountsFiles {
+  /// Those of this machine.
+  public static var local: AccountsFiles {
+    AccountsFiles(
+      prepare: { path, replaces throws(Problem) in
+        let place = try Place(path)
+        _ = try FileProblem.accounts { () throws(FileError) in try prepared(place, replaces) }
+      },
+      write: { path, bytes, replaces throws(Problem) in
+        let place = try Place(path)
+        try FileProblem.accounts { () throws(FileError) in try write(bytes, to: place, replaces) }
+      },
+      read: { path throws(Problem) in
+        _ = try Place(path)
+        return try FileProblem.accounts { () throws(FileError) in
+          try PersonalFile.read(path, others: .mayRead, limitBytes: AccountsFile.limitBytes)
+        }
+      })
+  }
+
+  /// A path taken apart.
+  private struct Place {
+    let parent: String
+    let name: String
+
+    init(_ path: String) throws(Problem) {
+      (parent, name) = SafeDirectory.split(path)
+      guard path.utf8.first == UInt8(ascii: "/"), !["", ".", ".."].contains(name) else {
+        throw Problem(
+          .invalidParameter, "The path of a file is absolute and names a file.", path: "/path")
+      }
+    }
+  }
+
+  /// The folder, when the file may be written there.
+  private static func prepared(
+    _ place: Place, _ replaces: Bool
+  ) throws(FileError) -> SafeDirectory {
+    guard let directory = try SafeDirectory.open(place.parent, others: .mayRead) else {
+      throw .missing(place.parent)
+    }
+    if try directory.inspect(place.name) != nil, !replaces {
+      throw .taken(directory.path(of: place.name))
+    }
+    return directory
+  }
+
+  private static func write(
+    _ bytes: [UInt8], to place: Place, _ replaces: Bool
+  ) throws(FileError) {
+    let directory = try prepared(place, replaces)
+    let temporary = ".\(place.name).\(Hexadecimal.encode(SecureRandom.bytes(8)))"
+    if replaces {
+      try directory.replace(place.name, bytes, temporaryName: temporary)
+    } else if try !directory.create(place.name, bytes, temporaryName: temporary) {
+      throw .taken(directory.path(of: place.name))
+    }
+  }
+}
