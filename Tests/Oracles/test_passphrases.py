@@ -11,9 +11,9 @@ from pathlib import Path
 import jsonrpcclient
 import pytest
 
-from test_protocol import EINLASS, Session
+from test_protocol import Session
 
-pytestmark = pytest.mark.skipif(not EINLASS.exists(), reason="the program is not built")
+pytestmark = pytest.mark.usefixtures("built")
 
 WORDS = "correct horse"
 

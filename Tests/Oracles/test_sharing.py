@@ -232,6 +232,19 @@ def test_the_negative_control_a_process_that_is_killed_then_stores_nothing():
     world.close()
 
 
+@of(2)
+def test_the_trail_names_a_token_by_the_same_digest_in_every_process(world):
+    account, family = world.add()
+    first = tokens(world.get(account))
+    second = token(world.processes[0].call("credentials.get", account=account, forceRefresh=True))
+    entries = world.processes[1].call("audit.list", method="credentials.get")["result"]["entries"]
+    newest, *others = [entry["tokenDigest"] for entry in entries]
+    assert len(others) == 2 and len(set(others)) == 1 and newest != others[0]
+    assert {entry["process"] for entry in entries} == {process.process.pid for process in world.processes}
+    trail = (world.folder / "data/store.audit.jsonl").read_text()
+    assert newest in trail and second not in trail and not any(one in trail for one in first)
+
+
 @of(1, "--test")
 def test_a_provider_that_fails_is_left_alone_for_a_while(world):
     """C-42: longer each time, or as long as it wants; a forced refresh and a renewal ask all the same."""
