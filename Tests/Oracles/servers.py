@@ -9,9 +9,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 @contextlib.contextmanager
-def running(name):
+def running(name, *arguments):
     """The line of JSON that an oracle prints when it is ready; it ends with the block, and cleanly."""
-    with subprocess.Popen([sys.executable, os.path.join(HERE, name), "0"], stdout=subprocess.PIPE,
+    with subprocess.Popen([sys.executable, os.path.join(HERE, name), "0", *arguments], stdout=subprocess.PIPE,
                           text=True) as process:
         try:
             yield json.loads(process.stdout.readline())

@@ -100,6 +100,22 @@ def test_no_code_without_a_challenge_or_for_another_address(dot, alice):
         assert alice.status == 400 or query(alice.location)["error"] == "invalid_request"
 
 
+def test_a_resource_asks_the_issuer_about_every_token(dot, consented):
+    with running("resource_server.py", dot["issuer"]) as ready:
+        def get(token=None):
+            return send(ready["resource"], headers={"Authorization": "Bearer " + token} if token else {})[0]
+
+        metadata = json.loads(send(ready["metadata"])[1])
+        assert metadata["resource"] == ready["resource"] and metadata["authorization_servers"] == [dot["issuer"]]
+        assert get() == 401 and get("unknown") == 401
+        for scope, status in (("photos", 200), ("openid", 403)):
+            code = consented(scope=scope)["code"]
+            grant = {"grant_type": "authorization_code", "redirect_uri": REDIRECT, "code": code}
+            assert get(token(dot, **grant, code_verifier=VERIFIER)[1]["access_token"]) == status
+        description = json.loads(send(dot["base"] + "/.well-known/oauth-authorization-server/o")[1])
+        assert description["issuer"] == dot["issuer"] and description["registration_endpoint"]
+
+
 def test_keys_rotate_with_overlap_and_without(dot):
     def keys():
         return [key["kid"] for key in json.loads(send(dot["issuer"] + "/.well-known/jwks.json")[1])["keys"]]

@@ -40,7 +40,8 @@ enum RedirectDescriptor: Sendable, Equatable {
     self = .loopback(host: host ?? .literal, ports: try reader.ports("ports"), path: path)
   }
 
-  /// A registered address: one of this machine with a port is listened at. `nil` when no browser could go there.
+  /// A registered address: one of this machine is listened at, without a port at any that is free (RFC 8252 section
+  /// 7.3). `nil` when no browser could go there.
   init?(address text: String) {
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), text.utf8.count <= 2048,
       let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon > text.startIndex,
@@ -49,7 +50,7 @@ enum RedirectDescriptor: Sendable, Equatable {
     if let address = try? WebAddress.parse(text), address.scheme == .http,
       let host = RedirectPlace.Host(rawValue: address.host)
     {
-      self = .loopback(host: host, ports: [address.port ?? 80], path: address.path)
+      self = .loopback(host: host, ports: address.port.map { [$0] } ?? [], path: address.path)
     } else {
       self = .address(text)
     }

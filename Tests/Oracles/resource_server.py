@@ -1,0 +1,58 @@
+"""A protected resource in front of django-oauth-toolkit, with its metadata beside it (RFC 9728).
+
+    python resource_server.py PORT ISSUER
+
+`/mcp` and `/other` want a token that the issuer knows and that holds the scope `photos`; without one they say where
+their metadata is. The issuer is asked about every token (RFC 7662). See oracle.py for the rest.
+"""
+import base64
+import json
+import sys
+import urllib.parse
+import urllib.request
+
+from oracle import Answer, run
+
+ISSUER = sys.argv[2]
+METADATA = "/.well-known/oauth-protected-resource"
+CLIENT = urllib.parse.quote("basic") + ":" + urllib.parse.quote("s3cret: with/odd+chars", safe="")
+
+
+def known(token):
+    """What the issuer says of a token."""
+    proof = "Basic " + base64.b64encode(CLIENT.encode()).decode()
+    form = urllib.parse.urlencode({"token": token}).encode()
+    request = urllib.request.Request(ISSUER + "/introspect/", form, {"Authorization": proof})
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
+        return json.load(answer)
+
+
+def challenge(base, path, status, **more):
+    words = {"resource_metadata": base + METADATA + path, "scope": "photos", **more}
+    value = "Bearer " + ", ".join(f'{name}="{text}"' for name, text in words.items())
+    return Answer(status, {"error": more.get("error", "unauthorized")}, headers={"WWW-Authenticate": value})
+
+
+def answer(base, request):
+    if request.path.startswith(METADATA + "/"):
+        path = request.path.removeprefix(METADATA)
+        return Answer(200, {"resource": base + path, "authorization_servers": [ISSUER], "scopes_supported": ["photos"],
+                            "bearer_methods_supported": ["header"], "resource_name": "Photos"})
+    if request.path not in ("/mcp", "/other"):
+        return Answer(404, {})
+    if request.bearer is None:
+        return challenge(base, request.path, 401)
+    said = known(request.bearer)
+    if not said.get("active"):
+        return challenge(base, request.path, 401, error="invalid_token")
+    if "photos" not in said.get("scope", "").split():
+        return challenge(base, request.path, 403, error="insufficient_scope")
+    return Answer(200, {"person": said.get("username"), "client": said.get("client_id")})
+
+
+def ready(base):
+    return {"resource": base + "/mcp", "other": base + "/other", "metadata": base + METADATA + "/mcp"}
+
+
+if __name__ == "__main__":
+    run(answer, ready)
