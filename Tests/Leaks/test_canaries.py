@@ -99,7 +99,9 @@ def live(session, canaries, provider, folder):
         assert isinstance(session.call(method), dict)
     copy = str(folder / "copy.db")
     for method, params in (("store.addKeySlot", {"kind": "passphrase"}), ("store.rotateKey", {}),
-                           ("store.backup", {"path": copy}), ("store.removeKeySlot", {"kind": "passphrase"})):
+                           ("store.backup", {"path": copy}), ("accounts.export", {"path": str(folder / "moving")}),
+                           ("accounts.import", {"path": str(folder / "moving")}),
+                           ("store.removeKeySlot", {"kind": "passphrase"})):
         assert isinstance(session.call(method, **params), dict)
     assert session.call("store.backup", path=copy) == "accountStoreFailure"
     # Wrong ones, with secrets in the wrong places.

@@ -12,7 +12,7 @@ DOCUMENT = json.loads((PROJECT / "protocol/openrpc.json").read_text())
 SECRET = re.compile(r"secret|token|password|passphrase|(^|[a-z])key$|^key|cookie|session|verifier|assertion|authorization"
                     r"|private|signature|^code$|redirectURL", re.IGNORECASE)
 # Words that look like secrets and are none.
-HARMLESS = {"tokenType", "publicKey", "formerPublicKey"}
+HARMLESS = {"tokenType", "tokenDigest", "publicKey", "formerPublicKey"}
 
 
 def places(document, schema, path=()):
