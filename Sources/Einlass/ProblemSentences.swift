@@ -109,6 +109,14 @@ extension Problem {
       provider: provider.id)
   }
 
+  /// The person, or the provider in their name, said no; `said`: in its own words.
+  static func accessDenied(_ provider: Provider, _ said: Problem.ServerError?) -> Problem {
+    Problem(
+      .accessDenied,
+      "\(provider.name) was told not to let this application in. Sign in again to allow it.",
+      provider: provider.id, serverError: said)
+  }
+
   /// What was brought back belongs to no sign-in of ours.
   static func stateMismatch(_ provider: Provider) -> Problem {
     Problem(

@@ -37,8 +37,8 @@ struct Wiring {
       caFile: configuration.caFile, proxy: configuration.proxy, clock: clock)
     var parts = Server.Parts(
       catalog: catalog, store: Self.store(options), audit: Self.audit(options), files: .local,
-      effects: effects,
-      configuration: configuration, configurationProblem: problem,
+      overlay: Self.overlay(options), effects: effects, configuration: configuration,
+      configurationProblem: problem,
       script: try Self.script(options.answers), version: version)
     if options.store != "memory", let sign = SQLiteAccountStore.changeSign(path: options.store) {
       parts.watch = { () throws(SystemError) in try FileWatch(sign) }
@@ -88,6 +88,12 @@ struct Wiring {
       passphraseDescriptor: options.passphraseDescriptor)
   }
 
+  private static func overlay(_ options: Options) -> ProviderOverlay {
+    options.store == "memory"
+      ? MemoryAccountStore.makeProviderOverlay()
+      : SQLiteAccountStore.providerOverlay(path: options.store)
+  }
+
   private static func audit(_ options: Options) -> AuditLines {
     options.store == "memory"
       ? MemoryAccountStore.makeAuditLines() : SQLiteAccountStore.auditLines(path: options.store)
@@ -117,7 +123,7 @@ struct Wiring {
     }
   }
 
-  /// The built-in catalogue, overlaid by a file of the person's and moved to where the configuration says.
+  /// The built-in catalogue, overlaid by a file of the person's and what was added, and moved to where the configuration says.
   private static func catalog(
     _ options: Options, origins: [String: String]
   ) throws(Problem) -> ProviderCatalog {
@@ -127,6 +133,15 @@ struct Wiring {
     if let path = options.providers {
       let json = try bytes(path, others: .mayRead, what: "provider file")
       catalog = try described("The provider file \(path)", path) {
+        () throws(ProviderCatalog.Fault) in
+        catalog.overlaid(by: try ProviderCatalog(json: json, models: catalog))
+      }
+    }
+    // A store that cannot be used says so itself, when it is.
+    if options.store != "memory",
+      let json = (try? SQLiteAccountStore.providerOverlay(path: options.store).read()) ?? nil
+    {
+      catalog = try described("The file of added providers", nil) {
         () throws(ProviderCatalog.Fault) in
         catalog.overlaid(by: try ProviderCatalog(json: json, models: catalog))
       }

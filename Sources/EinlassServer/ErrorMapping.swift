@@ -102,7 +102,7 @@ extension JSONValue {
     case .grantAccess: object["method"] = "access.set"
     case .selectAccount: object["parameter"] = "account"
     case .confirmAccount: object["parameter"] = "confirm"
-    case .openURL, .enterVerifier: break
+    case .openURL, .deviceCode, .enterVerifier: break
     case .enterPassphrase: object["option"] = "--passphrase-fd"
     }
     for member in prompt.wireMembers(for: application).members {

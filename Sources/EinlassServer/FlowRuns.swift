@@ -98,7 +98,7 @@ extension Server {
   /// The accounts that may be answered to a prompt: with `more`, any of the provider's.
   private func offered(by prompt: Prompt, at provider: String) throws(Problem) -> [Account.ID] {
     switch prompt {
-    case .grantAccess, .openURL, .enterVerifier, .enterPassphrase: []
+    case .grantAccess, .openURL, .deviceCode, .enterVerifier, .enterPassphrase: []
     case .confirmAccount(let account): [account.id]
     case .selectAccount(let accounts, more: false): accounts.map(\.id)
     case .selectAccount(_, more: true):

@@ -8,6 +8,8 @@ extension Server {
       initialize(self),
       discover(self),
       providersList(self).configured(self),
+      providersAdd(self).configured(self),
+      providersRemove(self).configured(self),
       accountsList(self),
       accountsAdd(self).unlocking(self).configured(self),
       accountsSignIn(self).configured(self),

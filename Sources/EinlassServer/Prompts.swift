@@ -280,7 +280,7 @@ extension Prompts.Open {
   fileprivate func refusal(of answer: Answer) -> Problem? {
     guard case .accept(let account, let text) = answer else { return nil }
     switch prompt {
-    case .grantAccess, .openURL(_, returningTo: nil): return nil
+    case .grantAccess, .deviceCode, .openURL(_, returningTo: nil): return nil
     case .openURL: return text == nil ? .textMissing("/redirectURL") : nil
     case .enterVerifier: return text == nil ? .textMissing("/text") : nil
     case .enterPassphrase: return text?.isEmpty ?? true ? .textMissing("/passphrase") : nil

@@ -165,7 +165,10 @@ let promptFields: [Field] = [
   .optional("more", .boolean, "Any other account of the provider is a valid answer too."),
   .permissions, .audience, .includes,
   .optional("url", .string(maxBytes: nil), "Where the person's browser goes."),
-  .optional("host", .string(maxBytes: nil), "The host of url, to be shown."),
+  .optional("host", .string(maxBytes: nil), "The host of the page, to be shown."),
+  .optional("verificationUri", .string(maxBytes: nil), "Where the code is entered."),
+  .optional("verificationUriComplete", .string(maxBytes: nil), "The same with the code in it."),
+  .optional("userCode", .string(maxBytes: nil), "What is entered there."),
   .optional(
     "returningTo", .string(maxBytes: nil),
     "The front end catches this address, or has it copied, and answers with redirectURL."),

@@ -11,6 +11,8 @@ public final class Server: Sendable {
     public var store: AccountStore
     public var audit: AuditLines
     public var files: AccountsFiles
+    /// What was added to the catalogue, which holds it already.
+    public var overlay: ProviderOverlay
     public var effects: Effects
     public var configuration: Configuration
     /// Why the configuration file could not be used: told by `initialize` and by every method that needs it.
@@ -24,7 +26,7 @@ public final class Server: Sendable {
 
     public init(
       catalog: ProviderCatalog, store: AccountStore, audit: AuditLines, files: AccountsFiles,
-      effects: Effects,
+      overlay: ProviderOverlay, effects: Effects,
       configuration: Configuration = Configuration(), configurationProblem: Problem? = nil,
       script: Script = Script(), version: String, watch: ChangeFeed.Watching? = nil,
       advanceClock: (@Sendable (Int64) -> Void)? = nil
@@ -33,6 +35,7 @@ public final class Server: Sendable {
       self.store = store
       self.audit = audit
       self.files = files
+      self.overlay = overlay
       self.effects = effects
       self.configuration = configuration
       self.configurationProblem = configurationProblem
@@ -43,8 +46,7 @@ public final class Server: Sendable {
     }
   }
 
-  let einlass: Einlass
-  let catalog: ProviderCatalog
+  let added: AddedProviders
   let store: AccountStore
   let audit: AuditTrail
   let pauses: Pauses
@@ -74,7 +76,8 @@ public final class Server: Sendable {
     self.session = session
     self.announcer = announcer
     self.effects = effects
-    catalog = parts.catalog
+    added = AddedProviders(
+      parts.overlay, to: parts.catalog, origins: parts.configuration.origins)
     configuration = parts.configuration
     audit = AuditTrail(
       parts.audit, key: parts.store.maintenance.auditKey,
@@ -88,7 +91,6 @@ public final class Server: Sendable {
     changes = ChangeFeed(store: parts.store, announcer: announcer, watching: parts.watch)
     store = parts.store.sharing(sharedSnapshot).announced(by: changes, announcer)
       .leasing(unless: isWithoutLeases)
-    einlass = Einlass(catalog: parts.catalog, store: store, effects: effects)
     refresher = Refresher(effects: effects, executor: { announcer.executor })
     prompts = Prompts(
       newID: { [effects] in identifier("p", effects) }, notify: { announcer.announce($0, $1) })
@@ -115,6 +117,11 @@ public final class Server: Sendable {
     }
     return peer.run()
   }
+
+  var catalog: ProviderCatalog { added.catalog }
+
+  /// The engine with the catalogue as it stands.
+  var einlass: Einlass { Einlass(catalog: catalog, store: store, effects: effects) }
 
   /// The engine with the budget of a network method: 30 s for all its requests.
   var budgetedEinlass: Einlass {

@@ -127,6 +127,12 @@ extension Prompt {
         "url": .string(address.text), "host": .string(address.host),
         "returningTo": returningTo.map(JSONValue.string),
       ])
+    case .deviceCode(let page, let wholePage, let userCode, let expiresAt):
+      JSONObject(present: [
+        "verificationUri": .string(page.text), "host": .string(page.host),
+        "verificationUriComplete": wholePage.map { .string($0.text) },
+        "userCode": .string(userCode), "expiresAt": JSONValue(expiresAt),
+      ])
     case .enterVerifier(let verifier): ["expects": .string(verifier.rawValue)]
     case .enterPassphrase(let wanted):
       JSONObject(present: [

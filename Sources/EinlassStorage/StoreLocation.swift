@@ -16,6 +16,8 @@ struct StoreLocation: Sendable {
   var lockName: String { base + ".lock" }
   /// The audit trail's file, beside the database.
   var auditName: String { base + ".audit.jsonl" }
+  /// What was added to the catalogue, beside the database.
+  var providersName: String { base + ".providers.json" }
   /// A new database until it is finished.
   var temporaryName: String { name + ".new" }
   /// What the database was before a migration from this schema.

@@ -43,6 +43,9 @@ struct TranscriptRunner {
     self.sandbox = sandbox
     ignored = Set(header["ignore"]?.array?.compactMap(\.string) ?? [])
     matcher.capture("folder", .string(folder.path))
+    for address in sandbox.ready["addresses"]?.object?.members ?? [] {
+      matcher.capture("at:\(address.name)", address.value)
+    }
     server = try SpawnedProgram(
       Program.einlass,
       ["--test", "--config", try folder.file("config.json", config.text)]

@@ -90,6 +90,8 @@ def live(session, canaries, provider, folder):
                        "accounts.setPreferred"):
             session.call(method, account=account, provider="twitter" if account == twitter else "facebook")
     session.call("auth.cancel", flow="f_nobody")
+    session.call("providers.add", issuer="http://op.example")
+    session.call("providers.remove", provider="nobody")
     session.call("accounts.signIn", provider="twitter", customParameters={"state": canaries["refreshToken"]})
     session.call("accounts.update", account=twitter, displayName="Ada L.")
     for method in ("access.set", "access.reset", "access.set"):

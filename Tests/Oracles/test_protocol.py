@@ -222,6 +222,9 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
     session.call("access.set", provider="sequencing", state="granted")
     session.call("credentials.get", account=signed_in, forceRefresh=True)
 
+    assert session.call("providers.add", issuer=ready["addresses"]["openid"], id="op") == {"provider": "op", "created": True}
+    session.call("providers.remove", provider="op")
+
     session.call("access.list")
     session.call("access.set", provider="twitter", state="granted")
     session.call("auth.perform", provider="twitter", account=ids["grace"], detached=True, interactive="never")

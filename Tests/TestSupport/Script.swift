@@ -162,6 +162,7 @@ extension Prompt {
       "selectAccount \(accounts.map(\.username).joined(separator: ","))\(more ? ",…" : "")"
     case .confirmAccount(let account): "confirmAccount \(account.username)"
     case .openURL(let address, let place): "openURL \(address.host)\(place.map { " \($0)" } ?? "")"
+    case .deviceCode(let page, _, let userCode, _): "deviceCode \(page.host) \(userCode)"
     case .enterVerifier(let verifier): "enterVerifier \(verifier.rawValue)"
     case .enterPassphrase(let wanted): "enterPassphrase \(wanted.purpose.rawValue)"
     }

@@ -104,8 +104,12 @@ extension FlowDescriptor {
   /// Whether a stored credential of this type is what the flow begins with.
   fileprivate func startsFrom(_ credential: Credential) -> Bool {
     switch (self, credential) {
-    case (.reverseAuth, .oauth1), (.systemToken, .oauth2), (.authorizationCode, .oauth2): true
-    case (.reverseAuth, .oauth2), (.systemToken, .oauth1), (.authorizationCode, .oauth1): false
+    case (.reverseAuth, .oauth1), (.systemToken, .oauth2), (.authorizationCode, .oauth2),
+      (.deviceCode, .oauth2):
+      true
+    case (.reverseAuth, .oauth2), (.systemToken, .oauth1), (.authorizationCode, .oauth1),
+      (.deviceCode, .oauth1), (.oauth1, _):
+      false
     }
   }
 }

@@ -29,6 +29,9 @@ struct AccountSignIn {
           skipped.append("\(flow.kind.rawValue) asks the person by prompts this front end lacks")
         case .authorizationCode(let words):
           return try await authorizationCode(words, visit(flow, pageParameters))
+        case .deviceCode(let words):
+          return try await deviceCode(words, visit(flow, pageParameters))
+        case .oauth1(let words): return try await threeLegged(words, visit(flow, pageParameters))
         }
       } catch {
         guard case .failed(let failure) = error else { throw .flowNotSupported(provider, "it") }
@@ -139,6 +142,8 @@ extension FlowDescriptor {
   fileprivate var signInPrompts: Set<Prompt.Kind>? {
     switch self {
     case .authorizationCode: [.openURL]
+    case .deviceCode: [.deviceCode]
+    case .oauth1(let words): words.isPIN ? [.openURL, .enterVerifier] : [.openURL]
     case .reverseAuth, .systemToken: nil
     }
   }

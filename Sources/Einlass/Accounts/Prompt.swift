@@ -14,6 +14,9 @@ public enum Prompt: Sendable, Equatable {
   /// The person's browser goes there. `returningTo`: the address that only the front end can catch, which it hands in
   /// with its answer; `nil` where einlass listens.
   case openURL(WebAddress, returningTo: String?)
+  /// The person enters this code on that page, on any device, until then. `wholePage`: with the code in it.
+  case deviceCode(
+    WebAddress, wholePage: WebAddress?, userCode: String, expiresAt: UnixTime)
   /// The person reads something off a page and brings it here.
   case enterVerifier(Verifier)
 
@@ -21,6 +24,8 @@ public enum Prompt: Sendable, Equatable {
   public enum Verifier: String, Sendable, CaseIterable {
     /// The address that the browser ended on.
     case redirectURL
+    /// What the provider's page shows.
+    case pin
   }
 
   /// Which passphrase opens this, or is to seal it?
@@ -28,7 +33,8 @@ public enum Prompt: Sendable, Equatable {
 
   /// The kinds, by their names in the protocol.
   public enum Kind: String, Sendable, CaseIterable {
-    case grantAccess, selectAccount, confirmAccount, openURL, enterVerifier, enterPassphrase
+    case grantAccess, selectAccount, confirmAccount, openURL, deviceCode, enterVerifier
+    case enterPassphrase
   }
 
   /// What a passphrase is asked for.
@@ -58,6 +64,7 @@ public enum Prompt: Sendable, Equatable {
     case .selectAccount: .selectAccount
     case .confirmAccount: .confirmAccount
     case .openURL: .openURL
+    case .deviceCode: .deviceCode
     case .enterVerifier: .enterVerifier
     case .enterPassphrase: .enterPassphrase
     }

@@ -188,7 +188,7 @@ extension Flow {
     switch descriptor {
     case .reverseAuth: true
     case .systemToken(let words): words.applicationToken != nil && accountsOwn != nil
-    case .authorizationCode: false
+    case .authorizationCode, .deviceCode, .oauth1: false
     }
   }
 

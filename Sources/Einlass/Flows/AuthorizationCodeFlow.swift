@@ -52,12 +52,12 @@ extension Visit {
       let said = Problem.ServerError(
         code: cleaned(error, limitBytes: 64),
         text: description.map { cleaned($0, limitBytes: 200) })
-      let isDenied = error == "access_denied"
+      guard error != "access_denied" else {
+        throw .failed(Failure(.accessDenied(provider, said)))
+      }
       var problem = Problem(
-        isDenied ? .accessDenied : .providerFailure,
-        isDenied
-          ? "\(provider.name) was told not to let this application in. Sign in again to allow it."
-          : "\(provider.name) refused the sign-in. See its own words and check the registration.",
+        .providerFailure,
+        "\(provider.name) refused the sign-in. See its own words and check the registration.",
         provider: provider.id, serverError: said)
       problem.isRetryable = ["temporarily_unavailable", "server_error"].contains(error)
       throw .failed(Failure(problem))

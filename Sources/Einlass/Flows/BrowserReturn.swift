@@ -63,32 +63,20 @@ extension Visit {
     _ read: @escaping @Sendable (_ query: String) -> Response?
   ) async throws(Setback) -> Arrival<Response> {
     asker.report(.awaitingPerson)
-    let result = await withTaskGroup(of: Result<Arrival<Response>?, Problem>.self) { group in
-      if let listener = place.listener {
-        group.addTask { await outcome { () throws(Problem) in try await heard(listener, read) } }
-      }
-      var prompts = [
-        Prompt.openURL(address, returningTo: place.listener == nil ? place.address : nil)
-      ]
-      if asker.kinds.contains(.enterVerifier) { prompts.append(.enterVerifier(.redirectURL)) }
-      for prompt in prompts {
-        group.addTask {
-          await outcome { () throws(Problem) in try await brought(prompt, to: place, read) }
-        }
-      }
-      for await result in group {
-        // Who has opened the page has brought nothing yet.
-        if case .success(nil) = result { continue }
-        group.cancelAll()
-        return result
-      }
-      return .failure(.userCanceled(provider))
+    var ways: [@Sendable () async -> Result<Arrival<Response>?, Problem>] = []
+    if let listener = place.listener {
+      ways.append { await outcome { () throws(Problem) in try await heard(listener, read) } }
     }
-    switch result {
-    case .success(let arrival?): return arrival
-    case .success(nil): throw .failed(Failure(.userCanceled(provider)))
-    case .failure(let problem): throw .failed(Failure(problem))
+    let returningTo = place.listener == nil ? place.address : nil
+    var prompts = [Prompt.openURL(address, returningTo: returningTo)]
+    if asker.kinds.contains(.enterVerifier) { prompts.append(.enterVerifier(.redirectURL)) }
+    for prompt in prompts {
+      // Who has opened the page has brought nothing yet.
+      ways.append {
+        await outcome { () throws(Problem) in try await brought(prompt, to: place, read) }
+      }
     }
+    return try await first(of: ways, or: .userCanceled(provider))
   }
 
   private func heard<Response>(
@@ -120,13 +108,6 @@ extension Visit {
     else { throw .stateMismatch(provider) }
     return Arrival(response: response, show: { _ in })
   }
-}
-
-/// What the work comes to, for a group of tasks.
-private func outcome<Response>(
-  _ work: () async throws(Problem) -> Arrival<Response>?
-) async -> Result<Arrival<Response>?, Problem> {
-  do throws(Problem) { return .success(try await work()) } catch { return .failure(error) }
 }
 
 /// The query of the address that a browser ended on; `nil` unless it is that place. Scheme and host in any letter case,

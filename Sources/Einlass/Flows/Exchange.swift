@@ -204,6 +204,7 @@ extension Step {
     case .token: "the exchange of the code"
     case .renew: "the renewal of the token"
     case .tokenInfo: "the question about the token"
+    case .deviceAuthorization: "the request for a code"
     case .keySet: "the question for its keys"
     case .identity: "the question whose token it is"
     case .revoke: "the revocation of the token"

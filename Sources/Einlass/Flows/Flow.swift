@@ -37,7 +37,7 @@ struct Flow {
       switch descriptor {
       case .reverseAuth(let words): return .success(try await reverseAuth(words, self))
       case .systemToken(let words): return .success(try await systemToken(words, self))
-      case .authorizationCode(let words): return .success(try storedToken(words.tokens, self))
+      case .authorizationCode, .deviceCode, .oauth1: return .success(try storedToken(self))
       }
     } catch {
       return .failure(error)
@@ -59,7 +59,8 @@ struct Flow {
       var exchange = exchange(hiding: [])
       return .oauth1(try await exchangedToken(words, self, &exchange))
     case .systemToken(let words): return .oauth2(try await mintedToken(words, self))
-    case .authorizationCode: throw .failed(Failure(.reloginNeeded(provider, account)))
+    case .authorizationCode, .deviceCode, .oauth1:
+      throw .failed(Failure(.reloginNeeded(provider, account)))
     }
   }
 

@@ -33,9 +33,8 @@ extension Flow {
   /// Whether there is something to renew the stored token with.
   var canRenew: Bool {
     switch descriptor {
-    case .reverseAuth: false
     case .systemToken(let words): words.renew.flatMap(payer) != nil
-    case .authorizationCode(let words): words.tokens.refresh != nil && refreshToken != nil
+    default: descriptor.tokens?.refresh != nil && refreshToken != nil
     }
   }
 
@@ -46,16 +45,14 @@ extension Flow {
 
   /// What the provider gives for the stored token, which nobody may use before it is stored.
   private func freshToken() async throws(Setback) -> OAuth2Credential {
-    switch descriptor {
-    case .systemToken(let words):
-      guard let recipe = words.renew, let payer = payer(of: recipe) else { break }
+    if case .systemToken(let words) = descriptor, let recipe = words.renew,
+      let payer = payer(of: recipe)
+    {
       return try await token(
         by: recipe, from: payer, at: .renew, scopes: knownScopes(of: own) ?? permissions)
-    case .authorizationCode(let words):
-      guard let refresh = words.tokens.refresh, let own, let refreshToken else { break }
-      return try await token(
-        refreshedBy: refreshToken, bearer(own), refresh.request, at: words.tokens)
-    case .reverseAuth: break
+    }
+    if let words = descriptor.tokens, let refresh = words.refresh, let own, let refreshToken {
+      return try await token(refreshedBy: refreshToken, bearer(own), refresh.request, at: words)
     }
     throw .failed(Failure(.reloginNeeded(provider, account)))
   }

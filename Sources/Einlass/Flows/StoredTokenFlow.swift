@@ -1,17 +1,17 @@
 /// The token that a sign-in has stored for the application, refreshed where it has to be; without the person there is
 /// no other way to one.
-func storedToken(_ words: TokenEndpoint, _ flow: Flow) throws(Setback) -> Flow.SignedIn {
+func storedToken(_ flow: Flow) throws(Setback) -> Flow.SignedIn {
   if let renewed = flow.renewed {
     return Flow.SignedIn(credential: .oauth2(renewed), isNew: false)
   }
   guard let own = flow.own else {
     throw .failed(Failure(.reloginNeeded(flow.provider, flow.account)))
   }
-  let token = try flow.bearer(own)
+  let credential = try flow.sendable(own).credential
   let canRenew =
     flow.canRenew && flow.account.health != .reloginNeeded && flow.remaining.contains(.renew)
   if flow.secondsLeft > (canRenew ? flow.provider.marginSeconds(of: own) : 0) {
-    return Flow.SignedIn(credential: .oauth2(token), isNew: false)
+    return Flow.SignedIn(credential: credential, isNew: false)
   }
   guard canRenew else { throw .failed(Failure(.reloginNeeded(flow.provider, flow.account))) }
   throw .remedy(.renew, advice: nil)
@@ -20,8 +20,11 @@ func storedToken(_ words: TokenEndpoint, _ flow: Flow) throws(Setback) -> Flow.S
 extension Flow {
   /// How long the application's stored token is good for; nothing for one that a resource has refused.
   var secondsLeft: Int64 {
-    guard let own, !own.isRefused, case .oauth2(let token) = own.credential else { return 0 }
-    return token.expiresAt.map { $0 - effects.now() } ?? .max
+    guard let own, !own.isRefused else { return 0 }
+    guard case .oauth2(let token) = own.credential, let expiresAt = token.expiresAt else {
+      return .max
+    }
+    return expiresAt - effects.now()
   }
 }
 

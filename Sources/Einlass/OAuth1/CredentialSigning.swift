@@ -69,7 +69,13 @@ extension AccountStore {
 extension Provider {
   /// How its OAuth 1.0a requests are signed.
   var signatureMethod: SignatureMethod {
-    for case .reverseAuth(let flow) in flows { return flow.signature }
+    for flow in flows {
+      switch flow {
+      case .reverseAuth(let flow): return flow.signature
+      case .oauth1(let flow): return flow.signature
+      case .systemToken, .authorizationCode, .deviceCode: continue
+      }
+    }
     return .hmacSHA1
   }
 }

@@ -1,12 +1,13 @@
 extension Signer {
-  /// A descriptor's request, filled and signed for this moment.
+  /// A descriptor's request, filled and signed for this moment. `adding`: further parameters of the protocol.
   func request(
-    _ template: RequestTemplate, _ values: Template.Values = .init(), effects: Effects
+    _ template: RequestTemplate, _ values: Template.Values = .init(), adding: [Parameter] = [],
+    effects: Effects
   ) -> HTTPRequest {
     var (request, form) = template.filled(values)
     let authorization = authorization(
       method: request.method.rawValue, address: request.address, form: form,
-      nonce: Self.nonce(effects), timestamp: effects.now())
+      adding: adding, nonce: Self.nonce(effects), timestamp: effects.now())
     request.headers.append(.init("Authorization", authorization))
     return request
   }

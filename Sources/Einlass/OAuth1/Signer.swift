@@ -24,11 +24,11 @@ public struct Signer: Sendable {
 
   /// The value of the `Authorization` header. Section 3.5.1.
   ///
-  /// `form`: the fields of the body, if it is form-encoded. `nonce` and `timestamp` are fresh for each request
+  /// `form`: the fields of the body, if it is form-encoded. `adding`: `oauth_callback`, `oauth_verifier`. `nonce` and `timestamp` are fresh for each request
   /// (section 3.3).
   public func authorization(
-    method httpMethod: String, address: WebAddress, form: [Parameter] = [], nonce: String,
-    timestamp: UnixTime
+    method httpMethod: String, address: WebAddress, form: [Parameter] = [],
+    adding: [Parameter] = [], nonce: String, timestamp: UnixTime
   ) -> String {
     var parameters = [
       Parameter("oauth_consumer_key", registration.clientID),
@@ -37,6 +37,7 @@ public struct Signer: Sendable {
       Parameter("oauth_timestamp", String(timestamp)),
       Parameter("oauth_version", "1.0"),
     ]
+    parameters += adding
     if let token {
       parameters.append(
         Parameter("oauth_token", String(decoding: token.token.reveal(), as: UTF8.self)))

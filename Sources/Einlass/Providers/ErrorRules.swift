@@ -68,8 +68,8 @@ struct ErrorRules: Sendable, Equatable {
 
 /// The requests of flows and recipes, by which rules can tell them apart.
 enum Step: String, Sendable, CaseIterable {
-  case requestToken, accessToken, applicationToken, token, renew, tokenInfo, keySet, identity,
-    revoke
+  case requestToken, accessToken, applicationToken, deviceAuthorization, token, renew, tokenInfo
+  case keySet, identity, revoke
 }
 
 /// What may mend a refusal; each once per flow. Seeds 1.4.

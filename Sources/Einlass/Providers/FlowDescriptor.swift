@@ -5,6 +5,8 @@ enum FlowDescriptor: Sendable, Equatable {
   case reverseAuth(ReverseAuth)
   case systemToken(SystemToken)
   case authorizationCode(AuthorizationCode)
+  case deviceCode(DeviceCode)
+  case oauth1(ThreeLegged)
 
   /// The account's own OAuth 1.0a token is turned into one for the application. Seeds 1.3.
   struct ReverseAuth: Sendable, Equatable {
@@ -39,11 +41,48 @@ enum FlowDescriptor: Sendable, Equatable {
     var tokens: TokenEndpoint
   }
 
+  /// The person enters a code on another device. RFC 8628.
+  ///
+  ///     {"kind": "deviceCode", "deviceAuthorization": {"method": "POST", "url": "https://example.com/device"},
+  ///      "token": …}
+  struct DeviceCode: Sendable, Equatable {
+    var deviceAuthorization: RequestTemplate
+    var tokens: TokenEndpoint
+  }
+
+  /// The three steps of OAuth 1.0a. RFC 5849 section 2.
+  ///
+  ///     {"kind": "oauth1", "signature": "HMAC-SHA1",
+  ///      "requestToken": {"method": "POST", "url": "https://example.com/request_token"},
+  ///      "authorize": {"method": "GET", "url": "https://example.com/authorize"},
+  ///      "accessToken": {"method": "POST", "url": "https://example.com/access_token"},
+  ///      "verifier": "pin"}
+  ///
+  /// `verifier`: `callback`, which is meant without the word, comes back with the browser, to `redirect`; `pin` is
+  /// read off the provider's page.
+  struct ThreeLegged: Sendable, Equatable {
+    enum Verifier: String, CaseIterable { case callback, pin }
+
+    var signature: SignatureMethod
+    var requestToken: RequestTemplate
+    var authorize: RequestTemplate
+    var accessToken: RequestTemplate
+    var redirect: RedirectDescriptor
+    var isPIN: Bool
+  }
+
+  /// Whether its accounts can do without anybody who says whose a token is.
+  var goesWithoutIdentity: Bool {
+    if case .oauth1 = self { true } else { tokens != nil }
+  }
+
   var kind: FlowKind {
     switch self {
     case .reverseAuth: .reverseAuth
     case .systemToken: .systemToken
     case .authorizationCode: .authorizationCode
+    case .deviceCode: .deviceCode
+    case .oauth1: .oauth1
     }
   }
 
@@ -53,6 +92,8 @@ enum FlowDescriptor: Sendable, Equatable {
     case .reverseAuth(let flow): [flow.requestToken, flow.accessToken]
     case .systemToken(let flow): [flow.applicationToken, flow.renew].compactMap(\.self)
     case .authorizationCode(let flow): flow.tokens.requests
+    case .deviceCode(let flow): [flow.deviceAuthorization] + flow.tokens.requests
+    case .oauth1(let flow): [flow.requestToken, flow.accessToken]
     }
   }
 
@@ -60,13 +101,19 @@ enum FlowDescriptor: Sendable, Equatable {
   var addresses: [WebAddress] {
     switch self {
     case .authorizationCode(let flow): [flow.authorize.address] + flow.tokens.addresses
+    case .deviceCode(let flow): [flow.deviceAuthorization.address] + flow.tokens.addresses
+    case .oauth1(let flow): [flow.authorize.address] + requests.map(\.address)
     case .reverseAuth, .systemToken: requests.map(\.address)
     }
   }
 
   /// Where it gets tokens by a grant of OAuth 2.0; `nil` for the other flows.
   var tokens: TokenEndpoint? {
-    if case .authorizationCode(let flow) = self { flow.tokens } else { nil }
+    switch self {
+    case .authorizationCode(let flow): flow.tokens
+    case .deviceCode(let flow): flow.tokens
+    case .reverseAuth, .systemToken, .oauth1: nil
+    }
   }
 
   init(_ value: JSONValue, at pointer: String, provider: String) throws(DescriptorReader.Fault) {
@@ -107,6 +154,15 @@ enum FlowDescriptor: Sendable, Equatable {
           redirect: RedirectDescriptor("redirect", in: reader),
           promisesIssuer: reader.bool("promisesIssuer", default: false),
           tokens: TokenEndpoint(in: reader)))
+    case .deviceCode:
+      let reader = try DescriptorReader(
+        value, at: pointer, provider: provider,
+        words: ["kind", "deviceAuthorization"] + TokenEndpoint.words)
+      self = try .deviceCode(
+        DeviceCode(
+          deviceAuthorization: RequestTemplate("deviceAuthorization", posting: reader),
+          tokens: TokenEndpoint(in: reader)))
+    case .oauth1: self = .oauth1(try ThreeLegged(value, at: pointer, provider: provider))
     }
   }
 
@@ -125,6 +181,36 @@ enum FlowDescriptor: Sendable, Equatable {
       flow.authorize = flow.authorize.relocated(move)
       flow.tokens = flow.tokens.relocated(move)
       return .authorizationCode(flow)
+    case .deviceCode(var flow):
+      flow.deviceAuthorization = flow.deviceAuthorization.relocated(move)
+      flow.tokens = flow.tokens.relocated(move)
+      return .deviceCode(flow)
+    case .oauth1(var flow):
+      flow.requestToken = flow.requestToken.relocated(move)
+      flow.authorize = flow.authorize.relocated(move)
+      flow.accessToken = flow.accessToken.relocated(move)
+      return .oauth1(flow)
     }
+  }
+}
+
+extension FlowDescriptor.ThreeLegged {
+  fileprivate init(
+    _ value: JSONValue, at pointer: String, provider: String
+  ) throws(DescriptorReader.Fault) {
+    let reader = try DescriptorReader(
+      value, at: pointer, provider: provider,
+      words: [
+        "kind", "signature", "requestToken", "authorize", "accessToken", "redirect", "verifier",
+      ])
+    signature = try reader.word("signature", SignatureMethod.self)
+    requestToken = try RequestTemplate("requestToken", in: reader, allowing: [.clientID])
+    authorize = try RequestTemplate("authorize", in: reader, allowing: [.clientID])
+    accessToken = try RequestTemplate("accessToken", in: reader, allowing: [.clientID])
+    redirect = try RedirectDescriptor("redirect", in: reader)
+    let verifier = try reader.optional("verifier") { name throws(DescriptorReader.Fault) in
+      try reader.word(name, Verifier.self)
+    }
+    isPIN = verifier == .pin
   }
 }

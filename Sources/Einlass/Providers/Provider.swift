@@ -117,7 +117,9 @@ extension Provider {
       try VerifyDescriptor(name, in: reader)
     }
     revocation = try reader.revocation("revoke")
-    guard identity?.request != nil || (flows.allSatisfy { $0.tokens != nil } && verification == nil)
+    guard
+      identity?.request != nil
+        || (flows.allSatisfy(\.goesWithoutIdentity) && verification == nil)
     else {
       throw reader.fault("identity", "Its request is missing, which a flow or verify needs.")
     }

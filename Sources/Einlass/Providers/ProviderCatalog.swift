@@ -88,6 +88,16 @@ public struct ProviderCatalog: Sendable, Equatable {
     return result
   }
 
+  /// Whether there is a provider of this id.
+  public func holds(_ id: String) -> Bool { entries.contains { sameBytes($0.id, id) } }
+
+  /// The others than the provider of this id.
+  public func without(_ id: String) -> ProviderCatalog {
+    var result = self
+    result.entries.removeAll { sameBytes($0.id, id) }
+    return result
+  }
+
   /// Those of its providers that are reached without leaving this machine.
   public var onThisMachine: ProviderCatalog {
     var result = self

@@ -125,8 +125,7 @@ extension TokenEndpoint {
 
 extension RequestTemplate {
   /// A POST to a token endpoint.
-  fileprivate init(_ name: String, posting reader: DescriptorReader) throws(DescriptorReader.Fault)
-  {
+  init(_ name: String, posting reader: DescriptorReader) throws(DescriptorReader.Fault) {
     try self.init(name, in: reader, allowing: [.clientID])
     guard method == .post else {
       throw reader.fault(name, "A POST should stand here. RFC 6749 section 3.2.")

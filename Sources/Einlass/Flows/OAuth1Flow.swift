@@ -1,0 +1,134 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+/// The three steps of OAuth 1.0a: a request token, the person's yes to it, an access token for both. RFC 5849 section 2.
+///
+/// The verifier comes back with the browser or, where the descriptor says so, is read off the provider's page.
+func threeLegged(
+  _ words: FlowDescriptor.ThreeLegged, _ visit: Visit
+) async throws(Setback) -> Account {
+  var exchange = visit.exchange(hiding: [])
+  var signer = Signer(method: words.signature, registration: visit.registration)
+  let place = words.isPIN ? nil : try visit.open(words.redirect)
+  defer { place?.close() }
+
+  visit.asker.report(.requesting)
+  let first = try await exchange.send(
+    signer.request(
+      words.requestToken, adding: [Parameter("oauth_callback", place?.address ?? "oob")],
+      effects: visit.effects), at: .requestToken)
+  // Without the confirmation the callback is not bound to the token: the attack that 1.0a ended.
+  guard let temporary = oauth1Credential(in: first.body, &exchange),
+    value("oauth_callback_confirmed", in: first.body) == "true"
+  else { throw exchange.unusable(.requestToken) }
+  let token = revealedText(temporary.token)
+  var page = words.authorize.filled(.init(texts: [.clientID: visit.registration.clientID]))
+    .request.address
+  page.query = FormEncoding.encode(
+    (page.query.flatMap { FormEncoding.decode($0.utf8, plus: .space) } ?? [])
+      + [Parameter("oauth_token", token)] + visit.pageParameters)
+
+  func access(
+    _ verifier: String, _ exchange: inout Exchange
+  ) async throws(Setback) -> Account {
+    exchange.hide(Secret(verifier))
+    visit.asker.report(.exchanging)
+    signer.token = temporary
+    let second = try await exchange.send(
+      signer.request(
+        words.accessToken, adding: [Parameter("oauth_verifier", verifier)],
+        effects: visit.effects), at: .accessToken)
+    guard let credential = oauth1Credential(in: second.body, &exchange) else {
+      throw exchange.unusable(.accessToken)
+    }
+    visit.asker.report(.verifying)
+    signer.token = credential
+    let identity =
+      visit.provider.identity == nil
+      ? nil : try await exchange.identity { signer.request($0, effects: visit.effects) }
+    visit.asker.report(.saving)
+    do { return try await visit.keep(.oauth1(words), .oauth1(credential), identity) } catch {
+      throw .failed(Failure(error))
+    }
+  }
+
+  guard let place else { return try await access(visit.pin(shownAt: page), &exchange) }
+  let pending = PendingThreeLegged(token: token)
+  let arrival = try await visit.sendBrowser(to: page, returningTo: place) {
+    pending.response(query: $0)
+  }
+  return try await arrival.showing { response throws(Setback) in
+    switch response {
+    case .verifier(let verifier): return try await access(revealedText(verifier), &exchange)
+    case .denied: throw .failed(Failure(.accessDenied(visit.provider, nil)))
+    }
+  }
+}
+
+/// What a callback has to match. RFC 5849 section 2.2.
+struct PendingThreeLegged {
+  /// What the browser brought.
+  enum Response: Equatable {
+    case verifier(Secret)
+    case denied
+  }
+
+  let token: String
+
+  /// Reads a query; `nil` for another token's. A no is said in two ways: `denied` with the token, or `oauth_problem`.
+  func response(query: String) -> Response? {
+    guard query.utf8.count <= PendingAuthorization.queryLimitBytes,
+      let parameters = FormEncoding.decode(query.utf8, plus: .space)
+    else { return nil }
+    func single(_ name: String) -> String? {
+      let values = parameters.filter { sameBytes($0.name, name) }
+      return values.count == 1 ? values[0].value : nil
+    }
+    func isOurs(_ text: String?) -> Bool {
+      text.map { constantTimeEqual(Array($0.utf8), Array(token.utf8)) } ?? false
+    }
+    if isOurs(single("denied")) { return .denied }
+    guard isOurs(single("oauth_token")) else { return nil }
+    if single("oauth_problem") != nil { return .denied }
+    return single("oauth_verifier").flatMap {
+      TokenResponse.isToken($0) ? .verifier(Secret($0)) : nil
+    }
+  }
+}
+
+extension Visit {
+  /// The number that the person reads off the provider's page.
+  fileprivate func pin(shownAt page: WebAddress) async throws(Setback) -> String {
+    asker.report(.awaitingPerson)
+    let questions = [Prompt.openURL(page, returningTo: nil), .enterVerifier(.pin)]
+    let text = try await first(
+      of: questions.map { question in
+        {
+          await outcome { () throws(Problem) -> Secret? in
+            guard case .accept(_, let text) = try await asker.ask(question) else {
+              throw .userCanceled(provider)
+            }
+            return text
+          }
+        }
+      }, or: .userCanceled(provider))
+    // As it is read: 123-456, or with a blank at either end.
+    let pin = revealedText(text).filter { !$0.isWhitespace }
+    guard TokenResponse.isToken(pin) else { throw .failed(Failure(.userCanceled(provider))) }
+    return pin
+  }
+}
+
+/// A token and its secret in a form, from now on kept out of errors.
+private func oauth1Credential(in body: [UInt8], _ exchange: inout Exchange) -> OAuth1Credential? {
+  guard let token = value("oauth_token", in: body), TokenResponse.isToken(token),
+    let secret = value("oauth_token_secret", in: body)
+  else { return nil }
+  exchange.hide(Secret(token))
+  if !secret.isEmpty { exchange.hide(Secret(secret)) }
+  return OAuth1Credential(token: Secret(token), tokenSecret: Secret(secret))
+}
+
+private func value(_ name: String, in body: [UInt8]) -> String? {
+  FormEncoding.decode(body, plus: .plus)?.last { sameBytes($0.name, name) }?.value
+}

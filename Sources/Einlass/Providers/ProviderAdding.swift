@@ -1,0 +1,165 @@
+public import EinlassJSON
+
+/// A provider that a front end brings along: `providers.add` of the protocol, section 3.
+public struct AddProviderRequest: Sendable {
+  /// What is known of it.
+  public enum Source: Sendable {
+    /// It describes itself. RFC 8414, OpenID Connect Discovery 1.0.
+    case issuer(String)
+    /// In the words of a catalogue.
+    case descriptor(JSONValue)
+  }
+
+  public var source: Source
+  /// `nil`: made of the issuer's host.
+  public var id: String?
+  /// `nil`: the issuer's host.
+  public var name: String?
+
+  public init(_ source: Source, id: String? = nil, name: String? = nil) {
+    self.source = source
+    self.id = id
+    self.name = name
+  }
+}
+
+extension Einlass {
+  /// The descriptor of a provider to be added, checked: asked of the issuer, or as it was given.
+  ///
+  /// Throws `unsafeURL` for an issuer that is no https address, `providerFailure` for one that does not describe itself
+  /// as it should, `invalidParameter` for a descriptor that is none.
+  public func descriptor(of request: AddProviderRequest) async throws(Problem) -> JSONValue {
+    let descriptor: JSONValue
+    switch request.source {
+    case .descriptor(let given): descriptor = given
+    case .issuer(let text): descriptor = .object(try await discovered(text, request))
+    }
+    do throws(DescriptorReader.Fault) {
+      _ = try Provider(descriptor, at: "/descriptor", models: catalog)
+      return descriptor
+    } catch { throw .invalidParameter(error.pointer, error.explanation) }
+  }
+
+  private func discovered(
+    _ text: String, _ request: AddProviderRequest
+  ) async throws(Problem) -> JSONObject {
+    guard let issuer = try? WebAddress.parse(text), issuer.isSafe, issuer.query == nil else {
+      throw Problem(
+        .unsafeURL, "The issuer is no https address without a query. Give it as its owner does.",
+        path: "/issuer")
+    }
+    for address in ServerMetadata.addresses(ofIssuer: issuer) {
+      let response = try await effects.send(
+        HTTPRequest(.get, address, responseLimitBytes: ServerMetadata.limitBytes))
+      guard response.isSuccess else { continue }
+      do throws(ServerMetadata.Fault) {
+        let metadata = try ServerMetadata(
+          try? JSONReader.read(response.body), issuer: text)
+        return metadata.descriptor(
+          id: request.id ?? issuer.providerID, name: request.name ?? issuer.host)
+      } catch { throw .undescribed(issuer, error.sentence) }
+    }
+    throw .undescribed(issuer, "it has no such document")
+  }
+}
+
+extension WebAddress {
+  /// An id for who lives there: `op.example.com-tenant`.
+  fileprivate var providerID: String {
+    let text = host + (port.map { "-\($0)" } ?? "") + path
+    let id = text.lowercased().map { character in
+      character.isASCII && (character.isLetter || character.isNumber || character == ".")
+        ? character : "-"
+    }
+    return String(String(id).prefix(64).drop { $0 == "-" }.reversed().drop { $0 == "-" }.reversed())
+  }
+}
+
+extension ServerMetadata {
+  /// The most bytes of a document that are read. C-92.
+  static let limitBytes = 256 << 10
+
+  /// The provider that the document describes, in the words of a catalogue.
+  func descriptor(id: String, name: String) -> JSONObject {
+    let isOpenID = keySetAddress != nil && (scopes.isEmpty || scopes.contains("openid"))
+    let wanted = ["openid", "profile", "email", "offline_access"]
+    let tokens = JSONObject(present: [
+      "token": request("POST", tokenEndpoint),
+      "refresh": grantTypes.contains("refresh_token") || scopes.contains("offline_access")
+        ? [:] : nil,
+      "clientAuthentication": .string((clientAuthentications.first ?? .basic).rawValue),
+      "scopes": JSONValue(
+        isOpenID ? wanted.filter { $0 == "openid" || scopes.contains($0) } : []),
+      "issuer": .string(issuer),
+      "keySet": isOpenID ? keySetAddress.map { .string($0.text) } : nil,
+      "algorithms": isOpenID ? JSONValue(signingAlgorithms.map(\.rawValue).sorted()) : nil,
+    ]).members
+    var flows: [JSONValue] = []
+    if let authorizationEndpoint {
+      let words: [(String, JSONValue)] = [
+        ("kind", "authorizationCode"), ("authorize", request("GET", authorizationEndpoint)),
+        // One that can be registered.
+        ("redirect", ["path": "/callback"]), ("promisesIssuer", .bool(promisesIssuer)),
+      ]
+      flows.append(.object(JSONObject(words + tokens.map { ($0.name, $0.value) })))
+    }
+    if let deviceAuthorizationEndpoint {
+      let words: [(String, JSONValue)] = [
+        ("kind", "deviceCode"),
+        ("deviceAuthorization", request("POST", deviceAuthorizationEndpoint)),
+      ]
+      flows.append(.object(JSONObject(words + tokens.map { ($0.name, $0.value) })))
+    }
+    return JSONObject(present: [
+      "id": .string(id), "name": .string(name),
+      "setup": [
+        "documentation": .string(issuer), "redirect": "http://127.0.0.1/callback",
+      ],
+      "accounts": "many", "registration": ["clientId"],
+      "identity": identity(isOpenID: isOpenID).map(JSONValue.object), "flows": .array(flows),
+    ])
+  }
+
+  /// The standard's claims, from where the server tells them. OpenID Connect Core 1.0 section 5.1.
+  private func identity(isOpenID: Bool) -> JSONObject? {
+    guard isOpenID else { return nil }
+    var question = userinfoEndpoint.flatMap { request("GET", $0).object }
+    question?["bearer"] = "{token}"
+    return JSONObject(present: [
+      "request": question.map(JSONValue.object), "id": "/sub", "name": "/name",
+      "username": "/preferred_username", "email": "/email", "avatar": ["pointer": "/picture"],
+      "required": ["id"],
+    ])
+  }
+
+  private func request(_ method: String, _ address: WebAddress) -> JSONValue {
+    var place = address
+    place.query = nil
+    let query = address.query.flatMap { FormEncoding.decode($0.utf8, plus: .space) } ?? []
+    return .object(
+      JSONObject(present: [
+        "method": .string(method), "url": .string(place.text),
+        "query": query.isEmpty
+          ? nil : .object(JSONObject(query.map { ($0.name, .string($0.value)) })),
+      ]))
+  }
+}
+
+extension ServerMetadata.Fault {
+  fileprivate var sentence: String {
+    switch self {
+    case .member(let name): "its \(name) is missing or malformed"
+    case .foreignIssuer: "it speaks for another issuer; mind a slash at the end"
+    case .unsafeAddress(let name): "its \(name) is no https address"
+    case .lacksS256: "it lacks S256, without which a code can be stolen on its way"
+    }
+  }
+}
+
+extension Problem {
+  fileprivate static func undescribed(_ issuer: WebAddress, _ why: String) -> Problem {
+    Problem(
+      .providerFailure,
+      "The issuer at \(issuer.host) does not describe itself as it should: \(why).")
+  }
+}

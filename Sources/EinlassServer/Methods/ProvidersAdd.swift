@@ -1,0 +1,59 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `providers.add`: a provider that the catalogue lacks, kept beside the store.
+func providersAdd(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "providers.add", .network,
+      "Adds a provider: one that describes itself, by its issuer, or by a descriptor.",
+      params: [
+        .optional("issuer", .string(maxBytes: 2048), "Its https address, exactly as it writes it."),
+        .optional("descriptor", .any, "An object as in the built-in catalogue."),
+        .optional("id", .identifier, "With issuer: the id; made of its host otherwise."),
+        .optional("name", .string(maxBytes: 256), "With issuer: the name for people."),
+      ],
+      result: .object([
+        .provider, .required("created", .boolean, "False when it replaced one of that id."),
+      ]),
+      reasons: [
+        "unsafeURL", "providerFailure", "networkFailure", "accountStoreFailure", "cancelled",
+      ]),
+    .task { params, _ async throws(RPCError) in
+      do throws(Problem) {
+        let source: AddProviderRequest.Source
+        switch (params["issuer"]?.string, params["descriptor"]) {
+        case (let issuer?, nil): source = .issuer(issuer)
+        case (nil, let descriptor?): source = .descriptor(descriptor)
+        default: throw .eitherIssuerOrDescriptor
+        }
+        let descriptor = try await server.budgetedEinlass.descriptor(
+          of: AddProviderRequest(
+            source, id: params["id"]?.string, name: params["name"]?.string))
+        let created = try server.added.add(descriptor)
+        return ["provider": descriptor["id"] ?? .null, "created": .bool(created)]
+      } catch { throw RPCError(error) }
+    })
+}
+
+/// `providers.remove`: forgets a provider that was added; its accounts stay.
+func providersRemove(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "providers.remove", .network,
+      "Forgets a provider that was added. Its accounts stay, of no use until it is added again.",
+      params: [.provider], result: .object([]),
+      reasons: ["unknownProvider", "accountStoreFailure", "cancelled"]),
+    .task { params, _ async throws(RPCError) in
+      do throws(Problem) {
+        try server.added.remove(params["provider"]?.string ?? "")
+        return [:]
+      } catch { throw RPCError(error) }
+    })
+}
+
+extension Problem {
+  fileprivate static let eitherIssuerOrDescriptor = Problem(
+    .invalidParameter, "Give either issuer or descriptor.", path: "/issuer")
+}

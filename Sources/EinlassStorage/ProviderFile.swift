@@ -1,0 +1,53 @@
+public import Einlass
+internal import EinlassSystem
+
+extension SQLiteAccountStore {
+  private static let providersLimitBytes = 1 << 20
+
+  /// What was added to the catalogue beside the store at this path, or the usual one: a file of its own.
+  public static func providerOverlay(path: String? = nil) -> ProviderOverlay {
+    ProviderOverlay(
+      read: { () throws(Problem) in
+        let location = try StoreLocation(path: path)
+        return try FileProblem.store { () throws(FileError) in
+          guard let directory = try SafeDirectory.open(location.directory) else { return nil }
+          return try directory.read(location.providersName, limitBytes: providersLimitBytes)
+        }
+      },
+      change: { edit throws(Problem) in
+        let location = try StoreLocation(path: path)
+        let directory = try FileProblem.store { () throws(FileError) in
+          try SafeDirectory.create(location.directory)
+        }
+        var lock = try FileProblem.store { () throws(FileError) in
+          try FileLock(location.providersName + ".lock", in: directory)
+        }
+        let isOurs = try FileProblem.store { () throws(FileError) in
+          try lock.acquire(.exclusive, by: AccountStore.Patience.usual.deadline)
+        }
+        let file = directory.path(of: location.providersName)
+        guard isOurs else { throw .storeLocked(path: file) }
+        defer { lock.release() }
+        let before = try FileProblem.store { () throws(FileError) in
+          try directory.read(location.providersName, limitBytes: providersLimitBytes)
+        }
+        let after = try edit(before)
+        try FileProblem.store { () throws(FileError) in
+          try directory.replace(
+            location.providersName, after, temporaryName: location.providersName + ".new")
+        }
+      })
+  }
+}
+
+extension MemoryAccountStore {
+  /// The same for a store that writes nothing.
+  public static func makeProviderOverlay() -> ProviderOverlay {
+    let text = Lock<[UInt8]?>(nil)
+    return ProviderOverlay(
+      read: { () throws(Problem) in text.withLock { $0 } },
+      change: { edit throws(Problem) in
+        try text.withLock { text throws(Problem) in text = try edit(text) }
+      })
+  }
+}

@@ -1,0 +1,115 @@
+import EinlassCrypto
+import EinlassJSON
+import TestSupport
+import Testing
+
+@testable import Einlass
+
+/// RFC 8628: a code to enter elsewhere, and asking until that was done.
+@Suite struct DeviceCodeFlowTests {
+  private static let provider = """
+    {"id":"example","name":"Example","setup":{"documentation":"https://op.example/docs"},\
+    "accounts":"many","registration":["clientId"],\
+    "flows":[{"kind":"deviceCode","deviceAuthorization":{"method":"POST","url":"https://op.example/device"},\
+    "token":{"method":"POST","url":"https://op.example/token"},"scopes":["a","b"]}]}
+    """
+  private static let device = """
+    {"device_code":"DC","user_code":"WDJB-MJHT","verification_uri":"https://op.example/go",\
+    "verification_uri_complete":"https://op.example/go?c=WDJB-MJHT","expires_in":1800,"interval":7}
+    """
+  private static let pending = Script.Reply.json(#"{"error":"authorization_pending"}"#, status: 400)
+  private static let token = Script.Reply.json(#"{"access_token":"AT","token_type":"Bearer"}"#)
+
+  private func signIn(
+    _ script: Script, kinds: Set<Prompt.Kind> = [.deviceCode]
+  ) async throws -> Account {
+    let engine = Einlass(
+      catalog: try ProviderCatalogTests.catalog(Self.provider), store: script.store.accountStore,
+      effects: script.effects)
+    return try await engine.signIn(
+      SignInRequest(
+        application: Sample.application, registration: ClientRegistration(clientID: "APP"),
+        provider: "example"), asking: script.asker(kinds))
+  }
+
+  private func sleeps(_ script: Script) -> [String] {
+    script.log.filter { $0.hasPrefix("sleep") }.map { String($0.dropFirst(12)) }
+  }
+
+  @Test func `the code is shown, and the provider asked until the person has entered it`()
+    async throws
+  {
+    let script = Script(
+      [
+        .json(Self.device), Self.pending, .json(#"{"error":"slow_down"}"#, status: 400), Self.token,
+      ],
+      answers: [.accept()])
+    _ = try await signIn(script)
+    #expect(
+      script.prompts == [
+        .deviceCode(
+          WebAddress(scheme: .https, host: "op.example", path: "/go"),
+          wholePage: WebAddress(
+            scheme: .https, host: "op.example", path: "/go", query: "c=WDJB-MJHT"),
+          userCode: "WDJB-MJHT", expiresAt: Script.now + 900)
+      ])
+    #expect(sleeps(script) == [7, 7, 12].map { (seconds: Int64) in "\(Script.now + seconds)" })
+    let forms = script.requests.map { FormEncoding.decode($0.body, plus: .space) }
+    #expect(forms[0] == [Parameter("scope", "a b"), Parameter("client_id", "APP")])
+    #expect(
+      forms[1] == [
+        Parameter("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
+        Parameter("device_code", "DC"), Parameter("client_id", "APP"),
+      ])
+    #expect(script.store.accounts.count == 1)
+  }
+
+  @Test(
+    "what ends the asking",
+    arguments: [
+      ([.json(#"{"error":"access_denied"}"#, status: 400)], Problem.Reason.accessDenied),
+      ([pending, .json(#"{"error":"expired_token"}"#, status: 400)], .flowExpired),
+      ([.json(#"{"error":"invalid_client"}"#, status: 401)], .authenticatorUnconfigured),
+      ([.json(#"{"token_type":"Bearer"}"#)], .providerFailure),
+    ] as [([Script.Reply], Problem.Reason)])
+  func ends(replies: [Script.Reply], reason: Problem.Reason) async throws {
+    let script = Script([.json(Self.device)] + replies, answers: [.accept()])
+    let problem = await #expect(throws: Problem.self) { _ = try await signIn(script) }
+    #expect(problem?.reason == reason)
+    #expect(script.store.accounts.isEmpty)
+  }
+
+  @Test func `a provider that is busy is asked again later`() async throws {
+    let script = Script(
+      [.json(Self.device), .text("busy", status: 503), Self.pending, Self.token],
+      answers: [.accept()])
+    _ = try await signIn(script)
+    #expect(sleeps(script) == [7, 14, 14].map { (seconds: Int64) in "\(Script.now + seconds)" })
+  }
+
+  @Test(
+    "a device is told enough, and safe pages only",
+    arguments: [
+      (#""device_code":"DC","#, ""), (#""user_code":"WDJB-MJHT","#, ""),
+      ("https://op.example/go\",", "http://op.example/go\","), (#""expires_in":1800,"#, ""),
+      ("1800", "0"), ("WDJB-MJHT\",\"v", "W\\u0007\",\"v"),
+    ])
+  func malformed(part: String, replacement: String) async throws {
+    let answer = Self.device.replacing(part, with: replacement)
+    try #require(answer != Self.device)
+    let script = Script([.json(answer)])
+    let problem = await #expect(throws: Problem.self) { _ = try await signIn(script) }
+    #expect(problem?.reason == .providerFailure)
+    #expect(script.prompts.isEmpty)
+  }
+
+  @Test func `a page of another host is not shown beside the first`() throws {
+    let foreign = Self.device.replacing("https://op.example/go?c", with: "https://evil.example/?c")
+    let device = DeviceAuthorization(
+      try JSONReader.read(Array(foreign.utf8)), now: Script.now)
+    #expect(try #require(device).wholePage == nil)
+    let draft = Self.device.replacing("verification_uri\"", with: "verification_url\"")
+    #expect(
+      DeviceAuthorization(try JSONReader.read(Array(draft.utf8)), now: 0)?.page.path == "/go")
+  }
+}
