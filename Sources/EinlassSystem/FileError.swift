@@ -77,6 +77,10 @@ public struct FileError: Error, Sendable, Equatable {
     case ENOSPC, EDQUOT: "the disk is full"
     case EEXIST: "it exists already"
     case EMFILE, ENFILE: "too many files are open"
+    case EISDIR: "it is a directory"
+    case ELOOP: "it is a symbolic link"
+    case ENOTDIR: "something above it is no directory"
+    case ENAMETOOLONG: "its name is too long"
     default: "error \(number) of the system"
     }
   }

@@ -1,6 +1,7 @@
-import EinlassCrypto
 import Foundation
 import Testing
+
+@testable import EinlassCrypto
 
 @Suite struct SecretTests {
   private let secret = Secret("correct horse battery")
@@ -37,6 +38,28 @@ import Testing
     #expect(secret != Secret("correct horse"))
     #expect(secret.count == 21)
     #expect(Secret("").isEmpty && Secret("") == Secret([]))
+  }
+
+  /// C-131. In the secure heap and outside of it.
+  @Test(arguments: [32, 500])
+  func `the memory of a secret is wiped when the last reference goes`(count: Int) throws {
+    let memory = open("/proc/self/mem", O_RDONLY)
+    try #require(memory >= 0)
+    defer { close(memory) }
+    /// How much of what was written stands at this address.
+    func left(at address: Int) -> Int {
+      var found = [UInt8](repeating: 0, count: count)
+      guard pread(memory, &found, count, off_t(address)) == count else { return 0 }
+      return found.indices.count { found[$0] == UInt8(truncatingIfNeeded: $0 * 7 + 13) }
+    }
+    var secret: Secret? = Secret(count: count) { output in
+      for index in 0..<count { output[index] = UInt8(truncatingIfNeeded: index * 7 + 13) }
+    }
+    let address = try #require(secret?.withBytes { Int(bitPattern: $0.baseAddress) })
+    #expect(left(at: address) == count)  // the control
+    secret = nil
+    // Whoever has the memory next may by chance write a byte of them.
+    #expect(left(at: address) < count / 4)
   }
 
   /// C-130, in a process of its own, where no other test has made a secret yet.
