@@ -102,7 +102,8 @@ public struct JSONObject: Sendable {
 /// Whether two strings are the same UTF-8 bytes. `==` on `String` is canonical equivalence, which lets
 /// U+212A pass for `K`.
 public func sameBytes(_ left: String, _ right: String) -> Bool {
-  guard left.utf8.count == right.utf8.count else { return false }
+  // Texts of the same bytes are equivalent, and that is told faster: among ten thousand names most are not.
+  guard left.utf8.count == right.utf8.count, left == right else { return false }
   let (left, right) = (left.utf8Span.span, right.utf8Span.span)
   for index in left.indices where left[index] != right[index] { return false }
   return true

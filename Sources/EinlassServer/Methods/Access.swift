@@ -21,14 +21,15 @@ func accessList(_ server: Server) -> Method {
       return try server.answer(mayWait) { patience throws(Problem) in
         // By place, an order that survives changes.
         let grants = try server.store.snapshot(patience).grants
-          .sorted { $0.place.utf8.lexicographicallyPrecedes($1.place.utf8) }
-          .drop { grant in
-            start.map { !$0.utf8.lexicographicallyPrecedes(grant.place.utf8) } ?? false
+          .map { (place: $0.place, grant: $0) }
+          .filter { entry in
+            start.map { $0.utf8.lexicographicallyPrecedes(entry.place.utf8) } ?? true
           }
+          .sorted { $0.place.utf8.lexicographicallyPrecedes($1.place.utf8) }
         return .object(
           Pages.page(
             "grants", grants, limit: params["limit"]?.int64, cursor: \.place,
-            encode: { JSONValue($0) }))
+            encode: { JSONValue($0.grant) }))
       }
     })
 }

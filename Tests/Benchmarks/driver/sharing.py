@@ -38,7 +38,7 @@ def grants(report, stores):
                     " VALUES (?, 'twitter', 'granted', '', 0)", [(f"application-{n}",) for n in range(count - 1)])
             database.close()
         place = stores.arguments("sealed")[1::2]
-        count = 5_000
+        count = 1_000
 
         def asking(grants, method, params=None):
             with Session(argv[grants]) as session:

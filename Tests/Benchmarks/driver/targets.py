@@ -24,6 +24,7 @@ TARGETS = [
     ("end of input to exit", "in a flow", None, "-", 1500),
     ("signatures", "einlass's engine", "oauthlib", "+", 20),
     ("signatures", "einlass's engine", "liboauth", "+", 2),
+    ("stored", "credentials.get", "sealed_read", "-", 2),
 ]
 
 
