@@ -9,9 +9,9 @@ import pytest
 
 import browser
 from browser import Chromium
-from test_protocol import EINLASS, SANDBOX, Session
+from test_protocol import SANDBOX, Session
 
-pytestmark = pytest.mark.skipif(not (EINLASS.exists() and SANDBOX.exists()), reason="the programs are not built")
+pytestmark = pytest.mark.usefixtures("built")
 
 @pytest.fixture(scope="module")
 def ready():

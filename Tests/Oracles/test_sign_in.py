@@ -17,9 +17,8 @@ import front_end as words
 from browser import Chromium, Visitor
 from front_end import bring_back, userinfo, visit
 from servers import running
-from test_protocol import EINLASS
 
-pytestmark = pytest.mark.skipif(not EINLASS.exists(), reason="the program is not built")
+pytestmark = pytest.mark.usefixtures("built")
 real_browser = pytest.mark.skipif(browser.WHY_NOT is not None, reason=str(browser.WHY_NOT))
 
 BASIC_SECRET = "s3cret: with/odd+chars"
