@@ -33,7 +33,11 @@ class FrontEnd(Session):
     def begin(self, provider="oracle", **params):
         """The request, and the page that the person is to see."""
         id = self.send("accounts.signIn", provider=provider, **params)
-        return id, self.until("prompt.opened")
+        while True:
+            message = self.message()
+            assert isinstance(message, dict), message
+            if message["method"] == "prompt.opened":
+                return id, message["params"]
 
     def end(self, id, provider="oracle"):
         """The account that a sign-in made, or made usable again."""

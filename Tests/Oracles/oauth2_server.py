@@ -98,7 +98,7 @@ def fill_database():
     for name, (kind, grant, secret) in CLIENTS.items():
         get_application_model().objects.create(
             client_id=name, name=name, user=user, client_type=kind, authorization_grant_type=grant,
-            algorithm="RS256" if grant == CODE else "", client_secret=secret,
+            algorithm="" if name == "service" else "RS256", client_secret=secret,
             redirect_uris="http://127.0.0.1/callback http://[::1]/callback einlass:/callback")
 
 
