@@ -103,6 +103,26 @@ def test_an_account_is_preferred_explained_renewed_and_signed_out(two):
     assert re.search(r"^twitter +ada +signed out ", run("accounts", *two)[1], re.M)
 
 
+def test_a_provider_is_added_by_a_file_and_forgotten(store, tmp_path):
+    descriptor = {
+        "id": "work", "name": "Work", "setup": {"documentation": "https://work.example/docs"}, "registration": ["clientId"],
+        "accounts": "many", "flows": [{"kind": "authorizationCode", "authorize": {"method": "GET", "url": "https://work.example/authorize"},
+                   "token": {"method": "POST", "url": "https://work.example/token"}}]}
+    (tmp_path / "work.json").write_text(json.dumps(descriptor))
+    added = run("providers", "add", str(tmp_path / "work.json"), *store)
+    assert added[:2] == (0, "Added work. Sign in there: einlassctl sign-in work\n"), added
+    assert re.search("^work +Work +authorizationCode", run("providers", *store)[1], re.M)
+    code, _, errors = run("sign-in", "work", "--no-input", *store)
+    assert code == 1 and "(authenticatorUnconfigured, 1006)" in errors
+    assert run("providers", "remove", "work", "--yes", *store)[:2] == (0, "Forgot work.\n")
+    assert "work" not in run("providers", *store)[1]
+    del descriptor["accounts"]
+    (tmp_path / "work.json").write_text(json.dumps(descriptor))
+    assert "work, at /descriptor/accounts:" in run("providers", "add", str(tmp_path / "work.json"), *store)[2]
+    (tmp_path / "work.json").write_text("[]")
+    assert "holds no JSON object" in run("providers", "add", str(tmp_path / "work.json"), *store)[2]
+
+
 def test_what_happened_is_listed_and_forgotten(two):
     run("access", "set", "neovim", "twitter", "granted", *two)
     code, output, errors = run("audit", *two)

@@ -37,7 +37,7 @@ extension Einlass {
     do throws(DescriptorReader.Fault) {
       _ = try Provider(descriptor, at: "/descriptor", models: catalog)
       return descriptor
-    } catch { throw .invalidParameter(error.pointer, error.explanation) }
+    } catch { throw .invalidParameter(error.pointer, "In the descriptor of \(error)") }
   }
 
   private func discovered(

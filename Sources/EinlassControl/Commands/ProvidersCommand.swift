@@ -5,7 +5,8 @@ internal import EinlassJSON
 struct ProvidersCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "providers", abstract: "Who can be signed in to.",
-    subcommands: [ProvidersList.self], defaultSubcommand: ProvidersList.self)
+    subcommands: [ProvidersList.self, ProvidersAdd.self, ProvidersRemove.self],
+    defaultSubcommand: ProvidersList.self)
 }
 
 /// `einlassctl providers list`.

@@ -1,0 +1,80 @@
+internal import ArgumentParser
+internal import EinlassJSON
+internal import EinlassSystem
+
+/// `einlassctl providers add`.
+struct ProvidersAdd: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add", abstract: "Add a provider that the catalogue lacks.",
+    discussion: """
+      One that describes itself, as OpenID Connect and OAuth 2.0 servers do, needs no more than its address. Any \
+      other is described by FILE: one JSON object, as README.md says under "Add a provider".
+
+      EXAMPLES:
+        einlassctl providers add https://login.example.com
+        einlassctl providers add https://git.example.com --id work-git --name "Git at work"
+        einlassctl providers add provider.json
+      """)
+
+  @Argument(help: "The provider's https address, exactly as it writes it, or a file.")
+  var source: String?
+
+  @Option(help: "What it is called on command lines (default: made of its host).")
+  var id: String?
+
+  @Option(help: "What people call it.")
+  var name: String?
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let source = try console.text(
+      "The provider's address (https://…):", given: source,
+      orElse: "Name the provider's address or a file: SOURCE is missing.")
+    let isAddress = ["https://", "http://"].contains(where: source.hasPrefix)
+    let result = try console.call(
+      "providers.add",
+      JSONObject(present: [
+        "issuer": isAddress ? .string(source) : nil,
+        "descriptor": isAddress ? nil : try Self.descriptor(source),
+        "id": id.map { .string($0) }, "name": name.map { .string($0) },
+      ]))
+    let provider = clean(result["provider"]?.plain ?? "")
+    let verb = result["created"]?.bool == true ? "Added" : "Replaced"
+    try console.report(
+      .object(result), ["\(verb) \(provider). Sign in there: einlassctl sign-in \(provider)"])
+  }
+
+  private static func descriptor(_ path: String) throws(Failure) -> JSONValue {
+    let bytes: [UInt8]
+    do throws(FileError) {
+      bytes = try PersonalFile.read(path, others: .mayRead, limitBytes: 1 << 20)
+    } catch { throw .unusable("\(path) \(error.explanation)") }
+    guard let descriptor = try? JSONReader.read(bytes), descriptor.object != nil else {
+      throw .unusable("\(path) holds no JSON object.")
+    }
+    return descriptor
+  }
+}
+
+/// `einlassctl providers remove`.
+struct ProvidersRemove: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove", abstract: "Forget a provider that was added; its accounts stay.",
+    discussion: "EXAMPLE: einlassctl providers remove work-git")
+
+  @Argument(help: "Which provider.", completion: .providers)
+  var provider: String?
+
+  @Flag(help: "Do not ask whether that is meant.")
+  var yes = false
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let provider = try console.provider(provider)
+    try console.confirm("Forget the provider \(clean(provider))?", isAgreed: yes)
+    let result = try console.call("providers.remove", ["provider": .string(provider)])
+    try console.report(.object(result), ["Forgot \(clean(provider))."])
+  }
+}
