@@ -85,8 +85,8 @@ extension ServerMetadata {
     let wanted = ["openid", "profile", "email", "offline_access"]
     let tokens = JSONObject(present: [
       "token": request("POST", tokenEndpoint),
-      "refresh": grantTypes.contains("refresh_token") || scopes.contains("offline_access")
-        ? [:] : nil,
+      // Whoever gives refresh tokens takes them; many don't say so in grant_types_supported.
+      "refresh": [:],
       "clientAuthentication": .string((clientAuthentications.first ?? .basic).rawValue),
       "scopes": JSONValue(
         isOpenID ? wanted.filter { $0 == "openid" || scopes.contains($0) } : []),

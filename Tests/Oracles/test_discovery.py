@@ -1,0 +1,64 @@
+"""A provider that is known by nothing but its issuer, at django-oauth-toolkit and idpyoidc.
+
+    python -m pytest Tests/Oracles/test_discovery.py
+"""
+import json
+import socket
+import urllib.request
+
+import pytest
+
+from browser import Visitor
+from front_end import bring_back, visit
+from servers import running
+
+pytestmark = pytest.mark.usefixtures("built")
+
+
+@pytest.fixture(scope="module")
+def dot():
+    with running("oauth2_server.py") as ready:
+        yield ready
+
+
+@pytest.fixture(scope="module")
+def idpy():
+    with running("openid_server.py") as ready:
+        yield ready
+
+
+def test_django_oauth_toolkit_is_found_by_its_issuer(dot, start):
+    front_end = start(None, {"clientId": "native", "redirect": "http://127.0.0.1/callback"})
+    added = front_end.call("providers.add", issuer=dot["issuer"], id="oracle")
+    assert added == {"provider": "oracle", "created": True}
+    id, prompt = front_end.begin(scopes=["openid", "photos"])
+    assert "Signed in" in bring_back(visit(dot, prompt["url"]).press("Authorize"))
+    account = front_end.end(id)
+    assert front_end.token(account) != front_end.token(account, forceRefresh=True)
+    assert front_end.call("providers.add", issuer=dot["issuer"], id="oracle")["created"] is False
+
+
+def test_idpyoidc_is_found_by_its_issuer(idpy, start):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        redirect = "http://127.0.0.1:%d/done" % probe.getsockname()[1]
+    wish = {"redirect_uris": [redirect], "token_endpoint_auth_method": "client_secret_basic"}
+    request = urllib.request.Request(idpy["base"] + "/registration", json.dumps(wish).encode(),
+                                     {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        client = json.load(answer)
+    front_end = start(None, {"clientId": client["client_id"], "clientSecret": client["client_secret"],
+                             "redirect": redirect})
+    front_end.call("providers.add", issuer=idpy["issuer"], id="oracle")
+    # It refuses offline_access to who does not ask for consent.
+    id, prompt = front_end.begin(prompt="consent")
+    assert "Signed in" in bring_back(Visitor().open(prompt["url"]))
+    account = front_end.end(id)
+    assert front_end.token(account) != front_end.token(account, forceRefresh=True)
+
+
+@pytest.mark.parametrize("change", ["/", "/o", "?x=1"])
+def test_another_issuer_than_the_document_s_is_refused(dot, start, change):
+    front_end = start(None, None)
+    assert front_end.refused("providers.add", issuer=dot["issuer"] + change) in ("providerFailure", "unsafeURL")
+    assert [entry["id"] for entry in front_end.call("providers.list")["providers"] if "127" in entry["id"]] == []
