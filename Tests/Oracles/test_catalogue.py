@@ -1,14 +1,18 @@
-"""The sandbox's page in a real browser. That each provider signs in: Tests/ConformanceTests/CatalogueTests.swift.
+"""The sandbox's page in a real browser, and the catalogue's other ways in. That each provider signs in by a code:
+Tests/ConformanceTests/CatalogueTests.swift.
 
     python -m pytest Tests/Oracles/test_catalogue.py
 """
 import json
+import re
 import subprocess
+import time
+import urllib.request
 
 import pytest
 
 import browser
-from browser import Chromium
+from browser import Chromium, Visitor
 from test_protocol import SANDBOX, Session
 
 pytestmark = pytest.mark.usefixtures("built")
@@ -42,3 +46,63 @@ def test_the_sandbox_s_page_works_in_a_real_browser(ready, front_end, button, sh
         answer = front_end.answer(id)
         assert shown in chromium.text()
         assert getattr(answer, "code", 0) == (1012 if button == "#deny" else 0)
+
+
+@pytest.fixture
+def start(ready, tmp_path):
+    started = []
+
+    def start(*kinds):
+        config = tmp_path / "config.json"
+        config.write_text(json.dumps(ready["config"]))
+        config.chmod(0o600)
+        started.append(Session("--test", "--config", str(config)))
+        started[-1].call("initialize", client={"name": "catalogue"}, capabilities={"prompts": list(kinds)})
+        return started[-1]
+
+    yield start
+    for session in started:
+        session.close()
+
+
+def credential(session, provider, answer):
+    assert not hasattr(answer, "code"), (provider, answer)
+    session.call("access.set", provider=provider, state="granted")
+    return session.call("credentials.get", account=answer.result["account"])["credential"]["type"]
+
+
+def test_three_steps_come_back_with_the_browser(start):
+    session = start("openURL")
+    id = session.send("accounts.signIn", provider="flickr")
+    visitor = Visitor().open(session.until("prompt.opened")["url"]).press("allow")
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(visitor.location, timeout=60) as page:
+        assert "Signed in" in page.read().decode()
+    assert credential(session, "flickr", session.answer(id)) == "oauth1"
+
+
+def test_a_pin_is_read_off_the_page(start):
+    session = start("openURL", "enterVerifier")
+    id = session.send("accounts.signIn", provider="twitter")
+    prompts = {prompt["kind"]: prompt for prompt in (session.until("prompt.opened"), session.until("prompt.opened"))}
+    assert prompts["enterVerifier"]["expects"] == "pin"
+    page = Visitor().open(prompts["openURL"]["url"]).press("allow").page
+    answer = session.send("prompt.answer", prompt=prompts["enterVerifier"]["prompt"], action="accept",
+                          text=re.search(r"\b[0-9]{7}\b", page)[0])
+    session.answer(answer)
+    assert credential(session, "twitter", session.answer(id)) == "oauth1"
+
+
+@pytest.mark.parametrize("provider", ["github", "gitlab", "google", "microsoft", "twitch"])
+def test_a_code_is_entered_on_another_device(ready, start, provider):
+    consent = json.dumps({provider: {"manners": {"consent": "allow"}}}).encode()
+    urllib.request.urlopen(urllib.request.Request(ready["control"].rstrip("/") + "/state", consent, method="PATCH")).close()
+    session = start("deviceCode")
+    id = session.send("accounts.signIn", provider=provider, flowKind="deviceCode", deadlineSeconds=3600)
+    assert session.until("prompt.opened")["userCode"]
+    message = None
+    while getattr(message, "id", None) != id:
+        if session.lines.empty():
+            session.send("test.advanceClock", seconds=6)
+            time.sleep(0.5)
+        message = session.message()
+    assert credential(session, provider, message) == "oauth2"

@@ -59,19 +59,28 @@ extension Visit {
     while true {
       try await effects.sleepUntil(effects.now() + interval)
       guard effects.now() < device.expiresAt else { throw .codeExpired(provider) }
+      let said: Problem.ServerError?
+      var problem: Problem?
       do throws(Setback) {
-        return try await exchange.send(request, at: .token)
+        let answer = try await exchange.send(request, at: .token)
+        // Some say it with a status of success.
+        guard let error = answer.object?["error"]?.string else { return answer }
+        said = Problem.ServerError(code: cleaned(error, limitBytes: 64))
       } catch {
         guard case .failed(let failure) = error else { throw .userCanceled(provider) }
-        switch failure.problem.serverError?.code {
-        case "authorization_pending": continue
-        case "slow_down": interval += 5
-        case "access_denied": throw .accessDenied(provider, failure.problem.serverError)
-        case "expired_token": throw .codeExpired(provider)
-        default:
-          guard failure.problem.isRetryable else { throw failure.problem }
-          interval = min(interval * 2, max(interval, Self.intervalLimitSeconds))
+        problem = failure.problem
+        said = problem?.serverError
+      }
+      switch said?.code {
+      case "authorization_pending": continue
+      case "slow_down": interval += 5
+      case "access_denied": throw .accessDenied(provider, said)
+      case "expired_token": throw .codeExpired(provider)
+      default:
+        guard let problem, problem.isRetryable else {
+          throw problem ?? .unusable(provider, said)
         }
+        interval = min(interval * 2, max(interval, Self.intervalLimitSeconds))
       }
     }
   }
@@ -116,6 +125,12 @@ struct DeviceAuthorization {
 }
 
 extension Problem {
+  fileprivate static func unusable(_ provider: Provider, _ said: ServerError?) -> Problem {
+    Problem(
+      .providerFailure, "\(provider.name) refused the code. See its own words.",
+      provider: provider.id, serverError: said)
+  }
+
   fileprivate static func codeExpired(_ provider: Provider) -> Problem {
     Problem(
       .flowExpired, "The code was not entered at \(provider.name) in time. Start again.",

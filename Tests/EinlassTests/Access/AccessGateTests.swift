@@ -89,7 +89,7 @@ struct AccessGateTests {
     let none = Script(store: Sample.chirpStore([], grant: nil))
     let problem = problem(await select(none))
     #expect(problem?.reason == .noSystemAccount)
-    #expect(problem?.hint == .init("accounts.add", ["provider": "twitter"]))
+    #expect(problem?.hint == .init("accounts.signIn", ["provider": "twitter"]))
     #expect(denied.log.isEmpty && none.log.isEmpty)
   }
 

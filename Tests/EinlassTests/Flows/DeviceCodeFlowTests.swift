@@ -41,7 +41,8 @@ import Testing
   {
     let script = Script(
       [
-        .json(Self.device), Self.pending, .json(#"{"error":"slow_down"}"#, status: 400), Self.token,
+        .json(Self.device), .json(#"{"error":"authorization_pending"}"#),
+        .json(#"{"error":"slow_down"}"#, status: 400), Self.token,
       ],
       answers: [.accept()])
     _ = try await signIn(script)
@@ -71,6 +72,7 @@ import Testing
       ([pending, .json(#"{"error":"expired_token"}"#, status: 400)], .flowExpired),
       ([.json(#"{"error":"invalid_client"}"#, status: 401)], .authenticatorUnconfigured),
       ([.json(#"{"token_type":"Bearer"}"#)], .providerFailure),
+      ([.json(#"{"error":"device_flow_disabled"}"#)], .providerFailure),
     ] as [([Script.Reply], Problem.Reason)])
   func ends(replies: [Script.Reply], reason: Problem.Reason) async throws {
     let script = Script([.json(Self.device)] + replies, answers: [.accept()])

@@ -237,7 +237,8 @@ struct ReverseAuthFlowTests {
         accounts: [Sample.account("ada", "twitter")], grants: Sample.grants("twitter", .granted)))
     let problem = await problem(script)
     #expect(problem?.reason == .reloginNeeded)
-    #expect(problem?.hint == .init("accounts.add", ["provider": "twitter"], replaces: true))
+    #expect(
+      problem?.hint == .init("accounts.signIn", ["account": "a_ada", "provider": "twitter"]))
     #expect(script.log.isEmpty)
   }
 

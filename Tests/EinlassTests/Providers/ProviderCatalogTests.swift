@@ -30,7 +30,7 @@ struct ProviderCatalogTests {
     #expect(
       one.can == .init(reverseAuth: false, refresh: true, email: true, revoke: true, verify: true))
     #expect(!many.hasOneAccount && one.hasOneAccount)
-    #expect(many.flowKinds == [.reverseAuth] && one.flowKinds == [.systemToken])
+    #expect(many.flowKinds == [.reverseAuth, .oauth1] && one.flowKinds == [.systemToken])
     #expect(many.registrationNeeds == [.clientID, .clientSecret])
     #expect(one.registrationNeeds == [.clientID])
     #expect(
