@@ -43,7 +43,7 @@ enum RedirectRequest {
     guard values("content-length").allSatisfy({ $0 == "0" }), values("transfer-encoding").isEmpty
     else { return .refused(400) }
     let purposes = values("sec-purpose") + values("purpose") + values("x-moz")
-    guard !purposes.contains(where: { $0.lowercased().contains("prefetch") }) else {
+    guard !purposes.contains(where: isPrefetch) else {
       return .refused(503)
     }
     return .answer(query)
@@ -66,4 +66,9 @@ enum RedirectRequest {
     let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
     return String(text.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
   }
+}
+
+/// Whether a header names the purpose, among others. Looking for a text inside another would link regular expressions.
+private func isPrefetch(_ purpose: String) -> Bool {
+  purpose.lowercased().split { !$0.isLetter }.contains("prefetch")
 }
