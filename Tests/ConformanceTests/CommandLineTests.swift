@@ -9,7 +9,7 @@ import Testing
     (["--store"], "--store needs a value"),
     (["--log-level", "loud"], "--log-level is one of"),
     (["--key-fd", "2"], "--key-fd needs the number"),
-    (["--key-fd", "99"], "--key-fd 99 is not open"),
+    (["--key-fd", "9999"], "--key-fd 9999 is not open"),
     (["--key-fd", "7", "--key-file", "/nowhere"], "exclude each other"),
     (["call"], "call needs a method"),
     (["call", "--help"], "call needs a method"),
