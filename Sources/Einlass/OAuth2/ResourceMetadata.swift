@@ -75,6 +75,6 @@ extension WebAddress {
   private var steps: [String] { path.split(separator: "/").map(String.init) }
 
   private static func isDots(_ step: String) -> Bool {
-    [".", ".."].contains { step.lowercased().replacing("%2e", with: ".") == $0 }
+    PercentEncoding.decode(step.utf8).map { $0 == [0x2E] || $0 == [0x2E, 0x2E] } ?? true
   }
 }
