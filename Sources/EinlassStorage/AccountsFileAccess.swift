@@ -43,10 +43,19 @@ extension AccountsFiles {
     guard let directory = try SafeDirectory.open(place.parent, others: .mayRead) else {
       throw .missing(place.parent)
     }
-    if try directory.inspect(place.name) != nil, !replaces {
-      throw .taken(directory.path(of: place.name))
+    if try directory.inspect(place.name) != nil {
+      guard replaces, try isAccountsFile(place) else {
+        throw .taken(directory.path(of: place.name))
+      }
     }
     return directory
+  }
+
+  /// Whether it is what `accounts.export` wrote: nothing else is replaced, least of all a store or its key.
+  private static func isAccountsFile(_ place: Place) throws(FileError) -> Bool {
+    let bytes = try PersonalFile.read(
+      "\(place.parent)/\(place.name)", others: .mayRead, limitBytes: AccountsFile.limitBytes)
+    return AccountsFile.isOne(bytes)
   }
 
   private static func write(

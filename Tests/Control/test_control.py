@@ -256,6 +256,10 @@ def test_accounts_move_by_a_file_and_a_passphrase(two, tmp_path):
     code, _, errors = with_passphrase("accounts", "export", str(file), *two)
     assert code == 1 and "exists already" in errors
     assert with_passphrase("accounts", "export", str(file), "--replace", *two)[0] == 0
+    for precious in (two[3], two[5]):
+        before = Path(precious).read_bytes()
+        code, _, errors = with_passphrase("accounts", "export", precious, "--replace", *two)
+        assert code == 1 and "exists already" in errors and Path(precious).read_bytes() == before
     other = ["--einlass", EINLASS, "--store", str(tmp_path / "other/a.db"), "--key-file", str(tmp_path / "otherkey/a.key")]
     add(other, "bob")
     code, _, errors = with_passphrase("accounts", "import", str(file), *other, words="wrong")

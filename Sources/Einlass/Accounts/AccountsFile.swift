@@ -29,6 +29,9 @@ public struct AccountsFile: Sendable {
   private let sealed: [UInt8]
   let path: String
 
+  /// Whether a file begins as one of accounts does, of whatever version.
+  public static func isOne(_ bytes: [UInt8]) -> Bool { bytes.starts(with: name.utf8) }
+
   /// Takes the file apart. Throws `accountStoreFailure`: `tooNew` for another version, `corrupt` for what is none.
   public init(_ bytes: [UInt8], path: String) throws(Problem) {
     let parts = bytes.split(

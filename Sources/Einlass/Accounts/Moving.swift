@@ -5,7 +5,7 @@ internal import EinlassJSON
 extension Einlass {
   /// All accounts with their credentials, sealed; and how many they are.
   ///
-  /// Throws `accountStoreFailure` when one of them does not open, and `cancelled`.
+  /// Throws `accountStoreFailure` when one of them does not open or there are none, and `cancelled`.
   public func exportedAccounts(
     sealedWith passphrase: Secret
   ) throws(Problem) -> (bytes: [UInt8], count: Int) {
@@ -20,6 +20,7 @@ extension Einlass {
         guard error.reason == .unknownAccount else { throw error }
       }
     }
+    guard !accounts.isEmpty else { throw .nothingToExport }
     let bytes = try AccountsFile.seal(
       AccountsFileContents.encode(accounts), with: passphrase, randomBytes: effects.randomBytes)
     return (bytes, accounts.count)
@@ -96,6 +97,10 @@ public struct AccountsImport: Sendable {
 }
 
 extension Problem {
+  fileprivate static let nothingToExport = Problem.store(
+    .refused, "There are no accounts to export, so nothing was written. Is this the store you mean?"
+  )
+
   fileprivate static let notTaken = Problem(
     .invalidParameter,
     "Something of this account is not known to this einlass, or may not stand in a store. Update einlass, or add the account by itself.",

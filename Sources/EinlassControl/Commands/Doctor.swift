@@ -68,7 +68,7 @@ struct Doctor: ServerCommand {
     let findings = (check["findings"]?.array ?? []).map {
       Finding(
         "store check", .wrong, $0["message"]?.plain ?? $0.plain,
-        NextStep("Put back a backup, or remove the account and add it again."))
+        NextStep("If the key and its passphrase are the right ones, put back a backup."))
     }
     return findings.isEmpty
       ? [Finding("store check", .well, "\(check["sealedValues"]?.plain ?? "0") sealed values read")]

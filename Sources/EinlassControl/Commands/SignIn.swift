@@ -14,7 +14,6 @@ struct SignIn: ServerCommand {
         einlassctl sign-in github
         einlassctl sign-in github --flow deviceCode
         einlassctl sign-in --account github/ada
-        einlassctl sign-in --resource https://mcp.example.com/mcp
       """)
 
   @Argument(help: "Who to sign in at.", completion: .providers)
@@ -24,9 +23,6 @@ struct SignIn: ServerCommand {
     help: "Sign in to this account again: user name, provider/user name or id.",
     completion: .accounts)
   var account: String?
-
-  @Option(help: "Sign in to what this https address protects.")
-  var resource: String?
 
   @Option(
     name: .customLong("flow"),
@@ -50,14 +46,14 @@ struct SignIn: ServerCommand {
     if let name = self.account {
       account = try console.account(name)
       provider = account?.provider
-    } else if resource == nil {
+    } else {
       provider = try console.provider(provider)
     }
     let result = try console.call(
       "accounts.signIn",
       JSONObject(present: [
         "provider": provider.map { .string($0) }, "account": account.map { .string($0.id) },
-        "resource": resource.map { .string($0) }, "flowKind": flowKind.map { .string($0) },
+        "flowKind": flowKind.map { .string($0) },
         "scopes": scopes.isEmpty ? nil : JSONValue(scopes),
       ]))
     let id = result["account"]?.string ?? ""

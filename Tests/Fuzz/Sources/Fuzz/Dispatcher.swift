@@ -13,7 +13,8 @@ func fuzzDispatcher(_ input: [UInt8]) {
   let server = Server(
     .init(
       catalog: catalog, store: MemoryAccountStore.make(),
-      audit: MemoryAccountStore.makeAuditLines(), effects: .offline, version: "fuzz"))
+      audit: MemoryAccountStore.makeAuditLines(), files: noFiles,
+      overlay: MemoryAccountStore.makeProviderOverlay(), effects: .offline, version: "fuzz"))
   let (code, output) = serve(input, server)
   check(code == 0, "garbage never ends the process: \(code)")
   var answers = 0
@@ -35,6 +36,13 @@ func fuzzDispatcher(_ input: [UInt8]) {
     check(answers == expected, "\(expected) requests have \(answers) answers")
   }
 }
+
+/// What is fuzzed writes nowhere.
+private let noFiles = AccountsFiles(
+  prepare: { _, _ throws(Problem) in throw nowhere },
+  write: { _, _, _ throws(Problem) in throw nowhere },
+  read: { _ throws(Problem) in throw nowhere })
+private let nowhere = Problem(.accountStoreFailure, "There are no files here.")
 
 private let catalog: ProviderCatalog = {
   do { return try ProviderCatalog.builtIn() } catch { preconditionFailure("no catalogue") }
