@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
@@ -21,6 +21,8 @@ from cryptojwt.key_jar import init_key_jar
 from idpyoidc.message import Message
 from idpyoidc.server import Server
 from idpyoidc.server.configure import OPConfiguration
+
+import oracle
 
 AUTHENTICATION = ["client_secret_basic", "client_secret_post", "client_secret_jwt", "private_key_jwt"]
 OIDC, OAUTH2 = "idpyoidc.server.oidc.", "idpyoidc.server.oauth2."
@@ -180,8 +182,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def main(folder):
-    server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
-    server.daemon_threads = True
+    server = oracle.Server(("127.0.0.1", int(sys.argv[1])), Handler)
     base = "http://127.0.0.1:%d" % server.server_address[1]
     server.provider = Provider(base, folder)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

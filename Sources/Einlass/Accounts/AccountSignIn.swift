@@ -101,7 +101,7 @@ struct AccountSignIn {
       throw .unknownAccount(id, provider.id)
     }
     if let person = identity?.id {
-      let owner = account.subject.map { $0 } ?? person
+      let owner = account.subject ?? person
       let isOthers = accounts.contains { other in
         other.id != id && other.subject.map { sameBytes($0, person) } ?? false
       }

@@ -14,7 +14,7 @@ struct Visit {
   /// Stores what came of it. Throws when it is another person's than was asked for.
   let keep: @Sendable (FlowDescriptor, Credential, Identity?) async throws(Problem) -> Account
 
-  /// 128 times two random bits, as text: for what must not be guessed.
+  /// 256 random bits, as text: for what must not be guessed.
   func randomText() -> String { Base64URL.encode(effects.randomBytes(32)) }
 
   /// For the requests of this visit.

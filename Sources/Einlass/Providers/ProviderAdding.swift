@@ -37,7 +37,7 @@ extension Einlass {
     do throws(DescriptorReader.Fault) {
       _ = try Provider(descriptor, at: "/descriptor", models: catalog)
       return descriptor
-    } catch { throw .invalidParameter(error.pointer, "In the descriptor of \(error)") }
+    } catch { throw .invalidParameter(error.pointer, "The descriptor is wrong: \(error)") }
   }
 
   private func discovered(

@@ -8,7 +8,7 @@ struct ProvidersAdd: ServerCommand {
     commandName: "add", abstract: "Add a provider that the catalogue lacks.",
     discussion: """
       One that describes itself, as OpenID Connect and OAuth 2.0 servers do, needs no more than its address. Any \
-      other is described by FILE: one JSON object, as README.md says under "Add a provider".
+      other is described by FILE: one JSON object, as README.md says under "Providers, and adding one".
 
       EXAMPLES:
         einlassctl providers add https://login.example.com
