@@ -1,3 +1,5 @@
+internal import EinlassJSON
+
 /// The store as the domain sees it: closures that `EinlassStorage` fills, from a database or from memory.
 ///
 /// Every closure is synchronous and durable when it returns. With `Patience.none` one that would have to wait
@@ -11,18 +13,44 @@ public struct AccountStore: Sendable {
     case usual
   }
 
-  /// Accounts and grants as they stand; never opens the key.
+  /// Where a credential stands among those of its account. Compares as bytes.
+  public struct Place: Hashable, Sendable {
+    public var clientID: String
+    /// Empty for a credential that is for no resource in particular.
+    public var resource: String
+
+    public init(_ clientID: String, resource: String) {
+      self.clientID = clientID
+      self.resource = resource
+    }
+
+    public static func == (left: Place, right: Place) -> Bool {
+      sameBytes(left.clientID, right.clientID) && sameBytes(left.resource, right.resource)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+      hasher.combine(Array(clientID.utf8))
+      hasher.combine(Array(resource.utf8))
+    }
+  }
+
+  /// What is stored, as it stands; never opens the key.
   public struct Snapshot: Sendable, Equatable {
     /// Grows with every change by any process.
     public var revision: Int64
     /// In order of adding.
     public var accounts: [Account]
     public var grants: [AccessGrant]
+    public var registrations: [StoredRegistration.Known]
 
-    public init(revision: Int64 = 0, accounts: [Account] = [], grants: [AccessGrant] = []) {
+    public init(
+      revision: Int64 = 0, accounts: [Account] = [], grants: [AccessGrant] = [],
+      registrations: [StoredRegistration.Known] = []
+    ) {
       self.revision = revision
       self.accounts = accounts
       self.grants = grants
+      self.registrations = registrations
     }
   }
 
@@ -64,10 +92,10 @@ public struct AccountStore: Sendable {
   /// What came of a request to a provider. Written down in one transaction, and only while every credential that it
   /// was obtained with is stored as it was: a slow answer never overwrites a newer one.
   public struct Settlement: Sendable {
-    /// As they were read, generation included. One that is to be replaced stands here; a client id of which none
-    /// stands here must have none.
+    /// As they were read, generation included. One that is to be replaced stands here; a place of which none stands here
+    /// must be empty.
     public var basis: [StoredCredential]
-    /// Stored in the place of that of the same client id.
+    /// Stored in its place, whatever stood there.
     public var credential: StoredCredential?
     /// Marks the credentials of the basis as refused by a resource.
     public var isRefusal: Bool
@@ -114,6 +142,7 @@ public struct AccountStore: Sendable {
       Int64
   /// Waits until no other request of any process has the account's lease. Throws `cancelled` when the task is.
   public var lease: @Sendable (Account.ID) async throws(Problem) -> Lease
+  public var registrations: RegistrationStore
   /// How the key is protected: `keyfile`, `fd`, `memory`; never opens it. Throws why the store can't be used.
   public var protection: @Sendable (Patience) throws(Problem) -> String
   public var maintenance: StoreMaintenance
@@ -133,6 +162,7 @@ public struct AccountStore: Sendable {
     setPreferred:
       @escaping @Sendable (Account.ID?, String, String, Patience) throws(Problem) -> Int64,
     lease: @escaping @Sendable (Account.ID) async throws(Problem) -> Lease,
+    registrations: RegistrationStore,
     protection: @escaping @Sendable (Patience) throws(Problem) -> String,
     maintenance: StoreMaintenance
   ) {
@@ -148,6 +178,7 @@ public struct AccountStore: Sendable {
     self.forgetCredentials = forgetCredentials
     self.setPreferred = setPreferred
     self.lease = lease
+    self.registrations = registrations
     self.protection = protection
     self.maintenance = maintenance
   }

@@ -74,12 +74,10 @@ extension JSONValue {
 }
 
 extension AccountStore.Settlement {
-  /// The token that takes the place of another one of the same registration.
+  /// The token that takes the place of another one.
   fileprivate var refreshed: OAuth2Credential? {
     guard let credential, case .oauth2(let token) = credential.credential,
-      basis.contains(where: {
-        sameBytes($0.registration.clientID, credential.registration.clientID)
-      })
+      basis.contains(where: { $0.place == credential.place })
     else { return nil }
     return token
   }

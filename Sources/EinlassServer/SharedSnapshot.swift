@@ -67,6 +67,10 @@ extension AccountStore {
       defer { shared.forget() }
       return try store.setPreferred(id, application, provider, patience)
     }
+    result.registrations.set = { provider, registration, patience throws(Problem) in
+      defer { shared.forget() }
+      return try store.registrations.set(provider, registration, patience)
+    }
     return result
   }
 }

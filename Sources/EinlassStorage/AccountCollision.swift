@@ -26,6 +26,7 @@ extension AccountStore.NewAccount {
     account.addedAt = existing.addedAt
     account.lastUsedAt = existing.lastUsedAt
     account.preferredBy = existing.preferredBy
+    account.resources = []
     account.isSignedIn = !credentials.isEmpty
     return account
   }
@@ -68,6 +69,7 @@ extension Account {
     after.addedAt = addedAt
     after.position = position
     after.preferredBy = preferredBy
+    after.resources = resources
     return after
   }
 }
@@ -75,19 +77,14 @@ extension Account {
 extension AccountStore.Settlement {
   /// Whether everything is still as it was when the request was made.
   ///
-  /// - Parameter generations: of the credentials that the account has now, by their client ids.
-  func isCurrent(_ generations: [(clientID: String, Int64)]) -> Bool {
-    func generation(_ stored: StoredCredential) -> Int64? {
-      generations.first { isSame($0.clientID, stored.registration.clientID) }?.1
-    }
+  /// - Parameter generations: of the credentials that the account has now.
+  func isCurrent(_ generations: [AccountStore.Place: Int64]) -> Bool {
     let replacesKnown =
       credential.map { credential in
-        generation(credential) == nil
-          || basis.contains {
-            isSame($0.registration.clientID, credential.registration.clientID)
-          }
+        generations[credential.place] == nil
+          || basis.contains { $0.place == credential.place }
       } ?? true
-    return replacesKnown && basis.allSatisfy { generation($0) == $0.generation }
+    return replacesKnown && basis.allSatisfy { generations[$0.place] == $0.generation }
   }
 }
 

@@ -14,7 +14,7 @@ extension SQLiteConnection {
     let accounts = try all("\(Self.accountColumns) ORDER BY position") { row throws(Problem) in
       try Self.account(row)
     }
-    return accounts.marked(by: try preferences())
+    return accounts.marked(by: try preferences(), try resources())
   }
 
   func countAccounts() throws(Problem) -> Int64 {
@@ -26,7 +26,7 @@ extension SQLiteConnection {
       row throws(Problem) in
       try Self.account(row)
     }
-    return try account.map { [$0] }?.marked(by: preferences()).first
+    return try account.map { [$0] }?.marked(by: preferences(), resources()).first
   }
 
   /// Those among which a new account may find itself: what `NewAccount.existing(among:)` needs and no more.

@@ -8,6 +8,7 @@ enum SecretColumn: String, CaseIterable {
   case refreshToken = "refresh_token"
   case idToken = "id_token"
   case clientSecret = "client_secret"
+  case proofKey = "proof_key"
 }
 
 /// A row of `credential` as it stands in the file: what is in the clear, and sealed cells.
@@ -17,6 +18,8 @@ struct CredentialRow {
 
   var account: String
   var clientID: String
+  /// Empty for a credential that is for no resource in particular.
+  var resource: String
   var role: StoredCredential.Role
   var kind: Kind
   var boundOrigins: [String]
@@ -35,63 +38,76 @@ struct CredentialRow {
 }
 
 extension SQLiteConnection {
-  /// All of an account, in the order of their client ids.
+  /// All of an account, in the order of their client ids and resources.
   func credentialRows(of account: Account.ID) throws(Problem) -> [CredentialRow] {
     try all(
       """
-      SELECT account, client_id, role, kind, bound_origins, bound_client_id, bound_flow_kind, binding,
-        token_type, scopes, expires_at, token, token_secret, refresh_token, id_token, client_secret,
-        generation, refused
-      FROM credential WHERE account = ?1 ORDER BY client_id
+      SELECT account, client_id, resource, role, kind, bound_origins, bound_client_id, bound_flow_kind,
+        binding, token_type, scopes, expires_at, generation, refused, token, token_secret, refresh_token,
+        id_token, client_secret, proof_key
+      FROM credential WHERE account = ?1 ORDER BY client_id, resource
       """, .text(account.rawValue)
     ) { row throws(Problem) in
       var cells: [SecretColumn: [UInt8]] = [:]
       for (index, column) in SecretColumn.allCases.enumerated() {
-        cells[column] = try row.optionalBlob(Int32(11 + index))
+        cells[column] = try row.optionalBlob(Int32(14 + index))
       }
       return CredentialRow(
-        account: try row.text(0), clientID: try row.text(1), role: try row.word(2),
-        kind: try row.word(3), boundOrigins: TextList.items(try row.text(4)),
-        boundClientID: try row.text(5), boundFlowKind: try row.text(6), binding: try row.blob(7),
-        tokenType: try row.optionalText(8), scopes: try row.optionalText(9).map(TextList.items),
-        expiresAt: try row.optionalInteger(10), cells: cells, generation: try row.integer(16),
-        isRefused: try row.integer(17) != 0)
+        account: try row.text(0), clientID: try row.text(1), resource: try row.text(2),
+        role: try row.word(3), kind: try row.word(4), boundOrigins: TextList.items(try row.text(5)),
+        boundClientID: try row.text(6), boundFlowKind: try row.text(7), binding: try row.blob(8),
+        tokenType: try row.optionalText(9), scopes: try row.optionalText(10).map(TextList.items),
+        expiresAt: try row.optionalInteger(11), cells: cells, generation: try row.integer(12),
+        isRefused: try row.integer(13) != 0)
     }
   }
 
-  /// Adds it or replaces that of the same account and client id.
+  /// Adds it or replaces that of the same account, client id and resource.
   func put(_ row: CredentialRow) throws(Problem) {
     try run(
       """
-      INSERT OR REPLACE INTO credential (account, client_id, role, kind, bound_origins, bound_client_id,
-        bound_flow_kind, binding, token_type, scopes, expires_at, token, token_secret, refresh_token,
-        id_token, client_secret, generation, refused)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+      INSERT OR REPLACE INTO credential (account, client_id, resource, role, kind, bound_origins,
+        bound_client_id, bound_flow_kind, binding, token_type, scopes, expires_at, token, token_secret,
+        refresh_token, id_token, client_secret, proof_key, generation, refused)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
       """,
-      .text(row.account), .text(row.clientID), .text(row.role.rawValue), .text(row.kind.rawValue),
-      .text(TextList.text(row.boundOrigins)), .text(row.boundClientID), .text(row.boundFlowKind),
-      .blob(row.binding), .optional(row.tokenType), .optional(row.scopes.map(TextList.text)),
-      .optional(row.expiresAt), .optional(row.cells[.token]), .optional(row.cells[.tokenSecret]),
+      .text(row.account), .text(row.clientID), .text(row.resource), .text(row.role.rawValue),
+      .text(row.kind.rawValue), .text(TextList.text(row.boundOrigins)), .text(row.boundClientID),
+      .text(row.boundFlowKind), .blob(row.binding), .optional(row.tokenType),
+      .optional(row.scopes.map(TextList.text)), .optional(row.expiresAt),
+      .optional(row.cells[.token]), .optional(row.cells[.tokenSecret]),
       .optional(row.cells[.refreshToken]), .optional(row.cells[.idToken]),
-      .optional(row.cells[.clientSecret]), .integer(row.generation),
-      .integer(row.isRefused ? 1 : 0))
+      .optional(row.cells[.clientSecret]), .optional(row.cells[.proofKey]),
+      .integer(row.generation), .integer(row.isRefused ? 1 : 0))
   }
 
-  /// The generation of each credential of an account, by its client id.
-  func generations(of account: Account.ID) throws(Problem) -> [(clientID: String, Int64)] {
-    try all(
-      "SELECT client_id, generation FROM credential WHERE account = ?1", .text(account.rawValue)
-    ) { row throws(Problem) in (try row.text(0), try row.integer(1)) }
+  /// The generation of each credential of an account, by its place there.
+  func generations(of account: Account.ID) throws(Problem) -> [AccountStore.Place: Int64] {
+    let pairs = try all(
+      "SELECT client_id, resource, generation FROM credential WHERE account = ?1",
+      .text(account.rawValue)
+    ) { row throws(Problem) in
+      (AccountStore.Place(try row.text(0), resource: try row.text(1)), try row.integer(2))
+    }
+    return Dictionary(uniqueKeysWithValues: pairs)
   }
 
   /// Marks it as refused by a resource.
-  func refuse(_ clientID: String, of account: Account.ID) throws(Problem) {
+  func refuse(_ place: AccountStore.Place, of account: Account.ID) throws(Problem) {
     try run(
-      "UPDATE credential SET refused = 1 WHERE account = ?1 AND client_id = ?2",
-      .text(account.rawValue), .text(clientID))
+      "UPDATE credential SET refused = 1 WHERE account = ?1 AND client_id = ?2 AND resource = ?3",
+      .text(account.rawValue), .text(place.clientID), .text(place.resource))
   }
 
   func deleteCredentials(of account: Account.ID) throws(Problem) {
     try run("DELETE FROM credential WHERE account = ?1", .text(account.rawValue))
+  }
+
+  /// The resources that credentials are for, by account, each account's in their order.
+  func resources() throws(Problem) -> [Account.ID: [String]] {
+    let pairs = try all(
+      "SELECT account, resource FROM credential WHERE resource <> '' ORDER BY account, resource"
+    ) { row throws(Problem) in (Account.ID(rawValue: try row.text(0)), try row.text(1)) }
+    return Dictionary(grouping: pairs, by: \.0).mapValues { $0.map(\.1) }
   }
 }

@@ -7,8 +7,9 @@ extension CredentialRow {
   init(_ stored: StoredCredential, account: Account, key: StoreKey) {
     let binding = stored.binding
     self.init(
-      account: account.id.rawValue, clientID: stored.registration.clientID, role: stored.role,
-      kind: .oauth1, boundOrigins: binding.origins, boundClientID: binding.clientID,
+      account: account.id.rawValue, clientID: stored.registration.clientID,
+      resource: stored.resource ?? "", role: stored.role, kind: .oauth1,
+      boundOrigins: binding.origins, boundClientID: binding.clientID,
       boundFlowKind: binding.flowKind.rawValue, binding: [], cells: [:],
       generation: stored.generation, isRefused: stored.isRefused)
     var secrets: [SecretColumn: Secret] = [:]
@@ -25,6 +26,7 @@ extension CredentialRow {
       secrets[.token] = credential.accessToken
       secrets[.refreshToken] = credential.refreshToken
       secrets[.idToken] = credential.idToken
+      secrets[.proofKey] = credential.proofKey
     }
     self.binding = bindingHash(provider: account.provider)
     let hash = rowHash(columns: Set(secrets.keys))
@@ -55,7 +57,7 @@ extension CredentialRow {
       credential: credential,
       binding: ProviderBinding(
         origins: boundOrigins, clientID: boundClientID, flowKind: flowKind),
-      generation: generation, isRefused: isRefused)
+      resource: resource.isEmpty ? nil : resource, generation: generation, isRefused: isRefused)
   }
 
   private func credential(_ secrets: [SecretColumn: Secret]) -> Credential? {
@@ -69,7 +71,8 @@ extension CredentialRow {
       return .oauth2(
         OAuth2Credential(
           accessToken: token, tokenType: tokenType ?? "", scopes: scopes ?? [],
-          expiresAt: expiresAt, refreshToken: secrets[.refreshToken], idToken: secrets[.idToken]))
+          expiresAt: expiresAt, refreshToken: secrets[.refreshToken], idToken: secrets[.idToken],
+          proofKey: secrets[.proofKey]))
     }
   }
 
@@ -88,16 +91,21 @@ extension CredentialRow {
       ]))
   }
 
-  /// SHA-256 of the row's other columns in the clear, and of which secrets it has.
+  /// SHA-256 of the row's other columns in the clear, and of which secrets it has. Without a resource it is what it was
+  /// before there were any, so that what was sealed then still opens.
   private func rowHash(columns: Set<SecretColumn>) -> [UInt8] {
-    Digest.sha256(
-      Canonical.bytes([
-        Array("einlass credential 1".utf8), Array(clientID.utf8), Array(role.rawValue.utf8),
-        Array(kind.rawValue.utf8), Canonical.optional(tokenType),
-        Canonical.optional(scopes.map(TextList.text)),
-        Canonical.optional(expiresAt.map(String.init)),
-        Canonical.texts(columns.map(\.rawValue).sorted()),
-      ]))
+    let version: [[UInt8]] =
+      resource.isEmpty
+      ? [Array("einlass credential 1".utf8)]
+      : [Array("einlass credential 2".utf8), Array(resource.utf8)]
+    return Digest.sha256(
+      Canonical.bytes(
+        version + [
+          Array(clientID.utf8), Array(role.rawValue.utf8), Array(kind.rawValue.utf8),
+          Canonical.optional(tokenType), Canonical.optional(scopes.map(TextList.text)),
+          Canonical.optional(expiresAt.map(String.init)),
+          Canonical.texts(columns.map(\.rawValue).sorted()),
+        ]))
   }
 
   private static func bindingMismatch(_ account: Account, _ path: String) -> Problem {

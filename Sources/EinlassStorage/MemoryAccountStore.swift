@@ -49,6 +49,11 @@ public enum MemoryAccountStore {
         try await turns.take(id.rawValue)
         return Lease(end: { turns.give(id.rawValue) })
       },
+      registrations: RegistrationStore(
+        get: { provider, _ throws(Problem) in memory.withLock { $0.registration(at: provider) } },
+        set: { provider, registration, _ throws(Problem) in
+          memory.withLock { $0.set(registration, at: provider) }
+        }),
       protection: { _ throws(Problem) in "memory" },
       maintenance: StoreMaintenance(
         status: { _ throws(Problem) in memory.withLock { $0.status } },
@@ -73,6 +78,7 @@ private struct Memory {
   var snapshot = AccountStore.Snapshot()
   /// By the account's position.
   var credentials: [Int64: [StoredCredential]] = [:]
+  private var registrations: [StoredRegistration] = []
   private var lastPosition: Int64 = 0
 
   func index(of id: Account.ID) throws(Problem) -> Int {
@@ -159,12 +165,11 @@ private struct Memory {
     let index = try index(of: id)
     let account = snapshot.accounts[index]
     var all = credentials[account.position] ?? []
-    guard settlement.isCurrent(all.map { ($0.registration.clientID, $0.generation) }) else {
-      return nil
-    }
+    let generations = Dictionary(uniqueKeysWithValues: all.map { ($0.place, $0.generation) })
+    guard settlement.isCurrent(generations) else { return nil }
     if settlement.isRefusal {
-      let refused = settlement.basis.map(\.generation)
-      for index in all.indices where refused.contains(all[index].generation) {
+      let refused = settlement.basis.map(\.place)
+      for index in all.indices where refused.contains(all[index].place) {
         all[index].isRefused = true
       }
       credentials[account.position] = all
@@ -178,6 +183,7 @@ private struct Memory {
   mutating func forgetCredentials(of id: Account.ID) throws(Problem) -> Int64 {
     let index = try index(of: id)
     snapshot.accounts[index].isSignedIn = false
+    snapshot.accounts[index].resources = []
     credentials[snapshot.accounts[index].position] = nil
     return nextRevision()
   }
@@ -195,7 +201,19 @@ private struct Memory {
     return nextRevision()
   }
 
-  /// Adds it or replaces that of the same client id, as of the current revision.
+  func registration(at provider: String) -> StoredRegistration? {
+    registrations.first { isSame($0.provider, provider) }
+  }
+
+  mutating func set(_ registration: StoredRegistration?, at provider: String) -> Int64 {
+    guard registration != self.registration(at: provider) else { return snapshot.revision }
+    registrations.removeAll { isSame($0.provider, provider) }
+    if let registration { registrations.append(registration) }
+    snapshot.registrations = registrations.map(\.known)
+    return nextRevision()
+  }
+
+  /// Adds it or replaces that of the same place, as of the current revision.
   private mutating func put(_ credential: StoredCredential, at index: Int) {
     let position = snapshot.accounts[index].position
     snapshot.accounts[index].isSignedIn = true
@@ -203,8 +221,10 @@ private struct Memory {
     var credential = credential
     credential.generation = snapshot.revision
     credential.isRefused = false
-    let clientID = credential.registration.clientID
-    all.removeAll { isSame($0.registration.clientID, clientID) }
-    credentials[position] = all + [credential]
+    let place = credential.place
+    all.removeAll { $0.place == place }
+    all.append(credential)
+    credentials[position] = all
+    snapshot.accounts[index].resources = all.compactMap(\.resource).sorted()
   }
 }

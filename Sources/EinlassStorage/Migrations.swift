@@ -3,8 +3,8 @@ internal import Einlass
 /// What is in the database, and how older ones become so.
 ///
 /// A released step is never edited: a change is a new step at the end. Secrets stand in sealed columns
-/// (`Sealing.swift`) of `credential` and `keyslot`; everything else is in the clear, so that listing accounts
-/// needs no key.
+/// (`Sealing.swift`) of `credential`, `registration` and `keyslot`; everything else is in the clear, so that listing
+/// accounts needs no key.
 struct Migrations: Sendable {
   /// `application_id` of every store: "enls".
   static let applicationID: Int64 = 0x656E_6C73
@@ -123,6 +123,62 @@ struct Migrations: Sendable {
       """,
       "CREATE INDEX preference_account ON preference (account)",
     ],
+    resourcesAndRegistrations,
+  ]
+
+  /// Credentials of one registration are told apart by the resource that they are for (RFC 8707), '' for none, and may
+  /// come with a proof key (RFC 9449). A primary key can't be altered, so the table is made anew.
+  private static let resourcesAndRegistrations = [
+    """
+    CREATE TABLE new_credential (
+      account TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+      client_id TEXT NOT NULL,
+      resource TEXT NOT NULL,
+      role TEXT NOT NULL,
+      kind TEXT NOT NULL,
+      bound_origins TEXT NOT NULL,
+      bound_client_id TEXT NOT NULL,
+      bound_flow_kind TEXT NOT NULL,
+      binding BLOB NOT NULL,
+      token_type TEXT,
+      scopes TEXT,
+      expires_at INTEGER,
+      token BLOB NOT NULL,
+      token_secret BLOB,
+      refresh_token BLOB,
+      id_token BLOB,
+      client_secret BLOB,
+      proof_key BLOB,
+      generation INTEGER NOT NULL,
+      refused INTEGER NOT NULL,
+      PRIMARY KEY (account, client_id, resource)
+    ) STRICT
+    """,
+    """
+    INSERT INTO new_credential SELECT account, client_id, '', role, kind, bound_origins, bound_client_id,
+      bound_flow_kind, binding, token_type, scopes, expires_at, token, token_secret, refresh_token, id_token,
+      client_secret, NULL, generation, refused
+    FROM credential
+    """,
+    "DROP TABLE credential",
+    "ALTER TABLE new_credential RENAME TO credential",
+    "CREATE INDEX credential_resource ON credential (account, resource) WHERE resource <> ''",
+    // What `providers.configure` or the provider itself has brought, one for each provider. `bound_origins`: the only
+    // servers that it goes to. `issued`: by the provider on request (RFC 7591), until `expires_at` if it says so.
+    // The two last columns are sealed.
+    """
+    CREATE TABLE registration (
+      provider TEXT NOT NULL PRIMARY KEY,
+      client_id TEXT NOT NULL,
+      redirect TEXT,
+      authentication TEXT,
+      bound_origins TEXT NOT NULL,
+      issued INTEGER NOT NULL,
+      expires_at INTEGER,
+      client_secret BLOB,
+      private_key BLOB
+    ) STRICT
+    """,
   ]
 
   private static let releasedColumns: [String: Set<String>] = [
@@ -133,9 +189,13 @@ struct Migrations: Sendable {
       "health", "added_at", "last_used_at",
     ],
     "credential": [
-      "account", "client_id", "role", "kind", "bound_origins", "bound_client_id",
+      "account", "client_id", "resource", "role", "kind", "bound_origins", "bound_client_id",
       "bound_flow_kind", "binding", "token_type", "scopes", "expires_at", "token", "token_secret",
-      "refresh_token", "id_token", "client_secret", "generation", "refused",
+      "refresh_token", "id_token", "client_secret", "proof_key", "generation", "refused",
+    ],
+    "registration": [
+      "provider", "client_id", "redirect", "authentication", "bound_origins", "issued",
+      "expires_at", "client_secret", "private_key",
     ],
     "access_grant": [
       "application", "provider", "state", "permissions", "audience", "changed_at", "includes",

@@ -76,13 +76,14 @@ final class OpenStore {
     return cached.snapshot
   }
 
-  /// Accounts and grants, read under the lock.
+  /// Accounts, grants and registrations, read under the lock.
   func snapshot() throws(Problem) -> AccountStore.Snapshot {
     let stamp = stamp()
     let snapshot = try connection.transaction(.read) { () throws(Problem) in
       AccountStore.Snapshot(
         revision: try connection.meta().revision, accounts: try connection.accounts(),
-        grants: try connection.grants())
+        grants: try connection.grants(),
+        registrations: try connection.registrationRows().map(\.known))
     }
     cached = stamp.map { ($0, snapshot) }
     return snapshot

@@ -28,13 +28,14 @@ extension SQLiteConnection {
 }
 
 extension [Account] {
-  /// The same accounts, each saying who prefers it.
-  func marked(by preferences: [Preference]) -> [Account] {
-    if preferences.isEmpty { return self }
+  /// The same accounts, each saying who prefers it and which resources it has credentials for.
+  func marked(by preferences: [Preference], _ resources: [Account.ID: [String]]) -> [Account] {
+    if preferences.isEmpty, resources.isEmpty { return self }
     let applications = Dictionary(grouping: preferences, by: \.account)
     return map { account in
       var account = account
       account.preferredBy = applications[account.id]?.map(\.application) ?? []
+      account.resources = resources[account.id] ?? []
       return account
     }
   }

@@ -76,6 +76,7 @@ public enum SQLiteAccountStore {
         }
       },
       lease: { id throws(Problem) in try await leases.lease(id) },
+      registrations: .ofDatabase(file),
       protection: { patience throws(Problem) in
         try file.read(patience) { store throws(Problem) in try store.protection() }
           ?? keys.kind.rawValue
@@ -149,7 +150,7 @@ extension SQLiteAccountStore {
       guard settlement.isCurrent(try store.connection.generations(of: id)) else { return nil }
       if settlement.isRefusal {
         for refused in settlement.basis {
-          try store.connection.refuse(refused.registration.clientID, of: id)
+          try store.connection.refuse(refused.place, of: id)
         }
       }
       if let edit = settlement.edit { try store.connection.update(before.edited(by: edit)) }

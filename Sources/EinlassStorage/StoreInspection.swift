@@ -35,6 +35,12 @@ extension OpenStore {
         }
       }
     }
+    for row in try connection.registrationRows() {
+      check.sealedValues += row.cells.count
+      do throws(Problem) { _ = try row.open(key: key, path: connection.path) } catch {
+        check.add(.init(.undecryptable, error.message))
+      }
+    }
     try progress(accounts.count, accounts.count)
   }
 

@@ -25,6 +25,12 @@ extension OpenStore {
         count += resealed.cells.count
       }
     }
+    for row in try connection.registrationRows() {
+      let stored = try row.open(key: old, path: connection.path)
+      let resealed = RegistrationRow(stored, key: new)
+      try connection.put(resealed)
+      count += resealed.cells.count
+    }
     try progress(accounts.count, accounts.count)
     let before = try connection.keySlots()
     let slots = try keySlots(around: root)

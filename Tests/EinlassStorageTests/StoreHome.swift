@@ -48,10 +48,14 @@ extension SQLiteAccountStore {
 }
 
 extension StoreHome {
-  /// Makes a store of schema 2 of one of schema 3, as the older program left it.
+  /// Makes a store of schema 2 of one of the newest, as the older program left it.
   static let backToSchema2 = """
-    ALTER TABLE credential DROP COLUMN generation; ALTER TABLE credential DROP COLUMN refused;
-    DROP TABLE preference; PRAGMA user_version = 2
+    ALTER TABLE credential RENAME TO newer; DROP INDEX credential_resource;
+    \(Migrations.released.steps[0].first { $0.hasPrefix("CREATE TABLE credential") } ?? "");
+    INSERT INTO credential SELECT account, client_id, role, kind, bound_origins, bound_client_id,
+      bound_flow_kind, binding, token_type, scopes, expires_at, token, token_secret, refresh_token,
+      id_token, client_secret FROM newer;
+    DROP TABLE newer; DROP TABLE registration; DROP TABLE preference; PRAGMA user_version = 2
     """
 }
 
@@ -67,9 +71,7 @@ extension AccountStore {
 
   /// Saves a credential over whatever stands in its place.
   func saveCredential(_ account: Account.ID, _ credential: StoredCredential) throws -> Int64 {
-    let former = try credentials(account).filter {
-      $0.registration.clientID == credential.registration.clientID
-    }
+    let former = try credentials(account).filter { $0.place == credential.place }
     return try settle(account, Settlement(basis: former, credential: credential)) ?? 0
   }
 }
@@ -112,7 +114,9 @@ extension StoredCredential {
   }
 
   /// An application's credential, with three secrets that start with this text.
-  static func oauth2Example(_ secrets: String, clientID: String = "APP") -> StoredCredential {
+  static func oauth2Example(
+    _ secrets: String, clientID: String = "APP", resource: String? = nil
+  ) -> StoredCredential {
     StoredCredential(
       role: .application, registration: ClientRegistration(clientID: clientID),
       credential: .oauth2(
@@ -122,6 +126,7 @@ extension StoredCredential {
           expiresAt: 1_763_800_000, refreshToken: Secret(secrets + "-refresh"),
           idToken: Secret(secrets + "-id"))),
       binding: ProviderBinding(
-        origins: ["https://graph.example.com"], clientID: clientID, flowKind: .systemToken))
+        origins: ["https://graph.example.com"], clientID: clientID, flowKind: .systemToken),
+      resource: resource)
   }
 }

@@ -6,6 +6,7 @@ public final class ScriptedStore: Sendable {
   private struct State {
     var snapshot = AccountStore.Snapshot()
     var credentials: [Account.ID: [StoredCredential]] = [:]
+    var registrations: [String: StoredRegistration] = [:]
     var failures: [String: Problem] = [:]
     var watch: (@Sendable (String) -> Void)?
 
@@ -16,7 +17,7 @@ public final class ScriptedStore: Sendable {
       var credential = credential
       credential.generation = snapshot.revision
       credentials[account, default: []].removeAll {
-        $0.registration.clientID == credential.registration.clientID
+        $0.place == credential.place
       }
       credentials[account, default: []].append(credential)
     }
@@ -134,6 +135,16 @@ public final class ScriptedStore: Sendable {
       lease: { [self] _ throws(Problem) in
         try read("lease") { _ in Lease(end: {}) }
       },
+      registrations: RegistrationStore(
+        get: { [self] provider, _ throws(Problem) in
+          try read("registrations") { $0.registrations[provider] }
+        },
+        set: { [self] provider, registration, _ throws(Problem) in
+          try change("setRegistration", "register \(provider)") { (state) throws(Problem) in
+            state.registrations[provider] = registration
+            return state.snapshot.revision
+          }
+        }),
       protection: { [self] _ throws(Problem) in try read("protection") { _ in "memory" } },
       maintenance: StoreMaintenance(
         failing: Problem(.internal, "A scripted store needs no maintenance.")))
@@ -152,7 +163,7 @@ public final class ScriptedStore: Sendable {
   public func put(_ credential: StoredCredential, of account: Account.ID) {
     state.withLock { state in
       state.credentials[account, default: []].removeAll {
-        $0.registration.clientID == credential.registration.clientID
+        $0.place == credential.place
       }
       state.credentials[account, default: []].append(credential)
     }

@@ -44,6 +44,8 @@ public struct Account: Sendable, Equatable {
   public var position: Int64
   /// The applications whose preferred account of its provider it is.
   public var preferredBy: [String]
+  /// The protected resources that credentials of their own are stored for. RFC 8707.
+  public var resources: [String] = []
 
   public init(
     id: ID, provider: String, username: String, displayName: String? = nil, subject: String? = nil,

@@ -109,7 +109,8 @@ struct AccountSignIn {
     }
     let now = effects.now()
     let edit: AccountStore.Edit = { $0.adopt(identity, at: now, isFresh: true) }
-    let former = try store.credentials(of: id, under: lease).stored(under: registration)
+    let former = try store.credentials(of: id, under: lease)
+      .stored(under: registration, for: new.resource)
     // Reverse auth pays with what is the system's alone; nothing may take its place.
     guard former?.isSystemsAlone != true else { throw .bindingMismatch(provider, account) }
     var credential = new

@@ -12,11 +12,14 @@ public struct PortableAccount: Sendable, Equatable {
   }
 }
 
-/// What is sealed in a file of accounts: `{"accounts": [{provider, username, …, credentials: [{role, type, …}]}]}`.
+/// What is sealed in a file of accounts: `{"accounts": [{provider, username, …, credentials: [{role, type, …}]}],
+/// "registrations": [{provider, clientId, …}]}`; the registrations because tokens are refreshed with them.
 ///
 /// Ids, grants and preferences stay where they are; each credential keeps the origins that it may be sent to.
 enum AccountsFileContents {
-  static func encode(_ accounts: [PortableAccount]) -> [UInt8] {
+  static func encode(
+    _ accounts: [PortableAccount], _ registrations: [StoredRegistration] = []
+  ) -> [UInt8] {
     let values = accounts.map { portable in
       let account = portable.account
       return JSONValue.object(
@@ -31,12 +34,21 @@ enum AccountsFileContents {
           "credentials": .array(portable.credentials.map(JSONValue.init(portable:))),
         ]))
     }
-    return JSONValue.object(["accounts": .array(values)]).bytes()
+    return JSONValue.object([
+      "accounts": .array(values),
+      "registrations": .array(registrations.map(JSONValue.init(portable:))),
+    ]).bytes()
   }
 
   /// One entry each, in order; `nil` when that is no list of accounts.
   static func decode(_ bytes: [UInt8]) -> [Entry]? {
     (try? JSONReader.read(bytes))?["accounts"]?.array?.map(Entry.init)
+  }
+
+  /// The registrations in a list of accounts; those that this program does not take are left out.
+  static func registrations(_ bytes: [UInt8]) -> [StoredRegistration] {
+    ((try? JSONReader.read(bytes))?["registrations"]?.array ?? [])
+      .compactMap(StoredRegistration.init(portable:))
   }
 
   /// What stands in the place of one account.
@@ -72,8 +84,8 @@ extension PortableAccount {
       email: value["email"]?.string, avatar: value["avatar"]?.string, health: health,
       isSignedIn: !credentials.isEmpty, addedAt: addedAt, lastUsedAt: value["lastUsedAt"]?.int64)
     let texts = [account.displayName, account.subject, account.email, account.avatar]
-    let ids = Set(credentials.map { Array($0.registration.clientID.utf8) })
-    guard credentials.count == values.count, ids.count == credentials.count,
+    let places = Set(credentials.map(\.place))
+    guard credentials.count == values.count, places.count == credentials.count,
       texts.allSatisfy({ $0.map(isShown) ?? true }), account.lastUsedAt.map(isTime) ?? true
     else { return nil }
   }
@@ -91,8 +103,30 @@ extension StoredCredential {
     self.init(
       role: role, registration: ClientRegistration(clientID: clientID, clientSecret: clientSecret),
       credential: credential,
-      binding: ProviderBinding(origins: origins, clientID: clientID, flowKind: flowKind))
+      binding: ProviderBinding(origins: origins, clientID: clientID, flowKind: flowKind),
+      resource: value["resource"]?.string)
+    guard resource.map(isShown) ?? true else { return nil }
     guard (try? credential.requireSendable(clientSecret: clientSecret)) != nil else { return nil }
+  }
+}
+
+extension StoredRegistration {
+  fileprivate init?(portable value: JSONValue) {
+    func text(_ name: String) -> String? { value[name]?.string }
+    let expiresAt = value["expiresAt"]?.int64
+    guard let provider = text("provider"), isIdentifier(provider),
+      let clientID = text("clientId"), isIdentifier(clientID),
+      let origins = value["origins"]?.array?.map({ $0.string ?? "" }), isOrigins(origins),
+      [text("redirect"), text("authentication")].allSatisfy({ $0.map(isShown) ?? true }),
+      expiresAt.map(isTime) ?? true
+    else { return nil }
+    self.init(
+      provider: provider,
+      registration: ClientRegistration(
+        clientID: clientID, clientSecret: text("clientSecret").map { Secret($0) },
+        redirect: text("redirect"), privateKey: text("privateKey").map { Secret($0) },
+        authentication: text("authentication")),
+      origins: origins, isIssued: value["issued"]?.bool ?? false, expiresAt: expiresAt)
   }
 }
 
@@ -113,7 +147,8 @@ extension Credential {
       self = .oauth2(
         OAuth2Credential(
           accessToken: token, tokenType: tokenType, scopes: scopes, expiresAt: expiresAt,
-          refreshToken: secret("refreshToken"), idToken: secret("idToken")))
+          refreshToken: secret("refreshToken"), idToken: secret("idToken"),
+          proofKey: secret("proofKey")))
     default: return nil
     }
   }
@@ -126,6 +161,7 @@ extension JSONValue {
       "clientSecret": stored.registration.clientSecret.map(JSONValue.init(sealing:)),
       "origins": JSONValue(stored.binding.origins),
       "flowKind": .string(stored.binding.flowKind.rawValue),
+      "resource": stored.resource.map(JSONValue.string),
     ])
     switch stored.credential {
     case .oauth1(let credential):
@@ -140,8 +176,23 @@ extension JSONValue {
       object["expiresAt"] = credential.expiresAt.map { JSONValue($0) }
       object["refreshToken"] = credential.refreshToken.map(JSONValue.init(sealing:))
       object["idToken"] = credential.idToken.map(JSONValue.init(sealing:))
+      object["proofKey"] = credential.proofKey.map(JSONValue.init(sealing:))
     }
     self = .object(object)
+  }
+
+  fileprivate init(portable stored: StoredRegistration) {
+    let registration = stored.registration
+    self = .object(
+      JSONObject(present: [
+        "provider": .string(stored.provider), "clientId": .string(registration.clientID),
+        "clientSecret": registration.clientSecret.map(JSONValue.init(sealing:)),
+        "redirect": registration.redirect.map(JSONValue.string),
+        "privateKey": registration.privateKey.map(JSONValue.init(sealing:)),
+        "authentication": registration.authentication.map(JSONValue.string),
+        "origins": JSONValue(stored.origins), "issued": .bool(stored.isIssued),
+        "expiresAt": stored.expiresAt.map { JSONValue($0) },
+      ]))
   }
 
   private init(sealing secret: Secret) { self = .string(revealedText(secret)) }

@@ -27,10 +27,13 @@ public struct OAuth2Credential: Sendable, Equatable {
   public var expiresAt: UnixTime?
   public var refreshToken: Secret?
   public var idToken: Secret?
+  /// The private key that the token is bound to. RFC 9449.
+  public var proofKey: Secret?
 
   public init(
     accessToken: Secret, tokenType: String = "Bearer", scopes: [String] = [],
-    expiresAt: UnixTime? = nil, refreshToken: Secret? = nil, idToken: Secret? = nil
+    expiresAt: UnixTime? = nil, refreshToken: Secret? = nil, idToken: Secret? = nil,
+    proofKey: Secret? = nil
   ) {
     self.accessToken = accessToken
     self.tokenType = tokenType
@@ -38,6 +41,7 @@ public struct OAuth2Credential: Sendable, Equatable {
     self.expiresAt = expiresAt
     self.refreshToken = refreshToken
     self.idToken = idToken
+    self.proofKey = proofKey
   }
 }
 
@@ -47,11 +51,20 @@ public struct ClientRegistration: Sendable, Equatable {
   public var clientSecret: Secret?
   /// The address that browsers are sent back to, where the registration names one of its own.
   public var redirect: String?
+  /// The key that the client proves itself with instead of a secret. RFC 7523.
+  public var privateKey: Secret?
+  /// How the client proves itself, in the words of RFC 7591 section 2; `nil`: as the provider's descriptor says.
+  public var authentication: String?
 
-  public init(clientID: String, clientSecret: Secret? = nil, redirect: String? = nil) {
+  public init(
+    clientID: String, clientSecret: Secret? = nil, redirect: String? = nil,
+    privateKey: Secret? = nil, authentication: String? = nil
+  ) {
     self.clientID = clientID
     self.clientSecret = clientSecret
     self.redirect = redirect
+    self.privateKey = privateKey
+    self.authentication = authentication
   }
 }
 
@@ -70,6 +83,8 @@ public struct StoredCredential: Sendable, Equatable {
   public var registration: ClientRegistration
   public var credential: Credential
   public var binding: ProviderBinding
+  /// The protected resource that it is for; `nil` for none in particular. RFC 8707.
+  public var resource: String?
   /// The store's revision when it was written, so that no two are ever the same; 0 before it is stored.
   public var generation: Int64
   /// Whether a resource refused it: not handed out again until it is replaced.
@@ -77,18 +92,24 @@ public struct StoredCredential: Sendable, Equatable {
 
   public init(
     role: Role, registration: ClientRegistration, credential: Credential, binding: ProviderBinding,
-    generation: Int64 = 0, isRefused: Bool = false
+    resource: String? = nil, generation: Int64 = 0, isRefused: Bool = false
   ) {
     self.role = role
     self.registration = registration
     self.credential = credential
     self.binding = binding
+    self.resource = resource
     self.generation = generation
     self.isRefused = isRefused
   }
 }
 
 extension StoredCredential {
+  /// Where it stands among those of its account.
+  public var place: AccountStore.Place {
+    AccountStore.Place(registration.clientID, resource: resource ?? "")
+  }
+
   /// Whether no application may have it, whichever registration it names: reverse auth pays with it, while a bearer
   /// token that was added under an application's registration serves that application. Protocol section 3.
   var isSystemsAlone: Bool {
@@ -97,14 +118,16 @@ extension StoredCredential {
 }
 
 extension [StoredCredential] {
-  /// The one that was issued to this registration; never another's, never the system's alone.
-  func issued(to registration: ClientRegistration) -> StoredCredential? {
-    stored(under: registration).flatMap { $0.isSystemsAlone ? nil : $0 }
+  /// The one that was issued to this registration for this resource, or for none; never another's, never the system's
+  /// alone.
+  func issued(to registration: ClientRegistration, for resource: String?) -> StoredCredential? {
+    stored(under: registration, for: resource).flatMap { $0.isSystemsAlone ? nil : $0 }
   }
 
   /// The one in the place of this registration, whosever it is.
-  func stored(under registration: ClientRegistration) -> StoredCredential? {
-    first { sameBytes($0.registration.clientID, registration.clientID) }
+  func stored(under registration: ClientRegistration, for resource: String?) -> StoredCredential? {
+    let place = AccountStore.Place(registration.clientID, resource: resource ?? "")
+    return first { $0.place == place }
   }
 }
 

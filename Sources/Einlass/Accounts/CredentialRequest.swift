@@ -5,6 +5,8 @@ public struct CredentialRequest: Sendable {
   /// The application's own registration at a provider, by the provider's id; `nil` when it has none.
   public var registration: @Sendable (String) -> ClientRegistration?
   public var account: Account.ID
+  /// The protected resource that it is for, exactly; `nil` for none in particular. RFC 8707.
+  public var resource: String?
   /// How long the credential has to be good for; `nil`: a minute, if that can be had.
   public var minValiditySeconds: Int64?
   /// A new one, however good the stored one is.

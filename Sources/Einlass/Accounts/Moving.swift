@@ -3,14 +3,15 @@ internal import EinlassJSON
 
 /// Accounts on their way to another store, in a file that a passphrase opens. `accounts.export`, `accounts.import`.
 extension Einlass {
-  /// All accounts with their credentials, sealed; and how many they are.
+  /// All accounts with their credentials, and the stored registrations, sealed; and how many accounts they are.
   ///
   /// Throws `accountStoreFailure` when one of them does not open or there are none, and `cancelled`.
   public func exportedAccounts(
     sealedWith passphrase: Secret
   ) throws(Problem) -> (bytes: [UInt8], count: Int) {
     var accounts: [PortableAccount] = []
-    for account in try store.snapshot(.usual).accounts {
+    let snapshot = try store.snapshot(.usual)
+    for account in snapshot.accounts {
       if Task.isCancelled { throw Problem(.cancelled, "The export was cancelled.") }
       do throws(Problem) {
         accounts.append(
@@ -21,13 +22,19 @@ extension Einlass {
       }
     }
     guard !accounts.isEmpty else { throw .nothingToExport }
+    var registrations: [StoredRegistration] = []
+    for known in snapshot.registrations {
+      guard let stored = try store.registrations.get(known.provider, .usual) else { continue }
+      registrations.append(stored)
+    }
     let bytes = try AccountsFile.seal(
-      AccountsFileContents.encode(accounts), with: passphrase, randomBytes: effects.randomBytes)
+      AccountsFileContents.encode(accounts, registrations), with: passphrase,
+      randomBytes: effects.randomBytes)
     return (bytes, accounts.count)
   }
 
-  /// Adds what a file holds, in one transaction. An account that is there already stays as it is, unless it `replaces`;
-  /// each credential keeps where it may be sent.
+  /// Adds the accounts that a file holds, in one transaction, and then its registrations. What is there already stays as
+  /// it is, unless it `replaces`; each credential and registration keeps where it may be sent.
   ///
   /// Throws `accountStoreFailure`, `decryptFailed` for another passphrase; nothing was changed then.
   public func importAccounts(
@@ -57,6 +64,11 @@ extension Einlass {
           added.created ? .added(added.account.id) : .replaced(added.account.id)
       case .failure(let problem): moved.entries[place].outcome = .alreadyThere(problem.account)
       }
+    }
+    let known = try store.snapshot(.usual).registrations
+    for registration in AccountsFileContents.registrations(contents)
+    where replaces || !known.contains(where: { sameBytes($0.provider, registration.provider) }) {
+      _ = try store.registrations.set(registration.provider, registration, .usual)
     }
     return moved
   }

@@ -149,7 +149,7 @@ struct Retrieval {
   /// What is stored for the application; `nil` when it can be had. Throws `bindingMismatch`, `reloginNeeded`.
   private func own(of credentials: [StoredCredential]) throws(Problem) -> StoredCredential? {
     guard !credentials.isEmpty else { throw .reloginNeeded(provider, account) }
-    guard let own = credentials.issued(to: registration) else { return nil }
+    guard let own = credentials.issued(to: registration, for: request.resource) else { return nil }
     guard provider.isBound(own) else { throw .bindingMismatch(provider, account) }
     return own
   }
@@ -160,7 +160,8 @@ struct Retrieval {
     let descriptor = try provider.flow(own?.binding.flowKind)
     return Flow(
       provider: provider.seen(by: descriptor), descriptor: descriptor,
-      registration: registration, account: account, credentials: credentials,
+      registration: registration, resource: request.resource, account: account,
+      credentials: credentials,
       permissions: provider.permissions(asked: grant.permissions),
       audience: grant.audience ?? provider.defaultAudience, wasGrantedBefore: true,
       formerGeneration: former?.generation ?? 0, renewed: nil, remaining: [], effects: effects,

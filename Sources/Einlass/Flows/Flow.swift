@@ -15,6 +15,8 @@ struct Flow {
   let descriptor: FlowDescriptor
   /// The application's own; complete, as far as the provider needs it.
   let registration: ClientRegistration
+  /// The protected resource that the credential is for; `nil` for none in particular. RFC 8707.
+  let resource: String?
   let account: Account
   /// All that is stored for the account.
   let credentials: [StoredCredential]
@@ -44,8 +46,8 @@ struct Flow {
     }
   }
 
-  /// What is stored for the application's registration.
-  var own: StoredCredential? { credentials.issued(to: registration) }
+  /// What is stored for the application's registration and the resource.
+  var own: StoredCredential? { credentials.issued(to: registration, for: resource) }
 
   /// What another request has stored for the application while this one waited: nobody needs to ask twice.
   var adopted: StoredCredential? {
@@ -70,7 +72,7 @@ struct Flow {
   func settlement(
     _ credential: Credential? = nil, edit: AccountStore.Edit? = nil
   ) -> AccountStore.Settlement {
-    let former = credentials.stored(under: registration)
+    let former = credentials.stored(under: registration, for: resource)
     let basis = credentials.filter { $0.role == .system || $0 == former }
     // What reverse auth pays with keeps its place.
     guard let credential, former?.isSystemsAlone != true else {
@@ -88,7 +90,8 @@ struct Flow {
         credential: credential,
         binding: ProviderBinding(
           origins: provider.origins(of: descriptor), clientID: registration.clientID,
-          flowKind: descriptor.kind)),
+          flowKind: descriptor.kind),
+        resource: resource),
       edit: edit)
   }
 

@@ -141,7 +141,7 @@ extension Flow {
 
   /// What is stored now in the place of what this flow has read.
   private func newer(in store: AccountStore) throws(Problem) -> Renewal {
-    let stored = try store.credentials(account.id).issued(to: registration)
+    let stored = try store.credentials(account.id).issued(to: registration, for: resource)
     guard case .oauth2(let token)? = stored?.credential else {
       return .failed(.reloginNeeded(provider, account))
     }
@@ -156,6 +156,7 @@ extension OAuth2Credential {
     var token = self
     token.refreshToken = refreshToken ?? former.refreshToken
     token.idToken = idToken ?? former.idToken
+    token.proofKey = proofKey ?? former.proofKey
     return token
   }
 }

@@ -31,7 +31,9 @@ struct SignIn {
     _ admission: AccessGate.Admission, _ remaining: inout Set<Remedy>
   ) async throws(Problem) -> PerformResult? {
     let account = admission.account
-    let former = try store.credentials(account.id).stored(under: registration)?.generation ?? 0
+    let former =
+      try store.credentials(account.id)
+      .stored(under: registration, for: nil)?.generation ?? 0
     let lease = try await store.lease(account.id)
     defer { lease.keep() }
     var renewed: OAuth2Credential?
@@ -40,7 +42,7 @@ struct SignIn {
       let descriptor = try descriptor(for: credentials)
       let flow = Flow(
         provider: provider.seen(by: descriptor), descriptor: descriptor, registration: registration,
-        account: account, credentials: credentials,
+        resource: nil, account: account, credentials: credentials,
         permissions: provider.permissions(asked: request.permissions),
         audience: request.audience ?? provider.defaultAudience,
         wasGrantedBefore: admission.wasGrantedBefore, formerGeneration: former, renewed: renewed,
@@ -65,7 +67,8 @@ struct SignIn {
 
   /// The flow that was asked for, else the one that has brought what is stored.
   private func descriptor(for credentials: [StoredCredential]) throws(Problem) -> FlowDescriptor {
-    let stored = credentials.issued(to: registration) ?? credentials.first { $0.role == .system }
+    let stored =
+      credentials.issued(to: registration, for: nil) ?? credentials.first { $0.role == .system }
     return try provider.flow(
       request.flowKind
         ?? stored.map(\.binding.flowKind).flatMap { kind in
@@ -142,7 +145,7 @@ extension Credential {
     case .oauth1(let credential): credential.token.count + credential.tokenSecret.count
     case .oauth2(let credential):
       credential.accessToken.count + (credential.refreshToken?.count ?? 0)
-        + (credential.idToken?.count ?? 0)
+        + (credential.idToken?.count ?? 0) + (credential.proofKey?.count ?? 0)
         + credential.scopes.reduce(0) { $0 + $1.utf8.count }
     }
   }

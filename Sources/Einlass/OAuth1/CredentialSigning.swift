@@ -57,7 +57,7 @@ extension AccountStore {
       throw .accessNotGranted(provider)
     }
     let credentials = try credentials(account.id)
-    guard let stored = credentials.issued(to: registration) else {
+    guard let stored = credentials.issued(to: registration, for: nil) else {
       throw credentials.isEmpty
         ? .reloginNeeded(provider, account) : .bindingMismatch(provider, account)
     }

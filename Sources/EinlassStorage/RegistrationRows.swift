@@ -1,0 +1,152 @@
+internal import Einlass
+internal import EinlassCrypto
+
+/// The sealed columns of `registration`.
+enum RegistrationColumn: String, CaseIterable {
+  case clientSecret = "client_secret"
+  case privateKey = "private_key"
+}
+
+/// A row of `registration` as it stands in the file: what is in the clear, and sealed cells.
+struct RegistrationRow {
+  var provider: String
+  var clientID: String
+  var redirect: String?
+  var authentication: String?
+  var boundOrigins: [String]
+  var isIssued: Bool
+  var expiresAt: UnixTime?
+  var cells: [RegistrationColumn: [UInt8]]
+
+  var known: StoredRegistration.Known {
+    StoredRegistration.Known(
+      provider: provider, clientID: clientID, hasSecret: cells[.clientSecret] != nil,
+      redirect: redirect, origins: boundOrigins)
+  }
+}
+
+extension RegistrationRow {
+  /// Seals a registration.
+  init(_ stored: StoredRegistration, key: StoreKey) {
+    let registration = stored.registration
+    self.init(
+      provider: stored.provider, clientID: registration.clientID, redirect: registration.redirect,
+      authentication: registration.authentication, boundOrigins: stored.origins,
+      isIssued: stored.isIssued, expiresAt: stored.expiresAt, cells: [:])
+    var secrets: [RegistrationColumn: Secret] = [:]
+    secrets[.clientSecret] = registration.clientSecret
+    secrets[.privateKey] = registration.privateKey
+    let hash = rowHash(columns: Set(secrets.keys))
+    for (column, secret) in secrets { cells[column] = key.seal(secret, in: cell(column, hash)) }
+  }
+
+  /// Opens it. Throws `decryptFailed` when anything of it was changed without the key; then nothing of it is usable.
+  func open(key: StoreKey?, path: String) throws(Problem) -> StoredRegistration {
+    let hash = rowHash(columns: Set(cells.keys))
+    var secrets: [RegistrationColumn: Secret] = [:]
+    for (column, sealed) in cells {
+      guard let secret = key?.open(sealed, in: cell(column, hash)) else {
+        throw .store(
+          .decryptFailed,
+          "The \(column.rawValue) of the registration at \(provider) in \(path) does not decrypt: it is damaged, or was edited without the store's key. Configure the provider again.",
+          path: path)
+      }
+      secrets[column] = secret
+    }
+    return StoredRegistration(
+      provider: provider,
+      registration: ClientRegistration(
+        clientID: clientID, clientSecret: secrets[.clientSecret], redirect: redirect,
+        privateKey: secrets[.privateKey], authentication: authentication),
+      origins: boundOrigins, isIssued: isIssued, expiresAt: expiresAt)
+  }
+
+  private func cell(_ column: RegistrationColumn, _ rowHash: [UInt8]) -> SealedCell {
+    SealedCell(
+      table: "registration", column: column.rawValue, account: provider,
+      binding: Digest.sha256(Canonical.texts(boundOrigins)), row: rowHash)
+  }
+
+  /// SHA-256 of the row's other columns in the clear, and of which secrets it has.
+  private func rowHash(columns: Set<RegistrationColumn>) -> [UInt8] {
+    Digest.sha256(
+      Canonical.bytes([
+        Array("einlass registration 1".utf8), Array(clientID.utf8), Canonical.optional(redirect),
+        Canonical.optional(authentication), [isIssued ? 1 : 0],
+        Canonical.optional(expiresAt.map(String.init)),
+        Canonical.texts(columns.map(\.rawValue).sorted()),
+      ]))
+  }
+}
+
+extension SQLiteConnection {
+  /// All, in the order of their providers.
+  func registrationRows() throws(Problem) -> [RegistrationRow] {
+    try all(
+      """
+      SELECT provider, client_id, redirect, authentication, bound_origins, issued, expires_at,
+        client_secret, private_key
+      FROM registration ORDER BY provider
+      """
+    ) { row throws(Problem) in
+      var cells: [RegistrationColumn: [UInt8]] = [:]
+      for (index, column) in RegistrationColumn.allCases.enumerated() {
+        cells[column] = try row.optionalBlob(Int32(7 + index))
+      }
+      return RegistrationRow(
+        provider: try row.text(0), clientID: try row.text(1), redirect: try row.optionalText(2),
+        authentication: try row.optionalText(3), boundOrigins: TextList.items(try row.text(4)),
+        isIssued: try row.integer(5) != 0, expiresAt: try row.optionalInteger(6), cells: cells)
+    }
+  }
+
+  /// Adds it or replaces that for the same provider.
+  func put(_ row: RegistrationRow) throws(Problem) {
+    try run(
+      """
+      INSERT OR REPLACE INTO registration (provider, client_id, redirect, authentication, bound_origins,
+        issued, expires_at, client_secret, private_key)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+      """,
+      .text(row.provider), .text(row.clientID), .optional(row.redirect),
+      .optional(row.authentication), .text(TextList.text(row.boundOrigins)),
+      .integer(row.isIssued ? 1 : 0), .optional(row.expiresAt),
+      .optional(row.cells[.clientSecret]), .optional(row.cells[.privateKey]))
+  }
+
+  /// `false` when there was none.
+  func deleteRegistration(at provider: String) throws(Problem) -> Bool {
+    try run("DELETE FROM registration WHERE provider = ?1", .text(provider))
+    return changes > 0
+  }
+}
+
+extension RegistrationStore {
+  /// Of a store in an SQLite file.
+  static func ofDatabase(_ file: StoreFile) -> RegistrationStore {
+    RegistrationStore(
+      get: { provider, patience throws(Problem) in
+        try file.read(patience, withKey: true) { store throws(Problem) -> StoredRegistration? in
+          let rows = try store.connection.registrationRows()
+          guard let row = rows.first(where: { isSame($0.provider, provider) }) else { return nil }
+          // What holds nothing sealed needs no key.
+          let key = row.cells.isEmpty ? nil : try store.storeKey()
+          return try row.open(key: key, path: store.connection.path)
+        } ?? nil
+      },
+      set: { provider, registration, patience throws(Problem) in
+        guard let registration else {
+          return try file.change(patience) { store throws(Problem) in
+            try store.connection.deleteRegistration(at: provider)
+              ? try store.connection.nextRevision() : try store.connection.meta().revision
+          } ?? 0
+        }
+        return try file.write(patience, withKey: true) { store throws(Problem) in
+          let row = RegistrationRow(registration, key: try store.storeKey())
+          try store.connection.countEncryptions(row.cells.count)
+          try store.connection.put(row)
+          return try store.connection.nextRevision()
+        }
+      })
+  }
+}

@@ -1,0 +1,164 @@
+import Einlass
+import EinlassCrypto
+import Foundation
+import Testing
+
+@testable import EinlassStorage
+
+/// What `providers.configure` keeps, and credentials that are told apart by their resources.
+struct RegistrationTests {
+  typealias Kind = AccountStoreTests.Kind
+  typealias Case = AccountStoreTests.Case
+
+  private static let registration = StoredRegistration(
+    provider: "example",
+    registration: ClientRegistration(
+      clientID: "app", clientSecret: Secret("registration-secret"),
+      redirect: "http://127.0.0.1/callback", privateKey: Secret("registration-key"),
+      authentication: "client_secret_post"),
+    origins: ["https://b.example.com", "https://a.example.com"], isIssued: true, expiresAt: 9)
+
+  @Test(arguments: Kind.allCases)
+  func `a registration is kept as it was given, replaced, and removed`(_ kind: Kind) throws {
+    let test = try Case(kind)
+    #expect(try test.store.registrations.get("example", .usual) == nil)
+    #expect(try test.store.registrations.set("example", nil, .usual) == 0)
+    #expect(try test.store.registrations.set("example", Self.registration, .usual) == 1)
+    #expect(try test.next.registrations.get("example", .usual) == Self.registration)
+    #expect(try test.next.snapshot(.usual).registrations == [Self.registration.known])
+    #expect(Self.registration.known.origins == ["https://a.example.com", "https://b.example.com"])
+    // One without anything to seal, for another provider.
+    let open = StoredRegistration(
+      provider: "Example", registration: ClientRegistration(clientID: "open"), origins: [])
+    _ = try test.store.registrations.set("Example", open, .usual)
+    var other = Self.registration
+    other.registration = ClientRegistration(clientID: "other")
+    #expect(try test.store.registrations.set("example", other, .usual) == 3)
+    #expect(try test.next.registrations.get("example", .usual) == other)
+    #expect(try test.next.registrations.get("Example", .usual) == open)
+    #expect(try test.next.snapshot(.usual).registrations.map(\.hasSecret) == [false, false])
+    #expect(try test.store.registrations.set("example", nil, .usual) == 4)
+    #expect(try test.store.registrations.set("example", nil, .usual) == 4)
+    #expect(try test.next.registrations.get("example", .usual) == nil)
+  }
+
+  /// What somebody without the key writes, and whether the registration still opens.
+  static let edits: [(sql: String, opens: Bool)] = [
+    ("UPDATE registration SET client_id = 'app'", true),  // the negative control
+    ("UPDATE registration SET client_id = 'other'", false),
+    ("UPDATE registration SET bound_origins = 'https://evil.example' || char(10)", false),
+    ("UPDATE registration SET redirect = 'http://127.0.0.1:1/'", false),
+    ("UPDATE registration SET authentication = 'none'", false),
+    ("UPDATE registration SET provider = 'twitter'", false),
+    ("UPDATE registration SET issued = 0", false),
+    ("UPDATE registration SET expires_at = NULL", false),
+    ("UPDATE registration SET private_key = NULL", false),
+    ("UPDATE registration SET client_secret = private_key", false),
+  ]
+
+  @Test(arguments: edits)
+  func `whoever edits a registration without the key makes it useless, which a check finds`(
+    _ sql: String, _ opens: Bool
+  ) throws {
+    let home = try StoreHome()
+    _ = try home.store().registrations.set("example", Self.registration, .usual)
+    try SQLiteTool(path: home.database).run(sql)
+    let store = home.store()
+    let problem = problem {
+      for provider in ["example", "twitter"] { _ = try store.registrations.get(provider, .usual) }
+    }
+    #expect(problem?.detail == (opens ? nil : "decryptFailed"))
+    let check = try store.maintenance.check { _, _ in }
+    #expect(check.isSound == opens && check.sealedValues >= 1)
+    let secrets = ["registration-secret", "registration-key"]
+    let said = (problem?.message ?? "") + check.findings.map(\.message).joined()
+    #expect(!secrets.contains { said.contains($0) })
+  }
+
+  @Test func `another key and a copy have the registrations too, and no file says a secret`() throws
+  {
+    let home = try StoreHome()
+    let store = home.store()
+    _ = try store.registrations.set("example", Self.registration, .usual)
+    let copied = home.path + "/copy.db"
+    _ = try store.maintenance.backup(copied) { _, _ in }
+    let tool = SQLiteTool(path: home.database)
+    let sealed = "SELECT hex(client_secret) || hex(private_key) FROM registration"
+    let before = try tool.run(sealed)
+    #expect(try store.maintenance.rotateKey { _, _ in }.sealedValues == 2)
+    #expect(try tool.run(sealed) != before)
+    #expect(try home.store().registrations.get("example", .usual) == Self.registration)
+    #expect(try store.maintenance.status(.usual).keyUses == 2)
+    let location = StoreLocation(
+      directory: home.path, name: "copy.db", keyDirectory: home.keyDirectory)
+    let copy = SQLiteAccountStore.store(location: location, choice: .usual)
+    #expect(try copy.registrations.get("example", .usual) == Self.registration)
+    for path in [home.database, home.database + "-wal", copied] {
+      let bytes = FileManager.default.contents(atPath: path) ?? Data()
+      #expect(bytes.range(of: Data("registration-".utf8)) == nil)
+      #expect(bytes.isEmpty || path.hasSuffix("-wal") || bytes.range(of: Data("app".utf8)) != nil)
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `credentials of one registration for two resources never take each other's place`(
+    _ kind: Kind
+  ) throws {
+    let test = try Case(kind)
+    let places = [nil, "https://a.example/mcp", "https://b.example/mcp"]
+    var new = AccountStore.NewAccount.example()
+    new.credentials = places.map { .oauth2Example($0 ?? "none", resource: $0) }
+    let id = try test.store.add(new, .usual).account.id
+    #expect(try Set(test.next.contents(id).map(\.resource)) == Set(places))
+    #expect(try test.next.snapshot(.usual).accounts[0].resources == places.compactMap(\.self))
+    let first = try #require(
+      try test.next.credentials(id).first { $0.resource == "https://a.example/mcp" })
+    let settlement = AccountStore.Settlement(
+      basis: [first], credential: .oauth2Example("later", resource: first.resource))
+    #expect(try test.store.settle(id, settlement) != nil)
+    // Out of date now, and so is one that knows nothing of what is there.
+    #expect(try test.store.settle(id, settlement) == nil)
+    let blind = AccountStore.Settlement(basis: [], credential: settlement.credential)
+    #expect(try test.store.settle(id, blind) == nil)
+    let stored = try test.next.contents(id)
+    #expect(stored.count == 3)
+    #expect(stored.contains(.oauth2Example("none")))
+    #expect(stored.contains(.oauth2Example("later", resource: "https://a.example/mcp")))
+    let refusal = AccountStore.Settlement(
+      basis: try test.next.credentials(id).filter { $0.resource == nil }, isRefusal: true)
+    _ = try test.store.settle(id, refusal)
+    #expect(try test.next.contents(id).filter(\.isRefused).map(\.resource) == [nil])
+    _ = try test.store.forgetCredentials(id)
+    #expect(try test.next.snapshot(.usual).accounts[0].resources == [])
+  }
+
+  @Test func `a token is not moved to another resource by an edit`() throws {
+    let home = try StoreHome()
+    var new = AccountStore.NewAccount.example()
+    new.credentials = [.oauth2Example("s", resource: "https://a.example")]
+    let id = try home.store().add(new, .usual).account.id
+    let tool = SQLiteTool(path: home.database)
+    for resource in ["https://b.example", ""] {
+      try tool.run("UPDATE credential SET resource = '\(resource)'")
+      #expect(problem { _ = try home.store().credentials(id) }?.detail == "decryptFailed")
+    }
+    try tool.run("UPDATE credential SET resource = 'https://a.example'")  // the negative control
+    #expect(try home.store().contents(id) == new.credentials)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `a token's proof key is kept with it`(_ kind: Kind) throws {
+    let test = try Case(kind)
+    var new = AccountStore.NewAccount.example()
+    guard case .oauth2(var token) = StoredCredential.oauth2Example("s").credential else { return }
+    token.proofKey = Secret("s-proof")
+    new.credentials = [.oauth2Example("s")]
+    new.credentials[0].credential = .oauth2(token)
+    let id = try test.store.add(new, .usual).account.id
+    #expect(try test.next.contents(id) == new.credentials)
+    if kind != .memory {
+      #expect(try test.store.maintenance.rotateKey { _, _ in }.sealedValues == 4)
+      #expect(try test.next.contents(id) == new.credentials)
+    }
+  }
+}
