@@ -177,5 +177,5 @@ let promptFields: [Field] = [
   .optional("purpose", Schema(Prompt.Passphrase.Purpose.self), "What the passphrase is for."),
   .optional("path", .string(maxBytes: nil), "The file that it is for."),
   .optional("new", .boolean, "It is to be chosen now: let it be typed twice."),
-  .optional("again", .boolean, "The passphrase that was entered before does not fit."),
+  .optional("again", .boolean, "What was entered before does not fit."),
 ]

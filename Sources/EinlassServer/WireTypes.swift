@@ -133,7 +133,10 @@ extension Prompt {
         "verificationUriComplete": wholePage.map { .string($0.text) },
         "userCode": .string(userCode), "expiresAt": JSONValue(expiresAt),
       ])
-    case .enterVerifier(let verifier): ["expects": .string(verifier.rawValue)]
+    case .enterVerifier(let verifier, let isAgain):
+      JSONObject(present: [
+        "expects": .string(verifier.rawValue), "again": isAgain ? true : nil,
+      ])
     case .enterPassphrase(let wanted):
       JSONObject(present: [
         "purpose": .string(wanted.purpose.rawValue), "path": wanted.path.map(JSONValue.string),

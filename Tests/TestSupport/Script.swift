@@ -37,6 +37,7 @@ public final class Script: Sendable {
   private struct State {
     var replies: [Reply]
     var answers: [Answer]
+    var pasted: [String]
     var log: [String] = []
     var requests: [HTTPRequest] = []
     var stages: [Stage] = []
@@ -46,8 +47,6 @@ public final class Script: Sendable {
 
   /// What the person's browser brings back, query by query, once it was sent away.
   private let brought: [String]
-  /// What the person pastes; `nil` for nothing at all.
-  private let pasted: String?
   private let browser = AsyncStream<String>.makeStream()
 
   public let store: ScriptedStore
@@ -57,14 +56,13 @@ public final class Script: Sendable {
   ///   - replies: what the network does, in order; a request too many ends in the problem `internal`.
   ///   - answers: what the person says, in order; a question too many ends in the problem `internal`.
   ///   - brought: the queries that the browser comes back with after `openURL`; then it stays away.
-  ///   - pasted: the address that the person brings to `enterVerifier`.
+  ///   - pasted: what the person brings to `enterVerifier`, in order, the last one again and again; or nothing at all.
   public init(
     _ replies: [Reply] = [], answers: [Answer] = [], brought: [String] = [],
-    pasted: String? = nil, store: ScriptedStore = ScriptedStore()
+    pasted: [String] = [], store: ScriptedStore = ScriptedStore()
   ) {
     self.brought = brought
-    self.pasted = pasted
-    state = Lock(State(replies: replies, answers: answers))
+    state = Lock(State(replies: replies, answers: answers, pasted: pasted))
     self.store = store
     store.watch { [state] event in state.withLock { $0.log.append(event) } }
   }
@@ -133,8 +131,11 @@ public final class Script: Sendable {
       ask: { [self] prompt async throws(Problem) in
         if prompt.kind == .enterVerifier {
           note("ask \(prompt.summary)")
-          guard let pasted else { return try await Self.wait() }
-          return .accept(text: Secret(pasted))
+          let text = state.withLock { state in
+            state.pasted.count > 1 ? state.pasted.removeFirst() : state.pasted.first
+          }
+          guard let text else { return try await Self.wait() }
+          return .accept(text: Secret(text))
         }
         defer {
           if prompt.kind == .openURL { for query in brought { browser.continuation.yield(query) } }
@@ -163,7 +164,8 @@ extension Prompt {
     case .confirmAccount(let account): "confirmAccount \(account.username)"
     case .openURL(let address, let place): "openURL \(address.host)\(place.map { " \($0)" } ?? "")"
     case .deviceCode(let page, _, let userCode, _): "deviceCode \(page.host) \(userCode)"
-    case .enterVerifier(let verifier): "enterVerifier \(verifier.rawValue)"
+    case .enterVerifier(let verifier, let isAgain):
+      "enterVerifier \(verifier.rawValue)\(isAgain ? " again" : "")"
     case .enterPassphrase(let wanted): "enterPassphrase \(wanted.purpose.rawValue)"
     }
   }

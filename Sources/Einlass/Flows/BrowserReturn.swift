@@ -39,6 +39,8 @@ struct Arrival<Response: Sendable>: Sendable {
 extension Visit {
   /// How many answers that are not for this flow may come before it gives up: somebody is guessing.
   static let wrongReturnsLimit = 20
+  /// How often a person is asked for what they bring, when it is something else.
+  static let entriesLimit = 3
 
   /// Opens the place that the browser comes back to: the one that is registered, else as the descriptor says.
   func open(_ redirect: RedirectDescriptor) throws(Setback) -> ReturnPlace {
@@ -99,14 +101,22 @@ extension Visit {
   private func brought<Response>(
     _ prompt: Prompt, to place: ReturnPlace, _ read: (String) -> Response?
   ) async throws(Problem) -> Arrival<Response>? {
-    guard case .accept(_, let text) = try await asker.ask(prompt) else {
-      throw .userCanceled(provider)
+    var prompt = prompt
+    for _ in 0..<Self.entriesLimit {
+      guard case .accept(_, let text) = try await asker.ask(prompt) else {
+        throw .userCanceled(provider)
+      }
+      guard let text else { return nil }
+      if let query = query(of: revealedText(text), broughtTo: place.address),
+        let response = read(query)
+      {
+        return Arrival(response: response, show: { _ in })
+      }
+      // A program that brings another address would do so again.
+      guard case .enterVerifier(let verifier, _) = prompt else { break }
+      prompt = .enterVerifier(verifier, isAgain: true)
     }
-    guard let text else { return nil }
-    guard let query = query(of: revealedText(text), broughtTo: place.address),
-      let response = read(query)
-    else { throw .stateMismatch(provider) }
-    return Arrival(response: response, show: { _ in })
+    throw .stateMismatch(provider)
   }
 }
 

@@ -22,15 +22,11 @@ func threeLegged(
     value("oauth_callback_confirmed", in: first.body) == "true"
   else { throw exchange.unusable(.requestToken) }
   let token = revealedText(temporary.token)
-  var page = words.authorize.filled(.init(texts: [.clientID: visit.registration.clientID]))
-    .request.address
-  page.query = FormEncoding.encode(
-    (page.query.flatMap { FormEncoding.decode($0.utf8, plus: .space) } ?? [])
-      + [Parameter("oauth_token", token)] + visit.pageParameters)
+  let page = visit.page(words, token: token)
 
-  func access(
-    _ verifier: String, _ exchange: inout Exchange
-  ) async throws(Setback) -> Account {
+  func credential(
+    for verifier: String, _ exchange: inout Exchange
+  ) async throws(Setback) -> OAuth1Credential {
     exchange.hide(Secret(verifier))
     visit.asker.report(.exchanging)
     signer.token = temporary
@@ -41,25 +37,31 @@ func threeLegged(
     guard let credential = oauth1Credential(in: second.body, &exchange) else {
       throw exchange.unusable(.accessToken)
     }
-    visit.asker.report(.verifying)
-    signer.token = credential
-    let identity =
-      visit.provider.identity == nil
-      ? nil : try await exchange.identity { signer.request($0, effects: visit.effects) }
-    visit.asker.report(.saving)
-    do { return try await visit.keep(.oauth1(words), .oauth1(credential), identity) } catch {
-      throw .failed(Failure(error))
-    }
+    return credential
   }
 
-  guard let place else { return try await access(visit.pin(shownAt: page), &exchange) }
+  guard let place else {
+    var attempt = 1
+    while true {
+      let pin = try await visit.pin(shownAt: page, isAgain: attempt > 1)
+      let token: OAuth1Credential
+      do throws(Setback) { token = try await credential(for: pin, &exchange) } catch {
+        guard error.isRefusal, attempt < Visit.entriesLimit else { throw error }
+        attempt += 1
+        continue
+      }
+      return try await visit.keep(token, of: words, signer, exchange)
+    }
+  }
   let pending = PendingThreeLegged(token: token)
   let arrival = try await visit.sendBrowser(to: page, returningTo: place) {
     pending.response(query: $0)
   }
   return try await arrival.showing { response throws(Setback) in
     switch response {
-    case .verifier(let verifier): return try await access(revealedText(verifier), &exchange)
+    case .verifier(let verifier):
+      let token = try await credential(for: revealedText(verifier), &exchange)
+      return try await visit.keep(token, of: words, signer, exchange)
     case .denied: throw .failed(Failure(.accessDenied(visit.provider, nil)))
     }
   }
@@ -97,10 +99,40 @@ struct PendingThreeLegged {
 }
 
 extension Visit {
+  /// Where the person says yes or no to the request token.
+  fileprivate func page(_ words: FlowDescriptor.ThreeLegged, token: String) -> WebAddress {
+    var page = words.authorize.filled(.init(texts: [.clientID: registration.clientID]))
+      .request.address
+    page.query = FormEncoding.encode(
+      (page.query.flatMap { FormEncoding.decode($0.utf8, plus: .space) } ?? [])
+        + [Parameter("oauth_token", token)] + pageParameters)
+    return page
+  }
+
+  /// Asks whose the token is, and keeps it for that account.
+  fileprivate func keep(
+    _ credential: OAuth1Credential, of words: FlowDescriptor.ThreeLegged, _ signer: Signer,
+    _ exchange: Exchange
+  ) async throws(Setback) -> Account {
+    asker.report(.verifying)
+    var signer = signer
+    signer.token = credential
+    let identity =
+      provider.identity == nil
+      ? nil : try await exchange.identity { signer.request($0, effects: effects) }
+    asker.report(.saving)
+    do { return try await keep(.oauth1(words), .oauth1(credential), identity) } catch {
+      throw .failed(Failure(error))
+    }
+  }
+
   /// The number that the person reads off the provider's page.
-  fileprivate func pin(shownAt page: WebAddress) async throws(Setback) -> String {
+  fileprivate func pin(
+    shownAt page: WebAddress, isAgain: Bool
+  ) async throws(Setback) -> String {
     asker.report(.awaitingPerson)
-    let questions = [Prompt.openURL(page, returningTo: nil), .enterVerifier(.pin)]
+    let question = Prompt.enterVerifier(.pin, isAgain: isAgain)
+    let questions = isAgain ? [question] : [.openURL(page, returningTo: nil), question]
     let text = try await first(
       of: questions.map { question in
         {
@@ -116,6 +148,14 @@ extension Visit {
     let pin = revealedText(text).filter { !$0.isWhitespace }
     guard TokenResponse.isToken(pin) else { throw .failed(Failure(.userCanceled(provider))) }
     return pin
+  }
+}
+
+extension Setback {
+  /// Whether the provider did not take what it was brought: a number that was misread, most likely.
+  fileprivate var isRefusal: Bool {
+    guard case .failed(let failure) = self else { return false }
+    return [400, 401].contains(failure.problem.serverError?.status)
   }
 }
 

@@ -191,7 +191,7 @@ import Testing
       ("http://127.0.0.1:8400/callback?code=CODE&state=other", false), ("", false),
     ])
   func pasted(text: String, isOurs: Bool) async throws {
-    let script = Script([.json(Self.token)], answers: [.accept()], pasted: text)
+    let script = Script([.json(Self.token)], answers: [.accept()], pasted: [text])
     let kinds: Set<Prompt.Kind> = [.openURL, .enterVerifier]
     if isOurs {
       _ = try await signIn(script, Self.request(), kinds)
@@ -199,8 +199,17 @@ import Testing
     } else {
       #expect(try await problem(script, Self.request(), kinds).reason == .stateMismatch)
       #expect(script.requests.isEmpty)
+      #expect(script.log.count { $0 == "ask enterVerifier redirectURL again" } == 2)
     }
     #expect(script.log.last == "close")
+  }
+
+  @Test func `another address is asked for again, and its sign-in goes on`() async throws {
+    let ours = "http://127.0.0.1:8400/callback?\(Self.good())"
+    let script = Script(
+      [.json(Self.token)], answers: [.accept()], pasted: ["https://evil.example/?code=C", ours])
+    _ = try await signIn(script, Self.request(), [.openURL, .enterVerifier])
+    #expect(script.log.count { $0 == "ask enterVerifier redirectURL again" } == 1)
   }
 
   @Test(

@@ -72,7 +72,7 @@ import Testing
     async throws
   {
     let store = ScriptedStore(grants: Sample.grants("example", .granted))
-    let script = Script(Self.replies, answers: [.accept()], pasted: " 123 456\n", store: store)
+    let script = Script(Self.replies, answers: [.accept()], pasted: [" 123 456\n"], store: store)
     let pin = Self.provider(#","verifier":"pin""#)
     let account = try await signIn(script, pin, [.openURL, .enterVerifier])
     #expect(try header(script.requests[0])["oauth_callback"] == "oob")
@@ -90,6 +90,28 @@ import Testing
       _ = try await signIn(Script(), pin, [.openURL])
     }
     #expect(refused?.neededKinds == [.enterVerifier])
+  }
+
+  @Test(
+    "a number that the provider does not take is asked for again, three times in all",
+    arguments: [
+      (401, 2, nil), (400, 3, nil), (401, 4, Problem.Reason.providerFailure),
+      (500, 2, .providerFailure),
+    ])
+  func misread(status: Int, entry: Int, reason: Problem.Reason?) async throws {
+    let wrong = Script.Reply.text("oauth_problem=verifier_invalid", status: status)
+    let script = Script(
+      [Self.replies[0]] + Array(repeating: wrong, count: entry - 1) + Self.replies[1...],
+      answers: [.accept()], pasted: ["1", "2", "3", "4"])
+    var problem: Problem?
+    do {
+      _ = try await signIn(
+        script, Self.provider(#","verifier":"pin""#), [.openURL, .enterVerifier])
+    } catch { problem = error as? Problem }
+    #expect(problem?.reason == reason)
+    let asked = script.log.count { $0.hasPrefix("ask enterVerifier pin") }
+    #expect(asked == (status == 500 ? 1 : min(entry, 3)))
+    #expect(script.log.count { $0.hasPrefix("ask openURL") } == 1)
   }
 
   @Test(
