@@ -13,9 +13,18 @@ extension AccountStore.NewAccount {
     {
       return same
     }
-    return others.first {
-      ($0.subject == nil || account.subject == nil) && isSame($0.username, account.username)
-    }
+    return others.first(where: isSamePerson)
+  }
+
+  /// Whether it may take that one's place: when it was told to, or when nothing is lost, because the same person has
+  /// signed out there.
+  func mayReplace(_ existing: Account) -> Bool {
+    replacesExisting || (!existing.isSignedIn && !credentials.isEmpty && isSamePerson(existing))
+  }
+
+  private func isSamePerson(_ other: Account) -> Bool {
+    if let mine = account.subject, let theirs = other.subject { return isSame(mine, theirs) }
+    return isSame(account.username, other.username)
   }
 
   /// What `existing` becomes: everything of the new one except who it is and since when.
@@ -35,8 +44,8 @@ extension AccountStore.NewAccount {
   func collision(with existing: Account) -> Problem {
     Problem(
       .accountExists,
-      isOnlyOne
-        ? "The provider has room for one account, and one is stored. Pass replace: true to overwrite it."
+      isOnlyOne && !isSamePerson(existing)
+        ? "The provider has room for one account, and another one is stored. Pass replace: true to overwrite it."
         : "This account is stored already. Pass replace: true to overwrite it.",
       provider: existing.provider, account: existing.id)
   }

@@ -111,7 +111,7 @@ private struct Memory {
     let existing = new.existing(among: snapshot.accounts)
     let index: Int
     if let existing {
-      guard new.replacesExisting else { throw new.collision(with: existing) }
+      guard new.mayReplace(existing) else { throw new.collision(with: existing) }
       index = try self.index(of: existing.id)
       snapshot.accounts[index] = new.replacing(existing)
       credentials[existing.position] = nil

@@ -195,7 +195,7 @@ extension OpenStore {
   fileprivate func add(_ new: AccountStore.NewAccount) throws(Problem) -> AccountStore.Added {
     let existing = new.existing(among: try connection.candidates(for: new))
     if let existing {
-      guard new.replacesExisting else { throw new.collision(with: existing) }
+      guard new.mayReplace(existing) else { throw new.collision(with: existing) }
       try connection.update(new.replacing(existing))
       try connection.deleteCredentials(of: existing.id)
     } else {

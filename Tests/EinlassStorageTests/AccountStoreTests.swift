@@ -94,6 +94,26 @@ struct AccountStoreTests {
     #expect(try test.next.snapshot(.none).accounts.map(\.username) == ["bob", "bob"])
   }
 
+  @Test(arguments: Kind.allCases, [true, false])
+  func `who has signed out may be added once more, and nobody else in that place`(
+    _ kind: Kind, isOnlyOne: Bool
+  ) throws {
+    let test = try Case(kind)
+    let ada = AccountStore.NewAccount.example("ada", subject: "1", isOnlyOne: isOnlyOne)
+    let first = try test.store.add(ada, .usual)
+    #expect(problem { _ = try test.next.add(ada, .usual) }?.reason == .accountExists)
+    _ = try test.next.forgetCredentials(first.account.id)
+    var empty = ada
+    empty.credentials = []
+    #expect(problem { _ = try test.next.add(empty, .usual) }?.reason == .accountExists)
+    if isOnlyOne {
+      let bob = AccountStore.NewAccount.example("bob", subject: "2", isOnlyOne: true)
+      #expect(problem { _ = try test.next.add(bob, .usual) }?.reason == .accountExists)
+    }
+    let added = try test.next.add(ada, .usual)
+    #expect(added.account.id == first.account.id && !added.created && added.account.isSignedIn)
+  }
+
   @Test(arguments: Kind.allCases)
   func `replacing keeps id, place and age, and takes all else from the new one`(_ kind: Kind) throws
   {
