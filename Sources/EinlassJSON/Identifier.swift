@@ -1,7 +1,8 @@
-/// Whether a text can name something without fooling the eye or a line reader: 1 to 256 bytes, no controls.
-/// Protocol section 1.
+/// Whether a text can name something without fooling the eye or a line reader: 1 to 256 bytes, no controls, not
+/// blank. Protocol section 1.
 public func isIdentifier(_ text: String) -> Bool {
   (1...256).contains(text.utf8.count) && !text.unicodeScalars.contains(where: isControl)
+    && !text.unicodeScalars.allSatisfy(\.properties.isWhitespace)
 }
 
 /// Controls of either set, line and paragraph separators, and what reorders or hides text.

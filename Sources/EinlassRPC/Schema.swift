@@ -7,7 +7,7 @@ public indirect enum Schema: Sendable {
   case integer(ClosedRange<Int64>? = nil)
   /// Free text.
   case string(maxBytes: Int? = nil)
-  /// 1 to 256 bytes without controls, line separators and characters that turn or hide text: `isIdentifier`.
+  /// 1 to 256 bytes, not blank, without controls, line separators and characters that turn or hide text: `isIdentifier`.
   case identifier
   /// One of these strings.
   case oneOf([String])

@@ -44,8 +44,10 @@ extension Schema {
     }
   }
 
-  private static let identifierPattern =
-    #"^[^\u0000-\u001F\u007F-\u009F\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]+$"#
+  private static let identifierPattern: String = {
+    let controls = #"\u0000-\u001F\u007F-\u009F\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF"#
+    return "^[^\(controls)]*[^\\s\(controls)][^\(controls)]*$"
+  }()
 
   private static func objectSchema(
     _ fields: [Field], tag: String? = nil, name: String = ""

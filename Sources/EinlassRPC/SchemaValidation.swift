@@ -75,7 +75,7 @@ extension Schema {
     case .integer(let range?): "an integer from \(range.lowerBound) to \(range.upperBound)"
     case .string(nil): "a string"
     case .string(let maxBytes?): "a string of at most \(maxBytes) bytes"
-    case .identifier: "a string of 1 to 256 bytes without control characters"
+    case .identifier: "a string of 1 to 256 bytes, not blank, without control characters"
     case .oneOf(let choices): "one of " + choices.joined(separator: ", ")
     case .array(_, nil): "an array"
     case .array(_, let max?): "an array of at most \(max)"

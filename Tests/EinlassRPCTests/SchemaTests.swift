@@ -54,9 +54,18 @@ struct SchemaTests {
   @Test(
     "the first parameter that is not as described is named with what was expected",
     arguments: [
-      ("{}", "/name", "a string of 1 to 256 bytes without control characters"),
-      (#"{"name":1}"#, "/name", "a string of 1 to 256 bytes without control characters"),
-      (#"{"name":null}"#, "/name", "a string of 1 to 256 bytes without control characters"),
+      ("{}", "/name", "a string of 1 to 256 bytes, not blank, without control characters"),
+      (
+        #"{"name":1}"#, "/name", "a string of 1 to 256 bytes, not blank, without control characters"
+      ),
+      (
+        #"{"name":null}"#, "/name",
+        "a string of 1 to 256 bytes, not blank, without control characters"
+      ),
+      (
+        #"{"name":" \u3000"}"#, "/name",
+        "a string of 1 to 256 bytes, not blank, without control characters"
+      ),
       (#"{"name":"x","note":"123456789"}"#, "/note", "a string of at most 8 bytes"),
       (#"{"name":"x","count":0}"#, "/count", "an integer from 1 to 10"),
       (#"{"name":"x","count":1.0}"#, "/count", "an integer from 1 to 10"),
@@ -67,7 +76,7 @@ struct SchemaTests {
       (#"{"name":"x","tags":["a","b","c"]}"#, "/tags", "an array of at most 2"),
       (
         #"{"name":"x","tags":["a",1]}"#, "/tags/1",
-        "a string of 1 to 256 bytes without control characters"
+        "a string of 1 to 256 bytes, not blank, without control characters"
       ),
       (#"{"name":"x","origins":[]}"#, "/origins", "an object"),
       (#"{"name":"x","origins":{"a/b":1}}"#, "/origins/a~1b", "a string"),

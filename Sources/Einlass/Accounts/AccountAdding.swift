@@ -84,7 +84,7 @@ extension Credential {
 /// Throws `invalidParameter` for a text that cannot name anything: of an account that is added or renamed.
 private func checkName(_ name: String, at path: String) throws(Problem) {
   guard isIdentifier(name) else {
-    throw .invalidParameter(path, "Give 1 to 256 bytes without control characters.")
+    throw .invalidParameter(path, "Give 1 to 256 bytes, not blank, without control characters.")
   }
 }
 
