@@ -15,7 +15,7 @@ extension CompletionKind {
   static var providers: CompletionKind {
     .custom { words, _, _ in
       candidates(words) { console throws(Failure) in
-        try console.list("providers.list", "providers").compactMap { $0["id"]?.string }
+        try console.providerIDs()
       }
     }
   }

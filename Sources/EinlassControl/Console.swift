@@ -49,6 +49,8 @@ final class Console {
   /// What `initialize` answered.
   let greeting: JSONObject
   private let isJSON: Bool
+  /// Whether a store that is made now is opened by a passphrase that may have been brought for a file.
+  private var mayBeSealed = false
   private let output: TextOutput
   /// How text is set off on standard output.
   let style = Style(for: STDOUT_FILENO)
@@ -67,12 +69,23 @@ final class Console {
         "client": ["name": .string(application ?? "einlassctl"), "version": .string(version)],
         "processId": JSONValue(Int64(getpid())),
         "capabilities": ["prompts": JSONValue(person == nil ? [] : Questions.kinds)],
-      ], patience: 60_000)
+      ], patience: 15_000)
     listen(opensBrowser)
+    mayBeSealed =
+      options.passphraseFd != nil && (try? call("store.status")["exists"]?.bool) == false
   }
 
   /// Ends einlass.
-  func end() { einlass.end() }
+  func end() {
+    if mayBeSealed, let slots = (try? call("store.status"))?["slots"]?.array,
+      slots == ["passphrase"]
+    {
+      complain(
+        "   note: The store is new, and nothing but this passphrase opens it. A key file besides: "
+          + "einlassctl store slots add keyfile")
+    }
+    einlass.end()
+  }
 
   /// Calls a method.
   func call(_ method: String, _ params: JSONObject = JSONObject()) throws(Failure) -> JSONObject {

@@ -17,6 +17,7 @@ final class Conversation {
     case silent
   }
 
+  private let path: String
   private let child: ChildProcess
   private let signals: SignalDescriptor
   private var framer = LineFramer()
@@ -25,6 +26,8 @@ final class Conversation {
   private var answers: [Int64: JSONObject] = [:]
   private var lastID: Int64 = 0
   private var isEnded = false
+  /// Whether it wrote what einlass never writes.
+  private var isForeign = false
   /// Those that have closed; a question inside a question may have read it.
   private(set) var closedPrompts: Set<String> = []
 
@@ -33,7 +36,7 @@ final class Conversation {
 
   /// Starts einlass.
   init(_ options: ServerOptions) throws(Failure) {
-    let path = try ServerLocation.find(options.einlass)
+    path = try ServerLocation.find(options.einlass)
     do throws(SystemError) {
       signals = try SignalDescriptor()
       child = try ChildProcess(path, options.forServer, keeping: options.descriptors)
@@ -66,7 +69,8 @@ final class Conversation {
         isCancelled = true
         write(["jsonrpc": "2.0", "method": "$/cancelRequest", "params": ["id": JSONValue(id)]])
       case .ended: throw isCancelled ? .cancelled : gone()
-      case .silent: throw .noServer("What was started as einlass does not answer.")
+      case .silent:
+        throw .noServer("\(path) does not answer as einlass does. \(ServerLocation.remedy)")
       }
     }
   }
@@ -74,6 +78,7 @@ final class Conversation {
   /// Waits for the next thing to happen, typing on a terminal included.
   func next(typing terminal: Int32 = -1, by deadline: Deadline? = nil) -> Event {
     while true {
+      if isForeign { return .silent }
       if !messages.isEmpty { return taken(messages.removeFirst()) }
       if isEnded { return .ended }
       var poller = Poller(slots: 3)
@@ -94,6 +99,8 @@ final class Conversation {
 
   /// Ends einlass and waits for that, but not long: what it still has to save, it saves without us.
   func end() {
+    // It holds whoever asks the person, and their terminal, which is as before once nobody holds it.
+    onNotification = { _, _ in }
     child.closeInput()
     let deadline = Deadline(milliseconds: 5_000)
     while true {
@@ -127,8 +134,13 @@ final class Conversation {
     }
     framer.feed(buffer[..<count])
     while let line = framer.next() {
-      guard case .text(let bytes) = line, let message = try? JSONReader.read(bytes).object
-      else { continue }
+      // Neither a request nor anything but JSON-RPC ever comes from einlass.
+      guard case .text(let bytes) = line, let message = try? JSONReader.read(bytes).object,
+        message["method"] == nil || message["id"] == nil
+      else {
+        isForeign = true
+        return
+      }
       messages.append(message)
     }
   }

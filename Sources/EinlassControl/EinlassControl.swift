@@ -22,6 +22,11 @@ struct EinlassControl: ParsableCommand {
         einlassctl access reset               let an application ask again
         einlassctl accounts list --json | jq .accounts
 
+      einlassctl is itself an application, called einlassctl: its client ids stand in the file of --config, as \
+      {"applications": {"einlassctl": {"github": {"clientId": "…"}}}}, which only you may be able to read. There is no \
+      such file by default. Accounts lie in ~/.local/share/einlass (XDG_DATA_HOME), the key of their secrets in \
+      ~/.local/state/einlass/keys (XDG_STATE_HOME).
+
       Results go to standard output, everything else to standard error. Exit code 0: done; 1: it was not done, and \
       the next step is shown; 64: the command line is wrong; 70: einlass did not start or ended too early.
       NO_COLOR turns colours off. EINLASS_BINARY names the einlass to use.
@@ -31,7 +36,7 @@ struct EinlassControl: ParsableCommand {
       SignIn.self, AccountsCommand.self, AccessCommand.self, ProvidersCommand.self,
       StoreCommand.self,
       AuditCommand.self, Doctor.self,
-    ])
+    ], helpNames: .long)
 
   static func main() {
     do throws(Hardening.Refusal) { try Hardening.begin() } catch {
@@ -39,13 +44,32 @@ struct EinlassControl: ParsableCommand {
       Glibc.exit(Failure.internalCode)
     }
     do {
-      var command = try parseAsRoot()
+      var command = try parseAsRoot(CommandLine.arguments.dropFirst().readingHelp)
       try command.run()
     } catch let failure as Failure {
       Glibc.exit(failure.exitCode)
     } catch {
+      if exitCode(for: error) == .validationFailure, CommandLine.arguments.dropFirst().hasDashedName
+      {
+        complain(
+          "A name that begins with a dash goes behind --: einlassctl accounts remove -- -ada")
+      }
       exit(withError: error)
     }
+  }
+}
+
+extension ArraySlice<String> {
+  /// With `-h` as `--help`. The parser's own `-h` would read any name with a dash in front and an h in it as a call for
+  /// help.
+  var readingHelp: [String] {
+    let options = prefix { $0 != "--" }
+    return options.map { $0 == "-h" ? "--help" : $0 } + dropFirst(options.count)
+  }
+
+  /// Whether something in it may be meant as a name and was read as an option.
+  var hasDashedName: Bool {
+    prefix { $0 != "--" }.contains { $0.hasPrefix("-") && !$0.hasPrefix("--") && $0.count > 1 }
   }
 }
 

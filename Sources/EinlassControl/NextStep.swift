@@ -12,6 +12,10 @@ struct NextStep: Equatable {
     self.command = command
   }
 
+  /// Of a store whose key does not open.
+  static let openingTheStore = NextStep(
+    "Bring the key or the passphrase that it was made with. What opens it:", "store", "slots")
+
   /// The step in words, the command ready to be copied.
   func line(repeating options: [String]) -> String {
     command.isEmpty

@@ -90,8 +90,12 @@ struct Questions {
       case "pin": "The PIN that the page shows:"
       default: "The code that the page shows:"
       }
-    guard let text = try person.line(question, prompt: id) else { return nil }
-    return ["action": "accept", "text": .string(text)]
+    if prompt["again"]?.bool == true { person.show("That was something else, or not all of it.") }
+    while let text = try person.line(question, prompt: id) {
+      // Enter alone is nothing to try.
+      if !text.allSatisfy(\.isWhitespace) { return ["action": "accept", "text": .string(text)] }
+    }
+    return nil
   }
 
   private func enterPassphrase(_ prompt: JSONObject, _ id: String) throws(Failure) -> JSONObject? {

@@ -1,7 +1,7 @@
 internal import EinlassJSON
 
 extension Refusal {
-  /// What to do now, as commands of this program: something for every reason of `protocol/errors.json`.
+  /// What to do now, as commands of this program; nothing where the message says it.
   var nextSteps: [NextStep] {
     let advice: String? =
       switch data["advice"]?.string {
@@ -10,10 +10,10 @@ extension Refusal {
       case "changeSettings": "Change the account's settings at the provider."
       default: nil
       }
-    return (advice.map { [NextStep($0)] } ?? []) + [nextStep]
+    return [advice.map { NextStep($0) }, nextStep].compactMap(\.self)
   }
 
-  private var nextStep: NextStep {
+  private var nextStep: NextStep? {
     switch code {
     case -32800 ... -32000: protocolStep
     case 1001...1008, 1010...1019: signInStep
@@ -23,14 +23,14 @@ extension Refusal {
   }
 
   /// Faults of the talk itself, and what ends it early.
-  private var protocolStep: NextStep {
+  private var protocolStep: NextStep? {
     switch reason {
     case "cancelled": NextStep("Start the command again if that was not meant.")
     case "shuttingDown": NextStep("Start the command again.")
     case "overloaded": NextStep("Wait a moment, then start the command again.")
     case "unknownMethod", "unsupportedVersion":
       NextStep("Update einlass: it is older than einlassctl. Both versions:", "doctor")
-    case "invalidParams": NextStep("Correct what the message names; what is taken says:", "--help")
+    case "invalidParams": nil
     case "invalidCursor": NextStep("The list has changed meanwhile: start the command again.")
     case "internal": NextStep("Start it again with --log-level debug and report what it logs.")
     default: NextStep("This is a fault of einlassctl: report it, with what this says:", "doctor")
@@ -38,7 +38,7 @@ extension Refusal {
   }
 
   /// What accounts, providers and the person said.
-  private var signInStep: NextStep {
+  private var signInStep: NextStep? {
     switch reason {
     case "noSystemAccount" where hints("accounts.signIn"),
       "reloginNeeded" where hints("accounts.signIn"):
@@ -57,8 +57,9 @@ extension Refusal {
           "Put the application's client id, and secret, into the configuration file (--config). Who is configured:",
           "providers", "list")
     case "networkFailure":
-      NextStep("Check the network connection and the clock. What einlass sees:", "doctor")
-    case "providerFailure": NextStep("Try again later; the provider's own words stand above.")
+      NextStep("Check the network connection, the address and the clock, then try again.")
+    case "providerFailure":
+      data["retryable"]?.bool == true ? NextStep("Try again later.") : nil
     case "interactionRequired":
       NextStep("Start the command on a terminal and without --no-input, so that it can ask.")
     case "accessDenied": NextStep("Start again and allow it on the provider's page.")
@@ -77,11 +78,19 @@ extension Refusal {
     data["hint"]?["method"]?.string.map { sameBytes($0, method) } ?? false
   }
 
-  private var storeStep: NextStep {
+  private var storeStep: NextStep? {
     switch data["detail"]?.string {
     case "locked": NextStep("Another einlass is using the store: wait a moment, then try again.")
     case "full": NextStep("Make room on the disk, then try again.")
-    default: NextStep("Mend what the message names; what else is wrong says:", "doctor")
+    case "readOnly": NextStep("Let it be written to, or name another store with --store.")
+    case "corrupt": NextStep("Put back a copy that is whole.")
+    case "keyUnavailable": .openingTheStore
+    case "decryptFailed" where data["account"] != nil:
+      NextStep("Add that account once more:", "accounts", "add", "--replace")
+    case "decryptFailed": NextStep("Start the command again with the passphrase of that file.")
+    case "unsupportedFileSystem":
+      NextStep("Keep it on a disk of this machine: name another store with --store.")
+    default: nil
     }
   }
 

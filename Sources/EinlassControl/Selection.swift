@@ -35,10 +35,22 @@ extension Console {
   /// The provider of this id; without one, the one that is chosen.
   func provider(_ id: String?) throws(Failure) -> String {
     if let id { return id }
-    let all = try list("providers.list", "providers").compactMap { $0["id"]?.string }
+    let all = try providerIDs()
     return all[
       try choice(
         "Which provider?", all.map(clean), orElse: "Name the provider: PROVIDER is missing.")]
+  }
+
+  /// Throws when there is no provider of this id: a name that is not known is not one without accounts.
+  func requireProvider(_ id: String) throws(Failure) {
+    guard try !providerIDs().contains(where: { sameBytes($0, id) }) else { return }
+    throw .unusable(
+      "There is no provider \(id).", NextStep("See which there are:", "providers", "list"))
+  }
+
+  /// Of all providers, in the catalogue's order.
+  func providerIDs() throws(Failure) -> [String] {
+    try list("providers.list", "providers").compactMap { $0["id"]?.string }
   }
 
   /// The index of the row that the person chooses.

@@ -6,8 +6,7 @@ enum ServerLocation {
   static func find(_ named: String?) throws(Failure) -> String {
     if let named = named ?? Environment.value("EINLASS_BINARY") {
       guard Program.isExecutable(named) else {
-        throw .noServer(
-          "There is no program \(named). Name einlass with --einlass or EINLASS_BINARY.")
+        throw .noServer("There is no program \(named). \(remedy)")
       }
       return named
     }
@@ -16,9 +15,9 @@ enum ServerLocation {
     for folder in folders where Program.isExecutable("\(folder)/einlass") {
       return "\(folder)/einlass"
     }
-    throw .noServer(
-      "There is no einlass beside einlassctl and none on the PATH. Name it with --einlass or EINLASS_BINARY."
-    )
+    throw .noServer("There is no einlass beside einlassctl and none on the PATH. \(remedy)")
   }
 
+  /// What the person does where it is not.
+  static let remedy = "Name einlass with --einlass or EINLASS_BINARY."
 }

@@ -24,10 +24,17 @@ enum FileProblem {
     do throws(FileError) {
       return try body()
     } catch {
-      let isNone = [.system(ENOENT), .system(EEXIST)].contains(error.cause)
-      throw .store(
-        isNone ? .refused : detail(error.cause) ?? .refused, "\(error.path) \(error.explanation)",
-        path: error.path)
+      let (detail, why): (Problem.StoreDetail, String) =
+        switch error.cause {
+        case .system(EEXIST):
+          (
+            .refused,
+            "exists already. Name another file, or pass replace: true to overwrite an export."
+          )
+        case .system(ENOENT): (.refused, error.explanation)
+        default: (detail(error.cause) ?? .refused, error.explanation)
+        }
+      throw .store(detail, "\(error.path) \(why)", path: error.path)
     }
   }
 

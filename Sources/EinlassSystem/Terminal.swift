@@ -4,6 +4,7 @@ internal import Glibc
 /// The terminal that this process was started from, whatever its standard streams are.
 public struct Terminal: ~Copyable {
   private let descriptor: Descriptor
+  private let usual: termios?
 
   /// `nil` when there is none.
   public static func open() -> Terminal? {
@@ -11,7 +12,11 @@ public struct Terminal: ~Copyable {
     return number < 0 ? nil : Terminal(descriptor: Descriptor(owning: number))
   }
 
-  private init(descriptor: consuming Descriptor) { self.descriptor = descriptor }
+  private init(descriptor: consuming Descriptor) {
+    var usual = termios()
+    self.usual = unsafe tcgetattr(descriptor.number, &usual) == 0 ? usual : nil
+    self.descriptor = descriptor
+  }
 
   /// Whether this standard stream is a terminal.
   public static func isTerminal(_ number: Int32) -> Bool { isatty(number) == 1 }
@@ -41,6 +46,20 @@ public struct Terminal: ~Copyable {
       guard case .bytes(let count) = descriptor.write(bytes, start..<bytes.count) else { return }
       start += count
     }
+  }
+
+  /// Shows nothing that is typed from now on, between questions neither: who types ahead may be typing a secret.
+  /// Ends with this value.
+  public borrowing func hush() {
+    var mode = termios()
+    guard unsafe tcgetattr(number, &mode) == 0 else { return }
+    mode.c_lflag &= ~tcflag_t(ECHO)
+    _ = unsafe tcsetattr(number, TCSADRAIN, &mode)
+  }
+
+  deinit {
+    guard var usual else { return }
+    _ = unsafe tcsetattr(number, TCSADRAIN, &usual)
   }
 
   /// Gives every key as it is pressed, shows none and lets none end the process, for as long as the body runs.

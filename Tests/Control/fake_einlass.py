@@ -67,7 +67,12 @@ def sign_in(id, rest):
     send({"method": "prompt.closed", "params": {"prompt": "p_1", "outcome": "accepted"}})
     if WHAT == "paste":
         _, answer, answer_id = next(rest)
-        assert answer == {"prompt": "p_2", "action": "accept", "text": "http://127.0.0.1:1/?code=c"}, answer
+        assert answer == {"prompt": "p_2", "action": "accept", "text": "http://127.0.0.1:1/nothing"}, answer
+        send({"id": answer_id, "result": {}})
+        send({"method": "prompt.closed", "params": {"prompt": "p_2", "outcome": "accepted"}})
+        send({"method": "prompt.opened", "params": {"prompt": "p_3", "kind": "enterVerifier", "expects": "redirectURL", "again": True}})
+        _, answer, answer_id = next(rest)
+        assert answer == {"prompt": "p_3", "action": "accept", "text": "http://127.0.0.1:1/?code=c"}, answer
         send({"id": answer_id, "result": {}})
     send({"id": id, "result": {"flow": "f_1", "account": "a_1"}})
 

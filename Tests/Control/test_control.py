@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -84,8 +85,9 @@ def test_access_is_set_listed_and_reset(store):
     assert code == 0 and re.search(r"^neovim +facebook +granted +email", output, re.M)
     grants = json.loads(run("access", "list", "--json", *store)[1])["grants"]
     assert [grant["state"] for grant in grants] == ["granted"]
-    assert run("access", "reset", "neovim", "facebook", *store)[0] == 0
+    assert run("access", "reset", "neovim", "facebook", *store)[:2] == (0, "neovim asks again before it uses facebook accounts.\n")
     assert run("access", *store)[1].startswith("Nothing decided yet")
+    assert run("access", "reset", "neovim", "facebook", *store)[:2] == (0, "Nothing was decided about neovim and facebook accounts: it asks anyway.\n")
 
 
 def test_an_account_is_preferred_explained_renewed_and_signed_out(two):
@@ -94,6 +96,8 @@ def test_an_account_is_preferred_explained_renewed_and_signed_out(two):
     assert run(*explained)[1] == "neovim: the person is asked which.\n  asked before: selectAccount\n"
     assert run("accounts", "prefer", "bob", "--for", "neovim", *two)[:2] == (0, "neovim prefers twitter/bob.\n")
     assert run(*explained)[1] == "neovim: twitter/bob, because it is preferred.\n"
+    assert run("accounts", "explain", "neovim", "twitter", *two)[1].startswith(
+        "neovim: the person is asked which; twitter/bob, which is preferred, is shown first.\n")
     assert run("accounts", "prefer", "bob", "--for", "neovim", "--none", *two)[0] == 0
     assert run(*explained)[1].startswith("neovim: the person is asked which.")
     code, _, errors = run("accounts", "renew", "ada", "--for", "neovim", *two)
@@ -111,7 +115,10 @@ def test_a_provider_is_added_by_a_file_and_forgotten(store, tmp_path):
     (tmp_path / "work.json").write_text(json.dumps(descriptor))
     added = run("providers", "add", str(tmp_path / "work.json"), *store)
     assert added[:2] == (0, "Added work. Sign in there: einlassctl sign-in work\n"), added
-    assert re.search("^work +Work +authorizationCode", run("providers", *store)[1], re.M)
+    assert re.search("^work +Work +missing +authorizationCode", run("providers", *store)[1], re.M)
+    (tmp_path / "config.json").write_text('{"applications": {"einlassctl": {"work": {"clientId": "c"}}}}')
+    (tmp_path / "config.json").chmod(0o600)
+    assert re.search("^work +Work +there ", run("providers", *store, "--config", str(tmp_path / "config.json"))[1], re.M)
     code, _, errors = run("sign-in", "work", "--no-input", *store)
     assert code == 1 and "(authenticatorUnconfigured, 1006)" in errors
     assert run("providers", "remove", "work", "--yes", *store)[:2] == (0, "Forgot work.\n")
@@ -121,6 +128,16 @@ def test_a_provider_is_added_by_a_file_and_forgotten(store, tmp_path):
     assert "work, at /descriptor/accounts:" in run("providers", "add", str(tmp_path / "work.json"), *store)[2]
     (tmp_path / "work.json").write_text("[]")
     assert "holds no JSON object" in run("providers", "add", str(tmp_path / "work.json"), *store)[2]
+
+
+def test_a_file_for_the_option_providers_is_added_whole(store, tmp_path):
+    small = {"name": "x", "setup": {"documentation": "https://x.example/docs"}, "registration": ["clientId"], "accounts": "many",
+             "flows": [{"kind": "authorizationCode", "authorize": {"method": "GET", "url": "https://x.example/authorize"},
+                        "token": {"method": "POST", "url": "https://x.example/token"}}]}
+    (tmp_path / "two.json").write_text(json.dumps({"providers": [{"id": "one", **small}, {"id": "other", **small}]}))
+    code, output, errors = run("providers", "add", str(tmp_path / "two.json"), *store)
+    assert (code, output) == (0, "Added one. Sign in there: einlassctl sign-in one\n"
+                              "Added other. Sign in there: einlassctl sign-in other\n"), errors
 
 
 def test_what_happened_is_listed_and_forgotten(two):
@@ -194,6 +211,60 @@ def test_errors_say_the_next_step_with_the_store_that_is_meant(store):
     assert code == 1 and json.loads(output)["error"]["data"]["reason"] == "unknownProvider" and errors
 
 
+def test_what_could_not_be_added_is_named_and_the_others_are_added(two, tmp_path):
+    file = tmp_path / "accounts.json"
+    file.write_text(json.dumps([account("carol"), account("ada"), account(" "), account("dora")]))
+    file.chmod(0o600)
+    code, output, errors = run("accounts", "add", str(file), *two)
+    assert code == 1 and re.fullmatch(r"Added twitter/carol \(a_.{22}\)\.\nAdded twitter/dora \(a_.{22}\)\.\n", output)
+    assert errors.startswith("Not added: twitter/ada\nproblem: ") and "\nNot added: twitter/ \nproblem: " in errors
+    assert usernames(two) == ["ada", "bob", "carol", "dora"]
+    result = json.loads(run("accounts", "add", str(file), "--json", *two)[1])
+    assert result == {"added": [], "notAdded": ["twitter/carol", "twitter/ada", "twitter/ ", "twitter/dora"]}
+
+
+def test_who_has_signed_out_is_added_again(store):
+    facebook = {"provider": "facebook", "username": "ada", "credential": {"type": "oauth2", "token": "t", "clientId": "c"}}
+    again = ["accounts", "add", "-", *store]
+    assert run(*again, input=json.dumps(facebook))[0] == 0
+    assert run(*again, input=json.dumps(facebook))[0] == 1
+    assert run("accounts", "sign-out", "ada", "--yes", *store)[0] == 0
+    assert run(*again, input=json.dumps({**facebook, "username": "bob"}))[0] == 1
+    code, output, errors = run(*again, input=json.dumps(facebook))
+    assert code == 0 and output.startswith("Replaced facebook/ada"), errors
+
+
+def test_a_name_with_a_dash_in_front_is_no_call_for_help(store):
+    add(store, "-dash")
+    code, output, errors = run("accounts", "remove", "-dash", "--yes", *store)
+    assert (code, output) == (64, "") and "behind --" in errors
+    assert run("accounts", "remove", "--yes", *store, "--", "-dash")[0] == 0
+    assert run("accounts", "remove", "-h")[:2] == run("accounts", "remove", "--help")[:2]
+
+
+@pytest.mark.parametrize("arguments", [["accounts", "--provider", "nope"], ["audit", "--provider", "nope"]])
+def test_a_provider_that_is_not_known_is_named(two, arguments):
+    code, output, errors = run(*arguments, *two)
+    assert (code, output) == (1, "") and "There is no provider nope." in errors and "einlassctl providers list" in errors
+    assert run("accounts", "--provider", "facebook", *two)[:2] == (0, "No accounts. Add one: einlassctl accounts add\n")
+
+
+@pytest.mark.parametrize("program", ["cat", "yes", "true"])
+def test_a_program_that_is_not_einlass_is_told_at_once(program):
+    code, output, errors = run("accounts", "--einlass", shutil.which(program))
+    assert (code, output) == (70, "") and errors.startswith("problem: ")
+    assert "does not answer as einlass does. Name einlass with --einlass" in errors or program == "true"
+
+
+@pytest.mark.parametrize("arguments", [
+    ["accounts", "import", "/nope"], ["accounts", "add", "/nope"], ["providers", "add", "/nope"],
+    ["accounts", "rename", "ada", "\u202e"], ["accounts", "export", "/nope/x"],
+])
+def test_no_next_step_is_said_where_the_sentence_says_it(two, arguments):
+    code, _, errors = with_passphrase(*arguments, *two)
+    assert code == 1 and "doctor" not in errors and "next:" not in errors
+
+
 @pytest.mark.parametrize("name", ["", "ad", "ADA", "ada ", "twitter/", "a_"])
 def test_nothing_but_the_whole_name_names_an_account(two, name):
     code, _, errors = run("accounts", "remove", name, "--yes", *two)
@@ -263,7 +334,7 @@ def test_accounts_move_by_a_file_and_a_passphrase(two, tmp_path):
     other = ["--einlass", EINLASS, "--store", str(tmp_path / "other/a.db"), "--key-file", str(tmp_path / "otherkey/a.key")]
     add(other, "bob")
     code, _, errors = with_passphrase("accounts", "import", str(file), *other, words="wrong")
-    assert code == 1 and "(accountStoreFailure, 1009)" in errors and "passphrase" in errors
+    assert code == 1 and "(accountStoreFailure, 1009)" in errors and "with the passphrase of that file" in errors
     code, output, errors = with_passphrase("accounts", "import", str(file), *other)
     assert (code, output) == (0, "twitter/bob: already there\ntwitter/ada: added\n"
                               "1 added, 0 replaced, 1 already there, 0 refused.\n"), errors
@@ -272,6 +343,20 @@ def test_accounts_move_by_a_file_and_a_passphrase(two, tmp_path):
     code, _, errors = run("accounts", "export", str(tmp_path / "x"), *two)
     assert code == 1 and "(interactionRequired, 1010)" in errors and "--passphrase-fd" in errors
     assert run("accounts", "list", "--passphrase-fd", "999", *two)[0] == 64
+
+
+def test_a_new_store_that_nothing_but_the_passphrase_opens_is_told(two, tmp_path):
+    file = tmp_path / "moving"
+    assert with_passphrase("accounts", "export", str(file), *two)[0] == 0
+    home = {"HOME": str(tmp_path / "home"), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
+    (tmp_path / "home").mkdir(mode=0o700)
+    new = ["accounts", "import", str(file), "--einlass", EINLASS]
+    code, _, errors = with_passphrase(*new, env={**os.environ, **home})
+    assert code == 0 and "nothing but this passphrase opens it" in errors and "einlassctl store slots add keyfile" in errors
+    code, _, errors = with_passphrase(*new, env={**os.environ, **home})
+    assert (code, errors) == (0, "")
+    code, output, errors = with_passphrase("store", "check", "--einlass", EINLASS, words="wrong", env={**os.environ, **home})
+    assert code == 1 and output.startswith("not read: The passphrase does not open"), errors
 
 
 def test_what_opens_the_store_is_listed_added_and_removed(two):
@@ -355,6 +440,31 @@ def test_an_account_is_added_by_questions_that_show_no_secret(store):
     assert usernames(store) == ["ada"]
 
 
+def test_what_is_typed_ahead_of_a_hidden_question_is_not_shown(sealed):
+    store, home = sealed
+    with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
+        terminal.wait_for("Passphrase (opens the store ")
+        # The second one while the first is being tried, which takes scrypt's time.
+        terminal.type("wr0ng\r")
+        terminal.wait_for("\n")
+        terminal.type("s3cret-ahead\r")
+        terminal.wait_for("Passphrase (opens the store ")
+        terminal.wait_for("Passphrase (opens the store ")
+        terminal.type("correct horse\r")
+        assert terminal.end() == 0 and "s3cret" not in terminal.shown
+
+
+def test_letters_find_a_row_and_enter_takes_none_where_none_holds_them(store):
+    with Terminal([CONTROL, "access", "set", "neovim", *store]) as terminal:
+        terminal.wait_for("Which provider?")
+        terminal.type("githubx\r")
+        terminal.wait_for("typed: githubx (nothing holds that)")
+        terminal.type("\x7f\r")
+        terminal.wait_for("May neovim use github accounts?")
+        terminal.type("1\r")
+        assert terminal.end() == 0 and "neovim may use github accounts." in terminal.shown
+
+
 def test_access_is_decided_and_forgotten_by_questions(store):
     with Terminal([CONTROL, "access", "set", *store]) as terminal:
         terminal.wait_for("Which application")
@@ -378,6 +488,9 @@ def test_a_person_signs_in_by_a_page_a_pasted_address_or_a_code(how, shown):
         if how == "device":
             terminal.wait_for("ABCD-EFGH")
         if how == "paste":
+            terminal.type("\r")
+            terminal.type("http://127.0.0.1:1/nothing\r")
+            terminal.wait_for("That was something else, or not all of it.")
             terminal.type("http://127.0.0.1:1/?code=c\r")
         assert terminal.end() == 0 and "Signed in: twitter/ada." in terminal.shown
         assert not CONTROLS.search(re.sub("\r|\x1b\\[\\d*m", "", terminal.shown))

@@ -121,11 +121,19 @@ struct AccessReset: ServerCommand {
 
   func run(with console: Console) throws(Failure) {
     let (application, provider) = try decision(console)
+    let wasDecided = try console.list("access.list", "grants").contains {
+      sameBytes($0["application"]?.string ?? "", application)
+        && sameBytes($0["provider"]?.string ?? "", provider)
+    }
     let result = try console.call(
       "access.reset", ["provider": .string(provider), "application": .string(application)])
     try console.report(
       .object(result),
-      ["\(clean(application)) asks again before it uses \(clean(provider)) accounts."])
+      [
+        wasDecided
+          ? "\(clean(application)) asks again before it uses \(clean(provider)) accounts."
+          : "Nothing was decided about \(clean(application)) and \(clean(provider)) accounts: it asks anyway."
+      ])
   }
 
   /// What was named, or the decision that the person chooses among those that fit it.

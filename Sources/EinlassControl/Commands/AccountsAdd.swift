@@ -14,6 +14,7 @@ struct AccountsAdd: ServerCommand {
            "clientId": "…", "clientSecret": "…"}}
         {"provider": "facebook", "username": "ada", "credential":
           {"type": "oauth2", "token": "…", "clientId": "…"}}
+      What can't be added is named, and the others are added all the same; exit code 1 then.
       Without FILE everything is asked, secrets without showing them. No secret is ever taken from the command line.
 
       EXAMPLES:
@@ -31,19 +32,47 @@ struct AccountsAdd: ServerCommand {
   @OptionGroup var server: ServerOptions
 
   func run(with console: Console) throws(Failure) {
-    var results: [JSONValue] = []
-    var lines: [String] = []
-    for account in try given(console) {
-      var params = account
-      if replace { params["replace"] = true }
-      let result = try console.call("accounts.add", params)
-      results.append(.object(result))
-      let verb = result["created"]?.bool == true ? "Added" : "Replaced"
-      let title = [params["provider"], params["username"]].map { clean($0?.plain ?? "") }
-      lines.append(
-        "\(verb) \(title.joined(separator: "/")) (\(clean(result["account"]?.plain ?? ""))).")
+    let accounts = try given(console)
+    guard accounts.count > 1 else {
+      let (result, line) = try add(accounts[0], console)
+      return try console.report(["added": [result]], [line])
     }
-    try console.report(["added": .array(results)], lines)
+    var added: [(result: JSONValue, line: String)] = []
+    var notAdded: [JSONValue] = []
+    var last: Failure?
+    for account in accounts {
+      do throws(Failure) {
+        // A store that failed fails again, and late; whoever cancels means all of them.
+        if let last, last.isForAll { throw last }
+        added.append(try add(account, console))
+      } catch {
+        complain("Not added: \(title(account))")
+        notAdded.append(.string(title(account)))
+        guard last?.isForAll != true else { continue }
+        last = error
+        let lines = error.lines(repeating: server.repeated, Style(for: STDERR_FILENO))
+        for line in lines { complain(line) }
+      }
+    }
+    try console.report(
+      ["added": .array(added.map(\.result)), "notAdded": .array(notAdded)], added.map(\.line))
+    if last != nil { throw .badNews }
+  }
+
+  private func add(
+    _ account: JSONObject, _ console: Console
+  ) throws(Failure) -> (result: JSONValue, line: String) {
+    var params = account
+    if replace { params["replace"] = true }
+    let result = try console.call("accounts.add", params)
+    let verb = result["created"]?.bool == true ? "Added" : "Replaced"
+    let id = clean(result["account"]?.plain ?? "")
+    return (.object(result), "\(verb) \(title(account)) (\(id)).")
+  }
+
+  private func title(_ account: JSONObject) -> String {
+    [account["provider"], account["username"]].map { clean($0?.plain ?? "") }
+      .joined(separator: "/")
   }
 
   private func given(_ console: Console) throws(Failure) -> [JSONObject] {
@@ -106,5 +135,13 @@ struct AccountsAdd: ServerCommand {
       "provider": .string(provider), "username": .string(username),
       "credential": .object(credential),
     ]
+  }
+}
+
+extension Failure {
+  /// Whether whatever comes next would end the same way.
+  fileprivate var isForAll: Bool {
+    guard case .refused(let refusal) = self else { return true }
+    return refusal.code == 1009
   }
 }

@@ -25,6 +25,7 @@ struct AccountsList: ServerCommand {
 
   func run(with console: Console) throws(Failure) {
     let accounts = try console.accounts(of: provider)
+    if accounts.isEmpty, let provider { try console.requireProvider(provider) }
     try console.report(
       ["accounts": .array(accounts.map(\.json))], Account.table(accounts),
       empty: "No accounts. Add one: einlassctl accounts add")

@@ -27,10 +27,12 @@ struct AccountsExplain: ServerCommand {
       "accounts.explain",
       ["provider": .string(provider), "selection": whenMany ? "whenMany" : "always"])
     let id = result["account"]?.string ?? ""
-    let account = try console.accounts(of: provider).first { sameBytes($0.id, id) }
-    var lines = [
-      "\(clean(application)): \(Self.sentence(result["rule"]?.plain ?? "", account?.title))"
-    ]
+    let accounts = try console.accounts(of: provider)
+    let account = accounts.first { sameBytes($0.id, id) }
+    let preferred = accounts.first { $0.json["preferred"]?.bool == true }
+    let sentence = Self.sentence(
+      result["rule"]?.plain ?? "", account?.title, preferred: preferred?.title)
+    var lines = ["\(clean(application)): \(sentence)"]
     if let prompts = result["prompts"]?.array, !prompts.isEmpty {
       lines.append("  asked before: \(clean(JSONValue.array(prompts).plain))")
     }
@@ -40,13 +42,17 @@ struct AccountsExplain: ServerCommand {
     try console.report(.object(result), lines)
   }
 
-  private static func sentence(_ rule: String, _ account: String?) -> String {
+  private static func sentence(
+    _ rule: String, _ account: String?, preferred: String?
+  ) -> String {
     let account = account ?? "an account"
     return switch rule {
     case "onlyAccount": "\(account), because there is no other."
     case "preferred": "\(account), because it is preferred."
     case "account", "confirm": "\(account), because it is named."
-    case "person": "the person is asked which."
+    case "person":
+      "the person is asked which"
+        + (preferred.map { "; \($0), which is preferred, is shown first." } ?? ".")
     case "nothing": "none."
     default: "\(account) (\(clean(rule)))."
     }
@@ -57,7 +63,8 @@ struct AccountsExplain: ServerCommand {
 struct AccountsPrefer: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "prefer",
-    abstract: "Choose the account that an application uses without asking which.",
+    abstract:
+      "Choose the account that an application gets, or is shown first where it always asks which.",
     discussion: "EXAMPLE: einlassctl accounts prefer ada --for neovim")
 
   @Argument(help: "User name, provider/user name or id.", completion: .accounts)

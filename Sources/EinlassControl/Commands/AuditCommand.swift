@@ -53,6 +53,7 @@ struct AuditList: ServerCommand {
       "before": before.map { JSONValue($0.startsAt) },
     ])
     let entries = try console.list("audit.list", "entries", params, limit: limit)
+    if entries.isEmpty, let provider { try console.requireProvider(provider) }
     try console.report(
       ["entries": .array(entries)], Self.table(entries, accounts),
       empty: "Nothing was written down.")
@@ -82,7 +83,7 @@ struct AuditList: ServerCommand {
 /// `einlassctl audit prune`.
 struct AuditPrune: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "prune", abstract: "Forget what is older than a day.",
+    commandName: "prune", abstract: "Forget what happened before a day.",
     discussion: "EXAMPLE: einlassctl audit prune 2026-01-01 --yes")
 
   @Argument(help: ArgumentHelp("Everything before this day goes (UTC).", valueName: "yyyy-mm-dd"))

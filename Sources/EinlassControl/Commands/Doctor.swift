@@ -68,7 +68,8 @@ struct Doctor: ServerCommand {
     let findings = (check["findings"]?.array ?? []).map {
       Finding(
         "store check", .wrong, $0["message"]?.plain ?? $0.plain,
-        NextStep("If the key and its passphrase are the right ones, put back a backup."))
+        $0["kind"]?.string == "keyUnavailable"
+          ? .openingTheStore : NextStep("Put back a backup of before that."))
     }
     return findings.isEmpty
       ? [Finding("store check", .well, "\(check["sealedValues"]?.plain ?? "0") sealed values read")]

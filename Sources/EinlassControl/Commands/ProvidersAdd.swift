@@ -8,7 +8,7 @@ struct ProvidersAdd: ServerCommand {
     commandName: "add", abstract: "Add a provider that the catalogue lacks.",
     discussion: """
       One that describes itself, as OpenID Connect and OAuth 2.0 servers do, needs no more than its address. Any \
-      other is described by FILE: one JSON object, as README.md says under "Providers, and adding one".
+      other is described by FILE: one JSON object, or {"providers": […]}, as README.md says under "Providers, and adding one".
 
       EXAMPLES:
         einlassctl providers add https://login.example.com
@@ -32,28 +32,36 @@ struct ProvidersAdd: ServerCommand {
       "The provider's address (https://…):", given: source,
       orElse: "Name the provider's address or a file: SOURCE is missing.")
     let isAddress = ["https://", "http://"].contains(where: source.hasPrefix)
-    let result = try console.call(
-      "providers.add",
+    guard isAddress else {
+      for descriptor in try Self.descriptors(source) {
+        try add(["descriptor": descriptor], console)
+      }
+      return
+    }
+    try add(
       JSONObject(present: [
-        "issuer": isAddress ? .string(source) : nil,
-        "descriptor": isAddress ? nil : try Self.descriptor(source),
-        "id": id.map { .string($0) }, "name": name.map { .string($0) },
-      ]))
+        "issuer": .string(source), "id": id.map { .string($0) }, "name": name.map { .string($0) },
+      ]), console)
+  }
+
+  private func add(_ params: JSONObject, _ console: Console) throws(Failure) {
+    let result = try console.call("providers.add", params)
     let provider = clean(result["provider"]?.plain ?? "")
     let verb = result["created"]?.bool == true ? "Added" : "Replaced"
     try console.report(
       .object(result), ["\(verb) \(provider). Sign in there: einlassctl sign-in \(provider)"])
   }
 
-  private static func descriptor(_ path: String) throws(Failure) -> JSONValue {
+  /// One, or those of a file for `--providers`.
+  private static func descriptors(_ path: String) throws(Failure) -> [JSONValue] {
     let bytes: [UInt8]
     do throws(FileError) {
       bytes = try PersonalFile.read(path, others: .mayRead, limitBytes: 1 << 20)
     } catch { throw .unusable("\(path) \(error.explanation)") }
-    guard let descriptor = try? JSONReader.read(bytes), descriptor.object != nil else {
+    guard let json = try? JSONReader.read(bytes), json.object != nil else {
       throw .unusable("\(path) holds no JSON object.")
     }
-    return descriptor
+    return json["providers"]?.array ?? [json]
   }
 }
 

@@ -19,10 +19,12 @@ struct ProvidersList: ServerCommand {
   func run(with console: Console) throws(Failure) {
     let providers = try console.list("providers.list", "providers")
     let table = Table(
-      headings: ["PROVIDER", "NAME", "SIGN-IN BY", "CAN", "SET UP AT"],
+      headings: ["PROVIDER", "NAME", "CLIENT ID", "SIGN-IN BY", "CAN", "SET UP AT"],
       rows: providers.map { provider in
         [
           Table.Cell(provider["id"]?.plain), Table.Cell(provider["name"]?.plain),
+          provider["configured"]?.bool == true
+            ? Table.Cell("there", .good) : Table.Cell("missing", .faint),
           Table.Cell(provider["flowKinds"]?.plain), Table.Cell(Self.abilities(provider["can"])),
           Table.Cell(provider["setup"]?["documentation"]?.plain),
         ]

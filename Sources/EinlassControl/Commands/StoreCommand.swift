@@ -57,7 +57,7 @@ struct StoreCheck: ServerCommand {
     let result = try console.call("store.check")
     let isSound = result["sound"]?.bool == true
     let findings = (result["findings"]?.array ?? []).map {
-      "\(console.tinted("unsound", .bad)): \(clean($0["message"]?.plain ?? $0.plain))"
+      "\(console.tinted(Self.word($0), .bad)): \(clean($0["message"]?.plain ?? $0.plain))"
     }
     let count = result["countFindings"]?.int64 ?? Int64(findings.count)
     let rest = count > Int64(findings.count) ? ["and \(count - Int64(findings.count)) more"] : []
@@ -67,6 +67,11 @@ struct StoreCheck: ServerCommand {
       .object(result),
       isSound ? ["\(console.tinted("Sound", .good)): \(looked)."] : findings + rest)
     if !isSound { throw .badNews }
+  }
+
+  /// Without the key nothing is known of what is sealed.
+  private static func word(_ finding: JSONValue) -> String {
+    finding["kind"]?.string == "keyUnavailable" ? "not read" : "unsound"
   }
 }
 

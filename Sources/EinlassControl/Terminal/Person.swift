@@ -35,7 +35,8 @@ final class Person {
   func line(
     _ question: String, isHidden: Bool = false, prompt: String? = nil
   ) throws(Failure) -> String? {
-    try terminal.withKeys { () throws(Failure) in
+    if isHidden { terminal.hush() }
+    return try terminal.withKeys { () throws(Failure) in
       terminal.write(style.tinted(question, .heading) + " ")
       defer { terminal.write("\n") }
       var text = ""
@@ -65,7 +66,8 @@ final class Person {
     return try terminal.withKeys { () throws(Failure) in
       terminal.write(
         style.tinted(question, .heading)
-          + style.tinted("  (arrow keys or number, then Enter; q cancels)", .faint) + "\n")
+          + style.tinted("  (arrow keys, its number or text; Enter takes >, Ctrl-C none)", .faint)
+          + "\n")
       var height = draw(picker)
       while let key = try key(prompt) {
         switch picker.press(key) {
@@ -113,8 +115,8 @@ final class Person {
         // Another prompt may open while this one waits: an address to open, say.
         try conversation.onNotification(method, params)
       case .interrupted: throw .cancelled
-      case .ended: throw .noServer("einlass ended.")
-      case .answer, .silent: break
+      case .ended, .silent: throw .noServer("einlass ended.")
+      case .answer: break
       }
     }
     return typed.removeFirst()
