@@ -8,6 +8,7 @@
 #include <openssl/kdf.h>
 #include <openssl/param_build.h>
 #include <openssl/params.h>
+#include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
@@ -87,6 +88,17 @@ static inline EVP_PKEY *copenssl_pkcs8_key(const unsigned char *der, size_t coun
   PKCS8_PRIV_KEY_INFO *info = d2i_PKCS8_PRIV_KEY_INFO(NULL, &end, (long)count);
   EVP_PKEY *key = info && end == der + count ? EVP_PKCS82PKEY(info) : NULL;
   PKCS8_PRIV_KEY_INFO_free(info);
+  return key;
+}
+
+/// The answer to a question that libcrypto would ask on the terminal.
+static inline int copenssl_no_passphrase(char *buffer, int size, int is_writing, void *context) { return -1; }
+
+/// The first private key in a PEM text; null when there is none that can be read without a passphrase.
+static inline EVP_PKEY *copenssl_pem_key(const unsigned char *text, size_t count) {
+  BIO *memory = BIO_new_mem_buf(text, (int)count);
+  EVP_PKEY *key = memory ? PEM_read_bio_PrivateKey(memory, NULL, copenssl_no_passphrase, NULL) : NULL;
+  BIO_free(memory);
   return key;
 }
 

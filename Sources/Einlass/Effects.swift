@@ -16,6 +16,9 @@ public struct Effects: Sendable {
   /// Returns once it has begun.
   public var outlive: @Sendable (_ work: @escaping @Sendable () async -> Void) async -> Void
 
+  /// What is remembered of servers.
+  public var memory: ServerMemory
+
   public init(
     send: @escaping @Sendable (HTTPRequest) async throws(Problem) -> HTTPResponse,
     sleepUntil: @escaping @Sendable (UnixTime) async throws(Problem) -> Void,
@@ -27,7 +30,7 @@ public struct Effects: Sendable {
     },
     outlive: @escaping @Sendable (@escaping @Sendable () async -> Void) async -> Void = { work in
       Task { await work() }
-    }
+    }, memory: ServerMemory = .none
   ) {
     self.send = send
     self.sleepUntil = sleepUntil
@@ -35,6 +38,7 @@ public struct Effects: Sendable {
     self.randomBytes = randomBytes
     self.openRedirect = openRedirect
     self.outlive = outlive
+    self.memory = memory
   }
 
   /// What the work comes to. When this task is cancelled it throws `cancelled`, and the work goes on: for what must

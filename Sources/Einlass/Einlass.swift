@@ -76,16 +76,28 @@ public struct Einlass: Sendable {
   /// Asks the provider whether a credential is what it seems. A bad credential is a result, not an error.
   public func verify(_ request: VerifyRequest) async throws(Problem) -> Verification {
     let provider = try catalog.provider(request.provider)
-    guard let recipe = provider.verification else {
+    guard provider.can.verify || provider.identity?.request != nil else {
       throw .flowNotSupported(provider, "verification")
     }
     let registration = try provider.complete(
-      request.registration, with: [.clientID, .clientSecret])
-    let check = try CredentialCheck(
-      provider: provider, registration: registration,
-      credential: credential(of: request, at: provider), expected: request.expected,
-      effects: effects)
-    return try await check.run(recipe)
+      request.registration, with: provider.verificationNeeds)
+    var credential = try credential(of: request, at: provider)
+    var idToken: Secret?
+    var isStored = false
+    switch (request.subject, credential) {
+    case (.idToken(let text), _): idToken = text
+    case (.credential, .oauth2(let token)?): idToken = token.idToken
+    case (.account, .oauth2(let token)?):
+      isStored = true
+      // It says who signed in, and ends soon; the provider's own word is worth more.
+      guard provider.verification == nil, provider.identity?.request == nil else { break }
+      (idToken, credential) = (token.idToken, nil)
+    default: break
+    }
+    return try await CredentialCheck(
+      provider: provider, registration: registration, credential: credential, idToken: idToken,
+      isOwn: isStored, expected: request.expected, effects: effects
+    ).run()
   }
 
   /// The value of an `Authorization` header for a request of the front end's own.
@@ -209,12 +221,13 @@ public struct Einlass: Sendable {
     try store.rename(account, to: displayName, patience)
   }
 
-  /// The credential of a `verify`: given, or stored for the caller's registration while access is granted.
+  /// The credential of a `verify`, besides an id_token: given, or stored for the caller's registration while access is granted.
   private func credential(
     of request: VerifyRequest, at provider: Provider
-  ) throws(Problem) -> Credential {
+  ) throws(Problem) -> Credential? {
     switch request.subject {
     case .credential(let credential): return credential
+    case .idToken: return nil
     case .account(let id):
       let snapshot = try store.snapshot(.usual)
       guard let account = snapshot.accounts.of(provider).first(where: { $0.id == id }) else {

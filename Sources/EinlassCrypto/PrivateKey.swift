@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// A key that signs. Made of its PKCS #8 form, or new.
+/// A key that signs. Made of its PKCS #8 form, of a PEM text, or new.
 @safe public final class PrivateKey: @unchecked Sendable {
   public let kind: PublicKey.Kind
   // Written by nobody after `init`; libcrypto's keys may be read by many threads.
@@ -31,6 +31,18 @@ internal import COpenSSL
     CryptoLibrary.start()
     let key = unsafe pkcs8.withBytes { bytes in
       unsafe copenssl_pkcs8_key(
+        bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
+    }
+    ERR_clear_error()
+    unsafe self.init(key)
+  }
+
+  /// The first private key of a PEM text, RFC 7468 section 10 or the older forms of RSA and EC. `nil` for one under a
+  /// passphrase, for no key, and for kinds that einlass does not sign with.
+  public convenience init?(pem: Secret) {
+    CryptoLibrary.start()
+    let key = unsafe pem.withBytes { bytes in
+      unsafe copenssl_pem_key(
         bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
     }
     ERR_clear_error()

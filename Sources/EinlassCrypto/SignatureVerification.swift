@@ -16,6 +16,8 @@ public enum SignatureVerification {
 
   /// The digest that is signed.
   public enum Hash: String, Sendable {
+    /// For OAuth 1.0a alone.
+    case sha1 = "SHA1"
     case sha256 = "SHA256"
     case sha384 = "SHA384"
     case sha512 = "SHA512"

@@ -19,7 +19,7 @@ public enum LiveEffects {
         do throws(SystemError) { return try RedirectListener(place).open } catch {
           throw .nothingToListenOn(place)
         }
-      })
+      }, memory: .kept())
   }
 
   /// As the other, over a client of these settings.

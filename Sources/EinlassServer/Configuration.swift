@@ -67,14 +67,15 @@ public struct Configuration: Sendable {
     guard let clientID = json["clientId"]?.string, !clientID.isEmpty else {
       throw ConfigurationError("\(path)/clientId", "a string that is not empty")
     }
-    let secret = try json["clientSecret"].map { value throws(ConfigurationError) in
-      try string(value, "\(path)/clientSecret")
+    func optional(_ name: String) throws(ConfigurationError) -> String? {
+      try json[name].map { value throws(ConfigurationError) in
+        try string(value, "\(path)/\(name)")
+      }
     }
-    let redirect = try json["redirect"].map { value throws(ConfigurationError) in
-      try string(value, "\(path)/redirect")
-    }
-    return ClientRegistration(
-      clientID: clientID, clientSecret: secret.map { Secret($0) }, redirect: redirect)
+    return try ClientRegistration(
+      clientID: clientID, clientSecret: optional("clientSecret").map { Secret($0) },
+      redirect: optional("redirect"), privateKey: optional("privateKey").map { Secret($0) },
+      keyID: optional("keyId"))
   }
 
   private static func strings(

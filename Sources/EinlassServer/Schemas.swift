@@ -36,6 +36,10 @@ extension Schema {
       "clientSecret", .string(maxBytes: 4096), "Consumer secret, application secret.",
       isSecret: true),
     .optional(
+      "privateKey", .string(maxBytes: 16384), "A private key as PEM text, to sign with.",
+      isSecret: true),
+    .optional("keyId", .string(maxBytes: 1024), "What the provider calls that key."),
+    .optional(
       "redirect", .string(maxBytes: 2048),
       "The redirect address, where one of its own is registered."),
   ])

@@ -169,12 +169,13 @@ extension Prompt {
 }
 
 extension ClientRegistration {
-  /// `{clientId, clientSecret?}`, already validated.
+  /// `{clientId, clientSecret?, redirect?, privateKey?, keyId?}`, already validated.
   init?(_ json: JSONValue?) {
     guard let clientID = json?["clientId"]?.string else { return nil }
     self.init(
       clientID: clientID, clientSecret: json?["clientSecret"]?.string.map { Secret($0) },
-      redirect: json?["redirect"]?.string)
+      redirect: json?["redirect"]?.string,
+      privateKey: json?["privateKey"]?.string.map { Secret($0) }, keyID: json?["keyId"]?.string)
   }
 }
 

@@ -58,4 +58,36 @@ import Testing
     #expect(PrivateKey(pkcs8: Secret(Array(bytes.dropLast()))) == nil)
     #expect(PrivateKey(pkcs8: Secret([])) == nil)
   }
+
+  /// Made by `openssl ecparam -name prime256v1 -genkey`, and put under a passphrase by `openssl pkcs8 -topk8`.
+  private static let old = """
+    -----BEGIN EC PARAMETERS-----
+    BggqhkjOPQMBBw==
+    -----END EC PARAMETERS-----
+    -----BEGIN EC PRIVATE KEY-----
+    MHcCAQEEIEHf+iowVXqXc/ikIak3gGybtMa8P1nFusOG1Oo4VlANoAoGCCqGSM49
+    AwEHoUQDQgAExgKIN/EN/EkLdIw5Cd5GhkdYxG6fdgcdirCet2lYH45XDTHQsjZp
+    bTxDctose0o7eCgth8rHWTi4uB4lQ1J3dA==
+    -----END EC PRIVATE KEY-----
+    """
+  private static let sealed = """
+    -----BEGIN ENCRYPTED PRIVATE KEY-----
+    MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgfFx9z4r1vSgICCAAw
+    DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEBZPH8XZKQnvScex27cEqTUEgZDz
+    a8t5P+YvU8Sj2aw2KLKqZyiCs4IQMHUEe/2HG9uCu0xMyYA4ODEbDYij9guk0qhK
+    6nsNaKvRA5gmd5R8P6bZ3qd6/P1kp1j0Vja3a397t0GiylOp0bl52TW4AQud1nhq
+    R28d9rL3PPYXJuhF3PdmWxoThJrSFO9KS7J3jqEkMaKI5UAwrVoOXdBDyBvjphU=
+    -----END ENCRYPTED PRIVATE KEY-----
+    """
+
+  @Test func `A PEM text holds a key in either form, and one under a passphrase is none`() throws {
+    let key = try #require(PrivateKey(pem: Secret(Self.old)))
+    #expect(key.kind == .ellipticCurve(.p256))
+    let lines = Self.old.split(separator: "\n").dropFirst(3)
+    #expect(PrivateKey(pem: Secret(lines.joined(separator: "\r\n") + "\r\n")) != nil)
+    #expect(PrivateKey(pem: Secret(Self.sealed)) == nil)
+    for text in ["", "-----BEGIN PRIVATE KEY-----", String(Self.old.dropLast(80))] {
+      #expect(PrivateKey(pem: Secret(text)) == nil)
+    }
+  }
 }

@@ -31,7 +31,7 @@ public final class Script: Sendable {
     }
   }
 
-  /// The clock of every script.
+  /// Where the clock of every script begins.
   public static let now: UnixTime = 1_500_000_000
 
   private struct State {
@@ -43,6 +43,7 @@ public final class Script: Sendable {
     var stages: [Stage] = []
     var prompts: [Prompt] = []
     var randomCount: UInt8 = 0
+    var now = Script.now
   }
 
   /// What the person's browser brings back, query by query, once it was sent away.
@@ -93,7 +94,7 @@ public final class Script: Sendable {
         }
       },
       sleepUntil: { [state] time in state.withLock { $0.log.append("sleep until \(time)") } },
-      now: { Script.now },
+      now: { [state] in state.withLock { $0.now } },
       randomBytes: { [state] count in
         state.withLock { state in
           state.randomCount += 1
@@ -111,8 +112,25 @@ public final class Script: Sendable {
             throw Problem(.cancelled, "The script is over.")
           },
           close: { self.note("close") })
-      })
+      }, memory: memory)
   }
+
+  /// What the process of the script remembers.
+  public let memory = ServerMemory(
+    keySets: notebook(), clockOffsets: notebook(), proofNonces: notebook())
+
+  private static func notebook<Value>() -> Notebook<Value> {
+    let values = Lock<[String: Value]>([:])
+    return Notebook(
+      read: { key in values.withLock { $0[key] } },
+      write: { key, value in values.withLock { $0[key] = value } })
+  }
+
+  /// Moves the clock, forward or back.
+  public func advance(seconds: Int64) { state.withLock { $0.now += seconds } }
+
+  /// What the network does after all that it was told before.
+  public func reply(_ replies: Reply...) { state.withLock { $0.replies += replies } }
 
   private func note(_ event: String) { state.withLock { $0.log.append(event) } }
 

@@ -51,19 +51,22 @@ public struct ClientRegistration: Sendable, Equatable {
   public var clientSecret: Secret?
   /// The address that browsers are sent back to, where the registration names one of its own.
   public var redirect: String?
-  /// The key that the client proves itself with instead of a secret. RFC 7523.
+  /// What the client signs with, instead of a secret or besides: a private key as PEM text. RFC 7523, RFC 5849 3.4.3.
   public var privateKey: Secret?
+  /// What the provider calls that key (`kid`), where it has to be told.
+  public var keyID: String?
   /// How the client proves itself, in the words of RFC 7591 section 2; `nil`: as the provider's descriptor says.
   public var authentication: String?
 
   public init(
     clientID: String, clientSecret: Secret? = nil, redirect: String? = nil,
-    privateKey: Secret? = nil, authentication: String? = nil
+    privateKey: Secret? = nil, authentication: String? = nil, keyID: String? = nil
   ) {
     self.clientID = clientID
     self.clientSecret = clientSecret
     self.redirect = redirect
     self.privateKey = privateKey
+    self.keyID = keyID
     self.authentication = authentication
   }
 }

@@ -12,34 +12,52 @@ func authorizationCode(
   let place = try visit.open(words.redirect)
   defer { place.close() }
 
+  var exchange = visit.exchange(hiding: [proof.codeVerifier, nonce.map { Secret($0) }])
   let pending = PendingAuthorization(
     stateParameter: stateParameter, issuer: words.tokens.issuer?.text,
     promisesIssuer: words.promisesIssuer)
-  let arrival = try await visit.sendBrowser(
-    to: AuthorizationRequest(
-      endpoint: words.authorize.filled(.init(texts: [.clientID: visit.registration.clientID]))
-        .request.address,
-      clientID: visit.registration.clientID, redirectURI: place.address,
-      scope: visit.scopes(words.tokens).joined(separator: visit.provider.permissions.separator),
-      stateParameter: stateParameter, codeChallenge: proof.codeChallenge, nonce: nonce,
-      customParameters: visit.pageParameters
-    ).address, returningTo: place
-  ) { pending.response(query: $0) }
+  var request = AuthorizationRequest(
+    endpoint: words.authorize.filled(.init(texts: [.clientID: visit.registration.clientID]))
+      .request.address,
+    clientID: visit.registration.clientID, redirectURI: place.address,
+    scope: visit.scopes(words.tokens).joined(separator: visit.provider.permissions.separator),
+    stateParameter: stateParameter, codeChallenge: proof.codeChallenge, nonce: nonce,
+    customParameters: visit.pageParameters)
+  if let pushed = words.pushed {
+    visit.asker.report(.requesting)
+    request.reference = try await exchange.reference(to: request, pushed, words.tokens, visit)
+  }
+  let arrival = try await visit.sendBrowser(to: request.address, returningTo: place) {
+    pending.response(query: $0)
+  }
 
   return try await arrival.showing { response throws(Setback) in
     let code = try visit.code(in: response)
     visit.asker.report(.exchanging)
-    var exchange = visit.exchange(hiding: [code, proof.codeVerifier, nonce.map { Secret($0) }])
-    let answer = try await exchange.send(
-      words.tokens.request(
-        words.tokens.request,
-        [
-          Parameter("grant_type", "authorization_code"), Parameter("code", revealedText(code)),
-          Parameter("redirect_uri", place.address),
-          Parameter("code_verifier", revealedText(proof.codeVerifier)),
-        ], by: visit.registration), at: .token)
+    exchange.hide(code)
+    let answer = try await exchange.ask(
+      words.tokens, words.tokens.request,
+      [
+        Parameter("grant_type", "authorization_code"), Parameter("code", revealedText(code)),
+        Parameter("redirect_uri", place.address),
+        Parameter("code_verifier", revealedText(proof.codeVerifier)),
+      ], by: visit.registration, at: .token)
     return try await visit.keep(
       answer, of: .authorizationCode(words), at: words.tokens, nonce: nonce, &exchange)
+  }
+}
+
+extension Exchange {
+  /// What stands for the parameters in the browser, once the provider has them. RFC 9126 section 2.
+  fileprivate func reference(
+    to request: AuthorizationRequest, _ pushed: RequestTemplate, _ words: TokenEndpoint,
+    _ visit: Visit
+  ) async throws(Setback) -> String {
+    let answer = try await ask(
+      words, pushed, request.parameters, by: visit.registration, at: .pushedAuthorization)
+    guard let reference = answer.object?["request_uri"]?.string, TokenResponse.isToken(reference)
+    else { throw unusable(.pushedAuthorization) }
+    return reference
   }
 }
 

@@ -9,28 +9,21 @@ func deviceCode(
   visit.asker.report(.requesting)
   var exchange = visit.exchange(hiding: [])
   let scope = visit.scopes(tokens).joined(separator: visit.provider.permissions.separator)
-  let granted = try await exchange.send(
-    tokens.request(
-      words.deviceAuthorization, scope.isEmpty ? [] : [Parameter("scope", scope)],
-      by: visit.registration), at: .deviceAuthorization)
+  let granted = try await exchange.ask(
+    tokens, words.deviceAuthorization, scope.isEmpty ? [] : [Parameter("scope", scope)],
+    by: visit.registration, at: .deviceAuthorization)
   guard let device = DeviceAuthorization(granted.object, now: visit.effects.now()) else {
     throw exchange.unusable(.deviceAuthorization)
   }
   exchange.hide(device.deviceCode)
 
   visit.asker.report(.awaitingPerson)
-  let request = tokens.request(
-    tokens.request,
-    [
-      Parameter("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
-      Parameter("device_code", revealedText(device.deviceCode)),
-    ], by: visit.registration)
   let polling = exchange
   let answer = try await first(
     of: [
       { @Sendable in
         await outcome { () throws(Problem) in
-          try await visit.poll(request, for: device, polling)
+          try await visit.poll(tokens, for: device, polling)
         }
       },
       { @Sendable in
@@ -53,16 +46,21 @@ extension Visit {
 
   /// Asks for the token as often as the provider wants it, until it is there. RFC 8628 section 3.5.
   fileprivate func poll(
-    _ request: HTTPRequest, for device: DeviceAuthorization, _ exchange: Exchange
+    _ tokens: TokenEndpoint, for device: DeviceAuthorization, _ exchange: Exchange
   ) async throws(Problem) -> Exchange.Answer {
     var interval = device.intervalSeconds
+    let grant = [
+      Parameter("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
+      Parameter("device_code", revealedText(device.deviceCode)),
+    ]
     while true {
       try await effects.sleepUntil(effects.now() + interval)
       guard effects.now() < device.expiresAt else { throw .codeExpired(provider) }
       let said: Problem.ServerError?
       var problem: Problem?
       do throws(Setback) {
-        let answer = try await exchange.send(request, at: .token)
+        let answer = try await exchange.ask(
+          tokens, tokens.request, grant, by: registration, at: .token)
         // Some say it with a status of success.
         guard let error = answer.object?["error"]?.string else { return answer }
         said = Problem.ServerError(code: cleaned(error, limitBytes: 64))

@@ -31,7 +31,16 @@ struct Exchange {
   func send(_ request: HTTPRequest, at step: Step) async throws(Setback) -> Answer {
     let response: HTTPResponse
     do { response = try await effects.send(request) } catch { throw .failed(Failure(error)) }
-    return try answer(response, at: step)
+    effects.noteClock(of: response, from: request.address)
+    do { return try answer(response, at: step) } catch {
+      // What is refused while the clock is that wrong is refused for it.
+      guard case .failed(var failure) = error, [400, 401, 403].contains(response.status),
+        let clock = effects.clockError(at: request.address)
+      else { throw error }
+      failure.problem.message += " \(clockSentence(clock, provider))"
+      failure.problem.advice = .checkClock
+      throw .failed(failure)
+    }
   }
 
   /// Whose token it is, by the provider's identity request, which `making` signs or gives a token.
@@ -208,6 +217,7 @@ extension Step {
     case .keySet: "the question for its keys"
     case .identity: "the question whose token it is"
     case .revoke: "the revocation of the token"
+    case .pushedAuthorization: "the announcement of the sign-in"
     }
   }
 }

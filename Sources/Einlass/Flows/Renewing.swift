@@ -67,8 +67,7 @@ extension Flow {
       Parameter("grant_type", "refresh_token"),
       Parameter("refresh_token", revealedText(refreshToken)),
     ]
-    let answer = try await exchange.send(
-      words.request(template, grant, by: registration), at: .renew)
+    let answer = try await exchange.ask(words, template, grant, by: registration, at: .renew)
     let token = TokenResponse.credential(
       in: words.object(answer), scopes: former.scopes, now: effects.now())
     guard var token else { throw exchange.unusable(.renew) }

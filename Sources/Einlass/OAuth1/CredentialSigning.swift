@@ -18,11 +18,11 @@ func authorization(
   case .oauth2(let credential): return "Bearer \(revealedText(credential.accessToken))"
   case .oauth1(let token):
     let registration = try provider.complete(
-      request.registration, with: [.clientID, .clientSecret])
+      request.registration, with: provider.signatureMethod.needs)
     return Signer(method: provider.signatureMethod, registration: registration, token: token)
       .authorization(
         method: request.method, address: address, form: request.form,
-        nonce: Signer.nonce(effects), timestamp: effects.now())
+        nonce: Signer.nonce(effects), timestamp: effects.now(at: address))
   }
 }
 

@@ -7,7 +7,7 @@ extension Signer {
     var (request, form) = template.filled(values)
     let authorization = authorization(
       method: request.method.rawValue, address: request.address, form: form,
-      adding: adding, nonce: Self.nonce(effects), timestamp: effects.now())
+      adding: adding, nonce: Self.nonce(effects), timestamp: effects.now(at: request.address))
     request.headers.append(.init("Authorization", authorization))
     return request
   }

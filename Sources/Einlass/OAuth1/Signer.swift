@@ -1,9 +1,18 @@
 internal import EinlassCrypto
 
-/// How a request is signed. RFC 5849 section 3.4; HMAC-SHA256 is its successor in use.
+/// How a request is signed. RFC 5849 section 3.4; HMAC-SHA256 is the successor in use.
 public enum SignatureMethod: String, Sendable, CaseIterable {
   case hmacSHA1 = "HMAC-SHA1"
   case hmacSHA256 = "HMAC-SHA256"
+  /// With the registration's private key, RSA of 2048 bits at least. Section 3.4.3.
+  case rsaSHA1 = "RSA-SHA1"
+  /// Both secrets as they are: what nothing but TLS protects. Section 3.4.4.
+  case plaintext = "PLAINTEXT"
+
+  /// What it takes of a registration.
+  var needs: [Provider.RegistrationPart] {
+    [.clientID, self == .rsaSHA1 ? .privateKey : .clientSecret]
+  }
 }
 
 /// Signs requests in the name of a registration and, once there is one, of a token. RFC 5849 section 3.
@@ -48,8 +57,8 @@ public struct Signer: Sendable {
     return AuthorizationHeader.format(parameters.sorted { $0.name < $1.name })
   }
 
-  /// The base64 signature of a base string; the key is both secrets, encoded, joined with `&`.
-  /// Sections 3.4.2 and 3.4.3.
+  /// The signature of a base string, sections 3.4.2 to 3.4.4: in base64, or both secrets, encoded, joined with `&`,
+  /// which is also the key of the keyed hashes. Empty when it takes a private key that is not there.
   public func signature(of base: String) -> String { signature(of: Array(base.utf8)) }
 
   private func signature(of base: [UInt8]) -> String {
@@ -61,6 +70,9 @@ public struct Signer: Sendable {
     case .hmacSHA1: return Base64.encode(MessageAuthentication.hmacSHA1(key: key, message: base))
     case .hmacSHA256:
       return Base64.encode(MessageAuthentication.hmacSHA256(key: key, message: base))
+    case .rsaSHA1:
+      return Base64.encode(registration.signingKey?.sign(base, .rsaPKCS1(.sha1)) ?? [])
+    case .plaintext: return String(decoding: key, as: UTF8.self)
     }
   }
 }

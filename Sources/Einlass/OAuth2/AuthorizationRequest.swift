@@ -13,6 +13,8 @@ struct AuthorizationRequest {
   var resource: String?
   /// What the front end adds, checked by `customParameter(_:_:)`.
   var customParameters: [Parameter] = []
+  /// Stands for everything but the client's id, where the server has it already. RFC 9126 section 4.
+  var reference: String?
 
   /// The parameters in the order of seeds 4.1; those without a value are left out.
   var parameters: [Parameter] {
@@ -30,7 +32,9 @@ struct AuthorizationRequest {
   /// Where the browser goes.
   var address: WebAddress {
     var address = endpoint
-    let query = FormEncoding.encode(parameters)
+    let query = FormEncoding.encode(
+      reference.map { [Parameter("client_id", clientID), Parameter("request_uri", $0)] }
+        ?? parameters)
     address.query = endpoint.query.map { $0.isEmpty ? query : "\($0)&\(query)" } ?? query
     return address
   }

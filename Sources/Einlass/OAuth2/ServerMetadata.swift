@@ -16,6 +16,8 @@ struct ServerMetadata: Equatable {
   var endSessionEndpoint: WebAddress?
   /// In the server's order; the ways that are not known here are left out.
   var clientAuthentications: [ClientAuthentication]
+  /// Of client assertions; in the server's order, empty when it does not say.
+  var assertionAlgorithms: [TokenAlgorithm]
   /// Empty when it does not say.
   var codeChallengeMethods: [String]
   var grantTypes: [String]
@@ -80,12 +82,18 @@ struct ServerMetadata: Equatable {
     registrationEndpoint = try address("registration_endpoint")
     pushedAuthorizationRequestEndpoint = try address("pushed_authorization_request_endpoint")
     requiresPushedRequests = object["require_pushed_authorization_requests"]?.bool ?? false
+    guard !requiresPushedRequests || pushedAuthorizationRequestEndpoint != nil else {
+      throw .member("pushed_authorization_request_endpoint")
+    }
     userinfoEndpoint = try address("userinfo_endpoint")
     keySetAddress = try address("jwks_uri")
     endSessionEndpoint = try address("end_session_endpoint")
     // Both documents have the same default where nothing is said.
     let ways = try list("token_endpoint_auth_methods_supported") ?? ["client_secret_basic"]
     clientAuthentications = ways.compactMap(ClientAuthentication.init(rawValue:))
+    assertionAlgorithms =
+      try list("token_endpoint_auth_signing_alg_values_supported")?
+      .compactMap(TokenAlgorithm.init(rawValue:)).filter { $0 != .hs256 } ?? []
     codeChallengeMethods = try list("code_challenge_methods_supported") ?? []
     guard codeChallengeMethods.isEmpty || codeChallengeMethods.contains("S256") else {
       throw .lacksS256

@@ -2,11 +2,8 @@ internal import EinlassCrypto
 internal import EinlassJSON
 
 extension Exchange {
-  /// The most bytes of a key set that are read. C-92.
-  private static let keySetLimitBytes = 256 << 10
-
-  /// The id_token that came with a token, once it is believed: its issuer's keys, fetched anew, have signed it, and it
-  /// is what `expecting` says. `nil` where none came or nobody's keys are known.
+  /// The id_token that came with a token, once it is believed: its issuer's keys have signed it, and it is what
+  /// `expecting` says. `nil` where none came or nobody's keys are known.
   func idToken(
     of token: OAuth2Credential, at words: TokenEndpoint,
     expecting: (inout IDTokenExpectation) -> Void
@@ -17,27 +14,31 @@ extension Exchange {
       guard token.scopes.contains("openid") else { return nil }
       throw .failed(Failure(.unbelievable(provider, .claim("id_token"))))
     }
-    let answer = try await send(
-      HTTPRequest(.get, keySet, responseLimitBytes: Self.keySetLimitBytes), at: .keySet)
-    guard let keys = answer.object.flatMap({ JSONWebKeySet($0) }) else { throw unusable(.keySet) }
     var expected = IDTokenExpectation(issuer: issuer.text, clientID: "")
     expected.accessToken = token.accessToken
     expected.algorithms = words.algorithms
     expecting(&expected)
-    do {
-      return try expected.check(revealedText(text), keys: keys, now: effects.now())
-    } catch { throw .failed(Failure(.unbelievable(provider, error))) }
+    switch try await believed(text, expected, keysAt: keySet) {
+    case .success(let token): return token
+    case .failure(let fault):
+      throw .failed(
+        Failure(.unbelievable(provider, fault, clock: effects.clockError(at: keySet))))
+    }
   }
 }
 
 extension Problem {
-  /// An id_token that is not believed.
-  static func unbelievable(_ provider: Provider, _ fault: IDTokenExpectation.Fault) -> Problem {
+  /// An id_token that is not believed. `clock`: how wrong this machine's is.
+  static func unbelievable(
+    _ provider: Provider, _ fault: IDTokenExpectation.Fault, clock: String? = nil
+  ) -> Problem {
     var problem = Problem(
       .verificationFailed,
       "\(provider.name)'s word on who signed in is not believed: \(fault.sentence). Nothing was stored.",
       detail: fault.check, provider: provider.id)
-    if [.expired, .notYetValid, .issuedAt].contains(fault) { problem.advice = .checkClock }
+    guard [.expired, .notYetValid, .issuedAt].contains(fault) else { return problem }
+    problem.advice = .checkClock
+    if let clock { problem.message += " \(clockSentence(clock, provider))" }
     return problem
   }
 
@@ -45,6 +46,11 @@ extension Problem {
   var isAboutAnotherPerson: Bool {
     reason == .verificationFailed && detail == IDTokenExpectation.Fault.subject.check
   }
+}
+
+/// How wrong this machine's clock is, and what to do about it.
+func clockSentence(_ error: String, _ provider: Provider) -> String {
+  "This machine's clock is \(error) \(provider.name)'s. Set it and try again."
 }
 
 extension IDTokenExpectation.Fault {
@@ -61,7 +67,8 @@ extension IDTokenExpectation.Fault {
     }
   }
 
-  fileprivate var sentence: String {
+  /// What is wrong, as the end of a sentence.
+  var sentence: String {
     switch self {
     case .signature(let fault): "its id_token \(fault.rawValue)"
     case .claim(let name): "\(name) is missing or malformed"

@@ -69,7 +69,7 @@ struct ErrorRules: Sendable, Equatable {
 /// The requests of flows and recipes, by which rules can tell them apart.
 enum Step: String, Sendable, CaseIterable {
   case requestToken, accessToken, applicationToken, deviceAuthorization, token, renew, tokenInfo
-  case keySet, identity, revoke
+  case keySet, identity, revoke, pushedAuthorization
 }
 
 /// What may mend a refusal; each once per flow. Seeds 1.4.

@@ -30,14 +30,17 @@ enum FlowDescriptor: Sendable, Equatable {
   ///     {"kind": "authorizationCode",
   ///      "authorize": {"method": "GET", "url": "https://example.com/authorize", "query": {"mobile": "1"}},
   ///      "redirect": {"ports": [8400]}, "promisesIssuer": true,
+  ///      "pushed": {"method": "POST", "url": "https://example.com/par"},
   ///      "token": …}
   ///
-  /// `authorize.query` is sent besides the standard's parameters. The words from `token` on are `TokenEndpoint`'s.
+  /// `authorize.query` is sent besides the standard's parameters. With `pushed` the parameters go there first, and the
+  /// browser carries a reference to them (RFC 9126). The words from `token` on are `TokenEndpoint`'s.
   struct AuthorizationCode: Sendable, Equatable {
     var authorize: RequestTemplate
     var redirect: RedirectDescriptor
     /// Every answer names its issuer. RFC 9207.
     var promisesIssuer: Bool
+    var pushed: RequestTemplate?
     var tokens: TokenEndpoint
   }
 
@@ -91,7 +94,8 @@ enum FlowDescriptor: Sendable, Equatable {
     switch self {
     case .reverseAuth(let flow): [flow.requestToken, flow.accessToken]
     case .systemToken(let flow): [flow.applicationToken, flow.renew].compactMap(\.self)
-    case .authorizationCode(let flow): flow.tokens.requests
+    case .authorizationCode(let flow):
+      [flow.pushed].compactMap(\.self) + flow.tokens.requests
     case .deviceCode(let flow): [flow.deviceAuthorization] + flow.tokens.requests
     case .oauth1(let flow): [flow.requestToken, flow.accessToken]
     }
@@ -100,7 +104,8 @@ enum FlowDescriptor: Sendable, Equatable {
   /// Everywhere that the flow goes, the browser included.
   var addresses: [WebAddress] {
     switch self {
-    case .authorizationCode(let flow): [flow.authorize.address] + flow.tokens.addresses
+    case .authorizationCode(let flow):
+      [flow.authorize, flow.pushed].compactMap(\.?.address) + flow.tokens.addresses
     case .deviceCode(let flow): [flow.deviceAuthorization.address] + flow.tokens.addresses
     case .oauth1(let flow): [flow.authorize.address] + requests.map(\.address)
     case .reverseAuth, .systemToken: requests.map(\.address)
@@ -147,12 +152,16 @@ enum FlowDescriptor: Sendable, Equatable {
     case .authorizationCode:
       let reader = try DescriptorReader(
         value, at: pointer, provider: provider,
-        words: ["kind", "authorize", "redirect", "promisesIssuer"] + TokenEndpoint.words)
+        words: ["kind", "authorize", "redirect", "promisesIssuer", "pushed"]
+          + TokenEndpoint.words)
       self = try .authorizationCode(
         AuthorizationCode(
           authorize: RequestTemplate("authorize", in: reader, allowing: [.clientID]),
           redirect: RedirectDescriptor("redirect", in: reader),
           promisesIssuer: reader.bool("promisesIssuer", default: false),
+          pushed: reader.optional("pushed") { name throws(DescriptorReader.Fault) in
+            try RequestTemplate(name, posting: reader)
+          },
           tokens: TokenEndpoint(in: reader)))
     case .deviceCode:
       let reader = try DescriptorReader(
@@ -179,6 +188,7 @@ enum FlowDescriptor: Sendable, Equatable {
       return .systemToken(flow)
     case .authorizationCode(var flow):
       flow.authorize = flow.authorize.relocated(move)
+      flow.pushed = flow.pushed?.relocated(move)
       flow.tokens = flow.tokens.relocated(move)
       return .authorizationCode(flow)
     case .deviceCode(var flow):

@@ -25,6 +25,8 @@ public struct Provider: Sendable, Equatable {
   public enum RegistrationPart: String, Sendable, CaseIterable {
     case clientID = "clientId"
     case clientSecret
+    /// A private key as PEM text, where the application signs with one.
+    case privateKey
     /// The redirect address that was registered, where every application has its own.
     case redirect
   }
@@ -68,8 +70,11 @@ public struct Provider: Sendable, Equatable {
       },
       email: flows.contains { seen(by: $0).identity?.pointers[.email] != nil },
       revoke: flows.contains { seen(by: $0).revocation != nil },
-      verify: verification != nil)
+      verify: verification != nil || keySource != nil)
   }
+
+  /// The flow's words by which id_tokens are checked; `nil` where nobody's keys are known.
+  var keySource: TokenEndpoint? { flows.lazy.compactMap(\.tokens).first { $0.keySet != nil } }
 
   /// What an application gets that asks for these permissions: the defaults for an empty or absent list.
   public func permissions(asked: [String]?) -> [String] {
@@ -119,7 +124,7 @@ extension Provider {
     revocation = try reader.revocation("revoke")
     guard
       identity?.request != nil
-        || (flows.allSatisfy(\.goesWithoutIdentity) && verification == nil)
+        || (flows.allSatisfy(\.goesWithoutIdentity) && verification?.asksForIdentity != true)
     else {
       throw reader.fault("identity", "Its request is missing, which a flow or verify needs.")
     }
@@ -188,9 +193,7 @@ extension Provider {
 
   /// Those that belong to no flow.
   private var requests: [RequestTemplate] {
-    var requests = [identity?.request, revocation].compactMap(\.self)
-    if case .tokenInfo(let info) = verification { requests.append(info.request) }
-    return requests
+    [identity?.request, revocation, verification?.request].compactMap(\.self)
   }
 }
 

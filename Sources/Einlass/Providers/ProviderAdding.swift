@@ -87,20 +87,26 @@ extension ServerMetadata {
       "token": request("POST", tokenEndpoint),
       // Whoever gives refresh tokens takes them; many don't say so in grant_types_supported.
       "refresh": [:],
-      "clientAuthentication": .string((clientAuthentications.first ?? .basic).rawValue),
+      "clientAuthentication": clientAuthentications.isEmpty
+        ? nil : JSONValue(clientAuthentications.map(\.rawValue)),
+      "assertion": assertionAlgorithms.isEmpty
+        ? nil : ["algorithms": JSONValue(assertionAlgorithms.map(\.rawValue))],
       "scopes": JSONValue(
         isOpenID ? wanted.filter { $0 == "openid" || scopes.contains($0) } : []),
       "issuer": .string(issuer),
       "keySet": isOpenID ? keySetAddress.map { .string($0.text) } : nil,
       "algorithms": isOpenID ? JSONValue(signingAlgorithms.map(\.rawValue).sorted()) : nil,
     ]).members
+    let pushed = requiresPushedRequests ? pushedAuthorizationRequestEndpoint : nil
+    let pushing = pushed.map { [("pushed", request("POST", $0))] } ?? []
     var flows: [JSONValue] = []
     if let authorizationEndpoint {
-      let words: [(String, JSONValue)] = [
-        ("kind", "authorizationCode"), ("authorize", request("GET", authorizationEndpoint)),
-        // One that can be registered.
-        ("redirect", ["path": "/callback"]), ("promisesIssuer", .bool(promisesIssuer)),
-      ]
+      let words: [(String, JSONValue)] =
+        [
+          ("kind", "authorizationCode"), ("authorize", request("GET", authorizationEndpoint)),
+          // One that can be registered.
+          ("redirect", ["path": "/callback"]), ("promisesIssuer", .bool(promisesIssuer)),
+        ] + pushing
       flows.append(.object(JSONObject(words + tokens.map { ($0.name, $0.value) })))
     }
     if let deviceAuthorizationEndpoint {
@@ -117,6 +123,9 @@ extension ServerMetadata {
       ],
       "accounts": "many", "registration": ["clientId"],
       "identity": identity(isOpenID: isOpenID).map(JSONValue.object), "flows": .array(flows),
+      "verify": introspectionEndpoint.map {
+        ["recipe": "introspection", "request": request("POST", $0)]
+      },
     ])
   }
 

@@ -6,6 +6,10 @@ enum VerifyDescriptor: Sendable, Equatable {
   case signedIdentity
   /// The provider is asked about the token first, then for the identity.
   case tokenInfo(TokenInfo)
+  /// The standard's question about a token, with the client's proof. RFC 7662.
+  ///
+  ///     "verify": {"recipe": "introspection", "request": {"method": "POST", "url": "https://example.com/introspect"}}
+  case introspection(RequestTemplate)
 
   /// A request about a token, and where in its answer the facts stand.
   struct TokenInfo: Sendable, Equatable {
@@ -24,7 +28,7 @@ enum VerifyDescriptor: Sendable, Equatable {
 
   /// The recipes, by their names in a descriptor.
   enum Recipe: String, CaseIterable {
-    case signedIdentity, tokenInfo
+    case signedIdentity, tokenInfo, introspection
   }
 
   init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
@@ -34,6 +38,9 @@ enum VerifyDescriptor: Sendable, Equatable {
     case .signedIdentity:
       _ = try reader.object(name, words: ["recipe"])
       self = .signedIdentity
+    case .introspection:
+      let reader = try reader.object(name, words: ["recipe", "request"])
+      self = .introspection(try RequestTemplate("request", posting: reader))
     case .tokenInfo:
       let reader = try reader.object(
         name,
@@ -57,8 +64,37 @@ enum VerifyDescriptor: Sendable, Equatable {
 
   /// The same recipe with its endpoint moved.
   func relocated(_ move: (WebAddress) -> WebAddress) -> VerifyDescriptor {
-    guard case .tokenInfo(var info) = self else { return self }
-    info.request = info.request.relocated(move)
-    return .tokenInfo(info)
+    switch self {
+    case .signedIdentity: return self
+    case .tokenInfo(var info):
+      info.request = info.request.relocated(move)
+      return .tokenInfo(info)
+    case .introspection(let request): return .introspection(request.relocated(move))
+    }
+  }
+
+  /// The question about the token, besides that about its owner.
+  var request: RequestTemplate? {
+    switch self {
+    case .signedIdentity: nil
+    case .tokenInfo(let info): info.request
+    case .introspection(let request): request
+    }
+  }
+
+  /// Whether it cannot do without the provider's word on whose a token is.
+  var asksForIdentity: Bool {
+    if case .introspection = self { false } else { true }
+  }
+}
+
+extension Provider {
+  /// What a registration must hold for the provider's recipe.
+  var verificationNeeds: [RegistrationPart] {
+    switch verification {
+    case .signedIdentity: signatureMethod.needs
+    case .tokenInfo: [.clientID, .clientSecret]
+    case .introspection, nil: [.clientID]
+    }
   }
 }

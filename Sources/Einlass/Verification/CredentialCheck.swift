@@ -1,31 +1,57 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// One `verify`: asks the provider about a credential, by the descriptor's recipe. Seeds 1.6, protocol section 3.
+/// One `verify`: asks the provider about a credential, by the descriptor's recipe, and checks what its issuer has signed.
+/// Seeds 1.6, protocol section 3.
 struct CredentialCheck {
   let provider: Provider
-  /// The caller's own, with its secret: both recipes speak in its name.
+  /// The caller's own, with what the recipe needs of it: they speak in its name.
   let registration: ClientRegistration
-  let credential: Credential
+  /// `nil` for an id_token alone.
+  let credential: Credential?
+  let idToken: Secret?
+  /// Whether it was issued to the registration, as the store knows.
+  let isOwn: Bool
   let expected: VerifyRequest.Expectation
   let effects: Effects
 
   /// Throws for networks, providers that do not answer, and configuration; anything else is in the result.
-  func run(_ recipe: VerifyDescriptor) async throws(Problem) -> Verification {
+  func run() async throws(Problem) -> Verification {
     do throws(Setback) {
-      switch (recipe, credential) {
-      case (.signedIdentity, .oauth1(let token)): return try await signedIdentity(token)
-      case (.tokenInfo(let words), .oauth2(let token)): return try await tokenInfo(words, token)
-      case (.signedIdentity, .oauth2), (.tokenInfo, .oauth1):
-        throw Setback.failed(
-          Failure(
-            .invalidParameter(
-              "/credential/type", "\(provider.name) does not issue this type of credential.")))
-      }
+      guard let idToken, provider.keySource != nil else { return try await asked() }
+      let (signed, token) = try await checked(idToken)
+      guard signed.isValid, credential != nil else { return signed }
+      var result = try await asked(isBound: token?.claims["at_hash"] != nil)
+      result.checks = signed.checks + result.checks
+      return result
     } catch {
       var problem = error.problem
       problem.provider = provider.id
       throw problem
+    }
+  }
+
+  /// What the provider says of the token itself.
+  ///
+  /// - Parameter isBound: whether an id_token vouches for it.
+  private func asked(isBound: Bool = false) async throws(Setback) -> Verification {
+    switch (provider.verification, credential) {
+    case (.signedIdentity?, .oauth1(let token)?): return try await signedIdentity(token)
+    case (.tokenInfo(let words)?, .oauth2(let token)?): return try await tokenInfo(words, token)
+    case (.introspection?, .oauth2(let token)?), (nil, .oauth2(let token)?):
+      if case .introspection(let request)? = provider.verification,
+        let result = try await introspection(request, token)
+      {
+        return result
+      }
+      return try await owner(of: token, isBound: isBound)
+    case (nil, _), (_, nil):
+      throw .failed(Failure(.flowNotSupported(provider, "verification of this credential")))
+    case (.signedIdentity?, .oauth2), (.tokenInfo?, .oauth1), (.introspection?, .oauth1):
+      throw .failed(
+        Failure(
+          .invalidParameter(
+            "/credential/type", "\(provider.name) does not issue this type of credential.")))
     }
   }
 
@@ -74,7 +100,7 @@ struct CredentialCheck {
     result.checks += [application(of: result), expiry(of: result)]
     guard result.isValid else { return result }
     do {
-      let isOwn = isOwn(result.clientID)
+      let isOwn = result.clientID.map { sameBytes($0, registration.clientID) } ?? false
       result.identity = try await exchange.identity { template in
         // A proof with the caller's secret only fits the caller's own token.
         var template = template
@@ -90,7 +116,7 @@ struct CredentialCheck {
     return result
   }
 
-  private func exchange(hiding secrets: [Secret]) -> Exchange {
+  func exchange(hiding secrets: [Secret]) -> Exchange {
     Exchange(
       provider: provider, effects: effects, remaining: [],
       secrets: [registration.clientSecret] + secrets)
@@ -108,16 +134,12 @@ struct CredentialCheck {
         message: Array(revealedText(token.accessToken).utf8)))
     return values
   }
-
-  private func isOwn(_ clientID: String?) -> Bool {
-    clientID.map { sameBytes($0, registration.clientID) } ?? false
-  }
 }
 
 // MARK: - Findings
 
 extension CredentialCheck {
-  private func application(of result: Verification) -> Verification.Finding {
+  func application(of result: Verification) -> Verification.Finding {
     let wanted = expected.clientID ?? registration.clientID
     let isOK = result.clientID.map { sameBytes($0, wanted) } ?? false
     return .init(
@@ -125,13 +147,13 @@ extension CredentialCheck {
       detail: isOK ? nil : "The token was issued to another application than the expected one.")
   }
 
-  private func expiry(of result: Verification) -> Verification.Finding {
+  func expiry(of result: Verification) -> Verification.Finding {
     let isOK = result.expiresAt.map { $0 > effects.now() } ?? true
     return .init(.expiry, isOK: isOK, detail: isOK ? nil : "The token has expired.")
   }
 
   /// `subject`: whose the token is by another answer of the provider's; both must agree.
-  private func identity(of result: Verification, subject: String?) -> Verification.Finding {
+  func identity(of result: Verification, subject: String?) -> Verification.Finding {
     let id = result.identity?.id ?? ""
     let isOK = [subject, expected.id].allSatisfy { $0.map { sameBytes($0, id) } ?? true }
     return .init(
@@ -139,7 +161,7 @@ extension CredentialCheck {
   }
 
   /// The findings that only an expectation asks for.
-  private func furtherFindings(of result: Verification) -> [Verification.Finding] {
+  func furtherFindings(of result: Verification) -> [Verification.Finding] {
     var findings: [Verification.Finding] = []
     if let scopes = expected.scopes {
       let missing = scopes.filter { scope in
@@ -150,7 +172,7 @@ extension CredentialCheck {
           .scopes, isOK: missing.isEmpty,
           detail: missing.isEmpty ? nil : "The token lacks scopes that were expected."))
     }
-    if expected.nonce != nil {
+    if expected.nonce != nil, idToken == nil {
       findings.append(.init(.nonce, isOK: false, detail: "There is no id_token with a nonce."))
     }
     return findings
@@ -167,7 +189,7 @@ extension Setback {
   }
 
   /// Why the provider refused the credential itself; throws what is no refusal of it.
-  fileprivate func refusal() throws(Setback) -> String {
+  func refusal() throws(Setback) -> String {
     guard case .failed(let failure) = self, failure.refusesCredential else { throw self }
     return failure.problem.serverError?.text ?? failure.problem.message
   }

@@ -3,6 +3,8 @@ public struct VerifyRequest: Sendable {
   /// What is checked.
   public enum Subject: Sendable, Equatable {
     case credential(Credential)
+    /// An id_token alone: its issuer need not be asked.
+    case idToken(Secret)
     /// The credential stored for this account under the caller's registration.
     case account(Account.ID)
   }
@@ -48,7 +50,7 @@ public struct VerifyRequest: Sendable {
 public struct Verification: Sendable, Equatable {
   /// The checks, in the order in which they are made. Protocol section 3.
   public enum Check: String, Sendable, CaseIterable {
-    case active, application, expiry, identity, scopes, signature, issuer, audience, nonce
+    case active, application, signature, issuer, audience, expiry, identity, scopes, nonce
   }
 
   /// One check that was made.

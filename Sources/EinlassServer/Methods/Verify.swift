@@ -18,6 +18,7 @@ func verify(_ server: Server) -> Method {
             .optional("id", .identifier, "The provider's id of the person."),
             .optional("clientId", .string(maxBytes: 1024), "The application; the caller's own."),
             .optional("scopes", .array(.identifier, max: 256), "What it must be good for."),
+            .optional("nonce", .string(maxBytes: 1024), "Of an id_token."),
           ]), "What it must be."),
       ],
       result: .object([
@@ -41,7 +42,7 @@ func verify(_ server: Server) -> Method {
         "bindingMismatch", "cancelled",
       ]),
     .task { params, _ async throws(RPCError) in
-      let credential = Credential(params["credential"])
+      let credential = VerifyRequest.Subject(params["credential"])
       let account = params["account"]?.string.map { Account.ID(rawValue: $0) }
       guard (credential == nil) != (account == nil) else {
         throw .invalidParams(path: "/credential", expected: "either credential or account")
@@ -51,15 +52,34 @@ func verify(_ server: Server) -> Method {
       let request = VerifyRequest(
         application: frontEnd.application,
         registration: server.registration(for: frontEnd, at: provider), provider: provider,
-        subject: credential.map { .credential($0) } ?? .account(account ?? Account.ID([:])),
+        subject: credential ?? .account(account ?? Account.ID([:])),
         expected: VerifyRequest.Expectation(
           id: params["expect"]?["id"]?.string,
           clientID: params["expect"]?["clientId"]?.string,
-          scopes: params["expect"]?["scopes"]?.strings))
+          scopes: params["expect"]?["scopes"]?.strings,
+          nonce: params["expect"]?["nonce"]?.string))
       do throws(Problem) {
         return JSONValue(try await server.budgetedEinlass.verify(request))
       } catch { throw RPCError(error) }
     })
+}
+
+extension VerifyRequest.Subject {
+  /// Already validated; `nil` for none.
+  fileprivate init?(_ json: JSONValue?) {
+    let idToken = json?["idToken"]?.string.map { Secret($0) }
+    if json?["type"] == "idToken", let idToken {
+      self = .idToken(idToken)
+      return
+    }
+    switch Credential(json) {
+    case nil: return nil
+    case .oauth2(var token)?:
+      token.idToken = idToken
+      self = .credential(.oauth2(token))
+    case .oauth1(let token)?: self = .credential(.oauth1(token))
+    }
+  }
 }
 
 extension JSONValue {
@@ -96,7 +116,16 @@ private let verifiedCredential = Schema.tagged(
     (
       "oauth2",
       [
-        .required("token", .string(maxBytes: 49152), "The access token.", isSecret: true)
+        .required("token", .string(maxBytes: 49152), "The access token.", isSecret: true),
+        .optional("idToken", .string(maxBytes: 65536), "What came with it.", isSecret: true),
+      ]
+    ),
+    (
+      "idToken",
+      [
+        .required(
+          "idToken", .string(maxBytes: 65536), "An id_token, checked with its issuer's keys.",
+          isSecret: true)
       ]
     ),
   ])

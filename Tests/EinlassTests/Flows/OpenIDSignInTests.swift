@@ -223,4 +223,53 @@ import Testing
       #expect(token.idToken == Secret(keeps ? Self.idToken() : fresh))
     }
   }
+
+  /// RFC 9126 sections 2.1 and 4.
+  @Test func `what is pushed stays out of the browser`() async throws {
+    let pushing = Self.provider.replacing(
+      #""promisesIssuer""#,
+      with:
+        #""pushed":{"method":"POST","url":"https://op.example/par","form":{"extra":"1"}},"promisesIssuer""#
+    )
+    let script = script(
+      [.json(#"{"request_uri":"urn:example:1&","expires_in":60}"#, status: 201)] + Self.replies)
+    let account = try await signIn(script, pushing) {
+      $0.customParameters = [Parameter("hl", "de")]
+    }
+    #expect(account.subject == "42")
+    #expect(script.log[1...2] == ["POST https://op.example/par", "ask openURL op.example"])
+    guard case .openURL(let page, _) = script.prompts[0] else { return }
+    #expect(
+      page.text
+        == "https://op.example/authorize?client_id=APP&request_uri=urn%3Aexample%3A1%26")
+    let form = try #require(FormEncoding.decode(script.requests[0].body, plus: .space))
+    for (name, value) in [
+      ("state", Self.stateParameter), ("nonce", Self.nonce), ("client_id", "APP"), ("hl", "de"),
+      ("code_challenge_method", "S256"), ("response_type", "code"), ("extra", "1"),
+    ] {
+      #expect(form.filter { $0.name == name } == [Parameter(name, value)])
+    }
+  }
+
+  @Test(arguments: [
+    (
+      Script.Reply.json(#"{"error":"invalid_client"}"#, status: 401),
+      Problem.Reason.authenticatorUnconfigured
+    ),
+    (.json(#"{"error":"invalid_request"}"#, status: 400), .providerFailure),
+    (.json(#"{"expires_in":60}"#, status: 201), .providerFailure),
+    (.json(#"{"request_uri":"a b"}"#, status: 201), .providerFailure),
+    (.json(#"{"error":"temporarily_unavailable"}"#, status: 503), .providerFailure),
+  ])
+  func `what cannot be pushed opens no browser`(reply: Script.Reply, reason: Problem.Reason)
+    async throws
+  {
+    let pushing = Self.provider.replacing(
+      #""promisesIssuer""#,
+      with: #""pushed":{"method":"POST","url":"https://op.example/par"},"promisesIssuer""#)
+    let script = script([reply])
+    let problem = await #expect(throws: Problem.self) { try await signIn(script, pushing) }
+    #expect(problem?.reason == reason)
+    #expect(script.prompts.isEmpty && script.log.last == "close")
+  }
 }

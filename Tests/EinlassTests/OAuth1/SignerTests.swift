@@ -203,6 +203,30 @@ struct SignerTests {
     #expect(signer(("k", "cs"), nil).signature(of: "bs") == "egQqG5AJep5sJ7anhXju1unge2I=")
   }
 
+  /// RFC 5849 section 3.4.4: both secrets as the key is made of them.
+  @Test func `PLAINTEXT is the key itself`() {
+    var signer = signer(("key", "c/s"), ("token", "t s"))
+    signer.method = .plaintext
+    #expect(signer.signature(of: "anything") == "c%2Fs&t%20s")
+  }
+
+  /// RFC 5849 section 3.4.3.
+  @Test func `RSA-SHA1 is signed by the registration's key, and by no secret`() throws {
+    let key = PrivateKey.generate(.rsa)
+    var signer = signer(("key", "secret"), nil)
+    signer.method = .rsaSHA1
+    #expect(signer.signature(of: "base").isEmpty)
+    signer.registration.privateKey = ClientAssertionTests.pem(key)
+    guard case .rsa(let modulus, let exponent) = key.publicParts else { return }
+    let publicKey = try #require(PublicKey(rsaModulus: modulus, exponent: exponent))
+    let signature = try #require(Base64.decode(signer.signature(of: "base")))
+    let scheme = SignatureVerification.Scheme.rsaPKCS1(.sha1)
+    #expect(
+      SignatureVerification.isValid(signature, of: Array("base".utf8), by: publicKey, scheme))
+    #expect(
+      !SignatureVerification.isValid(signature, of: Array("bass".utf8), by: publicKey, scheme))
+  }
+
   private func signer(
     _ consumer: (key: String, secret: String), _ token: (key: String, secret: String)?
   ) -> Signer {

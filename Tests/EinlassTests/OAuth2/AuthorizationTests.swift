@@ -125,17 +125,17 @@ import Testing
       (.basic, "a:b", "c/d+e", "YSUzQWI6YyUyRmQlMkJl"),
       (.basicPlain, "ab", "c/d+e", "YWI6Yy9kK2U="),
     ])
-  func basic(way: ClientAuthentication, id: String, secret: String, expected: String) {
+  func basic(way: ClientAuthentication, id: String, secret: String, expected: String) throws {
     var form: [Parameter] = []
     var headers: [HTTPRequest.Header] = []
-    way.prove(
-      ClientRegistration(clientID: id, clientSecret: Secret(secret)), form: &form, headers: &headers
-    )
+    try way.prove(
+      ClientRegistration(clientID: id, clientSecret: Secret(secret)), form: &form,
+      headers: &headers, assertion: { "" })
     #expect(headers == [.init("Authorization", "Basic \(expected)")])
     #expect(form.isEmpty)
   }
 
-  @Test func `in the form stand id and secret, or the id alone`() {
+  @Test func `in the form stand id and secret, or the id alone`() throws {
     let registration = ClientRegistration(clientID: "id", clientSecret: Secret("s"))
     for (way, registration, expected) in [
       (
@@ -147,7 +147,7 @@ import Testing
     ] {
       var form: [Parameter] = []
       var headers: [HTTPRequest.Header] = []
-      way.prove(registration, form: &form, headers: &headers)
+      try way.prove(registration, form: &form, headers: &headers, assertion: { "" })
       #expect(form == expected && headers.isEmpty)
     }
   }

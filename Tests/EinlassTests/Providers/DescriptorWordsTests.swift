@@ -98,10 +98,11 @@ struct DescriptorWordsTests {
   }
 
   @Test("who has no secret sends an empty one where that is wanted")
-  func emptySecret() {
+  func emptySecret() throws {
     var form: [Parameter] = []
     var headers: [HTTPRequest.Header] = []
-    ClientAuthentication.basicEmpty.prove(.init(clientID: "ID"), form: &form, headers: &headers)
+    try ClientAuthentication.basicEmpty.prove(
+      .init(clientID: "ID"), form: &form, headers: &headers, assertion: { "" })
     #expect(form.isEmpty)
     #expect(headers == [.init("Authorization", "Basic SUQ6")])
   }

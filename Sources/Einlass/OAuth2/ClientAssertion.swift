@@ -1,0 +1,72 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+/// A client's signed word on who it is, good for one request. RFC 7523 section 3, OpenID Connect Core 1.0 section 9.
+///
+///     "assertion": {"audience": "issuer", "algorithms": ["PS256"]}
+struct ClientAssertion: Sendable, Equatable {
+  /// Whom it is addressed to. Servers disagree: most take the address of the endpoint that is asked, some their issuer
+  /// alone.
+  enum Audience: String, CaseIterable {
+    case endpoint, issuer
+  }
+
+  /// `client_assertion_type`.
+  static let type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+  /// Nobody who finds one later can use it.
+  static let lifetimeSeconds: Int64 = 60
+
+  var audience = Audience.endpoint
+  /// Those that a key may sign with, best first; empty: what is usual for its kind.
+  var algorithms: [TokenAlgorithm] = []
+
+  /// Reads the word of a token endpoint.
+  init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
+    guard reader.has(name) else { return }
+    let words = try reader.object(name, words: ["audience", "algorithms"])
+    if words.has("audience") { audience = try words.word("audience", Audience.self) }
+    if words.has("algorithms") {
+      algorithms = try words.words("algorithms", TokenAlgorithm.self)
+    }
+  }
+
+  /// The assertion of a registration for one request. Throws `authenticatorUnconfigured` where its key is of a kind that
+  /// is not taken.
+  func text(
+    by registration: ClientRegistration, _ way: ClientAuthentication, at endpoint: WebAddress,
+    of provider: Provider, issuer: WebAddress?, effects: Effects
+  ) throws(Problem) -> String {
+    let signer: TokenSigner?
+    var header: JSONObject = [:]
+    if way == .privateKeyJWT {
+      signer = registration.signingKey.flatMap { TokenSigner($0, among: algorithms) }
+      header["kid"] = registration.keyID.map(JSONValue.string)
+    } else {
+      signer = registration.clientSecret.map { TokenSigner(clientSecret: $0) }
+    }
+    let now = effects.now(at: endpoint)
+    let whom = audience == .issuer ? issuer?.text : nil
+    let claims: JSONObject = [
+      "iss": .string(registration.clientID), "sub": .string(registration.clientID),
+      "aud": .string(whom ?? endpoint.text),
+      "jti": .string(Base64URL.encode(effects.randomBytes(16))), "iat": JSONValue(now),
+      "exp": JSONValue(now + Self.lifetimeSeconds),
+    ]
+    guard let text = signer?.token(header: header, claims: claims) else {
+      throw .unfitKey(provider, algorithms)
+    }
+    return text
+  }
+}
+
+extension Problem {
+  fileprivate static func unfitKey(_ provider: Provider, _ algorithms: [TokenAlgorithm]) -> Problem
+  {
+    Problem(
+      .authenticatorUnconfigured,
+      """
+      The privateKey of this application's registration at \(provider.name) is of a kind that is not taken there. \
+      Register one for \(algorithms.map(\.rawValue).joined(separator: ", ")).
+      """, detail: Provider.RegistrationPart.privateKey.rawValue, provider: provider.id)
+  }
+}

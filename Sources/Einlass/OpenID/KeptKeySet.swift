@@ -1,0 +1,65 @@
+internal import EinlassJSON
+
+/// The keys of an issuer as they were at a time.
+public struct KeptKeySet: Sendable {
+  /// How long they serve (C-74).
+  static let lifetimeSeconds: Int64 = 86_400
+  /// How often an issuer is asked again because a token fits none of them.
+  static let pauseSeconds: Int64 = 60
+
+  var keys: JSONWebKeySet
+  var fetchedAt: UnixTime
+  /// When the issuer was last asked because of such a token.
+  var soughtAt: UnixTime?
+
+  /// Whether they serve at this time; a clock that was set back is no reason to trust them longer.
+  func isFresh(_ now: UnixTime) -> Bool {
+    (0..<Self.lifetimeSeconds).contains(now - fetchedAt)
+  }
+
+  /// Whether the issuer may be asked for others.
+  func maySeek(_ now: UnixTime) -> Bool {
+    soughtAt.map { !(0..<Self.pauseSeconds).contains(now - $0) } ?? true
+  }
+}
+
+extension Exchange {
+  /// The most bytes of a key set that are read. C-92.
+  private static let keySetLimitBytes = 256 << 10
+
+  /// The id_token in a text, once it is believed: one of its issuer's keys has signed it, and it is what is expected.
+  ///
+  /// Keys are kept; a token that fits none of them lets the issuer be asked once more, because keys rotate (C-74).
+  func believed(
+    _ text: Secret, _ expected: IDTokenExpectation, keysAt keySet: WebAddress
+  ) async throws(Setback) -> Result<IDToken, IDTokenExpectation.Fault> {
+    let now = effects.now()
+    func check(_ keys: JSONWebKeySet) -> Result<IDToken, IDTokenExpectation.Fault> {
+      Result { () throws(IDTokenExpectation.Fault) in
+        try expected.check(revealedText(text), keys: keys, now: effects.now(at: keySet))
+      }
+    }
+    guard var kept = effects.memory.keySets.read(keySet.text), kept.isFresh(now) else {
+      let keys = try await fetchKeys(keySet)
+      effects.memory.keySets.write(keySet.text, KeptKeySet(keys: keys, fetchedAt: now))
+      return check(keys)
+    }
+    let result = check(kept.keys)
+    guard case .failure(.signature(let fault)) = result, [.key, .signature].contains(fault),
+      kept.maySeek(now)
+    else { return result }
+    kept.soughtAt = now
+    effects.memory.keySets.write(keySet.text, kept)
+    kept.keys = try await fetchKeys(keySet)
+    kept.fetchedAt = now
+    effects.memory.keySets.write(keySet.text, kept)
+    return check(kept.keys)
+  }
+
+  private func fetchKeys(_ address: WebAddress) async throws(Setback) -> JSONWebKeySet {
+    let answer = try await send(
+      HTTPRequest(.get, address, responseLimitBytes: Self.keySetLimitBytes), at: .keySet)
+    guard let keys = answer.object.flatMap({ JSONWebKeySet($0) }) else { throw unusable(.keySet) }
+    return keys
+  }
+}

@@ -1,0 +1,67 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+extension CredentialCheck {
+  /// What an id_token says, without its issuer being asked while the keys are known. OpenID Connect Core 1.0 section
+  /// 3.1.3.7.
+  func checked(_ text: Secret) async throws(Setback) -> (Verification, IDToken?) {
+    guard let words = provider.keySource, let issuer = words.issuer, let keySet = words.keySet
+    else {
+      throw .failed(Failure(.flowNotSupported(provider, "verification of id_tokens")))
+    }
+    let audience = expected.clientID ?? registration.clientID
+    var wanted = IDTokenExpectation(issuer: issuer.text, clientID: audience)
+    wanted.algorithms = words.algorithms
+    wanted.nonce = expected.nonce
+    wanted.subject = expected.id
+    wanted.isFresh = false
+    if case .oauth2(let token)? = credential { wanted.accessToken = token.accessToken }
+    let exchange = exchange(hiding: [text])
+    var result = Verification(clientID: audience)
+    switch try await exchange.believed(text, wanted, keysAt: keySet) {
+    case .success(let token):
+      result.checks = Self.signedChecks(nonce: expected.nonce != nil).map { .init($0, isOK: true) }
+      result.expiresAt = token.expiresAt
+      result.identity =
+        (try? exchange.identity(in: .object(token.claims))) ?? Identity(id: token.subject)
+      if credential == nil { result.checks += furtherFindings(of: result) }
+      return (result, token)
+    case .failure(let fault):
+      let failed = fault.verification
+      let checks = Self.signedChecks(nonce: true)
+      let passed = fault.isOfForm ? checks.prefix(1) : checks.prefix { $0 != failed }
+      result.clientID = nil
+      result.checks =
+        passed.filter { $0 != failed }.map { .init($0, isOK: true) } + [
+          .init(failed, isOK: false, detail: "Not believed: \(fault.sentence).")
+        ]
+      return (result, nil)
+    }
+  }
+
+  /// In the order in which `IDTokenExpectation` makes them.
+  private static func signedChecks(nonce: Bool) -> [Verification.Check] {
+    [.signature, .issuer, .audience, .expiry, .identity] + (nonce ? [.nonce] : [])
+  }
+}
+
+extension IDTokenExpectation.Fault {
+  /// Whether a claim is malformed, which is seen before any is compared.
+  fileprivate var isOfForm: Bool {
+    if case .claim = self { true } else { false }
+  }
+
+  /// The check that failed.
+  fileprivate var verification: Verification.Check {
+    switch self {
+    case .signature, .accessTokenHash, .authorizationCodeHash: .signature
+    case .claim("iss"), .issuer: .issuer
+    case .claim("aud"), .audience, .authorizedParty: .audience
+    case .claim("sub"), .subject: .identity
+    case .claim("exp"), .claim("iat"), .claim("nbf"), .claim("auth_time"): .expiry
+    case .claim: .signature
+    case .expired, .notYetValid, .issuedAt, .authenticationTime: .expiry
+    case .nonce: .nonce
+    }
+  }
+}
