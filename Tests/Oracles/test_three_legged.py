@@ -6,6 +6,8 @@ import json
 import urllib.request
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 import browser
 from browser import Chromium, Visitor
@@ -21,7 +23,7 @@ def oauth1():
         yield ready
 
 
-def descriptor(ready, signature="HMAC-SHA1", **more):
+def descriptor(ready, signature="HMAC-SHA1", needs="clientSecret", **more):
     base = ready["base"]
     flow = {"kind": "oauth1", "signature": signature,
             "requestToken": {"method": "POST", "url": base + "/oauth/request_token"},
@@ -30,10 +32,12 @@ def descriptor(ready, signature="HMAC-SHA1", **more):
     identity = {"request": {"method": "GET", "url": base + "/1.1/account/verify_credentials.json"}, "id": "/id_str",
                 "name": "/name", "username": "/screen_name", "required": ["id"]}
     errors = {"shapes": [{"codeField": "error"}], "rules": []}
-    return provider(flow, identity, registration=["clientId", "clientSecret"], errors=errors)
+    return provider(flow, identity, registration=["clientId", needs], errors=errors)
 
 
 def consumer(ready, name="key-sha1"):
+    if name == "key-rsa":
+        return {"clientId": name, "privateKey": ready["privateKey"]}
     return {"clientId": name, "clientSecret": ready["consumers"][name]["secret"]}
 
 
@@ -42,10 +46,11 @@ def signatures(ready):
         return [entry["signatureMethod"] for entry in json.load(answer) if entry.get("signed")]
 
 
-@pytest.mark.parametrize("name", ["key-sha1", "key-sha256"])
+@pytest.mark.parametrize("name", ["key-sha1", "key-sha256", "key-rsa", "key-plain"])
 def test_a_callback_brings_the_verifier(oauth1, start, name):
     method = oauth1["consumers"][name]["method"]
-    front_end = start(descriptor(oauth1, method), consumer(oauth1, name))
+    needs = "privateKey" if name == "key-rsa" else "clientSecret"
+    front_end = start(descriptor(oauth1, method, needs), consumer(oauth1, name))
     id, prompt = front_end.begin()
     assert "Signed in" in bring_back(Visitor().open(prompt["url"]).press("allow"))
     account = front_end.end(id)
@@ -54,6 +59,10 @@ def test_a_callback_brings_the_verifier(oauth1, start, name):
     assert signatures(oauth1)[-1] == method
     credential = front_end.call("credentials.get", account=account)["credential"]
     assert credential["type"] == "oauth1" and credential["key"]
+    url = oauth1["base"] + "/1.1/account/verify_credentials.json"
+    header = front_end.call("credentials.sign", account=account, method="GET", url=url)["authorization"]
+    with urllib.request.urlopen(urllib.request.Request(url, headers={"Authorization": header})) as answer:
+        assert json.load(answer)["screen_name"] == oauth1["identity"]["screenName"]
     # Signing in again finds the same person.
     id, prompt = front_end.begin()
     bring_back(Visitor().open(prompt["url"]).press("allow"))
@@ -83,6 +92,16 @@ def test_who_says_no_is_not_signed_in(oauth1, start):
     answer = front_end.answer(id)
     assert (answer.code, answer.data["reason"]) == (1012, "accessDenied")
     assert front_end.call("accounts.list")["accounts"] == []
+
+
+def test_another_key_is_refused_and_none_is_asked_for(oauth1, start):
+    other = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption())
+    for registration, reason in (({"clientId": "key-rsa", "privateKey": other.decode()}, "providerFailure"),
+                                 ({"clientId": "key-rsa"}, "authenticatorUnconfigured")):
+        front_end = start(descriptor(oauth1, "RSA-SHA1", "privateKey"), registration)
+        answer = front_end.answer(front_end.send("accounts.signIn", provider="oracle"))
+        assert answer.data["reason"] == reason
 
 
 def test_a_wrong_secret_is_refused(oauth1, start):
