@@ -40,7 +40,8 @@ public struct AccountStore: Sendable {
     public var revision: Int64
     /// In order of adding.
     public var accounts: [Account]
-    public var grants: [AccessGrant]
+    /// In the order of their places, however they are assigned.
+    public var grants: [AccessGrant] { didSet { grants.sort { $0.place < $1.place } } }
     public var registrations: [StoredRegistration.Known]
 
     public init(
@@ -49,7 +50,7 @@ public struct AccountStore: Sendable {
     ) {
       self.revision = revision
       self.accounts = accounts
-      self.grants = grants
+      self.grants = grants.sorted { $0.place < $1.place }
       self.registrations = registrations
     }
   }

@@ -5,7 +5,7 @@ extension SQLiteConnection {
     try all(
       """
       SELECT application, provider, state, permissions, audience, includes, changed_at FROM access_grant
-      ORDER BY application, provider
+      ORDER BY provider, application
       """
     ) { row throws(Problem) in
       AccessGrant(

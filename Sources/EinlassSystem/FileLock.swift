@@ -38,12 +38,13 @@ public struct FileLock: ~Copyable, Sendable {
   /// Waits in the kernel's queue and never by trying again and again, so that waiters are served roughly in
   /// their order and cost nothing.
   public mutating func acquire(_ mode: Mode, by deadline: Deadline) throws(FileError) -> Bool {
-    repeat {
-      try reopenIfReplaced()
-      guard try take(mode, by: deadline) else { return false }
+    if descriptor < 0 { try reopen() }
+    while try take(mode, by: deadline) {
+      if isInPlace { return true }
       // Replaced meanwhile, what we hold excludes nobody.
-    } while !isInPlace
-    return true
+      try reopen()
+    }
+    return false
   }
 
   /// Lets go.
@@ -107,7 +108,10 @@ public struct FileLock: ~Copyable, Sendable {
 
   /// A lock file that somebody removed excludes nobody any more.
   mutating func reopenIfReplaced() throws(FileError) {
-    if isInPlace { return }
+    if !isInPlace { try reopen() }
+  }
+
+  private mutating func reopen() throws(FileError) {
     if descriptor >= 0 { close(descriptor) }
     descriptor = -1
     guard let directory = try SafeDirectory.open(directory) else {

@@ -62,7 +62,7 @@ import Testing
       grants: [Self.grant("d"), Self.grant("c"), Self.grant("b", .denied)])
     #expect(
       now.changes(since: former).grants
-        == ["d", "b", "a"].map { .init(application: $0, provider: "example") })
+        == ["b", "d", "a"].map { .init(application: $0, provider: "example") })
     #expect(former.changes(since: former) == StoreChanges())
   }
 

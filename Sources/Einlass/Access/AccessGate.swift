@@ -96,7 +96,9 @@ struct AccessGate {
 extension [AccessGrant] {
   /// The decision about an application and a provider; `nil` when there was none.
   func given(to application: String, for provider: Provider) -> AccessGrant? {
-    first { sameBytes($0.application, application) && sameBytes($0.provider, provider.id) }
+    let place = AccessGrant.Place(provider: provider.id, application: application)
+    let index = firstIndex(notBefore: place)
+    return index < count && self[index].place == place ? self[index] : nil
   }
 }
 

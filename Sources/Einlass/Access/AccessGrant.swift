@@ -1,3 +1,5 @@
+internal import EinlassJSON
+
 /// What a person decided about an application's use of a provider's accounts.
 public struct AccessGrant: Sendable, Equatable {
   /// The decision.
@@ -35,5 +37,42 @@ public struct AccessGrant: Sendable, Equatable {
     self.audience = audience
     self.includes = includes
     self.changedAt = changedAt
+  }
+}
+
+extension AccessGrant {
+  /// What a decision is about, and its place in a list: by provider, then application, as bytes.
+  public struct Place: Sendable, Comparable {
+    public var provider: String
+    public var application: String
+
+    public init(provider: String, application: String) {
+      self.provider = provider
+      self.application = application
+    }
+
+    public static func == (left: Place, right: Place) -> Bool {
+      sameBytes(left.provider, right.provider) && sameBytes(left.application, right.application)
+    }
+
+    public static func < (left: Place, right: Place) -> Bool {
+      sameBytes(left.provider, right.provider)
+        ? left.application.utf8.lexicographicallyPrecedes(right.application.utf8)
+        : left.provider.utf8.lexicographicallyPrecedes(right.provider.utf8)
+    }
+  }
+
+  public var place: Place { Place(provider: provider, application: application) }
+}
+
+extension [AccessGrant] {
+  /// Where the first one of this place or behind it stands, in a list that is in order.
+  public func firstIndex(notBefore place: AccessGrant.Place) -> Int {
+    var (low, high) = (startIndex, endIndex)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle].place < place { low = middle + 1 } else { high = middle }
+    }
+    return low
   }
 }

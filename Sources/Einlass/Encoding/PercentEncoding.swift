@@ -18,7 +18,6 @@ public enum PercentEncoding {
   }
 
   private static func append(_ bytes: Span<UInt8>, to encoded: inout [UInt8]) {
-    encoded.reserveCapacity(encoded.count + bytes.count)
     for index in bytes.indices {
       let byte = bytes[index]
       if isUnreserved(byte) {

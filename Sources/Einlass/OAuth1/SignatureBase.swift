@@ -12,6 +12,7 @@ public enum SignatureBase {
   /// The same as the bytes that are signed.
   static func bytes(method: String, address: WebAddress, parameters: [Parameter]) -> [UInt8] {
     var base: [UInt8] = []
+    base.reserveCapacity(512)
     PercentEncoding.append(method, to: &base)
     base.append(UInt8(ascii: "&"))
     PercentEncoding.append(uri(of: address), to: &base)
@@ -48,6 +49,7 @@ public enum SignatureBase {
     private let nameCount: Int
 
     init(name: [UInt8], value: [UInt8]) {
+      text.reserveCapacity(name.count + value.count + 1)
       PercentEncoding.append(name, to: &text)
       nameCount = text.count
       text.append(UInt8(ascii: "="))

@@ -15,21 +15,18 @@ func accessList(_ server: Server) -> Method {
       reasons: ["accountStoreFailure", "invalidCursor"]),
     .immediate { params, _, mayWait throws(RPCError) in
       let start = try params["cursor"]?.string.map { cursor throws(RPCError) in
-        guard cursor.utf8.contains(UInt8(ascii: "/")) else { throw RPCError(.invalidCursor) }
-        return cursor
+        guard let place = AccessGrant.Place(cursor: cursor) else { throw RPCError(.invalidCursor) }
+        return place
       }
       return try server.answer(mayWait) { patience throws(Problem) in
-        // By place, an order that survives changes.
         let grants = try server.store.snapshot(patience).grants
-          .map { (place: $0.place, grant: $0) }
-          .filter { entry in
-            start.map { $0.utf8.lexicographicallyPrecedes(entry.place.utf8) } ?? true
-          }
-          .sorted { $0.place.utf8.lexicographicallyPrecedes($1.place.utf8) }
+        let rest = start.map { start in
+          grants[grants.firstIndex(notBefore: start)...].drop { $0.place == start }
+        }
         return .object(
           Pages.page(
-            "grants", grants, limit: params["limit"]?.int64, cursor: \.place,
-            encode: { JSONValue($0.grant) }))
+            "grants", rest ?? grants[...], limit: params["limit"]?.int64, cursor: \.place.cursor,
+            encode: { JSONValue($0) }))
       }
     })
 }
@@ -93,9 +90,16 @@ func accessReset(_ server: Server) -> Method {
     })
 }
 
-extension AccessGrant {
-  /// Where it stands in a list: no provider's id holds a slash.
-  fileprivate var place: String { "\(provider)/\(application)" }
+extension AccessGrant.Place {
+  /// The cursor that stands behind it: no provider's id holds a slash.
+  fileprivate var cursor: String { "\(provider)/\(application)" }
+
+  /// `nil` for what is no cursor.
+  fileprivate init?(cursor: String) {
+    let parts = cursor.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2 else { return nil }
+    self.init(provider: String(parts[0]), application: String(parts[1]))
+  }
 }
 
 extension Server {
