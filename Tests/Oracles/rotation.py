@@ -30,9 +30,9 @@ class Provider:
     of a token request, before the token is turned (`"before"`, and it is not if that answers `"drop"`) and before the
     answer goes (`"after"`)."""
 
-    def __init__(self, grace=False):
+    def __init__(self, grace=False, flow="systemToken"):
         self.lock = threading.Lock()
-        self.grace = grace
+        self.grace, self.flow = grace, flow
         self.families, self.requests = {}, []
         self.scripted, self.gate = None, lambda number, when: None
         provider = self
@@ -105,15 +105,22 @@ class Provider:
         self.gate(number, "after")
         return 200, answer
 
+    def words(self):
+        """The flow that renews."""
+        token = {"method": "POST", "url": self.base + "/token"}
+        if self.flow == "systemToken":
+            return {"kind": "systemToken", "renew": token | {
+                "form": {"grant_type": "refresh_token", "refresh_token": "{refreshToken}", "client_id": "{clientId}"}}}
+        return {"kind": self.flow, "authorize": {"method": "GET", "url": self.base + "/authorize"}, "token": token,
+                "refresh": {}, "clientAuthentication": "none"}
+
     def descriptor(self):
         return {"providers": [{
             "id": "rotating", "name": "Rotating", "accounts": "many", "registration": ["clientId"],
             "setup": {"documentation": "https://example.com/rotation"},
             "identity": {"request": {"method": "GET", "url": self.base + "/me", "bearer": "{token}"},
                          "id": "/id", "name": "/name", "required": ["id"]},
-            "flows": [{"kind": "systemToken", "renew": {
-                "method": "POST", "url": self.base + "/token",
-                "form": {"grant_type": "refresh_token", "refresh_token": "{refreshToken}", "client_id": "{clientId}"}}}],
+            "flows": [self.words()],
             "errors": {"shapes": [{"code": "/error", "text": "/error_description"}, {"code": "/error"}], "rules": [
                 {"step": "renew", "codes": ["invalid_grant"], "outcome": "relogin"},
                 {"step": "renew", "codes": ["invalid_client", "unauthorized_client"], "outcome": "refused"}]}}]}
@@ -180,9 +187,9 @@ class Process:
 class World:
     """A provider, a store and some processes."""
 
-    def __init__(self, count, *options, grace=False):
+    def __init__(self, count, *options, grace=False, flow="systemToken"):
         self.folder = Path(tempfile.mkdtemp(prefix="einlass-", dir="/tmp"))
-        self.provider = Provider(grace)
+        self.provider = Provider(grace, flow)
         self.options = options
         (self.folder / "providers.json").write_text(json.dumps(self.provider.descriptor()))
         base = self.provider.base

@@ -1,7 +1,7 @@
 """Many processes, one store, one account: exactly one of them asks the provider (T-20 to T-26 of the threat model).
 
     python -m pytest Tests/Oracles/test_sharing.py
-    EINLASS_ROUNDS=50 python -m pytest Tests/Oracles/test_sharing.py
+    EINLASS_ROUNDS=500 python -m pytest Tests/Oracles/test_sharing.py
 """
 import json
 import os
@@ -14,7 +14,7 @@ import pytest
 from rotation import PATIENCE, World, holder
 
 pytestmark = pytest.mark.usefixtures("built")
-ROUNDS = int(os.environ.get("EINLASS_ROUNDS", "5"))
+ROUNDS = int(os.environ.get("EINLASS_ROUNDS", "50"))
 
 
 @pytest.fixture
@@ -37,9 +37,10 @@ def tokens(answers):
     return {token(answer) for answer in answers}
 
 
-@of(8)
-def test_one_of_eight_processes_asks_and_all_get_the_new_token(world):
-    for _ in range(ROUNDS):
+@pytest.mark.parametrize("flow, rounds", [("systemToken", ROUNDS), ("authorizationCode", 10 * ROUNDS)])
+def test_one_of_eight_processes_asks_and_all_get_the_new_token(flow, rounds):
+    world = World(8, flow=flow)
+    for _ in range(rounds):
         account, family = world.add()
         before = len(world.provider.requests)
         got = tokens(world.get(account))
@@ -47,6 +48,7 @@ def test_one_of_eight_processes_asks_and_all_get_the_new_token(world):
         assert got == {world.provider.families[family]["access"]}
         assert not world.provider.families[family]["revoked"]
         assert world.kept(account, family)
+    world.close()
 
 
 @of(8, "--test")

@@ -4,7 +4,7 @@ import argparse
 import pathlib
 import sys
 
-from . import engine, resources, sharing, targets, wire
+from . import engine, resources, sharing, targets, tokens, wire
 from .process import Stores
 from .report import Report
 
@@ -13,6 +13,7 @@ MEASURES = {
     "memory": resources.memory, "wakeups": resources.wakeups, "end": resources.end, "flows": engine.flows,
     "signatures": engine.signatures, "sealed": engine.sealed, "together": engine.together, "size": targets.size,
     "changes": sharing.changes, "grants": sharing.grants,
+    "tokens": tokens.verified, "browser": tokens.browser,
 }
 
 
@@ -22,6 +23,7 @@ def main():
     parser.add_argument("--only", action="append", choices=MEASURES, help="only this; may be given several times")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the figures there too")
     parser.add_argument("--idle-seconds", type=int, default=60, metavar="N", help="how long to count wake-ups (60)")
+    parser.add_argument("--former", type=pathlib.Path, metavar="FILE", help="an earlier build of einlass, for its start")
     options = parser.parse_args()
     report = Report()
     stores = Stores()
@@ -34,6 +36,8 @@ def main():
             more = [options.idle_seconds] if name == "wakeups" else []
             try:
                 measure(report, stores, *more)
+                if name == "start" and options.former:
+                    wire.start_as_before(report, stores, options.former)
             except Exception as error:  # One that fails leaves the others their figures.
                 report.skip(name, "all the rest", f"{type(error).__name__}: {error}")
                 failed = True

@@ -25,6 +25,13 @@ TARGETS = [
     ("signatures", "einlass's engine", "oauthlib", "+", 20),
     ("signatures", "einlass's engine", "liboauth", "+", 2),
     ("stored", "credentials.get", "sealed_read", "-", 2),
+    ("id_tokens, RS256", "einlass's engine", "libcrypto_alone", "+", 0.75),
+    ("id_tokens, ES256", "einlass's engine", "libcrypto_alone", "+", 0.85),
+    ("id_tokens, RS256", "einlass's engine", "PyJWT", "+", 2),
+    ("id_tokens, ES256", "einlass's engine", "PyJWT", "+", 2),
+    ("requests for a token", "a code flow", None, "-", 1),
+    ("requests for a token", "a refresh", None, "-", 1),
+    ("start as before", "einlass now", "before", "-", 1.1),
 ]
 
 

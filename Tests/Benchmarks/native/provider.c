@@ -1,6 +1,6 @@
-// A provider on loopback that answers the requests of reverse auth with canned valid bodies, and as little else
-// as HTTP allows: what a flow costs beyond it is ours, libcurl's and the kernel's. `provider stall` reads and
-// never answers. Prints its port.
+// A provider on loopback that answers the requests of reverse auth and of an authorization code with canned valid bodies,
+// and as little else as HTTP allows: what a flow costs beyond it is ours, libcurl's and the kernel's. `/count` says how
+// many requests for tokens came. `provider stall` reads and never answers. Prints its port.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -22,6 +22,11 @@ static const char accessToken[] =
 static const char identity[] =
     "{\"id\":1001,\"id_str\":\"1001\",\"name\":\"Ada Lovelace\",\"screen_name\":\"ada\","
     "\"email\":\"ada@example.org\",\"profile_image_url_https\":\"https://images.example.org/ada_normal.jpg\"}";
+
+static const char token[] =
+    "{\"access_token\":\"0123456789abcdef0123456789abcdef\",\"token_type\":\"Bearer\",\"expires_in\":3600,"
+    "\"refresh_token\":\"fedcba9876543210fedcba9876543210\"}";
+static long tokens;
 
 struct connection {
   size_t count;
@@ -46,6 +51,9 @@ static int answer(int fd, struct connection *c) {
     if (strstr(c->bytes, "/oauth/request_token")) body = requestToken;
     else if (strstr(c->bytes, "/oauth/access_token")) body = accessToken;
     else type = "application/json";
+    char count[32];
+    if (strstr(c->bytes, "/token ")) body = token, tokens++;
+    else if (strstr(c->bytes, "/count ")) snprintf(count, sizeof count, "%ld", tokens), body = count;
     char text[1024];
     int n = snprintf(text, sizeof text, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
                      type, strlen(body), body);

@@ -1,8 +1,10 @@
 import Einlass
+import EinlassJSON
 import EinlassStorage
 
-/// `EngineBenchmark signatures COUNT`, `EngineBenchmark writes|reads COUNT STORE KEYFILE`: prints the seconds for
-/// so many signed requests, sealed credentials saved, or sealed credentials opened.
+/// `EngineBenchmark signatures COUNT`, `EngineBenchmark writes|reads COUNT STORE KEYFILE`, `EngineBenchmark tokens COUNT
+/// TOKEN KEYS ISSUER CLIENT NOW`: prints the seconds for so many signed requests, sealed credentials saved, sealed
+/// credentials opened, or id_tokens believed.
 @main struct Main {
   static func main() throws {
     let arguments = CommandLine.arguments
@@ -14,13 +16,27 @@ import EinlassStorage
       elapsed = try sealed(
         arguments[1] == "writes", count,
         SQLiteAccountStore.open(path: arguments[3], keyFile: arguments[4]))
+    case ("tokens", 8): elapsed = try tokens(count, Array(arguments[3...]))
     default: return usage()
     }
     let (seconds, attoseconds) = elapsed.components
     print(Double(seconds) + Double(attoseconds) / 1e18)
   }
 
-  private static func usage() { print("signatures COUNT | writes|reads COUNT STORE KEYFILE") }
+  private static func usage() {
+    print(
+      "signatures COUNT | writes|reads COUNT STORE KEYFILE | tokens COUNT TOKEN KEYS ISSUER CLIENT NOW")
+  }
+
+  private static func tokens(_ count: Int, _ words: [String]) throws -> Duration {
+    guard let keys = JSONWebKeySet(try JSONReader.read(Array(words[1].utf8))),
+      let now = UnixTime(words[4])
+    else { fatalError("KEYS is no key set, or NOW is no number.") }
+    let expected = IDTokenExpectation(issuer: words[2], clientID: words[3])
+    return try ContinuousClock().measure {
+      for _ in 0..<count { _ = try expected.check(words[0], keys: keys, now: now) }
+    }
+  }
 
   private static func signatures(_ count: Int) throws -> Duration {
     let signer = Signer(
