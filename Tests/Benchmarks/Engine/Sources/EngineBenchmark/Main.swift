@@ -25,7 +25,8 @@ import EinlassStorage
 
   private static func usage() {
     print(
-      "signatures COUNT | writes|reads COUNT STORE KEYFILE | tokens COUNT TOKEN KEYS ISSUER CLIENT NOW")
+      "signatures COUNT | writes|reads COUNT STORE KEYFILE | tokens COUNT TOKEN KEYS ISSUER CLIENT NOW"
+    )
   }
 
   private static func tokens(_ count: Int, _ words: [String]) throws -> Duration {
