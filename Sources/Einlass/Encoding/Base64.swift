@@ -11,7 +11,7 @@ public enum Base64 {
     let digits = Array(text.utf8)
     guard digits.count % 4 == 0 else { return nil }
     let padding = digits.reversed().prefix(2).prefix { $0 == UInt8(ascii: "=") }.count
-    return decodeBase64(digits.dropLast(padding), alphabet: standardAlphabet)
+    return decodeBase64(digits.dropLast(padding), values: standardValues)
   }
 }
 
@@ -23,14 +23,26 @@ public enum Base64URL {
   }
 
   /// Strict: no padding, no line breaks, unused bits zero; else `nil`.
-  public static func decode(_ text: String) -> [UInt8]? {
-    decodeBase64(Array(text.utf8)[...], alphabet: urlAlphabet)
+  public static func decode(_ text: String) -> [UInt8]? { decode(Array(text.utf8)[...]) }
+
+  /// The same for a part of a text.
+  static func decode(_ digits: ArraySlice<UInt8>) -> [UInt8]? {
+    decodeBase64(digits, values: urlValues)
   }
 }
 
 private let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 private let standardAlphabet = Array((letters + "+/").utf8)
 private let urlAlphabet = Array((letters + "-_").utf8)
+private let standardValues = values(of: standardAlphabet)
+private let urlValues = values(of: urlAlphabet)
+
+/// What each byte stands for, 64 for those that are no digits.
+private func values(of alphabet: [UInt8]) -> [UInt8] {
+  var values = [UInt8](repeating: 64, count: 256)
+  for (value, digit) in alphabet.enumerated() { values[Int(digit)] = UInt8(value) }
+  return values
+}
 
 private func encodeBase64(_ bytes: [UInt8], alphabet: [UInt8]) -> String {
   var digits: [UInt8] = []
@@ -49,13 +61,15 @@ private func encodeBase64(_ bytes: [UInt8], alphabet: [UInt8]) -> String {
   return String(decoding: digits, as: UTF8.self)
 }
 
-private func decodeBase64(_ digits: ArraySlice<UInt8>, alphabet: [UInt8]) -> [UInt8]? {
+private func decodeBase64(_ digits: ArraySlice<UInt8>, values: [UInt8]) -> [UInt8]? {
   guard digits.count % 4 != 1 else { return nil }
   var bytes: [UInt8] = []
+  bytes.reserveCapacity(digits.count * 3 / 4)
   var buffer: UInt32 = 0
   var bitCount = 0
   for digit in digits {
-    guard let value = alphabet.firstIndex(of: digit) else { return nil }
+    let value = values[Int(digit)]
+    guard value < 64 else { return nil }
     buffer = buffer << 6 | UInt32(value)
     bitCount += 6
     guard bitCount >= 8 else { continue }

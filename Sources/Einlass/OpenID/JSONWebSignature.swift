@@ -28,10 +28,11 @@ public struct JSONWebSignature: Sendable {
   /// `x5u`) are passed over, and `crit` is refused (C-71).
   public static func parse(_ text: String) throws(Fault) -> JSONWebSignature {
     guard text.utf8.count <= byteLimit else { throw .tooLong }
-    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard parts.count == 3, let header = Base64URL.decode(String(Substring(parts[0]))),
-      let payload = Base64URL.decode(String(Substring(parts[1]))),
-      let signature = Base64URL.decode(String(Substring(parts[2])))
+    let bytes = Array(text.utf8)
+    let parts = bytes.split(
+      separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+    guard parts.count == 3, let header = Base64URL.decode(parts[0]),
+      let payload = Base64URL.decode(parts[1]), let signature = Base64URL.decode(parts[2])
     else { throw .form }
     guard let members = (try? JSONReader.read(header))?.object else { throw .header }
     guard members["crit"] == nil else { throw .critical }
@@ -42,8 +43,7 @@ public struct JSONWebSignature: Sendable {
     guard keyID == nil || keyID?.string != nil else { throw .header }
     return JSONWebSignature(
       algorithm: algorithm, keyID: keyID?.string, payload: payload,
-      signedText: Array(text.utf8.prefix(parts[0].count + 1 + parts[1].count)), signature: signature
-    )
+      signedText: Array(bytes[..<parts[1].endIndex]), signature: signature)
   }
 
   /// Throws unless one of the keys signed it, in a way that is allowed. Without a `kid` every key that fits is tried.
