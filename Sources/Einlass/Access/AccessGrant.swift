@@ -41,7 +41,7 @@ public struct AccessGrant: Sendable, Equatable {
 }
 
 extension AccessGrant {
-  /// What a decision is about, and its place in a list: by provider, then application, as bytes.
+  /// What a decision is about, and its place in a list; compared as bytes.
   public struct Place: Sendable, Comparable {
     public var provider: String
     public var application: String
@@ -51,10 +51,12 @@ extension AccessGrant {
       self.application = application
     }
 
+    /// Names that only look the same are different ones.
     public static func == (left: Place, right: Place) -> Bool {
       sameBytes(left.provider, right.provider) && sameBytes(left.application, right.application)
     }
 
+    /// By provider, then application.
     public static func < (left: Place, right: Place) -> Bool {
       sameBytes(left.provider, right.provider)
         ? left.application.utf8.lexicographicallyPrecedes(right.application.utf8)
