@@ -100,11 +100,11 @@ public struct Einlass: Sendable {
     ).run()
   }
 
-  /// The value of an `Authorization` header for a request of the front end's own.
+  /// The `Authorization` header, and the `DPoP` header where one is due, for a request of the front end's own.
   ///
   /// Only with a credential issued to the caller's registration, while access is granted. Throws `unknownAccount`,
   /// `authenticatorUnconfigured`, `accessNotGranted`, `bindingMismatch`, `reloginNeeded`, `unsafeURL`.
-  public func sign(_ request: SignRequest) throws(Problem) -> String {
+  public func sign(_ request: SignRequest) throws(Problem) -> RequestAuthorization {
     try authorization(for: request, in: catalog, store: store, effects: effects)
   }
 

@@ -49,7 +49,7 @@ let notifications: [NotificationDescriptor] = [
   NotificationDescriptor(
     "credentials.refreshed", "Another token has taken the place of the one before.",
     params: [
-      .account, .required("tokenType", .string(maxBytes: nil), "Bearer."),
+      .account, .required("tokenType", .string(maxBytes: nil), "Bearer or DPoP."),
       .required("scopes", .array(.string(maxBytes: nil), max: nil), "What it is good for."),
       .optional("expiresAt", .unixTime, "When it ends; missing: not known."),
     ]),

@@ -98,7 +98,9 @@ let components: Components = [
           "oauth2",
           issued + [
             .required("token", .string(maxBytes: nil), "The access token.", isSecret: true),
-            .required("tokenType", .string(maxBytes: nil), "Bearer."),
+            .required(
+              "tokenType", .string(maxBytes: nil),
+              "Bearer; DPoP: bound to a key, credentials.sign makes its headers."),
             .required("scopes", .array(.string(maxBytes: nil), max: nil), "What was granted."),
             .optional("expiresAt", .unixTime, "When it ends; missing: not known."),
             .optional("idToken", .string(maxBytes: nil), "OpenID Connect.", isSecret: true),

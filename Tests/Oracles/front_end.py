@@ -21,11 +21,11 @@ def userinfo(base):
 class FrontEnd(Session):
     """An application that shows pages to a person."""
 
-    def __init__(self, folder, descriptor, application, kinds=("openURL",), options=()):
+    def __init__(self, folder, descriptor, application, kinds=("openURL",), options=(), **more):
         path = folder / "providers.json"
         path.write_text(json.dumps({"providers": [descriptor] if descriptor else []}))
         path.chmod(0o600)
-        super().__init__("--providers", str(path), *options)
+        super().__init__("--providers", str(path), *options, **more)
         applications = {"oracle": application} if application else {}
         self.call("initialize", client={"name": "oracle-test", "title": "Oracle test"},
                   capabilities={"prompts": list(kinds)}, applications=applications)

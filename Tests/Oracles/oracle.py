@@ -81,7 +81,7 @@ def run(answer, ready):
             self.end_headers()
             self.wfile.write(result.body)
 
-        do_GET = do_POST = do_DELETE = handle_request
+        do_GET = do_POST = do_PUT = do_DELETE = handle_request
 
     server = Server(("127.0.0.1", int(sys.argv[1])), Handler)
     base = "http://127.0.0.1:%d" % server.server_address[1]

@@ -48,6 +48,7 @@ struct AccountSignIn {
     Visit(
       provider: provider.seen(by: flow), registration: registration, request: request,
       pageParameters: pageParameters, effects: effects, asker: asker,
+      proof: flow.tokens?.isBound == true ? ProofOfPossession() : nil,
       keep: { flow, credential, identity throws(Problem) in
         try await keep(credential, identity, from: flow)
       })

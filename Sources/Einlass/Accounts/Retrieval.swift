@@ -219,7 +219,11 @@ extension OAuth2Credential {
       .token: revealedText(accessToken), .clientID: clientID,
     ])
     values[.subject] = subject
-    return { $0.filled(values).request }
+    return { template in
+      var request = template.filled(values).request
+      if proofKey != nil { request.bind() }
+      return request
+    }
   }
 }
 

@@ -16,12 +16,18 @@ struct Exchange {
   let remaining: Set<Remedy>
   /// What must not appear in any error, however the provider words it.
   private(set) var secrets: [Secret]
+  /// What the tokens of this flow are bound to.
+  let proof: ProofOfPossession?
 
-  init(provider: Provider, effects: Effects, remaining: Set<Remedy>, secrets: [Secret?]) {
+  init(
+    provider: Provider, effects: Effects, remaining: Set<Remedy>, secrets: [Secret?],
+    proof: ProofOfPossession? = nil
+  ) {
     self.provider = provider
     self.effects = effects
     self.remaining = remaining
     self.secrets = secrets.compactMap(\.self)
+    self.proof = proof
   }
 
   /// Keeps a secret that the flow has just learned out of errors.
@@ -29,9 +35,19 @@ struct Exchange {
 
   /// One request and its answer. Transport errors pass through as they are.
   func send(_ request: HTTPRequest, at step: Step) async throws(Setback) -> Answer {
-    let response: HTTPResponse
-    do { response = try await effects.send(request) } catch { throw .failed(Failure(error)) }
-    effects.noteClock(of: response, from: request.address)
+    try await send(at: step) { () throws(Problem) in request }
+  }
+
+  /// One request, made again where the server wants to see something new in its proof, once at most (C-58).
+  func send(
+    at step: Step, _ making: () throws(Problem) -> HTTPRequest
+  ) async throws(Setback) -> Answer {
+    let (request, response): (HTTPRequest, HTTPResponse)
+    do {
+      let first = try await respond(making(), at: step)
+      (request, response) =
+        first.wantsAnother ? try await respond(making(), at: step).exchange : first.exchange
+    } catch { throw .failed(Failure(error)) }
     do { return try answer(response, at: step) } catch {
       // What is refused while the clock is that wrong is refused for it.
       guard case .failed(var failure) = error, [400, 401, 403].contains(response.status),
@@ -41,6 +57,18 @@ struct Exchange {
       failure.problem.advice = .checkClock
       throw .failed(failure)
     }
+  }
+
+  private func respond(
+    _ request: HTTPRequest, at step: Step
+  ) async throws(Problem) -> (exchange: (HTTPRequest, HTTPResponse), wantsAnother: Bool) {
+    let isProven = [.token, .renew].contains(step) || request.isBound
+    let proof = isProven ? proof : nil
+    let response = try await effects.send(proof?.proving(request, effects: effects) ?? request)
+    effects.noteClock(of: response, from: request.address)
+    let wantsAnother =
+      proof != nil && effects.noteProofNonce(of: response, from: request.address)
+    return ((request, response), wantsAnother)
   }
 
   /// Whose token it is, by the provider's identity request, which `making` signs or gives a token.

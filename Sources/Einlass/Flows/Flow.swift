@@ -104,9 +104,11 @@ struct Flow {
 
   /// For the requests of this flow.
   func exchange(hiding secrets: [Secret?]) -> Exchange {
-    Exchange(
+    var proof: ProofOfPossession?
+    if case .oauth2(let token)? = own?.credential { proof = ProofOfPossession(token) }
+    return Exchange(
       provider: provider, effects: effects, remaining: remaining,
-      secrets: [registration.clientSecret] + secrets)
+      secrets: [registration.clientSecret] + secrets, proof: proof)
   }
 
   /// The account's own credential; throws `reloginNeeded` when there is none.

@@ -69,7 +69,8 @@ extension Flow {
     ]
     let answer = try await exchange.ask(words, template, grant, by: registration, at: .renew)
     let token = TokenResponse.credential(
-      in: words.object(answer), scopes: former.scopes, now: effects.now())
+      in: words.object(answer), scopes: former.scopes, now: effects.now(),
+      proof: exchange.proof)
     guard var token else { throw exchange.unusable(.renew) }
     for secret in [token.accessToken, token.refreshToken, token.idToken].compactMap(\.self) {
       exchange.hide(secret)

@@ -152,8 +152,9 @@ extension Credential {
 
   /// What an application gets of it.
   func handedOut(withRefreshToken includesRefreshToken: Bool) -> Credential {
-    guard case .oauth2(var credential) = self, !includesRefreshToken else { return self }
-    credential.refreshToken = nil
+    guard case .oauth2(var credential) = self else { return self }
+    if !includesRefreshToken { credential.refreshToken = nil }
+    credential.proofKey = nil
     return .oauth2(credential)
   }
 }

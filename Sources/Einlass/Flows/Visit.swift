@@ -11,6 +11,8 @@ struct Visit {
   let pageParameters: [Parameter]
   let effects: Effects
   let asker: Asker
+  /// What the tokens that come of it are bound to, where the provider binds them.
+  let proof: ProofOfPossession?
   /// Stores what came of it. Throws when it is another person's than was asked for.
   let keep: @Sendable (FlowDescriptor, Credential, Identity?) async throws(Problem) -> Account
 
@@ -21,7 +23,7 @@ struct Visit {
   func exchange(hiding secrets: [Secret?]) -> Exchange {
     Exchange(
       provider: provider, effects: effects, remaining: [],
-      secrets: [registration.clientSecret] + secrets)
+      secrets: [registration.clientSecret] + secrets, proof: proof)
   }
 
   /// The scopes to ask for.
@@ -37,7 +39,8 @@ struct Visit {
     _ exchange: inout Exchange
   ) async throws(Setback) -> Account {
     let object = words.object(answer)
-    let token = TokenResponse.credential(in: object, scopes: scopes(words), now: effects.now())
+    let token = TokenResponse.credential(
+      in: object, scopes: scopes(words), now: effects.now(), proof: proof)
     guard var token else { throw exchange.unusable(.token) }
     for secret in [token.accessToken, token.refreshToken, token.idToken].compactMap(\.self) {
       exchange.hide(secret)

@@ -1,11 +1,11 @@
 internal import EinlassJSON
 
-/// The `Authorization` header for a request of the front end's own: `credentials.sign`.
+/// The headers for a request of the front end's own: `credentials.sign`.
 ///
 /// Only with a credential that was issued to the caller's registration, and only while access is granted.
 func authorization(
   for request: SignRequest, in catalog: ProviderCatalog, store: AccountStore, effects: Effects
-) throws(Problem) -> String {
+) throws(Problem) -> RequestAuthorization {
   let snapshot = try store.snapshot(.usual)
   guard let account = snapshot.accounts.first(where: { $0.id == request.account }) else {
     throw .unknownAccount(request.account)
@@ -15,14 +15,26 @@ func authorization(
     of: account, at: provider, to: request.application, request.registration, in: snapshot)
   let address = try address(of: request)
   switch stored.credential {
-  case .oauth2(let credential): return "Bearer \(revealedText(credential.accessToken))"
+  case .oauth2(let credential):
+    let token = revealedText(credential.accessToken)
+    guard credential.proofKey != nil else {
+      return RequestAuthorization(authorization: "Bearer \(token)")
+    }
+    let nonce = request.nonce ?? effects.memory.proofNonces.read(address.origin)
+    let proof = ProofOfPossession(credential)?.text(
+      method: request.method, address: address, token: token, nonce: nonce, effects: effects)
+    // Without its proof the token serves nobody.
+    guard let proof else { throw .reloginNeeded(provider, account) }
+    return RequestAuthorization(authorization: "DPoP \(token)", proof: proof)
   case .oauth1(let token):
     let registration = try provider.complete(
       request.registration, with: provider.signatureMethod.needs)
-    return Signer(method: provider.signatureMethod, registration: registration, token: token)
-      .authorization(
+    let signer = Signer(
+      method: provider.signatureMethod, registration: registration, token: token)
+    return RequestAuthorization(
+      authorization: signer.authorization(
         method: request.method, address: address, form: request.form,
-        nonce: Signer.nonce(effects), timestamp: effects.now(at: address))
+        nonce: Signer.nonce(effects), timestamp: effects.now(at: address)))
   }
 }
 

@@ -1,3 +1,16 @@
+/// What a front end sends along with a request of its own.
+public struct RequestAuthorization: Sendable, Equatable {
+  /// The value of the `Authorization` header.
+  public var authorization: String
+  /// The value of the `DPoP` header, for a token that is bound to a key. RFC 9449 section 7.1.
+  public var proof: String?
+
+  public init(authorization: String, proof: String? = nil) {
+    self.authorization = authorization
+    self.proof = proof
+  }
+}
+
 /// A request that a front end is about to send and wants an `Authorization` header for: `credentials.sign`.
 public struct SignRequest: Sendable {
   public var application: String
@@ -8,10 +21,12 @@ public struct SignRequest: Sendable {
   public var url: String
   /// The body's fields, if it is form-encoded; OAuth 1.0a signs them. RFC 5849 section 3.4.1.3.1.
   public var form: [Parameter]
+  /// What the resource wants to see in the proof: `DPoP-Nonce` of its last answer.
+  public var nonce: String?
 
   public init(
     application: String, registration: ClientRegistration?, account: Account.ID, method: String,
-    url: String, form: [Parameter] = []
+    url: String, form: [Parameter] = [], nonce: String? = nil
   ) {
     self.application = application
     self.registration = registration
@@ -19,5 +34,6 @@ public struct SignRequest: Sendable {
     self.method = method
     self.url = url
     self.form = form
+    self.nonce = nonce
   }
 }

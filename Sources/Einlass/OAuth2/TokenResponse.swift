@@ -5,19 +5,24 @@ internal import EinlassJSON
 enum TokenResponse {
   /// The credential in an answer; `nil` when there is none that could be sent on.
   ///
-  /// `scopes`: those asked for, which are granted unless the answer says otherwise.
-  static func credential(in answer: JSONValue?, scopes: [String], now: UnixTime)
-    -> OAuth2Credential?
-  {
+  /// - Parameters:
+  ///   - scopes: those asked for, which are granted unless the answer says otherwise.
+  ///   - proof: what the token has to be bound to; a server that does not bind it is not believed (C-57).
+  static func credential(
+    in answer: JSONValue?, scopes: [String], now: UnixTime, proof: ProofOfPossession? = nil
+  ) -> OAuth2Credential? {
     guard let answer, let token = answer["access_token"]?.string, isToken(token) else { return nil }
-    if let type = answer["token_type"], type.string?.lowercased() != "bearer" { return nil }
+    let type = answer["token_type"].map { $0.string?.lowercased() }
+    guard proof == nil ? type ?? "bearer" == "bearer" : type == "dpop" else { return nil }
     let granted =
       answer["scope"]?.string?.split(whereSeparator: { " ,".contains($0) }).map(String.init)
       ?? answer["scope"]?.array?.compactMap(\.string)
     return OAuth2Credential(
-      accessToken: Secret(token), tokenType: "Bearer", scopes: granted ?? scopes,
+      accessToken: Secret(token), tokenType: proof == nil ? "Bearer" : "DPoP",
+      scopes: granted ?? scopes,
       expiresAt: answer["expires_in"].flatMap(seconds).map { now + $0 },
-      refreshToken: secret(answer["refresh_token"]), idToken: secret(answer["id_token"]))
+      refreshToken: secret(answer["refresh_token"]), idToken: secret(answer["id_token"]),
+      proofKey: proof?.key.pkcs8)
   }
 
   /// Whether a text can travel in a header: visible ASCII, at least one character. RFC 6749 appendix A.12.

@@ -5,14 +5,14 @@ internal import EinlassJSON
 ///     "token": {"method": "POST", "url": "https://example.com/token"},
 ///     "refresh": {"request": {"method": "POST", "url": "https://example.com/token"},
 ///                 "marginSeconds": 600, "checkSeconds": 300},
-///     "clientAuthentication": ["client_secret_basic", "private_key_jwt"], "assertion": …,
+///     "dpop": true, "clientAuthentication": ["client_secret_basic", "private_key_jwt"], "assertion": …,
 ///     "scopes": ["openid", "email"],
 ///     "issuer": "https://example.com", "keySet": "https://example.com/jwks", "algorithms": ["RS256"],
 ///     "answer": "form", "subject": "/uid", "identity": …, "revoke": …
 ///
 /// The grant's own fields and the client's proof are added to `token` and `refresh.request`; what stands in their
 /// `query` and `form` is sent besides. `clientAuthentication` is one word or several, of which the registration's
-/// own means decide. Without `refresh` tokens are not renewed; without its `request` the address of
+/// own means decide. With `dpop` tokens are bound to a key. Without `refresh` tokens are not renewed; without its `request` the address of
 /// `token` does it.
 struct TokenEndpoint: Sendable, Equatable {
   /// How a token is renewed. RFC 6749 section 6.
@@ -27,6 +27,7 @@ struct TokenEndpoint: Sendable, Equatable {
   static let words = [
     "token", "refresh", "clientAuthentication", "scopes", "issuer", "keySet", "algorithms",
     "answer", "subject", "identity", "revoke", "assertion",
+    "dpop",
   ]
 
   /// How the answers with tokens are written.
@@ -39,6 +40,8 @@ struct TokenEndpoint: Sendable, Equatable {
   /// The ways that are taken; never empty.
   var clientAuthentication: [ClientAuthentication]
   var assertion: ClientAssertion
+  /// Whether tokens are bound to a key of ours. RFC 9449.
+  var isBound: Bool
   /// What is asked for when the front end does not say.
   var scopes: [String]
   /// Who signs id_tokens, and whom answers may name (RFC 9207); compared as bytes.
@@ -63,6 +66,7 @@ struct TokenEndpoint: Sendable, Equatable {
           : try reader.words(name, ClientAuthentication.self)
       } ?? [.basic]
     assertion = try ClientAssertion("assertion", in: reader)
+    isBound = try reader.bool("dpop", default: false)
     scopes = try reader.optional("scopes", reader.strings) ?? []
     issuer = try reader.optional("issuer", reader.address)
     guard issuer.map({ sameBytes($0.text, (try? reader.string("issuer")) ?? "") }) ?? true else {

@@ -117,9 +117,11 @@ struct CredentialCheck {
   }
 
   func exchange(hiding secrets: [Secret]) -> Exchange {
-    Exchange(
+    var proof: ProofOfPossession?
+    if case .oauth2(let token)? = credential { proof = ProofOfPossession(token) }
+    return Exchange(
       provider: provider, effects: effects, remaining: [],
-      secrets: [registration.clientSecret] + secrets)
+      secrets: [registration.clientSecret] + secrets, proof: proof)
   }
 
   private func values(for token: OAuth2Credential) -> Template.Values {

@@ -17,10 +17,15 @@ func credentialsSign(_ server: Server) -> Method {
         .optional(
           "form", .map(.string(maxBytes: 65536)), "The fields of a form body.",
           isSecret: true),
+        .optional(
+          "nonce", .string(maxBytes: 1024), "DPoP-Nonce of the resource's last answer, if any."),
       ],
       result: .object([
         .required(
-          "authorization", .string(maxBytes: nil), "The header's value.", isSecret: true)
+          "authorization", .string(maxBytes: nil), "The header's value.", isSecret: true),
+        .optional(
+          "dpop", .string(maxBytes: nil), "The value of the DPoP header, which has to go along.",
+          isSecret: true),
       ]),
       reasons: [
         "unknownAccount", "accessNotGranted", "authenticatorUnconfigured", "reloginNeeded",
@@ -35,19 +40,23 @@ func credentialsSign(_ server: Server) -> Method {
           throw .unknownAccount(id)
         }
         let registration = server.registration(for: frontEnd, at: account.provider)
-        let authorization = try server.einlass.sign(
+        let signed = try server.einlass.sign(
           SignRequest(
             application: frontEnd.application, registration: registration, account: id,
             method: params["method"]?.string ?? "GET", url: params["url"]?.string ?? "",
             form: (params["form"]?.object?.members ?? []).map { member in
               Parameter(member.name, member.value.string ?? "")
-            }))
+            }, nonce: params["nonce"]?.string))
         try server.audit.record(
           AuditEvent(
             application: frontEnd.application, method: "credentials.sign",
             provider: account.provider, account: id, clientID: registration?.clientID,
             credential: "authorization"))
-        return ["authorization": .string(authorization)]
+        return .object(
+          JSONObject(present: [
+            "authorization": .string(signed.authorization),
+            "dpop": signed.proof.map(JSONValue.string),
+          ]))
       } catch { throw RPCError(error) }
     })
 }

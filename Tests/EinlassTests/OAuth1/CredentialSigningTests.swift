@@ -45,7 +45,7 @@ struct CredentialSigningTests {
     effects.now = { 1_318_622_958 }
     let engine = Einlass(
       catalog: try ProviderCatalog.builtIn(), store: script.store.accountStore, effects: effects)
-    let header = try engine.sign(request())
+    let header = try engine.sign(request()).authorization
     let fields = try #require(AuthorizationHeader.parse(header))
     let sent = Dictionary(uniqueKeysWithValues: fields.map { ($0.name, $0.value) })
     #expect(sent["oauth_consumer_key"] == SignerTests.documented.key)
@@ -72,7 +72,7 @@ struct CredentialSigningTests {
         $0.account = Account.ID(rawValue: "a_ada@example.org")
         $0.registration = ClientRegistration(clientID: "APP")
       })
-    #expect(header == "Bearer TOKEN-APP")
+    #expect(header == RequestAuthorization(authorization: "Bearer TOKEN-APP"))
   }
 
   @Test(

@@ -8,7 +8,8 @@ import Testing
   private static let payload =
     "{\"iss\":\"joe\",\r\n \"exp\":1300819380,\r\n \"http://example.com/is_root\":true}"
 
-  /// RFC 7515 appendices A.2 and A.3, RFC 8037 appendix A.4: key, token.
+  /// RFC 7515 appendices A.2 to A.4, RFC 8037 appendix A.4: key, token. Of its others, A.1 is signed by a secret, A.5 by
+  /// nobody, and A.6 and A.7 are not in the compact form.
   private static let examples: [(key: JSONValue, token: String, payload: String)] = [
     (
       [
@@ -28,6 +29,17 @@ import Testing
       payload
     ),
     (
+      [
+        "kty": "EC", "crv": "P-521",
+        "x":
+          "AekpBQ8ST8a8VcfVOTNl353vSrDCLLJXmPk06wTjxrrjcBpXp5EOnYG_NjFZ6OvLFV1jSfS9tsz4qUxcWceqwQGk",
+        "y":
+          "ADSmRA43Z1DSNx_RvcLI87cdL07l6jQyyBXMoxVg_l2Th-x3S1WDhjDly79ajL4Kkd0AZMaZmh9ubmf63e3kyMj2",
+      ],
+      "eyJhbGciOiJFUzUxMiJ9.UGF5bG9hZA.AdwMgeerwtHoh-l192l60hp9wAHZFVJbLfD_UxMi70cwnZOYaRI1bKPWROc-mZZqwqT2SI-KGDKB34XO0aw_7XdtAG8GaSwFKdCAPZgoXD2YBJZCPEX3xKpRwcdOO8KpEHwJjyqOgzDO7iKvU8vcnwNrmxYbSW9ERBXukOXolLzeO_Jn",
+      "Payload"
+    ),
+    (
       ["kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"],
       "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg",
       "Example of Ed25519 signing"
@@ -40,19 +52,41 @@ import Testing
     let keys = try #require(JSONWebKeySet(["keys": [example.key]]))
     let signature = try JSONWebSignature.parse(example.token)
     #expect(signature.payload == Array(example.payload.utf8))
-    try signature.verify(keys, allowed: TokenAlgorithm.usual)
+    let allowed = TokenAlgorithm.usual.union([.es512])
+    try signature.verify(keys, allowed: allowed)
     #expect(throws: JSONWebSignature.Fault.algorithm) {
-      try signature.verify(keys, allowed: TokenAlgorithm.usual.subtracting([signature.algorithm]))
+      try signature.verify(keys, allowed: allowed.subtracting([signature.algorithm]))
     }
     let others = Self.examples.indices.filter { $0 != index }.map { Self.examples[$0].key }
     let foreign = try #require(JSONWebKeySet(["keys": .array(others)]))
     #expect(throws: JSONWebSignature.Fault.signature) {
-      try signature.verify(foreign, allowed: TokenAlgorithm.usual)
+      try signature.verify(foreign, allowed: allowed)
     }
     let parts = example.token.split(separator: ".").map(String.init)
     let forged = [parts[0], Base64URL.encode(Array("{}".utf8)), parts[2]].joined(separator: ".")
     #expect(throws: JSONWebSignature.Fault.signature) {
-      try JSONWebSignature.parse(forged).verify(keys, allowed: TokenAlgorithm.usual)
+      try JSONWebSignature.parse(forged).verify(keys, allowed: allowed)
+    }
+  }
+
+  /// RFC 7515 appendices A.1 and A.5.
+  @Test func `a secret's signature is believed where secrets are, and no signature nowhere`() throws
+  {
+    let claims =
+      "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
+    let secret = try #require(
+      Base64URL.decode(
+        "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"))
+    let keys = JSONWebKeySet([try #require(JSONWebKey(clientSecret: Secret(secret)))])
+    let token = try JSONWebSignature.parse(
+      "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.\(claims).dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+    )
+    try token.verify(keys, allowed: [.hs256])
+    #expect(throws: JSONWebSignature.Fault.algorithm) {
+      try token.verify(keys, allowed: TokenAlgorithm.usual)
+    }
+    #expect(throws: JSONWebSignature.Fault.algorithm) {
+      try JSONWebSignature.parse("eyJhbGciOiJub25lIn0.\(claims).")
     }
   }
 
@@ -120,7 +154,7 @@ import Testing
   }
 
   @Test func `two keys of one id are none, and a token's id is looked up exactly`() throws {
-    let example = Self.examples[2]
+    let example = Self.examples[3]
     var key = try #require(example.key.object)
     key["kid"] = "one"
     var header = Array(#"{"alg":"EdDSA","kid":"one"}"#.utf8)

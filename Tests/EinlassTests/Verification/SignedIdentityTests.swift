@@ -1,0 +1,185 @@
+import EinlassCrypto
+import EinlassJSON
+import TestSupport
+import Testing
+
+@testable import Einlass
+
+/// `verify` of an id_token, check by check, and the two questions that need no recipe of the provider's own. Protocol
+/// section 3, RFC 7662 section 2.
+@Suite struct SignedIdentityTests {
+  private static let key = PrivateKey.generate(.ed25519)
+
+  private static func provider(_ more: String = "") -> String {
+    """
+    {"id":"example","name":"Example","setup":{"documentation":"https://op.example/docs"},\
+    "accounts":"many","registration":["clientId"],\(more)"flows":[{"kind":"deviceCode",\
+    "deviceAuthorization":{"method":"POST","url":"https://op.example/device"},\
+    "token":{"method":"POST","url":"https://op.example/token"},"issuer":"https://op.example",\
+    "keySet":"https://op.example/keys","algorithms":["EdDSA"]}]}
+    """
+  }
+  private static let identity =
+    #""identity":{"request":{"method":"GET","url":"https://op.example/me","bearer":"{token}"},"id":"/sub","required":["id"]},"#
+  private static let introspection =
+    #""verify":{"recipe":"introspection","request":{"method":"POST","url":"https://op.example/introspect"}},"#
+
+  private static var keys: Script.Reply {
+    guard case .ed25519(let x) = key.publicParts else { return .json("{}") }
+    let member: JSONValue = ["kty": "OKP", "crv": "Ed25519", "x": .string(Base64URL.encode(x))]
+    return .bytes(JSONValue.object(["keys": [member]]).bytes())
+  }
+
+  private static func idToken(_ change: (inout JSONObject) -> Void = { _ in }) throws -> Secret {
+    var claims: JSONObject = [
+      "iss": "https://op.example", "sub": "42", "aud": "APP", "nonce": "N",
+      "iat": JSONValue(Script.now - 5000), "exp": JSONValue(Script.now + 300),
+    ]
+    change(&claims)
+    return Secret(try #require(TokenSigner(key)?.token(claims: claims)))
+  }
+
+  private func verify(
+    _ script: Script, _ subject: VerifyRequest.Subject, _ provider: String = provider(),
+    expecting expected: VerifyRequest.Expectation = .init(), clientSecret: Secret? = nil
+  ) async throws -> Verification {
+    let engine = Einlass(
+      catalog: try ProviderCatalogTests.catalog(provider), store: script.store.accountStore,
+      effects: script.effects)
+    return try await engine.verify(
+      VerifyRequest(
+        application: Sample.application,
+        registration: ClientRegistration(clientID: "APP", clientSecret: clientSecret),
+        provider: "example", subject: subject, expected: expected))
+  }
+
+  private func words(_ verification: Verification) -> [String] {
+    verification.checks.map { "\($0.check.rawValue) \($0.isOK ? "ok" : "no")" }
+  }
+
+  @Test(
+    "the checks are those that were made, and the first that fails is the last",
+    arguments: [
+      (
+        "azp", JSONValue?.none,
+        ["signature ok", "issuer ok", "audience ok", "expiry ok", "identity ok", "nonce ok"]
+      ),
+      ("iss", "https://other.example", ["signature ok", "issuer no"]),
+      ("iss", nil, ["signature ok", "issuer no"]),
+      ("aud", "other", ["signature ok", "issuer ok", "audience no"]),
+      ("aud", 7, ["signature ok", "audience no"]),
+      ("azp", "other", ["signature ok", "issuer ok", "audience no"]),
+      (
+        "exp", JSONValue(Script.now - 61),
+        ["signature ok", "issuer ok", "audience ok", "expiry no"]
+      ),
+      ("exp", "soon", ["signature ok", "expiry no"]),
+      (
+        "nbf", JSONValue(Script.now + 61),
+        ["signature ok", "issuer ok", "audience ok", "expiry no"]
+      ),
+      ("sub", "43", ["signature ok", "issuer ok", "audience ok", "expiry ok", "identity no"]),
+      ("sub", nil, ["signature ok", "identity no"]),
+      (
+        "nonce", "M",
+        ["signature ok", "issuer ok", "audience ok", "expiry ok", "identity ok", "nonce no"]
+      ),
+    ] as [(String, JSONValue?, [String])])
+  func findings(claim: String, value: JSONValue?, expected: [String]) async throws {
+    let script = Script([Self.keys])
+    let token = try Self.idToken { $0[claim] = value }
+    let result = try await verify(script, .idToken(token), expecting: .init(id: "42", nonce: "N"))
+    #expect(words(result) == expected)
+    #expect(result.isValid == !expected.contains { $0.hasSuffix("no") })
+    #expect(result.checks.allSatisfy { $0.isOK == ($0.detail == nil) })
+    #expect((result.identity?.id == "42") == result.isValid)
+    #expect((result.clientID == "APP") == result.isValid)
+  }
+
+  @Test(
+    "what is malformed is a result, and nothing of it is shown",
+    arguments: ["", "a.b", "a.b.c.d", "..", "e30.e30.e30", String(repeating: "A", count: 70_000)])
+  func malformed(text: String) async throws {
+    let script = Script([Self.keys, Self.keys])
+    let result = try await verify(script, .idToken(Secret(text)))
+    #expect(words(result) == ["signature no"])
+    #expect(result.identity == nil && result.expiresAt == nil)
+  }
+
+  @Test func `an access token is believed to be whose its id_token says, if that names it`()
+    async throws
+  {
+    for (hash, isValid) in [("7J0hgUpA8iqVFpIfmSBR8g", nil), (nil, true)] as [(String?, Bool?)] {
+      let digest = Digest.sha512(Array("AT".utf8)).prefix(32)
+      let token = try Self.idToken {
+        $0["at_hash"] = .string(hash ?? Base64URL.encode(Array(digest)))
+      }
+      let script = Script([Self.keys, .json(#"{"sub":"42"}"#)])
+      let credential = OAuth2Credential(accessToken: Secret("AT"), idToken: token)
+      let result = try await verify(
+        script, .credential(.oauth2(credential)), Self.provider(Self.identity))
+      #expect(result.isValid == (isValid ?? false))
+      #expect(script.log.count == (isValid == nil ? 1 : 2))
+    }
+  }
+
+  @Test func `a token whose application nobody names is not valid`() async throws {
+    let script = Script([.json(#"{"sub":"42"}"#)])
+    let credential = Credential.oauth2(OAuth2Credential(accessToken: Secret("AT")))
+    let result = try await verify(script, .credential(credential), Self.provider(Self.identity))
+    #expect(words(result) == ["active ok", "application no"])
+  }
+
+  @Test(
+    "introspection says all of a token that there is to say",
+    arguments: [
+      (
+        #"{"active":true,"client_id":"APP","scope":"a b","exp":1500000100,"sub":"42"}"#,
+        ["active ok", "application ok", "expiry ok", "identity ok", "scopes ok"]
+      ),
+      (#"{"active":false}"#, ["active no"]),
+      (
+        #"{"active":true,"client_id":"other","sub":"42"}"#,
+        ["active ok", "application no", "expiry ok"]
+      ),
+      (#"{"active":true,"sub":"42"}"#, ["active ok", "application no", "expiry ok"]),
+      (
+        #"{"active":true,"client_id":"APP","exp":1499999999}"#,
+        ["active ok", "application ok", "expiry no"]
+      ),
+      (
+        #"{"active":true,"client_id":"APP","scope":"b","sub":"43"}"#,
+        ["active ok", "application ok", "expiry ok", "identity no", "scopes no"]
+      ),
+      (
+        #"{"active":true,"client_id":"APP","scope":"a"}"#,
+        ["active ok", "application ok", "expiry ok", "identity no", "scopes ok"]
+      ),
+    ])
+  func introspected(answer: String, expected: [String]) async throws {
+    let script = Script([.json(answer)])
+    let credential = Credential.oauth2(OAuth2Credential(accessToken: Secret("AT")))
+    let result = try await verify(
+      script, .credential(credential), Self.provider(Self.introspection),
+      expecting: .init(id: "42", scopes: ["a"]), clientSecret: Secret("s"))
+    #expect(words(result) == expected)
+    let form = FormEncoding.decode(script.requests[0].body, plus: .space)
+    #expect(form == [Parameter("token", "AT"), Parameter("token_type_hint", "access_token")])
+    #expect(script.requests[0].headers.contains { $0.value.hasPrefix("Basic ") })
+  }
+
+  @Test("an endpoint that does not answer is an error and no result")
+  func unanswered() async throws {
+    for reply in [
+      Script.Reply.json("{}"), .json(#"{"error":"invalid_client"}"#, status: 401),
+      .networkFailure(-1),
+    ] {
+      let credential = Credential.oauth2(OAuth2Credential(accessToken: Secret("AT")))
+      await #expect(throws: Problem.self) {
+        try await verify(
+          Script([reply]), .credential(credential), Self.provider(Self.introspection),
+          clientSecret: Secret("s"))
+      }
+    }
+  }
+}

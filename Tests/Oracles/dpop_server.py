@@ -1,0 +1,122 @@
+"""A provider whose tokens are bound to a key, and the resource that they are for. RFC 9449.
+
+    pip install -r requirements.txt
+    python dpop_server.py PORT        (0 = any)
+
+PyJWT checks each proof's signature; the rest of section 4.3 stands here: type, algorithm, method, address, age, a fresh
+nonce, no proof twice, the token's digest, and the thumbprint of the key that the token was issued for. Every good answer
+brings another nonce. There is no page: the person always agrees. See oracle.py for the rest.
+"""
+import base64
+import hashlib
+import json
+import secrets
+import time
+from urllib.parse import urlencode
+
+import jwt
+
+from oracle import Answer, run
+
+CODES, TOKENS, REFRESH, SEEN = {}, {}, {}, set()
+NONCES = [secrets.token_urlsafe(12)]
+
+
+class Refusal(Exception):
+    def __init__(self, error, status=400):
+        super().__init__(error)
+        self.error, self.status = error, status
+
+
+def b64(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def thumbprint(key):
+    """RFC 7638."""
+    members = {name: key[name] for name in ("crv", "kty", "x", "y")}
+    return b64(hashlib.sha256(json.dumps(members, separators=(",", ":")).encode()).digest())
+
+
+def proof(base, request, token=None):
+    """The thumbprint of the key of a request's proof."""
+    status = 401 if token else 400
+    texts = [value for name, value in request.headers.items() if name.lower() == "dpop"]
+    if len(texts) != 1:
+        raise Refusal("invalid_dpop_proof", status)
+    try:
+        text = texts[0]
+        header = jwt.get_unverified_header(text)
+        key = header["jwk"]
+        claims = jwt.decode(text, jwt.PyJWK.from_dict(key, "ES256").key, algorithms=["ES256"],
+                            options={"require": ["jti", "iat", "htm", "htu"], "verify_iat": False})
+    except (jwt.PyJWTError, KeyError) as error:
+        request.found["flaw"] = str(error)
+        raise Refusal("invalid_dpop_proof", status) from None
+    flaws = [name for name, is_right in {
+        "typ": header["typ"] == "dpop+jwt", "private": "d" not in key, "htm": claims["htm"] == request.method,
+        "htu": claims["htu"] == base + request.path, "iat": abs(time.time() - claims["iat"]) < 30,
+        "jti": claims["jti"] not in SEEN,
+        "ath": claims.get("ath") == (b64(hashlib.sha256(token.encode()).digest()) if token else None),
+    }.items() if not is_right]
+    if flaws:
+        request.found["flaw"] = ",".join(flaws)
+        raise Refusal("invalid_dpop_proof", status)
+    SEEN.add(claims["jti"])
+    if claims.get("nonce") != NONCES[-1]:
+        raise Refusal("use_dpop_nonce", status)
+    return thumbprint(key)
+
+
+def authorize(base, request):
+    code = secrets.token_urlsafe(12)
+    CODES[code] = request.query["code_challenge"]
+    answer = urlencode({"code": code, "state": request.query["state"]})
+    return Answer(302, "", "text/plain", {"Location": request.query["redirect_uri"] + "?" + answer})
+
+
+def token(base, request):
+    holder = proof(base, request)
+    if request.form["grant_type"] == "authorization_code":
+        verifier = b64(hashlib.sha256(request.form["code_verifier"].encode()).digest())
+        if CODES.pop(request.form["code"], None) != verifier:
+            raise Refusal("invalid_grant")
+    elif REFRESH.pop(request.form["refresh_token"], None) != holder:
+        raise Refusal("invalid_grant")
+    access, refresh = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+    TOKENS[access] = REFRESH[refresh] = holder
+    return Answer(200, {"access_token": access, "token_type": "DPoP", "expires_in": 300, "refresh_token": refresh})
+
+
+def resource(base, request):
+    scheme, _, access = request.headers.get("Authorization", "").partition(" ")
+    request.found["scheme"] = scheme
+    if scheme != "DPoP" or access not in TOKENS:
+        raise Refusal("invalid_token", 401)
+    if proof(base, request, access) != TOKENS[access]:
+        raise Refusal("invalid_token", 401)
+    return Answer(200, {"sub": "42", "preferred_username": "alice"})
+
+
+ROUTES = {("GET", "/authorize"): authorize, ("POST", "/token"): token, ("GET", "/me"): resource,
+          ("PUT", "/things"): resource}
+
+
+def answer(base, request):
+    route = ROUTES.get((request.method, request.path))
+    if route is None:
+        return Answer(404, {})
+    try:
+        result = route(base, request)
+        NONCES.append(secrets.token_urlsafe(12))
+    except Refusal as refusal:
+        request.found["error"] = refusal.error
+        result = Answer(refusal.status, {"error": refusal.error})
+        if refusal.status == 401:
+            result.headers["WWW-Authenticate"] = f'DPoP error="{refusal.error}", algs="ES256"'
+    result.headers["DPoP-Nonce"] = NONCES[-1]
+    return result
+
+
+if __name__ == "__main__":
+    run(answer, lambda base: {})

@@ -1,0 +1,96 @@
+"""Tokens that are bound to a key, at a server that checks every proof.
+
+    python -m pytest Tests/Oracles/test_proofs.py
+"""
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+
+from browser import Visitor
+from front_end import bring_back, provider, userinfo
+from servers import running
+
+pytestmark = pytest.mark.usefixtures("built")
+
+
+@pytest.fixture
+def server():
+    with running("dpop_server.py") as ready:
+        yield ready
+
+
+def descriptor(server, **more):
+    base = server["base"]
+    flow = {"kind": "authorizationCode", "authorize": {"method": "GET", "url": base + "/authorize"}, "redirect": {},
+            "token": {"method": "POST", "url": base + "/token"}, "refresh": {}, "clientAuthentication": "none", **more}
+    return provider(flow, userinfo(base + "/me"))
+
+
+def log(server):
+    with urllib.request.urlopen(server["log"]) as answer:
+        return [(entry["path"], entry["status"], entry.get("error")) for entry in json.load(answer)]
+
+
+def send(url, method, headers):
+    """Status, and the nonce for the next time."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, method=method, headers=headers)) as answer:
+            return answer.status, answer.headers["DPoP-Nonce"]
+    except urllib.error.HTTPError as failure:
+        with failure:
+            return failure.code, failure.headers["DPoP-Nonce"]
+
+
+def test_a_token_is_bound_refreshed_and_shown_to_its_resource(server, start):
+    front_end = start(descriptor(server, dpop=True), {"clientId": "native"})
+    id, prompt = front_end.begin()
+    assert "Signed in" in bring_back(Visitor().open(prompt["url"]))
+    account = front_end.end(id)
+    # The first proof lacks the nonce, which the server tells; from then on each answer brings the next.
+    assert log(server) == [("/authorize", 302, None), ("/token", 400, "use_dpop_nonce"), ("/token", 200, None),
+                           ("/me", 200, None)]
+    credential = front_end.call("credentials.get", account=account)["credential"]
+    assert credential["tokenType"] == "DPoP" and "proofKey" not in credential
+    fresh = front_end.call("credentials.get", account=account, forceRefresh=True)["credential"]
+    assert fresh["token"] != credential["token"] and fresh["tokenType"] == "DPoP"
+    assert log(server)[-1] == ("/token", 200, None)
+    result = front_end.call("verify", provider="oracle", account=account)
+    assert result["valid"] and result["identity"]["id"] == "42"
+
+    url = server["base"] + "/things"
+    first = front_end.call("credentials.sign", account=account, method="PUT", url=url + "?a=b")
+    headers = {"Authorization": first["authorization"], "DPoP": first["dpop"]}
+    status, nonce = send(url + "?a=b", "PUT", headers)
+    assert status == 200
+    # The same proof again, none, another method's, and the token as if it served its bearer.
+    assert send(url, "PUT", headers)[0] == 401
+    assert send(url, "PUT", {"Authorization": first["authorization"]})[0] == 401
+    second = front_end.call("credentials.sign", account=account, method="GET", url=url, nonce=nonce)
+    assert send(url, "PUT", {"Authorization": second["authorization"], "DPoP": second["dpop"]})[0] == 401
+    assert send(url, "PUT", {"Authorization": "Bearer " + fresh["token"]})[0] == 401
+    third = front_end.call("credentials.sign", account=account, method="PUT", url=url, nonce=nonce)
+    assert send(url, "PUT", {"Authorization": third["authorization"], "DPoP": third["dpop"]})[0] == 200
+
+
+def test_without_the_word_there_is_no_proof_and_no_token(server, start):
+    front_end = start(descriptor(server), {"clientId": "native"})
+    id, prompt = front_end.begin()
+    assert "Sign-in failed" in bring_back(Visitor().open(prompt["url"]))
+    assert front_end.answer(id).data["serverError"]["code"] == "invalid_dpop_proof"
+
+
+def test_another_process_shows_the_same_key(server, start, tmp_path):
+    store = str(tmp_path / "data" / "store.db")
+    (tmp_path / "data").mkdir(0o700)
+    words, registration = descriptor(server, dpop=True), {"clientId": "native"}
+    options = ("--key-file", str(tmp_path / "keys" / "key"))
+    (tmp_path / "keys").mkdir(0o700)
+    first = start(words, registration, store=store, options=options)
+    id, prompt = first.begin()
+    assert "Signed in" in bring_back(Visitor().open(prompt["url"]))
+    account = first.end(id)
+    second = start(words, registration, store=store, options=options)
+    assert second.call("credentials.get", account=account, forceRefresh=True)["credential"]["tokenType"] == "DPoP"
+    assert second.call("verify", provider="oracle", account=account)["valid"]
