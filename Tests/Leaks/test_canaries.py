@@ -11,6 +11,8 @@ import urllib.parse
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from canaries import ENCODINGS, OWN, SYSTEM, found, fresh
 from provider import Provider
@@ -22,6 +24,13 @@ METHODS = {method["name"] for method in json.loads((PROJECT / "protocol/openrpc.
 NOT_SWEPT = {"shutdown", "exit", "$/cancelRequest", "test.advanceClock"}
 
 
+def private_key(canaries):
+    """A key that can be read: before its first line there may be anything."""
+    key = ec.generate_private_key(ec.SECP256R1()).private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return canaries["privateKey"] + "\n" + key.decode()
+
+
 @pytest.fixture
 def world(tmp_path):
     os.chmod(tmp_path, 0o700)
@@ -30,7 +39,8 @@ def world(tmp_path):
     config = tmp_path / "config.json"
     config.touch(0o600)
     config.write_text(json.dumps({
-        "applications": {"*": {"facebook": {"clientId": "APP", "clientSecret": canaries["facebookSecret"]},
+        "applications": {"*": {"facebook": {"clientId": "APP", "clientSecret": canaries["facebookSecret"],
+                                            "privateKey": private_key(canaries)},
                                "sequencing": {"clientId": "APP", "clientSecret": canaries["sequencingSecret"]}}},
         "origins": dict.fromkeys(
             ("https://api.twitter.com", "https://graph.facebook.com", "https://sequencing.com"), provider.base)}))
@@ -61,7 +71,10 @@ def live(session, canaries, provider, folder):
     """A life with every secret in it: what works, what fails, and a provider that sends back what it was sent."""
     session.call("initialize", client={"name": "leaks"}, capabilities={"prompts": ["grantAccess", "selectAccount",
                                                                                    "confirmAccount", "openURL"]},
-                 applications={"twitter": {"clientId": "APP", "clientSecret": canaries["twitterSecret"]}})
+                 applications={"twitter": {"clientId": "APP", "clientSecret": canaries["twitterSecret"],
+                                           "privateKey": private_key(canaries)},
+                               "github": {"clientId": "APP", "privateKey": canaries["privateKey"]}})
+    assert session.call("accounts.signIn", provider="github") == "authenticatorUnconfigured"
     twitter = session.call("accounts.add", provider="twitter", username="ada", credential={
         "type": "oauth1", "key": canaries["systemKey"], "secret": canaries["systemSecret"], "clientId": "SYS",
         "clientSecret": canaries["systemConsumerSecret"]})["account"]

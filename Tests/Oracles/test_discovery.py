@@ -55,6 +55,8 @@ def test_idpyoidc_is_found_by_its_issuer(idpy, start):
     assert "Signed in" in bring_back(Visitor().open(prompt["url"]))
     account = front_end.end(id)
     assert front_end.token(account) != front_end.token(account, forceRefresh=True)
+    left = front_end.call("accounts.signOut", account=account)
+    assert (left["revoked"], left["notRevoked"]) == (["application " + client["client_id"]], [])
 
 
 @pytest.mark.parametrize("change", ["/", "/o", "?x=1"])

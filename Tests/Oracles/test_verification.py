@@ -81,6 +81,16 @@ def test_introspection_tells_a_good_token_from_another_client_s_and_from_a_dead_
         assert not result["valid"] and checks(result) == {"active": False}
 
 
+def test_what_is_signed_out_of_is_revoked(dot, start):
+    where = {"revocation": {"method": "POST", "url": dot["issuer"] + "/revoke_token/"}}
+    front_end, account, credential = at_dot(dot, start, **where)
+    subject = {"provider": "oracle", "credential": {"type": "oauth2", "token": credential["token"]}}
+    assert front_end.call("verify", **subject)["valid"]
+    left = front_end.call("accounts.signOut", account=account)
+    assert (left["revoked"], left["notRevoked"]) == (["application basic"], [])
+    assert checks(front_end.call("verify", **subject)) == {"active": False}
+
+
 def test_a_client_without_a_secret_asks_whose_the_token_is(dot, start):
     front_end, account, credential = at_dot(dot, start, "native", clientAuthentication="none")
     result = front_end.call("verify", provider="oracle", account=account)

@@ -72,7 +72,7 @@ struct SignOut {
       stored.role == .system ? "system" : "application \(stored.registration.clientID)"
     let flow = provider?.flows.first { $0.kind == stored.binding.flowKind }
     guard let provider = flow.flatMap({ provider?.seen(by: $0) }) ?? provider,
-      let recipe = provider.revocation,
+      provider.revocation != nil || flow?.tokens?.standardRevocation != nil,
       case .oauth2(let token) = stored.credential
     else {
       return revocation.leave(
@@ -85,8 +85,12 @@ struct SignOut {
       provider: provider, effects: effects, remaining: [],
       secrets: [token.accessToken, token.refreshToken, registration?.clientSecret])
     do throws(Setback) {
-      _ = try await exchange.send(
-        recipe.filled(values(for: token, of: stored)).request, at: .revoke)
+      if let recipe = provider.revocation {
+        _ = try await exchange.send(
+          recipe.filled(values(for: token, of: stored)).request, at: .revoke)
+      } else if let words = flow?.tokens, let request = words.standardRevocation {
+        try await revoke(token, of: stored, by: request, words, exchange)
+      }
       revocation.revoked.append(what)
     } catch {
       guard case .failed(let failure) = error else { return }
@@ -96,6 +100,23 @@ struct SignOut {
 }
 
 extension SignOut {
+  /// As the standard has it: a refresh token takes what came of it along. RFC 7009 section 2.1.
+  private func revoke(
+    _ token: OAuth2Credential, of stored: StoredCredential, by request: RequestTemplate,
+    _ words: TokenEndpoint, _ exchange: Exchange
+  ) async throws(Setback) {
+    let own = registration.flatMap {
+      sameBytes($0.clientID, stored.registration.clientID) ? $0 : nil
+    }
+    let kind = token.refreshToken == nil ? "access_token" : "refresh_token"
+    _ = try await exchange.ask(
+      words, request,
+      [
+        Parameter("token", revealedText(token.refreshToken ?? token.accessToken)),
+        Parameter("token_type_hint", kind),
+      ], by: own ?? stored.registration, at: .revoke)
+  }
+
   /// A refresh token takes what came of it along; without one the access token stands in its place.
   private func values(for token: OAuth2Credential, of stored: StoredCredential) -> Template.Values {
     var values = Template.Values(texts: [

@@ -69,7 +69,9 @@ public struct Provider: Sendable, Equatable {
         }
       },
       email: flows.contains { seen(by: $0).identity?.pointers[.email] != nil },
-      revoke: flows.contains { seen(by: $0).revocation != nil },
+      revoke: flows.contains {
+        seen(by: $0).revocation != nil || $0.tokens?.standardRevocation != nil
+      },
       verify: verification != nil || keySource != nil)
   }
 

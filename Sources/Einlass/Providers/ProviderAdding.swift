@@ -91,6 +91,7 @@ extension ServerMetadata {
         ? nil : JSONValue(clientAuthentications.map(\.rawValue)),
       "assertion": assertionAlgorithms.isEmpty
         ? nil : ["algorithms": JSONValue(assertionAlgorithms.map(\.rawValue))],
+      "revocation": revocationEndpoint.map { request("POST", $0) },
       "scopes": JSONValue(
         isOpenID ? wanted.filter { $0 == "openid" || scopes.contains($0) } : []),
       "issuer": .string(issuer),

@@ -8,7 +8,7 @@ internal import EinlassJSON
 ///     "dpop": true, "clientAuthentication": ["client_secret_basic", "private_key_jwt"], "assertion": …,
 ///     "scopes": ["openid", "email"],
 ///     "issuer": "https://example.com", "keySet": "https://example.com/jwks", "algorithms": ["RS256"],
-///     "answer": "form", "subject": "/uid", "identity": …, "revoke": …
+///     "answer": "form", "subject": "/uid", "identity": …, "revoke": …, "revocation": …
 ///
 /// The grant's own fields and the client's proof are added to `token` and `refresh.request`; what stands in their
 /// `query` and `form` is sent besides. `clientAuthentication` is one word or several, of which the registration's
@@ -27,7 +27,7 @@ struct TokenEndpoint: Sendable, Equatable {
   static let words = [
     "token", "refresh", "clientAuthentication", "scopes", "issuer", "keySet", "algorithms",
     "answer", "subject", "identity", "revoke", "assertion",
-    "dpop",
+    "dpop", "revocation",
   ]
 
   /// How the answers with tokens are written.
@@ -55,6 +55,8 @@ struct TokenEndpoint: Sendable, Equatable {
   /// What the provider says of identity and revocation goes for its other flows.
   var identity: IdentityDescriptor?
   var revocation: RequestTemplate?
+  /// The standard's, to which token and the client's proof are added. RFC 7009 section 2.1.
+  var standardRevocation: RequestTemplate?
 
   /// Reads the words of a flow.
   init(in reader: DescriptorReader) throws(DescriptorReader.Fault) {
@@ -89,6 +91,10 @@ struct TokenEndpoint: Sendable, Equatable {
       try IdentityDescriptor(name, in: reader)
     }
     revocation = try reader.revocation("revoke")
+    standardRevocation = try reader.optional("revocation") {
+      name throws(DescriptorReader.Fault) in
+      try RequestTemplate(name, posting: reader)
+    }
     guard reader.has("refresh") else { return }
     let words = try reader.object(
       "refresh", words: ["request", "marginSeconds", "checkSeconds"])
@@ -99,7 +105,9 @@ struct TokenEndpoint: Sendable, Equatable {
   }
 
   /// The requests that carry secrets.
-  var requests: [RequestTemplate] { [request] + [refresh?.request].compactMap(\.self) }
+  var requests: [RequestTemplate] {
+    [request] + [refresh?.request, standardRevocation].compactMap(\.self)
+  }
 
   /// All addresses.
   var addresses: [WebAddress] {
@@ -113,6 +121,7 @@ struct TokenEndpoint: Sendable, Equatable {
     if let refresh { moved.refresh?.request = refresh.request.relocated(move) }
     moved.identity?.request = identity?.request?.relocated(move)
     moved.revocation = revocation?.relocated(move)
+    moved.standardRevocation = standardRevocation?.relocated(move)
     moved.issuer = issuer.map(move)
     moved.keySet = keySet.map(move)
     return moved

@@ -12,7 +12,7 @@ struct CredentialCheck {
   let idToken: Secret?
   /// Whether it was issued to the registration, as the store knows.
   let isOwn: Bool
-  let expected: VerifyRequest.Expectation
+  var expected: VerifyRequest.Expectation
   let effects: Effects
 
   /// Throws for networks, providers that do not answer, and configuration; anything else is in the result.
@@ -21,8 +21,12 @@ struct CredentialCheck {
       guard let idToken, provider.keySource != nil else { return try await asked() }
       let (signed, token) = try await checked(idToken)
       guard signed.isValid, credential != nil else { return signed }
-      var result = try await asked(isBound: token?.claims["at_hash"] != nil)
-      result.checks = signed.checks + result.checks
+      var check = self
+      // Both speak of one person.
+      if provider.identity?.pointers[.id] == "/sub" { check.expected.id = token?.subject }
+      var result = try await check.asked(isBound: token?.claims["at_hash"] != nil)
+      let repeated = Set(result.checks.map(\.check))
+      result.checks = signed.checks.filter { !repeated.contains($0.check) } + result.checks
       return result
     } catch {
       var problem = error.problem

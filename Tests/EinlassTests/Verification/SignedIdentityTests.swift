@@ -123,6 +123,16 @@ import Testing
     }
   }
 
+  @Test func `an access token of another person's than its id_token is not valid`() async throws {
+    let digest = Base64URL.encode(Array(Digest.sha512(Array("AT".utf8)).prefix(32)))
+    let token = try Self.idToken { $0["at_hash"] = .string(digest) }
+    let script = Script([Self.keys, .json(#"{"sub":"43"}"#)])
+    let credential = OAuth2Credential(accessToken: Secret("AT"), idToken: token)
+    let result = try await verify(
+      script, .credential(.oauth2(credential)), Self.provider(Self.identity))
+    #expect(words(result).suffix(3) == ["active ok", "application ok", "identity no"])
+  }
+
   @Test func `a token whose application nobody names is not valid`() async throws {
     let script = Script([.json(#"{"sub":"42"}"#)])
     let credential = Credential.oauth2(OAuth2Credential(accessToken: Secret("AT")))

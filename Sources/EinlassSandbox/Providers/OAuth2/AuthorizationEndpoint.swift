@@ -25,7 +25,9 @@ extension OAuth2Provider {
     guard let query = request.query, let form = request.form else {
       return ConsentPage.problem("The parameters cannot be decoded.")
     }
-    let parameters = query.isEmpty ? form : query
+    guard let parameters = referred(query.isEmpty ? form : query, in: &world) else {
+      return ConsentPage.problem("What the browser refers to is not here.")
+    }
     let asked: Asked
     switch application(parameters, in: &world) {
     case .success(let found): asked = found

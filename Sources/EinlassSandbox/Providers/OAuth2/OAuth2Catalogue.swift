@@ -11,7 +11,7 @@ extension OAuth2Provider {
     endpoints: [
       "authorization": "/authorize", "token": "/token", "device": "/device_authorization",
       "verification": "/device", "revocation": "/revoke", "introspection": "/introspect",
-      "userinfo": "/userinfo", "registration": "/register", "keys": "/keys",
+      "userinfo": "/userinfo", "registration": "/register", "keys": "/keys", "pushed": "/par",
       "openIDMetadata": "/.well-known/openid-configuration",
       "oauthMetadata": "/.well-known/oauth-authorization-server",
     ],

@@ -17,7 +17,7 @@ struct OAuth2Manners: Sendable {
     ("deviceSeconds", .integer), ("intervalSeconds", .integer), ("tellsCompleteAddress", .flag),
     ("scopes", .texts), ("scopeSeparator", .text), ("signingKey", .text),
     ("tokenMethods", .texts), ("takesQuery", .flag), ("tokenType", .text),
-    ("applicationHeader", .text),
+    ("applicationHeader", .text), ("requiresPush", .flag),
   ])
 
   /// Another issuer than the provider's own address.
@@ -72,6 +72,8 @@ struct OAuth2Manners: Sendable {
   var takesQuery: Bool { json["takesQuery"]?.bool ?? false }
   var tokenType: String { json["tokenType"]?.string ?? "Bearer" }
 
+  /// Whether browsers have to bring a reference to what was pushed. RFC 9126.
+  var requiresPush: Bool { json["requiresPush"]?.bool ?? false }
   /// The header in which questions with a token have to name the application it was issued to.
   var applicationHeader: String? { json["applicationHeader"]?.string }
 

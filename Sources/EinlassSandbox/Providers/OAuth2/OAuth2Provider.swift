@@ -14,7 +14,7 @@ struct OAuth2Provider: Provider {
   /// What can be asked for; the paths stand in the state's `endpoints`, and what has none is not there.
   enum Endpoint: String, CaseIterable {
     case authorization, token, device, verification, revocation, introspection, userinfo
-    case registration, keys, openIDMetadata, oauthMetadata
+    case registration, keys, openIDMetadata, oauthMetadata, pushed
   }
 
   /// The path of an endpoint.
@@ -38,6 +38,7 @@ struct OAuth2Provider: Provider {
       switch endpoint {
       case .authorization: return authorization(request, in: &world)
       case .token: return try token(request, in: &world)
+      case .pushed: return try pushed(request, in: &world)
       case .device: return try device(request, in: &world)
       case .verification: return verification(request, in: &world)
       case .revocation: return try revocation(request, in: &world)

@@ -43,6 +43,13 @@ extension OAuth2Provider {
           ]))
       ),
       (
+        "pushed",
+        .map(
+          .members([
+            ("application", .text), ("parameters", .map(.text)), ("expiresAt", .integer),
+          ]))
+      ),
+      (
         "families",
         .map(
           .members([

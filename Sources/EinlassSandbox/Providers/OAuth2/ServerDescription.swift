@@ -22,6 +22,8 @@ extension OAuth2Provider {
         "device_authorization_endpoint": address(.device),
         "revocation_endpoint": address(.revocation),
         "introspection_endpoint": address(.introspection),
+        "pushed_authorization_request_endpoint": address(.pushed),
+        "require_pushed_authorization_requests": manners.requiresPush ? true : nil,
         "userinfo_endpoint": address(.userinfo),
         "registration_endpoint": address(.registration),
         "jwks_uri": address(.keys),
