@@ -75,6 +75,10 @@ import Testing
     (#"{"origins": {"https://a.example": 7}}"#, "string"),
     (#"{"orgins": {}}"#, "origins"),
     (#"{"applications": {"*": {"twitter": {}}}}"#, "/applications/*/twitter/clientId"),
+    (
+      #"{"applications": {"*": {"twitter": {"clientId": "x", "privateKey": 7}}}}"#,
+      "/applications/*/twitter/privateKey"
+    ),
     (#"{"origins": {"https://api.twitter.com": "http://example.org"}}"#, "loopback"),
   ])
   func `A bad configuration is named, nothing reaches a provider, and the front end can show why`(

@@ -199,7 +199,8 @@ import Testing
   func refresh() async throws {
     for (change, isTaken, keeps) in [
       ({ $0["nonce"] = nil }, true, false), ({ $0["sub"] = "43" }, false, true),
-      ({ $0["aud"] = "x" }, true, true),
+      ({ $0["aud"] = "x" }, true, true), ({ $0["azp"] = "x" }, true, true),
+      ({ $0["iss"] = "https://evil.example" }, true, true),
     ] as [((inout JSONObject) -> Void, Bool, Bool)] {
       let first = script(Self.replies)
       let account = try await signIn(first)

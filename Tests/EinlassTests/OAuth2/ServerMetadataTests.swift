@@ -91,9 +91,43 @@ import Testing
       ("userinfo_endpoint", "//issuer.example", .unsafeAddress("userinfo_endpoint")),
       ("scopes_supported", "openid", .member("scopes_supported")),
       ("code_challenge_methods_supported", ["plain"], .lacksS256),
+      (
+        "require_pushed_authorization_requests", true,
+        .member("pushed_authorization_request_endpoint")
+      ),
+      (
+        "introspection_endpoint", "http://issuer.example/introspect",
+        .unsafeAddress("introspection_endpoint")
+      ),
     ] as [(String, JSONValue?, ServerMetadata.Fault)])
   func refused(member: String, value: JSONValue?, fault: ServerMetadata.Fault) {
     #expect(throws: fault) { try Self.metadata { $0[member] = value } }
+  }
+
+  @Test func `what a server says of clients, pushing and tokens stands in its descriptor`() throws {
+    let metadata = try Self.metadata {
+      $0["token_endpoint_auth_methods_supported"] = ["private_key_jwt", "client_secret_jwt"]
+      $0["token_endpoint_auth_signing_alg_values_supported"] = ["HS256", "PS256", "none", "ES256"]
+      $0["pushed_authorization_request_endpoint"] = "https://issuer.example/par"
+      $0["introspection_endpoint"] = "https://issuer.example/introspect"
+      $0["revocation_endpoint"] = "https://issuer.example/revoke"
+    }
+    func words(_ metadata: ServerMetadata) throws -> (provider: JSONValue, flow: JSONValue) {
+      let descriptor = JSONValue.object(metadata.descriptor(id: "x", name: "X"))
+      // The words are ones that a catalogue knows.
+      _ = try Provider(descriptor, at: "")
+      return (descriptor, try #require(descriptor["flows"]?.array?.first))
+    }
+    let (provider, flow) = try words(metadata)
+    #expect(flow["clientAuthentication"] == ["private_key_jwt", "client_secret_jwt"])
+    #expect(flow["assertion"]?["algorithms"] == ["PS256", "ES256"])
+    #expect(flow["revocation"]?["url"] == "https://issuer.example/revoke")
+    #expect(provider["verify"]?["recipe"] == "introspection")
+    // It takes pushed requests and does not ask for them.
+    #expect(flow["pushed"] == nil)
+    var pushing = metadata
+    pushing.requiresPushedRequests = true
+    #expect(try words(pushing).flow["pushed"]?["url"] == "https://issuer.example/par")
   }
 
   @Test func `a null is as if it were not there, and no document is none`() throws {

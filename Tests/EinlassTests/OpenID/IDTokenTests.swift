@@ -62,7 +62,8 @@ import Testing
       ("sub", nil, .claim("sub")), ("sub", "", .claim("sub")), ("sub", "ädä", .claim("sub")),
       ("sub", .string(String(repeating: "a", count: 255)), nil),
       ("sub", .string(String(repeating: "a", count: 256)), .claim("sub")),
-      ("sub", "a\u{0}b", .claim("sub")),
+      ("sub", "a\u{0}b", .claim("sub")), ("iat", nil, .claim("iat")), ("exp", nil, .claim("exp")),
+      ("iat", "now", .claim("iat")), ("nbf", true, .claim("nbf")),
       ("nonce", nil, .nonce), ("nonce", "other", .nonce), ("nonce", 7, .nonce),
     ] as [(String, JSONValue?, IDTokenExpectation.Fault?)])
   func persons(claim: String, value: JSONValue?, expected: IDTokenExpectation.Fault?) throws {

@@ -161,4 +161,38 @@ struct DescriptorWordsTests {
       #expect(fault.pointer == "/providers/0/\(pointer)")
     }
   }
+
+  @Test(
+    "the words of proofs, pushing and keys are read strictly",
+    arguments: [
+      (#""dpop":"yes""#, "/dpop"), (#""dpop":true"#, nil),
+      (#""assertion":{"audience":"nobody"}"#, "/assertion/audience"),
+      (#""assertion":{"algorithms":["none"]}"#, "/assertion/algorithms"),
+      (#""assertion":{"to":"issuer"}"#, "/assertion/to"),
+      (
+        #""clientAuthentication":["client_secret_basic","tls_client_auth"]"#,
+        "/clientAuthentication"
+      ),
+      (#""clientAuthentication":["client_secret_basic","private_key_jwt"]"#, nil),
+      (#""pushed":{"method":"GET","url":"https://a.example/par"}"#, "/pushed"),
+      (#""pushed":{"method":"POST","url":"http://a.example/par"}"#, "/pushed/url"),
+      (#""pushed":{"method":"POST","url":"https://a.example/par"}"#, nil),
+      (#""revocation":{"method":"DELETE","url":"https://a.example/revoke"}"#, "/revocation"),
+    ])
+  func proofs(words: String, pointer: String?) throws {
+    let provider = """
+      {"id":"example","name":"Example","setup":{"documentation":"https://a.example"},"accounts":"many",\
+      "registration":["clientId","privateKey"],"flows":[{"kind":"authorizationCode",\
+      "authorize":{"method":"GET","url":"https://a.example/authorize"},"redirect":{},\
+      "token":{"method":"POST","url":"https://a.example/token"},\(words)}]}
+      """
+    guard let pointer else {
+      _ = try ProviderCatalogTests.catalog(provider)
+      return
+    }
+    let fault = #expect(throws: ProviderCatalog.Fault.self) {
+      try ProviderCatalogTests.catalog(provider)
+    }
+    #expect(fault?.pointer == "/providers/0/flows/0" + pointer)
+  }
 }
