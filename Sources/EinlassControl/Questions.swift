@@ -61,14 +61,17 @@ struct Questions {
     return ["action": .string(["accept", "decline"][choice])]
   }
 
-  private func openURL(_ prompt: JSONObject) -> JSONObject {
+  private func openURL(_ prompt: JSONObject) -> JSONObject? {
     let address = text(prompt["url"])
     if opensBrowser, Browser.open(address) {
       person.show("Your browser opens this page; if it does not, open it yourself:\n  \(address)")
     } else {
       person.show("Open this page in a browser:\n  \(address)")
     }
-    return ["action": "accept"]
+    guard let place = prompt["returningTo"] else { return ["action": "accept"] }
+    // Nothing listens there; the address comes by the other question.
+    person.show("It ends on \(text(place)); the whole address of that page is to be pasted here.")
+    return nil
   }
 
   private func deviceCode(_ prompt: JSONObject) -> JSONObject {
@@ -78,6 +81,7 @@ struct Questions {
         \(text(prompt["verificationUri"]))
       and enter this code there:
         \(person.style.tinted(text(prompt["userCode"]), .heading))
+      This goes on when that is done; Ctrl-C gives it up.
       """)
     return ["action": "accept"]
   }
@@ -86,7 +90,7 @@ struct Questions {
     let question =
       switch prompt["expects"]?.string {
       case "redirectURL":
-        "Waiting for the browser. If it runs on another machine, paste the address here that it ended on:"
+        "Waiting for the browser. On another machine it ends on a page that can't be reached: paste that page's address here:"
       case "pin": "The PIN that the page shows:"
       default: "The code that the page shows:"
       }

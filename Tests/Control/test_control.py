@@ -116,6 +116,9 @@ def test_a_provider_is_added_by_a_file_and_forgotten(store, tmp_path):
     added = run("providers", "add", str(tmp_path / "work.json"), *store)
     assert added[:2] == (0, "Added work. Sign in there: einlassctl sign-in work\n"), added
     assert re.search("^work +Work +missing +authorizationCode", run("providers", *store)[1], re.M)
+    code, output, _ = run("providers", "show", "work", *store)
+    assert code == 0 and "register at  https://work.example/docs\n" in output and "client id    missing\n" in output
+    assert "There is no provider nope." in run("providers", "show", "nope", *store)[2]
     (tmp_path / "config.json").write_text('{"applications": {"einlassctl": {"work": {"clientId": "c"}}}}')
     (tmp_path / "config.json").chmod(0o600)
     assert re.search("^work +Work +there ", run("providers", *store, "--config", str(tmp_path / "config.json"))[1], re.M)

@@ -5,7 +5,9 @@ internal import EinlassJSON
 struct ProvidersCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "providers", abstract: "Who can be signed in to.",
-    subcommands: [ProvidersList.self, ProvidersAdd.self, ProvidersRemove.self],
+    subcommands: [
+      ProvidersList.self, ProvidersShow.self, ProvidersAdd.self, ProvidersRemove.self,
+    ],
     defaultSubcommand: ProvidersList.self)
 }
 
@@ -19,21 +21,53 @@ struct ProvidersList: ServerCommand {
   func run(with console: Console) throws(Failure) {
     let providers = try console.list("providers.list", "providers")
     let table = Table(
-      headings: ["PROVIDER", "NAME", "CLIENT ID", "SIGN-IN BY", "CAN", "SET UP AT"],
+      headings: ["PROVIDER", "NAME", "CLIENT ID", "SIGN-IN BY", "CAN"],
       rows: providers.map { provider in
         [
           Table.Cell(provider["id"]?.plain), Table.Cell(provider["name"]?.plain),
           provider["configured"]?.bool == true
             ? Table.Cell("there", .good) : Table.Cell("missing", .faint),
           Table.Cell(provider["flowKinds"]?.plain), Table.Cell(Self.abilities(provider["can"])),
-          Table.Cell(provider["setup"]?["documentation"]?.plain),
         ]
       })
     try console.report(["providers": .array(providers)], table, empty: "No providers.")
   }
 
-  private static func abilities(_ can: JSONValue?) -> String {
+  /// What it can do, in words.
+  static func abilities(_ can: JSONValue?) -> String {
     (can?.object?.members ?? []).filter { $0.value.bool == true }.map(\.name)
       .joined(separator: ", ")
+  }
+}
+
+/// `einlassctl providers show`.
+struct ProvidersShow: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "Say where to register at a provider, and what to mind.",
+    discussion: "EXAMPLE: einlassctl providers show github")
+
+  @Argument(help: "Which provider.", completion: .providers)
+  var provider: String?
+
+  @OptionGroup var server: ServerOptions
+
+  func run(with console: Console) throws(Failure) {
+    let id = try console.provider(provider)
+    let all = try console.list("providers.list", "providers")
+    guard let provider = all.first(where: { sameBytes($0["id"]?.string ?? "", id) }) else {
+      return try console.requireProvider(id)
+    }
+    let shown: [(String, String?)] = [
+      ("name", provider["name"]?.plain),
+      ("client id", provider["configured"]?.bool == true ? "there" : "missing"),
+      ("sign-in by", provider["flowKinds"]?.plain),
+      ("can", ProvidersList.abilities(provider["can"])),
+      ("register at", provider["setup"]?["documentation"]?.plain),
+      ("redirect", provider["setup"]?["redirect"]?.plain),
+      ("mind", provider["setup"]?["notes"]?.plain),
+    ]
+    try console.report(
+      provider,
+      shown.compactMap { name, value in value.map { "\(name.padded(to: 11))  \(clean($0))" } })
   }
 }
