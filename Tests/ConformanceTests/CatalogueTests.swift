@@ -14,6 +14,7 @@ import Testing
       guard provider.value["manners"] != nil else { continue }
       try sandbox.patch([provider.name: ["manners": ["consent": "allow"]]])
     }
+    try sandbox.patch(["facebook": ["consent": "allow"]])
     let folder = try TemporaryFolder()
     let frontEnd = try FrontEnd([
       "--store", "memory", "--providers", folder.file("providers.json", try Self.catalogue().text),
@@ -26,11 +27,13 @@ import Testing
     for provider in try Self.providers(frontEnd) {
       let id = provider["id"]?.string ?? ""
       for way in Self.ways where provider["flowKinds"]?.array?.contains(.string(way)) == true {
-        do { try Self.signIn(id, way, frontEnd) } catch { Issue.record("\(id), \(way): \(error)") }
+        do { try Self.signIn(provider, way, frontEnd) } catch {
+          Issue.record("\(id), \(way): \(error)")
+        }
         count += 1
       }
     }
-    #expect(count >= 18)
+    #expect(count == 20)
   }
 
   /// The catalogue itself, any free port in the place of a fixed one: somebody else may have that here.
@@ -50,11 +53,19 @@ import Testing
     }
   }
 
-  /// The sandbox's own, with the redirect address where the catalogue has none.
+  /// The sandbox's own, with the redirect address where the catalogue has none, and the registration that a flow takes in
+  /// the place of the provider's usual one.
   private static func configuration(_ sandbox: Sandbox) -> JSONValue {
     merged(
       sandbox.ready["config"] ?? [:],
-      ["applications": ["*": ["apple": ["redirect": "https://example.org/callback"]]]])
+      [
+        "applications": [
+          "*": [
+            "apple": ["redirect": "https://example.org/callback"],
+            "twitter": ["clientId": "demo-x", "clientSecret": "demo-secret"],
+          ]
+        ]
+      ])
   }
 
   private static func merged(_ value: JSONValue, _ more: JSONValue) -> JSONValue {
@@ -77,7 +88,8 @@ import Testing
     return providers
   }
 
-  private static func signIn(_ provider: String, _ way: String, _ frontEnd: FrontEnd) throws {
+  private static func signIn(_ listed: JSONValue, _ way: String, _ frontEnd: FrontEnd) throws {
+    let provider = listed["id"]?.string ?? ""
     try frontEnd.send(
       id: provider, "accounts.signIn",
       ["provider": .string(provider), "flowKind": .string(way)])
@@ -104,10 +116,16 @@ import Testing
     #expect(stored?["health"] == "ok", "\(provider)")
     #expect(stored?["username"]?.string?.isEmpty == false, "\(provider)")
     // Sequencing.com does not say who somebody is.
-    let subjects: [JSONValue?] = provider == "sequencing" ? [nil] : ["3001", "dbid:3001", "ada"]
+    let subjects: [JSONValue?] =
+      provider == "sequencing" ? [nil] : ["3001", "dbid:3001", "ada", "2001"]
     #expect(subjects.contains(stored?["subject"]), "\(provider)")
     try frontEnd.call("access.set", ["provider": .string(provider), "state": "granted"])
     let answer = try frontEnd.call("credentials.get", ["account": account])
     #expect(answer["credential"]?["type"] == "oauth2", "\(provider)")
+    let email: JSONValue? = listed["can"]?["email"] == true ? "ada@example.org" : nil
+    #expect(stored?["email"] == email, "\(provider)")
+    let removed = try frontEnd.call("accounts.remove", ["account": account])
+    let canRevoke = listed["can"]?["revoke"] == true
+    #expect(removed["revoked"]?.array?.isEmpty == !canRevoke, "\(provider): \(removed)")
   }
 }

@@ -52,12 +52,13 @@ def test_the_sandbox_s_page_works_in_a_real_browser(ready, front_end, button, sh
 def start(ready, tmp_path):
     started = []
 
-    def start(*kinds):
+    def start(*kinds, **applications):
         config = tmp_path / "config.json"
         config.write_text(json.dumps(ready["config"]))
         config.chmod(0o600)
         started.append(Session("--test", "--config", str(config)))
-        started[-1].call("initialize", client={"name": "catalogue"}, capabilities={"prompts": list(kinds)})
+        started[-1].call("initialize", client={"name": "catalogue"}, capabilities={"prompts": list(kinds)},
+                         applications=applications)
         return started[-1]
 
     yield start
@@ -92,11 +93,13 @@ def test_a_pin_is_read_off_the_page(start):
     assert credential(session, "twitter", session.answer(id)) == "oauth1"
 
 
-@pytest.mark.parametrize("provider", ["github", "gitlab", "google", "microsoft", "twitch"])
-def test_a_code_is_entered_on_another_device(ready, start, provider):
-    consent = json.dumps({provider: {"manners": {"consent": "allow"}}}).encode()
-    urllib.request.urlopen(urllib.request.Request(ready["control"].rstrip("/") + "/state", consent, method="PATCH")).close()
-    session = start("deviceCode")
+def enter_code(ready, start, provider, consent):
+    """The session and what the sign-in answers."""
+    manners = {"consent": consent}
+    state = json.dumps({provider: manners if provider == "facebook" else {"manners": manners}}).encode()
+    urllib.request.urlopen(urllib.request.Request(ready["control"].rstrip("/") + "/state", state, method="PATCH")).close()
+    # Facebook's devices prove themselves by the client token in the place of the secret.
+    session = start("deviceCode", facebook={"clientId": "1234567890", "clientSecret": "fedcba9876543210fedcba9876543210"})
     id = session.send("accounts.signIn", provider=provider, flowKind="deviceCode", deadlineSeconds=3600)
     assert session.until("prompt.opened")["userCode"]
     message = None
@@ -105,4 +108,15 @@ def test_a_code_is_entered_on_another_device(ready, start, provider):
             session.send("test.advanceClock", seconds=6)
             time.sleep(0.5)
         message = session.message()
+    return session, message
+
+
+@pytest.mark.parametrize("provider", ["facebook", "github", "gitlab", "google", "microsoft", "twitch", "vimeo"])
+def test_a_code_is_entered_on_another_device(ready, start, provider):
+    session, message = enter_code(ready, start, provider, "allow")
     assert credential(session, provider, message) == "oauth2"
+
+
+@pytest.mark.parametrize("provider", ["facebook", "github", "microsoft"])
+def test_a_no_on_another_device_is_a_no(ready, start, provider):
+    assert enter_code(ready, start, provider, "deny")[1].code == 1012

@@ -12,7 +12,8 @@ func deviceCode(
   let granted = try await exchange.ask(
     tokens, words.deviceAuthorization, scope.isEmpty ? [] : [Parameter("scope", scope)],
     by: visit.registration, at: .deviceAuthorization)
-  guard let device = DeviceAuthorization(granted.object, now: visit.effects.now()) else {
+  let given = DeviceAuthorization(granted.object, words.answer, now: visit.effects.now())
+  guard let device = given else {
     throw exchange.unusable(.deviceAuthorization)
   }
   exchange.hide(device.deviceCode)
@@ -23,7 +24,7 @@ func deviceCode(
     of: [
       { @Sendable in
         await outcome { () throws(Problem) in
-          try await visit.poll(tokens, for: device, polling)
+          try await visit.poll(words, for: device, polling)
         }
       },
       { @Sendable in
@@ -46,21 +47,24 @@ extension Visit {
 
   /// Asks for the token as often as the provider wants it, until it is there. RFC 8628 section 3.5.
   fileprivate func poll(
-    _ tokens: TokenEndpoint, for device: DeviceAuthorization, _ exchange: Exchange
+    _ words: FlowDescriptor.DeviceCode, for device: DeviceAuthorization, _ exchange: Exchange
   ) async throws(Problem) -> Exchange.Answer {
     var interval = device.intervalSeconds
-    let grant = [
+    let standard = [
       Parameter("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
       Parameter("device_code", revealedText(device.deviceCode)),
     ]
+    let grant = words.question == nil ? standard : []
     while true {
       try await effects.sleepUntil(effects.now() + interval)
       guard effects.now() < device.expiresAt else { throw .codeExpired(provider) }
       let said: Problem.ServerError?
       var problem: Problem?
+      var state: DeviceState?
       do throws(Setback) {
         let answer = try await exchange.ask(
-          tokens, tokens.request, grant, by: registration, at: .token)
+          words.tokens, words.question ?? words.tokens.request, grant, by: registration,
+          device: device, at: .deviceToken)
         // Some say it with a status of success.
         guard let error = answer.object?["error"]?.string else { return answer }
         said = Problem.ServerError(code: cleaned(error, limitBytes: 64))
@@ -68,13 +72,14 @@ extension Visit {
         guard case .failed(let failure) = error else { throw .userCanceled(provider) }
         problem = failure.problem
         said = problem?.serverError
+        state = failure.deviceState
       }
-      switch said?.code {
-      case "authorization_pending": continue
-      case "slow_down": interval += 5
-      case "access_denied": throw .accessDenied(provider, said)
-      case "expired_token": throw .codeExpired(provider)
-      default:
+      switch state ?? said?.code.flatMap(DeviceState.init) {
+      case .pending: continue
+      case .slowDown: interval += 5
+      case .denied: throw .accessDenied(provider, said)
+      case .expired: throw .codeExpired(provider)
+      case nil:
         guard let problem, problem.isRetryable else {
           throw problem ?? .unusable(provider, said)
         }
@@ -82,6 +87,15 @@ extension Visit {
       }
     }
   }
+}
+
+/// What has become of a device's code, as the RFC's errors say it; a provider's own words are its error rules' business.
+/// RFC 8628 section 3.5.
+enum DeviceState: String, Sendable {
+  case pending = "authorization_pending"
+  case slowDown = "slow_down"
+  case denied = "access_denied"
+  case expired = "expired_token"
 }
 
 /// What a device is told to show and to ask with. RFC 8628 section 3.2.
@@ -97,22 +111,25 @@ struct DeviceAuthorization {
   /// No code is waited for any longer, whatever its issuer says. C-60.
   private static let limitSeconds: Int64 = 900
 
-  init?(_ answer: JSONValue?, now: UnixTime) {
-    func page(_ names: String...) -> WebAddress? {
-      names.lazy.compactMap { answer?[$0]?.string }.first
-        .flatMap { try? WebAddress.parse($0) }.flatMap { $0.isSafe ? $0 : nil }
+  init?(
+    _ answer: JSONValue?, _ words: FlowDescriptor.DeviceCode.Answer = .init(), now: UnixTime
+  ) {
+    func text(_ pointers: [String]) -> String? {
+      pointers.lazy.compactMap { answer?.at(pointer: $0)?.string }.first
     }
-    guard let code = answer?["device_code"]?.string, TokenResponse.isCode(code),
+    func page(_ pointers: [String]) -> WebAddress? {
+      text(pointers).flatMap { try? WebAddress.parse($0) }
+    }
+    guard let code = text(words.code), TokenResponse.isCode(code),
       let userCode = answer?["user_code"]?.string, isIdentifier(userCode),
-      // Some issuers still say it as an early draft did.
-      let page = page("verification_uri", "verification_url"),
+      let page = page(words.page), page.isSafe,
       let seconds = answer?["expires_in"]?.int64, seconds > 0
     else { return nil }
     deviceCode = Secret(code)
     self.userCode = userCode
     self.page = page
-    wholePage = answer?["verification_uri_complete"]?.string
-      .flatMap { try? WebAddress.parse($0) }.flatMap { $0.origin == page.origin ? $0 : nil }
+    let whole = text(words.wholePage).flatMap { try? WebAddress.parse($0) }
+    wholePage = whole?.origin == page.origin ? whole : nil
     expiresAt = now + min(seconds, Self.limitSeconds)
     intervalSeconds = min(max(answer?["interval"]?.int64 ?? 5, 1), 300)
   }

@@ -62,7 +62,7 @@ struct Exchange {
   private func respond(
     _ request: HTTPRequest, at step: Step
   ) async throws(Problem) -> (exchange: (HTTPRequest, HTTPResponse), wantsAnother: Bool) {
-    let isProven = [.token, .renew].contains(step) || request.isBound
+    let isProven = [.token, .deviceToken, .renew].contains(step) || request.isBound
     let proof = isProven ? proof : nil
     let response = try await effects.send(proof?.proving(request, effects: effects) ?? request)
     effects.noteClock(of: response, from: request.address)
@@ -78,7 +78,19 @@ struct Exchange {
     guard let request = provider.identity?.request else {
       throw .failed(Failure(.flowNotSupported(provider, "the question whose a token is")))
     }
-    return try identity(in: try await send(making(request), at: .identity).object)
+    var identity = try identity(in: try await send(making(request), at: .identity).object)
+    if identity.email == nil, let emails = provider.identity?.emails {
+      // Without an answer to this one the person has signed in all the same.
+      do throws(Setback) {
+        let answer = try await send(making(emails.request), at: .identity)
+        identity.email = (try? JSONReader.read(answer.body)).flatMap(emails.email).map(shown)
+      } catch {
+        guard case .failed(let failure) = error, failure.problem.reason != .cancelled else {
+          throw error
+        }
+      }
+    }
+    return identity
   }
 
   /// Who an answer, or an id_token that is believed, speaks of.
@@ -164,6 +176,9 @@ struct Exchange {
       failure.problem.message =
         "\(provider.name) does not accept the application's clientId or clientSecret. Check both."
       failure.refusesCredential = false
+    case .pending, .slowDown, .denied, .expired:
+      failure = Failure(failure.problem)
+      failure.deviceState = rule.outcome.deviceState
     case .failed:
       failure.refusesCredential = rule.suggestsRelogin
       if rule.suggestsRelogin { failure.problem.hint = .relogin(provider) }
@@ -238,6 +253,7 @@ extension Step {
     case .requestToken: "the application's request"
     case .accessToken: "the exchange of the account's token"
     case .applicationToken: "the request for the application's token"
+    case .deviceToken: "the question whether the code was entered"
     case .token: "the exchange of the code"
     case .renew: "the renewal of the token"
     case .tokenInfo: "the question about the token"

@@ -68,8 +68,8 @@ struct ErrorRules: Sendable, Equatable {
 
 /// The requests of flows and recipes, by which rules can tell them apart.
 enum Step: String, Sendable, CaseIterable {
-  case requestToken, accessToken, applicationToken, deviceAuthorization, token, renew, tokenInfo
-  case keySet, identity, revoke, pushedAuthorization
+  case requestToken, accessToken, applicationToken, deviceAuthorization, deviceToken, token, renew
+  case tokenInfo, keySet, identity, revoke, pushedAuthorization
 }
 
 /// What may mend a refusal; each once per flow. Seeds 1.4.
@@ -99,8 +99,20 @@ struct ErrorRule: Sendable, Equatable {
     case refused
     /// The provider knows the application, or its secret, otherwise.
     case misconfigured
+    /// What has become of a device's code; for the step deviceToken alone.
+    case pending, slowDown, denied, expired
     /// Nothing in particular.
     case failed
+
+    var deviceState: DeviceState? {
+      switch self {
+      case .pending: .pending
+      case .slowDown: .slowDown
+      case .denied: .denied
+      case .expired: .expired
+      default: nil
+      }
+    }
 
     var remedy: Remedy? {
       switch self {
@@ -159,6 +171,9 @@ struct ErrorRule: Sendable, Equatable {
       try reader.word(name, Problem.Advice.self)
     }
     suggestsRelogin = try reader.bool("suggestsRelogin", default: false)
+    guard outcome.deviceState == nil || step == .deviceToken else {
+      throw reader.fault("outcome", "This outcome needs the step deviceToken.")
+    }
     guard status != .success || bodyOverBytes != nil || !codes.isEmpty else {
       throw reader.fault("status", "A rule for successes needs bodyOverBytes or codes.")
     }

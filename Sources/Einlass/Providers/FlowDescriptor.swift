@@ -47,10 +47,26 @@ enum FlowDescriptor: Sendable, Equatable {
   /// The person enters a code on another device. RFC 8628.
   ///
   ///     {"kind": "deviceCode", "deviceAuthorization": {"method": "POST", "url": "https://example.com/device"},
+  ///      "device": {"code": "/code", "page": "/activate_link", "wholePage": "/authorize_link"},
+  ///      "question": {"method": "POST", "url": "https://example.com/status", "form": {"code": "{deviceCode}"}},
   ///      "token": …}
+  ///
+  /// `device`: where its answer holds what, if not as the RFC has it. `question`: what is asked until the token comes,
+  /// if not `token` with the RFC's grant. A request that says who asks (`bearer`, `basic`, `{clientSecret}`) carries no
+  /// other proof of the client.
   struct DeviceCode: Sendable, Equatable {
     var deviceAuthorization: RequestTemplate
+    var answer: Answer
+    var question: RequestTemplate?
     var tokens: TokenEndpoint
+
+    /// Pointers into the answer to `deviceAuthorization`; of several, the first that leads somewhere counts.
+    struct Answer: Sendable, Equatable {
+      var code = ["/device_code"]
+      // Some issuers still say it as an early draft did.
+      var page = ["/verification_uri", "/verification_url"]
+      var wholePage = ["/verification_uri_complete"]
+    }
   }
 
   /// The three steps of OAuth 1.0a. RFC 5849 section 2.
@@ -96,7 +112,8 @@ enum FlowDescriptor: Sendable, Equatable {
     case .systemToken(let flow): [flow.applicationToken, flow.renew].compactMap(\.self)
     case .authorizationCode(let flow):
       [flow.pushed].compactMap(\.self) + flow.tokens.requests
-    case .deviceCode(let flow): [flow.deviceAuthorization] + flow.tokens.requests
+    case .deviceCode(let flow):
+      [flow.deviceAuthorization] + [flow.question].compactMap(\.self) + flow.tokens.requests
     case .oauth1(let flow): [flow.requestToken, flow.accessToken]
     }
   }
@@ -106,7 +123,8 @@ enum FlowDescriptor: Sendable, Equatable {
     switch self {
     case .authorizationCode(let flow):
       [flow.authorize, flow.pushed].compactMap(\.?.address) + flow.tokens.addresses
-    case .deviceCode(let flow): [flow.deviceAuthorization.address] + flow.tokens.addresses
+    case .deviceCode(let flow):
+      [flow.deviceAuthorization, flow.question].compactMap(\.?.address) + flow.tokens.addresses
     case .oauth1(let flow): [flow.authorize.address] + requests.map(\.address)
     case .reverseAuth, .systemToken: requests.map(\.address)
     }
@@ -163,14 +181,7 @@ enum FlowDescriptor: Sendable, Equatable {
             try RequestTemplate(name, posting: reader)
           },
           tokens: TokenEndpoint(in: reader)))
-    case .deviceCode:
-      let reader = try DescriptorReader(
-        value, at: pointer, provider: provider,
-        words: ["kind", "deviceAuthorization"] + TokenEndpoint.words)
-      self = try .deviceCode(
-        DeviceCode(
-          deviceAuthorization: RequestTemplate("deviceAuthorization", posting: reader),
-          tokens: TokenEndpoint(in: reader)))
+    case .deviceCode: self = .deviceCode(try DeviceCode(value, at: pointer, provider: provider))
     case .oauth1: self = .oauth1(try ThreeLegged(value, at: pointer, provider: provider))
     }
   }
@@ -193,6 +204,7 @@ enum FlowDescriptor: Sendable, Equatable {
       return .authorizationCode(flow)
     case .deviceCode(var flow):
       flow.deviceAuthorization = flow.deviceAuthorization.relocated(move)
+      flow.question = flow.question?.relocated(move)
       flow.tokens = flow.tokens.relocated(move)
       return .deviceCode(flow)
     case .oauth1(var flow):
@@ -201,6 +213,30 @@ enum FlowDescriptor: Sendable, Equatable {
       flow.accessToken = flow.accessToken.relocated(move)
       return .oauth1(flow)
     }
+  }
+}
+
+extension FlowDescriptor.DeviceCode {
+  fileprivate init(
+    _ value: JSONValue, at pointer: String, provider: String
+  ) throws(DescriptorReader.Fault) {
+    let reader = try DescriptorReader(
+      value, at: pointer, provider: provider,
+      words: ["kind", "deviceAuthorization", "device", "question"] + TokenEndpoint.words)
+    deviceAuthorization = try RequestTemplate(
+      "deviceAuthorization", posting: reader, allowing: [.clientID, .clientSecret])
+    question = try reader.optional("question") { name throws(DescriptorReader.Fault) in
+      try RequestTemplate(
+        name, posting: reader, allowing: [.clientID, .clientSecret, .deviceCode, .userCode])
+    }
+    tokens = try TokenEndpoint(in: reader)
+    answer = Answer()
+    guard reader.has("device") else { return }
+    let words = try reader.object("device", words: ["code", "page", "wholePage"])
+    answer.code = try words.optional("code", words.pointer).map { [$0] } ?? answer.code
+    answer.page = try words.optional("page", words.pointer).map { [$0] } ?? answer.page
+    answer.wholePage =
+      try words.optional("wholePage", words.pointer).map { [$0] } ?? answer.wholePage
   }
 }
 

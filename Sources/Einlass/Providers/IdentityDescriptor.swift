@@ -25,13 +25,16 @@ struct IdentityDescriptor: Sendable, Equatable {
   /// What stands before the id in its text and does not belong to it.
   var idPrefix: String?
   var avatar: Avatar?
+  /// Another request for the e-mail address, where the first answer has none.
+  var emails: Emails?
   /// What the answer must hold; without it the sign-in has failed.
   var required: [Member]
 
   init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
     let reader = try reader.object(
       name,
-      words: ["request"] + Member.allCases.map(\.rawValue) + ["numericId", "idPrefix", "required"])
+      words: ["request", "emails"] + Member.allCases.map(\.rawValue)
+        + ["numericId", "idPrefix", "required"])
     request = try reader.optional("request") { name throws(DescriptorReader.Fault) in
       try RequestTemplate(name, in: reader, allowing: [.token, .clientID, .subject])
     }
@@ -44,11 +47,22 @@ struct IdentityDescriptor: Sendable, Equatable {
     avatar = try reader.optional(Member.avatar.rawValue) { name throws(DescriptorReader.Fault) in
       try Self.avatar(name, in: reader)
     }
+    emails = try reader.optional("emails") { name throws(DescriptorReader.Fault) in
+      try Emails(name, in: reader)
+    }
     required = try reader.words("required", Member.self)
     guard required.contains(.id) else { throw reader.fault("required", "id must be among them.") }
     for member in required where pointers[member] == nil && (member != .avatar || avatar == nil) {
       throw reader.fault(member.rawValue, "This word is missing, because it is required.")
     }
+  }
+
+  /// The same, its requests somewhere else.
+  func relocated(_ move: (WebAddress) -> WebAddress) -> IdentityDescriptor {
+    var moved = self
+    moved.request = request?.relocated(move)
+    if let emails { moved.emails?.request = emails.request.relocated(move) }
+    return moved
   }
 
   /// Who the answer speaks of; `nil` when a required member is missing or none.
@@ -112,5 +126,39 @@ struct IdentityDescriptor: Sendable, Equatable {
     return try .member(
       pointer: reader.pointer("pointer"), replacing: reader.optional("replace", reader.string),
       with: reader.optional("with", reader.string) ?? "")
+  }
+}
+
+extension IdentityDescriptor {
+  /// A list of the person's e-mail addresses, of which the one that is theirs first of all is looked for.
+  ///
+  ///     "emails": {"request": …, "list": "/values", "email": "/email", "primary": "/is_primary",
+  ///                "confirmed": "/is_confirmed"}
+  ///
+  /// Without `list` the answer itself is the list.
+  struct Emails: Sendable, Equatable {
+    var request: RequestTemplate
+    var list: String?
+    var email: String
+    var primary: String
+    var confirmed: String
+
+    init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
+      let reader = try reader.object(
+        name, words: ["request", "list", "email", "primary", "confirmed"])
+      request = try RequestTemplate("request", in: reader, allowing: [.token, .clientID])
+      list = try reader.optional("list", reader.pointer)
+      email = try reader.pointer("email")
+      primary = try reader.pointer("primary")
+      confirmed = try reader.pointer("confirmed")
+    }
+
+    /// The address in an answer, without controls; one that nobody has confirmed is none.
+    func email(in answer: JSONValue) -> String? {
+      let entries = (list.map { answer.at(pointer: $0) } ?? answer)?.array ?? []
+      return entries.first {
+        $0.at(pointer: primary)?.bool == true && $0.at(pointer: confirmed)?.bool == true
+      }?.at(pointer: email)?.string.map { cleaned($0) }
+    }
   }
 }

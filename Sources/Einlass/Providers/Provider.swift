@@ -68,7 +68,10 @@ public struct Provider: Sendable, Equatable {
           flow.tokens?.refresh != nil
         }
       },
-      email: flows.contains { seen(by: $0).identity?.pointers[.email] != nil },
+      email: flows.contains { flow in
+        let identity = seen(by: flow).identity
+        return identity?.pointers[.email] != nil || identity?.emails != nil
+      },
       revoke: flows.contains {
         seen(by: $0).revocation != nil || $0.tokens?.standardRevocation != nil
       },
@@ -162,12 +165,10 @@ extension Provider {
 
   /// The same provider with every endpoint that requests go to moved. Pictures stay where they are.
   func relocated(_ move: (WebAddress) -> WebAddress) -> Provider {
-    var identity = identity
-    identity?.request = self.identity?.request?.relocated(move)
     return Provider(
       id: id, name: name, setup: setup, isRetired: isRetired, hasOneAccount: hasOneAccount,
       registrationNeeds: registrationNeeds, flows: flows.map { $0.relocated(move) },
-      permissions: permissions, identity: identity,
+      permissions: permissions, identity: identity?.relocated(move),
       verification: verification?.relocated(move), revocation: revocation?.relocated(move),
       errors: errors)
   }
@@ -195,7 +196,8 @@ extension Provider {
 
   /// Those that belong to no flow.
   private var requests: [RequestTemplate] {
-    [identity?.request, revocation, verification?.request].compactMap(\.self)
+    [identity?.request, identity?.emails?.request, revocation, verification?.request]
+      .compactMap(\.self)
   }
 }
 

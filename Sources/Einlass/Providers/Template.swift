@@ -22,6 +22,9 @@ struct Template: Sendable, Equatable {
     /// The person's id at the provider; as the answer with the token, or the stored account, names it.
     case id
     case subject
+    /// What a device asks with, and what its person enters. RFC 8628 section 3.2.
+    case deviceCode
+    case userCode
     /// What an answer says of a picture: its name, where its address is made of that.
     case picture
   }
@@ -88,6 +91,8 @@ struct RequestTemplate: Sendable, Equatable {
   var method: HTTPRequest.Method
   /// Without a query.
   var address: WebAddress
+  /// What follows in the path, where something of it is filled in.
+  var path: Template?
   var query: [Field]
   var form: [Field]
   /// A body of JSON: an object of texts, or null when it is empty; `nil` for none.
@@ -102,12 +107,13 @@ struct RequestTemplate: Sendable, Equatable {
     throws(DescriptorReader.Fault)
   {
     let reader = try reader.object(
-      name, words: ["method", "url", "query", "form", "json", "headers", "bearer", "basic"])
+      name, words: ["method", "url", "path", "query", "form", "json", "headers", "bearer", "basic"])
     method = try reader.word("method", HTTPRequest.Method.self)
     address = try reader.address("url")
     guard address.query == nil else {
       throw reader.fault("url", "The query stands in its own word: query.")
     }
+    path = try reader.template("path", allowing: allowed)
     query = try Self.fields("query", in: reader, allowed)
     form = try Self.fields("form", in: reader, allowed)
     guard form.isEmpty || method == .post else {
@@ -130,7 +136,8 @@ struct RequestTemplate: Sendable, Equatable {
 
   /// Whether something is to be filled in there.
   func mentions(_ placeholder: Template.Placeholder) -> Bool {
-    ((query + form + (json ?? []) + headers).map(\.value) + [bearer, basic].compactMap(\.self))
+    ((query + form + (json ?? []) + headers).map(\.value)
+      + [path, bearer, basic].compactMap(\.self))
       .contains { $0.mentions(placeholder) }
   }
 
@@ -139,6 +146,7 @@ struct RequestTemplate: Sendable, Equatable {
     let form = form.map { Parameter($0.name, $0.value.filled(values)) }
     let query = query.map { Parameter($0.name, $0.value.filled(values)) }
     var request = HTTPRequest(method, address)
+    if let path { request.address.path += path.filled(values, encoding: PercentEncoding.encode) }
     request.address.query = query.isEmpty ? nil : FormEncoding.encode(query)
     request.headers = headers.map { .init($0.name, $0.value.filled(values)) }
     if let json {

@@ -119,7 +119,7 @@ struct TokenEndpoint: Sendable, Equatable {
     var moved = self
     moved.request = request.relocated(move)
     if let refresh { moved.refresh?.request = refresh.request.relocated(move) }
-    moved.identity?.request = identity?.request?.relocated(move)
+    moved.identity = identity?.relocated(move)
     moved.revocation = revocation?.relocated(move)
     moved.standardRevocation = standardRevocation?.relocated(move)
     moved.issuer = issuer.map(move)
@@ -143,8 +143,11 @@ extension TokenEndpoint {
 
 extension RequestTemplate {
   /// A POST to a token endpoint.
-  init(_ name: String, posting reader: DescriptorReader) throws(DescriptorReader.Fault) {
-    try self.init(name, in: reader, allowing: [.clientID])
+  init(
+    _ name: String, posting reader: DescriptorReader,
+    allowing allowed: Set<Template.Placeholder> = [.clientID]
+  ) throws(DescriptorReader.Fault) {
+    try self.init(name, in: reader, allowing: allowed)
     guard method == .post else {
       throw reader.fault(name, "A POST should stand here. RFC 6749 section 3.2.")
     }

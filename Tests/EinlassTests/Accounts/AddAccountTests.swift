@@ -92,7 +92,7 @@ struct AddAccountTests {
           .init(token: Secret(Array(repeating: 65, count: 49153)), tokenSecret: Secret("S")))
       },
       "/credential/key"
-    ), Case({ $0.credential = .oauth2(.init(accessToken: Secret("T"))) }, "/credential/type"),
+    ), Case({ $0.provider = "facebook" }, "/credential/type"),
     Case({ $0.credential = .oauth2(.init(accessToken: Secret("a\r\nb"))) }, "/credential/token"),
     Case(
       {

@@ -268,7 +268,7 @@ import Testing
     #expect(problem.message.contains("authorizationCode"))
     #expect(script.log.isEmpty)
     #expect(
-      try await self.problem(Script(), Self.request { $0.provider = "facebook" }).reason
+      try await self.problem(Script(), Self.request { $0.flowKind = .systemToken }).reason
         == .flowNotSupported)
     #expect(
       try await self.problem(Script(), Self.request { $0.registration = nil }).reason

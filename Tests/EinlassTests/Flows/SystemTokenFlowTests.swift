@@ -287,7 +287,7 @@ struct SystemTokenFlowTests {
     let problem = try await problem(script, request { $0.confirmsOnlyAccount = true })
     #expect(problem.reason == .reloginNeeded)
     #expect(problem.isRetryable == isRetryable)
-    #expect(problem.hint?.method == "accounts.add")
+    #expect(problem.hint?.method == "accounts.signIn")
     #expect(script.store.accounts[0].health == health)
   }
 

@@ -26,11 +26,12 @@ struct ProviderCatalogTests {
     let (many, one) = (catalog.providers[0], catalog.providers[1])
     #expect(
       many.can
-        == .init(reverseAuth: true, refresh: false, email: true, revoke: false, verify: true))
+        == .init(reverseAuth: true, refresh: true, email: true, revoke: true, verify: true))
     #expect(
       one.can == .init(reverseAuth: false, refresh: true, email: true, revoke: true, verify: true))
     #expect(!many.hasOneAccount && one.hasOneAccount)
-    #expect(many.flowKinds == [.reverseAuth, .oauth1] && one.flowKinds == [.systemToken])
+    #expect(many.flowKinds == [.reverseAuth, .oauth1, .authorizationCode])
+    #expect(one.flowKinds == [.systemToken, .authorizationCode, .deviceCode])
     #expect(many.registrationNeeds == [.clientID, .clientSecret])
     #expect(one.registrationNeeds == [.clientID])
     #expect(
@@ -55,6 +56,7 @@ struct ProviderCatalogTests {
   func everyProvider() throws {
     for provider in try ProviderCatalog.builtIn().providers {
       #expect(try WebAddress.parse(provider.setup.documentation).scheme == .https)
+      #expect(provider.setup.notes?.isEmpty == false, "\(provider.id)")
       for flow in provider.flows {
         #expect(!provider.origins(of: flow).isEmpty)
         guard case .systemToken(let words) = flow else { continue }
@@ -239,6 +241,7 @@ struct ProviderCatalogTests {
     let catalog = try ProviderCatalog.builtIn().relocated(origins: [
       "https://graph.facebook.com": "http://127.0.0.1:8080/",
       "https://api.twitter.com:443": "https://private.example:8443",
+      "https://api.x.com": "https://private.example:8443",
     ])
     for (provider, origin) in zip(
       catalog.providers, ["https://private.example:8443", "http://127.0.0.1:8080"])

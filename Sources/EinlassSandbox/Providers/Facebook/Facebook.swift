@@ -15,7 +15,7 @@ struct Facebook: Provider {
       switch (request.method, Self.withoutVersion(request.path)) {
       case ("GET", "/me"): return try me(request, in: &world)
       case (_, "/dialog/oauth"): return dialog(request, in: &world)
-      case ("GET", "/oauth/access_token"): return try redeemCode(request, in: &world)
+      case ("GET", "/oauth/access_token"): return try redeemCode(request.query ?? [], in: &world)
       case ("POST", "/oauth/access_token"): return try accessToken(request, in: &world)
       case ("POST", "/device/login"): return try deviceLogin(request, in: &world)
       case ("POST", "/device/login_status"): return try deviceStatus(request, in: &world)

@@ -29,6 +29,7 @@ extension Facebook {
 
   /// `POST /oauth/access_token`: a token for an application, from the system's.
   func accessToken(_ request: Request, in world: inout World) throws(FacebookError) -> Answer {
+    if let form = request.form, form["code"] != nil { return try redeemCode(form, in: &world) }
     guard let token = try bearer(request, in: &world) else { throw .noToken }
     let form = request.form ?? []
     let isMint: Bool

@@ -50,9 +50,8 @@ extension Facebook {
     return .redirect(to: redirect + (redirect.contains("?") ? "&" : "?") + answer.formEncoded)
   }
 
-  /// `GET /oauth/access_token`, with everything in the query.
-  func redeemCode(_ request: Request, in world: inout World) throws(FacebookError) -> Answer {
-    let query = request.query ?? []
+  /// `GET /oauth/access_token` with everything in the query, or `POST` with it in the form.
+  func redeemCode(_ query: [Parameter], in world: inout World) throws(FacebookError) -> Answer {
     guard let id = query["client_id"], let consumer = consumer(id, in: world.state),
       !consumer.isRevoked,
       constantTimeEqual(

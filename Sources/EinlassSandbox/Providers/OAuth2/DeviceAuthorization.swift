@@ -25,16 +25,35 @@ extension OAuth2Provider {
       decide(manners.consent == "allow", on: code, by: user.id, in: &world)
     }
     let address = origin(of: request) + (path(of: .verification, in: world) ?? "/device")
+    let answer = JSONObject(present: [
+      "device_code": .string(code), "user_code": .string(userCode),
+      "verification_uri": .string(address),
+      "verification_uri_complete": manners.tellsCompleteAddress
+        ? .string("\(address)?user_code=\(userCode)") : nil,
+      "expires_in": JSONValue(manners.deviceSeconds),
+      "interval": JSONValue(manners.intervalSeconds),
+    ])
+    let names = world.state[at: name, "deviceNames"]
     return .json(
-      .object(
-        JSONObject(present: [
-          "device_code": .string(code), "user_code": .string(userCode),
-          "verification_uri": .string(address),
-          "verification_uri_complete": manners.tellsCompleteAddress
-            ? .string("\(address)?user_code=\(userCode)") : nil,
-          "expires_in": JSONValue(manners.deviceSeconds),
-          "interval": JSONValue(manners.intervalSeconds),
-        ])), headers: [Parameter(name: "Cache-Control", value: "no-store")])
+      .object(JSONObject(answer.members.map { (names?[$0.name]?.string ?? $0.name, $0.value) })),
+      headers: [Parameter(name: "Cache-Control", value: "no-store")])
+  }
+
+  /// A polling device at an endpoint for that alone, which takes both codes and knows no error but 400.
+  func deviceToken(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
+    guard sameBytes(request.method, "POST"), let form = request.form, form.duplicate() == nil else {
+      throw OAuth2Refusal("invalid_request", "Send a form by POST, nothing in it twice")
+    }
+    let application = try application(of: request, form, in: &world)
+    let known = form["device_code"].flatMap { world.state[at: name, "devices", $0, "userCode"] }
+    world.note("userCode", known?.string.map { sameBytes($0, form["user_code"] ?? "") } ?? false)
+    do throws(OAuth2Refusal) {
+      guard known?.string == form["user_code"] else { throw OAuth2Refusal("", "") }
+      let grant = try redeemDevice(form, of: application, in: &world)
+      return try issue(grant, for: request, refreshed: nil, in: &world)
+    } catch {
+      throw OAuth2Refusal("invalid_request", "The person has not answered yet, or said no")
+    }
   }
 
   /// What a polling device gets. Section 3.5: too fast costs five seconds more each time.
@@ -60,7 +79,7 @@ extension OAuth2Provider {
     let isPatient = askedAt.map { world.now - $0 >= interval } ?? true
     world.note("interval", isPatient)
     switch record["decision"]?.string {
-    case "denied": throw OAuth2Refusal("access_denied", "The person said no")
+    case "denied": throw OAuth2Refusal(manners(in: world).deviceDenial, "The person said no")
     case _ where !isPatient:
       world.state[at: name, "devices", code, "intervalSeconds"] = JSONValue(interval + 5)
       throw OAuth2Refusal("slow_down", "Ask every \(interval + 5) seconds")

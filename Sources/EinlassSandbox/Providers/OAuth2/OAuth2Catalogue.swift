@@ -39,23 +39,32 @@ extension OAuth2Provider {
     "vimeo", origins: ["https://api.vimeo.com"],
     endpoints: [
       "authorization": "/oauth/authorize", "token": "/oauth/access_token", "userinfo": "/me",
+      "device": "/oauth/device", "deviceToken": "/oauth/device/authorize", "verification": "/code",
+      "revocation": "/tokens",
     ],
     manners: [
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_basic"],
       "basic": "plain", "lifetime": "none", "refresh": "never", "tokenType": "bearer",
+      "revocation": "bearer",
     ],
-    tokenMembers: ["user": vimeoUser], person: vimeoUser)
+    tokenMembers: ["user": vimeoUser], person: vimeoUser,
+    more: [
+      "deviceNames": [
+        "verification_uri": "activate_link", "verification_uri_complete": "authorize_link",
+      ]
+    ])
 
   /// No PKCE, secrets in form or query, the user's id beside the token. Section 6.5.
   static let sinaWeibo = OAuth2Provider(
     "sina-weibo", origins: ["https://api.weibo.com"],
     endpoints: [
       "authorization": "/oauth2/authorize", "token": "/oauth2/access_token",
-      "userinfo": "/2/users/show.json",
+      "userinfo": "/2/users/show.json", "revocation": "/oauth2/revokeoauth2",
     ],
     manners: [
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
       "refresh": "never", "scope": "none", "scopeSeparator": ",", "takesQuery": true,
+      "revocation": "open",
     ],
     tokenMembers: ["remind_in": "3600", "uid": "{id}"],
     errorCodes: [

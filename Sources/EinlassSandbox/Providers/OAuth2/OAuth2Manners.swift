@@ -17,7 +17,8 @@ struct OAuth2Manners: Sendable {
     ("deviceSeconds", .integer), ("intervalSeconds", .integer), ("tellsCompleteAddress", .flag),
     ("scopes", .texts), ("scopeSeparator", .text), ("signingKey", .text),
     ("tokenMethods", .texts), ("takesQuery", .flag), ("tokenType", .text),
-    ("applicationHeader", .text), ("requiresPush", .flag),
+    ("applicationHeader", .text), ("deviceDenial", .text), ("requiresPush", .flag),
+    ("revocation", .word(["proven", "open", "bearer"])),
   ])
 
   /// Another issuer than the provider's own address.
@@ -74,6 +75,10 @@ struct OAuth2Manners: Sendable {
 
   /// Whether browsers have to bring a reference to what was pushed. RFC 9126.
   var requiresPush: Bool { json["requiresPush"]?.bool ?? false }
+  /// What a device is told when the person has said no.
+  var deviceDenial: String { json["deviceDenial"]?.string ?? "access_denied" }
+  /// Who may end a token: the application that proves itself, whoever knows it, or whoever sends it as a bearer.
+  var revocation: String { json["revocation"]?.string ?? "proven" }
   /// The header in which questions with a token have to name the application it was issued to.
   var applicationHeader: String? { json["applicationHeader"]?.string }
 

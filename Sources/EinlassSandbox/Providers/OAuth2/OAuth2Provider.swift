@@ -13,8 +13,8 @@ struct OAuth2Provider: Provider {
 
   /// What can be asked for; the paths stand in the state's `endpoints`, and what has none is not there.
   enum Endpoint: String, CaseIterable {
-    case authorization, token, device, verification, revocation, introspection, userinfo
-    case registration, keys, openIDMetadata, oauthMetadata, pushed
+    case authorization, token, device, deviceToken, verification, revocation, tokenDeletion
+    case introspection, userinfo, emails, registration, keys, openIDMetadata, oauthMetadata, pushed
   }
 
   /// The path of an endpoint.
@@ -40,10 +40,13 @@ struct OAuth2Provider: Provider {
       case .token: return try token(request, in: &world)
       case .pushed: return try pushed(request, in: &world)
       case .device: return try device(request, in: &world)
+      case .deviceToken: return try deviceToken(request, in: &world)
       case .verification: return verification(request, in: &world)
       case .revocation: return try revocation(request, in: &world)
+      case .tokenDeletion: return try tokenDeletion(request, in: &world)
       case .introspection: return try introspection(request, in: &world)
       case .userinfo: return try userinfo(request, in: &world)
+      case .emails: return try userinfo(request, filling: "emails", in: &world)
       case .registration: return try registration(request, in: &world)
       case .keys: return .json(["keys": .array(publicKeys(in: &world))])
       case .openIDMetadata, .oauthMetadata: return .json(metadata(for: request, in: world))

@@ -4,7 +4,8 @@ import EinlassJSON
 extension OAuth2Provider {
   /// By id: applications by client id, users by subject; codes, tokens, refresh tokens and device codes by themselves.
   /// `tokenMembers` is added to token answers, `errorMembers` to refusals, `errorCodes` gives an error a number as well,
-  /// `errorNames` calls the members of a refusal otherwise; `person` is the userinfo answer; in both `{id}` and the other members of
+  /// `errorNames` and `deviceNames` call the members of a refusal and of a device's codes otherwise; `person` is the
+  /// userinfo answer, `emails` that of an endpoint for addresses; in them `{id}` and the other members of
   /// a user stand for the user's, and `{#id}` for the id as a number. A key without `key` is made when it is needed.
   var shape: StateShape {
     .members([
@@ -15,8 +16,8 @@ extension OAuth2Provider {
       ("manners", OAuth2Manners.shape),
       ("tokenMembers", .map(.anything)),
       ("errorMembers", .map(.anything)), ("errorCodes", .map(.integer)),
-      ("errorNames", .map(.text)),
-      ("person", .map(.anything)),
+      ("errorNames", .map(.text)), ("deviceNames", .map(.text)),
+      ("person", .map(.anything)), ("emails", .anything),
       (
         "applications",
         .map(

@@ -3,7 +3,9 @@ import EinlassJSON
 /// What becomes of tokens once they are issued: userinfo, introspection, revocation.
 extension OAuth2Provider {
   /// Whose token it is, by the template `person` or as OpenID has it. RFC 6750 section 2.1: the token is in the header.
-  func userinfo(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
+  func userinfo(
+    _ request: Request, filling template: String = "person", in world: inout World
+  ) throws(OAuth2Refusal) -> Answer {
     let stray = ((request.query ?? []) + (request.form ?? [])).values(of: "access_token").first
     let isStrayTaken = manners(in: world).takesQuery
     world.note("tokenInHeader", stray == nil)
@@ -30,7 +32,7 @@ extension OAuth2Provider {
         throw OAuth2Refusal("invalid_client", "The header \(header) is wrong", status: 401)
       }
     }
-    if let template = world.state[at: name, "person"] {
+    if let template = world.state[at: name, template] {
       return .json(Self.fill(template, with: user) ?? .null)
     }
     return .json(.object(person(user, scopes: record["scopes"]?.strings ?? [])))
@@ -61,18 +63,48 @@ extension OAuth2Provider {
 
   /// RFC 7009. A refresh token takes all that came of it along; a token that nobody knows is revoked already.
   func revocation(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
-    let (application, token) = try subject(of: request, in: &world)
+    let (application, token) = try revoked(by: request, in: &world)
     let access = world.state[at: name, "tokens", token]
     let family = world.state[at: name, "refreshTokens", token, "family"]?.string
     let owner =
       access?["application"]?.string
       ?? family.flatMap { world.state[at: name, "families", $0, "application"]?.string }
-    let isOwn = owner.map { sameBytes($0, application.id) } ?? true
+    let isOwn = application.flatMap { by in owner.map { sameBytes($0, by.id) } } ?? true
     world.note("token", isOwn, owner == nil ? "unknown" : nil)
     guard isOwn else { throw OAuth2Refusal("invalid_grant", "The token is another's") }
     if access != nil { world.state[at: name, "tokens", token, "revoked"] = true }
     if let family { world.state[at: name, "families", family, "revoked"] = true }
     return .text("")
+  }
+
+  /// `DELETE` with the token in JSON, and the application's id and secret in HTTP Basic.
+  func tokenDeletion(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
+    let application = try application(of: request, [], in: &world)
+    guard sameBytes(request.method, "DELETE"),
+      let token = (try? JSONReader.read(request.body))?["access_token"]?.string,
+      let record = world.state[at: name, "tokens", token]
+    else { throw OAuth2Refusal("not_found", "There is no such token", status: 404) }
+    let isOwn = sameBytes(record["application"]?.string ?? "", application.id)
+    world.note("token", isOwn)
+    guard isOwn else { throw OAuth2Refusal("not_found", "The token is another's", status: 404) }
+    world.state[at: name, "tokens", token, "revoked"] = true
+    return .text("", status: 204)
+  }
+
+  /// Which token is to end, and for which application, where that has to prove itself.
+  private func revoked(
+    by request: Request, in world: inout World
+  ) throws(OAuth2Refusal) -> (Consumer?, token: String) {
+    let form = request.form ?? []
+    let found =
+      switch manners(in: world).revocation {
+      case "bearer": request.authorization("Bearer")
+      case "open": form["token"] ?? form["access_token"]
+      default: String?.none
+      }
+    if let found { return (nil, found) }
+    let (application, token) = try subject(of: request, in: &world)
+    return (application, token)
   }
 
   /// Who asks, and about which token.

@@ -25,7 +25,7 @@ extension OAuth2Provider {
     "bitbucket", origins: ["https://bitbucket.org", "https://api.bitbucket.org"],
     endpoints: [
       "authorization": "/site/oauth2/authorize", "token": "/site/oauth2/access_token",
-      "userinfo": "/2.0/user",
+      "userinfo": "/2.0/user", "emails": "/2.0/user/emails",
     ],
     manners: [
       "pkce": "unknown", "namesIssuer": false, "accessSeconds": 7200, "refresh": "reusable",
@@ -34,6 +34,14 @@ extension OAuth2Provider {
     person: [
       "uuid": "{id}", "username": "{username}", "display_name": "{name}",
       "links": ["avatar": ["href": "{avatar}"]],
+    ],
+    more: [
+      "emails": [
+        "values": [
+          ["email": "old-{email}", "is_primary": false, "is_confirmed": true],
+          ["email": "{email}", "is_primary": true, "is_confirmed": true],
+        ]
+      ]
     ])
 
   private static let discord = OAuth2Provider(
@@ -53,11 +61,11 @@ extension OAuth2Provider {
     "dropbox", origins: ["https://www.dropbox.com", "https://api.dropboxapi.com"],
     endpoints: [
       "authorization": "/oauth2/authorize", "token": "/oauth2/token",
-      "userinfo": "/2/users/get_current_account",
+      "userinfo": "/2/users/get_current_account", "revocation": "/2/auth/token/revoke",
     ],
     manners: [
       "pkce": "optional", "namesIssuer": false, "accessSeconds": 14_400, "refresh": "kept",
-      "tokenType": "bearer",
+      "tokenType": "bearer", "revocation": "bearer",
     ],
     tokenMembers: ["account_id": "dbid:{id}", "uid": "{id}"],
     person: [
@@ -71,6 +79,7 @@ extension OAuth2Provider {
     endpoints: [
       "authorization": "/login/oauth/authorize", "token": "/login/oauth/access_token",
       "device": "/login/device/code", "verification": "/login/device", "userinfo": "/user",
+      "emails": "/user/emails", "tokenDeletion": "/applications/demo-github/token",
     ],
     manners: [
       "pkce": "optional", "namesIssuer": false, "tokens": "asked", "failures": "200",
@@ -79,8 +88,14 @@ extension OAuth2Provider {
       "tellsCompleteAddress": false,
     ],
     person: [
-      "id": "{#id}", "login": "{username}", "name": "{name}", "email": "{email}",
+      "id": "{#id}", "login": "{username}", "name": "{name}", "email": .null,
       "avatar_url": "{avatar}",
+    ],
+    more: [
+      "emails": [
+        ["email": "old-{email}", "primary": false, "verified": true, "visibility": .null],
+        ["email": "{email}", "primary": true, "verified": true, "visibility": "private"],
+      ]
     ])
 
   private static let gitLab = OAuth2Provider(
@@ -109,7 +124,9 @@ extension OAuth2Provider {
       "userinfo": "/v1/userinfo", "keys": "/oauth2/v3/certs", "device": "/device/code",
       "verification": "/device", "openIDMetadata": "/.well-known/openid-configuration",
     ],
-    manners: ["pkce": "optional", "accessSeconds": 3599, "refresh": "kept"], more: rsaKey)
+    manners: [
+      "pkce": "optional", "accessSeconds": 3599, "refresh": "kept", "revocation": "open",
+    ], more: rsaKey)
 
   private static let linkedIn = OAuth2Provider(
     "linkedin", origins: ["https://www.linkedin.com", "https://api.linkedin.com"],
@@ -145,6 +162,7 @@ extension OAuth2Provider {
     manners: [
       "pkce": "optional", "namesIssuer": false, "offlineScope": "offline_access",
       "accessSeconds": 4299, "tellsCompleteAddress": false,
+      "deviceDenial": "authorization_declined",
     ],
     person: [
       "id": "{id}", "displayName": "{name}", "userPrincipalName": "{email}", "mail": "{email}",
@@ -175,11 +193,12 @@ extension OAuth2Provider {
     endpoints: [
       "authorization": "/openid/connect/authorize", "token": "/api/openid.connect.token",
       "userinfo": "/api/openid.connect.userInfo", "keys": "/openid/connect/keys",
+      "revocation": "/api/auth.revoke",
       "openIDMetadata": "/.well-known/openid-configuration",
     ],
     manners: [
       "pkce": "optional", "namesIssuer": false, "failures": "200", "lifetime": "none",
-      "refresh": "never",
+      "refresh": "never", "revocation": "bearer",
     ],
     tokenMembers: ["ok": true], errorMembers: ["ok": false], more: rsaKey)
 
@@ -203,7 +222,7 @@ extension OAuth2Provider {
     manners: [
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
       "scope": "list", "accessSeconds": 14_124, "refresh": "reusable", "tokenType": "bearer",
-      "applicationHeader": "Client-Id",
+      "applicationHeader": "Client-Id", "revocation": "open",
     ],
     person: [
       "data": [
@@ -229,7 +248,7 @@ extension OAuth2Provider {
         "id": "{id}", "name": "{name}", "username": "{username}", "profile_image_url": "{avatar}",
         "confirmed_email": "{email}",
       ]
-    ], applications: ["demo-x": ["name": "Demo", "redirects": webRedirects]])
+    ])
 
   private static let rsaKey: JSONValue = ["keys": ["rsa-1": ["algorithm": "RS256"]]]
 }
