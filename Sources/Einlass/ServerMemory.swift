@@ -48,9 +48,12 @@ extension Effects {
     return now() + (abs(offset) <= Self.clockOffsetLimitSeconds ? offset : 0)
   }
 
-  /// Learns a server's clock from its answer. RFC 9110 section 6.6.1.
+  /// Learns a server's clock from its answer, unless that was kept somewhere on the way. RFC 9110 section 6.6.1, RFC 9111
+  /// section 5.1.
   func noteClock(of response: HTTPResponse, from address: WebAddress) {
-    guard let date = response.header("date").flatMap(RetryAfter.httpDate) else { return }
+    guard response.header("age") == nil,
+      let date = response.header("date").flatMap(RetryAfter.httpDate)
+    else { return }
     memory.clockOffsets.write(address.origin, date - now())
   }
 

@@ -72,9 +72,16 @@ public struct Configuration: Sendable {
         try string(value, "\(path)/\(name)")
       }
     }
+    let way = try optional("authentication")
+    guard way.map(ClientRegistration.authentications.contains) ?? true else {
+      throw ConfigurationError(
+        "\(path)/authentication",
+        "one of \(ClientRegistration.authentications.joined(separator: ", "))")
+    }
     return try ClientRegistration(
       clientID: clientID, clientSecret: optional("clientSecret").map { Secret($0) },
       redirect: optional("redirect"), privateKey: optional("privateKey").map { Secret($0) },
+      authentication: way,
       keyID: optional("keyId"))
   }
 

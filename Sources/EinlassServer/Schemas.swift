@@ -38,6 +38,9 @@ extension Schema {
     .optional(
       "privateKey", .string(maxBytes: 16384), "A private key as PEM text, to sign with.",
       isSecret: true),
+    .optional(
+      "authentication", .oneOf(ClientRegistration.authentications),
+      "How it proves itself, where the provider knows it by one way alone."),
     .optional("keyId", .string(maxBytes: 1024), "What the provider calls that key."),
     .optional(
       "redirect", .string(maxBytes: 2048),

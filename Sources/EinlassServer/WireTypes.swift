@@ -175,7 +175,8 @@ extension ClientRegistration {
     self.init(
       clientID: clientID, clientSecret: json?["clientSecret"]?.string.map { Secret($0) },
       redirect: json?["redirect"]?.string,
-      privateKey: json?["privateKey"]?.string.map { Secret($0) }, keyID: json?["keyId"]?.string)
+      privateKey: json?["privateKey"]?.string.map { Secret($0) },
+      authentication: json?["authentication"]?.string, keyID: json?["keyId"]?.string)
   }
 }
 

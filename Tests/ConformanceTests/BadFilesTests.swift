@@ -79,6 +79,10 @@ import Testing
       #"{"applications": {"*": {"twitter": {"clientId": "x", "privateKey": 7}}}}"#,
       "/applications/*/twitter/privateKey"
     ),
+    (
+      #"{"applications": {"*": {"twitter": {"clientId": "x", "authentication": "magic"}}}}"#,
+      "/applications/*/twitter/authentication"
+    ),
     (#"{"origins": {"https://api.twitter.com": "http://example.org"}}"#, "loopback"),
   ])
   func `A bad configuration is named, nothing reaches a provider, and the front end can show why`(

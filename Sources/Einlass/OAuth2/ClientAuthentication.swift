@@ -75,3 +75,8 @@ extension [Parameter] {
     }
   }
 }
+
+extension ClientRegistration {
+  /// What `authentication` may say.
+  public static let authentications = ClientAuthentication.allCases.map(\.rawValue)
+}

@@ -142,6 +142,11 @@ import Testing
       privateKey: hasKey ? Secret("k") : nil)
     #expect([.none, .privateKeyJWT, .post, .basic].fitting(registration) == way)
     #expect([ClientAuthentication.basic].fitting(registration) == (hasSecret ? .basic : .none))
+    var named = registration
+    named.authentication = "client_secret_jwt"
+    #expect([.none, .privateKeyJWT, .post].fitting(named) == .secretJWT)
+    named.authentication = "tls_client_auth"
+    #expect([.none, .privateKeyJWT, .post, .basic].fitting(named) == way)
   }
 
   @Test(

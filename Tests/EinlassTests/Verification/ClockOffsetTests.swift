@@ -41,6 +41,9 @@ import Testing
     let effects = Script().effects
     let response = HTTPResponse(status: 200, headers: [.init("date", value)])
     effects.noteClock(of: response, from: Self.place)
+    // Nor does one that a cache has kept.
+    let kept = HTTPResponse(status: 200, headers: [Self.date(-300), .init("age", "300")])
+    effects.noteClock(of: kept, from: Self.place)
     #expect(effects.memory.clockOffsets.read(Self.place.origin) == nil)
   }
 
