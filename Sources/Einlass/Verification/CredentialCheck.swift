@@ -4,7 +4,7 @@ internal import EinlassJSON
 /// One `verify`: asks the provider about a credential, by the descriptor's recipe, and checks what its issuer has signed.
 /// Seeds 1.6, protocol section 3.
 struct CredentialCheck {
-  let provider: Provider
+  var provider: Provider
   /// The caller's own, with what the recipe needs of it: they speak in its name.
   let registration: ClientRegistration
   /// `nil` for an id_token alone.
@@ -51,7 +51,15 @@ struct CredentialCheck {
       return try await owner(of: token, isBound: isBound)
     case (nil, _), (_, nil):
       throw .failed(Failure(.flowNotSupported(provider, "verification of this credential")))
-    case (.signedIdentity?, .oauth2), (.tokenInfo?, .oauth1), (.introspection?, .oauth1):
+    case (.signedIdentity?, .oauth2(let token)?):
+      // One of its flows may speak for itself.
+      guard let flow = provider.flows.first(where: { $0.tokens?.identity != nil }) else {
+        fallthrough
+      }
+      var check = self
+      check.provider = provider.seen(by: flow)
+      return try await check.owner(of: token, isBound: isBound)
+    case (.tokenInfo?, .oauth1), (.introspection?, .oauth1):
       throw .failed(
         Failure(
           .invalidParameter(

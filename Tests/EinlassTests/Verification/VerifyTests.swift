@@ -240,10 +240,21 @@ struct VerifyTests {
     #expect(problem?.detail == "clientSecret")
   }
 
+  @Test("a token of another of the provider's flows is asked about in that flow's words")
+  func otherFlow() async throws {
+    let script = Script([
+      .json(#"{"data":{"id":"7","name":"Ada","username":"ada"}}"#)
+    ])
+    let result = try await verify(script, "twitter", .credential(Self.graphToken))
+    #expect(words(result) == ["active ok", "application no"])
+    #expect(result.identity?.username == "ada")
+    #expect(script.requests[0].address.host == "api.x.com")
+  }
+
   @Test("a credential of the wrong type is a wrong parameter")
   func wrongType() async throws {
     let problem = await #expect(throws: Problem.self) {
-      try await verify(Script(), "twitter", .credential(Self.graphToken))
+      try await verify(Script(), "facebook", .credential(Self.chirpToken))
     }
     #expect(problem?.reason == .invalidParameter)
     #expect(problem?.path == "/credential/type")
