@@ -26,7 +26,8 @@ from django.conf import settings
 USER, PASSWORD = "alice", "correct horse battery"
 CODE, DEVICE = "authorization-code", "urn:ietf:params:oauth:grant-type:device_code"
 CLIENTS = {"native": ("public", CODE, ""), "basic": ("confidential", CODE, "s3cret: with/odd+chars"),
-           "device": ("public", DEVICE, ""), "service": ("confidential", "client-credentials", "service-secret")}
+           "device": ("public", DEVICE, ""), "service": ("confidential", "client-credentials", "service-secret"),
+           "hs256": ("confidential", CODE, "a secret of more than thirty-two bytes")}
 LOG, LOCK = [], threading.Lock()
 
 
@@ -98,7 +99,8 @@ def fill_database():
     for name, (kind, grant, secret) in CLIENTS.items():
         get_application_model().objects.create(
             client_id=name, name=name, user=user, client_type=kind, authorization_grant_type=grant,
-            algorithm="" if name == "service" else "RS256", client_secret=secret,
+            algorithm={"service": "", "hs256": "HS256"}.get(name, "RS256"), client_secret=secret,
+            hash_client_secret=name != "hs256",
             redirect_uris="http://127.0.0.1/callback http://[::1]/callback einlass:/callback")
 
 

@@ -91,6 +91,19 @@ def test_what_is_signed_out_of_is_revoked(dot, start):
     assert checks(front_end.call("verify", **subject)) == {"active": False}
 
 
+def test_an_id_token_may_be_signed_with_the_client_s_secret(dot, start):
+    before = len(requests(dot))
+    front_end, _, credential = at_dot(dot, start, "hs256", algorithms=["HS256"])
+    assert id_token_is_good(front_end, credential["idToken"])["valid"]
+    head, body, signature = credential["idToken"].split(".")
+    forged = ".".join([head, body, ("A" if signature[0] != "A" else "B") + signature[1:]])
+    assert checks(id_token_is_good(front_end, forged)) == {"signature": False}
+    assert "/o/.well-known/jwks.json" not in requests(dot)[before:]
+    # Where keys of the issuer's own are expected, a secret proves nothing.
+    front_end, _, _ = at_dot(dot, start)
+    assert checks(id_token_is_good(front_end, credential["idToken"], clientId="hs256")) == {"signature": False}
+
+
 def test_a_client_without_a_secret_asks_whose_the_token_is(dot, start):
     front_end, account, credential = at_dot(dot, start, "native", clientAuthentication="none")
     result = front_end.call("verify", provider="oracle", account=account)

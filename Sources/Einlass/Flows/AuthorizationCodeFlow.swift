@@ -8,7 +8,7 @@ func authorizationCode(
 ) async throws(Setback) -> Account {
   let proof = ProofKey(randomBytes: visit.effects.randomBytes(ProofKey.byteCount))
   let stateParameter = visit.randomText()
-  let nonce = words.tokens.keySet.map { _ in visit.randomText() }
+  let nonce = words.tokens.vouches ? visit.randomText() : nil
   let place = try visit.open(words.redirect)
   defer { place.close() }
 

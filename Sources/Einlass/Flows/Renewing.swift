@@ -77,8 +77,7 @@ extension Flow {
     }
     do {
       if token.idToken != nil {
-        _ = try await exchange.idToken(of: token, at: words) { expected in
-          expected.clientID = registration.clientID
+        _ = try await exchange.idToken(of: token, at: words, for: registration) { expected in
           expected.subject = account.subject
         }
       }

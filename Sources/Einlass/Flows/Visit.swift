@@ -46,8 +46,7 @@ struct Visit {
       exchange.hide(secret)
     }
     asker.report(.verifying)
-    let idToken = try await exchange.idToken(of: token, at: words) { expected in
-      expected.clientID = registration.clientID
+    let idToken = try await exchange.idToken(of: token, at: words, for: registration) { expected in
       expected.nonce = nonce
       expected.maxAgeSeconds = request.maxAgeSeconds
     }

@@ -2,27 +2,28 @@ internal import EinlassCrypto
 internal import EinlassJSON
 
 extension Exchange {
-  /// The id_token that came with a token, once it is believed: its issuer's keys have signed it, and it is what
-  /// `expecting` says. `nil` where none came or nobody's keys are known.
+  /// The id_token that came with a token, once it is believed: its issuer's keys, or the registration's secret, have
+  /// signed it, and it is what `expecting` says. `nil` where none came or nobody's keys are known.
   func idToken(
-    of token: OAuth2Credential, at words: TokenEndpoint,
+    of token: OAuth2Credential, at words: TokenEndpoint, for registration: ClientRegistration,
     expecting: (inout IDTokenExpectation) -> Void
   ) async throws(Setback) -> IDToken? {
-    guard let issuer = words.issuer, let keySet = words.keySet else { return nil }
+    guard let issuer = words.issuer, words.vouches else { return nil }
     guard let text = token.idToken else {
       // Who asks for OpenID Connect gets one; its absence must not go unnoticed.
       guard token.scopes.contains("openid") else { return nil }
       throw .failed(Failure(.unbelievable(provider, .claim("id_token"))))
     }
-    var expected = IDTokenExpectation(issuer: issuer.text, clientID: "")
+    var expected = IDTokenExpectation(issuer: issuer.text, clientID: registration.clientID)
     expected.accessToken = token.accessToken
     expected.algorithms = words.algorithms
     expecting(&expected)
-    switch try await believed(text, expected, keysAt: keySet) {
+    switch try await believed(text, expected, words, registration) {
     case .success(let token): return token
     case .failure(let fault):
       throw .failed(
-        Failure(.unbelievable(provider, fault, clock: effects.clockError(at: keySet))))
+        Failure(
+          .unbelievable(provider, fault, clock: effects.clockError(at: words.request.address))))
     }
   }
 }

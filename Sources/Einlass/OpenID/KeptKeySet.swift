@@ -28,16 +28,23 @@ extension Exchange {
   private static let keySetLimitBytes = 256 << 10
 
   /// The id_token in a text, once it is believed: one of its issuer's keys has signed it, and it is what is expected.
+  /// Where HS256 is the only algorithm, the registration's secret is the key, and nobody is asked (C-70).
   ///
   /// Keys are kept; a token that fits none of them lets the issuer be asked once more, because keys rotate (C-74).
   func believed(
-    _ text: Secret, _ expected: IDTokenExpectation, keysAt keySet: WebAddress
+    _ text: Secret, _ expected: IDTokenExpectation, _ words: TokenEndpoint,
+    _ registration: ClientRegistration
   ) async throws(Setback) -> Result<IDToken, IDTokenExpectation.Fault> {
     let now = effects.now()
     func check(_ keys: JSONWebKeySet) -> Result<IDToken, IDTokenExpectation.Fault> {
       Result { () throws(IDTokenExpectation.Fault) in
-        try expected.check(revealedText(text), keys: keys, now: effects.now(at: keySet))
+        try expected.check(
+          revealedText(text), keys: keys, now: effects.now(at: words.request.address))
       }
+    }
+    guard let keySet = words.keySet, !words.isSignedBySecret else {
+      let key = registration.clientSecret.flatMap { JSONWebKey(clientSecret: $0) }
+      return check(JSONWebKeySet(key.map { [$0] } ?? []))
     }
     guard var kept = effects.memory.keySets.read(keySet.text), kept.isFresh(now) else {
       let keys = try await fetchKeys(keySet)

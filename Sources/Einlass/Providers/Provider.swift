@@ -79,7 +79,7 @@ public struct Provider: Sendable, Equatable {
   }
 
   /// The flow's words by which id_tokens are checked; `nil` where nobody's keys are known.
-  var keySource: TokenEndpoint? { flows.lazy.compactMap(\.tokens).first { $0.keySet != nil } }
+  var keySource: TokenEndpoint? { flows.lazy.compactMap(\.tokens).first(where: \.vouches) }
 
   /// What an application gets that asks for these permissions: the defaults for an empty or absent list.
   public func permissions(asked: [String]?) -> [String] {
@@ -134,7 +134,8 @@ extension Provider {
       throw reader.fault("identity", "Its request is missing, which a flow or verify needs.")
     }
     guard
-      identity == nil || identity?.request != nil || flows.allSatisfy({ $0.tokens?.keySet != nil })
+      identity == nil || identity?.request != nil
+        || flows.allSatisfy({ $0.tokens?.vouches == true })
     else {
       throw reader.fault(
         "identity", "Its request is missing, and a flow has no keySet for id_tokens.")

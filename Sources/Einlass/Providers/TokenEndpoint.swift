@@ -104,6 +104,12 @@ struct TokenEndpoint: Sendable, Equatable {
       checkSeconds: try words.seconds("checkSeconds", default: 60))
   }
 
+  /// Whether id_tokens are signed with the client's secret: keys of the issuer's own and a secret don't go together.
+  var isSignedBySecret: Bool { algorithms == [.hs256] }
+
+  /// Whether it can be known who has signed an id_token.
+  var vouches: Bool { issuer != nil && (keySet != nil || isSignedBySecret) }
+
   /// The requests that carry secrets.
   var requests: [RequestTemplate] {
     [request] + [refresh?.request, standardRevocation].compactMap(\.self)

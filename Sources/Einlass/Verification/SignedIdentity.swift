@@ -5,8 +5,7 @@ extension CredentialCheck {
   /// What an id_token says, without its issuer being asked while the keys are known. OpenID Connect Core 1.0 section
   /// 3.1.3.7.
   func checked(_ text: Secret) async throws(Setback) -> (Verification, IDToken?) {
-    guard let words = provider.keySource, let issuer = words.issuer, let keySet = words.keySet
-    else {
+    guard let words = provider.keySource, let issuer = words.issuer else {
       throw .failed(Failure(.flowNotSupported(provider, "verification of id_tokens")))
     }
     let audience = expected.clientID ?? registration.clientID
@@ -18,7 +17,7 @@ extension CredentialCheck {
     if case .oauth2(let token)? = credential { wanted.accessToken = token.accessToken }
     let exchange = exchange(hiding: [text])
     var result = Verification(clientID: audience)
-    switch try await exchange.believed(text, wanted, keysAt: keySet) {
+    switch try await exchange.believed(text, wanted, words, registration) {
     case .success(let token):
       result.checks = Self.signedChecks(nonce: expected.nonce != nil).map { .init($0, isOK: true) }
       result.expiresAt = token.expiresAt

@@ -123,6 +123,27 @@ import Testing
     }
   }
 
+  @Test(
+    "a secret of 32 bytes signs where that is said, a shorter one nowhere", arguments: [31, 32])
+  func secrets(count: Int) async throws {
+    let secret = Secret(String(repeating: "s", count: count))
+    let claims: JSONObject = [
+      "iss": "https://op.example", "sub": "42", "aud": "APP", "iat": JSONValue(Script.now),
+      "exp": JSONValue(Script.now + 300),
+    ]
+    let token = Secret(try #require(TokenSigner(clientSecret: secret).token(claims: claims)))
+    let signing = Self.provider()
+      .replacing(
+        #""keySet":"https://op.example/keys","algorithms":["EdDSA"]"#,
+        with: #""algorithms":["HS256"]"#)
+    let script = Script()
+    let result = try await verify(script, .idToken(token), signing, clientSecret: secret)
+    #expect(result.isValid == (count == 32) && script.log.isEmpty)
+    let other = try await verify(
+      Script([Self.keys, Self.keys]), .idToken(token), clientSecret: secret)
+    #expect(words(other) == ["signature no"])
+  }
+
   @Test func `an access token of another person's than its id_token is not valid`() async throws {
     let digest = Base64URL.encode(Array(Digest.sha512(Array("AT".utf8)).prefix(32)))
     let token = try Self.idToken { $0["at_hash"] = .string(digest) }
