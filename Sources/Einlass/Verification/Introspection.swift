@@ -48,8 +48,9 @@ extension CredentialCheck {
 
   /// Whose the token is, where nobody says more: whoever answers knows the token, but not for whom it was issued.
   func owner(of token: OAuth2Credential, isBound: Bool) async throws(Setback) -> Verification {
-    let isForUs = isOwn || isBound
-    var result = Verification(clientID: isForUs ? registration.clientID : nil)
+    let wanted = expected.clientID ?? registration.clientID
+    var result = Verification(
+      clientID: isOwn ? registration.clientID : isBound ? wanted : nil)
     do {
       result.identity = try await exchange(hiding: [token.accessToken]).identity(
         token.bearing(clientID: registration.clientID, subject: nil))
@@ -57,16 +58,13 @@ extension CredentialCheck {
       result.checks = [.init(.active, isOK: false, detail: try error.refusal())]
       return result
     }
-    result.checks = [
-      .init(.active, isOK: true),
-      .init(
-        .application, isOK: isForUs,
-        detail: isForUs
-          ? nil
-          : "\(provider.name) does not say to which application it was issued. Give its id_token too."
-      ),
-    ]
-    guard isForUs else { return result }
+    var application = application(of: result)
+    if result.clientID == nil {
+      application.detail =
+        "\(provider.name) does not say to which application it was issued. Give its id_token too."
+    }
+    result.checks = [.init(.active, isOK: true), application]
+    guard result.isValid else { return result }
     result.scopes = isOwn ? token.scopes : nil
     result.checks += [identity(of: result, subject: nil)] + furtherFindings(of: result)
     return result

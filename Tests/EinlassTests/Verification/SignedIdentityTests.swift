@@ -154,6 +154,29 @@ import Testing
     #expect(words(result).suffix(3) == ["active ok", "application ok", "identity no"])
   }
 
+  @Test(
+    "the stored token is the registration's, and no other application's",
+    arguments: ["APP", "other", nil])
+  func stored(clientID: String?) async throws {
+    let account = Sample.account("ada", "example")
+    let stored = StoredCredential(
+      role: .application, registration: ClientRegistration(clientID: "APP"),
+      credential: .oauth2(OAuth2Credential(accessToken: Secret("AT"))),
+      binding: ProviderBinding(
+        origins: ["https://op.example"], clientID: "APP", flowKind: .deviceCode))
+    let store = ScriptedStore(
+      accounts: [account], grants: Sample.grants("example", .granted),
+      credentials: [account.id: [stored]])
+    let script = Script([.json(#"{"sub":"42"}"#)], store: store)
+    let result = try await verify(
+      script, .account(account.id), Self.provider(Self.identity),
+      expecting: .init(clientID: clientID))
+    #expect(
+      words(result)
+        == (clientID == "other"
+          ? ["active ok", "application no"] : ["active ok", "application ok", "identity ok"]))
+  }
+
   @Test func `a token whose application nobody names is not valid`() async throws {
     let script = Script([.json(#"{"sub":"42"}"#)])
     let credential = Credential.oauth2(OAuth2Credential(accessToken: Secret("AT")))
