@@ -20,7 +20,7 @@ PERMITTED = {
     "auth.perform": CREDENTIAL,
     "auth.completed": CREDENTIAL,
     "credentials.get": CREDENTIAL,
-    "credentials.sign": {("authorization",)},
+    "credentials.sign": {("authorization",), ("dpop",)},
 }
 
 
