@@ -1,0 +1,86 @@
+"""A person signs in on a machine without a browser, as README.md says: the page or the code is for another machine.
+
+    python -m pytest Tests/Control/test_sign_in_elsewhere.py
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from terminal import Terminal
+from test_control import CONTROL, EINLASS, PROJECT, RELEASE
+
+sys.path.append(str(PROJECT / "Tests/Oracles"))
+from browser import Visitor  # noqa: E402
+
+SANDBOX = os.environ.get("EINLASS_SANDBOX", str(RELEASE / "einlass-sandbox"))
+
+
+@pytest.fixture(scope="module")
+def ready():
+    with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
+        yield json.loads(sandbox.stdout.readline())
+        sandbox.terminate()
+
+
+@pytest.fixture
+def sign_in(ready, tmp_path):
+    """Signs in, without any desktop, at home in a folder of the test's own."""
+    config = tmp_path / "einlass.json"
+    config.write_text(json.dumps({**ready["config"], "applications": {"einlassctl": ready["config"]["applications"]["*"]}}))
+    config.chmod(0o600)
+    (tmp_path / "home").mkdir(mode=0o700)
+
+    def start(*arguments):
+        return Terminal([CONTROL, "sign-in", *arguments, "--config", str(config), "--einlass", EINLASS], HOME=str(tmp_path / "home"),
+                        XDG_STATE_HOME="", XDG_DATA_HOME="", DISPLAY="", WAYLAND_DISPLAY="", NO_COLOR="1")
+
+    return start
+
+
+def page(terminal):
+    return re.search(r"https?://\S+", terminal.shown)[0]
+
+
+def test_the_address_that_the_browser_elsewhere_ended_on_is_pasted(sign_in):
+    with sign_in("gitlab") as terminal:
+        terminal.wait_for("paste that page's address here:")
+        ended = Visitor().open(page(terminal)).press("allow").location
+        terminal.type(ended.replace("state=", "state=x") + "\r")
+        terminal.wait_for("That was something else")
+        terminal.type(ended + "\r")
+        assert terminal.end() == 0 and "Signed in: gitlab/ada." in terminal.shown
+
+
+def test_a_no_elsewhere_is_told_with_what_to_do(sign_in):
+    with sign_in("gitlab") as terminal:
+        terminal.wait_for("paste that page's address here:")
+        terminal.type(Visitor().open(page(terminal)).press("deny").location + "\r")
+        assert terminal.end() == 1 and "(accessDenied, 1012)" in terminal.shown and "next: Start again and allow it" in terminal.shown
+    with sign_in("gitlab") as terminal:
+        terminal.wait_for("paste that page's address here:")
+        terminal.type("\x03")
+        assert terminal.end() == 1
+    with sign_in("flickr", "--flow", "deviceCode") as terminal:
+        assert terminal.end() == 1 and "(flowNotSupported, 1015)" in terminal.shown
+
+
+def test_a_number_that_the_page_elsewhere_shows_is_typed(sign_in):
+    with sign_in("twitter") as terminal:
+        terminal.wait_for("The PIN that the page shows:")
+        shown = Visitor().open(page(terminal)).press("allow").page
+        terminal.type("1234567\r")
+        terminal.wait_for("That was something else")
+        terminal.type(re.search(r"\b[0-9]{7}\b", shown)[0] + "\r")
+        assert terminal.end() == 0 and "Signed in: twitter/ada." in terminal.shown
+
+
+def test_a_code_is_entered_elsewhere(sign_in):
+    with sign_in("github", "--flow", "deviceCode") as terminal:
+        terminal.wait_for("This goes on when that is done")
+        code = re.search(r"\b[A-Z]{4}-[A-Z]{4}\b", terminal.shown)[0]
+        Visitor().open(page(terminal)).press("allow", user_code=code)
+        assert terminal.end() == 0 and "Signed in: github/ada." in terminal.shown
