@@ -43,7 +43,7 @@ public struct Einlass: Sendable {
     let provider = try catalog.provider(request.provider)
     return try await AccountSignIn(
       request: request, provider: provider,
-      registration: provider.complete(request.registration, with: provider.registrationNeeds),
+      registration: registration(for: request, at: provider),
       store: store, effects: effects, asker: asker
     ).run()
   }
@@ -60,9 +60,32 @@ public struct Einlass: Sendable {
     _ = try provider.flow(request.flowKind)
     let signIn = try SignIn(
       request: request, provider: provider,
-      registration: provider.complete(request.registration, with: provider.registrationNeeds),
+      registration: registration(request.registration, at: provider),
       gate: gate, store: store, effects: effects, report: asker.report)
     return try await signIn.run(gate.admit())
+  }
+
+  /// The registration to use, complete.
+  private func registration(
+    _ own: ClientRegistration?, at provider: Provider
+  ) throws(Problem) -> ClientRegistration {
+    let found = try store.registration(own, at: provider)
+    // The first sign-in registers.
+    if found == nil, provider.dynamicRegistration != nil { throw .noSystemAccount(provider) }
+    return try provider.complete(found, with: provider.registrationNeeds)
+  }
+
+  /// The registration to sign in with: made now, where that is possible and there is none.
+  private func registration(
+    for request: SignInRequest, at provider: Provider
+  ) async throws(Problem) -> ClientRegistration {
+    guard request.registration == nil, let offer = provider.dynamicRegistration else {
+      return try registration(request.registration, at: provider)
+    }
+    return try await Registering(
+      provider: provider, applicationName: request.applicationTitle ?? request.application,
+      store: store, effects: effects
+    ).registration(at: offer)
   }
 
   /// Which account a request would use and which rule decides, without asking anybody.
@@ -80,7 +103,7 @@ public struct Einlass: Sendable {
       throw .flowNotSupported(provider, "verification")
     }
     let registration = try provider.complete(
-      request.registration, with: provider.verificationNeeds)
+      store.registration(request.registration, at: provider), with: provider.verificationNeeds)
     var credential = try credential(of: request, at: provider)
     var idToken: Secret?
     var isStored = false
@@ -197,9 +220,12 @@ public struct Einlass: Sendable {
     guard let account = try store.snapshot(.usual).accounts.first(where: { $0.id == id }) else {
       throw .unknownAccount(id)
     }
+    let provider = try? catalog.provider(account.provider)
+    // Whatever is wrong with the stored one, the account is left.
+    let stored = provider.flatMap { try? store.registration(nil, at: $0) }
     return SignOut(
-      account: account, provider: try? catalog.provider(account.provider),
-      registration: registration(account.provider), store: store, effects: effects)
+      account: account, provider: provider,
+      registration: registration(account.provider) ?? stored, store: store, effects: effects)
   }
 
   /// Stores an account that the front end brings along, bound to where its provider lives now.
@@ -234,7 +260,8 @@ public struct Einlass: Sendable {
         throw .unknownAccount(id, provider.id)
       }
       return try store.issuedCredential(
-        of: account, at: provider, to: request.application, request.registration, in: snapshot
+        of: account, at: provider, to: request.application,
+        store.registration(request.registration, at: provider), in: snapshot
       ).credential
     }
   }

@@ -47,9 +47,10 @@ extension Problem {
     return Problem(
       .authenticatorUnconfigured,
       """
-      This application's registration at \(provider.name) lacks \(names). \
-      Name it under applications in initialize or in the configuration file.
-      """, detail: names, provider: provider.id)
+      The registration at \(provider.name) lacks \(names). Register an application there, as providers.list says, and \
+      bring it with providers.configure.
+      """, detail: names, provider: provider.id,
+      hint: .init("providers.configure", ["provider": provider.id]))
   }
 
   /// `what`: a flow's kind or another ability, as a noun.

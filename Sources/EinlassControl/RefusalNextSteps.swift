@@ -54,8 +54,8 @@ extension Refusal {
       data["detail"]?.string == "configuration"
         ? NextStep("Correct that file, then look again:", "doctor")
         : NextStep(
-          "Put the application's client id, and secret, into the configuration file (--config). Who is configured:",
-          "providers", "list")
+          "Register an application there and bring its client id:", "providers", "configure",
+          data["provider"]?.string ?? "--help")
     case "networkFailure":
       NextStep("Check the network connection, the address and the clock, then try again.")
     case "providerFailure":

@@ -10,6 +10,7 @@ extension Server {
       providersList(self).configured(self),
       providersAdd(self).configured(self),
       providersRemove(self).configured(self),
+      providersConfigure(self).unlocking(self) { $0["remove"]?.bool != true }.configured(self),
       accountsList(self),
       accountsAdd(self).unlocking(self).configured(self),
       accountsSignIn(self).configured(self),

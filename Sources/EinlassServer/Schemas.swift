@@ -55,7 +55,8 @@ let components: Components = [
       .required("id", .identifier, "The id that parameters name."),
       .required("name", .string(maxBytes: nil), "The name for people."),
       .required("flowKinds", .array(Schema(FlowKind.self), max: nil), "In order of preference."),
-      .required("configured", .boolean, "Whether the caller's registration is complete."),
+      .required(
+        "configured", .boolean, "Whether a registration is there, the caller's or a stored one."),
       .required("oneAccount", .boolean, "Its only account is confirmed instead of selected."),
       .required("retired", .boolean, "No longer in service."),
       .required(
@@ -68,6 +69,9 @@ let components: Components = [
         "setup",
         .object([
           .required("documentation", .string(maxBytes: nil), "Where to register."),
+          .required(
+            "needs", .array(Schema(Provider.RegistrationPart.self), max: nil),
+            "What a registration must hold."),
           .optional("redirect", .string(maxBytes: nil), "The redirect address to register."),
           .optional("notes", .string(maxBytes: nil), "What else it takes."),
         ]), "How to get a registration."),

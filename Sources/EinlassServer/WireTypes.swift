@@ -37,6 +37,7 @@ extension JSONValue {
       "setup": .object(
         JSONObject(present: [
           "documentation": .string(provider.setup.documentation),
+          "needs": JSONValue(provider.registrationNeeds.map(\.rawValue)),
           "redirect": provider.setup.redirect.map(JSONValue.string),
           "notes": provider.setup.notes.map(JSONValue.string),
         ])),

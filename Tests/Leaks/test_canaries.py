@@ -40,8 +40,7 @@ def world(tmp_path):
     config.touch(0o600)
     config.write_text(json.dumps({
         "applications": {"*": {"facebook": {"clientId": "APP", "clientSecret": canaries["facebookSecret"],
-                                            "privateKey": private_key(canaries)},
-                               "sequencing": {"clientId": "APP", "clientSecret": canaries["sequencingSecret"]}}},
+                                            "privateKey": private_key(canaries)}}},
         "origins": dict.fromkeys(
             ("https://api.twitter.com", "https://graph.facebook.com", "https://sequencing.com"), provider.base)}))
     yield canaries, provider, tmp_path
@@ -83,6 +82,10 @@ def live(session, canaries, provider, folder):
         "clientId": "SYS"})["account"]
     reasons = []
     session.code = canaries["authorizationCode"]
+    session.call("providers.configure", provider="sequencing", clientId="a\n",
+                 clientSecret=canaries["sequencingSecret"])
+    assert session.call("providers.configure", provider="sequencing", clientId="APP",
+                        clientSecret=canaries["sequencingSecret"])["configured"]
     account = session.call("accounts.signIn", provider="sequencing")["account"]
     assert isinstance(session.call("auth.perform", provider="sequencing"), dict)
     assert isinstance(session.call("credentials.get", account=account), dict)

@@ -142,6 +142,7 @@ public final class ScriptedStore: Sendable {
         set: { [self] provider, registration, _ throws(Problem) in
           try change("setRegistration", "register \(provider)") { (state) throws(Problem) in
             state.registrations[provider] = registration
+            state.snapshot.registrations = state.registrations.values.map(\.known)
             return state.snapshot.revision
           }
         }),

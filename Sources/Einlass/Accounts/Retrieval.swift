@@ -20,7 +20,8 @@ struct Retrieval {
     }
     provider = try catalog.provider(account.provider)
     registration = try provider.complete(
-      request.registration(provider.id), with: provider.registrationNeeds)
+      store.registration(request.registration(provider.id), at: provider, patience),
+      with: provider.registrationNeeds)
     let grant = snapshot.grants.given(to: request.application, for: provider)
     guard let grant, grant.state == .granted else { throw .accessNotGranted(provider) }
     (self.request, self.account, self.grant) = (request, account, grant)
@@ -178,7 +179,7 @@ struct Retrieval {
 
   private func result(_ credential: Credential) -> PerformResult {
     PerformResult(
-      account: account, identity: account.identity,
+      account: account, identity: account.identity, clientID: registration.clientID,
       credential: credential.handedOut(withRefreshToken: false))
   }
 }

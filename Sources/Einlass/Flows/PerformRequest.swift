@@ -64,12 +64,18 @@ public struct PerformResult: Sendable, Equatable {
   public var account: Account
   /// Who the provider says it is; `nil` without a credential.
   public var identity: Identity?
+  /// The registration that the credential was issued to; `nil` without one.
+  public var clientID: String?
   /// What the application gets; `nil` when it did not want one.
   public var credential: Credential?
 
-  public init(account: Account, identity: Identity? = nil, credential: Credential? = nil) {
+  public init(
+    account: Account, identity: Identity? = nil, clientID: String? = nil,
+    credential: Credential? = nil
+  ) {
     self.account = account
     self.identity = identity
+    self.clientID = clientID
     self.credential = credential
   }
 }

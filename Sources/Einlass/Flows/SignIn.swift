@@ -114,6 +114,7 @@ struct SignIn {
     edit(&account)
     return PerformResult(
       account: account, identity: signedIn.identity ?? account.identity,
+      clientID: registration.clientID,
       credential: signedIn.credential.handedOut(withRefreshToken: request.includesRefreshToken))
   }
 }

@@ -11,30 +11,32 @@ func authorization(
     throw .unknownAccount(request.account)
   }
   let provider = try catalog.provider(account.provider)
+  let own = try store.registration(request.registration, at: provider)
   let stored = try store.issuedCredential(
-    of: account, at: provider, to: request.application, request.registration, in: snapshot)
+    of: account, at: provider, to: request.application, own, in: snapshot)
+  let clientID = stored.registration.clientID
   let address = try address(of: request)
   switch stored.credential {
   case .oauth2(let credential):
     let token = revealedText(credential.accessToken)
     guard credential.proofKey != nil else {
-      return RequestAuthorization(authorization: "Bearer \(token)")
+      return RequestAuthorization(authorization: "Bearer \(token)", clientID: clientID)
     }
     let nonce = request.nonce ?? effects.memory.proofNonces.read(address.origin)
     let proof = ProofOfPossession(credential)?.text(
       method: request.method, address: address, token: token, nonce: nonce, effects: effects)
     // Without its proof the token serves nobody.
     guard let proof else { throw .reloginNeeded(provider, account) }
-    return RequestAuthorization(authorization: "DPoP \(token)", proof: proof)
+    return RequestAuthorization(authorization: "DPoP \(token)", proof: proof, clientID: clientID)
   case .oauth1(let token):
-    let registration = try provider.complete(
-      request.registration, with: provider.signatureMethod.needs)
+    let registration = try provider.complete(own, with: provider.signatureMethod.needs)
     let signer = Signer(
       method: provider.signatureMethod, registration: registration, token: token)
     return RequestAuthorization(
       authorization: signer.authorization(
         method: request.method, address: address, form: request.form,
-        nonce: Signer.nonce(effects), timestamp: effects.now(at: address)))
+        nonce: Signer.nonce(effects), timestamp: effects.now(at: address)),
+      clientID: clientID)
   }
 }
 

@@ -4,10 +4,13 @@ public struct RequestAuthorization: Sendable, Equatable {
   public var authorization: String
   /// The value of the `DPoP` header, for a token that is bound to a key. RFC 9449 section 7.1.
   public var proof: String?
+  /// The registration that the credential was issued to.
+  public var clientID: String
 
-  public init(authorization: String, proof: String? = nil) {
+  public init(authorization: String, proof: String? = nil, clientID: String) {
     self.authorization = authorization
     self.proof = proof
+    self.clientID = clientID
   }
 }
 

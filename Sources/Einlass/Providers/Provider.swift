@@ -45,6 +45,8 @@ public struct Provider: Sendable, Equatable {
   public let hasOneAccount: Bool
   /// What a registration must hold before any flow starts.
   public let registrationNeeds: [RegistrationPart]
+  /// Where applications register themselves; `nil` where a person does it.
+  private(set) var dynamicRegistration: DynamicRegistration?
   /// In order of preference.
   let flows: [FlowDescriptor]
   let permissions: PermissionsDescriptor
@@ -97,8 +99,8 @@ extension Provider {
     let unnamed = try DescriptorReader(
       value, at: pointer, provider: nil,
       words: [
-        "id", "name", "setup", "retired", "accounts", "registration", "permissions", "identity",
-        "flows", "verify", "revoke", "errors",
+        "id", "name", "setup", "retired", "accounts", "registration", "dynamicRegistration",
+        "permissions", "identity", "flows", "verify", "revoke", "errors",
       ])
     id = try Self.id(in: unnamed)
     let reader = try unnamed.naming(id)
@@ -111,6 +113,10 @@ extension Provider {
     isRetired = try reader.bool("retired", default: false)
     hasOneAccount = try reader.word("accounts", AccountCount.self) == .one
     registrationNeeds = try reader.words("registration", RegistrationPart.self)
+    dynamicRegistration = try reader.optional("dynamicRegistration") {
+      name throws(DescriptorReader.Fault) in
+      try DynamicRegistration(name, in: reader)
+    }
     permissions = try PermissionsDescriptor("permissions", in: reader)
     identity = try reader.optional("identity") { name throws(DescriptorReader.Fault) in
       try IdentityDescriptor(name, in: reader)
@@ -168,7 +174,9 @@ extension Provider {
   func relocated(_ move: (WebAddress) -> WebAddress) -> Provider {
     return Provider(
       id: id, name: name, setup: setup, isRetired: isRetired, hasOneAccount: hasOneAccount,
-      registrationNeeds: registrationNeeds, flows: flows.map { $0.relocated(move) },
+      registrationNeeds: registrationNeeds,
+      dynamicRegistration: dynamicRegistration?.relocated(move),
+      flows: flows.map { $0.relocated(move) },
       permissions: permissions, identity: identity?.relocated(move),
       verification: verification?.relocated(move), revocation: revocation?.relocated(move),
       errors: errors)
@@ -185,6 +193,11 @@ extension Provider {
   /// Where a flow sends credentials, its verification included: what an account is bound to.
   func origins(of flow: FlowDescriptor) -> [String] {
     Set((flow.requests + seen(by: flow).requests).map(\.address.origin)).sorted()
+  }
+
+  /// Where anything goes: what a stored registration is bound to.
+  var origins: [String] {
+    Set(flows.flatMap { origins(of: $0) } + requests.map(\.address.origin)).sorted()
   }
 
   /// Whether every request stays on this machine.

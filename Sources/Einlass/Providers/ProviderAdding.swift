@@ -65,7 +65,7 @@ extension Einlass {
 
 extension WebAddress {
   /// An id for who lives there: `op.example.com-tenant`.
-  fileprivate var providerID: String {
+  var providerID: String {
     let text = host + (port.map { "-\($0)" } ?? "") + path
     let id = text.lowercased().map { character in
       character.isASCII && (character.isLetter || character.isNumber || character == ".")
@@ -123,11 +123,20 @@ extension ServerMetadata {
         "documentation": .string(issuer), "redirect": "http://127.0.0.1/callback",
       ],
       "accounts": "many", "registration": ["clientId"],
+      "dynamicRegistration": registrationEndpoint.map { endpoint in
+        ["url": .string(endpoint.text), "clientAuthentication": .string(registered.rawValue)]
+      },
       "identity": identity(isOpenID: isOpenID).map(JSONValue.object), "flows": .array(flows),
       "verify": introspectionEndpoint.map {
         ["recipe": "introspection", "request": request("POST", $0)]
       },
     ])
+  }
+
+  /// How a client that registers itself asks to prove itself: not at all, unless the server takes no such client.
+  private var registered: ClientAuthentication {
+    clientAuthentications.contains(.none)
+      ? .none : clientAuthentications.first { $0 != .privateKeyJWT } ?? .none
   }
 
   /// The standard's claims, from where the server tells them. OpenID Connect Core 1.0 section 5.1.

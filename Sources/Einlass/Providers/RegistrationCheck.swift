@@ -1,4 +1,5 @@
 internal import EinlassCrypto
+internal import EinlassJSON
 
 extension Provider {
   /// The registration, if it holds these parts and its key can be read. Throws `authenticatorUnconfigured`, naming
@@ -16,9 +17,18 @@ extension Provider {
     return registration
   }
 
-  /// Whether sign-ins can start with this registration.
-  public func isConfigured(by registration: ClientRegistration?) -> Bool {
-    missingParts(of: registration, among: registrationNeeds).isEmpty
+  /// Whether sign-ins can start: with this registration, else with the stored one, or one that they get themselves.
+  public func isConfigured(
+    by registration: ClientRegistration?, or stored: [StoredRegistration.Known]
+  ) -> Bool {
+    if dynamicRegistration != nil { return true }
+    let known = stored.first { sameBytes($0.provider, id) && takes($0) }
+    return missingParts(of: registration ?? known?.shape, among: registrationNeeds).isEmpty
+  }
+
+  /// Whether everything of this provider is where a stored registration may go.
+  func takes(_ stored: StoredRegistration.Known) -> Bool {
+    Set(origins).isSubset(of: stored.origins)
   }
 
   private func missingParts(
@@ -48,5 +58,36 @@ extension Problem {
       The privateKey of this application's registration at \(provider.name) cannot be read. Give PEM text without a \
       passphrase: RSA of at least 2048 bits, P-256, P-384, P-521 or Ed25519.
       """, detail: Provider.RegistrationPart.privateKey.rawValue, provider: provider.id)
+  }
+}
+
+extension StoredRegistration.Known {
+  /// A registration that has the same parts.
+  fileprivate var shape: ClientRegistration {
+    ClientRegistration(
+      clientID: clientID, clientSecret: hasSecret ? Secret("sealed") : nil, redirect: redirect)
+  }
+}
+
+extension AccountStore {
+  /// The registration to use at a provider: the application's own, else the stored one; `nil` when there is neither.
+  /// Throws `bindingMismatch` for a stored one that was made for another server than the provider's.
+  func registration(
+    _ own: ClientRegistration?, at provider: Provider, _ patience: Patience = .usual
+  ) throws(Problem) -> ClientRegistration? {
+    if let own { return own }
+    let known = try snapshot(patience).registrations.first { sameBytes($0.provider, provider.id) }
+    guard let known else { return nil }
+    guard provider.takes(known) else { throw .foreignRegistration(provider) }
+    return try registrations.get(provider.id, patience)?.registration
+  }
+}
+
+extension Problem {
+  fileprivate static func foreignRegistration(_ provider: Provider) -> Problem {
+    Problem(
+      .bindingMismatch,
+      "The registration that is stored for \(provider.name) was made for another server than this one. Bring one for this server with providers.configure.",
+      provider: provider.id, hint: .init("providers.configure", ["provider": provider.id]))
   }
 }

@@ -7,6 +7,7 @@ struct ProvidersCommand: ParsableCommand {
     commandName: "providers", abstract: "Who can be signed in to.",
     subcommands: [
       ProvidersList.self, ProvidersShow.self, ProvidersAdd.self, ProvidersRemove.self,
+      ProvidersConfigure.self,
     ],
     defaultSubcommand: ProvidersList.self)
 }

@@ -34,7 +34,7 @@ func authPerform(_ server: Server) -> Method {
           try server.audit.record(
             AuditEvent(
               "auth.perform", handing: credential, of: result.account, to: wish.application,
-              clientID: wish.registration?.clientID))
+              clientID: result.clientID))
           server.lookAfter(credential, of: result.account.id)
         }
         return JSONObject(present: [

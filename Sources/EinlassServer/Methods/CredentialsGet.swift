@@ -54,7 +54,7 @@ extension Server {
     try audit.record(
       AuditEvent(
         "credentials.get", handing: credential, of: result.account, to: request.application,
-        clientID: request.registration(result.account.provider)?.clientID), patience)
+        clientID: result.clientID), patience)
     lookAfter(credential, of: request.account)
     return [
       "credential": JSONValue(credential, of: result.identity, includesRefreshToken: false)

@@ -39,10 +39,10 @@ func credentialsSign(_ server: Server) -> Method {
         guard let account = accounts.first(where: { $0.id == id }) else {
           throw .unknownAccount(id)
         }
-        let registration = server.registration(for: frontEnd, at: account.provider)
         let signed = try server.einlass.sign(
           SignRequest(
-            application: frontEnd.application, registration: registration, account: id,
+            application: frontEnd.application,
+            registration: server.registration(for: frontEnd, at: account.provider), account: id,
             method: params["method"]?.string ?? "GET", url: params["url"]?.string ?? "",
             form: (params["form"]?.object?.members ?? []).map { member in
               Parameter(member.name, member.value.string ?? "")
@@ -50,7 +50,7 @@ func credentialsSign(_ server: Server) -> Method {
         try server.audit.record(
           AuditEvent(
             application: frontEnd.application, method: "credentials.sign",
-            provider: account.provider, account: id, clientID: registration?.clientID,
+            provider: account.provider, account: id, clientID: signed.clientID,
             credential: "authorization"))
         return .object(
           JSONObject(present: [

@@ -14,7 +14,7 @@ func providersList(_ server: Server) -> Method {
           "providers", .array(.reference("Provider"), max: nil), "Providers."), .nextCursor,
       ]),
       reasons: ["invalidCursor"]),
-    .urgent { params, _ throws(RPCError) in
+    .immediate { params, _, mayWait throws(RPCError) in
       let all = server.catalog.providers
       var rest = all[...]
       if let cursor = params["cursor"]?.string {
@@ -24,12 +24,20 @@ func providersList(_ server: Server) -> Method {
         rest = all[(index + 1)...]
       }
       let frontEnd = server.session.frontEnd
+      let stored: [StoredRegistration.Known]
+      do throws(Problem) {
+        stored = try server.store.snapshot(mayWait ? .usual : .none).registrations
+      } catch {
+        if error.isLockedStore, !mayWait { return nil }
+        // What can be signed in to is known without the store.
+        stored = []
+      }
       return .object(
         Pages.page("providers", rest, limit: params["limit"]?.int64, cursor: \.id) { provider in
           JSONValue(
             provider,
             isConfigured: provider.isConfigured(
-              by: server.registration(for: frontEnd, at: provider.id)))
+              by: server.registration(for: frontEnd, at: provider.id), or: stored))
         })
     })
 }

@@ -72,7 +72,7 @@ struct CredentialSigningTests {
         $0.account = Account.ID(rawValue: "a_ada@example.org")
         $0.registration = ClientRegistration(clientID: "APP")
       })
-    #expect(header == RequestAuthorization(authorization: "Bearer TOKEN-APP"))
+    #expect(header == RequestAuthorization(authorization: "Bearer TOKEN-APP", clientID: "APP"))
   }
 
   @Test(

@@ -69,9 +69,9 @@ struct ProviderCatalogTests {
   func minimal() throws {
     let provider = try Self.catalog(Self.small).provider("example")
     #expect(provider.name == "Example")
-    #expect(provider.isConfigured(by: ClientRegistration(clientID: "x")))
-    #expect(!provider.isConfigured(by: ClientRegistration(clientID: "")))
-    #expect(!provider.isConfigured(by: nil))
+    #expect(provider.isConfigured(by: ClientRegistration(clientID: "x"), or: []))
+    #expect(!provider.isConfigured(by: ClientRegistration(clientID: ""), or: []))
+    #expect(!provider.isConfigured(by: nil, or: []))
     #expect(!provider.can.verify && !provider.isRetired)
   }
 

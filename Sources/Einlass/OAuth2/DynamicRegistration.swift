@@ -1,0 +1,101 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+/// Where a client registers itself, and how it will then prove itself. RFC 7591.
+///
+///     "dynamicRegistration": {"url": "https://example.com/register", "clientAuthentication": "none"}
+struct DynamicRegistration: Sendable, Equatable {
+  /// The most bytes of an answer that are read.
+  static let limitBytes = 64 << 10
+  private static let clientIDLimitBytes = 1024
+  private static let secretLimitBytes = 4096
+
+  var endpoint: WebAddress
+  /// What is asked for; the answer may name another way.
+  var clientAuthentication: ClientAuthentication
+
+  /// Why an answer is no registration.
+  enum Fault: Error, Equatable {
+    /// It is no JSON object, or a member has a wrong type, is missing or too long.
+    case member(String)
+    /// The client would have to prove itself in a way that is not known here.
+    case foreignAuthentication
+    /// The browser would be sent back to somewhere else.
+    case foreignRedirect
+  }
+
+  init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
+    let reader = try reader.object(name, words: ["url", "clientAuthentication"])
+    endpoint = try reader.address("url")
+    clientAuthentication = try reader.word("clientAuthentication", ClientAuthentication.self)
+  }
+
+  func relocated(_ move: (WebAddress) -> WebAddress) -> DynamicRegistration {
+    var moved = self
+    moved.endpoint = move(endpoint)
+    return moved
+  }
+
+  /// Asks for a native application's registration. Section 3.1, with `application_type` of OpenID Connect Dynamic
+  /// Client Registration 1.0 section 2.
+  ///
+  /// - Parameter redirect: `nil` for a client that no browser comes back to.
+  func request(name: String, redirect: String?, grantTypes: [String]) -> HTTPRequest {
+    let metadata = JSONObject(present: [
+      "client_name": .string(name),
+      "redirect_uris": redirect.map { [.string($0)] },
+      "grant_types": JSONValue(grantTypes),
+      "response_types": redirect.map { _ in ["code"] },
+      "token_endpoint_auth_method": .string(clientAuthentication.rawValue),
+      "application_type": "native",
+    ])
+    return HTTPRequest(
+      .post, endpoint,
+      headers: [
+        .init("Content-Type", "application/json"), .init("Accept", "application/json"),
+      ],
+      body: JSONValue.object(metadata).bytes(), responseLimitBytes: Self.limitBytes)
+  }
+
+  /// Reads the answer; the token that would change the registration later is not kept. Section 3.2.1.
+  func registration(
+    in answer: JSONValue?, redirect: String?
+  ) throws(Fault) -> (ClientRegistration, expiresAt: UnixTime?) {
+    guard let object = answer?.object else { throw .member("document") }
+    guard let clientID = object["client_id"]?.string,
+      Self.isText(clientID, limitBytes: Self.clientIDLimitBytes)
+    else { throw .member("client_id") }
+    var way = clientAuthentication
+    if let word = object["token_endpoint_auth_method"], !word.isNull {
+      guard let known = word.string.flatMap(ClientAuthentication.init), known != .privateKeyJWT
+      else {
+        throw .foreignAuthentication
+      }
+      way = known
+    }
+    if let redirect, let addresses = object["redirect_uris"], !addresses.isNull {
+      guard addresses.array?.contains(.string(redirect)) == true else { throw .foreignRedirect }
+    }
+    guard way != .none else {
+      return (
+        ClientRegistration(
+          clientID: clientID, redirect: redirect, authentication: way.rawValue), nil
+      )
+    }
+    guard let secret = object["client_secret"]?.string,
+      Self.isText(secret, limitBytes: Self.secretLimitBytes)
+    else { throw .member("client_secret") }
+    let end = object["client_secret_expires_at"].map { $0.isNull ? 0 : $0.int64 ?? -1 } ?? 0
+    guard end >= 0 else { throw .member("client_secret_expires_at") }
+    return (
+      ClientRegistration(
+        clientID: clientID, clientSecret: Secret(secret), redirect: redirect,
+        authentication: way.rawValue), end == 0 ? nil : end
+    )
+  }
+
+  private static func isText(_ text: String, limitBytes: Int) -> Bool {
+    (1...limitBytes).contains(text.utf8.count)
+      && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+  }
+}

@@ -1,0 +1,44 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+extension Einlass {
+  /// Keeps the person's own registration at a provider, sealed, for every application that brings none; `nil` forgets
+  /// it. Returns the store's revision.
+  ///
+  /// Credentials that were issued to another one stay, and serve again when that is back. Throws `unknownProvider`,
+  /// `invalidParameter`, and `authenticatorUnconfigured` for a registration that lacks what the provider needs.
+  public func configure(
+    _ provider: String, _ registration: ClientRegistration?
+  ) throws(Problem) -> Int64 {
+    let provider = try catalog.provider(provider)
+    guard let registration else {
+      return try store.registrations.set(provider.id, nil, .usual)
+    }
+    try registration.check()
+    _ = try provider.complete(registration, with: provider.registrationNeeds)
+    return try store.registrations.set(
+      provider.id,
+      StoredRegistration(
+        provider: provider.id, registration: registration, origins: provider.origins), .usual)
+  }
+}
+
+extension ClientRegistration {
+  /// Throws `invalidParameter` for what no provider gives.
+  fileprivate func check() throws(Problem) {
+    guard isIdentifier(clientID) else {
+      throw .invalidParameter("/clientId", "Give 1 to 256 bytes without control characters.")
+    }
+    if let clientSecret {
+      let bytes = Array(revealedText(clientSecret).utf8)
+      guard !bytes.isEmpty, bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+        throw .invalidParameter("/clientSecret", "Give text without control characters.")
+      }
+    }
+    guard redirect.map({ RedirectDescriptor(address: $0) != nil }) ?? true else {
+      throw .invalidParameter(
+        "/redirect",
+        "Give the address that is registered, without a query: http://127.0.0.1/callback.")
+    }
+  }
+}

@@ -1,0 +1,113 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+/// Registers the application at a provider that offers it, when a sign-in first needs that. RFC 7591.
+struct Registering {
+  /// How long before its end a secret is not begun with.
+  private static let marginSeconds: Int64 = 60
+
+  let provider: Provider
+  /// What people read on the provider's page.
+  let applicationName: String
+  let store: AccountStore
+  let effects: Effects
+
+  /// The registration that the store keeps, else a new one. One request of one process registers at a time, and who
+  /// waited for it uses what it got.
+  ///
+  /// Throws `providerFailure`, with `providers.configure` as the hint, when the provider refuses.
+  func registration(at offer: DynamicRegistration) async throws(Problem) -> ClientRegistration {
+    if let stored = try stored() { return stored }
+    let lease = try await store.lease(leaseName, waiting: effects)
+    defer { lease.keep() }
+    if let stored = try stored() { return stored }
+    let redirect = try redirect()
+    let request = offer.request(
+      name: cleaned(applicationName, limitBytes: 128), redirect: redirect, grantTypes: grantTypes)
+    let response = try await effects.send(request)
+    let json = try? JSONReader.read(response.body)
+    guard response.isSuccess else { throw refusal(response, json) }
+    let registration: ClientRegistration
+    let expiresAt: UnixTime?
+    do throws(DynamicRegistration.Fault) {
+      (registration, expiresAt) = try offer.registration(in: json, redirect: redirect)
+    } catch { throw unusable(error.sentence) }
+    _ = try store.registrations.set(
+      provider.id,
+      StoredRegistration(
+        provider: provider.id, registration: registration, origins: provider.origins,
+        isIssued: true, expiresAt: expiresAt), .usual)
+    return registration
+  }
+
+  /// The stored one while its secret is good; one that was made for another server does not count, and is replaced only
+  /// if nobody brought it.
+  private func stored() throws(Problem) -> ClientRegistration? {
+    let known = try store.snapshot(.usual).registrations.first {
+      sameBytes($0.provider, provider.id)
+    }
+    guard known != nil, let stored = try store.registrations.get(provider.id, .usual) else {
+      return nil
+    }
+    guard stored.isIssued else { return try store.registration(nil, at: provider) }
+    let isOver = stored.expiresAt.map { $0 - Self.marginSeconds <= effects.now() } ?? false
+    return provider.takes(stored.known) && !isOver ? stored.registration : nil
+  }
+
+  /// An address of this machine with a port that is free now. Many servers compare it exactly, so it stays.
+  private func redirect() throws(Problem) -> String? {
+    let words = provider.flows.lazy.compactMap { flow in
+      if case .authorizationCode(let words) = flow { words.redirect } else { nil }
+    }.first
+    switch words {
+    case nil: return nil
+    case .address(let address): return address
+    case .loopback(let host, let ports, let path):
+      let place = try effects.openRedirect(
+        RedirectPlace(host: host, ports: ports, path: path ?? "/callback"))
+      defer { place.close() }
+      return place.address
+    }
+  }
+
+  private var grantTypes: [String] {
+    let kinds = provider.flowKinds
+    return (kinds.contains(.authorizationCode) ? ["authorization_code"] : [])
+      + (kinds.contains(.deviceCode) ? ["urn:ietf:params:oauth:grant-type:device_code"] : [])
+      + ["refresh_token"]
+  }
+
+  /// What is leased is no account, and may hold nothing but what file names are made of.
+  private var leaseName: Account.ID {
+    let digest = Digest.sha256(Array(provider.id.utf8))
+    return Account.ID(rawValue: "registration-" + Base64URL.encode(Array(digest.prefix(16))))
+  }
+
+  private func refusal(_ response: HTTPResponse, _ json: JSONValue?) -> Problem {
+    var problem = unusable("status \(response.status)")
+    problem.serverError = Problem.ServerError(
+      status: response.status,
+      code: json?["error"]?.string.map { cleaned($0, limitBytes: 64) },
+      text: json?["error_description"]?.string.map { cleaned($0, limitBytes: 200) })
+    problem.isRetryable = response.status >= 500 || response.status == 429
+    return problem
+  }
+
+  private func unusable(_ why: String) -> Problem {
+    Problem(
+      .providerFailure,
+      "\(provider.name) did not register this application by itself: \(why). Register one there and bring it with providers.configure.",
+      provider: provider.id, hint: .init("providers.configure", ["provider": provider.id]))
+  }
+}
+
+extension DynamicRegistration.Fault {
+  fileprivate var sentence: String {
+    switch self {
+    case .member(let name): "the answer's \(name) is missing or malformed"
+    case .foreignAuthentication:
+      "it wants the client to prove itself in a way that is not known here"
+    case .foreignRedirect: "it would send the browser to another address"
+    }
+  }
+}

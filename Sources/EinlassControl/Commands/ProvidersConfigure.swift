@@ -1,0 +1,121 @@
+internal import ArgumentParser
+internal import EinlassJSON
+internal import EinlassSystem
+internal import Glibc
+
+/// `einlassctl providers configure`.
+struct ProvidersConfigure: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "configure",
+    abstract: "Bring your own registration at a provider: client id, and secret.",
+    discussion: """
+      Says where an application is registered there and what has to be entered, then asks for what came of that, the \
+      secret without showing it, and keeps it sealed. It serves every application that brings no registration. No \
+      secret is ever taken from the command line.
+
+      EXAMPLES:
+        einlassctl providers configure github
+        einlassctl providers configure google --client-id ID --secret-fd 0 < secret.txt
+        einlassctl providers configure github --remove
+      """)
+
+  @Argument(help: "Which provider.", completion: .providers)
+  var provider: String?
+
+  @Option(help: "The client id; the secret is asked for, or read from --secret-fd.")
+  var clientId: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Read the client's secret, one line, from this open descriptor; 0 is standard input.",
+      valueName: "number"))
+  var secretFd: Int32?
+
+  @Option(help: "The redirect address that is registered, where it is one of your own.")
+  var redirect: String?
+
+  @Flag(help: "Forget the registration.")
+  var remove = false
+
+  @OptionGroup var server: ServerOptions
+
+  func validate() throws {
+    guard let secretFd, secretFd == 1 || secretFd == 2 || fcntl(secretFd, F_GETFD) < 0 else {
+      return
+    }
+    throw ValidationError("--secret-fd needs the number of a descriptor that is open for reading.")
+  }
+
+  func run(with console: Console) throws(Failure) {
+    let provider = try console.provider(provider)
+    var params: JSONObject = ["provider": .string(provider)]
+    if remove {
+      params["remove"] = true
+    } else {
+      try fill(&params, console)
+    }
+    let result = try console.call("providers.configure", params)
+    let isReady = result["configured"]?.bool == true
+    try console.report(
+      .object(result),
+      remove
+        ? ["Forgot the registration at \(clean(provider))."]
+        : [
+          "Keeps your registration at \(clean(provider)).",
+          isReady ? "Sign in there: einlassctl sign-in \(clean(provider))" : nil,
+        ].compactMap(\.self))
+  }
+
+  private func fill(_ params: inout JSONObject, _ console: Console) throws(Failure) {
+    let known = try console.list("providers.list", "providers").first {
+      $0["id"] == params["provider"]
+    }
+    let setup = known?["setup"]
+    let needs = setup?["needs"]?.array ?? []
+    if clientId == nil, let person = console.person { show(setup, to: person) }
+    let missing = "Name the client id: --client-id is missing."
+    params["clientId"] = .string(
+      try console.text("Client id:", given: clientId, orElse: missing))
+    if let secretFd {
+      params["clientSecret"] = .string(try line(of: secretFd))
+    } else if let person = console.person {
+      let isNeeded = needs.contains("clientSecret")
+      let hint = isNeeded ? "not shown" : "not shown; Enter for none"
+      var secret = try person.line("Client secret (\(hint)):", isHidden: true)
+      while isNeeded, secret?.isEmpty == true {
+        secret = try person.line("Client secret (\(hint)):", isHidden: true)
+      }
+      if let secret, !secret.isEmpty { params["clientSecret"] = .string(secret) }
+    }
+    let asksRedirect = needs.contains("redirect") && redirect == nil
+    if let redirect = asksRedirect
+      ? try console.text(
+        "Redirect address that you registered:",
+        orElse: "Name the redirect address: --redirect is missing.") : redirect
+    {
+      params["redirect"] = .string(redirect)
+    }
+  }
+
+  /// What the provider wants of who registers an application.
+  private func show(_ setup: JSONValue?, to person: Person) {
+    for (name, title) in [
+      ("documentation", "Register an application at:"),
+      ("redirect", "Redirect address to register:"),
+      ("notes", "Mind:"),
+    ] {
+      guard let text = setup?[name]?.plain else { continue }
+      person.show("\(title) \(clean(text))")
+    }
+  }
+
+  private func line(of descriptor: Int32) throws(Failure) -> String {
+    guard let input = try? Descriptor.duplicate(descriptor),
+      let bytes = input.readAll(limitBytes: 1 << 16),
+      let text = String(validating: bytes, as: UTF8.self)
+    else { throw .unusable("Descriptor \(descriptor) holds no text that can be read.") }
+    let line = text.prefix { !$0.isNewline }
+    guard !line.isEmpty else { throw .unusable("Descriptor \(descriptor) begins with no secret.") }
+    return String(line)
+  }
+}

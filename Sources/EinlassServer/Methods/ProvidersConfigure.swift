@@ -1,0 +1,51 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `providers.configure`: the person's own registration at a provider, kept sealed.
+func providersConfigure(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "providers.configure", .network,
+      "Keeps the person's own registration at a provider, sealed, for every application that brings none.",
+      params: [
+        .provider,
+        .optional("clientId", .string(maxBytes: 1024), "Consumer key, application id."),
+        .optional(
+          "clientSecret", .string(maxBytes: 4096), "Consumer secret, application secret.",
+          isSecret: true),
+        .optional(
+          "redirect", .string(maxBytes: 2048),
+          "The redirect address, where one of its own is registered."),
+        .optional("remove", .boolean, "Forget it; then nothing else is given."),
+      ],
+      result: .object([
+        .required("configured", .boolean, "Whether a registration is there now, from anywhere."),
+        .revision,
+      ]),
+      reasons: ["unknownProvider", "authenticatorUnconfigured", "accountStoreFailure"]),
+    .task { params, _ async throws(RPCError) in
+      do throws(Problem) {
+        let registration = ClientRegistration(.object(params))
+        guard (registration == nil) == (params["remove"]?.bool == true) else {
+          throw .eitherIDOrRemoval
+        }
+        let id = params["provider"]?.string ?? ""
+        let revision = try server.einlass.configure(id, registration)
+        let frontEnd = server.session.frontEnd
+        server.audit.note(
+          AuditEvent(
+            application: frontEnd.application, method: "providers.configure", provider: id,
+            clientID: registration?.clientID))
+        let isConfigured = try server.catalog.provider(id).isConfigured(
+          by: server.registration(for: frontEnd, at: id),
+          or: server.store.snapshot(.usual).registrations)
+        return ["configured": .bool(isConfigured), "revision": JSONValue(revision)]
+      } catch { throw RPCError(error) }
+    })
+}
+
+extension Problem {
+  fileprivate static let eitherIDOrRemoval = Problem(
+    .invalidParameter, "Give either clientId or remove: true.", path: "/clientId")
+}

@@ -1,0 +1,170 @@
+import EinlassCrypto
+import EinlassJSON
+import TestSupport
+import Testing
+
+@testable import Einlass
+
+/// RFC 9728 and RFC 8707: who issues tokens for a resource, and whose token is handed out for it.
+@Suite struct ResourceTests {
+  static let address = "https://photos.example/mcp"
+  static let metadata = """
+    {"resource":"https://photos.example/mcp","authorization_servers":["https://as.example"],"scopes_supported":["photos"]}
+    """
+  static let server = """
+    {"issuer":"https://as.example","authorization_endpoint":"https://as.example/authorize",\
+    "token_endpoint":"https://as.example/token","registration_endpoint":"https://as.example/register",\
+    "code_challenge_methods_supported":["S256"],"token_endpoint_auth_methods_supported":["none"],\
+    "scopes_supported":["photos","offline_access"]}
+    """
+  private static let place = "GET https://photos.example/.well-known/oauth-protected-resource"
+  private static let found = [
+    "\(place)/mcp", "GET https://as.example/.well-known/openid-configuration",
+  ]
+
+  /// An engine that knows the authorization server, as it described itself.
+  static func engine(_ script: Script) async throws -> Einlass {
+    let asked = Script([.json(server)])
+    let descriptor = try await Sample.engine(asked).descriptor(
+      of: AddProviderRequest(.issuer("https://as.example")))
+    let added = try ProviderCatalog(json: JSONValue.object(["providers": [descriptor]]).bytes())
+    return Einlass(
+      catalog: try .builtIn().overlaid(by: added), store: script.store.accountStore,
+      effects: script.effects)
+  }
+
+  @Test func `A resource says who issues its tokens, and that server describes itself`()
+    async throws
+  {
+    let script = Script([.json(Self.metadata), .json(Self.server)])
+    let resource = try await Sample.engine(script).protectedResource(at: Self.address)
+    #expect(resource.name == Self.address && resource.scopes == ["photos"])
+    guard case .new(let descriptor) = resource.issuer else {
+      Issue.record("\(resource.issuer)")
+      return
+    }
+    #expect(descriptor["id"] == "as.example")
+    #expect(script.log == Self.found)
+  }
+
+  @Test func `A server that the catalogue has is used, in the order of the catalogue's own`()
+    async throws
+  {
+    let script = Script([.json(Self.metadata)])
+    let resource = try await Self.engine(script).protectedResource(at: Self.address)
+    #expect(resource.issuer == .known("as.example"))
+    #expect(script.log == ["\(Self.place)/mcp"])
+    let several = Script([
+      .json(
+        #"{"resource":"https://photos.example/mcp","authorization_servers":["https://down.example","https://as.example"]}"#
+      )
+    ])
+    let other = try await Self.engine(several).protectedResource(at: Self.address)
+    #expect(other.issuer == .known("as.example") && other.scopes == nil)
+  }
+
+  @Test func `A challenge says where to look and what is lacking`() async throws {
+    let script = Script([.json(Self.metadata), .json(Self.server)])
+    let resource = try await Sample.engine(script).protectedResource(
+      at: Self.address,
+      challenge:
+        #"Basic realm="x", Bearer error="insufficient_scope", scope="photos more", resource_metadata="https://photos.example/.well-known/oauth-protected-resource/mcp""#
+    )
+    #expect(resource.scopes == ["photos", "more"])
+    #expect(script.log == Self.found)
+  }
+
+  @Test func `The whole host's description serves, and the next server where one is down`()
+    async throws
+  {
+    let script = Script([
+      .text("", status: 404),
+      .json(
+        #"{"resource":"https://photos.example/","authorization_servers":["https://down.example","https://as.example"]}"#
+      ), .networkFailure(-1004), .json(Self.server),
+    ])
+    let resource = try await Sample.engine(script).protectedResource(at: Self.address)
+    #expect(resource.name == "https://photos.example/" && resource.scopes == nil)
+    #expect(script.log[0...1] == ["\(Self.place)/mcp", Self.place])
+    #expect(script.log.count == 4)
+  }
+
+  struct Refusal: Sendable {
+    var address = ResourceTests.address
+    var challenge: String?
+    var replies: [Script.Reply] = []
+    var reason: Problem.Reason
+    /// What was sent before.
+    var requests = 0
+  }
+
+  private static func refused(_ metadata: String, _ more: Script.Reply...) -> Refusal {
+    Refusal(
+      replies: [.json(metadata)] + more, reason: .providerFailure, requests: 1 + more.count)
+  }
+
+  static let refusals = [
+    Refusal(address: "http://photos.example/mcp", reason: .unsafeURL),
+    Refusal(address: "photos.example", reason: .unsafeURL),
+    Refusal(address: "https://user@photos.example/mcp", reason: .unsafeURL),
+    Refusal(challenge: "", reason: .invalidParameter),
+    Refusal(challenge: "Basic realm=\"x\"", reason: .invalidParameter),
+    Refusal(challenge: "Bearer =\"", reason: .invalidParameter),
+    Refusal(
+      challenge: String(repeating: "Bearer ", count: 2000), reason: .invalidParameter),
+    Refusal(
+      challenge: #"Bearer resource_metadata="https://evil.example/mcp""#, reason: .unsafeURL),
+    Refusal(
+      challenge: #"Bearer resource_metadata="http://photos.example/mcp""#, reason: .unsafeURL),
+    Refusal(
+      challenge: #"Bearer resource_metadata="https://photos.example/x""#,
+      replies: [.text("", status: 404)], reason: .providerFailure, requests: 1),
+    Refusal(
+      replies: [.text("", status: 302), .text("", status: 302)], reason: .providerFailure,
+      requests: 2),
+    Refusal(replies: [.text("", status: 500)], reason: .providerFailure, requests: 1),
+    Refusal(replies: [.networkFailure(-1103)], reason: .networkFailure, requests: 1),
+    refused("[]"), refused("{}"), refused("nonsense"),
+    refused(#"{"resource":"https://evil.example/mcp","authorization_servers":["https://as.example"]}"#),
+    refused(#"{"resource":"https://photos.example/mcp"}"#),
+    refused(#"{"resource":"https://photos.example/mcp","authorization_servers":[]}"#),
+    refused(
+      #"{"resource":"https://photos.example/mcp","authorization_servers":["http://as.example"]}"#),
+    refused(metadata, .text("", status: 404), .text("", status: 404)),
+    refused(metadata, .json(server.split(separator: "as.example\",\"auth").joined(separator: "evil.example\",\"auth"))),
+    refused(metadata, .json(#"{"issuer":"https://as.example"}"#)),
+    Refusal(
+      replies: [.json(metadata), .networkFailure(-1004)], reason: .networkFailure, requests: 2),
+  ]
+
+  @Test(arguments: refusals)
+  func `What could lead a token elsewhere, or nowhere, ends before anybody is asked`(
+    _ refusal: Refusal
+  ) async throws {
+    let script = Script(refusal.replies)
+    let problem = await #expect(throws: Problem.self) {
+      try await Sample.engine(script).protectedResource(
+        at: refusal.address, challenge: refusal.challenge)
+    }
+    #expect(problem?.reason == refusal.reason)
+    #expect(script.requests.count == refusal.requests && script.unusedReplyCount == 0)
+  }
+
+  @Test func `However many servers a resource names, four are asked`() async throws {
+    let names = (0..<50).map { "\"https://as\($0).example\"" }.joined(separator: ",")
+    let script = Script(
+      [.json(#"{"resource":"https://photos.example/mcp","authorization_servers":[\#(names)]}"#)]
+        + Array(repeating: .networkFailure(-1004), count: 50))
+    await #expect(throws: Problem.self) {
+      try await Sample.engine(script).protectedResource(at: Self.address)
+    }
+    #expect(script.requests.count == 5)
+  }
+
+  @Test func `Another issuer never takes the place of a provider that is there`() async throws {
+    let catalog = try await Self.engine(Script()).catalog
+    let other = catalog.freeID(for: try WebAddress.parse("https://as.example/"))
+    #expect(other.hasPrefix("as.example-") && !catalog.holds(other))
+    #expect(catalog.freeID(for: try WebAddress.parse("https://b.example")) == "b.example")
+  }
+}

@@ -1,0 +1,189 @@
+import EinlassCrypto
+import EinlassJSON
+import TestSupport
+import Testing
+
+@testable import Einlass
+
+/// RFC 7591: what a provider answers that registers an application, and when it is asked.
+@Suite struct DynamicRegistrationTests {
+  private static let offer = DynamicRegistration(
+    endpoint: WebAddress(scheme: .https, host: "as.example", path: "/register"),
+    clientAuthentication: .none)
+  private static let redirect = "http://127.0.0.1:8400/callback"
+
+  private static func read(_ text: String) throws -> (ClientRegistration, expiresAt: UnixTime?) {
+    try offer.registration(in: try? JSONReader.read(Array(text.utf8)), redirect: redirect)
+  }
+
+  @Test func `A native application is asked for, that proves itself by nothing but its code`() {
+    let request = Self.offer.request(
+      name: "Editor", redirect: Self.redirect, grantTypes: ["authorization_code"])
+    #expect(request.method == .post && request.address.text == "https://as.example/register")
+    #expect(
+      String(decoding: request.body, as: UTF8.self)
+        == #"{"client_name":"Editor","redirect_uris":["http://127.0.0.1:8400/callback"],"grant_types":["authorization_code"],"response_types":["code"],"token_endpoint_auth_method":"none","application_type":"native"}"#
+    )
+  }
+
+  /// Answers, and what they come to: client id, secret, way, end.
+  static let answers: [(String, ClientRegistration, UnixTime?)] = [
+    (
+      #"{"client_id":"x"}"#,
+      ClientRegistration(clientID: "x", redirect: redirect, authentication: "none"), nil
+    ),
+    (
+      #"{"client_id":"x","client_secret":"unused","redirect_uris":["http://127.0.0.1:8400/callback"],"registration_access_token":"t","client_name":7}"#,
+      ClientRegistration(clientID: "x", redirect: redirect, authentication: "none"), nil
+    ),
+    (
+      #"{"client_id":"x","client_secret":"s","client_secret_expires_at":0,"token_endpoint_auth_method":"client_secret_basic"}"#,
+      ClientRegistration(
+        clientID: "x", clientSecret: Secret("s"), redirect: redirect,
+        authentication: "client_secret_basic"), nil
+    ),
+    (
+      #"{"client_id":"x","client_secret":"s","client_secret_expires_at":1600000000,"token_endpoint_auth_method":"client_secret_post"}"#,
+      ClientRegistration(
+        clientID: "x", clientSecret: Secret("s"), redirect: redirect,
+        authentication: "client_secret_post"), 1_600_000_000
+    ),
+  ]
+
+  @Test(arguments: answers)
+  func `What a provider answers is taken with the way that it answers`(
+    _ text: String, _ registration: ClientRegistration, _ expiresAt: UnixTime?
+  ) throws {
+    let read = try Self.read(text)
+    #expect(read.0 == registration && read.expiresAt == expiresAt)
+  }
+
+  static let faults: [(String, DynamicRegistration.Fault)] = [
+    ("[]", .member("document")), ("nonsense", .member("document")), ("{}", .member("client_id")),
+    (#"{"client_id":""}"#, .member("client_id")),
+    (#"{"client_id":"a\nb"}"#, .member("client_id")),
+    (#"{"client_id":"\#(String(repeating: "x", count: 1025))"}"#, .member("client_id")),
+    (
+      #"{"client_id":"x","token_endpoint_auth_method":"private_key_jwt"}"#, .foreignAuthentication
+    ),
+    (#"{"client_id":"x","token_endpoint_auth_method":7}"#, .foreignAuthentication),
+    (
+      #"{"client_id":"x","token_endpoint_auth_method":"client_secret_basic"}"#,
+      .member("client_secret")
+    ),
+    (
+      #"{"client_id":"x","token_endpoint_auth_method":"client_secret_post","client_secret":"s","client_secret_expires_at":"soon"}"#,
+      .member("client_secret_expires_at")
+    ),
+    (#"{"client_id":"x","redirect_uris":["https://evil.example/"]}"#, .foreignRedirect),
+    (#"{"client_id":"x","redirect_uris":"none"}"#, .foreignRedirect),
+  ]
+
+  @Test(arguments: faults)
+  func `What is no registration for this application is refused`(
+    _ text: String, _ fault: DynamicRegistration.Fault
+  ) {
+    #expect(throws: fault) { try Self.read(text) }
+  }
+
+  // MARK: When
+
+  private static let answer = #"{"client_id":"issued"}"#
+  private static let token = #"{"access_token":"AT","token_type":"Bearer"}"#
+  private static let query =
+    "code=CODE&state=\(Base64URL.encode([UInt8](repeating: 2, count: 32)))"
+
+  private static func engine(_ script: Script) async throws -> Einlass {
+    try await ResourceTests.engine(script)
+  }
+
+  private static func signIn(_ script: Script) async throws -> Account {
+    let request = SignInRequest(
+      application: "editor", registration: nil, provider: "as.example")
+    return try await engine(script).signIn(request, asking: script.asker([.openURL]))
+  }
+
+  @Test func `The first sign-in registers, what it got is kept, and the next one uses it`()
+    async throws
+  {
+    let script = Script(
+      [.json(Self.answer, status: 201), .json(Self.token)], answers: [.accept()],
+      brought: [Self.query])
+    _ = try await Self.signIn(script)
+    #expect(
+      script.requests.map(\.address.text) == [
+        "https://as.example/register", "https://as.example/token",
+      ])
+    let kept = try #require(
+      try script.store.accountStore.registrations.get("as.example", .usual))
+    #expect(kept.isIssued && kept.origins == ["https://as.example"])
+    #expect(kept.registration.redirect == "http://127.0.0.1:8400/callback")
+    let next = Script([.json(Self.token)], answers: [.accept()], brought: [Self.query])
+    _ = try next.store.accountStore.registrations.set("as.example", kept, .usual)
+    _ = try await Self.signIn(next)
+    #expect(next.requests.map(\.address.text) == ["https://as.example/token"])
+    // The negative control: nobody registers who has an end that has not come; who has, does.
+    for (seconds, isOver) in [(61 as Int64, false), (60, true)] {
+      var ending = kept
+      ending.expiresAt = Script.now + seconds
+      let replies: [Script.Reply] =
+        (isOver ? [.json(Self.answer)] : []) + [.json(Self.token)]
+      let again = Script(replies, answers: [.accept()], brought: [Self.query])
+      _ = try again.store.accountStore.registrations.set("as.example", ending, .usual)
+      _ = try await Self.signIn(again)
+      #expect(again.unusedReplyCount == 0)
+    }
+  }
+
+  @Test func `What a person brought is used whatever the provider offers, and never elsewhere`()
+    async throws
+  {
+    let own = StoredRegistration(
+      provider: "as.example", registration: ClientRegistration(clientID: "own"),
+      origins: ["https://as.example"])
+    let script = Script([.json(Self.token)], answers: [.accept()], brought: [Self.query])
+    _ = try script.store.accountStore.registrations.set("as.example", own, .usual)
+    let account = try await Self.signIn(script)
+    #expect(script.store.credentials(of: account.id)[0].registration.clientID == "own")
+    var foreign = own
+    foreign.origins = ["https://other.example"]
+    let refused = Script()
+    _ = try refused.store.accountStore.registrations.set("as.example", foreign, .usual)
+    let problem = await #expect(throws: Problem.self) { try await Self.signIn(refused) }
+    #expect(problem?.reason == .bindingMismatch && problem?.hint?.method == "providers.configure")
+    #expect(refused.requests.isEmpty)
+  }
+
+  @Test(
+    "Who refuses, or answers what is no registration, is told with what to do instead",
+    arguments: [
+      (
+        Script.Reply.json(#"{"error":"invalid_client_metadata","error_description":"no"}"#, status: 400),
+        Problem.Reason.providerFailure, false
+      ),
+      (.text("", status: 403), .providerFailure, false),
+      (.text("", status: 503), .providerFailure, true),
+      (.json("{}"), .providerFailure, false),
+      (.networkFailure(-1004), .networkFailure, false),
+    ])
+  func refused(_ reply: Script.Reply, _ reason: Problem.Reason, _ isRetryable: Bool) async throws {
+    let script = Script([reply])
+    let problem = await #expect(throws: Problem.self) { try await Self.signIn(script) }
+    #expect(problem?.reason == reason && problem?.isRetryable == isRetryable)
+    if reason == .providerFailure { #expect(problem?.hint?.method == "providers.configure") }
+    #expect(try script.store.accountStore.registrations.get("as.example", .usual) == nil)
+  }
+
+  @Test func `Who only wants a credential is sent to sign in, and nothing is registered`()
+    async throws
+  {
+    let script = Script()
+    let problem = await #expect(throws: Problem.self) {
+      try await Self.engine(script).perform(
+        PerformRequest(application: "editor", registration: nil, provider: "as.example"),
+        asking: script.asker())
+    }
+    #expect(problem?.reason == .noSystemAccount && problem?.hint?.method == "accounts.signIn")
+    #expect(script.requests.isEmpty)
+  }
+}
