@@ -104,6 +104,8 @@ extension Problem {
   public struct Hint: Sendable, Equatable {
     public var method: String
     public var parameters: [String: String]
+    /// `scopes` besides, where there are any.
+    public var scopes: [String] = []
     /// `replace: true` besides: what is there already is in the way.
     public var replaces: Bool
 

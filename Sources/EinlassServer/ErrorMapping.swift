@@ -80,8 +80,11 @@ extension JSONValue {
     let params = hint.parameters.sorted { $0.key < $1.key }.map {
       ($0.key, JSONValue.string($0.value))
     }
+    let scopes = hint.scopes.isEmpty ? [] : [("scopes", JSONValue(hint.scopes))]
     let replace = hint.replaces ? [("replace", JSONValue.bool(true))] : []
-    self = ["method": .string(hint.method), "params": .object(JSONObject(params + replace))]
+    self = [
+      "method": .string(hint.method), "params": .object(JSONObject(params + scopes + replace)),
+    ]
   }
 
   fileprivate init(serverError: Problem.ServerError) {

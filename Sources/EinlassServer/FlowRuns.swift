@@ -8,7 +8,7 @@ extension Server {
   /// flow's id. Detached, that comes as `auth.completed`, and the answer is the id alone.
   func perform(
     _ params: JSONObject, _ call: Call,
-    _ work: @escaping @Sendable (PerformRequest, Asker) async throws(Problem) -> JSONObject
+    _ work: @escaping @Sendable (RunningFlow, Asker) async throws(Problem) -> JSONObject
   ) async throws(RPCError) -> JSONValue {
     let isDetached = params["detached"]?.bool ?? false
     let flow = try newFlow(
@@ -30,13 +30,17 @@ extension Server {
     _ params: JSONObject, request: JSONValue?, isDetached: Bool
   ) throws(RPCError) -> RunningFlow {
     do throws(Problem) {
-      let provider = try catalog.provider(params["provider"]?.string ?? "")
+      // Whose a resource is, only asking tells.
+      let resource = params["provider"] == nil ? params["resource"]?.string : nil
+      let provider =
+        resource == nil ? try catalog.provider(params["provider"]?.string ?? "") : nil
       let frontEnd = session.frontEnd
       let now = effects.now()
       return RunningFlow(
-        id: newID("f"), wish: wish(params, of: frontEnd, at: provider.id),
-        applicationTitle: frontEnd.title, providerName: provider.name,
-        flowKind: params["flowKind"]?.string.flatMap(FlowKind.init) ?? provider.flowKinds[0],
+        id: newID("f"), wish: wish(params, of: frontEnd, at: provider?.id ?? ""),
+        applicationTitle: frontEnd.title, providerName: provider?.name ?? resource ?? "",
+        flowKind: params["flowKind"]?.string.flatMap(FlowKind.init)
+          ?? provider?.flowKinds[0] ?? .authorizationCode,
         startedAt: now, expiresAt: now + (params["deadlineSeconds"]?.int64 ?? 300),
         isDetached: isDetached, request: request)
     } catch { throw RPCError(error) }
@@ -44,14 +48,14 @@ extension Server {
 
   private func run(
     _ flow: RunningFlow, on executor: any TaskExecutor,
-    _ work: @escaping @Sendable (PerformRequest, Asker) async throws(Problem) -> JSONObject
+    _ work: @escaping @Sendable (RunningFlow, Asker) async throws(Problem) -> JSONObject
   ) async throws(RPCError) -> JSONValue {
     defer { flows.remove(flow) }
     do throws(Problem) {
       let asker = asker(for: flow)
       let result = try await runToDeadline(flow, on: executor) { () async throws(Problem) in
         if flow.wish.isInteractive { try await self.openKey(asking: asker.ask) }
-        return try await work(flow.wish, asker)
+        return try await work(flow, asker)
       }
       return .object(
         JSONObject([("flow", .string(flow.id))] + result.members.map { ($0.name, $0.value) }))

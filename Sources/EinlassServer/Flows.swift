@@ -14,6 +14,8 @@ final class RunningFlow: Sendable {
   }
 
   private struct State {
+    var wish: PerformRequest
+    var providerName: String
     var stage = Stage.access
     var end: End?
     /// It ends whatever it does: it or its request was cancelled.
@@ -22,10 +24,7 @@ final class RunningFlow: Sendable {
   }
 
   let id: String
-  /// What the front end asked for, application and provider included.
-  let wish: PerformRequest
   let applicationTitle: String?
-  let providerName: String
   /// `nil` when it is no flow; then it is about no provider either.
   let flowKind: FlowKind?
   let startedAt: UnixTime
@@ -33,7 +32,7 @@ final class RunningFlow: Sendable {
   let isDetached: Bool
   /// The JSON-RPC id of the request, `nil` when detached.
   let request: JSONValue?
-  private let state = Lock(State())
+  private let state: Lock<State>
 
   init(
     id: String, wish: PerformRequest, applicationTitle: String?, providerName: String,
@@ -41,14 +40,27 @@ final class RunningFlow: Sendable {
     request: JSONValue?
   ) {
     self.id = id
-    self.wish = wish
     self.applicationTitle = applicationTitle
-    self.providerName = providerName
+    state = Lock(State(wish: wish, providerName: providerName))
     self.flowKind = flowKind
     self.startedAt = startedAt
     self.expiresAt = expiresAt
     self.isDetached = isDetached
     self.request = request
+  }
+
+  /// What the front end asked for, application and provider included.
+  var wish: PerformRequest { state.withLock { $0.wish } }
+  var providerName: String { state.withLock { $0.providerName } }
+  /// The protected resource that it is for, once its name is known.
+  var resource: String? { wish.signIn?.resource }
+
+  /// It is known now at which provider it goes on, and as what.
+  func goesOn(as wish: PerformRequest, at provider: Provider) {
+    state.withLock {
+      $0.wish = wish
+      $0.providerName = provider.name
+    }
   }
 
   var application: String { wish.application }

@@ -229,6 +229,7 @@ final class Prompts: Sendable {
       "applicationTitle": flow.applicationTitle.map(JSONValue.string),
       "provider": isFlow ? .string(flow.provider) : nil,
       "providerName": isFlow ? .string(flow.providerName) : nil,
+      "resource": flow.resource.map(JSONValue.string),
       "expiresAt": JSONValue(open.waiters.map(\.flow.expiresAt).max() ?? flow.expiresAt),
     ])
     for member in open.prompt.wireMembers(for: flow.application).members {

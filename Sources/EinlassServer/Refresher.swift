@@ -3,10 +3,15 @@ internal import EinlassSystem
 
 /// Keeps fresh what this process has handed out: a token is refreshed before it ends, without anybody asking. Seeds 4.5.
 ///
-/// One sleeping task for each account whose token ends and can be refreshed, and none for any other. It ends when the
+/// One sleeping task for each account, and resource, whose token ends and can be refreshed, and none for any other. It ends when the
 /// credential is forgotten, access taken away, or only the person can help.
 final class Refresher: Sendable {
-  private let sleeping = Lock([Account.ID: Task<Void, Never>]())
+  private struct Key: Hashable {
+    var account: Account.ID
+    var resource: String?
+  }
+
+  private let sleeping = Lock([Key: Task<Void, Never>]())
   private let effects: Effects
   private let executor: @Sendable () -> (any TaskExecutor)?
 
@@ -22,11 +27,12 @@ final class Refresher: Sendable {
   ) {
     guard case .oauth2(let token) = credential, token.expiresAt != nil, let executor = executor()
     else { return }
+    let key = Key(account: request.account, resource: request.resource)
     sleeping.withLock { sleeping in
-      guard sleeping[request.account] == nil else { return }
-      sleeping[request.account] = Task(executorPreference: executor) { [self] in
+      guard sleeping[key] == nil else { return }
+      sleeping[key] = Task(executorPreference: executor) { [self] in
         await keepFresh(request, engine)
-        self.sleeping.withLock { $0[request.account] = nil }
+        self.sleeping.withLock { $0[key] = nil }
       }
     }
   }

@@ -6,6 +6,9 @@ extension Field {
   static let account = required("account", .identifier, "An account's id, from accounts.list.")
   static let revision = required(
     "revision", .integer(0...Int64.max), "The store's revision; grows with every change.")
+  static let resource = optional(
+    "resource", .string(maxBytes: 2048),
+    "The protected resource that the credential is for, by the name that accounts.signIn answers.")
   static let limit = optional("limit", .integer(1...1000), "At most so many entries.")
   static let cursor = optional(
     "cursor", .string(maxBytes: 1024), "Where to go on: nextCursor of the page before.")
@@ -87,6 +90,9 @@ let components: Components = [
       .required("health", Schema(Account.Health.self), "What the provider last said."),
       .required("signedIn", .boolean, "Whether a credential is stored."),
       .required("preferred", .boolean, "Whether this application prefers it."),
+      .optional(
+        "resources", .array(.string(maxBytes: nil), max: nil),
+        "The protected resources that it has credentials for."),
       .required("addedAt", .unixTime, "When it was added."),
     ]),
   "Credential":
@@ -173,6 +179,7 @@ let promptFields: [Field] = [
   .optional("applicationTitle", .string(maxBytes: nil), "Who asks, for people."),
   .optional("provider", .identifier, "Whose accounts it is about; missing for a passphrase."),
   .optional("providerName", .string(maxBytes: nil), "The provider, for people."),
+  .optional("resource", .string(maxBytes: nil), "The protected resource that a sign-in is for."),
   .required("expiresAt", .unixTime, "When the last waiter gives up."),
   .optional("accounts", .array(.reference("Account"), max: 100), "Which account, or the one."),
   .optional("more", .boolean, "Any other account of the provider is a valid answer too."),

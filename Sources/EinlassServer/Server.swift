@@ -129,8 +129,10 @@ public final class Server: Sendable {
   }
 
   /// Keeps what was handed out fresh while this process runs.
-  func lookAfter(_ credential: Credential, of account: Account.ID) {
-    refresher.lookAfter(credential, credentialRequest(of: account)) { self.budgetedEinlass }
+  func lookAfter(_ credential: Credential, of account: Account.ID, for resource: String? = nil) {
+    refresher.lookAfter(credential, credentialRequest(of: account, for: resource)) {
+      self.budgetedEinlass
+    }
   }
 
   /// A fresh id: a letter, `_`, and 128 random bits.

@@ -64,3 +64,20 @@ def test_another_issuer_than_the_document_s_is_refused(dot, start, change):
     front_end = start(None, None)
     assert front_end.refused("providers.add", issuer=dot["issuer"] + change) in ("providerFailure", "unsafeURL")
     assert [entry["id"] for entry in front_end.call("providers.list")["providers"] if "127" in entry["id"]] == []
+
+
+def test_an_application_without_a_registration_gets_one_once(dot, idpy, start):
+    """idpyoidc compares addresses whole, port included, so the second sign-in has to come back to the same one."""
+    front_end = start(None, None)
+    for ready, person in ((dot, None), (idpy, "alice")):
+        id = front_end.call("providers.add", issuer=ready["issuer"])["provider"]
+        for _ in range(2):
+            request, prompt = front_end.begin(provider=id, prompt="consent")
+            visitor = Visitor().open(prompt["url"]) if person else visit(ready, prompt["url"]).press("Authorize")
+            assert "Signed in" in bring_back(visitor)
+            account = front_end.end(request, provider=id)
+        assert front_end.token(account) != front_end.token(account, forceRefresh=True)
+        with urllib.request.urlopen(ready["base"] + "/__log") as answer:
+            paths = [entry["path"].partition("?")[0].rstrip("/") for entry in json.load(answer)]
+        registered = [path for path in paths if path.endswith(("/register", "/registration"))]
+        assert len(registered) == 1 if ready is dot else registered

@@ -73,7 +73,8 @@ struct AccountSignIn {
       credential: credential,
       binding: ProviderBinding(
         origins: provider.origins(of: flow), clientID: registration.clientID,
-        flowKind: flow.kind))
+        flowKind: flow.kind),
+      resource: request.resource)
     let new = AccountStore.NewAccount(
       account: account(of: identity), credentials: [stored], isOnlyOne: provider.hasOneAccount)
     guard credential.byteCount <= SignIn.credentialLimitBytes else {

@@ -7,6 +7,8 @@ public struct CredentialRequest: Sendable {
   public var account: Account.ID
   /// The protected resource that it is for, exactly; `nil` for none in particular. RFC 8707.
   public var resource: String?
+  /// What it has to be good for, where that is known.
+  public var scopes: [String] = []
   /// How long the credential has to be good for; `nil`: a minute, if that can be had.
   public var minValiditySeconds: Int64?
   /// A new one, however good the stored one is.

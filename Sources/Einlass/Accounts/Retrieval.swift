@@ -1,3 +1,5 @@
+internal import EinlassJSON
+
 /// What an application does with an account that it may use, without a person: gets its credential, renews it, reports
 /// that it was refused. Seeds 2.2 and 2.3; security C-41.
 struct Retrieval {
@@ -33,12 +35,14 @@ struct Retrieval {
     guard !request.forcesRefresh, let stored = try own(of: store.credentials(account.id, .none)),
       isGood(stored)
     else { return nil }
+    try checkScopes(of: stored)
     return result(stored.credential)
   }
 
   /// The stored credential while it is good, else a new one: by reverse auth, a mint, or a renewal.
   func credential() async throws(Problem) -> PerformResult {
     let former = try own(of: store.credentials(account.id))
+    if let former { try checkScopes(of: former) }
     if let former, !request.forcesRefresh, isGood(former) { return result(former.credential) }
     let lease = try await store.lease(account.id, waiting: effects)
     defer { lease.keep() }
@@ -57,7 +61,7 @@ struct Retrieval {
 
   /// When it is to be refreshed, unless somebody asks for it before.
   func nextRefresh() throws(Problem) -> UnixTime? {
-    guard account.health != .reloginNeeded, let own = try own(of: store.credentials(account.id)),
+    guard canAsk, let own = try own(of: store.credentials(account.id)),
       case .oauth2(let token) = own.credential, let expiresAt = token.expiresAt,
       token.refreshToken != nil, let refresh = provider.refresh(of: own)
     else { return nil }
@@ -72,7 +76,7 @@ struct Retrieval {
     let flow = try flow(under: lease, former)
     if case .oauth2(let token)? = flow.adopted?.credential { return .renewed(token) }
     let renewal = try await flow.renewal(storedIn: store, under: lease)
-    if case .renewed = renewal { request.pause.note(account.id, nil) }
+    if case .renewed = renewal { request.pause.note(pauseName, nil) }
     return renewal
   }
 
@@ -87,6 +91,8 @@ struct Retrieval {
     let flow = try flow(under: lease, former)
     guard let own = flow.own, own.generation == former.generation else { return }
     _ = try store.settle(account.id, AccountStore.Settlement(basis: [own], isRefusal: true))
+    // The provider's own questions are not what a resource's token answers.
+    guard request.resource == nil else { return }
     if case .failed(let failure)? = await flow.identityRefusal(of: own) {
       guard failure.problem.reason != .cancelled else { throw failure.problem }
       flow.remember(failure, in: store)
@@ -98,35 +104,65 @@ struct Retrieval {
     guard problem.reason == .reloginNeeded,
       provider.signInKind(asking: request.promptKinds) != nil
     else { return problem }
-    return problem.mended(bySigningInAt: provider)
+    var mended = problem.mended(bySigningInAt: provider)
+    if let resource = request.resource {
+      mended.message =
+        "The \(provider.name) account has no credential that is good for this resource. Sign in to it again."
+      mended.hint = .init(
+        "accounts.signIn", ["account": account.id.rawValue, "resource": resource])
+    }
+    mended.hint?.scopes = problem.hint?.scopes ?? []
+    return mended
+  }
+
+  /// Throws `reloginNeeded` for a credential that is known to be good for less than is asked for; who follows the hint
+  /// keeps what it was good for.
+  private func checkScopes(of stored: StoredCredential) throws(Problem) {
+    guard case .oauth2(let token) = stored.credential, !token.scopes.isEmpty else { return }
+    let missing = request.scopes.filter { scope in
+      !token.scopes.contains { sameBytes($0, scope) }
+    }
+    guard !missing.isEmpty else { return }
+    var problem = Problem.reloginNeeded(provider, account)
+    problem.detail = missing.joined(separator: " ")
+    problem.hint?.scopes = token.scopes + missing
+    throw problem
+  }
+
+  /// Whether the provider need be asked at all: nobody but the person mends a dead credential. Whether one for a resource
+  /// is dead, it says itself.
+  private var canAsk: Bool { account.health != .reloginNeeded || request.resource != nil }
+
+  /// What pauses are kept by: one for each credential.
+  private var pauseName: Account.ID {
+    Account.ID(rawValue: account.id.rawValue + (request.resource.map { " \($0)" } ?? ""))
   }
 
   /// A new credential, unless the provider has to be left alone for a while.
   private func pacedCredential(
     _ flow: Flow, under lease: Lease
   ) async throws(Problem) -> Credential {
-    if !request.forcesRefresh, let problem = request.pause.problem(account.id) { throw problem }
+    if !request.forcesRefresh, let problem = request.pause.problem(pauseName) { throw problem }
     do throws(Problem) {
       let credential = try await newCredential(flow, under: lease)
-      request.pause.note(account.id, nil)
+      request.pause.note(pauseName, nil)
       return credential
     } catch {
-      request.pause.note(account.id, error)
+      request.pause.note(pauseName, error)
       throw error
     }
   }
 
   private func newCredential(_ flow: Flow, under lease: Lease) async throws(Problem) -> Credential {
-    // Nobody but the person mends a dead credential; the provider need not be asked again.
-    guard account.health != .reloginNeeded else { throw .reloginNeeded(provider, account) }
+    guard canAsk else { throw .reloginNeeded(provider, account) }
     if flow.own != nil, flow.canRenew {
       switch try await flow.renewal(storedIn: store, under: lease) {
       case .renewed(let token): return .oauth2(token)
       case .rejected(let problem), .failed(let problem): throw problem
       }
     }
-    guard flow.canIssue else {
-      throw request.forcesRefresh
+    guard flow.canIssue, request.resource == nil else {
+      throw request.forcesRefresh && flow.own != nil
         ? .flowNotSupported(provider, "renewal") : .reloginNeeded(provider, account)
     }
     do throws(Setback) {

@@ -12,8 +12,12 @@ public struct SignInRequest: Sendable {
   public var account: Account.ID?
   /// `nil`: the first flow of the provider that works here.
   public var flowKind: FlowKind?
-  /// `nil`: the flow's own.
+  /// `nil`: the flow's own, or those of the resource.
   public var scopes: [String]?
+  /// The protected resource that the credential is for, by its own name; `nil` for none in particular. RFC 8707.
+  public var resource: String?
+  /// What the resource wants, where the front end does not say.
+  public var resourceScopes: [String] = []
   /// For the provider's page, as they are.
   public var customParameters: [Parameter] = []
   /// What OpenID Connect Core 1.0 section 3.1.2.1 has parameters for.

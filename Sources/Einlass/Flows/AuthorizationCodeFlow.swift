@@ -22,7 +22,7 @@ func authorizationCode(
     clientID: visit.registration.clientID, redirectURI: place.address,
     scope: visit.scopes(words.tokens).joined(separator: visit.provider.permissions.separator),
     stateParameter: stateParameter, codeChallenge: proof.codeChallenge, nonce: nonce,
-    customParameters: visit.pageParameters)
+    resource: visit.request.resource, customParameters: visit.pageParameters)
   if let pushed = words.pushed {
     visit.asker.report(.requesting)
     request.reference = try await exchange.reference(to: request, pushed, words.tokens, visit)
@@ -41,7 +41,7 @@ func authorizationCode(
         Parameter("grant_type", "authorization_code"), Parameter("code", revealedText(code)),
         Parameter("redirect_uri", place.address),
         Parameter("code_verifier", revealedText(proof.codeVerifier)),
-      ], by: visit.registration, at: .token)
+      ] + visit.resourceParameters, by: visit.registration, at: .token)
     return try await visit.keep(
       answer, of: .authorizationCode(words), at: words.tokens, nonce: nonce, &exchange)
   }

@@ -10,7 +10,8 @@ func deviceCode(
   var exchange = visit.exchange(hiding: [])
   let scope = visit.scopes(tokens).joined(separator: visit.provider.permissions.separator)
   let granted = try await exchange.ask(
-    tokens, words.deviceAuthorization, scope.isEmpty ? [] : [Parameter("scope", scope)],
+    tokens, words.deviceAuthorization,
+    (scope.isEmpty ? [] : [Parameter("scope", scope)]) + visit.resourceParameters,
     by: visit.registration, at: .deviceAuthorization)
   let given = DeviceAuthorization(granted.object, words.answer, now: visit.effects.now())
   guard let device = given else {
@@ -54,7 +55,7 @@ extension Visit {
       Parameter("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
       Parameter("device_code", revealedText(device.deviceCode)),
     ]
-    let grant = words.question == nil ? standard : []
+    let grant = (words.question == nil ? standard : []) + resourceParameters
     while true {
       try await effects.sleepUntil(effects.now() + interval)
       guard effects.now() < device.expiresAt else { throw .codeExpired(provider) }

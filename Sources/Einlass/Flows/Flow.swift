@@ -99,7 +99,18 @@ struct Flow {
   func remember(_ failure: Failure, in store: AccountStore) {
     guard let health = failure.health else { return }
     // A store that fails now must not hide why the request failed.
-    _ = try? store.settle(account.id, settlement { $0.health = health })
+    _ = try? store.settle(account.id, settlement(noting: health))
+  }
+
+  /// What is written down when the provider says how the account is. A refresh token for one resource that is dead says
+  /// nothing of the others: only that is forgotten.
+  func settlement(noting health: Account.Health) -> AccountStore.Settlement {
+    guard resource != nil, health == .reloginNeeded, let own,
+      case .oauth2(var token) = own.credential
+    else { return settlement { $0.health = health } }
+    token.refreshToken = nil
+    if own.isRefused { token.expiresAt = effects.now() }
+    return settlement(.oauth2(token))
   }
 
   /// For the requests of this flow.

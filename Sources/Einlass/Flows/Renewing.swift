@@ -63,10 +63,11 @@ extension Flow {
     at words: TokenEndpoint
   ) async throws(Setback) -> OAuth2Credential {
     var exchange = exchange(hiding: [refreshToken, former.accessToken, former.idToken])
-    let grant = [
-      Parameter("grant_type", "refresh_token"),
-      Parameter("refresh_token", revealedText(refreshToken)),
-    ]
+    let grant =
+      [
+        Parameter("grant_type", "refresh_token"),
+        Parameter("refresh_token", revealedText(refreshToken)),
+      ] + (resource.map { [Parameter("resource", $0)] } ?? [])
     let answer = try await exchange.ask(words, template, grant, by: registration, at: .renew)
     let token = TokenResponse.credential(
       in: words.object(answer), scopes: former.scopes, now: effects.now(),
@@ -126,7 +127,7 @@ extension Flow {
     let isOAuthError = failure.problem.serverError?.code != nil && !failure.problem.isRetryable
     guard isOAuthError else { return .failed(failure.problem.about(provider, account.id)) }
     if let health = failure.health,
-      try store.settle(account.id, settlement { $0.health = health }) == nil
+      try store.settle(account.id, settlement(noting: health)) == nil
     {
       return try newer(in: store)
     }

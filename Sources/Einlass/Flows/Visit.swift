@@ -26,8 +26,17 @@ struct Visit {
       secrets: [registration.clientSecret] + secrets, proof: proof)
   }
 
-  /// The scopes to ask for.
-  func scopes(_ words: TokenEndpoint) -> [String] { request.scopes ?? words.scopes }
+  /// The scopes to ask for: of what is the provider's own, a resource needs to know only who it is and to be renewed.
+  func scopes(_ words: TokenEndpoint) -> [String] {
+    if let scopes = request.scopes { return scopes }
+    guard request.resource != nil else { return words.scopes }
+    let wanted = request.resourceScopes
+    return wanted
+      + words.scopes.filter { ["openid", "offline_access"].contains($0) && !wanted.contains($0) }
+  }
+
+  /// What a grant says of the resource that the token is for. RFC 8707 section 2.
+  var resourceParameters: [Parameter] { request.resource.map { [Parameter("resource", $0)] } ?? [] }
 
   /// The token that a grant of OAuth 2.0 brought, kept for the account of whose it is.
   ///
@@ -64,6 +73,11 @@ struct Visit {
     _ token: OAuth2Credential, _ idToken: IDToken?, subject: String?, _ exchange: Exchange
   ) async throws(Setback) -> Identity? {
     guard let words = provider.identity else { return nil }
+    // A token for a resource is of no use elsewhere, the provider's own questions included.
+    if request.resource != nil {
+      guard let idToken, words.pointers[.id] == "/sub" else { return nil }
+      return try exchange.identity(in: .object(idToken.claims))
+    }
     guard words.request != nil else {
       return try exchange.identity(in: idToken.map { .object($0.claims) })
     }

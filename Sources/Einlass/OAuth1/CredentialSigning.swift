@@ -13,7 +13,7 @@ func authorization(
   let provider = try catalog.provider(account.provider)
   let own = try store.registration(request.registration, at: provider)
   let stored = try store.issuedCredential(
-    of: account, at: provider, to: request.application, own, in: snapshot)
+    of: account, at: provider, to: request.application, own, for: request.resource, in: snapshot)
   let clientID = stored.registration.clientID
   let address = try address(of: request)
   switch stored.credential {
@@ -58,21 +58,21 @@ private func address(of request: SignRequest) throws(Problem) -> WebAddress {
 }
 
 extension AccountStore {
-  /// The credential of an account that was issued to this application's registration.
+  /// The credential of an account that was issued to this application's registration, for this resource or for none.
   ///
   /// Throws `accessNotGranted` unless access stands, `authenticatorUnconfigured` without a registration,
   /// `bindingMismatch` when what is stored is another's or lives elsewhere, `reloginNeeded` when nothing is.
   func issuedCredential(
     of account: Account, at provider: Provider, to application: String,
-    _ registration: ClientRegistration?, in snapshot: Snapshot
+    _ registration: ClientRegistration?, for resource: String? = nil, in snapshot: Snapshot
   ) throws(Problem) -> StoredCredential {
     let registration = try provider.complete(registration, with: [.clientID])
     guard snapshot.grants.given(to: application, for: provider)?.state == .granted else {
       throw .accessNotGranted(provider)
     }
     let credentials = try credentials(account.id)
-    guard let stored = credentials.issued(to: registration, for: nil) else {
-      throw credentials.isEmpty
+    guard let stored = credentials.issued(to: registration, for: resource) else {
+      throw credentials.isEmpty || resource != nil
         ? .reloginNeeded(provider, account) : .bindingMismatch(provider, account)
     }
     guard provider.isBound(stored) else { throw .bindingMismatch(provider, account) }

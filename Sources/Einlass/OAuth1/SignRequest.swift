@@ -19,6 +19,8 @@ public struct SignRequest: Sendable {
   public var application: String
   public var registration: ClientRegistration?
   public var account: Account.ID
+  /// The protected resource that the credential is for, exactly; `nil` for none in particular. RFC 8707.
+  public var resource: String?
   /// As sent, upper case: `GET`, `PUT`.
   public var method: String
   public var url: String

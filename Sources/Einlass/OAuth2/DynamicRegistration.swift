@@ -24,18 +24,6 @@ struct DynamicRegistration: Sendable, Equatable {
     case foreignRedirect
   }
 
-  init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
-    let reader = try reader.object(name, words: ["url", "clientAuthentication"])
-    endpoint = try reader.address("url")
-    clientAuthentication = try reader.word("clientAuthentication", ClientAuthentication.self)
-  }
-
-  func relocated(_ move: (WebAddress) -> WebAddress) -> DynamicRegistration {
-    var moved = self
-    moved.endpoint = move(endpoint)
-    return moved
-  }
-
   /// Asks for a native application's registration. Section 3.1, with `application_type` of OpenID Connect Dynamic
   /// Client Registration 1.0 section 2.
   ///
@@ -97,5 +85,19 @@ struct DynamicRegistration: Sendable, Equatable {
   private static func isText(_ text: String, limitBytes: Int) -> Bool {
     (1...limitBytes).contains(text.utf8.count)
       && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+  }
+}
+
+extension DynamicRegistration {
+  init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
+    let reader = try reader.object(name, words: ["url", "clientAuthentication"])
+    endpoint = try reader.address("url")
+    clientAuthentication = try reader.word("clientAuthentication", ClientAuthentication.self)
+  }
+
+  func relocated(_ move: (WebAddress) -> WebAddress) -> DynamicRegistration {
+    var moved = self
+    moved.endpoint = move(endpoint)
+    return moved
   }
 }

@@ -48,18 +48,30 @@ extension Einlass {
         .unsafeURL, "The issuer is no https address without a query. Give it as its owner does.",
         path: "/issuer")
     }
-    for address in ServerMetadata.addresses(ofIssuer: issuer) {
-      let response = try await effects.send(
-        HTTPRequest(.get, address, responseLimitBytes: ServerMetadata.limitBytes))
-      guard response.isSuccess else { continue }
-      do throws(ServerMetadata.Fault) {
-        let metadata = try ServerMetadata(
-          try? JSONReader.read(response.body), issuer: text)
-        return metadata.descriptor(
-          id: request.id ?? issuer.providerID, name: request.name ?? issuer.host)
-      } catch { throw .undescribed(issuer, error.sentence) }
+    var places = ServerMetadata.addresses(ofIssuer: issuer)[...]
+    while let place = places.popFirst() {
+      guard var metadata = try await metadata(of: text, at: place, issuer) else { continue }
+      // Where applications register themselves, some say in OAuth's own document alone.
+      if metadata.registrationEndpoint == nil, let other = places.first {
+        metadata.registrationEndpoint =
+          (try? await self.metadata(of: text, at: other, issuer))?.registrationEndpoint
+      }
+      return metadata.descriptor(
+        id: request.id ?? issuer.providerID, name: request.name ?? issuer.host)
     }
     throw .undescribed(issuer, "it has no such document")
+  }
+
+  /// What an issuer says of itself there; `nil` when there is nothing.
+  private func metadata(
+    of text: String, at place: WebAddress, _ issuer: WebAddress
+  ) async throws(Problem) -> ServerMetadata? {
+    let response = try await effects.send(
+      HTTPRequest(.get, place, responseLimitBytes: ServerMetadata.limitBytes))
+    guard response.isSuccess else { return nil }
+    do throws(ServerMetadata.Fault) {
+      return try ServerMetadata(try? JSONReader.read(response.body), issuer: text)
+    } catch { throw .undescribed(issuer, error.sentence) }
   }
 }
 

@@ -54,7 +54,8 @@ struct Registering {
     return provider.takes(stored.known) && !isOver ? stored.registration : nil
   }
 
-  /// An address of this machine with a port that is free now. Many servers compare it exactly, so it stays.
+  /// An address of this machine with a port that is free now. Many servers compare it exactly, so it stays; it is none
+  /// of those that the system hands out, which would soon be somebody else's.
   private func redirect() throws(Problem) -> String? {
     let words = provider.flows.lazy.compactMap { flow in
       if case .authorizationCode(let words) = flow { words.redirect } else { nil }
@@ -64,10 +65,17 @@ struct Registering {
     case .address(let address): return address
     case .loopback(let host, let ports, let path):
       let place = try effects.openRedirect(
-        RedirectPlace(host: host, ports: ports, path: path ?? "/callback"))
+        RedirectPlace(
+          host: host, ports: ports.isEmpty ? lastingPorts : ports, path: path ?? "/callback"))
       defer { place.close() }
       return place.address
     }
+  }
+
+  /// Some between 20480 and 28671, by chance.
+  private var lastingPorts: [UInt16] {
+    let bytes = effects.randomBytes(16)
+    return (0..<8).map { 20480 + UInt16(bytes[$0]) % 32 << 8 + UInt16(bytes[$0 + 8]) }
   }
 
   private var grantTypes: [String] {

@@ -14,9 +14,12 @@ struct SignIn: ServerCommand {
         einlassctl sign-in github
         einlassctl sign-in github --flow deviceCode
         einlassctl sign-in --account github/ada
+        einlassctl sign-in https://photos.example.com/mcp
       """)
 
-  @Argument(help: "Who to sign in at.", completion: .providers)
+  @Argument(
+    help: "Who to sign in at: a provider, or the https address of a protected resource.",
+    completion: .providers)
   var provider: String?
 
   @Option(
@@ -43,21 +46,26 @@ struct SignIn: ServerCommand {
   func run(with console: Console) throws(Failure) {
     var account: Account?
     var provider = self.provider
+    let resource = provider.flatMap { name in
+      ["https://", "http://"].contains(where: name.hasPrefix) ? name : nil
+    }
     if let name = self.account {
       account = try console.account(name)
       provider = account?.provider
-    } else {
+    } else if resource == nil {
       provider = try console.provider(provider)
     }
     let result = try console.call(
       "accounts.signIn",
       JSONObject(present: [
-        "provider": provider.map { .string($0) }, "account": account.map { .string($0.id) },
+        "provider": resource == nil ? provider.map { .string($0) } : nil,
+        "resource": resource.map { .string($0) }, "account": account.map { .string($0.id) },
         "flowKind": flowKind.map { .string($0) },
         "scopes": scopes.isEmpty ? nil : JSONValue(scopes),
       ]))
     let id = result["account"]?.string ?? ""
-    let signedIn = try console.accounts(of: provider).first { sameBytes($0.id, id) }
+    let place = result["provider"]?.string ?? provider
+    let signedIn = try console.accounts(of: place).first { sameBytes($0.id, id) }
     try console.report(.object(result), ["Signed in: \(signedIn?.title ?? clean(id))."])
   }
 }

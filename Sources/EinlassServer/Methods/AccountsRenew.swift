@@ -8,7 +8,7 @@ func accountsRenew(_ server: Server) -> Method {
     MethodDescriptor(
       "accounts.renew", .network,
       "Renews the application's credential with the provider, as far as that goes without the person.",
-      params: [.account],
+      params: [.account, .resource],
       result: .object([
         .required(
           "result", .oneOf(["renewed", "rejected", "failed"]),

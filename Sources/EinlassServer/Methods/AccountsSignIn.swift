@@ -7,9 +7,16 @@ func accountsSignIn(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.signIn", .interactive,
-      "Signs a person in at a provider: adds an account, or makes one usable again.",
+      "Signs a person in, at a provider or for a protected resource: adds an account, or makes one usable again.",
       params: [
-        .provider,
+        .optional("provider", .identifier, "A provider's id, from providers.list."),
+        .optional(
+          "resource", .string(maxBytes: 2048),
+          "Instead of provider: the address of a protected resource, which says who issues its tokens."
+        ),
+        .optional(
+          "challenge", .string(maxBytes: 8192),
+          "With resource: the WWW-Authenticate header that it has answered with."),
         .optional("account", .identifier, "Who is to sign in; another person fails."),
         .optional("flowKind", Schema(FlowKind.self), "This kind of flow and no other."),
         .detached, .deadlineSeconds,
@@ -17,15 +24,56 @@ func accountsSignIn(_ server: Server) -> Method {
       result: .object([
         .required("flow", .identifier, "The flow's id."),
         .optional("account", .identifier, "The account's id; missing when detached."),
+        .optional("provider", .identifier, "With resource: who issues its tokens."),
+        .optional(
+          "resource", .string(maxBytes: nil),
+          "The resource's own name, which credentials.get takes."),
       ]),
-      reasons: ["unknownAccount", "invalidChoice", "bindingMismatch"] + flowReasons + signInReasons),
+      reasons: [
+        "unknownAccount", "invalidChoice", "bindingMismatch", "unsafeURL",
+      ] + flowReasons + signInReasons),
     .task { params, call async throws(RPCError) in
-      try await server.perform(params, call) { wish, asker async throws(Problem) in
-        guard let request = wish.signIn else { throw Problem(.internal, "Nothing was asked for.") }
+      guard (params["provider"] == nil) != (params["resource"] == nil) else {
+        throw .invalidParams(path: "/provider", expected: "either provider or resource")
+      }
+      return try await server.perform(params, call) { flow, asker async throws(Problem) in
+        if let resource = params["resource"]?.string {
+          asker.report(.discovering)
+          try await server.locate(resource, params, for: flow)
+        }
+        guard let request = flow.wish.signIn else {
+          throw Problem(.internal, "Nothing was asked for.")
+        }
         let account = try await server.einlass.signIn(request, asking: asker)
-        return ["account": .string(account.id.rawValue)]
+        let isForResource = request.resource != nil
+        return JSONObject(present: [
+          "account": .string(account.id.rawValue),
+          "provider": isForResource ? .string(request.provider) : nil,
+          "resource": request.resource.map(JSONValue.string),
+        ])
       }
     })
+}
+
+extension Server {
+  /// Finds out who issues tokens for a resource, adds that provider if it is new, and goes on there.
+  fileprivate func locate(
+    _ address: String, _ params: JSONObject, for flow: RunningFlow
+  ) async throws(Problem) {
+    let resource = try await budgetedEinlass.protectedResource(
+      at: address, challenge: params["challenge"]?.string)
+    let id: String
+    switch resource.issuer {
+    case .known(let known): id = known
+    case .new(let descriptor):
+      id = descriptor["id"]?.string ?? ""
+      _ = try added.add(descriptor)
+    }
+    var wish = wish(params, of: session.frontEnd, at: id)
+    wish.signIn?.resource = resource.name
+    wish.signIn?.resourceScopes = resource.scopes ?? []
+    flow.goesOn(as: wish, at: try catalog.provider(id))
+  }
 }
 
 /// What the provider's page is asked for.

@@ -28,7 +28,8 @@ func authPerform(_ server: Server) -> Method {
         "reloginNeeded", "unknownAccount", "invalidChoice", "bindingMismatch",
       ] + flowReasons + signInReasons),
     .task { params, call async throws(RPCError) in
-      try await server.perform(params, call) { wish, asker async throws(Problem) in
+      try await server.perform(params, call) { flow, asker async throws(Problem) in
+        let wish = flow.wish
         let result = try await server.einlass.perform(wish, asking: asker)
         if let credential = result.credential {
           try server.audit.record(

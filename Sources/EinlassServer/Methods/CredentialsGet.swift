@@ -13,6 +13,8 @@ func credentialsGet(_ server: Server) -> Method {
         .optional(
           "minValiditySeconds", .integer(0...31_536_000), "How long it has to be good for; 60."),
         .optional("forceRefresh", .boolean, "A new one, however good the stored one is."),
+        .optional("scopes", .array(.identifier, max: 256), "What it has to be good for."),
+        .resource,
       ],
       result: .object([
         .required("credential", .reference("Credential"), "What the application may use.")
@@ -55,7 +57,7 @@ extension Server {
       AuditEvent(
         "credentials.get", handing: credential, of: result.account, to: request.application,
         clientID: result.clientID), patience)
-    lookAfter(credential, of: request.account)
+    lookAfter(credential, of: request.account, for: request.resource)
     return [
       "credential": JSONValue(credential, of: result.identity, includesRefreshToken: false)
     ]
@@ -63,20 +65,22 @@ extension Server {
 
   /// A request about the caller's credential of the `account` of validated parameters.
   func credentialRequest(_ params: JSONObject) -> CredentialRequest {
-    var request = credentialRequest(of: Account.ID(params))
+    var request = credentialRequest(of: Account.ID(params), for: params["resource"]?.string)
+    request.scopes = params["scopes"]?.strings ?? []
     request.minValiditySeconds = params["minValiditySeconds"]?.int64
     request.forcesRefresh = params["forceRefresh"]?.bool ?? false
     return request
   }
 
   /// The same about an account, as it comes.
-  func credentialRequest(of account: Account.ID) -> CredentialRequest {
+  func credentialRequest(of account: Account.ID, for resource: String?) -> CredentialRequest {
     let frontEnd = session.frontEnd
     var request = CredentialRequest(
       application: frontEnd.application,
       registration: { self.registration(for: frontEnd, at: $0) }, account: account,
       pause: pauses.pause)
     request.promptKinds = frontEnd.prompts
+    request.resource = resource
     return request
   }
 }

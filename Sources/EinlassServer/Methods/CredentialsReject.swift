@@ -8,7 +8,7 @@ func credentialsReject(_ server: Server) -> Method {
     MethodDescriptor(
       "credentials.reject", .network,
       "Says that a resource refused the credential: it is not handed out again, the next get brings a new one.",
-      params: [.account], result: .object([]), reasons: retrievalReasons),
+      params: [.account, .resource], result: .object([]), reasons: retrievalReasons),
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {
         try await server.budgetedEinlass.reject(server.credentialRequest(params))

@@ -9,7 +9,7 @@ func credentialsSign(_ server: Server) -> Method {
       "credentials.sign", .network,
       "Makes the Authorization header of a request with the application's credential.",
       params: [
-        .account,
+        .account, .resource,
         .required("method", .oneOf(["GET", "POST", "PUT", "PATCH", "DELETE"]), "HTTP method."),
         .required(
           "url", .string(maxBytes: 8192), "Where the request will go.",
@@ -39,14 +39,15 @@ func credentialsSign(_ server: Server) -> Method {
         guard let account = accounts.first(where: { $0.id == id }) else {
           throw .unknownAccount(id)
         }
-        let signed = try server.einlass.sign(
-          SignRequest(
-            application: frontEnd.application,
-            registration: server.registration(for: frontEnd, at: account.provider), account: id,
-            method: params["method"]?.string ?? "GET", url: params["url"]?.string ?? "",
-            form: (params["form"]?.object?.members ?? []).map { member in
-              Parameter(member.name, member.value.string ?? "")
-            }, nonce: params["nonce"]?.string))
+        var request = SignRequest(
+          application: frontEnd.application,
+          registration: server.registration(for: frontEnd, at: account.provider), account: id,
+          method: params["method"]?.string ?? "GET", url: params["url"]?.string ?? "",
+          form: (params["form"]?.object?.members ?? []).map { member in
+            Parameter(member.name, member.value.string ?? "")
+          }, nonce: params["nonce"]?.string)
+        request.resource = params["resource"]?.string
+        let signed = try server.einlass.sign(request)
         try server.audit.record(
           AuditEvent(
             application: frontEnd.application, method: "credentials.sign",

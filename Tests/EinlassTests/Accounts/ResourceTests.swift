@@ -125,13 +125,17 @@ import Testing
     Refusal(replies: [.text("", status: 500)], reason: .providerFailure, requests: 1),
     Refusal(replies: [.networkFailure(-1103)], reason: .networkFailure, requests: 1),
     refused("[]"), refused("{}"), refused("nonsense"),
-    refused(#"{"resource":"https://evil.example/mcp","authorization_servers":["https://as.example"]}"#),
+    refused(
+      #"{"resource":"https://evil.example/mcp","authorization_servers":["https://as.example"]}"#),
     refused(#"{"resource":"https://photos.example/mcp"}"#),
     refused(#"{"resource":"https://photos.example/mcp","authorization_servers":[]}"#),
     refused(
       #"{"resource":"https://photos.example/mcp","authorization_servers":["http://as.example"]}"#),
     refused(metadata, .text("", status: 404), .text("", status: 404)),
-    refused(metadata, .json(server.split(separator: "as.example\",\"auth").joined(separator: "evil.example\",\"auth"))),
+    refused(
+      metadata,
+      .json(
+        server.split(separator: "as.example\",\"auth").joined(separator: "evil.example\",\"auth"))),
     refused(metadata, .json(#"{"issuer":"https://as.example"}"#)),
     Refusal(
       replies: [.json(metadata), .networkFailure(-1004)], reason: .networkFailure, requests: 2),

@@ -158,7 +158,8 @@ import Testing
     "Who refuses, or answers what is no registration, is told with what to do instead",
     arguments: [
       (
-        Script.Reply.json(#"{"error":"invalid_client_metadata","error_description":"no"}"#, status: 400),
+        Script.Reply.json(
+          #"{"error":"invalid_client_metadata","error_description":"no"}"#, status: 400),
         Problem.Reason.providerFailure, false
       ),
       (.text("", status: 403), .providerFailure, false),

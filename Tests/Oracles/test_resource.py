@@ -1,0 +1,144 @@
+"""A protected resource that is known by nothing but its address: from its challenge to its answer, at
+django-oauth-toolkit, where the application registers itself.
+
+    python -m pytest Tests/Oracles/test_resource.py
+"""
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+
+import browser
+from browser import Chromium
+from front_end import bring_back, visit
+from servers import running
+
+pytestmark = pytest.mark.usefixtures("built")
+real_browser = pytest.mark.skipif(browser.WHY_NOT is not None, reason=str(browser.WHY_NOT))
+
+
+@pytest.fixture(scope="module")
+def dot():
+    with running("oauth2_server.py") as ready:
+        yield ready
+
+
+@pytest.fixture(scope="module")
+def resource(dot):
+    with running("resource_server.py", dot["issuer"]) as ready:
+        yield ready
+
+
+def ask(address, token=None):
+    """Status, challenge and answer of the resource."""
+    request = urllib.request.Request(address, headers={"Authorization": "Bearer " + token} if token else {})
+    try:
+        answer = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60)
+    except urllib.error.HTTPError as failure:
+        answer = failure
+    with answer:
+        return answer.status, answer.headers.get("WWW-Authenticate"), json.load(answer)
+
+
+def begin(front_end, **params):
+    """The request, and the page that the person is to see."""
+    id = front_end.send("accounts.signIn", **params)
+    while True:
+        message = front_end.message()
+        assert isinstance(message, dict), message
+        if message["method"] == "prompt.opened":
+            return id, message["params"]
+
+
+def end(front_end, id):
+    answer = front_end.answer(id)
+    assert not hasattr(answer, "code"), answer
+    front_end.call("access.set", provider=answer.result["provider"], state="granted")
+    return answer.result
+
+
+def sign_in(front_end, dot, **params):
+    id, prompt = begin(front_end, **params)
+    assert "Signed in" in bring_back(visit(dot, prompt["url"]).press("Authorize"))
+    return end(front_end, id)
+
+
+@real_browser
+def test_from_the_challenge_to_the_resource_s_answer(dot, resource, start):
+    front_end = start(None, None)
+    status, challenge, _ = ask(resource["resource"])
+    assert status == 401
+    id, prompt = begin(front_end, resource=resource["resource"], challenge=challenge)
+    assert prompt["resource"] == resource["resource"] and prompt["host"] == "127.0.0.1"
+    with Chromium() as chromium:
+        chromium.open(prompt["url"])
+        chromium.type("[name=username]", dot["user"])
+        chromium.type("[name=password]", dot["password"])
+        chromium.press("#signin")
+        chromium.press("[name=allow]")
+        signed_in = end(front_end, id)
+        assert "Signed in" in chromium.text()
+    assert signed_in["resource"] == resource["resource"]
+    token = front_end.token(signed_in["account"], resource=signed_in["resource"], scopes=["photos"])
+    status, _, answer = ask(resource["resource"], token)
+    assert status == 200 and answer["person"] == dot["user"]
+    # The person is known, and a front end finds the account by the resource.
+    account = front_end.call("accounts.list")["accounts"][0]
+    assert account["resources"] == [resource["resource"]] and account["username"] == dot["user"]
+    fresh = front_end.token(signed_in["account"], resource=signed_in["resource"], forceRefresh=True)
+    assert fresh != token and ask(resource["resource"], fresh)[0] == 200
+    # The controls: what is no token, or lacks a scope, does not get in.
+    assert ask(resource["resource"], "x" + token)[0] == 401
+
+
+def test_a_token_is_handed_out_for_its_own_resource_alone(dot, resource, start):
+    front_end = start(None, None)
+    first = sign_in(front_end, dot, resource=resource["resource"])
+    account, provider = first["account"], first["provider"]
+    for wrong in ({"resource": resource["other"]}, {}, {"resource": resource["resource"] + "/"}):
+        id = front_end.send("credentials.get", account=account, **wrong)
+        data = front_end.answer(id).data
+        assert data["reason"] == "reloginNeeded" and data["hint"]["method"] == "accounts.signIn"
+    # The hint works: it names what is to be signed in to.
+    id = front_end.send("credentials.get", account=account, resource=resource["other"])
+    hint = front_end.answer(id).data["hint"]
+    second = sign_in(front_end, dot, **hint["params"])
+    assert second["account"] == account and second["resource"] == resource["other"]
+    tokens = {name: front_end.token(account, resource=name) for name in (first["resource"], second["resource"])}
+    assert len(set(tokens.values())) == 2
+    assert front_end.call("accounts.list")["accounts"][0]["resources"] == sorted(tokens)
+    # One that is refused is replaced, and the other stays as it is.
+    front_end.call("credentials.reject", account=account, resource=first["resource"])
+    assert front_end.token(account, resource=first["resource"]) != tokens[first["resource"]]
+    assert front_end.token(account, resource=second["resource"]) == tokens[second["resource"]]
+    assert front_end.call("accounts.renew", account=account, resource=second["resource"]) == {"result": "renewed"}
+    assert front_end.call("accounts.signOut", account=account)["revision"]
+    assert front_end.refused("credentials.get", account=account, resource=second["resource"]) == "reloginNeeded"
+    # One registration served all of it.
+    assert [entry["configured"] for entry in front_end.call("providers.list")["providers"]
+            if entry["id"] == provider] == [True]
+
+
+def test_a_token_that_lacks_a_scope_is_not_enough_and_the_way_to_it_works(dot, resource, start):
+    front_end = start(None, None)
+    signed_in = sign_in(front_end, dot, resource=resource["resource"], scopes=["openid"])
+    wanted = {"account": signed_in["account"], "resource": resource["resource"]}
+    status, challenge, _ = ask(resource["resource"], front_end.token(**wanted))
+    assert status == 403 and "insufficient_scope" in challenge
+    data = front_end.answer(front_end.send("credentials.get", scopes=["photos"], **wanted)).data
+    assert data["reason"] == "reloginNeeded" and data["detail"] == "photos"
+    assert data["hint"]["params"]["scopes"] == ["openid", "photos"]
+    sign_in(front_end, dot, **data["hint"]["params"])
+    token = front_end.token(scopes=["photos"], **wanted)
+    assert ask(resource["resource"], token)[0] == 200
+
+
+def test_the_token_of_another_server_does_not_get_in(resource, start):
+    """The negative control of the resource itself."""
+    with running("oauth2_server.py") as elsewhere, running("resource_server.py", elsewhere["issuer"]) as other:
+        front_end = start(None, None)
+        signed_in = sign_in(front_end, elsewhere, resource=other["resource"])
+        token = front_end.token(signed_in["account"], resource=other["resource"])
+        assert ask(other["resource"], token)[0] == 200
+        assert ask(resource["resource"], token)[0] == 401
