@@ -9,7 +9,7 @@ func authorizationCode(
   let proof = ProofKey(randomBytes: visit.effects.randomBytes(ProofKey.byteCount))
   let stateParameter = visit.randomText()
   let nonce = words.tokens.vouches ? visit.randomText() : nil
-  let place = try visit.open(words.redirect)
+  let place = try await visit.open(words.redirect)
   defer { place.close() }
 
   var exchange = visit.exchange(hiding: [proof.codeVerifier, nonce.map { Secret($0) }])

@@ -42,8 +42,11 @@ extension Visit {
   /// How often a person is asked for what they bring, when it is something else.
   static let entriesLimit = 3
 
+  /// How often a registered port is tried, a second apart.
+  private static let openAttempts = 3
+
   /// Opens the place that the browser comes back to: the one that is registered, else as the descriptor says.
-  func open(_ redirect: RedirectDescriptor) throws(Setback) -> ReturnPlace {
+  func open(_ redirect: RedirectDescriptor) async throws(Setback) -> ReturnPlace {
     let registered = registration.redirect.flatMap { RedirectDescriptor(address: $0) }
     switch registered ?? redirect {
     case .address(let address): return ReturnPlace(address: address, listener: nil)
@@ -51,9 +54,19 @@ extension Visit {
       let place = RedirectPlace(
         host: host, ports: ports,
         path: path ?? "/\(Base64URL.encode(effects.randomBytes(16)))/callback")
-      do {
-        let listener = try effects.openRedirect(place)
-        return ReturnPlace(address: listener.address, listener: listener)
+      // A registered port may still be that of the sign-in before.
+      var attemptsLeft = registered == nil || ports.isEmpty ? 1 : Self.openAttempts
+      do throws(Problem) {
+        while true {
+          attemptsLeft -= 1
+          do throws(Problem) {
+            let listener = try effects.openRedirect(place)
+            return ReturnPlace(address: listener.address, listener: listener)
+          } catch {
+            guard attemptsLeft > 0 else { throw error }
+          }
+          try await effects.sleepUntil(effects.now() + 1)
+        }
       } catch { throw .failed(Failure(error)) }
     }
   }

@@ -9,7 +9,7 @@ func threeLegged(
 ) async throws(Setback) -> Account {
   var exchange = visit.exchange(hiding: [])
   var signer = Signer(method: words.signature, registration: visit.registration)
-  let place = words.isPIN ? nil : try visit.open(words.redirect)
+  let place = words.isPIN ? nil : try await visit.open(words.redirect)
   defer { place?.close() }
 
   visit.asker.report(.requesting)

@@ -90,8 +90,10 @@ import Testing
 
   private static let answer = #"{"client_id":"issued"}"#
   private static let token = #"{"access_token":"AT","token_type":"Bearer"}"#
-  private static let query =
-    "code=CODE&state=\(Base64URL.encode([UInt8](repeating: 2, count: 32)))"
+  /// What the browser brings: the ports are drawn first where the application registers.
+  private static func query(registering: Bool) -> String {
+    "code=CODE&state=\(Base64URL.encode([UInt8](repeating: registering ? 3 : 2, count: 32)))"
+  }
 
   private static func engine(_ script: Script) async throws -> Einlass {
     try await ResourceTests.engine(script)
@@ -108,7 +110,7 @@ import Testing
   {
     let script = Script(
       [.json(Self.answer, status: 201), .json(Self.token)], answers: [.accept()],
-      brought: [Self.query])
+      brought: [Self.query(registering: true)])
     _ = try await Self.signIn(script)
     #expect(
       script.requests.map(\.address.text) == [
@@ -118,7 +120,8 @@ import Testing
       try script.store.accountStore.registrations.get("as.example", .usual))
     #expect(kept.isIssued && kept.origins == ["https://as.example"])
     #expect(kept.registration.redirect == "http://127.0.0.1:8400/callback")
-    let next = Script([.json(Self.token)], answers: [.accept()], brought: [Self.query])
+    let next = Script(
+      [.json(Self.token)], answers: [.accept()], brought: [Self.query(registering: false)])
     _ = try next.store.accountStore.registrations.set("as.example", kept, .usual)
     _ = try await Self.signIn(next)
     #expect(next.requests.map(\.address.text) == ["https://as.example/token"])
@@ -128,7 +131,8 @@ import Testing
       ending.expiresAt = Script.now + seconds
       let replies: [Script.Reply] =
         (isOver ? [.json(Self.answer)] : []) + [.json(Self.token)]
-      let again = Script(replies, answers: [.accept()], brought: [Self.query])
+      let again = Script(
+        replies, answers: [.accept()], brought: [Self.query(registering: isOver)])
       _ = try again.store.accountStore.registrations.set("as.example", ending, .usual)
       _ = try await Self.signIn(again)
       #expect(again.unusedReplyCount == 0)
@@ -141,7 +145,8 @@ import Testing
     let own = StoredRegistration(
       provider: "as.example", registration: ClientRegistration(clientID: "own"),
       origins: ["https://as.example"])
-    let script = Script([.json(Self.token)], answers: [.accept()], brought: [Self.query])
+    let script = Script(
+      [.json(Self.token)], answers: [.accept()], brought: [Self.query(registering: false)])
     _ = try script.store.accountStore.registrations.set("as.example", own, .usual)
     let account = try await Self.signIn(script)
     #expect(script.store.credentials(of: account.id)[0].registration.clientID == "own")
