@@ -71,16 +71,19 @@ def test_a_callback_brings_the_verifier(oauth1, start, name):
 
 def test_a_pin_is_read_off_the_page(oauth1, start):
     front_end = start(descriptor(oauth1, verifier="pin"), consumer(oauth1), kinds=["openURL", "enterVerifier"])
-    for pin in ("wrong", None):
+    for pins in (["wrong"] * 3, ["wrong", None]):
         id, first = front_end.begin()
         prompts = {first["kind"]: first}
         second = front_end.until("prompt.opened")
         prompts[second["kind"]] = second
-        assert prompts["enterVerifier"]["expects"] == "pin"
         shown = Visitor().open(prompts["openURL"]["url"]).press("allow").page.split('id="pin">')[1].split("<")[0]
-        front_end.call("prompt.answer", prompt=prompts["enterVerifier"]["prompt"], action="accept",
-                       text=pin or f" {shown} ")
-        if pin:
+        prompt = prompts["enterVerifier"]
+        for attempt, pin in enumerate(pins):
+            assert (prompt["expects"], prompt.get("again", False)) == ("pin", attempt > 0)
+            front_end.call("prompt.answer", prompt=prompt["prompt"], action="accept", text=pin or f" {shown} ")
+            if attempt < len(pins) - 1:
+                prompt = front_end.until("prompt.opened")
+        if None not in pins:
             assert front_end.answer(id).data["reason"] == "providerFailure"
     front_end.end(id)
 
