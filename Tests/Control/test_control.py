@@ -654,3 +654,19 @@ def test_tables_fit_the_terminal_and_have_colours_unless_those_are_not_wanted(tw
     assert "\x1b[32mok\x1b[0m" in shown
     assert "\x1b" not in plain and plain == re.sub("\x1b\\[\\d+m", "", shown)
     assert all(len(line) <= max(columns, 28) for line in plain.splitlines())
+
+
+def test_a_registration_is_brought_and_forgotten_and_its_secret_is_in_no_output(store, tmp_path):
+    configure = ["providers", "configure", "github", "--client-id", "mine", *store]
+    code, output, errors = run(*configure, "--secret-fd", "0", input="very-s3cret\n")
+    assert (code, output) == (0, "Keeps your registration at github.\nSign in there: einlassctl sign-in github\n"), errors
+    assert re.search("^github +GitHub +there", run("providers", *store)[1], re.M)
+    assert "very-s3cret" not in output + errors + run("audit", *store)[1]
+    assert not any(b"very-s3cret" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert run("providers", "configure", "github", "--remove", *store)[:2] == (0, "Forgot the registration at github.\n")
+    assert re.search("^github +GitHub +missing", run("providers", *store)[1], re.M)
+    # Without its secret it is not taken, and what to do is said.
+    code, _, errors = run("providers", "configure", "twitter", "--client-id", "mine", *store)
+    assert code == 1 and "lacks clientSecret" in errors and "next: " in errors
+    assert run("providers", "configure", "github", "--no-input", *store)[0] == 64
+    assert run(*configure, "--secret-fd", "77")[0] == 64

@@ -1,0 +1,128 @@
+import EinlassCrypto
+import TestSupport
+import Testing
+
+@testable import Einlass
+
+/// RFC 8707: an account with credentials of one registration for several resources.
+@Suite struct ResourceCredentialTests {
+  static let photos = "https://photos.example/mcp"
+  static let mail = "https://mail.example/mcp"
+  static let fresh = #"{"access_token":"NEW","token_type":"Bearer","expires_in":3600}"#
+
+  /// Tokens for two resources that end now, `nil` for none in particular, which does not.
+  static func store(endsIn seconds: Int64 = 0, health: Account.Health = .ok) -> ScriptedStore {
+    var account = Sample.account("ada", "sequencing")
+    account.health = health
+    return ScriptedStore(
+      accounts: [account], grants: Sample.grants("sequencing", .granted),
+      credentials: [
+        account.id: [nil, photos, mail].map { resource in
+          StoredCredential(
+            role: .application, registration: ClientRegistration(clientID: "APP"),
+            credential: .oauth2(
+              OAuth2Credential(
+                accessToken: Secret(resource ?? "PLAIN"), scopes: ["demo"],
+                expiresAt: Script.now + (resource == nil ? 5000 : seconds),
+                refreshToken: Secret("RT \(resource ?? "")"))),
+            binding: ProviderBinding(
+              origins: ["https://sequencing.com"], clientID: "APP", flowKind: .authorizationCode),
+            resource: resource)
+        }
+      ])
+  }
+
+  static func request(_ resource: String?, scopes: [String] = []) -> CredentialRequest {
+    var request = RetrievalTests.request("ada")
+    request.resource = resource
+    request.scopes = scopes
+    request.promptKinds = [.openURL]
+    return request
+  }
+
+  private func token(_ script: Script, _ request: CredentialRequest) async throws -> String? {
+    guard
+      case .oauth2(let token)? = try await Sample.engine(script).credential(request).credential
+    else { return nil }
+    return revealedText(token.accessToken)
+  }
+
+  private func stored(_ script: Script, _ resource: String?) -> OAuth2Credential? {
+    let stored = script.store.credentials(of: Account.ID(rawValue: "a_ada"))
+      .first { $0.resource == resource }?.credential
+    if case .oauth2(let token)? = stored { return token } else { return nil }
+  }
+
+  @Test func `Each is handed out for its own resource, and one without for none`() async throws {
+    for resource in [nil, Self.photos, Self.mail] {
+      let script = Script(store: Self.store(endsIn: 5000))
+      #expect(try await token(script, Self.request(resource)) == resource ?? "PLAIN")
+      #expect(script.requests.isEmpty)
+    }
+  }
+
+  @Test(
+    "For another resource nothing is handed out, and the hint says how it could be",
+    arguments: [
+      "https://photos.example/", "https://photos.example/mcp/", "HTTPS://photos.example/mcp",
+    ])
+  func other(_ resource: String) async throws {
+    let script = Script(store: Self.store())
+    let problem = await #expect(throws: Problem.self) {
+      try await token(script, Self.request(resource))
+    }
+    #expect(problem?.reason == .reloginNeeded)
+    #expect(
+      problem?.hint
+        == .init("accounts.signIn", ["account": "a_ada", "resource": resource]))
+    #expect(script.requests.isEmpty)
+  }
+
+  @Test func `A refresh names the resource and leaves the others alone`() async throws {
+    let script = Script([.json(Self.fresh)], store: Self.store())
+    #expect(try await token(script, Self.request(Self.photos)) == "NEW")
+    let form = try #require(FormEncoding.decode(script.requests[0].body, plus: .space))
+    #expect(form.contains(Parameter("resource", Self.photos)))
+    #expect(form.contains(Parameter("refresh_token", "RT \(Self.photos)")))
+    #expect(stored(script, Self.photos)?.accessToken == Secret("NEW"))
+    #expect(stored(script, Self.mail)?.accessToken == Secret(Self.mail))
+    #expect(stored(script, nil)?.accessToken == Secret("PLAIN"))
+  }
+
+  @Test func `A dead refresh token of one resource ends that one alone, and is not tried again`()
+    async throws
+  {
+    let script = Script(
+      [.json(#"{"error":"invalid_grant"}"#, status: 400)], store: Self.store())
+    for _ in 0..<2 {
+      let problem = await #expect(throws: Problem.self) {
+        try await token(script, Self.request(Self.photos))
+      }
+      #expect(problem?.reason == .reloginNeeded && problem?.hint?.parameters["resource"] != nil)
+    }
+    #expect(script.requests.count == 1)
+    #expect(script.store.accounts[0].health == .ok)
+    #expect(stored(script, Self.mail)?.refreshToken != nil)
+    script.reply(.json(Self.fresh))
+    #expect(try await token(script, Self.request(Self.mail)) == "NEW")
+  }
+
+  @Test func `A credential that is known to be good for less is not handed out`() async throws {
+    let script = Script(store: Self.store(endsIn: 5000))
+    let problem = await #expect(throws: Problem.self) {
+      try await token(script, Self.request(Self.photos, scopes: ["demo", "more"]))
+    }
+    #expect(problem?.reason == .reloginNeeded && problem?.detail == "more")
+    #expect(problem?.hint?.scopes == ["demo", "more"])
+    // The negative control.
+    #expect(
+      try await token(script, Self.request(Self.photos, scopes: ["demo"])) == Self.photos)
+  }
+
+  @Test func `A dead account does not keep a resource's own token from being refreshed`()
+    async throws
+  {
+    let script = Script([.json(Self.fresh)], store: Self.store(health: .reloginNeeded))
+    #expect(try await token(script, Self.request(Self.photos)) == "NEW")
+  }
+}
