@@ -62,16 +62,19 @@ public struct AccountStore: Sendable {
     public var credentials: [StoredCredential]
     /// Overwrite the account of the same provider and subject (else username) instead of `accountExists`.
     public var replacesExisting: Bool
+    /// Sign in again whom it is about, where that person has signed out, instead of `accountExists`.
+    public var signsInAgain: Bool
     /// The provider has room for one account only.
     public var isOnlyOne: Bool
 
     public init(
       account: Account, credentials: [StoredCredential], replacesExisting: Bool = false,
-      isOnlyOne: Bool = false
+      signsInAgain: Bool = false, isOnlyOne: Bool = false
     ) {
       self.account = account
       self.credentials = credentials
       self.replacesExisting = replacesExisting
+      self.signsInAgain = signsInAgain
       self.isOnlyOne = isOnlyOne
     }
   }

@@ -16,10 +16,10 @@ extension AccountStore.NewAccount {
     return others.first(where: isSamePerson)
   }
 
-  /// Whether it may take that one's place: when it was told to, or when nothing is lost, because the same person has
-  /// signed out there.
+  /// Whether it may take that one's place: when it was told to, or when it signs the same person in again.
   func mayReplace(_ existing: Account) -> Bool {
-    replacesExisting || (!existing.isSignedIn && !credentials.isEmpty && isSamePerson(existing))
+    replacesExisting
+      || signsInAgain && !existing.isSignedIn && !credentials.isEmpty && isSamePerson(existing)
   }
 
   private func isSamePerson(_ other: Account) -> Bool {
@@ -27,7 +27,8 @@ extension AccountStore.NewAccount {
     return isSame(account.username, other.username)
   }
 
-  /// What `existing` becomes: everything of the new one except who it is and since when.
+  /// What `existing` becomes: everything of the new one except who it is and since when. Who signs in again keeps what
+  /// the new one does not bring.
   func replacing(_ existing: Account) -> Account {
     var account = account
     account.id = existing.id
@@ -36,6 +37,12 @@ extension AccountStore.NewAccount {
     account.lastUsedAt = existing.lastUsedAt
     account.preferredBy = existing.preferredBy
     account.resources = []
+    if !replacesExisting {
+      account.displayName = account.displayName ?? existing.displayName
+      account.email = account.email ?? existing.email
+      account.avatar = account.avatar ?? existing.avatar
+      account.subject = account.subject ?? existing.subject
+    }
     account.isSignedIn = !credentials.isEmpty
     return account
   }

@@ -4,7 +4,8 @@ internal import Glibc
 /// The terminal that this process was started from, whatever its standard streams are.
 public struct Terminal: ~Copyable {
   private let descriptor: Descriptor
-  private let usual: termios?
+  /// As it was before `hush`.
+  private var usual: termios?
 
   /// `nil` when there is none.
   public static func open() -> Terminal? {
@@ -13,8 +14,6 @@ public struct Terminal: ~Copyable {
   }
 
   private init(descriptor: consuming Descriptor) {
-    var usual = termios()
-    self.usual = unsafe tcgetattr(descriptor.number, &usual) == 0 ? usual : nil
     self.descriptor = descriptor
   }
 
@@ -50,15 +49,17 @@ public struct Terminal: ~Copyable {
 
   /// Shows nothing that is typed from now on, between questions neither: who types ahead may be typing a secret.
   /// Ends with this value.
-  public borrowing func hush() {
+  public mutating func hush() {
     var mode = termios()
-    guard unsafe tcgetattr(number, &mode) == 0 else { return }
+    guard usual == nil, unsafe tcgetattr(number, &mode) == 0 else { return }
+    usual = mode
     mode.c_lflag &= ~tcflag_t(ECHO)
     _ = unsafe tcsetattr(number, TCSADRAIN, &mode)
   }
 
   deinit {
-    guard var usual else { return }
+    // Whoever is no longer in the foreground would be stopped for it.
+    guard var usual, tcgetpgrp(number) == getpgrp() else { return }
     _ = unsafe tcsetattr(number, TCSADRAIN, &usual)
   }
 

@@ -670,3 +670,11 @@ def test_a_registration_is_brought_and_forgotten_and_its_secret_is_in_no_output(
     assert code == 1 and "lacks clientSecret" in errors and "next: " in errors
     assert run("providers", "configure", "github", "--no-input", *store)[0] == 64
     assert run(*configure, "--secret-fd", "77")[0] == 64
+def test_in_the_background_it_ends_by_itself(two, tmp_path):
+    """Whoever sets a terminal's modes from there is stopped."""
+    output, command = tmp_path / "listed", " ".join(["accounts", "list", *two])
+    script = f"set -m; {CONTROL} {command} >{output} 2>&1 & wait $!; echo ended $?"
+    with Terminal(["/bin/bash", "-c", script]) as terminal:
+        terminal.wait_for("ended 0")
+        terminal.end()
+    assert "ada" in output.read_text()

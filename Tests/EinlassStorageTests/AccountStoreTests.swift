@@ -99,7 +99,9 @@ struct AccountStoreTests {
     _ kind: Kind, isOnlyOne: Bool
   ) throws {
     let test = try Case(kind)
-    let ada = AccountStore.NewAccount.example("ada", subject: "1", isOnlyOne: isOnlyOne)
+    var ada = AccountStore.NewAccount.example("ada", subject: "1", isOnlyOne: isOnlyOne)
+    ada.signsInAgain = true
+    ada.account.displayName = "Ada L."
     let first = try test.store.add(ada, .usual)
     #expect(problem { _ = try test.next.add(ada, .usual) }?.reason == .accountExists)
     _ = try test.next.forgetCredentials(first.account.id)
@@ -107,11 +109,17 @@ struct AccountStoreTests {
     empty.credentials = []
     #expect(problem { _ = try test.next.add(empty, .usual) }?.reason == .accountExists)
     if isOnlyOne {
-      let bob = AccountStore.NewAccount.example("bob", subject: "2", isOnlyOne: true)
+      var bob = AccountStore.NewAccount.example("bob", subject: "2", isOnlyOne: true)
+      bob.signsInAgain = true
       #expect(problem { _ = try test.next.add(bob, .usual) }?.reason == .accountExists)
     }
+    var imported = ada
+    imported.signsInAgain = false
+    #expect(problem { _ = try test.next.add(imported, .usual) }?.reason == .accountExists)
+    ada.account.displayName = nil
     let added = try test.next.add(ada, .usual)
     #expect(added.account.id == first.account.id && !added.created && added.account.isSignedIn)
+    #expect(added.account.displayName == "Ada L.")
   }
 
   @Test(arguments: Kind.allCases)

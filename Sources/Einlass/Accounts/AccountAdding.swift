@@ -25,7 +25,7 @@ extension AddAccountRequest {
         StoredCredential(
           role: .system, registration: registration, credential: credential, binding: binding)
       ],
-      replacesExisting: replacesExisting, isOnlyOne: provider.hasOneAccount)
+      replacesExisting: replacesExisting, signsInAgain: true, isOnlyOne: provider.hasOneAccount)
   }
 
   private func check() throws(Problem) {

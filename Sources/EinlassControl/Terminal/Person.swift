@@ -3,7 +3,7 @@ internal import EinlassSystem
 
 /// Whoever sits at the terminal: is shown things and asked.
 final class Person {
-  private let terminal: Terminal
+  private var terminal: Terminal
   private let conversation: Conversation
   private var reader = KeyReader()
   private var typed: [Key] = []
