@@ -264,7 +264,8 @@ def test_idpyoidc_signs_in_four_ways_and_rotates_its_keys(idpy, start, algorithm
     front_end = start(provider(idpy, code, identity=identity),
                       {"clientId": client["client_id"], "clientSecret": client["client_secret"]})
     accounts = set()
-    for overlap in (1, 0, None):
+    # Keys that rotate twice within a minute are asked for once.
+    for overlap in (int(algorithm in ("RS256", "EdDSA")), None):
         id, prompt = front_end.begin(prompt="consent")
         assert "Signed in" in bring_back(Visitor().open(prompt["url"]))
         accounts.add(front_end.end(id))
