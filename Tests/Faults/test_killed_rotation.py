@@ -19,6 +19,7 @@ def full():
         with Einlass(home) as process:
             for number in range(ACCOUNTS):
                 process.add(f"user{number}")
+            process.call("providers.configure", provider="github", clientId="c", clientSecret="s")
         yield home
 
 
@@ -26,6 +27,7 @@ def generations(home):
     """The key ids that sealed cells name, and the one that counts."""
     cells = " UNION ".join(f"SELECT hex(substr({column}, 2, 4)) FROM credential"
                            for column in ("token", "token_secret", "client_secret"))
+    cells += " UNION SELECT hex(substr(client_secret, 2, 4)) FROM registration"
     return {row[0] for row in home.sql(cells)}, home.sql("SELECT hex(key_id) FROM meta")[0][0]
 
 
@@ -69,7 +71,7 @@ def test_a_kill_leaves_the_old_key_or_the_new_one(full, report):
 def test_the_negative_control_a_rotation_in_two_steps_is_found(full, report):
     with full.copy() as home:
         with Einlass(home) as process:
-            assert process.call("store.rotateKey")["sealedValues"] == 3 * ACCOUNTS
+            assert process.call("store.rotateKey")["sealedValues"] == 3 * ACCOUNTS + 1
         assert faults(home) == 0
         shutil.copy(full.database, home.path / "old.db")
         home.sql(f"ATTACH '{home.path}/old.db' AS old", """
