@@ -16,15 +16,16 @@ struct EinlassControl: ParsableCommand {
       missing is asked on the terminal, where there is one.
 
       EXAMPLES:
+        einlassctl providers configure github bring the client id to sign in with
         einlassctl sign-in github             sign in in a browser
         einlassctl accounts add               add an account whose credential you have
         einlassctl accounts list
         einlassctl access reset               let an application ask again
         einlassctl accounts list --json | jq .accounts
 
-      einlassctl is itself an application, called einlassctl: its client ids stand in the file of --config, as \
-      {"applications": {"einlassctl": {"github": {"clientId": "…"}}}}, which only you may be able to read. There is no \
-      such file by default. Accounts lie in ~/.local/share/einlass (XDG_DATA_HOME), the key of their secrets in \
+      einlassctl is itself an application, called einlassctl. Its client ids are those of providers configure, or of \
+      the file that --config names and only you can read: \
+      {"applications": {"einlassctl": {"github": {"clientId": "…"}}}}. Accounts lie in ~/.local/share/einlass (XDG_DATA_HOME), the key of their secrets in \
       ~/.local/state/einlass/keys (XDG_STATE_HOME).
 
       Results go to standard output, everything else to standard error. Exit code 0: done; 1: it was not done, and \
