@@ -33,8 +33,12 @@ extension Schema {
   static let seconds = Schema.integer(0...86_400)
 
   /// A registration of the spawner's own.
-  static let registration = Schema.object([
-    .required("clientId", .string(maxBytes: 1024), "Consumer key, application id."),
+  static let registration = Schema.object(
+    [.required("clientId", .string(maxBytes: 1024), "Consumer key, application id.")]
+      + registrationParts)
+
+  /// What it may have besides.
+  static let registrationParts: [Field] = [
     .optional(
       "clientSecret", .string(maxBytes: 4096), "Consumer secret, application secret.",
       isSecret: true),
@@ -48,7 +52,7 @@ extension Schema {
     .optional(
       "redirect", .string(maxBytes: 2048),
       "The redirect address, where one of its own is registered."),
-  ])
+  ]
 }
 
 /// The types that the document names once. Protocol sections 3 and 4.

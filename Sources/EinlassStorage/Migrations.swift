@@ -172,6 +172,7 @@ struct Migrations: Sendable {
       client_id TEXT NOT NULL,
       redirect TEXT,
       authentication TEXT,
+      key_id TEXT,
       bound_origins TEXT NOT NULL,
       issued INTEGER NOT NULL,
       expires_at INTEGER,
@@ -194,7 +195,7 @@ struct Migrations: Sendable {
       "refresh_token", "id_token", "client_secret", "proof_key", "generation", "refused",
     ],
     "registration": [
-      "provider", "client_id", "redirect", "authentication", "bound_origins", "issued",
+      "provider", "client_id", "redirect", "authentication", "key_id", "bound_origins", "issued",
       "expires_at", "client_secret", "private_key",
     ],
     "access_grant": [

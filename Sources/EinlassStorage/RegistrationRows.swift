@@ -13,6 +13,7 @@ struct RegistrationRow {
   var clientID: String
   var redirect: String?
   var authentication: String?
+  var keyID: String?
   var boundOrigins: [String]
   var isIssued: Bool
   var expiresAt: UnixTime?
@@ -31,8 +32,9 @@ extension RegistrationRow {
     let registration = stored.registration
     self.init(
       provider: stored.provider, clientID: registration.clientID, redirect: registration.redirect,
-      authentication: registration.authentication, boundOrigins: stored.origins,
-      isIssued: stored.isIssued, expiresAt: stored.expiresAt, cells: [:])
+      authentication: registration.authentication, keyID: registration.keyID,
+      boundOrigins: stored.origins, isIssued: stored.isIssued, expiresAt: stored.expiresAt,
+      cells: [:])
     var secrets: [RegistrationColumn: Secret] = [:]
     secrets[.clientSecret] = registration.clientSecret
     secrets[.privateKey] = registration.privateKey
@@ -57,7 +59,7 @@ extension RegistrationRow {
       provider: provider,
       registration: ClientRegistration(
         clientID: clientID, clientSecret: secrets[.clientSecret], redirect: redirect,
-        privateKey: secrets[.privateKey], authentication: authentication),
+        privateKey: secrets[.privateKey], authentication: authentication, keyID: keyID),
       origins: boundOrigins, isIssued: isIssued, expiresAt: expiresAt)
   }
 
@@ -72,7 +74,7 @@ extension RegistrationRow {
     Digest.sha256(
       Canonical.bytes([
         Array("einlass registration 1".utf8), Array(clientID.utf8), Canonical.optional(redirect),
-        Canonical.optional(authentication), [isIssued ? 1 : 0],
+        Canonical.optional(authentication), Canonical.optional(keyID), [isIssued ? 1 : 0],
         Canonical.optional(expiresAt.map(String.init)),
         Canonical.texts(columns.map(\.rawValue).sorted()),
       ]))
@@ -84,19 +86,20 @@ extension SQLiteConnection {
   func registrationRows() throws(Problem) -> [RegistrationRow] {
     try all(
       """
-      SELECT provider, client_id, redirect, authentication, bound_origins, issued, expires_at,
+      SELECT provider, client_id, redirect, authentication, key_id, bound_origins, issued, expires_at,
         client_secret, private_key
       FROM registration ORDER BY provider
       """
     ) { row throws(Problem) in
       var cells: [RegistrationColumn: [UInt8]] = [:]
       for (index, column) in RegistrationColumn.allCases.enumerated() {
-        cells[column] = try row.optionalBlob(Int32(7 + index))
+        cells[column] = try row.optionalBlob(Int32(8 + index))
       }
       return RegistrationRow(
         provider: try row.text(0), clientID: try row.text(1), redirect: try row.optionalText(2),
-        authentication: try row.optionalText(3), boundOrigins: TextList.items(try row.text(4)),
-        isIssued: try row.integer(5) != 0, expiresAt: try row.optionalInteger(6), cells: cells)
+        authentication: try row.optionalText(3), keyID: try row.optionalText(4),
+        boundOrigins: TextList.items(try row.text(5)), isIssued: try row.integer(6) != 0,
+        expiresAt: try row.optionalInteger(7), cells: cells)
     }
   }
 
@@ -104,12 +107,12 @@ extension SQLiteConnection {
   func put(_ row: RegistrationRow) throws(Problem) {
     try run(
       """
-      INSERT OR REPLACE INTO registration (provider, client_id, redirect, authentication, bound_origins,
-        issued, expires_at, client_secret, private_key)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+      INSERT OR REPLACE INTO registration (provider, client_id, redirect, authentication, key_id,
+        bound_origins, issued, expires_at, client_secret, private_key)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
       """,
       .text(row.provider), .text(row.clientID), .optional(row.redirect),
-      .optional(row.authentication), .text(TextList.text(row.boundOrigins)),
+      .optional(row.authentication), .optional(row.keyID), .text(TextList.text(row.boundOrigins)),
       .integer(row.isIssued ? 1 : 0), .optional(row.expiresAt),
       .optional(row.cells[.clientSecret]), .optional(row.cells[.privateKey]))
   }

@@ -49,6 +49,7 @@ struct RegistrationTests {
     ("UPDATE registration SET bound_origins = 'https://evil.example' || char(10)", false),
     ("UPDATE registration SET redirect = 'http://127.0.0.1:1/'", false),
     ("UPDATE registration SET authentication = 'none'", false),
+    ("UPDATE registration SET key_id = 'other'", false),
     ("UPDATE registration SET provider = 'twitter'", false),
     ("UPDATE registration SET issued = 0", false),
     ("UPDATE registration SET expires_at = NULL", false),

@@ -117,7 +117,9 @@ extension StoredRegistration {
     guard let provider = text("provider"), isIdentifier(provider),
       let clientID = text("clientId"), isIdentifier(clientID),
       let origins = value["origins"]?.array?.map({ $0.string ?? "" }), isOrigins(origins),
-      [text("redirect"), text("authentication")].allSatisfy({ $0.map(isShown) ?? true }),
+      [text("redirect"), text("authentication"), text("keyId")].allSatisfy({
+        $0.map(isShown) ?? true
+      }),
       expiresAt.map(isTime) ?? true
     else { return nil }
     self.init(
@@ -125,7 +127,7 @@ extension StoredRegistration {
       registration: ClientRegistration(
         clientID: clientID, clientSecret: text("clientSecret").map { Secret($0) },
         redirect: text("redirect"), privateKey: text("privateKey").map { Secret($0) },
-        authentication: text("authentication")),
+        authentication: text("authentication"), keyID: text("keyId")),
       origins: origins, isIssued: value["issued"]?.bool ?? false, expiresAt: expiresAt)
   }
 }
@@ -190,6 +192,7 @@ extension JSONValue {
         "redirect": registration.redirect.map(JSONValue.string),
         "privateKey": registration.privateKey.map(JSONValue.init(sealing:)),
         "authentication": registration.authentication.map(JSONValue.string),
+        "keyId": registration.keyID.map(JSONValue.string),
         "origins": JSONValue(stored.origins), "issued": .bool(stored.isIssued),
         "expiresAt": stored.expiresAt.map { JSONValue($0) },
       ]))

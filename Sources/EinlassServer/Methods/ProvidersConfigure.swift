@@ -11,14 +11,8 @@ func providersConfigure(_ server: Server) -> Method {
       params: [
         .provider,
         .optional("clientId", .string(maxBytes: 1024), "Consumer key, application id."),
-        .optional(
-          "clientSecret", .string(maxBytes: 4096), "Consumer secret, application secret.",
-          isSecret: true),
-        .optional(
-          "redirect", .string(maxBytes: 2048),
-          "The redirect address, where one of its own is registered."),
         .optional("remove", .boolean, "Forget it; then nothing else is given."),
-      ],
+      ] + Schema.registrationParts,
       result: .object([
         .required("configured", .boolean, "Whether a registration is there now, from anywhere."),
         .revision,
