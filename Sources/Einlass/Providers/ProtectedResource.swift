@@ -92,10 +92,14 @@ extension Einlass {
 }
 
 extension ProviderCatalog {
-  /// The provider whose tokens this issuer signs or answers for.
+  /// The provider whose tokens this issuer signs or answers for, unless they serve everywhere: a resource could name a
+  /// provider that the person uses for other things, and would get a token for those.
   func provider(issuer: WebAddress) -> Provider? {
     providers.first { provider in
-      provider.flows.contains { $0.tokens?.issuer.map { sameBytes($0.text, issuer.text) } ?? false }
+      provider.flows.contains { flow in
+        guard let tokens = flow.tokens, tokens.isForResources else { return false }
+        return tokens.issuer.map { sameBytes($0.text, issuer.text) } ?? false
+      }
     }
   }
 

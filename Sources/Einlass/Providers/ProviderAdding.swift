@@ -106,7 +106,7 @@ extension ServerMetadata {
       "revocation": revocationEndpoint.map { request("POST", $0) },
       "scopes": JSONValue(
         isOpenID ? wanted.filter { $0 == "openid" || scopes.contains($0) } : []),
-      "issuer": .string(issuer),
+      "issuer": .string(issuer), "forResources": true,
       "keySet": isOpenID ? keySetAddress.map { .string($0.text) } : nil,
       "algorithms": isOpenID ? JSONValue(signingAlgorithms.map(\.rawValue).sorted()) : nil,
     ]).members

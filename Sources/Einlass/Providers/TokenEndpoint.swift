@@ -12,7 +12,8 @@ internal import EinlassJSON
 ///
 /// The grant's own fields and the client's proof are added to `token` and `refresh.request`; what stands in their
 /// `query` and `form` is sent besides. `clientAuthentication` is one word or several, of which the registration's
-/// own means decide. With `dpop` tokens are bound to a key. Without `refresh` tokens are not renewed; without its `request` the address of
+/// own means decide. With `dpop` tokens are bound to a key. With `forResources`
+/// protected resources may send people here. Without `refresh` tokens are not renewed; without its `request` the address of
 /// `token` does it.
 struct TokenEndpoint: Sendable, Equatable {
   /// How a token is renewed. RFC 6749 section 6.
@@ -27,7 +28,7 @@ struct TokenEndpoint: Sendable, Equatable {
   static let words = [
     "token", "refresh", "clientAuthentication", "scopes", "issuer", "keySet", "algorithms",
     "answer", "subject", "identity", "revoke", "assertion",
-    "dpop", "revocation",
+    "dpop", "revocation", "forResources",
   ]
 
   /// How the answers with tokens are written.
@@ -42,6 +43,8 @@ struct TokenEndpoint: Sendable, Equatable {
   var assertion: ClientAssertion
   /// Whether tokens are bound to a key of ours. RFC 9449.
   var isBound: Bool
+  /// Whether a resource may send people here: its tokens serve nobody but the resource that is named. RFC 8707.
+  var isForResources: Bool
   /// What is asked for when the front end does not say.
   var scopes: [String]
   /// Who signs id_tokens, and whom answers may name (RFC 9207); compared as bytes.
@@ -69,6 +72,7 @@ struct TokenEndpoint: Sendable, Equatable {
       } ?? [.basic]
     assertion = try ClientAssertion("assertion", in: reader)
     isBound = try reader.bool("dpop", default: false)
+    isForResources = try reader.bool("forResources", default: false)
     scopes = try reader.optional("scopes", reader.strings) ?? []
     issuer = try reader.optional("issuer", reader.address)
     guard issuer.map({ sameBytes($0.text, (try? reader.string("issuer")) ?? "") }) ?? true else {

@@ -23,11 +23,14 @@ import Testing
   ]
 
   /// An engine that knows the authorization server, as it described itself.
-  static func engine(_ script: Script) async throws -> Einlass {
+  static func engine(_ script: Script, isForResources: Bool = true) async throws -> Einlass {
     let asked = Script([.json(server)])
     let descriptor = try await Sample.engine(asked).descriptor(
       of: AddProviderRequest(.issuer("https://as.example")))
-    let added = try ProviderCatalog(json: JSONValue.object(["providers": [descriptor]]).bytes())
+    let text = String(
+      decoding: JSONValue.object(["providers": [descriptor]]).bytes(), as: UTF8.self)
+    let words = text.replacing(#""forResources":true"#, with: #""forResources":\#(isForResources)"#)
+    let added = try ProviderCatalog(json: Array(words.utf8))
     return Einlass(
       catalog: try .builtIn().overlaid(by: added), store: script.store.accountStore,
       effects: script.effects)
@@ -61,6 +64,20 @@ import Testing
     ])
     let other = try await Self.engine(several).protectedResource(at: Self.address)
     #expect(other.issuer == .known("as.example") && other.scopes == nil)
+  }
+
+  @Test func `No resource sends people to a provider whose tokens serve elsewhere too`()
+    async throws
+  {
+    let script = Script([.json(Self.metadata), .json(Self.server)])
+    let engine = try await Self.engine(script, isForResources: false)
+    let resource = try await engine.protectedResource(at: Self.address)
+    guard case .new(let descriptor) = resource.issuer else {
+      Issue.record("\(resource.issuer)")
+      return
+    }
+    // Another provider, which has no registration of the first.
+    #expect(descriptor["id"]?.string?.hasPrefix("as.example-") == true)
   }
 
   @Test func `A challenge says where to look and what is lacking`() async throws {

@@ -166,6 +166,7 @@ struct DescriptorWordsTests {
     "the words of proofs, pushing and keys are read strictly",
     arguments: [
       (#""dpop":"yes""#, "/dpop"), (#""dpop":true"#, nil),
+      (#""forResources":1"#, "/forResources"),
       (#""assertion":{"audience":"nobody"}"#, "/assertion/audience"),
       (#""assertion":{"algorithms":["none"]}"#, "/assertion/algorithms"),
       (#""assertion":{"to":"issuer"}"#, "/assertion/to"),
