@@ -223,6 +223,8 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
     session.call("credentials.get", account=signed_in, forceRefresh=True)
 
     assert session.call("providers.add", issuer=ready["addresses"]["openid"], id="op") == {"provider": "op", "created": True}
+    assert session.call("providers.configure", provider="op", clientId="mine")["configured"]
+    session.call("providers.configure", provider="op", remove=True)
     session.call("providers.remove", provider="op")
 
     session.call("access.list")

@@ -14,30 +14,38 @@ func providersList(_ server: Server) -> Method {
           "providers", .array(.reference("Provider"), max: nil), "Providers."), .nextCursor,
       ]),
       reasons: ["invalidCursor"]),
-    .immediate { params, _, mayWait throws(RPCError) in
-      let all = server.catalog.providers
-      var rest = all[...]
-      if let cursor = params["cursor"]?.string {
-        guard let index = all.firstIndex(where: { sameBytes($0.id, cursor) }) else {
-          throw RPCError(.invalidCursor)
-        }
-        rest = all[(index + 1)...]
+    // Overtakes what waits for the key or the store.
+    .taskUnlessReady(
+      { params, _ throws(RPCError) in try server.providers(params, .none) },
+      { params, _ async throws(RPCError) in try server.providers(params, .usual) ?? .null }))
+}
+
+extension Server {
+  /// A page of the catalogue; `nil` when the store is in use and may not be waited for.
+  fileprivate func providers(
+    _ params: JSONObject, _ patience: AccountStore.Patience
+  ) throws(RPCError) -> JSONValue? {
+    let all = catalog.providers
+    var rest = all[...]
+    if let cursor = params["cursor"]?.string {
+      guard let index = all.firstIndex(where: { sameBytes($0.id, cursor) }) else {
+        throw RPCError(.invalidCursor)
       }
-      let frontEnd = server.session.frontEnd
-      let stored: [StoredRegistration.Known]
-      do throws(Problem) {
-        stored = try server.store.snapshot(mayWait ? .usual : .none).registrations
-      } catch {
-        if error.isLockedStore, !mayWait { return nil }
-        // What can be signed in to is known without the store.
-        stored = []
-      }
-      return .object(
-        Pages.page("providers", rest, limit: params["limit"]?.int64, cursor: \.id) { provider in
-          JSONValue(
-            provider,
-            isConfigured: provider.isConfigured(
-              by: server.registration(for: frontEnd, at: provider.id), or: stored))
-        })
-    })
+      rest = all[(index + 1)...]
+    }
+    let stored: [StoredRegistration.Known]
+    do throws(Problem) { stored = try store.snapshot(patience).registrations } catch {
+      if error.isLockedStore, patience == .none { return nil }
+      // What can be signed in to is known without the store.
+      stored = []
+    }
+    let frontEnd = session.frontEnd
+    return .object(
+      Pages.page("providers", rest, limit: params["limit"]?.int64, cursor: \.id) { provider in
+        JSONValue(
+          provider,
+          isConfigured: provider.isConfigured(
+            by: registration(for: frontEnd, at: provider.id), or: stored))
+      })
+  }
 }
