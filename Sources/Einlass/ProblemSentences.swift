@@ -11,7 +11,7 @@ extension Problem {
   static func accessNotGranted(_ provider: Provider) -> Problem {
     Problem(
       .accessNotGranted,
-      "Access to \(provider.name) accounts is not granted to this application. Reset it to be asked again.",
+      "Access to \(provider.name) accounts is not granted to this application. Grant it, or reset a refusal to be asked again.",
       provider: provider.id, hint: .init("access.reset", ["provider": provider.id]))
   }
 

@@ -25,8 +25,8 @@ public struct StoreMaintenance: Sendable {
   /// Opens the key, if there is a store, with what was brought or with this passphrase, which later uses then go on
   /// with. Throws `keyUnavailable`, with the prompt that mends it where the person can.
   public var openKey: @Sendable (_ typed: Secret?) throws(Problem) -> Void
-  /// What came by `--passphrase-fd`; `nil` when nothing was to.
-  public var passphrase: @Sendable () throws(Problem) -> Secret?
+  /// What came by `--passphrase-fd` or, for a file of accounts, by `--file-passphrase-fd`; `nil` when nothing was to.
+  public var passphrase: @Sendable (_ isOfFile: Bool) throws(Problem) -> Secret?
   /// What tokens are named by in the audit trail, the same for all processes; another key of the store brings another.
   public var auditKey: @Sendable (AccountStore.Patience) throws(Problem) -> Secret?
 
@@ -38,7 +38,7 @@ public struct StoreMaintenance: Sendable {
     addKeySlot: @escaping @Sendable (String, Secret?) throws(Problem) -> [String],
     removeKeySlot: @escaping @Sendable (String) throws(Problem) -> [String],
     openKey: @escaping @Sendable (Secret?) throws(Problem) -> Void = { _ in },
-    passphrase: @escaping @Sendable () throws(Problem) -> Secret? = { nil },
+    passphrase: @escaping @Sendable (Bool) throws(Problem) -> Secret? = { _ in nil },
     auditKey: @escaping @Sendable (AccountStore.Patience) throws(Problem) -> Secret? = { _ in nil }
   ) {
     self.status = status

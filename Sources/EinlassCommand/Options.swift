@@ -14,6 +14,7 @@ struct Options: Equatable {
   var keyFile: String?
   var keyDescriptor: Int32?
   var passphraseDescriptor: Int32?
+  var filePassphraseDescriptor: Int32?
   var configuration: String?
   var providers: String?
   var finishes = false
@@ -45,6 +46,8 @@ struct Options: Equatable {
       case "--key-fd": keyDescriptor = try Self.descriptor(try value(), name)
       case "--passphrase-fd":
         passphraseDescriptor = try Self.descriptor(try value(), name)
+      case "--file-passphrase-fd":
+        filePassphraseDescriptor = try Self.descriptor(try value(), name)
       case "--config": configuration = try value()
       case "--providers": providers = try value()
       case "--log-level": logLevel = try Self.logLevel(try value())
@@ -63,8 +66,10 @@ struct Options: Equatable {
     if keyFile != nil, keyDescriptor != nil {
       throw UsageError("--key-file and --key-fd exclude each other")
     }
-    if let passphraseDescriptor, passphraseDescriptor == keyDescriptor {
-      throw UsageError("--key-fd and --passphrase-fd are two descriptors")
+    let numbers = descriptors.map(\.number)
+    guard Set(numbers).count == numbers.count else {
+      throw UsageError(
+        "\(descriptors.map(\.name).joined(separator: " and ")) each need a descriptor of their own")
     }
   }
 
@@ -104,8 +109,10 @@ struct Options: Equatable {
 extension Options {
   /// What the spawner hands in, each with the option that names it.
   var descriptors: [(name: String, number: Int32)] {
-    [("--key-fd", keyDescriptor), ("--passphrase-fd", passphraseDescriptor)]
-      .compactMap { name, number in number.map { (name, $0) } }
+    [
+      ("--key-fd", keyDescriptor), ("--passphrase-fd", passphraseDescriptor),
+      ("--file-passphrase-fd", filePassphraseDescriptor),
+    ].compactMap { name, number in number.map { (name, $0) } }
   }
 
   /// What `--help` prints.
@@ -122,6 +129,8 @@ extension Options {
       --key-file PATH      the file with the store's key (default: below $XDG_STATE_HOME/einlass/keys)
       --key-fd N           read the store's key from this descriptor instead
       --passphrase-fd N    read the passphrase of the store's key from this descriptor: one line
+      --file-passphrase-fd N
+                           the same, of a file of accounts (default: what --passphrase-fd brings)
       --config PATH        applications, origins, caFile, proxy: a JSON file that only you can read
       --providers PATH     more providers, or others in place of the built-in ones: a JSON file
       --finish             at the end of input, let what was asked run to its own end

@@ -85,7 +85,8 @@ struct Wiring {
     if options.store == "memory" { return MemoryAccountStore.make() }
     return SQLiteAccountStore.open(
       path: options.store, keyFile: options.keyFile, keyDescriptor: options.keyDescriptor,
-      passphraseDescriptor: options.passphraseDescriptor)
+      passphraseDescriptor: options.passphraseDescriptor,
+      filePassphraseDescriptor: options.filePassphraseDescriptor)
   }
 
   private static func overlay(_ options: Options) -> ProviderOverlay {

@@ -31,10 +31,11 @@ extension ServerCommand {
       }
       console.end()
     } catch {
-      if case .refused(let refusal) = error, server.json {
-        try? TextOutput(STDOUT_FILENO).write(printable(["error": refusal.json]) + "\n")
+      if server.json, let json = error.json {
+        try? TextOutput(STDOUT_FILENO).write(printable(["error": json]) + "\n")
       }
-      for line in error.lines(repeating: server.repeated, style) { complain(line) }
+      let lines = error.asked(by: actsAs).lines(repeating: server.repeated, style)
+      for line in lines { complain(line) }
       throw error
     }
   }

@@ -50,6 +50,11 @@ struct EinlassControl: ParsableCommand {
     } catch let failure as Failure {
       Glibc.exit(failure.exitCode)
     } catch {
+      let unknown = CommandLine.arguments.dropFirst().unknownCommand
+      if exitCode(for: error) == .validationFailure, let unknown {
+        complain(unknown)
+        Glibc.exit(Failure.usageCode)
+      }
       if exitCode(for: error) == .validationFailure, CommandLine.arguments.dropFirst().hasDashedName
       {
         complain(
@@ -66,6 +71,23 @@ extension ArraySlice<String> {
   var readingHelp: [String] {
     let options = prefix { $0 != "--" }
     return options.map { $0 == "-h" ? "--help" : $0 } + dropFirst(options.count)
+  }
+
+  /// What is said where a word stands in the place of a subcommand and is none.
+  var unknownCommand: String? {
+    var command: any ParsableCommand.Type = EinlassControl.self
+    var path = "einlassctl"
+    for word in prefix(while: { !$0.hasPrefix("-") }) {
+      let subcommands = command.configuration.subcommands
+      guard !subcommands.isEmpty else { return nil }
+      guard let next = subcommands.first(where: { $0.configuration.commandName == word }) else {
+        let names = subcommands.compactMap { $0.configuration.commandName }.joined(separator: ", ")
+        return "problem: There is no command \(path) \(clean(word)). There are: \(names)."
+      }
+      command = next
+      path += " \(word)"
+    }
+    return nil
   }
 
   /// Whether something in it may be meant as a name and was read as an option.

@@ -31,6 +31,30 @@ enum Failure: Error {
     case .noServer: Self.internalCode
     }
   }
+
+  /// As programs read it, in the shape of einlass's own errors; `nil` where nothing is wrong with the answer, or nobody
+  /// reads it.
+  var json: JSONValue? {
+    switch self {
+    case .refused(let refusal): refusal.json
+    case .unusable(let sentence, _): Self.json("unusable", sentence)
+    case .usage(let sentence): Self.json("usage", sentence)
+    case .noServer(let sentence, _): Self.json("noServer", sentence)
+    case .cancelled: Self.json("cancelled", "Cancelled.")
+    case .outputLost, .badNews: nil
+    }
+  }
+
+  private static func json(_ reason: String, _ sentence: String) -> JSONValue {
+    ["message": .string(sentence), "data": ["reason": .string(reason)]]
+  }
+
+  /// The same, of what was asked in this application's name.
+  func asked(by application: String?) -> Failure {
+    guard case .refused(var refusal) = self, let application else { return self }
+    refusal.application = application
+    return .refused(refusal)
+  }
 }
 
 /// An error that einlass answered with. Protocol section 6.
@@ -38,6 +62,8 @@ struct Refusal {
   var code: Int64
   var message: String
   var data: JSONObject
+  /// Who was refused, by the name that it gives itself.
+  var application = "einlassctl"
 
   /// The error object of an answer.
   init(_ error: JSONValue) {

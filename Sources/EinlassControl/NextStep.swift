@@ -16,6 +16,17 @@ struct NextStep: Equatable {
   static let openingTheStore = NextStep(
     "Bring the key or the passphrase that it was made with. What opens it:", "store", "slots")
 
+  /// Of a store whose key does not open for this reason, which may say what helps itself.
+  static func opening(_ message: String) -> NextStep {
+    if message.hasSuffix("start afresh.") {
+      return NextStep("If the key file lies elsewhere, name it with --key-file.")
+    }
+    guard message.hasSuffix("'"), let command = message.split(separator: ": ").last,
+      command.hasPrefix("chmod ")
+    else { return openingTheStore }
+    return NextStep("If nobody else had access, run this and start the command again: \(command)")
+  }
+
   /// The step in words, the command ready to be copied.
   func line(repeating options: [String]) -> String {
     command.isEmpty
@@ -47,7 +58,7 @@ extension Failure {
     case .refused(let refusal):
       let words = refusal.serverWords.map { ["   they: \(clean($0))"] } ?? []
       let steps = refusal.nextSteps.map { step($0, options, style) }
-      let sentence = "\(refusal.message) (\(refusal.reason), \(refusal.code))"
+      let sentence = "\(worded(refusal.message)) (\(refusal.reason), \(refusal.code))"
       return [problem(sentence, style)] + words + steps
     case .unusable(let sentence, let next):
       return [problem(sentence, style)] + (next.map { [step($0, options, style)] } ?? [])

@@ -45,7 +45,9 @@ extension Refusal {
       NextStep("Sign in there:", "sign-in")
     case "noSystemAccount": NextStep("Add an account first:", "accounts", "add")
     case "accessNotGranted":
-      NextStep("Let the application ask again, then say yes:", "access", "reset")
+      NextStep(
+        "Allow it, if that is meant:", "access", "set", application,
+        data["provider"]?.string ?? "PROVIDER", "granted")
     case "accountBanned":
       NextStep("Clear it up with the provider, or use another account:", "accounts", "list")
     case "reloginNeeded", "tokenNotSaved":
@@ -84,7 +86,7 @@ extension Refusal {
     case "full": NextStep("Make room on the disk, then try again.")
     case "readOnly": NextStep("Let it be written to, or name another store with --store.")
     case "corrupt": NextStep("Put back a copy that is whole.")
-    case "keyUnavailable": .openingTheStore
+    case "keyUnavailable": .opening(message)
     case "decryptFailed" where data["account"] != nil:
       NextStep("Add that account once more:", "accounts", "add", "--replace")
     case "decryptFailed": NextStep("Start the command again with the passphrase of that file.")

@@ -19,6 +19,12 @@ struct ServerOptions: ParsableArguments {
       valueName: "number"))
   var passphraseFd: Int32?
 
+  @Option(
+    help: ArgumentHelp(
+      "The same for a file of accounts alone, where the store has a passphrase of its own.",
+      valueName: "number"))
+  var filePassphraseFd: Int32?
+
   @Option(help: ArgumentHelp("The configuration file of einlass.", valueName: "path"))
   var config: String?
 
@@ -42,7 +48,10 @@ struct ServerOptions: ParsableArguments {
 
   func validate() throws {
     // Checked before anything is opened, or a pipe of ours could have this number.
-    for (name, number) in [("--key-fd", keyFd), ("--passphrase-fd", passphraseFd)] {
+    for (name, number) in [
+      ("--key-fd", keyFd), ("--passphrase-fd", passphraseFd),
+      ("--file-passphrase-fd", filePassphraseFd),
+    ] {
       guard let number, number <= 2 || fcntl(number, F_GETFD) < 0 else { continue }
       throw ValidationError("\(name) needs the number of an open descriptor above 2.")
     }
@@ -52,12 +61,12 @@ struct ServerOptions: ParsableArguments {
   var forServer: [String] { named.flatMap { ["--\($0)", $1] } }
 
   /// The descriptors that einlass reads.
-  var descriptors: [Int32] { [keyFd, passphraseFd].compactMap(\.self) }
+  var descriptors: [Int32] { [keyFd, passphraseFd, filePassphraseFd].compactMap(\.self) }
 
   /// What must stand in a command that is to do the same as this one.
   var repeated: [String] {
     (named + (einlass.map { [("einlass", $0)] } ?? []))
-      .filter { !["key-fd", "passphrase-fd", "log-level"].contains($0.0) }
+      .filter { !["key-fd", "passphrase-fd", "file-passphrase-fd", "log-level"].contains($0.0) }
       .flatMap { ["--\($0)", $1] }
   }
 
@@ -65,6 +74,7 @@ struct ServerOptions: ParsableArguments {
     [
       ("store", store), ("key-file", keyFile), ("key-fd", keyFd.map { String($0) }),
       ("passphrase-fd", passphraseFd.map { String($0) }),
+      ("file-passphrase-fd", filePassphraseFd.map { String($0) }),
       ("config", config), ("providers", providers), ("log-level", logLevel),
     ].compactMap { name, value in value.map { (name, $0) } }
   }

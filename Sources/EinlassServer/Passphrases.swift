@@ -7,12 +7,12 @@ extension Server {
   /// How long people may take where a method has no `deadlineSeconds`.
   private static let deadlineSeconds: Int64 = 300
 
-  /// What `--passphrase-fd` brought, else what the person enters. Throws `interactionRequired` where the front end does
+  /// What `--passphrase-fd`, or `--file-passphrase-fd` for a file, brought, else what the person enters. Throws `interactionRequired` where the front end does
   /// not ask for that, `userCanceled`, `flowExpired`.
   func passphrase(
     _ wanted: Prompt.Passphrase, for call: Call
   ) async throws(Problem) -> Secret {
-    if let brought = try store.maintenance.passphrase() { return brought }
+    if let brought = try store.maintenance.passphrase(wanted.purpose != .keySlot) { return brought }
     let prompt = Prompt.enterPassphrase(wanted)
     guard asksPassphrases else { throw .passphraseRequired(prompt) }
     return try await ask(prompt, for: call).typed
@@ -49,8 +49,11 @@ extension Server {
         if typed != nil { prompts.satisfy(\.opensTheKey) }
         return
       } catch {
-        guard case .enterPassphrase(var wanted)? = error.neededPrompts.first, attempt < 3 else {
-          return
+        guard case .enterPassphrase(var wanted)? = error.neededPrompts.first else { return }
+        // What was typed last is known only here.
+        guard attempt < 3 else {
+          if typed == nil { return }
+          throw .wrongPassphrase
         }
         wanted.isAgain = typed != nil
         do throws(Problem) { typed = try await ask(.enterPassphrase(wanted)).typed } catch {
@@ -167,6 +170,10 @@ extension Problem {
       "A passphrase is needed, which this front end does not ask for. Bring it with --passphrase-fd.",
       neededPrompts: [prompt])
   }
+
+  fileprivate static let wrongPassphrase = Problem.store(
+    .keyUnavailable,
+    "None of these passphrases opens the account store's key. Bring the one it was made with.")
 
   fileprivate static let passphraseRefused = Problem(
     .userCanceled, "No passphrase was entered, so nothing was done. Try again to be asked again.")

@@ -36,8 +36,9 @@ extension StoreMaintenance {
         try removeKeySlot(KeySlot.Kind(word: kind), from: file, keys: keys)
       },
       openKey: { words throws(Problem) in try openKey(of: file, keys: keys, words) },
-      passphrase: { () throws(Problem) in
-        try keys.passphrase?.fetch(by: AccountStore.Patience.usual.deadline)
+      passphrase: { isOfFile throws(Problem) in
+        let ofFile = isOfFile ? keys.filePassphrase : nil
+        return try (ofFile ?? keys.passphrase)?.fetch(by: AccountStore.Patience.usual.deadline)
       },
       auditKey: { patience throws(Problem) in
         try file.read(patience, withKey: true) { store throws(Problem) in

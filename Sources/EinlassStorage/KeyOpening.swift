@@ -114,12 +114,14 @@ extension KeySource {
     }
   }
 
-  /// What was brought explicitly opens the slots that it is for, and no other is tried then.
+  /// What was brought explicitly opens the slots that it is for. A key file is tried before a passphrase, which may be
+  /// that of a file of accounts, and costs more.
   private func candidates(_ slots: [KeySlot]) -> [KeySlot] {
     let fitting = slots.filter(canOpen)
     let passphrases = fitting.filter { $0.kind == .passphrase }
     let others = fitting.filter { $0.kind != .passphrase }.sorted { $0.kind.cost < $1.kind.cost }
-    return passphrases.isEmpty || (choice != .usual && !others.isEmpty) ? others : passphrases
+    if passphrases.isEmpty || (choice != .usual && !others.isEmpty) { return others }
+    return others.filter { $0.kind == .keyfile } + passphrases
   }
 
   /// `nil` when it takes time to get.
@@ -156,6 +158,12 @@ extension KeySource {
   }
 
   private func noSlot(_ slots: [KeySlot]) -> Problem {
+    if slots.contains(where: { $0.kind == .passphrase }), choice == .usual {
+      return .store(
+        .keyUnavailable,
+        "A passphrase opens the account store, and none was brought. Enter it, or bring it with --passphrase-fd."
+      )
+    }
     let ways = KeySlot.Kind.allCases.filter { kind in slots.contains { $0.kind == kind } }
       .map(\.howToOpen)
     return .store(

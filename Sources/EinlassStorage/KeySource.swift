@@ -29,6 +29,8 @@ final class KeySource: Sendable {
   let secretService: KeySecretService
   /// `--passphrase-fd`
   let passphrase: KeyDescriptor?
+  /// `--file-passphrase-fd`: of a file of accounts, where that is another one.
+  let filePassphrase: KeyDescriptor?
   let key: KeyDescriptor?
   /// What the person typed since.
   let typed = Lock<Secret?>(nil)
@@ -48,6 +50,7 @@ final class KeySource: Sendable {
 
   init(
     _ choice: Choice, passphraseDescriptor: Int32? = nil,
+    filePassphraseDescriptor: Int32? = nil,
     stretching: KeyFromPassphrase = .standard,
     secretService: KeySecretService = KeySecretService(), location: StoreLocation
   ) {
@@ -55,11 +58,8 @@ final class KeySource: Sendable {
     self.stretching = stretching
     self.secretService = secretService
     self.location = location
-    passphrase = passphraseDescriptor.map {
-      KeyDescriptor(
-        $0, limitBytes: KeyFromPassphrase.limitBytes + 2,
-        what: "passphrase. It takes one line.", parse: KeyFromPassphrase.passphrase)
-    }
+    passphrase = passphraseDescriptor.map { KeyDescriptor(passphrase: $0) }
+    filePassphrase = filePassphraseDescriptor.map { KeyDescriptor(passphrase: $0) }
     if case .descriptor(let number) = choice {
       key = KeyDescriptor(
         number, limitBytes: KeyText.limitBytes, what: "key. \(KeyText.form)", parse: KeyText.secret)
@@ -142,6 +142,14 @@ final class KeySource: Sendable {
       )
     }
     return "\(directory)/\(store).key"
+  }
+}
+
+extension KeyDescriptor {
+  fileprivate convenience init(passphrase number: Int32) {
+    self.init(
+      number, limitBytes: KeyFromPassphrase.limitBytes + 2,
+      what: "passphrase. It takes one line.", parse: KeyFromPassphrase.passphrase)
   }
 }
 

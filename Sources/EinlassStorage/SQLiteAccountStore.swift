@@ -13,7 +13,7 @@ public enum SQLiteAccountStore {
   /// the store goes, the file is closed in order, which makes the next start quicker.
   public static func open(
     path: String? = nil, keyFile: String? = nil, keyDescriptor: Int32? = nil,
-    passphraseDescriptor: Int32? = nil
+    passphraseDescriptor: Int32? = nil, filePassphraseDescriptor: Int32? = nil
   ) -> AccountStore {
     let choice: KeySource.Choice =
       if let keyDescriptor { .descriptor(keyDescriptor) } else if let keyFile {
@@ -25,7 +25,9 @@ public enum SQLiteAccountStore {
       let location = try StoreLocation(path: path)
       return store(
         location: location,
-        keys: KeySource(choice, passphraseDescriptor: passphraseDescriptor, location: location))
+        keys: KeySource(
+          choice, passphraseDescriptor: passphraseDescriptor,
+          filePassphraseDescriptor: filePassphraseDescriptor, location: location))
     } catch {
       return AccountStore(failing: error)
     }

@@ -57,6 +57,11 @@ def add(store, *names):
     return output
 
 
+def repeated(store):
+    """How a next step names the store."""
+    return " ".join(store[2:] + store[:2])
+
+
 def usernames(store):
     code, output, errors = run("accounts", "list", "--json", *store)
     assert code == 0, errors
@@ -114,7 +119,8 @@ def test_a_provider_is_added_by_a_file_and_forgotten(store, tmp_path):
                    "token": {"method": "POST", "url": "https://work.example/token"}}]}
     (tmp_path / "work.json").write_text(json.dumps(descriptor))
     added = run("providers", "add", str(tmp_path / "work.json"), *store)
-    assert added[:2] == (0, "Added work. Sign in there: einlassctl sign-in work\n"), added
+    step = "Register an application there and bring its client id: einlassctl providers configure work"
+    assert added[:2] == (0, f"Added work. {step} {repeated(store)}\n"), added
     assert re.search("^work +Work +missing +authorizationCode", run("providers", *store)[1], re.M)
     code, output, _ = run("providers", "show", "work", *store)
     assert code == 0 and "register at  https://work.example/docs\n" in output and "client id    missing\n" in output
@@ -126,6 +132,13 @@ def test_a_provider_is_added_by_a_file_and_forgotten(store, tmp_path):
     assert code == 1 and "(authenticatorUnconfigured, 1006)" in errors
     assert run("providers", "remove", "work", "--yes", *store)[:2] == (0, "Forgot work.\n")
     assert "work" not in run("providers", *store)[1]
+    assert run("providers", "add", str(tmp_path / "work.json"), *store)[0] == 0
+    ada = {"provider": "work", "username": "ada", "credential": {"type": "oauth2", "token": "t", "clientId": "c"}}
+    assert run("accounts", "add", "-", *store, input=json.dumps(ada))[0] == 0
+    code, output, _ = run("providers", "remove", "work", "--yes", *store)
+    assert (code, output) == (0, "Forgot work.\nThese accounts stay, of no use until it is added again:\n  work/ada\n")
+    code, output, _ = run("accounts", "sign-out", "ada", "--yes", *store)
+    assert code == 0 and "The provider work is no longer known here." in output, output
     del descriptor["accounts"]
     (tmp_path / "work.json").write_text(json.dumps(descriptor))
     assert "work, at /descriptor/accounts:" in run("providers", "add", str(tmp_path / "work.json"), *store)[2]
@@ -139,8 +152,8 @@ def test_a_file_for_the_option_providers_is_added_whole(store, tmp_path):
                         "token": {"method": "POST", "url": "https://x.example/token"}}]}
     (tmp_path / "two.json").write_text(json.dumps({"providers": [{"id": "one", **small}, {"id": "other", **small}]}))
     code, output, errors = run("providers", "add", str(tmp_path / "two.json"), *store)
-    assert (code, output) == (0, "Added one. Sign in there: einlassctl sign-in one\n"
-                              "Added other. Sign in there: einlassctl sign-in other\n"), errors
+    assert code == 0 and re.findall(r"^Added (\w+)\. .* providers configure (\w+) --store", output, re.M) == [
+        ("one", "one"), ("other", "other")], errors
 
 
 def test_what_happened_is_listed_and_forgotten(two):
@@ -212,6 +225,69 @@ def test_errors_say_the_next_step_with_the_store_that_is_meant(store):
     assert f"next: See which there are: einlassctl providers list {' '.join(store[2:])} {' '.join(store[:2])}\n" in errors
     code, output, errors = run("access", "set", "x", "nope", "granted", "--json", *store)
     assert code == 1 and json.loads(output)["error"]["data"]["reason"] == "unknownProvider" and errors
+
+
+def test_whoever_was_not_allowed_is_told_the_command_that_allows_it(two, tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text('{"applications": {"*": {"twitter": {"clientId": "c", "clientSecret": "s"}}}}')
+    config.chmod(0o600)
+    options = [*two, "--config", str(config)]
+    for application, name in [([], "einlassctl"), (["--for", "neovim"], "neovim")]:
+        for state in (None, "denied"):
+            if state:
+                assert run("access", "set", name, "twitter", state, *two)[0] == 0
+            code, output, errors = run("accounts", "renew", "ada", *application, *options)
+            assert code == 1 and f"einlassctl access set {name} twitter granted --store" in errors, (output, errors)
+        assert run("access", "set", name, "twitter", "granted", *two)[0] == 0
+        code, output, errors = run("accounts", "renew", "ada", *application, *options)
+        assert "access set" not in output + errors
+
+
+def test_own_errors_are_json_as_those_of_einlass_are(two):
+    for arguments, exit_code, reason in [
+            (["accounts", "remove", "nobody", "--yes"], 1, "unusable"), (["accounts", "--provider", "nope"], 1, "unusable"),
+            (["accounts", "remove", "ada"], 64, "usage")]:
+        code, output, errors = run(*arguments, "--json", *two)
+        error = json.loads(output)["error"]
+        assert (code, error["data"]) == (exit_code, {"reason": reason}) and error["message"] in errors
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["sign-in", "github", "--flow", "nope"], "--flow must be one of"),
+    (["accounts", "export", "-"], "never standard output: name a path"),
+    (["providers", "add", "login.example.com"], "it begins with https://"),
+])
+def test_what_is_wrong_is_said_in_the_words_of_the_command_line(two, tmp_path, arguments, said):
+    code, _, errors = run(*arguments, *two, cwd=tmp_path)
+    assert code != 0 and said in errors, errors
+    assert not (tmp_path / "-").exists()
+
+
+def test_what_is_there_already_is_replaced_by_an_option_that_is_named(two, tmp_path):
+    file = tmp_path / "accounts.json"
+    file.write_text(json.dumps(account("ada")))
+    file.chmod(0o600)
+    code, _, errors = run("accounts", "add", str(file), *two)
+    assert code == 1 and "Pass --replace to overwrite it." in errors
+    file.write_text(json.dumps({"provider": "twitter"}))
+    code, _, errors = run("accounts", "add", str(file), *two)
+    assert code == 1 and "problem: username must be" in errors
+    code, _, errors = with_passphrase("accounts", "export", str(file), *two)
+    assert code == 1 and "pass --replace to overwrite an export" in errors
+
+
+def test_the_doctor_says_what_mends_a_key_file_and_who_is_signed_out(two):
+    key = Path(two[5])
+    assert run("accounts", "sign-out", "ada", "--yes", *two)[0] == 0
+    assert "accounts: 2 accounts, 1 in order, 1 signed out\n" in run("doctor", *two)[1]
+    key.chmod(0o644)
+    for command in ("doctor", "check"):
+        code, output, errors = run(*(["doctor"] if command == "doctor" else ["store", "check"]), *two)
+        assert code == 1 and f"next: If nobody else had access, run this and start the command again: chmod go-rwx '{key}'" in output + errors
+    key.unlink()
+    for command in (["doctor"], ["store", "check"]):
+        code, output, errors = run(*command, *two)
+        assert code == 1 and "next: If the key file lies elsewhere, name it with --key-file." in output + errors
 
 
 def test_what_could_not_be_added_is_named_and_the_others_are_added(two, tmp_path):
@@ -314,10 +390,10 @@ def passphrase_of(words):
     return descriptor
 
 
-def with_passphrase(*arguments, words="correct horse", **more):
+def with_passphrase(*arguments, words="correct horse", option="--passphrase-fd", also=(), **more):
     descriptor = passphrase_of(words)
     try:
-        return run(*arguments, "--passphrase-fd", str(descriptor), pass_fds=[descriptor], **more)
+        return run(*arguments, option, str(descriptor), pass_fds=[descriptor, *also], **more)
     finally:
         os.close(descriptor)
 
@@ -346,6 +422,52 @@ def test_accounts_move_by_a_file_and_a_passphrase(two, tmp_path):
     code, _, errors = run("accounts", "export", str(tmp_path / "x"), *two)
     assert code == 1 and "(interactionRequired, 1010)" in errors and "--passphrase-fd" in errors
     assert run("accounts", "list", "--passphrase-fd", "999", *two)[0] == 64
+
+
+def test_a_file_has_a_passphrase_of_its_own_where_the_store_has_one(two, tmp_path):
+    # With a key file the passphrase is that of the file alone, whatever else would open the store.
+    assert with_passphrase("store", "slots", "add", "passphrase", *two, words="of the store")[0] == 0
+    code, _, errors = with_passphrase("accounts", "export", str(tmp_path / "moving"), *two, words="of the file")
+    assert code == 0, errors
+    assert run("store", "slots", "remove", "keyfile", "--yes", *two)[0] == 0
+    two = two[:4]
+    code, _, errors = with_passphrase("accounts", "export", str(tmp_path / "other"), *two, words="of the file")
+    assert code == 1 and "The passphrase does not open the account store's key" in errors
+    for command in (["export", str(tmp_path / "other")], ["import", str(tmp_path / "moving")]):
+        words = passphrase_of("of the store")
+        code, output, errors = with_passphrase(
+            "accounts", *command, "--passphrase-fd", str(words), *two, words="of the file",
+            option="--file-passphrase-fd", also=[words])
+        os.close(words)
+        assert code == 0, errors
+    assert "2 already there" in output
+
+
+def test_an_import_names_the_provider_that_is_to_be_added_first(two, tmp_path):
+    descriptor = {"id": "work", "name": "Work", "setup": {"documentation": "https://work.example/docs"},
+                  "registration": ["clientId"], "accounts": "many", "flows": [
+                      {"kind": "authorizationCode", "authorize": {"method": "GET", "url": "https://work.example/authorize"},
+                       "token": {"method": "POST", "url": "https://work.example/token"}}]}
+    (tmp_path / "work.json").write_text(json.dumps(descriptor))
+    assert run("providers", "add", str(tmp_path / "work.json"), *two)[0] == 0
+    cora = {"provider": "work", "username": "cora", "credential": {"type": "oauth2", "token": "t", "clientId": "c"}}
+    assert run("accounts", "add", "-", *two, input=json.dumps(cora))[0] == 0
+    assert with_passphrase("accounts", "export", str(tmp_path / "moving"), *two)[0] == 0
+    other = ["--einlass", EINLASS, "--store", str(tmp_path / "other/a.db"), "--key-file", str(tmp_path / "otherkey/a.key")]
+    code, output, _ = with_passphrase("accounts", "import", str(tmp_path / "moving"), *other)
+    assert code == 1 and "work/cora: refused. The provider is not known here. Add it first: einlassctl providers add" in output
+    assert "2 added" in output
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["accounts", "lst"], "no command einlassctl accounts lst. There are: list, add,"),
+    (["store", "rotateKey"], "no command einlassctl store rotateKey. There are: status, check, backup, rotate-key, slots."),
+    (["acounts"], "no command einlassctl acounts. There are: sign-in, accounts,"),
+    (["accounts", "list", "more"], "Unexpected argument 'more'"),
+])
+def test_a_command_that_is_none_is_answered_with_those_there_are(arguments, said):
+    code, output, errors = run(*arguments)
+    assert (code, output) == (64, "") and said in errors
 
 
 def test_a_new_store_that_nothing_but_the_passphrase_opens_is_told(two, tmp_path):
@@ -553,6 +675,13 @@ def test_a_store_that_a_passphrase_opens_is_used_at_the_terminal(sealed):
     assert code == 0 and "ada" in output
     code, _, errors = run("accounts", "add", "-", *store, input=json.dumps(account("bob")), env=environment)
     assert code == 1 and "--passphrase-fd" in errors
+    code, output, errors = run("store", "check", "--no-input", *store, env=environment)
+    assert code == 1 and "A passphrase opens the account store, and none was brought." in output and "next: " in errors
+    with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
+        for _ in range(3):
+            terminal.wait_for("Passphrase (opens the store ")
+            terminal.type("wrong\r")
+        assert terminal.end() == 1 and "None of these passphrases opens the account store's key." in terminal.shown
     with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
         terminal.wait_for("Passphrase (opens the store ")
         terminal.type("\x03")
@@ -659,7 +788,8 @@ def test_tables_fit_the_terminal_and_have_colours_unless_those_are_not_wanted(tw
 def test_a_registration_is_brought_and_forgotten_and_its_secret_is_in_no_output(store, tmp_path):
     configure = ["providers", "configure", "github", "--client-id", "mine", *store]
     code, output, errors = run(*configure, "--secret-fd", "0", input="very-s3cret\n")
-    assert (code, output) == (0, "Keeps your registration at github.\nSign in there: einlassctl sign-in github\n"), errors
+    assert (code, output) == (0, "Keeps your registration at github.\n"
+                              f"Sign in there: einlassctl sign-in github {repeated(store)}\n"), errors
     assert re.search("^github +GitHub +there", run("providers", *store)[1], re.M)
     assert "very-s3cret" not in output + errors + run("audit", *store)[1]
     assert not any(b"very-s3cret" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())

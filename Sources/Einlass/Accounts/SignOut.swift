@@ -76,14 +76,19 @@ struct SignOut {
       case .oauth2(let token) = stored.credential
     else {
       return revocation.leave(
-        what, "\(provider?.name ?? account.provider) offers no way to revoke it.")
+        what,
+        provider.map { "\($0.name) offers no way to revoke it." }
+          ?? "The provider \(account.provider) is no longer known here.")
     }
     guard provider.isBound(stored) else {
       return revocation.leave(what, "It belongs to another server than this provider's.")
     }
     let exchange = Exchange(
       provider: provider, effects: effects, remaining: [],
-      secrets: [token.accessToken, token.refreshToken, registration?.clientSecret])
+      secrets: [
+        token.accessToken, token.refreshToken, registration?.clientSecret,
+        stored.registration.clientSecret,
+      ])
     do throws(Setback) {
       if let recipe = provider.revocation {
         _ = try await exchange.send(

@@ -62,11 +62,15 @@ struct ClientAssertion: Sendable, Equatable {
 extension Problem {
   fileprivate static func unfitKey(_ provider: Provider, _ algorithms: [TokenAlgorithm]) -> Problem
   {
-    Problem(
+    let kinds =
+      algorithms.isEmpty
+      ? "RSA, P-256, P-384, P-521 or Ed25519"
+      : "one for \(algorithms.map(\.rawValue).joined(separator: ", "))"
+    return Problem(
       .authenticatorUnconfigured,
       """
       The privateKey of this application's registration at \(provider.name) is of a kind that is not taken there. \
-      Register one for \(algorithms.map(\.rawValue).joined(separator: ", ")).
+      Register \(kinds).
       """, detail: Provider.RegistrationPart.privateKey.rawValue, provider: provider.id)
   }
 }

@@ -11,9 +11,9 @@ extension Provider {
     guard let registration, missing.isEmpty else {
       throw .authenticatorUnconfigured(self, missing: missing)
     }
-    guard registration.privateKey == nil || registration.signingKey != nil else {
-      throw .unreadableKey(self)
-    }
+    guard registration.privateKey != nil else { return registration }
+    guard let key = registration.signingKey else { throw .unreadableKey(self) }
+    guard signatureMethod != .rsaSHA1 || key.kind == .rsa else { throw .notRSA(self) }
     return registration
   }
 
@@ -51,6 +51,15 @@ extension ClientRegistration {
 }
 
 extension Problem {
+  fileprivate static func notRSA(_ provider: Provider) -> Problem {
+    Problem(
+      .authenticatorUnconfigured,
+      """
+      \(provider.name) takes signatures by RSA alone, and the privateKey of this application's registration there is \
+      of another kind. Register an RSA key of at least 2048 bits.
+      """, detail: Provider.RegistrationPart.privateKey.rawValue, provider: provider.id)
+  }
+
   fileprivate static func unreadableKey(_ provider: Provider) -> Problem {
     Problem(
       .authenticatorUnconfigured,

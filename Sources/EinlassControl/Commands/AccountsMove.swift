@@ -24,6 +24,11 @@ struct AccountsExport: ServerCommand {
   func run(with console: Console) throws(Failure) {
     let path = try console.text(
       "Where to?", given: path, orElse: "Name the new file: PATH is missing.")
+    guard path != "-" else {
+      throw .usage(
+        "An export is a file of its own, never standard output: name a path (./- for a file called -)."
+      )
+    }
     var params: JSONObject = ["path": .string(absolute(path))]
     if replace { params["replace"] = true }
     let result = try console.call("accounts.export", params)
@@ -80,7 +85,11 @@ struct AccountsImport: ServerCommand {
     let title = "\(clean(entry["provider"]?.plain ?? ""))/\(clean(entry["username"]?.plain ?? ""))"
     let name = entry["result"]?.string ?? ""
     let word = Self.words.first { $0.name == name }?.text ?? clean(name)
-    let why = entry["error"]?["message"].map { ". \(clean($0.plain))" } ?? ""
+    let isUnknown = entry["error"]?["data"]?["reason"]?.string == "unknownProvider"
+    let why =
+      isUnknown
+      ? ". The provider is not known here. Add it first: einlassctl providers add, then import again"
+      : entry["error"]?["message"].map { ". \(clean($0.plain))" } ?? ""
     let tint: Style.Tint = name == "refused" ? .bad : name == "alreadyThere" ? .warning : .good
     return "\(title): \(console.tinted(word, tint))\(why)"
   }

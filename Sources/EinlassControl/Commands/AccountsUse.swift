@@ -37,7 +37,8 @@ struct AccountsExplain: ServerCommand {
       lines.append("  asked before: \(clean(JSONValue.array(prompts).plain))")
     }
     if let error = result["error"] {
-      lines += Failure.refused(Refusal(error)).lines(repeating: server.repeated, console.style)
+      lines += Failure.refused(Refusal(error)).asked(by: actsAs)
+        .lines(repeating: server.repeated, console.style)
     }
     try console.report(.object(result), lines)
   }
@@ -115,7 +116,8 @@ struct AccountsRenew: ServerCommand {
     let isRenewed = result["result"]?.string == "renewed"
     var lines = ["\(isRenewed ? "Renewed" : "Not renewed"): \(account.title)."]
     if let error = result["error"] {
-      lines += Failure.refused(Refusal(error)).lines(repeating: server.repeated, console.style)
+      lines += Failure.refused(Refusal(error)).asked(by: actsAs)
+        .lines(repeating: server.repeated, console.style)
     }
     try console.report(.object(result), lines)
     if !isRenewed { throw .badNews }

@@ -69,7 +69,7 @@ struct Doctor: ServerCommand {
       Finding(
         "store check", .wrong, $0["message"]?.plain ?? $0.plain,
         $0["kind"]?.string == "keyUnavailable"
-          ? .openingTheStore : NextStep("Put back a backup of before that."))
+          ? .opening($0["message"]?.plain ?? "") : NextStep("Put back a backup of before that."))
     }
     return findings.isEmpty
       ? [Finding("store check", .well, "\(check["sealedValues"]?.plain ?? "0") sealed values read")]
@@ -80,8 +80,13 @@ struct Doctor: ServerCommand {
     let accounts: [Account]
     do throws(Failure) { accounts = try console.accounts() } catch .refused { return [] }
     let ill = accounts.filter { !["ok", nil].contains($0.json["health"]?.string) }
+    let signedOut = accounts.count { account in
+      account.json["signedIn"]?.bool == false && !ill.contains { sameBytes($0.id, account.id) }
+    }
     let count = accounts.count == 1 ? "1 account" : "\(accounts.count) accounts"
-    return [Finding("accounts", .well, "\(count), \(accounts.count - ill.count) in order")]
+    let out = signedOut == 0 ? "" : ", \(signedOut) signed out"
+    let well = accounts.count - ill.count - signedOut
+    return [Finding("accounts", .well, "\(count), \(well) in order\(out)")]
       + ill.map { account in
         let needsLogin = account.json["health"]?.string == "reloginNeeded"
         return Finding(

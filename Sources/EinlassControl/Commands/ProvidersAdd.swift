@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import EinlassJSON
 internal import EinlassSystem
+internal import Glibc
 
 /// `einlassctl providers add`.
 struct ProvidersAdd: ServerCommand {
@@ -48,8 +49,17 @@ struct ProvidersAdd: ServerCommand {
     let result = try console.call("providers.add", params)
     let provider = clean(result["provider"]?.plain ?? "")
     let verb = result["created"]?.bool == true ? "Added" : "Replaced"
+    let isReady = try console.list("providers.list", "providers").contains {
+      $0["id"] == result["provider"] && $0["configured"]?.bool == true
+    }
+    let next =
+      isReady
+      ? NextStep("Sign in there:", "sign-in", provider)
+      : NextStep(
+        "Register an application there and bring its client id:", "providers", "configure", provider
+      )
     try console.report(
-      .object(result), ["\(verb) \(provider). Sign in there: einlassctl sign-in \(provider)"])
+      .object(result), ["\(verb) \(provider). \(next.line(repeating: server.repeated))"])
   }
 
   /// One, or those of a file for `--providers`.
@@ -57,7 +67,11 @@ struct ProvidersAdd: ServerCommand {
     let bytes: [UInt8]
     do throws(FileError) {
       bytes = try PersonalFile.read(path, others: .mayRead, limitBytes: 1 << 20)
-    } catch { throw .unusable("\(path) \(error.explanation)") }
+    } catch {
+      let isMissing = error.cause == .system(ENOENT)
+      let hint = isMissing ? " If an address is meant: it begins with https://." : ""
+      throw .unusable("\(path) \(error.explanation)\(hint)")
+    }
     guard let json = try? JSONReader.read(bytes), json.object != nil else {
       throw .unusable("\(path) holds no JSON object.")
     }
@@ -83,6 +97,9 @@ struct ProvidersRemove: ServerCommand {
     let provider = try console.provider(provider)
     try console.confirm("Forget the provider \(clean(provider))?", isAgreed: yes)
     let result = try console.call("providers.remove", ["provider": .string(provider)])
-    try console.report(.object(result), ["Forgot \(clean(provider))."])
+    let left = try console.accounts(of: provider)
+    let stay = left.isEmpty ? [] : ["These accounts stay, of no use until it is added again:"]
+    try console.report(
+      .object(result), ["Forgot \(clean(provider))."] + stay + left.map { "  \($0.title)" })
   }
 }

@@ -62,7 +62,9 @@ struct ProvidersConfigure: ServerCommand {
         ? ["Forgot the registration at \(clean(provider))."]
         : [
           "Keeps your registration at \(clean(provider)).",
-          isReady ? "Sign in there: einlassctl sign-in \(clean(provider))" : nil,
+          isReady
+            ? NextStep("Sign in there:", "sign-in", provider).line(repeating: server.repeated)
+            : nil,
         ].compactMap(\.self))
   }
 

@@ -66,7 +66,14 @@ struct StoreCheck: ServerCommand {
     try console.report(
       .object(result),
       isSound ? ["\(console.tinted("Sound", .good)): \(looked)."] : findings + rest)
-    if !isSound { throw .badNews }
+    if isSound { return }
+    if let locked = result["findings"]?.array?.first(where: {
+      $0["kind"]?.string == "keyUnavailable"
+    }) {
+      let step = NextStep.opening(locked["message"]?.plain ?? "")
+      complain("   next: \(step.line(repeating: server.repeated))")
+    }
+    throw .badNews
   }
 
   /// Without the key nothing is known of what is sealed.

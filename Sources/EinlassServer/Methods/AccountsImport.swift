@@ -73,7 +73,7 @@ extension Server {
       do throws(Problem) {
         return try einlass.importAccounts(file, openedWith: passphrase, replaces: replaces)
       } catch {
-        let isBrought = try store.maintenance.passphrase() != nil
+        let isBrought = try store.maintenance.passphrase(true) != nil
         guard error.isOtherPassphrase, !isBrought, attempt < Self.attempts else { throw error }
         wanted.isAgain = true
         attempt += 1

@@ -16,6 +16,23 @@ import Testing
     "accessToken":{"method":"POST","url":"https://op.example/access"}\(more)}],"errors":{"shapes":[],"rules":[]}}
     """
   }
+
+  /// RFC 5849 section 3.4.3: with another kind of key nothing could be signed.
+  @Test(arguments: [PublicKey.Kind.rsa, .ed25519, .ellipticCurve(.p256)])
+  func `RSA-SHA1 takes an RSA key and no other`(kind: PublicKey.Kind) throws {
+    let descriptor = Self.provider().replacing("HMAC-SHA1", with: "RSA-SHA1")
+      .replacing("clientSecret", with: "privateKey")
+    let provider = try ProviderCatalogTests.catalog(descriptor).provider("example")
+    let registration = ClientRegistration(
+      clientID: "APP", privateKey: ClientAssertionTests.pem(.generate(kind)))
+    let complete = { () throws(Problem) in
+      _ = try provider.complete(registration, with: provider.registrationNeeds)
+    }
+    guard kind != .rsa else { return try complete() }
+    let problem = #expect(throws: Problem.self) { try complete() }
+    #expect(problem?.reason == .authenticatorUnconfigured && problem?.detail == "privateKey")
+  }
+
   private static let requestToken =
     "oauth_token=RT&oauth_token_secret=RTS&oauth_callback_confirmed=true"
   private static let replies: [Script.Reply] = [

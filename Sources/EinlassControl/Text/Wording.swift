@@ -1,0 +1,54 @@
+internal import EinlassJSON
+
+/// What einlass says to programs, as a person types it here: options and commands in the place of parameters and
+/// methods.
+func worded(_ sentence: String) -> String {
+  var text = sentence
+  let opening = "The parameter "
+  if sentence.hasPrefix("\(opening)/") {
+    let pointer = sentence.dropFirst(opening.count).prefix { $0 != " " }
+    text =
+      (options[String(pointer)] ?? String(pointer.dropFirst()))
+      + sentence.dropFirst(opening.count + pointer.count)
+  }
+  for (theirs, ours) in phrases { text = text.putting(ours, inPlaceOf: theirs) }
+  return text
+}
+
+/// By JSON pointer into the parameters.
+private let options = [
+  "/flowKind": "--flow", "/scopes": "--scope", "/permissions": "--permission",
+  "/audience": "--audience", "/displayName": "NAME", "/path": "PATH", "/issuer": "SOURCE",
+  "/application": "APPLICATION", "/provider": "PROVIDER", "/account": "ACCOUNT",
+  "/clientId": "--client-id", "/redirect": "--redirect", "/kind": "KIND",
+]
+
+private let phrases = [
+  ("ass replace: true", "ass --replace"),
+  ("providers.list names", "einlassctl providers show says"),
+  ("as providers.list says", "as einlassctl providers show says"),
+  ("providers.configure", "einlassctl providers configure"),
+  ("providers.add", "einlassctl providers add"),
+  ("prompts this front end lacks", "questions that can't be asked here"),
+  (", which this front end does not ask for", ", which can't be asked for here"),
+  (", which this front end does not", ", which can't be done here"),
+]
+
+extension String {
+  /// By bytes; `inPlaceOf` is not empty.
+  fileprivate func putting(_ new: String, inPlaceOf old: String) -> String {
+    let (bytes, pattern) = (Array(utf8), Array(old.utf8))
+    var result: [UInt8] = []
+    var index = 0
+    while index < bytes.count {
+      if bytes[index...].starts(with: pattern) {
+        result += new.utf8
+        index += pattern.count
+      } else {
+        result.append(bytes[index])
+        index += 1
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+}
