@@ -5,7 +5,7 @@ internal import EinlassSystem
 /// An open database with its lock and what is remembered of it. Belongs to whoever holds `StoreFile`'s lock.
 final class OpenStore {
   let connection: SQLiteConnection
-  private let keys: KeySource
+  let keys: KeySource
   private let identity: FileStatus.Identity
   /// `nil` for a store that can't be written: nothing to exclude, and no file to lock.
   private var lock: FileLock?

@@ -41,10 +41,16 @@ extension OpenStore {
         "What opens the account store cannot be read now, so its key stays as it is. Bring it back and try again."
       )
     }
+    let dropped = before.filter { slot in !slots.contains { $0.id == slot.id } }.map(\.kind)
+    guard keys.passphrase == nil || !dropped.contains(.passphrase) else {
+      throw .store(
+        .keyUnavailable,
+        "The passphrase that was brought is not the account store's, which would lose it. Bring that one, or none."
+      )
+    }
     try connection.replaceKey(id: new.id, encryptions: count, slots: slots)
     return StoreMaintenance.Rotation(
       sealedValues: count, slots: slots.map(\.kind.rawValue),
-      droppedSlots: before.filter { slot in !slots.contains { $0.id == slot.id } }
-        .map(\.kind.rawValue))
+      droppedSlots: dropped.map(\.rawValue))
   }
 }

@@ -65,6 +65,9 @@ import Testing
     #expect(outcome(try store(passphrase: "right"), id) == "opens")
     // The key file comes first, so that the passphrase may be that of a file of accounts.
     #expect(outcome(try store(passphrase: "wrong"), id) == "opens")
+    let mistyped = try store(passphrase: "wrong")
+    #expect(
+      problem { _ = try mistyped.maintenance.rotateKey { _, _ in } }?.detail == "keyUnavailable")
     #expect(outcome(try store(), id) == "opens")
     #expect(try store().protection(.none) == "keyfile")
     #expect(try store().maintenance.removeKeySlot("keyfile") == ["passphrase"])
