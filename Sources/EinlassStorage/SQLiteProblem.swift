@@ -21,8 +21,9 @@ enum SQLiteProblem {
         path: path)
     case SQLITE_NOTADB:
       notOurs(path, "is no database")
-    // SQLITE_ERROR: our statements are sound, so it is the schema that is not what it was.
-    case SQLITE_CORRUPT, SQLITE_FORMAT, SQLITE_MISMATCH, SQLITE_ERROR:
+    // Our statements are sound: with SQLITE_ERROR it is the schema that is not what it was, with SQLITE_CONSTRAINT rows
+    // that do not fit each other, a credential of no account say.
+    case SQLITE_CORRUPT, SQLITE_FORMAT, SQLITE_MISMATCH, SQLITE_ERROR, SQLITE_CONSTRAINT:
       damaged(path, "SQLite \(extendedCode)")
     case SQLITE_IOERR:
       switch extendedCode {

@@ -45,6 +45,18 @@ struct MigrationTests {
     #expect(try old.contents(new.account.id) == [new.credential])
   }
 
+  @Test func `an older store whose rows do not fit each other is damaged, and left as it is`()
+    throws
+  {
+    let home = try StoreHome()
+    _ = try home.store().add(.example(), .usual)
+    try SQLiteTool(path: home.database).run(
+      "UPDATE credential SET account = 'a_nobody'; PRAGMA user_version = 3")
+    let before = try Data(contentsOf: URL(filePath: home.database))
+    #expect(problem { _ = try home.store().snapshot(.usual) }?.detail == "corrupt")
+    #expect(try Data(contentsOf: URL(filePath: home.database)) == before)
+  }
+
   @Test func `a grant of schema 1 includes nothing`()
     throws
   {
