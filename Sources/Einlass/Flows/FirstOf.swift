@@ -4,7 +4,8 @@ func first<Success: Sendable>(
   of ways: [@Sendable () async -> Result<Success?, Problem>], or problem: Problem
 ) async throws(Setback) -> Success {
   let result = await withTaskGroup(of: Result<Success?, Problem>.self) { group in
-    for way in ways { group.addTask(operation: way) }
+    // In their order: a person is shown a page before being asked what stands there.
+    for way in ways { group.addImmediateTask(operation: way) }
     for await result in group {
       if case .success(nil) = result { continue }
       group.cancelAll()
