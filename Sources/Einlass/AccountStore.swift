@@ -24,6 +24,7 @@ public struct AccountStore: Sendable {
       self.resource = resource
     }
 
+    /// Names that only look the same are different ones.
     public static func == (left: Place, right: Place) -> Bool {
       sameBytes(left.clientID, right.clientID) && sameBytes(left.resource, right.resource)
     }
@@ -42,6 +43,7 @@ public struct AccountStore: Sendable {
     public var accounts: [Account]
     /// In the order of their places, however they are assigned.
     public var grants: [AccessGrant] { didSet { grants.sort { $0.place < $1.place } } }
+    /// Those that the store keeps for every application, without what is sealed.
     public var registrations: [StoredRegistration.Known]
 
     public init(

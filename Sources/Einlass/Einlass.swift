@@ -247,7 +247,8 @@ public struct Einlass: Sendable {
     try store.rename(account, to: displayName, patience)
   }
 
-  /// The credential of a `verify`, besides an id_token: given, or stored for the caller's registration while access is granted.
+  /// The credential of a `verify`, besides an id_token: given, or stored for the caller's registration while access is
+  /// granted.
   private func credential(
     of request: VerifyRequest, at provider: Provider
   ) throws(Problem) -> Credential? {

@@ -3,6 +3,7 @@ import os
 import pytest
 
 from rotation import EINLASS, SANDBOX
+from servers import running
 
 
 @pytest.fixture
@@ -27,3 +28,17 @@ def start(tmp_path):
     yield start
     for front_end in started:
         front_end.close()
+
+
+@pytest.fixture(scope="module")
+def dot():
+    """django-oauth-toolkit."""
+    with running("oauth2_server.py") as ready:
+        yield ready
+
+
+@pytest.fixture(scope="module")
+def idpy():
+    """idpyoidc."""
+    with running("openid_server.py") as ready:
+        yield ready

@@ -13,15 +13,8 @@ from urllib.parse import parse_qs
 import pytest
 
 from front_end import provider, userinfo, visit
-from servers import running
 
 pytestmark = pytest.mark.usefixtures("built")
-
-
-@pytest.fixture(scope="module")
-def dot():
-    with running("oauth2_server.py") as ready:
-        yield ready
 
 
 @pytest.fixture

@@ -10,21 +10,8 @@ import pytest
 
 from browser import Visitor
 from front_end import bring_back, visit
-from servers import running
 
 pytestmark = pytest.mark.usefixtures("built")
-
-
-@pytest.fixture(scope="module")
-def dot():
-    with running("oauth2_server.py") as ready:
-        yield ready
-
-
-@pytest.fixture(scope="module")
-def idpy():
-    with running("openid_server.py") as ready:
-        yield ready
 
 
 def test_django_oauth_toolkit_is_found_by_its_issuer(dot, start):

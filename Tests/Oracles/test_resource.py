@@ -19,12 +19,6 @@ real_browser = pytest.mark.skipif(browser.WHY_NOT is not None, reason=str(browse
 
 
 @pytest.fixture(scope="module")
-def dot():
-    with running("oauth2_server.py") as ready:
-        yield ready
-
-
-@pytest.fixture(scope="module")
 def resource(dot):
     with running("resource_server.py", dot["issuer"]) as ready:
         yield ready

@@ -16,7 +16,6 @@ import browser
 import front_end as words
 from browser import Chromium, Visitor
 from front_end import bring_back, userinfo, visit
-from servers import running
 
 pytestmark = pytest.mark.usefixtures("built")
 real_browser = pytest.mark.skipif(browser.WHY_NOT is not None, reason=str(browser.WHY_NOT))
@@ -50,12 +49,6 @@ def whose(ready, token):
     request = urllib.request.Request(ready["issuer"] + "/userinfo/", headers={"Authorization": "Bearer " + token})
     with urllib.request.urlopen(request) as answer:
         return json.load(answer)
-
-
-@pytest.fixture(scope="module")
-def dot():
-    with running("oauth2_server.py") as ready:
-        yield ready
 
 
 def sign_in(front_end, ready):
@@ -232,12 +225,6 @@ def test_keys_rotate(dot, start, overlap):
 
 
 # ---- idpyoidc
-
-@pytest.fixture(scope="module")
-def idpy():
-    with running("openid_server.py") as ready:
-        yield ready
-
 
 def registered(ready, redirect, **more):
     wish = {"redirect_uris": [redirect], "grant_types": ["authorization_code", "refresh_token"], **more}

@@ -44,12 +44,6 @@ def query(url):
     return dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
 
 
-@pytest.fixture(scope="module")
-def dot():
-    with running("oauth2_server.py") as ready:
-        yield ready
-
-
 @pytest.fixture
 def alice(dot):
     """Somebody who is signed in there."""
@@ -125,12 +119,6 @@ def test_keys_rotate_with_overlap_and_without(dot):
     assert len(keys()) == 2 and first[0] in keys()
     send(dot["base"] + "/__rotate?overlap=0", {})
     assert len(keys()) == 1 and first[0] not in keys()
-
-
-@pytest.fixture(scope="module")
-def idpy():
-    with running("openid_server.py") as ready:
-        yield ready
 
 
 def test_idpyoidc_compares_redirects_whole_and_wants_a_challenge(idpy):

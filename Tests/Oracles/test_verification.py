@@ -9,22 +9,9 @@ import pytest
 
 from browser import Visitor
 from front_end import bring_back, provider, visit
-from servers import running
 from test_client_proofs import registered
 
 pytestmark = pytest.mark.usefixtures("built")
-
-
-@pytest.fixture(scope="module")
-def dot():
-    with running("oauth2_server.py") as ready:
-        yield ready
-
-
-@pytest.fixture(scope="module")
-def idpy():
-    with running("openid_server.py") as ready:
-        yield ready
 
 
 def requests(ready):

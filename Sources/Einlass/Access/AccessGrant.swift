@@ -64,6 +64,7 @@ extension AccessGrant {
     }
   }
 
+  /// Where it stands in a list.
   public var place: Place { Place(provider: provider, application: application) }
 }
 

@@ -1,8 +1,8 @@
 internal import EinlassCrypto
 
 extension Exchange {
-  /// Asks a token endpoint, or one like it: the grant's fields, what the descriptor adds, and the client's proof. RFC 6749
-  /// section 4.1.3.
+  /// Asks a token endpoint, or one like it: the grant's fields, what the descriptor adds, and the client's proof.
+  /// RFC 6749 section 4.1.3.
   ///
   /// - Parameter device: what a device has been given to ask with.
   func ask(

@@ -12,9 +12,8 @@ internal import EinlassJSON
 ///
 /// The grant's own fields and the client's proof are added to `token` and `refresh.request`; what stands in their
 /// `query` and `form` is sent besides. `clientAuthentication` is one word or several, of which the registration's
-/// own means decide. With `dpop` tokens are bound to a key. With `forResources`
-/// protected resources may send people here. Without `refresh` tokens are not renewed; without its `request` the address of
-/// `token` does it.
+/// own means decide. With `dpop` tokens are bound to a key. With `forResources` protected resources may send people
+/// here. Without `refresh` tokens are not renewed; without its `request` the address of `token` does it.
 struct TokenEndpoint: Sendable, Equatable {
   /// How a token is renewed. RFC 6749 section 6.
   struct Refresh: Sendable, Equatable {
