@@ -1,12 +1,14 @@
 """An OAuth 2.0 and OpenID provider: django-oauth-toolkit, with its own pages for consent and devices.
 
     pip install -r requirements.txt
-    python oauth2_server.py PORT        (0 = any)
+    python oauth2_server.py PORT [resources]        (0 = any)
 
-The protocol is the library's; this file is settings, a user, some clients, a sign-in page, and keys. Prints one line of
-JSON when ready: `base`, `issuer`, `user`, `password`, `clients`. `POST /__rotate?overlap=0|1` signs with another key
-from now on, without the old one in the key set, or with it; `POST /__expire` makes every access token and every waiting
-device code a thing of the past; GET /__log has the requests so far: method and path. SIGTERM ends the program.
+The protocol is the library's; this file is settings, a user, some clients, a sign-in page, and keys. The library binds
+tokens to the `resource` of RFC 8707 and refuses one that was not granted, but lets a request leave it out; with
+`resources` none may. Prints one line of JSON when ready: `base`, `issuer`, `user`, `password`, `clients`.
+`POST /__rotate?overlap=0|1` signs with another key from now on, without the old one in the key set, or with it;
+`POST /__expire` makes every access token and every waiting device code a thing of the past; GET /__log has the requests
+so far: method, path, status, and the `resource` that they name. SIGTERM ends the program.
 """
 import datetime
 import json
@@ -28,6 +30,7 @@ CODE, DEVICE = "authorization-code", "urn:ietf:params:oauth:grant-type:device_co
 CLIENTS = {"native": ("public", CODE, ""), "basic": ("confidential", CODE, "s3cret: with/odd+chars"),
            "device": ("public", DEVICE, ""), "service": ("confidential", "client-credentials", "service-secret"),
            "hs256": ("confidential", CODE, "a secret of more than thirty-two bytes")}
+MUST_NAME_RESOURCE = sys.argv[2:] == ["resources"]
 LOG, LOCK = [], threading.Lock()
 
 
@@ -79,12 +82,14 @@ def configure(base, folder):
 
 
 def logged(get_response):
-    """What was asked for, for the tests: no parameters, so no secrets."""
+    """What was asked for, for the tests: of the parameters what is no secret."""
     def handle(request):
         answer = get_response(request)
         if not request.path.startswith("/__"):
+            sent = request.POST if request.method == "POST" else request.GET
+            named = {name: sent[name] for name in ("resource", "grant_type") if name in sent}
             with LOCK:
-                LOG.append({"method": request.method, "path": request.path, "status": answer.status_code})
+                LOG.append({"method": request.method, "path": request.path, "status": answer.status_code, **named})
         return answer
     return handle
 
@@ -122,6 +127,7 @@ def views():
     from django.utils import timezone
     from django.utils.html import escape
     from django.views.decorators.csrf import csrf_exempt
+    from oauthlib.oauth2.rfc6749.errors import CustomOAuth2Error
     from oauth2_provider.models import get_access_token_model, get_device_grant_model
     from oauth2_provider.oauth2_validators import OAuth2Validator
     from oauth2_provider.settings import oauth2_settings
@@ -133,6 +139,18 @@ def views():
         def get_additional_claims(self, request):
             user = request.user
             return {"name": user.get_full_name(), "email": user.email, "preferred_username": user.username}
+
+        def validate_scopes(self, client_id, scopes, client, request, *arguments, **more):
+            named(request)
+            return super().validate_scopes(client_id, scopes, client, request, *arguments, **more)
+
+        def _check_and_set_request_resource(self, request):
+            named(request)
+            super()._check_and_set_request_resource(request)
+
+    def named(request):
+        if MUST_NAME_RESOURCE and not getattr(request, "resource", None):
+            raise CustomOAuth2Error("invalid_target", request=request)
 
     class SignIn(LoginView):
         def render_to_response(self, context, **more):

@@ -2,8 +2,9 @@
 
     python resource_server.py PORT ISSUER
 
-`/mcp` and `/other` want a token that the issuer knows and that holds the scope `photos`; without one they say where
-their metadata is. The issuer is asked about every token (RFC 7662). See oracle.py for the rest.
+`/mcp` and `/other` want a token that the issuer knows, that is meant for them and nobody else (RFC 8707), and that holds
+the scope `photos`; without one they say where their metadata is. The issuer is asked about every token (RFC 7662). See
+oracle.py for the rest.
 """
 import base64
 import json
@@ -43,7 +44,7 @@ def answer(base, request):
     if request.bearer is None:
         return challenge(base, request.path, 401)
     said = known(request.bearer)
-    if not said.get("active"):
+    if not said.get("active") or said.get("aud") != [base + request.path]:
         return challenge(base, request.path, 401, error="invalid_token")
     if "photos" not in said.get("scope", "").split():
         return challenge(base, request.path, 403, error="insufficient_scope")

@@ -1,10 +1,11 @@
 """A protected resource that is known by nothing but its address: from its challenge to its answer, at
-django-oauth-toolkit, where the application registers itself.
+django-oauth-toolkit, where the application registers itself, and which binds tokens to what they are for (RFC 8707).
 
     python -m pytest Tests/Oracles/test_resource.py
 """
 import json
 import urllib.error
+import urllib.parse
 import urllib.request
 
 import pytest
@@ -22,6 +23,29 @@ real_browser = pytest.mark.skipif(browser.WHY_NOT is not None, reason=str(browse
 def resource(dot):
     with running("resource_server.py", dot["issuer"]) as ready:
         yield ready
+
+
+@pytest.fixture(scope="module")
+def strict():
+    """django-oauth-toolkit where no request may leave the resource out, and a resource that it serves."""
+    with running("oauth2_server.py", "resources") as ready, running("resource_server.py", ready["issuer"]) as resource:
+        yield {**ready, **resource, "base": ready["base"]}
+
+
+def named(server):
+    """The requests about tokens so far: what each wanted, the resource that it named, how it ended."""
+    with urllib.request.urlopen(server["base"] + "/__log") as answer:
+        entries = [(entry.get("grant_type", entry["method"]), entry.get("resource"), entry["status"])
+                   for entry in json.load(answer) if entry["path"] in ("/o/authorize/", "/o/token/")]
+    return list(dict.fromkeys(entries))  # the page is looked at before and after signing in
+
+
+def elsewhere(url, resource):
+    """The same page, asking for another resource, or for none."""
+    split = urllib.parse.urlsplit(url)
+    query = {**dict(urllib.parse.parse_qsl(split.query)), "resource": resource}
+    query = {name: value for name, value in query.items() if value}
+    return split._replace(query=urllib.parse.urlencode(query)).geturl()
 
 
 def ask(address, token=None):
@@ -136,3 +160,53 @@ def test_the_token_of_another_server_does_not_get_in(resource, start):
         token = front_end.token(signed_in["account"], resource=other["resource"])
         assert ask(other["resource"], token)[0] == 200
         assert ask(resource["resource"], token)[0] == 401
+
+
+def test_each_request_names_the_resource_at_a_server_that_insists(strict, start):
+    front_end = start(None, None)
+    before = len(named(strict))
+    signed_in = sign_in(front_end, strict, resource=strict["resource"])
+    wanted = {"account": signed_in["account"], "resource": strict["resource"]}
+    fresh = front_end.token(**wanted, forceRefresh=True)
+    assert ask(strict["resource"], fresh)[0] == 200
+    assert front_end.call("accounts.renew", **wanted) == {"result": "renewed"}
+    requests = named(strict)[before:]
+    assert [kind for kind, _, _ in requests if kind != "GET"] == ["POST", "authorization_code", "refresh_token"]
+    assert {resource for _, resource, _ in requests} == {strict["resource"]}
+    assert {status for kind, _, status in requests if kind.endswith(("code", "token"))} == {200}
+    # The audience is bound: the other resource of the same server does not take it.
+    assert ask(strict["other"], front_end.token(**wanted))[0] == 401
+
+
+def test_one_account_s_tokens_for_two_resources_serve_one_each(strict, start):
+    front_end = start(None, None)
+    first = sign_in(front_end, strict, resource=strict["resource"])
+    second = sign_in(front_end, strict, resource=strict["other"], account=first["account"])
+    for force in (False, True):
+        tokens = {name: front_end.token(second["account"], resource=name, forceRefresh=force)
+                  for name in (strict["resource"], strict["other"])}
+        answers = {(name, at): ask(at, token)[0] for name, token in tokens.items() for at in tokens}
+        assert {pair for pair, status in answers.items() if status == 200} == {(name, name) for name in tokens}
+
+
+@pytest.mark.parametrize("named", [None, "other"])
+def test_a_page_that_names_another_resource_or_none_ends_without_an_account(strict, start, named):
+    """The negative control of the page and of the exchange: what is left out or differs is refused."""
+    front_end = start(None, None)
+    id, prompt = begin(front_end, resource=strict["resource"])
+    page = visit(strict, elsewhere(prompt["url"], named and strict[named]))
+    assert "Sign-in failed" in bring_back(page.press("Authorize") if named else page)
+    error = front_end.answer(id)
+    assert error.data["reason"] == "providerFailure" and error.data["serverError"]["code"] == "invalid_target"
+    assert front_end.call("accounts.list")["accounts"] == []
+
+
+def test_a_sign_in_that_names_no_resource_is_refused(strict, start):
+    """The negative control of all of it."""
+    front_end = start(None, None)
+    added = front_end.call("providers.add", issuer=strict["issuer"], id="oracle")
+    assert added["provider"] == "oracle"
+    front_end.call("providers.configure", provider="oracle", clientId="native")
+    id, prompt = front_end.begin()
+    assert "Sign-in failed" in bring_back(visit(strict, prompt["url"]))
+    assert front_end.answer(id).data["serverError"]["code"] == "invalid_target"
