@@ -2,8 +2,8 @@
 
     python resource_server.py PORT ISSUER
 
-`/mcp` and `/other` want a token that the issuer knows, that is meant for them and nobody else (RFC 8707), and that holds
-the scope `photos`; without one they say where their metadata is. The issuer is asked about every token (RFC 7662). See
+`/mcp` and `/other` want a token that the issuer knows, that is meant for them alone (RFC 8707), and that holds the
+scope `photos`; without one they say where their metadata is. The issuer is asked about every token (RFC 7662). See
 oracle.py for the rest.
 """
 import base64

@@ -1,4 +1,4 @@
-"""Tokens that are bound to a key, at a server that checks every proof.
+"""Tokens that are bound to a key, at a server whose proofs requests-oauth2client judges.
 
     python -m pytest Tests/Oracles/test_proofs.py
 """
@@ -28,9 +28,13 @@ def descriptor(server, **more):
     return provider(flow, userinfo(base + "/me"))
 
 
-def log(server):
+def entries(server):
     with urllib.request.urlopen(server["log"]) as answer:
-        return [(entry["path"], entry["status"], entry.get("error")) for entry in json.load(answer)]
+        return json.load(answer)
+
+
+def log(server):
+    return [(entry["path"], entry["status"], entry.get("error")) for entry in entries(server)]
 
 
 def send(url, method, headers):
@@ -72,6 +76,38 @@ def test_a_token_is_bound_refreshed_and_shown_to_its_resource(server, start):
     assert send(url, "PUT", {"Authorization": "Bearer " + fresh["token"]})[0] == 401
     third = front_end.call("credentials.sign", account=account, method="PUT", url=url, nonce=nonce)
     assert send(url, "PUT", {"Authorization": third["authorization"], "DPoP": third["dpop"]})[0] == 200
+
+
+def test_a_proof_is_good_for_nothing_else(server, start):
+    """The negative control of the judge: each proof is right for something, and is shown elsewhere."""
+    front_end = start(descriptor(server, dpop=True), {"clientId": "native"})
+    id, prompt = front_end.begin()
+    assert "Signed in" in bring_back(Visitor().open(prompt["url"]))
+    account = front_end.end(id)
+    url, elsewhere = server["base"] + "/things", server["base"] + "/others"
+    former = front_end.call("credentials.get", account=account)["credential"]["token"]
+    fresh = front_end.token(account, forceRefresh=True)
+    signed = front_end.call("credentials.sign", account=account, method="PUT", url=url)
+    assert signed["authorization"] == "DPoP " + fresh
+    nonce = send(url, "PUT", {"Authorization": "DPoP " + fresh})[1]
+
+    def sign(**about):
+        return front_end.call("credentials.sign", account=account,
+                              **{"method": "PUT", "url": url, "nonce": nonce, **about})["dpop"]
+
+    def spoiled(proof):
+        head, claims, signature = proof.split(".")
+        return ".".join([head, claims, ("A" if signature[0] != "A" else "B") + signature[1:]])
+
+    for proof, token, flaw in [
+        (sign(method="GET"), fresh, "(htm)"), (sign(url=elsewhere), fresh, "(htu)"), (sign(), former, "(ath)"),
+        (spoiled(sign()), fresh, "signature"),
+    ]:
+        assert send(url, "PUT", {"Authorization": "DPoP " + token, "DPoP": proof})[0] == 401
+        assert flaw in entries(server)[-1]["flaw"]
+    assert send(url, "PUT", {"Authorization": "DPoP " + fresh, "DPoP": sign(nonce="x" + nonce)})[0] == 401
+    assert log(server)[-1] == ("/things", 401, "use_dpop_nonce")
+    assert send(url, "PUT", {"Authorization": "DPoP " + fresh, "DPoP": sign()})[0] == 200
 
 
 def test_without_the_word_there_is_no_proof_and_no_token(server, start):
