@@ -42,6 +42,16 @@ public struct WebAddress: Sendable, Equatable {
 }
 
 extension WebAddress {
+  /// The same with these parameters behind those that its query has.
+  func asking(_ parameters: [Parameter]) -> WebAddress {
+    var address = self
+    let more = FormEncoding.encode(parameters)
+    address.query = query.map { $0.isEmpty ? more : "\($0)&\(more)" } ?? more
+    return address
+  }
+}
+
+extension WebAddress {
   /// Why a text is no address.
   public enum Fault: String, Error, Sendable {
     case tooLong = "is longer than 8192 bytes"

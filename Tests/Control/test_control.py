@@ -112,6 +112,15 @@ def test_an_account_is_preferred_explained_renewed_and_signed_out(two):
     assert re.search(r"^twitter +ada +signed out ", run("accounts", *two)[1], re.M)
 
 
+def test_who_signs_out_is_told_where_the_browser_is_signed_out_too(store):
+    ada = {"provider": "microsoft", "username": "ada", "credential": {"type": "oauth2", "token": "t", "clientId": "c"}}
+    assert run("accounts", "add", "-", *store, input=json.dumps(ada))[0] == 0
+    code, output, _ = run("accounts", "sign-out", "ada", "--yes", *store)
+    address = "https://login.microsoftonline.com/common/oauth2/v2.0/logout?client_id=c"
+    step = "Your browser may still be signed in there. Sign it out: "
+    assert code == 0 and output.splitlines()[-1] == f"  next: {step}{address}", output
+
+
 def test_a_provider_is_added_by_a_file_and_forgotten(store, tmp_path):
     descriptor = {
         "id": "work", "name": "Work", "setup": {"documentation": "https://work.example/docs"}, "registration": ["clientId"],

@@ -70,6 +70,7 @@ def configure(base, folder):
                     "django.contrib.auth.middleware.AuthenticationMiddleware"],
         OAUTH2_PROVIDER={
             "OIDC_ENABLED": True, "OIDC_RSA_PRIVATE_KEY": new_key(), "OIDC_ISS_ENDPOINT": base + "/o",
+            "OIDC_RP_INITIATED_LOGOUT_ENABLED": True,
             "SCOPES": {"openid": "OpenID", "profile": "Profile", "email": "E-mail", "photos": "Photos",
                        "introspection": "Introspection"},
             "ALLOWED_REDIRECT_URI_SCHEMES": ["http", "https", "einlass"], "ALLOWED_SCHEMES": ["http", "https"],

@@ -68,3 +68,32 @@ def test_an_application_without_a_registration_gets_one_once(dot, idpy, start):
             paths = [entry["path"].partition("?")[0].rstrip("/") for entry in json.load(answer)]
         registered = [path for path in paths if path.endswith(("/register", "/registration"))]
         assert len(registered) == 1 if ready is dot else registered
+
+
+def test_the_browser_s_session_ends_where_the_report_says_and_the_address_holds_no_secret(dot, start):
+    front_end = start(None, {"clientId": "native", "redirect": "http://127.0.0.1/callback"})
+    front_end.call("providers.add", issuer=dot["issuer"], id="oracle")
+    id, prompt = front_end.begin()
+    visitor = visit(dot, prompt["url"]).press("Authorize")
+    assert "Signed in" in bring_back(visitor)
+    account = front_end.end(id)
+
+    def is_known():
+        """Whether the provider asks for consent at once, not for the password."""
+        id, prompt = front_end.begin()
+        visitor.open(prompt["url"])
+        front_end.call("prompt.answer", prompt=prompt["prompt"], action="cancel")
+        assert front_end.answer(id).data["reason"] == "userCanceled"
+        return "Authorize" in visitor.page
+
+    report = front_end.call("accounts.signOut", account=account)
+    assert report["revoked"] == ["application native"]  # said in OAuth's own document alone
+    assert report["endSessionURL"] == dot["issuer"] + "/logout/?client_id=native"
+    # The control: revoked tokens leave the browser where it was.
+    assert is_known()
+    visitor.open(report["endSessionURL"])
+    assert "requested by native" in visitor.page
+    visitor.press("Logout")
+    assert not is_known()
+    # Who tells the provider nothing gets nothing to open; neither does who has no credential left.
+    assert "endSessionURL" not in front_end.call("accounts.signOut", account=account)

@@ -17,6 +17,8 @@ public struct Revocation: Sendable, Equatable {
 
   public var revoked: [String] = []
   public var notRevoked: [Remainder] = []
+  /// Where the person ends the session that their browser still has there; holds nothing of theirs.
+  public var endSession: WebAddress?
   /// The store's, after the credentials were forgotten.
   public var revision: Int64
 
@@ -59,6 +61,7 @@ struct SignOut {
     case .failure(let problem): revocation.leave("credentials", problem.message)
     case .success where !revokes: revocation.leave("credentials", "Nobody asked to revoke them.")
     case .success(let credentials):
+      revocation.endSession = credentials.lazy.compactMap(endSession).first
       // What is the account's own goes last: it may be what the others hang on.
       for stored in credentials.sorted(by: { $0.role == .application && $1.role == .system }) {
         await revoke(stored, &revocation)
@@ -105,6 +108,14 @@ struct SignOut {
 }
 
 extension SignOut {
+  /// OpenID Connect RP-Initiated Logout 1.0 section 2, with the application's id alone: whoever may sign out need not
+  /// see an id_token, and addresses are kept by browsers and servers.
+  private func endSession(_ stored: StoredCredential) -> WebAddress? {
+    guard let provider, provider.isBound(stored) else { return nil }
+    return provider.flows.first { $0.kind == stored.binding.flowKind }?.tokens?.endSession?
+      .asking([Parameter("client_id", stored.registration.clientID)])
+  }
+
   /// As the standard has it: a refresh token takes what came of it along. RFC 7009 section 2.1.
   private func revoke(
     _ token: OAuth2Credential, of stored: StoredCredential, by request: RequestTemplate,

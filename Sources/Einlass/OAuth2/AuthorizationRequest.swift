@@ -31,12 +31,9 @@ struct AuthorizationRequest {
 
   /// Where the browser goes.
   var address: WebAddress {
-    var address = endpoint
-    let query = FormEncoding.encode(
+    endpoint.asking(
       reference.map { [Parameter("client_id", clientID), Parameter("request_uri", $0)] }
         ?? parameters)
-    address.query = endpoint.query.map { $0.isEmpty ? query : "\($0)&\(query)" } ?? query
-    return address
   }
 
   /// Names that belong to the flow: Firebase's of both kinds (seeds 3.1), and those that this request sets.

@@ -51,10 +51,12 @@ extension Einlass {
     var places = ServerMetadata.addresses(ofIssuer: issuer)[...]
     while let place = places.popFirst() {
       guard var metadata = try await metadata(of: text, at: place, issuer) else { continue }
-      // Where applications register themselves, some say in OAuth's own document alone.
-      if metadata.registrationEndpoint == nil, let other = places.first {
-        metadata.registrationEndpoint =
-          (try? await self.metadata(of: text, at: other, issuer))?.registrationEndpoint
+      // Where applications register themselves and tokens end, some say in OAuth's own document alone.
+      if metadata.registrationEndpoint == nil, let other = places.first,
+        let more = try? await self.metadata(of: text, at: other, issuer)
+      {
+        metadata.registrationEndpoint = more.registrationEndpoint
+        metadata.revocationEndpoint = metadata.revocationEndpoint ?? more.revocationEndpoint
       }
       return metadata.descriptor(
         id: request.id ?? issuer.providerID, name: request.name ?? issuer.host)
@@ -104,6 +106,7 @@ extension ServerMetadata {
       "assertion": assertionAlgorithms.isEmpty
         ? nil : ["algorithms": JSONValue(assertionAlgorithms.map(\.rawValue))],
       "revocation": revocationEndpoint.map { request("POST", $0) },
+      "endSession": endSessionEndpoint.map { .string($0.text) },
       "scopes": JSONValue(
         isOpenID ? wanted.filter { $0 == "openid" || scopes.contains($0) } : []),
       "issuer": .string(issuer), "forResources": true,

@@ -8,7 +8,8 @@ internal import EinlassJSON
 ///     "dpop": true, "clientAuthentication": ["client_secret_basic", "private_key_jwt"], "assertion": …,
 ///     "scopes": ["openid", "email"],
 ///     "issuer": "https://example.com", "keySet": "https://example.com/jwks", "algorithms": ["RS256"],
-///     "answer": "form", "subject": "/uid", "identity": …, "revoke": …, "revocation": …
+///     "answer": "form", "subject": "/uid", "identity": …, "revoke": …, "revocation": …,
+///     "endSession": "https://example.com/logout"
 ///
 /// The grant's own fields and the client's proof are added to `token` and `refresh.request`; what stands in their
 /// `query` and `form` is sent besides. `clientAuthentication` is one word or several, of which the registration's
@@ -27,7 +28,7 @@ struct TokenEndpoint: Sendable, Equatable {
   static let words = [
     "token", "refresh", "clientAuthentication", "scopes", "issuer", "keySet", "algorithms",
     "answer", "subject", "identity", "revoke", "assertion",
-    "dpop", "revocation", "forResources",
+    "dpop", "revocation", "forResources", "endSession",
   ]
 
   /// How the answers with tokens are written.
@@ -59,6 +60,8 @@ struct TokenEndpoint: Sendable, Equatable {
   var revocation: RequestTemplate?
   /// The standard's, to which token and the client's proof are added. RFC 7009 section 2.1.
   var standardRevocation: RequestTemplate?
+  /// Where the person's browser ends its session. OpenID Connect RP-Initiated Logout 1.0 section 2.
+  var endSession: WebAddress?
 
   /// Reads the words of a flow.
   init(in reader: DescriptorReader) throws(DescriptorReader.Fault) {
@@ -98,6 +101,7 @@ struct TokenEndpoint: Sendable, Equatable {
       name throws(DescriptorReader.Fault) in
       try RequestTemplate(name, posting: reader)
     }
+    endSession = try reader.optional("endSession", reader.address)
     guard reader.has("refresh") else { return }
     let words = try reader.object(
       "refresh", words: ["request", "marginSeconds", "checkSeconds"])
@@ -120,7 +124,7 @@ struct TokenEndpoint: Sendable, Equatable {
 
   /// All addresses.
   var addresses: [WebAddress] {
-    requests.map(\.address) + [issuer, keySet].compactMap(\.self)
+    requests.map(\.address) + [issuer, keySet, endSession].compactMap(\.self)
   }
 
   /// The same with every address moved, the issuer's too: who plays a provider signs in its own name.
@@ -133,6 +137,7 @@ struct TokenEndpoint: Sendable, Equatable {
     moved.standardRevocation = standardRevocation?.relocated(move)
     moved.issuer = issuer.map(move)
     moved.keySet = keySet.map(move)
+    moved.endSession = endSession.map(move)
     return moved
   }
 }

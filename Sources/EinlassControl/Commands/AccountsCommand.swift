@@ -91,6 +91,9 @@ extension Console {
       "  \(tinted("not revoked", .warning)): \(clean(entry["what"]?.plain ?? "")). "
         + clean(entry["reason"]?.plain ?? "")
     }
-    return revoked + notRevoked
+    let next = (result["endSessionURL"]?.string).map { url in
+      "  \(tinted("next:", .heading)) Your browser may still be signed in there. Sign it out: \(clean(url))"
+    }
+    return revoked + notRevoked + (next.map { [$0] } ?? [])
   }
 }

@@ -36,17 +36,22 @@ let revocationSchema = Schema.object([
         .required("what", .string(maxBytes: nil), "A credential."),
         .required("reason", .string(maxBytes: nil), "Why it stays valid at the provider."),
       ]), max: nil), "What stays valid at the provider."),
+  .optional(
+    "endSessionURL", .string(maxBytes: nil),
+    "Where the person's browser is signed out there too, if the front end opens it."),
   .revision,
 ])
 
 extension JSONValue {
   /// The report on the wire.
   init(_ revocation: Revocation) {
-    self = [
-      "revoked": JSONValue(revocation.revoked),
-      "notRevoked": .array(
-        revocation.notRevoked.map { ["what": .string($0.what), "reason": .string($0.reason)] }),
-      "revision": JSONValue(revocation.revision),
-    ]
+    self = .object(
+      JSONObject(present: [
+        "revoked": JSONValue(revocation.revoked),
+        "notRevoked": .array(
+          revocation.notRevoked.map { ["what": .string($0.what), "reason": .string($0.reason)] }),
+        "endSessionURL": revocation.endSession.map { .string($0.text) },
+        "revision": JSONValue(revocation.revision),
+      ]))
   }
 }
