@@ -17,15 +17,18 @@ public enum PercentEncoding {
     append(bytes.span, to: &encoded)
   }
 
-  private static func append(_ bytes: Span<UInt8>, to encoded: inout [UInt8]) {
-    for index in bytes.indices {
-      let byte = bytes[index]
-      if isUnreserved(byte) {
-        encoded.append(byte)
-      } else {
-        encoded.append(UInt8(ascii: "%"))
-        encoded.append(upperHexDigit(byte >> 4))
-        encoded.append(upperHexDigit(byte & 0xF))
+  /// The same for a part of either.
+  static func append(_ bytes: Span<UInt8>, to encoded: inout [UInt8]) {
+    encoded.append(addingCapacity: 3 * bytes.count) { output in
+      for index in bytes.indices {
+        let byte = bytes[index]
+        if isUnreserved(byte) {
+          output.append(byte)
+        } else {
+          output.append(UInt8(ascii: "%"))
+          output.append(upperHexDigit(byte >> 4))
+          output.append(upperHexDigit(byte & 0xF))
+        }
       }
     }
   }

@@ -32,35 +32,41 @@ public enum SignatureBase {
   static func normalized(_ parameters: [Parameter], query: String?) -> [UInt8] {
     // A parsed address has sound escapes, so its query always decodes.
     let inQuery = query.map { FormEncoding.decodePairs($0.utf8, plus: .space) ?? [] } ?? []
-    let pairs =
-      inQuery.map { Pair(name: $0.name, value: $0.value) }
-      + parameters.map { Pair(name: Array($0.name.utf8), value: Array($0.value.utf8)) }
-    var joined: [UInt8] = []
-    for pair in pairs.sorted() {
-      if !joined.isEmpty { joined.append(UInt8(ascii: "&")) }
-      joined += pair.text
-    }
-    return joined
+    var pairs = EncodedPairs()
+    for pair in inQuery { pairs.add(pair.name.span, pair.value.span) }
+    for parameter in parameters { pairs.add(parameter.name.utf8.span, parameter.value.utf8.span) }
+    return pairs.joined()
   }
 
-  /// An encoded name, `=` and the encoded value.
-  private struct Pair: Comparable {
-    var text: [UInt8] = []
-    private let nameCount: Int
+  /// Encoded names, each with `=` and its encoded value, all in one text: sorting moves places in it, nothing else.
+  private struct EncodedPairs {
+    private var text: [UInt8] = []
+    private var places: [(start: Int, nameEnd: Int, end: Int)] = []
 
-    init(name: [UInt8], value: [UInt8]) {
-      text.reserveCapacity(name.count + value.count + 1)
+    mutating func add(_ name: Span<UInt8>, _ value: Span<UInt8>) {
+      let start = text.count
       PercentEncoding.append(name, to: &text)
-      nameCount = text.count
+      let nameEnd = text.count
       text.append(UInt8(ascii: "="))
       PercentEncoding.append(value, to: &text)
+      places.append((start, nameEnd, text.count))
     }
 
-    static func < (left: Pair, right: Pair) -> Bool {
-      let names = (left.text[..<left.nameCount], right.text[..<right.nameCount])
-      return names.0 == names.1
-        ? left.text.lexicographicallyPrecedes(right.text)
-        : names.0.lexicographicallyPrecedes(names.1)
+    func joined() -> [UInt8] {
+      let sorted = places.sorted { left, right in
+        let names = (text[left.start..<left.nameEnd], text[right.start..<right.nameEnd])
+        return names.0 == names.1
+          ? text[left.nameEnd..<left.end]
+            .lexicographicallyPrecedes(text[right.nameEnd..<right.end])
+          : names.0.lexicographicallyPrecedes(names.1)
+      }
+      var joined: [UInt8] = []
+      joined.reserveCapacity(text.count + sorted.count)
+      for place in sorted {
+        if !joined.isEmpty { joined.append(UInt8(ascii: "&")) }
+        joined += text[place.start..<place.end]
+      }
+      return joined
     }
   }
 }
