@@ -134,9 +134,10 @@ public struct AccountStore: Sendable {
   /// Back to never asked.
   public var resetGrant:
     @Sendable (_ application: String, _ provider: String, Patience) throws(Problem) -> Int64
-  /// All credentials of an account, opened. Throws `unknownAccount`, `bindingMismatch` or
-  /// `accountStoreFailure` with `keyUnavailable` or `decryptFailed`.
-  public var credentials: @Sendable (Account.ID, Patience) throws(Problem) -> [StoredCredential]
+  /// The credentials of an account, opened: the one in this place, or all. Throws `unknownAccount`, `bindingMismatch`
+  /// or `accountStoreFailure` with `keyUnavailable` or `decryptFailed`.
+  public var credentials:
+    @Sendable (Account.ID, Place?, Patience) throws(Problem) -> [StoredCredential]
   /// Returns the new revision, which is the generation of a stored credential; `nil`, and nothing was written, when
   /// the basis has changed meanwhile. Throws `unknownAccount`.
   public var settle: @Sendable (Account.ID, Settlement) throws(Problem) -> Int64?
@@ -162,7 +163,8 @@ public struct AccountStore: Sendable {
     remove: @escaping @Sendable (Account.ID, Patience) throws(Problem) -> Int64,
     setGrant: @escaping @Sendable (AccessGrant, Patience) throws(Problem) -> Int64,
     resetGrant: @escaping @Sendable (String, String, Patience) throws(Problem) -> Int64,
-    credentials: @escaping @Sendable (Account.ID, Patience) throws(Problem) -> [StoredCredential],
+    credentials:
+      @escaping @Sendable (Account.ID, Place?, Patience) throws(Problem) -> [StoredCredential],
     settle: @escaping @Sendable (Account.ID, Settlement) throws(Problem) -> Int64?,
     forgetCredentials: @escaping @Sendable (Account.ID) throws(Problem) -> Int64,
     setPreferred:
@@ -193,6 +195,6 @@ public struct AccountStore: Sendable {
 extension AccountStore {
   /// All credentials of an account, with the usual patience.
   public func credentials(_ account: Account.ID) throws(Problem) -> [StoredCredential] {
-    try credentials(account, .usual)
+    try credentials(account, nil, .usual)
   }
 }

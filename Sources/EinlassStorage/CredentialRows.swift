@@ -2,13 +2,20 @@ internal import Einlass
 internal import EinlassCrypto
 
 /// The sealed columns of `credential`.
-enum SecretColumn: String, CaseIterable {
-  case token
-  case tokenSecret = "token_secret"
-  case refreshToken = "refresh_token"
-  case idToken = "id_token"
-  case clientSecret = "client_secret"
-  case proofKey = "proof_key"
+enum SecretColumn: CaseIterable {
+  case token, tokenSecret, refreshToken, idToken, clientSecret, proofKey
+
+  /// As the file has it. Not the raw value: what is hashed with each look into a table of cells would be this.
+  var name: String {
+    switch self {
+    case .token: "token"
+    case .tokenSecret: "token_secret"
+    case .refreshToken: "refresh_token"
+    case .idToken: "id_token"
+    case .clientSecret: "client_secret"
+    case .proofKey: "proof_key"
+    }
+  }
 }
 
 /// A row of `credential` as it stands in the file: what is in the clear, and sealed cells.
@@ -38,15 +45,18 @@ struct CredentialRow {
 }
 
 extension SQLiteConnection {
-  /// All of an account, in the order of their client ids and resources.
-  func credentialRows(of account: Account.ID) throws(Problem) -> [CredentialRow] {
+  /// Those of an account, or the one in this place, in the order of their client ids and resources.
+  func credentialRows(
+    of account: Account.ID, at place: AccountStore.Place? = nil
+  ) throws(Problem) -> [CredentialRow] {
     try all(
       """
       SELECT account, client_id, resource, role, kind, bound_origins, bound_client_id, bound_flow_kind,
         binding, token_type, scopes, expires_at, generation, refused, token, token_secret, refresh_token,
         id_token, client_secret, proof_key
-      FROM credential WHERE account = ?1 ORDER BY client_id, resource
-      """, .text(account.rawValue)
+      FROM credential WHERE account = ?1 AND (?2 IS NULL OR (client_id = ?2 AND resource = ?3))
+      ORDER BY client_id, resource
+      """, .text(account.rawValue), .optional(place?.clientID), .optional(place?.resource)
     ) { row throws(Problem) in
       var cells: [SecretColumn: [UInt8]] = [:]
       for (index, column) in SecretColumn.allCases.enumerated() {

@@ -78,7 +78,7 @@ extension CredentialRow {
 
   private func cell(_ column: SecretColumn, _ rowHash: [UInt8]) -> SealedCell {
     SealedCell(
-      table: "credential", column: column.rawValue, account: account, binding: binding,
+      table: "credential", column: column.name, account: account, binding: binding,
       row: rowHash)
   }
 
@@ -104,7 +104,7 @@ extension CredentialRow {
           Array(clientID.utf8), Array(role.rawValue.utf8), Array(kind.rawValue.utf8),
           Canonical.optional(tokenType), Canonical.optional(scopes.map(TextList.text)),
           Canonical.optional(expiresAt.map(String.init)),
-          Canonical.texts(columns.map(\.rawValue).sorted()),
+          Canonical.texts(columns.map(\.name).sorted()),
         ]))
   }
 
@@ -120,7 +120,7 @@ extension CredentialRow {
   {
     .store(
       .decryptFailed,
-      "The column \(column.rawValue) of account \(account.id.rawValue) in \(path) does not decrypt: it is damaged, or was edited without the store's key. Add the account again; the others are not concerned.",
+      "The column \(column.name) of account \(account.id.rawValue) in \(path) does not decrypt: it is damaged, or was edited without the store's key. Add the account again; the others are not concerned.",
       path: path, account: account.id)
   }
 }

@@ -11,7 +11,7 @@ extension AccountStore {
       remove: { _, _ throws(Problem) in throw problem },
       setGrant: { _, _ throws(Problem) in throw problem },
       resetGrant: { _, _, _ throws(Problem) in throw problem },
-      credentials: { _, _ throws(Problem) in throw problem },
+      credentials: { _, _, _ throws(Problem) in throw problem },
       settle: { _, _ throws(Problem) in throw problem },
       forgetCredentials: { _ throws(Problem) in throw problem },
       setPreferred: { _, _, _, _ throws(Problem) in throw problem },

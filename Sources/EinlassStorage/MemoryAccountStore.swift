@@ -29,9 +29,10 @@ public enum MemoryAccountStore {
       resetGrant: { application, provider, _ throws(Problem) in
         memory.withLock { $0.resetGrant(application, provider) }
       },
-      credentials: { id, _ throws(Problem) in
+      credentials: { id, place, _ throws(Problem) in
         try memory.withLock { memory throws(Problem) in
-          memory.credentials[memory.snapshot.accounts[try memory.index(of: id)].position] ?? []
+          let position = memory.snapshot.accounts[try memory.index(of: id)].position
+          return (memory.credentials[position] ?? []).filter { place == nil || $0.place == place }
         }
       },
       settle: { id, settlement throws(Problem) in

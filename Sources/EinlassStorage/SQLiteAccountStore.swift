@@ -65,7 +65,9 @@ public enum SQLiteAccountStore {
       resetGrant: { application, provider, patience throws(Problem) in
         try resetGrant(application, provider, in: file, patience)
       },
-      credentials: { id, patience throws(Problem) in try credentials(of: id, in: file, patience) },
+      credentials: { id, place, patience throws(Problem) in
+        try credentials(of: id, at: place, in: file, patience)
+      },
       settle: { id, settlement throws(Problem) in try settle(settlement, of: id, in: file) },
       forgetCredentials: { id throws(Problem) in
         try change(id, in: file) { store throws(Problem) in
@@ -131,12 +133,13 @@ extension SQLiteAccountStore {
   }
 
   private static func credentials(
-    of id: Account.ID, in file: StoreFile, _ patience: AccountStore.Patience
+    of id: Account.ID, at place: AccountStore.Place?, in file: StoreFile,
+    _ patience: AccountStore.Patience
   ) throws(Problem) -> [StoredCredential] {
     let credentials = try file.read(patience, withKey: true) { store throws(Problem) in
       // One state of the database, for which SQLite locks it once.
       try store.connection.transaction(.read) { () throws(Problem) in
-        try store.credentials(of: id)
+        try store.credentials(of: id, at: place)
       }
     }
     guard let credentials else { throw .unknownAccount(id) }
@@ -181,9 +184,11 @@ extension SQLiteAccountStore {
 /// What needs the database and more.
 extension OpenStore {
   /// Opens the key only if there is something to open with it.
-  fileprivate func credentials(of id: Account.ID) throws(Problem) -> [StoredCredential] {
+  fileprivate func credentials(
+    of id: Account.ID, at place: AccountStore.Place?
+  ) throws(Problem) -> [StoredCredential] {
     guard let account = try connection.account(id) else { throw .unknownAccount(id) }
-    let rows = try connection.credentialRows(of: id)
+    let rows = try connection.credentialRows(of: id, at: place)
     guard !rows.isEmpty else { return [] }
     let key = try storeKey()
     var credentials: [StoredCredential] = []

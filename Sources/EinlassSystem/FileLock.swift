@@ -18,10 +18,13 @@ public struct FileLock: ~Copyable, Sendable {
   private let directory: String
   private let name: String
   private(set) var descriptor: Int32
+  /// Which file that is.
+  private var identity: FileStatus.Identity?
 
   /// A lock on this file, made when it is missing.
   public init(_ name: String, in directory: borrowing SafeDirectory) throws(FileError) {
     descriptor = try Self.open(name, in: directory)
+    identity = FileStatus.of(descriptor)?.identity
     self.name = name
     self.directory = directory.path
   }
@@ -102,8 +105,8 @@ public struct FileLock: ~Copyable, Sendable {
 
   /// Whether the path still leads to the file that is locked.
   private var isInPlace: Bool {
-    guard descriptor >= 0, let status = FileStatus.of(descriptor) else { return false }
-    return FileStatus.at(path)?.identity == status.identity
+    guard descriptor >= 0, let identity else { return false }
+    return FileStatus.at(path)?.identity == identity
   }
 
   /// A lock file that somebody removed excludes nobody any more.
@@ -118,6 +121,7 @@ public struct FileLock: ~Copyable, Sendable {
       throw FileError(.system(ENOENT), path: path)
     }
     descriptor = try Self.open(name, in: directory)
+    identity = FileStatus.of(descriptor)?.identity
   }
 
   private static func open(_ name: String, in directory: borrowing SafeDirectory) throws(FileError)

@@ -27,7 +27,7 @@ import Testing
         }
       },
       resetGrant: { _, _, _ throws(Problem) in throw unused },
-      credentials: { _, _ throws(Problem) in throw unused },
+      credentials: { _, _, _ throws(Problem) in throw unused },
       settle: { _, _ throws(Problem) in throw unused },
       forgetCredentials: { _ throws(Problem) in throw unused },
       setPreferred: { _, _, _, _ throws(Problem) in throw unused },

@@ -103,8 +103,10 @@ public final class ScriptedStore: Sendable {
           return state.snapshot.revision
         }
       },
-      credentials: { [self] id, _ throws(Problem) in
-        try read("credentials") { $0.credentials[id] ?? [] }
+      credentials: { [self] id, place, _ throws(Problem) in
+        try read("credentials") { state in
+          (state.credentials[id] ?? []).filter { place == nil || $0.place == place }
+        }
       },
       settle: { [self] id, settlement throws(Problem) -> Int64? in
         try change("settle") { (state) throws(Problem) -> Int64? in

@@ -110,7 +110,7 @@ public struct StoredCredential: Sendable, Equatable {
 extension StoredCredential {
   /// Where it stands among those of its account.
   public var place: AccountStore.Place {
-    AccountStore.Place(registration.clientID, resource: resource ?? "")
+    registration.place(of: resource)
   }
 
   /// Whether no application may have it, whichever registration it names: reverse auth pays with it, while a bearer
@@ -129,8 +129,15 @@ extension [StoredCredential] {
 
   /// The one in the place of this registration, whosever it is.
   func stored(under registration: ClientRegistration, for resource: String?) -> StoredCredential? {
-    let place = AccountStore.Place(registration.clientID, resource: resource ?? "")
+    let place = registration.place(of: resource)
     return first { $0.place == place }
+  }
+}
+
+extension ClientRegistration {
+  /// Where what is issued to it stands, for a resource or for none.
+  func place(of resource: String?) -> AccountStore.Place {
+    AccountStore.Place(clientID, resource: resource ?? "")
   }
 }
 

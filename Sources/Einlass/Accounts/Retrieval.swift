@@ -32,8 +32,11 @@ struct Retrieval {
 
   /// The stored credential while it is good; `nil` when a new one is needed. Waits for nobody.
   func storedCredential() throws(Problem) -> PerformResult? {
-    guard !request.forcesRefresh, let stored = try own(of: store.credentials(account.id, .none)),
-      isGood(stored)
+    guard !request.forcesRefresh,
+      let there = try store.credentials(
+        account.id, registration.place(of: request.resource), .none
+      ).first,
+      let stored = try own(of: [there]), isGood(stored)
     else { return nil }
     try checkScopes(of: stored)
     return result(stored.credential)
@@ -261,14 +264,6 @@ extension OAuth2Credential {
       if proofKey != nil { request.bind() }
       return request
     }
-  }
-}
-
-extension Provider {
-  /// Whether a stored credential may go where the requests of its flow go.
-  func isBound(_ stored: StoredCredential) -> Bool {
-    flows.first { $0.kind == stored.binding.flowKind }
-      .map { Set(origins(of: $0)).isSubset(of: stored.binding.origins) } ?? false
   }
 }
 

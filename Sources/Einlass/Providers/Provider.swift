@@ -192,7 +192,21 @@ extension Provider {
 
   /// Where a flow sends credentials, its verification included: what an account is bound to.
   func origins(of flow: FlowDescriptor) -> [String] {
-    Set((flow.requests + seen(by: flow).requests).map(\.address.origin)).sorted()
+    Set(secretRequests(of: flow).map(\.address.origin)).sorted()
+  }
+
+  /// Whether a stored credential may go where the requests of its flow go.
+  func isBound(_ stored: StoredCredential) -> Bool {
+    guard let flow = flows.first(where: { $0.kind == stored.binding.flowKind }) else {
+      return false
+    }
+    return secretRequests(of: flow).allSatisfy {
+      stored.binding.origins.contains($0.address.origin)
+    }
+  }
+
+  private func secretRequests(of flow: FlowDescriptor) -> [RequestTemplate] {
+    flow.requests + seen(by: flow).requests
   }
 
   /// Where anything goes: what a stored registration is bound to.
