@@ -112,6 +112,12 @@ struct RegistrationTests {
     let id = try test.store.add(new, .usual).account.id
     #expect(try Set(test.next.contents(id).map(\.resource)) == Set(places))
     #expect(try test.next.snapshot(.usual).accounts[0].resources == places.compactMap(\.self))
+    for stored in try test.next.credentials(id) {
+      #expect(try test.next.credentials(id, stored.place, .usual) == [stored])
+    }
+    let elsewhere = AccountStore.Place(
+      new.credentials[0].place.clientID, resource: "https://c.example")
+    #expect(try test.next.credentials(id, elsewhere, .usual) == [])
     let first = try #require(
       try test.next.credentials(id).first { $0.resource == "https://a.example/mcp" })
     let settlement = AccountStore.Settlement(
@@ -142,6 +148,9 @@ struct RegistrationTests {
     for resource in ["https://b.example", ""] {
       try tool.run("UPDATE credential SET resource = '\(resource)'")
       #expect(problem { _ = try home.store().credentials(id) }?.detail == "decryptFailed")
+      let place = AccountStore.Place(new.credentials[0].place.clientID, resource: resource)
+      #expect(
+        problem { _ = try home.store().credentials(id, place, .usual) }?.detail == "decryptFailed")
     }
     try tool.run("UPDATE credential SET resource = 'https://a.example'")  // the negative control
     #expect(try home.store().contents(id) == new.credentials)
