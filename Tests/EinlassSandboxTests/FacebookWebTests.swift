@@ -57,6 +57,35 @@ import Testing
     }
   }
 
+  @Test func `A token that a browser has brought becomes a long-lived one while it is good`()
+    async throws
+  {
+    try await TestSandbox.run { sandbox async throws in
+      let allowed = try answer(
+        try await sandbox.providers.post(Self.dialog, form: [("decision", "allow")]))
+      let secret = "0123456789abcdef0123456789abcdef"
+      let brought = try await redeem(sandbox, try #require(allowed["code"]), secret: secret)?.json
+      #expect(brought?["expires_in"] == 7200)
+      let short = try #require(brought?["access_token"]?.string)
+      let exchange = { (id: String, secret: String, token: String) async throws in
+        try await sandbox.providers.post(
+          "/v2.8/oauth/access_token",
+          form: [
+            ("grant_type", "fb_exchange_token"), ("fb_exchange_token", token), ("client_id", id),
+            ("client_secret", secret),
+          ])
+      }
+      let long = try await exchange("1234567890", secret, short)?.json
+      #expect(long?["expires_in"] == 5_184_000 && long?["access_token"]?.string != short)
+      #expect(try await exchange("1234567890", "wrong", short)?.facebookCode == [1])
+      #expect(try await exchange("1234567890", secret, "unknown")?.facebookCode == [190])
+      let other = "123456789abcdef0123456789abcdef0"
+      #expect(try await exchange("2345678901", other, short)?.facebookCode == [190])
+      try await sandbox.patch(["clockOffsetSeconds": 7200])
+      #expect(try await exchange("1234567890", secret, short)?.facebookCode == [190, 463])
+    }
+  }
+
   @Test func `A device is told by subcodes what it waits for`() async throws {
     try await TestSandbox.run { sandbox async throws in
       let application = ("access_token", "1234567890|fedcba9876543210fedcba9876543210")

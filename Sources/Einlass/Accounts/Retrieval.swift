@@ -66,7 +66,8 @@ struct Retrieval {
   func nextRefresh() throws(Problem) -> UnixTime? {
     guard canAsk, let own = try own(of: store.credentials(account.id)),
       case .oauth2(let token) = own.credential, let expiresAt = token.expiresAt,
-      token.refreshToken != nil, let refresh = provider.refresh(of: own)
+      let refresh = provider.refresh(of: own),
+      !refresh.isPaidByToken || isGood(own, forSeconds: 0)
     else { return nil }
     return max(expiresAt - refresh.marginSeconds, effects.now() + refresh.checkSeconds)
   }
@@ -148,12 +149,24 @@ struct Retrieval {
     if !request.forcesRefresh, let problem = request.pause.problem(pauseName) { throw problem }
     do throws(Problem) {
       let credential = try await newCredential(flow, under: lease)
-      request.pause.note(pauseName, nil)
+      request.pause.note(pauseName, rest(after: credential, of: flow))
       return credential
     } catch {
       request.pause.note(pauseName, error)
       throw error
     }
+  }
+
+  /// Who pays with the token itself may get one that is good for no longer: asking again at once would bring the same.
+  private func rest(after credential: Credential, of flow: Flow) -> Problem? {
+    guard let refresh = flow.descriptor.tokens?.refresh, refresh.isPaidByToken,
+      case .oauth2(let token) = credential, let expiresAt = token.expiresAt,
+      expiresAt - effects.now() <= refresh.marginSeconds
+    else { return nil }
+    return Problem(
+      .throttled,
+      "\(provider.name) has just given a token that is good for no longer. Try again later.",
+      isRetryable: true, retryAfterSeconds: Int(refresh.checkSeconds))
   }
 
   private func newCredential(_ flow: Flow, under lease: Lease) async throws(Problem) -> Credential {
@@ -165,7 +178,8 @@ struct Retrieval {
       }
     }
     guard flow.canIssue, request.resource == nil else {
-      throw request.forcesRefresh && flow.own != nil
+      let isOver = flow.own.map { !isGood($0, forSeconds: 0) } ?? true
+      throw request.forcesRefresh && !isOver
         ? .flowNotSupported(provider, "renewal") : .reloginNeeded(provider, account)
     }
     do throws(Setback) {

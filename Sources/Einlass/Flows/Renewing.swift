@@ -34,13 +34,13 @@ extension Flow {
   var canRenew: Bool {
     switch descriptor {
     case .systemToken(let words): words.renew.flatMap(payer) != nil
-    default: descriptor.tokens?.refresh != nil && refreshToken != nil
+    default:
+      if let refresh = descriptor.tokens?.refresh, case .oauth2(let token)? = own?.credential {
+        refresh.isPaidByToken ? secondsLeft > 0 : token.refreshToken != nil
+      } else {
+        false
+      }
     }
-  }
-
-  /// What the stored token is refreshed with.
-  private var refreshToken: Secret? {
-    if case .oauth2(let token)? = own?.credential { token.refreshToken } else { nil }
   }
 
   /// What the provider gives for the stored token, which nobody may use before it is stored.
@@ -51,24 +51,28 @@ extension Flow {
       return try await token(
         by: recipe, from: payer, at: .renew, scopes: knownScopes(of: own) ?? permissions)
     }
-    if let words = descriptor.tokens, let refresh = words.refresh, let own, let refreshToken {
-      return try await token(refreshedBy: refreshToken, bearer(own), refresh.request, at: words)
+    if canRenew, let words = descriptor.tokens, let refresh = words.refresh, let own {
+      return try await token(refreshing: bearer(own), by: refresh, at: words)
     }
     throw .failed(Failure(.reloginNeeded(provider, account)))
   }
 
-  /// The refresh of RFC 6749 section 6. Who gets another person's token instead does not take it (C-44).
+  /// The refresh of RFC 6749 section 6, or the provider's own. Who gets another person's token instead does not take it
+  /// (C-44).
   private func token(
-    refreshedBy refreshToken: Secret, _ former: OAuth2Credential, _ template: RequestTemplate,
+    refreshing former: OAuth2Credential, by refresh: TokenEndpoint.Refresh,
     at words: TokenEndpoint
   ) async throws(Setback) -> OAuth2Credential {
-    var exchange = exchange(hiding: [refreshToken, former.accessToken, former.idToken])
-    let grant =
-      [
+    var exchange = exchange(hiding: [former.refreshToken, former.accessToken, former.idToken])
+    var grant = resource.map { [Parameter("resource", $0)] } ?? []
+    if !refresh.isPaidByToken, let refreshToken = former.refreshToken {
+      grant += [
         Parameter("grant_type", "refresh_token"),
         Parameter("refresh_token", revealedText(refreshToken)),
-      ] + (resource.map { [Parameter("resource", $0)] } ?? [])
-    let answer = try await exchange.ask(words, template, grant, by: registration, at: .renew)
+      ]
+    }
+    let answer = try await exchange.ask(
+      words, refresh.request, grant, by: registration, token: former.accessToken, at: .renew)
     let token = TokenResponse.credential(
       in: words.object(answer), scopes: former.scopes, now: effects.now(),
       proof: exchange.proof)

@@ -33,13 +33,16 @@ extension Provider {
   /// but no more than is left of one that nothing renews.
   func marginSeconds(of stored: StoredCredential) -> Int64 {
     guard flow(of: stored)?.tokens != nil else { return 60 }
-    guard case .oauth2(let token) = stored.credential, token.refreshToken != nil else { return 0 }
     return refresh(of: stored)?.marginSeconds ?? 0
   }
 
   /// How a stored token is refreshed by itself; `nil` where it is not.
   func refresh(of stored: StoredCredential) -> TokenEndpoint.Refresh? {
-    flow(of: stored)?.tokens?.refresh
+    guard case .oauth2(let token) = stored.credential,
+      let refresh = flow(of: stored)?.tokens?.refresh,
+      refresh.isPaidByToken || token.refreshToken != nil
+    else { return nil }
+    return refresh
   }
 
   private func flow(of stored: StoredCredential) -> FlowDescriptor? {

@@ -4,13 +4,17 @@ extension Exchange {
   /// Asks a token endpoint, or one like it: the grant's fields, what the descriptor adds, and the client's proof.
   /// RFC 6749 section 4.1.3.
   ///
-  /// - Parameter device: what a device has been given to ask with.
+  /// - Parameters:
+  ///   - token: the access token that is turned into another.
+  ///   - device: what a device has been given to ask with.
   func ask(
     _ words: TokenEndpoint, _ template: RequestTemplate, _ grant: [Parameter],
-    by registration: ClientRegistration, device: DeviceAuthorization? = nil, at step: Step
+    by registration: ClientRegistration, token: Secret? = nil, device: DeviceAuthorization? = nil,
+    at step: Step
   ) async throws(Setback) -> Answer {
     var values = Template.Values(texts: [.clientID: registration.clientID])
     values[.clientSecret] = registration.clientSecret.map(revealedText)
+    values[.token] = token.map(revealedText)
     values[.deviceCode] = device.map { revealedText($0.deviceCode) }
     values[.userCode] = device?.userCode
     let (bare, added) = template.filled(values)

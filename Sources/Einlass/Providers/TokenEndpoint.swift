@@ -14,7 +14,8 @@ internal import EinlassJSON
 /// The grant's own fields and the client's proof are added to `token` and `refresh.request`; what stands in their
 /// `query` and `form` is sent besides. `clientAuthentication` is one word or several, of which the registration's
 /// own means decide. With `dpop` tokens are bound to a key. With `forResources` protected resources may send people
-/// here. Without `refresh` tokens are not renewed; without its `request` the address of `token` does it.
+/// here. Without `refresh` tokens are not renewed; without its `request` the address of `token` does it. A `request`
+/// with the place `{token}` takes the access token itself, while it is good, and none of the standard's fields.
 struct TokenEndpoint: Sendable, Equatable {
   /// How a token is renewed. RFC 6749 section 6.
   struct Refresh: Sendable, Equatable {
@@ -23,6 +24,9 @@ struct TokenEndpoint: Sendable, Equatable {
     var marginSeconds: Int64
     /// How long after a renewal that failed the next one is tried.
     var checkSeconds: Int64
+
+    /// Whether the access token itself is turned into a fresh one, which the provider takes only while it is good.
+    var isPaidByToken: Bool { request.mentions(.token) }
   }
 
   static let words = [
@@ -106,7 +110,8 @@ struct TokenEndpoint: Sendable, Equatable {
     let words = try reader.object(
       "refresh", words: ["request", "marginSeconds", "checkSeconds"])
     refresh = Refresh(
-      request: words.has("request") ? try RequestTemplate("request", posting: words) : request,
+      request: words.has("request")
+        ? try RequestTemplate("request", posting: words, allowing: [.clientID, .token]) : request,
       marginSeconds: try words.seconds("marginSeconds", default: 60),
       checkSeconds: try words.seconds("checkSeconds", default: 60))
   }

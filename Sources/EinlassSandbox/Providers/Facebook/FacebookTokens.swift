@@ -2,8 +2,10 @@ import EinlassJSON
 
 /// The endpoints: who somebody is, tokens for applications, and what a token is worth.
 extension Facebook {
-  /// Sixty days, as Facebook's long-lived tokens had.
+  /// Sixty days, as Facebook's long-lived tokens have.
   static let tokenSeconds: Int64 = 5_184_000
+  /// Two hours, about what those have that a browser has brought.
+  static let shortTokenSeconds: Int64 = 7200
 
   /// `GET /me`
   func me(_ request: Request, in world: inout World) throws(FacebookError) -> Answer {
@@ -30,6 +32,9 @@ extension Facebook {
   /// `POST /oauth/access_token`: a token for an application, from the system's.
   func accessToken(_ request: Request, in world: inout World) throws(FacebookError) -> Answer {
     if let form = request.form, form["code"] != nil { return try redeemCode(form, in: &world) }
+    if let form = request.form, form["fb_exchange_token"] != nil {
+      return try exchange(form, in: &world)
+    }
     guard let token = try bearer(request, in: &world) else { throw .noToken }
     let form = request.form ?? []
     let isMint: Bool
@@ -52,6 +57,21 @@ extension Facebook {
     return isMint
       ? try mint(form, of: consumer, for: system.user, in: &world)
       : try extend(consumer, for: system.user, in: &world)
+  }
+
+  /// A long-lived token for a short-lived one of the same application, which must still be good.
+  private func exchange(
+    _ form: [Parameter], in world: inout World
+  ) throws(FacebookError) -> Answer {
+    let consumer = try provenApplication(form, in: &world)
+    guard form["grant_type"] == "fb_exchange_token" else { throw .parameter("Invalid grant_type") }
+    let holder = try holder(of: form["fb_exchange_token"] ?? "", in: &world)
+    let isOwn = sameBytes(holder.consumer.id, consumer.id)
+    world.note("ownToken", isOwn)
+    guard isOwn else { throw .invalidToken }
+    return issue(
+      to: consumer, user: holder.user, scopes: holder.token.value["scopes"] ?? [],
+      audience: holder.token.value["audience"] ?? "me", in: &world)
   }
 
   /// `DELETE /me/permissions`: the user takes back everything from the application, which voids its tokens.
@@ -132,17 +152,17 @@ extension Facebook {
   /// A token for an application.
   func issue(
     to consumer: Consumer, user: Record, scopes: JSONValue, audience: JSONValue,
-    in world: inout World
+    seconds: Int64 = tokenSeconds, in world: inout World
   ) -> Answer {
     let token = "EAAB" + world.randomText(60)
     world.state[at: name, "tokens", token] = [
       "application": .string(consumer.id), "user": .string(user.id),
-      "issuedAt": JSONValue(world.now), "expiresAt": JSONValue(world.now + Self.tokenSeconds),
+      "issuedAt": JSONValue(world.now), "expiresAt": JSONValue(world.now + seconds),
       "scopes": scopes, "audience": audience,
     ]
     return .json([
       "access_token": .string(token), "token_type": "bearer",
-      "expires_in": JSONValue(Self.tokenSeconds),
+      "expires_in": JSONValue(seconds),
     ])
   }
 

@@ -52,18 +52,11 @@ extension Facebook {
 
   /// `GET /oauth/access_token` with everything in the query, or `POST` with it in the form.
   func redeemCode(_ query: [Parameter], in world: inout World) throws(FacebookError) -> Answer {
-    guard let id = query["client_id"], let consumer = consumer(id, in: world.state),
-      !consumer.isRevoked,
-      constantTimeEqual(
-        Array((query["client_secret"] ?? "").utf8), Array(consumer.secret.utf8))
-    else {
-      world.note("application", false, query["client_id"] ?? "it is missing")
-      throw FacebookError(code: 1, message: "Error validating client secret.")
-    }
+    let consumer = try provenApplication(query, in: &world)
     let record = query["code"].flatMap { world.state[at: name, "codes", $0] }
     let isRight =
       record.map { record in
-        sameBytes(record["application"]?.string ?? "", id)
+        sameBytes(record["application"]?.string ?? "", consumer.id)
           && sameBytes(record["redirect"]?.string ?? "", query["redirect_uri"] ?? "")
           && record["used"]?.bool != true && record["expiresAt"]?.int64 ?? 0 > world.now
       } ?? false
@@ -74,7 +67,23 @@ extension Facebook {
     world.state[at: name, "codes", query["code"] ?? "", "used"] = true
     readmit(consumer, by: user, in: &world)
     return issue(
-      to: consumer, user: user, scopes: record["scopes"] ?? [], audience: "me", in: &world)
+      to: consumer, user: user, scopes: record["scopes"] ?? [], audience: "me",
+      seconds: Self.shortTokenSeconds, in: &world)
+  }
+
+  /// The application that shows its secret.
+  func provenApplication(
+    _ parameters: [Parameter], in world: inout World
+  ) throws(FacebookError) -> Consumer {
+    guard let id = parameters["client_id"], let consumer = consumer(id, in: world.state),
+      !consumer.isRevoked,
+      constantTimeEqual(
+        Array((parameters["client_secret"] ?? "").utf8), Array(consumer.secret.utf8))
+    else {
+      world.note("application", false, parameters["client_id"] ?? "it is missing")
+      throw FacebookError(code: 1, message: "Error validating client secret.")
+    }
+    return consumer
   }
 
   /// Who may be at the browser.
