@@ -61,7 +61,19 @@ struct Questions {
     return ["action": .string(["accept", "decline"][choice])]
   }
 
+  /// Who asks, for which address, and that it was this one that has chosen where the person goes.
+  private func showResource(_ prompt: JSONObject) {
+    guard let resource = prompt["resource"] else { return }
+    let who = text(prompt["applicationTitle"] ?? prompt["application"])
+    person.show(
+      """
+      \(who) asks for a token for \(text(resource)).
+      It was this resource that chose where you sign in: \(text(prompt["host"] ?? prompt["providerName"])).
+      """)
+  }
+
   private func openURL(_ prompt: JSONObject) -> JSONObject? {
+    showResource(prompt)
     let address = text(prompt["url"])
     if opensBrowser, Browser.open(address) {
       person.show("Your browser opens this page; if it does not, open it yourself:\n  \(address)")
@@ -75,6 +87,7 @@ struct Questions {
   }
 
   private func deviceCode(_ prompt: JSONObject) -> JSONObject {
+    showResource(prompt)
     person.show(
       """
       Open this page in a browser, on any device:

@@ -15,6 +15,7 @@ from test_control import CONTROL, EINLASS, PROJECT, RELEASE
 
 sys.path.append(str(PROJECT / "Tests/Oracles"))
 from browser import Visitor  # noqa: E402
+from servers import running  # noqa: E402
 
 SANDBOX = os.environ.get("EINLASS_SANDBOX", str(RELEASE / "einlass-sandbox"))
 
@@ -84,3 +85,25 @@ def test_a_code_is_entered_elsewhere(sign_in):
         code = re.search(r"\b[A-Z]{4}-[A-Z]{4}\b", terminal.shown)[0]
         Visitor().open(page(terminal)).press("allow", user_code=code)
         assert terminal.end() == 0 and "Signed in: github/ada." in terminal.shown
+
+
+def test_for_a_resource_it_is_said_who_asks_for_which_address_and_who_issues_its_tokens(sign_in, ready):
+    issuer = ready["addresses"]["openid"]
+    with running("resource_server.py", issuer) as resource:
+        for new in (True, False):
+            with sign_in(resource["resource"]) as terminal:
+                terminal.wait_for("paste that page's address here:")
+                assert f"einlassctl asks for a token for {resource['resource']}." in terminal.shown
+                assert "chose where you sign in: 127.0.0.1" in terminal.shown
+                url = re.search(r"Open this page in a browser:\s+(\S+)", terminal.shown)[1]
+                assert "resource=" in url
+                terminal.type(Visitor().open(url).press("allow").location + "\r")
+                assert terminal.end() == 0, terminal.shown
+            signed_in, issued = re.search(r"(Signed in: .*)\s+(Its tokens .*)", terminal.shown).groups()
+            assert re.fullmatch(rf"Signed in: \S+/\S+, for {resource['resource']} alone\.\s*", signed_in)
+            assert ("a provider that was added for that" in issued) == new
+    # The control: who signs in at a provider is told nothing of the kind.
+    with sign_in("gitlab") as terminal:
+        terminal.wait_for("paste that page's address here:")
+        terminal.type(Visitor().open(page(terminal)).press("allow").location + "\r")
+        assert terminal.end() == 0 and "token for" not in terminal.shown and "Its tokens" not in terminal.shown

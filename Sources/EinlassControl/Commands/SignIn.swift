@@ -55,6 +55,7 @@ struct SignIn: ServerCommand {
     } else if resource == nil {
       provider = try console.provider(provider)
     }
+    let known = resource == nil ? [] : try console.list("providers.list", "providers")
     let result = try console.call(
       "accounts.signIn",
       JSONObject(present: [
@@ -66,6 +67,16 @@ struct SignIn: ServerCommand {
     let id = result["account"]?.string ?? ""
     let place = result["provider"]?.string ?? provider
     let signedIn = try console.accounts(of: place).first { sameBytes($0.id, id) }
-    try console.report(.object(result), ["Signed in: \(signedIn?.title ?? clean(id))."])
+    let title = signedIn?.title ?? clean(id)
+    guard let name = result["resource"]?.string, let place else {
+      return try console.report(.object(result), ["Signed in: \(title)."])
+    }
+    let isNew = !known.contains { sameBytes($0["id"]?.string ?? "", place) }
+    try console.report(
+      .object(result),
+      [
+        "Signed in: \(title), for \(clean(name)) alone.",
+        "Its tokens come from \(clean(place))\(isNew ? ", a provider that was added for that" : "").",
+      ])
   }
 }
