@@ -63,6 +63,12 @@ struct Options: Equatable, Sendable {
     providers that have one to themselves, config is a configuration for `einlass --config`, accounts are
     parameters for accounts.add. It runs until SIGTERM or SIGINT.
 
+    To sign in at it with einlassctl, whose binary is on the PATH:
+
+      einlass-sandbox >sandbox.json &
+      (umask 077; jq .config sandbox.json >try.json)
+      einlassctl sign-in github --flow deviceCode --config try.json
+
       --port N          the port where the providers answer that share one (any free one)
       --control-port N  the port of the control address (any free one)
       --state FILE      start in the state of this file, as GET /state gives it, instead of the demo's

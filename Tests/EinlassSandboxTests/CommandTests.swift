@@ -35,6 +35,8 @@ struct CommandTests {
     ] {
       #expect(Options.help.contains(word), "\(word)")
     }
+    // What is alike is told once.
+    #expect(Options.help.components(separatedBy: "refreshTokens").count == 2)
   }
 
   /// The program next to the tests.

@@ -92,13 +92,22 @@ extension StateShape: CustomStringConvertible {
     }
   }
 
-  /// The shape as indented lines, for `--help`.
+  /// The shape as indented lines, for `--help`; members that are alike and need lines of their own share them.
   func outline(indent: String = "  ") -> String {
     switch self {
     case .members(let shapes):
-      shapes.map { name, shape in "\(indent)\(name)" + shape.rest(indent) }.joined()
-    case .map(let shape): "\(indent)NAME" + shape.rest(indent)
-    default: ""
+      var groups: [(names: String, rest: String)] = []
+      for (name, shape) in shapes {
+        let rest = shape.rest(indent)
+        if shape.hasCollections, let alike = groups.firstIndex(where: { $0.rest == rest }) {
+          groups[alike].names += ", \(name)"
+        } else {
+          groups.append((name, rest))
+        }
+      }
+      return groups.map { indent + $0.names + $0.rest }.joined()
+    case .map(let shape): return "\(indent)NAME" + shape.rest(indent)
+    default: return ""
     }
   }
 
