@@ -11,6 +11,8 @@ protocol ServerCommand: ParsableCommand {
   var actsAs: String? { get }
   /// Whether a browser may be started for it.
   var opensBrowser: Bool { get }
+  /// The prompts that it shows where nobody can type.
+  var shownUnasked: [String] { get }
   /// Does it.
   func run(with console: Console) throws(Failure)
 }
@@ -18,11 +20,13 @@ protocol ServerCommand: ParsableCommand {
 extension ServerCommand {
   var actsAs: String? { nil }
   var opensBrowser: Bool { true }
+  var shownUnasked: [String] { [] }
 
   mutating func run() throws {
     let style = Style(for: STDERR_FILENO)
     do throws(Failure) {
-      let console = try Console(server, actingAs: actsAs, opensBrowser: opensBrowser)
+      let console = try Console(
+        server, actingAs: actsAs, opensBrowser: opensBrowser, shownUnasked: shownUnasked)
       do throws(Failure) {
         try run(with: console)
       } catch {
@@ -57,7 +61,8 @@ final class Console {
   let style = Style(for: STDOUT_FILENO)
 
   init(
-    _ options: ServerOptions, actingAs application: String? = nil, opensBrowser: Bool = true
+    _ options: ServerOptions, actingAs application: String? = nil, opensBrowser: Bool = true,
+    shownUnasked: [String] = []
   ) throws(Failure) {
     isJSON = options.json
     output = try TextOutput(STDOUT_FILENO)
@@ -69,7 +74,7 @@ final class Console {
         "protocolVersion": 1,
         "client": ["name": .string(application ?? "einlassctl"), "version": .string(version)],
         "processId": JSONValue(Int64(getpid())),
-        "capabilities": ["prompts": JSONValue(person == nil ? [] : Questions.kinds)],
+        "capabilities": ["prompts": JSONValue(person == nil ? shownUnasked : Questions.kinds)],
       ], patience: 15_000)
     listen(opensBrowser)
     mayBeSealed =
@@ -124,19 +129,26 @@ final class Console {
   func tinted(_ text: String, _ tint: Style.Tint) -> String { style.tinted(text, tint) }
 
   private func listen(_ opensBrowser: Bool) {
-    guard let person else { return }
+    guard let person else {
+      einlass.onNotification = { [unowned self] method, params throws(Failure) in
+        guard method == "prompt.opened" else { return }
+        complain(Questions.deviceCode(params, Style(for: STDERR_FILENO)))
+        try answer(["prompt": params["prompt"] ?? .null, "action": "accept"])
+      }
+      return
+    }
     let questions = Questions(person: person, opensBrowser: opensBrowser)
     einlass.onNotification = { [unowned self] method, params throws(Failure) in
       switch method {
-      case "prompt.opened": try answer(params, questions)
+      case "prompt.opened":
+        if let answer = try questions.answer(params) { try self.answer(answer) }
       case "store.progress": person.showProgress(params["done"]?.int64, of: params["total"]?.int64)
       default: break
       }
     }
   }
 
-  private func answer(_ prompt: JSONObject, _ questions: Questions) throws(Failure) {
-    guard let answer = try questions.answer(prompt) else { return }
+  private func answer(_ answer: JSONObject) throws(Failure) {
     do throws(Failure) { _ = try call("prompt.answer", answer) } catch .refused {
       // It has closed meanwhile; the request that asked says so better.
     }

@@ -88,15 +88,19 @@ struct Questions {
 
   private func deviceCode(_ prompt: JSONObject) -> JSONObject {
     showResource(prompt)
-    person.show(
-      """
-      Open this page in a browser, on any device:
-        \(text(prompt["verificationUri"]))
-      and enter this code there:
-        \(person.style.tinted(text(prompt["userCode"]), .heading))
-      This goes on when that is done; Ctrl-C gives it up.
-      """)
+    person.show(Self.deviceCode(prompt, person.style))
     return ["action": "accept"]
+  }
+
+  /// What to do with a device code; asks for nothing.
+  static func deviceCode(_ prompt: JSONObject, _ style: Style) -> String {
+    """
+    Open this page in a browser, on any device:
+      \(clean(prompt["verificationUri"]?.plain ?? ""))
+    and enter this code there:
+      \(style.tinted(clean(prompt["userCode"]?.plain ?? ""), .heading))
+    This goes on when that is done; Ctrl-C gives it up.
+    """
   }
 
   private func enterVerifier(_ prompt: JSONObject, _ id: String) throws(Failure) -> JSONObject? {

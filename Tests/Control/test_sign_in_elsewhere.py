@@ -35,9 +35,11 @@ def sign_in(ready, tmp_path):
     config.chmod(0o600)
     (tmp_path / "home").mkdir(mode=0o700)
 
-    def start(*arguments):
-        return Terminal([CONTROL, "sign-in", *arguments, "--config", str(config), "--einlass", EINLASS], HOME=str(tmp_path / "home"),
-                        XDG_STATE_HOME="", XDG_DATA_HOME="", DISPLAY="", WAYLAND_DISPLAY="", NO_COLOR="1")
+    home = {"HOME": str(tmp_path / "home"), "XDG_STATE_HOME": "", "XDG_DATA_HOME": "", "DISPLAY": "", "WAYLAND_DISPLAY": "",
+            "NO_COLOR": "1"}
+
+    def start(*arguments, on=Terminal):
+        return on([CONTROL, "sign-in", *arguments, "--config", str(config), "--einlass", EINLASS], **home)
 
     return start
 
@@ -85,6 +87,21 @@ def test_a_code_is_entered_elsewhere(sign_in):
         code = re.search(r"\b[A-Z]{4}-[A-Z]{4}\b", terminal.shown)[0]
         Visitor().open(page(terminal)).press("allow", user_code=code)
         assert terminal.end() == 0 and "Signed in: github/ada." in terminal.shown
+
+
+def test_a_code_asked_for_by_name_needs_no_terminal(sign_in):
+    """As `ssh HOST einlassctl sign-in …` has none."""
+    def piped(argv, **environment):
+        return subprocess.Popen(argv, env=os.environ | environment, text=True, start_new_session=True, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with sign_in("github", "--flow", "deviceCode", on=piped) as process:
+        told = [process.stderr.readline() for _ in range(5)]
+        Visitor().open(told[1].strip()).press("allow", user_code=told[3].strip())
+        assert process.communicate(timeout=60)[0] == "Signed in: github/ada.\n" and process.returncode == 0
+    # Not asked for by name, or with nobody to look: nothing waits for anybody.
+    for arguments in (["github"], ["github", "--flow", "deviceCode", "--no-input"]):
+        with sign_in(*arguments, on=piped) as process:
+            assert "1010" in process.communicate(timeout=60)[1] and process.returncode == 1
 
 
 def test_for_a_resource_it_is_said_who_asks_for_which_address_and_who_issues_its_tokens(sign_in, ready):

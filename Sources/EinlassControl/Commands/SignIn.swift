@@ -42,6 +42,8 @@ struct SignIn: ServerCommand {
   @OptionGroup var server: ServerOptions
 
   var opensBrowser: Bool { browser }
+  /// Whoever asks for a code by name, in `ssh HOST einlassctl …` say, reads it there and types it elsewhere.
+  var shownUnasked: [String] { flowKind == "deviceCode" && !server.noInput ? ["deviceCode"] : [] }
 
   func run(with console: Console) throws(Failure) {
     var account: Account?
