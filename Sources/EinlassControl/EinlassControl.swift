@@ -16,11 +16,11 @@ struct EinlassControl: ParsableCommand {
       missing is asked on the terminal, where there is one.
 
       EXAMPLES:
-        einlassctl providers configure github bring the client id to sign in with
-        einlassctl sign-in github             sign in in a browser
-        einlassctl accounts add               add an account whose credential you have
+        einlassctl providers configure github   bring a client id
+        einlassctl sign-in github               sign in in a browser
+        einlassctl accounts add                 bring a credential
         einlassctl accounts list
-        einlassctl access reset               let an application ask again
+        einlassctl access reset                 let an application ask again
         einlassctl accounts list --json | jq .accounts
 
       einlassctl is itself an application, called einlassctl. Its client ids are those of providers configure, or of \
@@ -31,6 +31,7 @@ struct EinlassControl: ParsableCommand {
       Results go to standard output, everything else to standard error. Exit code 0: done; 1: it was not done, and \
       the next step is shown; 64: the command line is wrong; 70: einlass did not start or ended too early.
       NO_COLOR turns colours off. EINLASS_BINARY names the einlass to use.
+      source <(einlassctl --generate-completion-script bash) completes commands and names; there is zsh and fish too.
       """,
     version: version,
     subcommands: [

@@ -15,7 +15,7 @@ struct ServerOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Read a passphrase from this open descriptor, one line: the store's key's, or that of a file of accounts.",
+      "Read a passphrase from this open descriptor, one line: the store's key's, or that of a file of accounts. Above 2: --passphrase-fd 3 3<FILE.",
       valueName: "number"))
   var passphraseFd: Int32?
 
