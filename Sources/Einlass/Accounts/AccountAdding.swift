@@ -105,10 +105,10 @@ extension FlowDescriptor {
   fileprivate func startsFrom(_ credential: Credential) -> Bool {
     switch (self, credential) {
     case (.reverseAuth, .oauth1), (.systemToken, .oauth2), (.authorizationCode, .oauth2),
-      (.deviceCode, .oauth2):
+      (.deviceCode, .oauth2), (.clientCredentials, .oauth2):
       true
     case (.reverseAuth, .oauth2), (.systemToken, .oauth1), (.authorizationCode, .oauth1),
-      (.deviceCode, .oauth1), (.oauth1, _):
+      (.deviceCode, .oauth1), (.clientCredentials, .oauth1), (.oauth1, _):
       false
     }
   }

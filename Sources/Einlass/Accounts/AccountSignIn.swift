@@ -15,11 +15,11 @@ struct AccountSignIn {
   /// Throws `flowNotSupported`, or `interactionRequired` where more kinds of prompt would help, saying why each flow
   /// was skipped.
   func run() async throws(Problem) -> Account {
-    try checkAccount()
+    let kind = try kind()
     let pageParameters = try request.pageParameters()
     var skipped: [String] = []
     var missing: [Prompt.Kind] = []
-    for flow in provider.flows where request.flowKind.map({ $0 == flow.kind }) ?? true {
+    for flow in provider.signInFlows(kind) {
       let lacking = flow.signInPrompts?.subtracting(asker.kinds).sorted()
       do throws(Setback) {
         switch flow {
@@ -32,6 +32,8 @@ struct AccountSignIn {
         case .deviceCode(let words):
           return try await deviceCode(words, visit(flow, pageParameters))
         case .oauth1(let words): return try await threeLegged(words, visit(flow, pageParameters))
+        case .clientCredentials(let words):
+          return try await clientCredentials(words, visit(flow, pageParameters))
         }
       } catch {
         guard case .failed(let failure) = error else { throw .flowNotSupported(provider, "it") }
@@ -41,7 +43,7 @@ struct AccountSignIn {
         skipped.append("\(flow.kind.rawValue): \(failure.problem.message)")
       }
     }
-    throw .noWayIn(provider, request.flowKind, skipped, missing: missing)
+    throw .noWayIn(provider, kind, skipped, missing: missing)
   }
 
   private func visit(_ flow: FlowDescriptor, _ pageParameters: [Parameter]) -> Visit {
@@ -54,14 +56,17 @@ struct AccountSignIn {
       })
   }
 
-  /// The account that is named has to be one of the provider's.
-  private func checkAccount() throws(Problem) {
-    guard let id = request.account else { return }
+  /// The kind of flow that is wanted: for the account that is the application itself, no person's. The account that is
+  /// named has to be one of the provider's.
+  private func kind() throws(Problem) -> FlowKind? {
+    guard let id = request.account else { return request.flowKind }
     let accounts = try store.snapshot(.usual).accounts
     guard let account = accounts.first(where: { $0.id == id }) else {
       throw .unknownAccount(id, provider.id)
     }
     guard sameBytes(account.provider, provider.id) else { throw .invalidChoice(provider, id) }
+    let isApplication = account.subject.map { sameBytes($0, registration.clientID) } ?? false
+    return request.flowKind ?? (isApplication ? .clientCredentials : nil)
   }
 
   /// Stores the credential for the person's account: the one that was named, one that is there, or a new one.
@@ -147,6 +152,7 @@ extension FlowDescriptor {
     case .authorizationCode: [.openURL]
     case .deviceCode: [.deviceCode]
     case .oauth1(let words): words.isPIN ? [.openURL, .enterVerifier] : [.openURL]
+    case .clientCredentials: []
     case .reverseAuth, .systemToken: nil
     }
   }
@@ -159,6 +165,13 @@ extension Set<Prompt.Kind> {
 extension Provider {
   /// The kind of flow that a person would sign in by, who can be asked so; `nil` when there is none.
   public func signInKind(asking kinds: Set<Prompt.Kind>) -> FlowKind? {
-    flows.first { $0.signInPrompts?.isSubset(of: kinds) ?? false }?.kind
+    signInFlows(nil).first { $0.signInPrompts?.isSubset(of: kinds) ?? false }?.kind
+  }
+
+  /// Those of a kind, or those that a person signs in by; the application by itself only where there is no other.
+  fileprivate func signInFlows(_ kind: FlowKind?) -> [FlowDescriptor] {
+    flows.filter { flow in
+      kind.map { $0 == flow.kind } ?? (flow.kind != .clientCredentials || flows.count == 1)
+    }
   }
 }

@@ -95,8 +95,8 @@ struct Retrieval {
     let flow = try flow(under: lease, former)
     guard let own = flow.own, own.generation == former.generation else { return }
     _ = try store.settle(account.id, AccountStore.Settlement(basis: [own], isRefusal: true))
-    // The provider's own questions are not what a resource's token answers.
-    guard request.resource == nil else { return }
+    // The provider's own questions are not what a resource's token answers, nor one that is nobody's.
+    guard request.resource == nil, flow.descriptor.kind != .clientCredentials else { return }
     if case .failed(let failure)? = await flow.identityRefusal(of: own) {
       guard failure.problem.reason != .cancelled else { throw failure.problem }
       flow.remember(failure, in: store)
@@ -243,7 +243,7 @@ extension Flow {
     switch descriptor {
     case .reverseAuth: true
     case .systemToken(let words): words.applicationToken != nil && accountsOwn != nil
-    case .authorizationCode, .deviceCode, .oauth1: false
+    case .authorizationCode, .deviceCode, .oauth1, .clientCredentials: false
     }
   }
 

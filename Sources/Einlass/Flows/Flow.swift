@@ -39,7 +39,8 @@ struct Flow {
       switch descriptor {
       case .reverseAuth(let words): return .success(try await reverseAuth(words, self))
       case .systemToken(let words): return .success(try await systemToken(words, self))
-      case .authorizationCode, .deviceCode, .oauth1: return .success(try storedToken(self))
+      case .authorizationCode, .deviceCode, .oauth1, .clientCredentials:
+        return .success(try storedToken(self))
       }
     } catch {
       return .failure(error)
@@ -61,7 +62,7 @@ struct Flow {
       var exchange = exchange(hiding: [])
       return .oauth1(try await exchangedToken(words, self, &exchange))
     case .systemToken(let words): return .oauth2(try await mintedToken(words, self))
-    case .authorizationCode, .deviceCode, .oauth1:
+    case .authorizationCode, .deviceCode, .oauth1, .clientCredentials:
       throw .failed(Failure(.reloginNeeded(provider, account)))
     }
   }

@@ -34,6 +34,7 @@ extension Flow {
   var canRenew: Bool {
     switch descriptor {
     case .systemToken(let words): words.renew.flatMap(payer) != nil
+    case .clientCredentials: own != nil
     default:
       if let refresh = descriptor.tokens?.refresh, case .oauth2(let token)? = own?.credential {
         refresh.isPaidByToken ? secondsLeft > 0 : token.refreshToken != nil
@@ -50,6 +51,13 @@ extension Flow {
     {
       return try await token(
         by: recipe, from: payer, at: .renew, scopes: knownScopes(of: own) ?? permissions)
+    }
+    if case .clientCredentials(let words) = descriptor, let own, let refresh = words.refresh {
+      let former = try bearer(own)
+      var exchange = exchange(hiding: [former.accessToken])
+      return try await exchange.ownToken(
+        words, refresh.request, scopes: former.scopes, resource: resource, by: registration,
+        at: .renew)
     }
     if canRenew, let words = descriptor.tokens, let refresh = words.refresh, let own {
       return try await token(refreshing: bearer(own), by: refresh, at: words)

@@ -38,9 +38,9 @@ extension Provider {
 
   /// How a stored token is refreshed by itself; `nil` where it is not.
   func refresh(of stored: StoredCredential) -> TokenEndpoint.Refresh? {
-    guard case .oauth2(let token) = stored.credential,
-      let refresh = flow(of: stored)?.tokens?.refresh,
-      refresh.isPaidByToken || token.refreshToken != nil
+    guard let flow = flow(of: stored), case .oauth2(let token) = stored.credential,
+      let refresh = flow.tokens?.refresh,
+      refresh.isPaidByToken || token.refreshToken != nil || flow.kind == .clientCredentials
     else { return nil }
     return refresh
   }

@@ -87,7 +87,7 @@ extension Provider {
       switch flow {
       case .reverseAuth(let flow): return flow.signature
       case .oauth1(let flow): return flow.signature
-      case .systemToken, .authorizationCode, .deviceCode: continue
+      case .systemToken, .authorizationCode, .deviceCode, .clientCredentials: continue
       }
     }
     return .hmacSHA1

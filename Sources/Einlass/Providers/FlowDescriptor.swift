@@ -7,6 +7,10 @@ enum FlowDescriptor: Sendable, Equatable {
   case authorizationCode(AuthorizationCode)
   case deviceCode(DeviceCode)
   case oauth1(ThreeLegged)
+  /// The application asks for itself. RFC 6749 section 4.4.
+  ///
+  ///     {"kind": "clientCredentials", "token": …}
+  case clientCredentials(TokenEndpoint)
 
   /// The account's own OAuth 1.0a token is turned into one for the application. Seeds 1.3.
   struct ReverseAuth: Sendable, Equatable {
@@ -102,6 +106,7 @@ enum FlowDescriptor: Sendable, Equatable {
     case .authorizationCode: .authorizationCode
     case .deviceCode: .deviceCode
     case .oauth1: .oauth1
+    case .clientCredentials: .clientCredentials
     }
   }
 
@@ -115,6 +120,7 @@ enum FlowDescriptor: Sendable, Equatable {
     case .deviceCode(let flow):
       [flow.deviceAuthorization] + [flow.question].compactMap(\.self) + flow.tokens.requests
     case .oauth1(let flow): [flow.requestToken, flow.accessToken]
+    case .clientCredentials(let tokens): tokens.requests
     }
   }
 
@@ -126,6 +132,7 @@ enum FlowDescriptor: Sendable, Equatable {
     case .deviceCode(let flow):
       [flow.deviceAuthorization, flow.question].compactMap(\.?.address) + flow.tokens.addresses
     case .oauth1(let flow): [flow.authorize.address] + requests.map(\.address)
+    case .clientCredentials(let tokens): tokens.addresses
     case .reverseAuth, .systemToken: requests.map(\.address)
     }
   }
@@ -135,6 +142,7 @@ enum FlowDescriptor: Sendable, Equatable {
     switch self {
     case .authorizationCode(let flow): flow.tokens
     case .deviceCode(let flow): flow.tokens
+    case .clientCredentials(let tokens): tokens
     case .reverseAuth, .systemToken, .oauth1: nil
     }
   }
@@ -183,6 +191,13 @@ enum FlowDescriptor: Sendable, Equatable {
           tokens: TokenEndpoint(in: reader)))
     case .deviceCode: self = .deviceCode(try DeviceCode(value, at: pointer, provider: provider))
     case .oauth1: self = .oauth1(try ThreeLegged(value, at: pointer, provider: provider))
+    case .clientCredentials:
+      var tokens = try TokenEndpoint(
+        in: DescriptorReader(
+          value, at: pointer, provider: provider, words: ["kind"] + TokenEndpoint.words))
+      // Asking again is all the renewal there is.
+      tokens.refresh = tokens.refresh ?? .init(of: tokens.request)
+      self = .clientCredentials(tokens)
     }
   }
 
@@ -212,6 +227,7 @@ enum FlowDescriptor: Sendable, Equatable {
       flow.authorize = flow.authorize.relocated(move)
       flow.accessToken = flow.accessToken.relocated(move)
       return .oauth1(flow)
+    case .clientCredentials(let tokens): return .clientCredentials(tokens.relocated(move))
     }
   }
 }

@@ -67,7 +67,7 @@ public struct Provider: Sendable, Equatable {
         if case .systemToken(let flow) = flow {
           flow.renew != nil
         } else {
-          flow.tokens?.refresh != nil
+          flow.tokens?.refresh != nil && flow.kind != .clientCredentials
         }
       },
       email: flows.contains { flow in

@@ -132,6 +132,11 @@ extension ServerMetadata {
       ]
       flows.append(.object(JSONObject(words + tokens.map { ($0.name, $0.value) })))
     }
+    if grantTypes.contains("client_credentials"), clientAuthentications != [.none] {
+      let words = tokens.filter { !["refresh", "scopes", "endSession"].contains($0.name) }
+      flows.append(
+        .object(JSONObject([("kind", "clientCredentials")] + words.map { ($0.name, $0.value) })))
+    }
     return JSONObject(present: [
       "id": .string(id), "name": .string(name),
       "setup": [

@@ -25,6 +25,13 @@ struct TokenEndpoint: Sendable, Equatable {
     /// How long after a renewal that failed the next one is tried.
     var checkSeconds: Int64
 
+    /// By this request, at the usual times.
+    init(of request: RequestTemplate, marginSeconds: Int64 = 60, checkSeconds: Int64 = 60) {
+      self.request = request
+      self.marginSeconds = marginSeconds
+      self.checkSeconds = checkSeconds
+    }
+
     /// Whether the access token itself is turned into a fresh one, which the provider takes only while it is good.
     var isPaidByToken: Bool { request.mentions(.token) }
   }
@@ -110,7 +117,7 @@ struct TokenEndpoint: Sendable, Equatable {
     let words = try reader.object(
       "refresh", words: ["request", "marginSeconds", "checkSeconds"])
     refresh = Refresh(
-      request: words.has("request")
+      of: words.has("request")
         ? try RequestTemplate("request", posting: words, allowing: [.clientID, .token]) : request,
       marginSeconds: try words.seconds("marginSeconds", default: 60),
       checkSeconds: try words.seconds("checkSeconds", default: 60))

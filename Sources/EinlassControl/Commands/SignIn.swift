@@ -29,7 +29,8 @@ struct SignIn: ServerCommand {
 
   @Option(
     name: .customLong("flow"),
-    help: "How: authorizationCode, deviceCode or oauth1 (default: the provider's first that works)."
+    help:
+      "How: authorizationCode, deviceCode, oauth1, or clientCredentials for the application itself (default: the provider's first that works for a person)."
   )
   var flowKind: String?
 

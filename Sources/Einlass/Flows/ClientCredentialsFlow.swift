@@ -1,0 +1,48 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+/// Asks for a token of the application's own, which no person is needed for. RFC 6749 section 4.4.
+///
+/// Its account is the application itself, by its client id.
+func clientCredentials(
+  _ words: TokenEndpoint, _ visit: Visit
+) async throws(Setback) -> Account {
+  let registration = visit.registration
+  guard registration.clientSecret != nil || registration.privateKey != nil else {
+    throw .failed(
+      Failure(.authenticatorUnconfigured(visit.provider, missing: [.clientSecret])))
+  }
+  visit.asker.report(.requesting)
+  var exchange = visit.exchange(hiding: [])
+  let token = try await exchange.ownToken(
+    words, words.request, scopes: visit.scopes(words), resource: visit.request.resource,
+    by: registration, at: .token)
+  visit.asker.report(.saving)
+  do {
+    return try await visit.keep(
+      .clientCredentials(words), .oauth2(token),
+      Identity(id: registration.clientID, username: registration.clientID))
+  } catch { throw .failed(Failure(error)) }
+}
+
+extension Exchange {
+  /// The grant of section 4.4.2. What would renew the token or name a person is not taken: neither belongs in the answer.
+  mutating func ownToken(
+    _ words: TokenEndpoint, _ request: RequestTemplate, scopes: [String], resource: String?,
+    by registration: ClientRegistration, at step: Step
+  ) async throws(Setback) -> OAuth2Credential {
+    let scope = scopes.joined(separator: provider.permissions.separator)
+    let answer = try await ask(
+      words, request,
+      [Parameter("grant_type", "client_credentials")]
+        + (scope.isEmpty ? [] : [Parameter("scope", scope)])
+        + (resource.map { [Parameter("resource", $0)] } ?? []), by: registration, at: step)
+    guard
+      var token = TokenResponse.credential(
+        in: words.object(answer), scopes: scopes, now: effects.now(), proof: proof)
+    else { throw unusable(step) }
+    hide(token.accessToken)
+    (token.refreshToken, token.idToken) = (nil, nil)
+    return token
+  }
+}

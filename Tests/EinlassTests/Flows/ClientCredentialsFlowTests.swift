@@ -1,0 +1,144 @@
+import EinlassCrypto
+import EinlassJSON
+import TestSupport
+import Testing
+
+@testable import Einlass
+
+/// RFC 6749 section 4.4: the application signs in as itself.
+@Suite struct ClientCredentialsFlowTests {
+  private static let own =
+    #"{"kind":"clientCredentials","token":{"method":"POST","url":"https://op.example/token"},"scopes":["a","b"]}"#
+  private static let device = """
+    {"kind":"deviceCode","deviceAuthorization":{"method":"POST","url":"https://op.example/device"},\
+    "token":{"method":"POST","url":"https://op.example/token"}}
+    """
+  private static let registration = ClientRegistration(
+    clientID: "s6BhdRkqt3", clientSecret: Secret("gX1fBat3bV"))
+  private static let token = Script.Reply.json(
+    #"{"access_token":"AT","token_type":"bearer","expires_in":3600,"refresh_token":"RT","id_token":"ID"}"#
+  )
+  private static let fresh = Script.Reply.json(
+    #"{"access_token":"AT2","token_type":"bearer","expires_in":3600}"#)
+
+  private func engine(_ script: Script, _ flows: String = own) throws -> Einlass {
+    let descriptor = """
+      {"id":"op","name":"OP","setup":{"documentation":"https://op.example/"},"accounts":"many",\
+      "registration":["clientId"],"flows":[\(flows)],\
+      "identity":{"request":{"method":"GET","url":"https://op.example/me","bearer":"{token}"},\
+      "id":"/id","required":["id"]}}
+      """
+    return Einlass(
+      catalog: try ProviderCatalogTests.catalog(descriptor), store: script.store.accountStore,
+      effects: script.effects)
+  }
+
+  private func request(
+    _ kind: FlowKind? = nil, by registration: ClientRegistration = registration
+  ) -> SignInRequest {
+    var request = SignInRequest(
+      application: Sample.application, registration: registration, provider: "op")
+    request.flowKind = kind
+    return request
+  }
+
+  private func form(_ request: HTTPRequest) -> [Parameter]? {
+    FormEncoding.decode(request.body, plus: .space)
+  }
+
+  @Test func `The application proves itself, asks in no name but its own, and nobody is asked`()
+    async throws
+  {
+    let script = Script([Self.token])
+    let account = try await engine(script).signIn(request(), asking: script.asker([]))
+    #expect(account.subject == "s6BhdRkqt3" && account.username == "s6BhdRkqt3")
+    #expect(script.requests.map(\.address.text) == ["https://op.example/token"])
+    #expect(
+      form(script.requests[0])
+        == [Parameter("grant_type", "client_credentials"), Parameter("scope", "a b")])
+    // RFC 6749 section 2.3.1's own example.
+    #expect(
+      script.requests[0].headers.contains(
+        .init("Authorization", "Basic czZCaGRSa3F0MzpnWDFmQmF0M2JW")))
+    guard case .oauth2(let token)? = script.store.credentials(of: account.id).first?.credential
+    else {
+      Issue.record("Nothing is stored.")
+      return
+    }
+    #expect(token.refreshToken == nil && token.idToken == nil && token.scopes == ["a", "b"])
+  }
+
+  @Test func `A new token is asked for as the first one was, and stored before it is used`()
+    async throws
+  {
+    let script = Script([Self.token, Self.fresh])
+    let engine = try engine(script)
+    let account = try await engine.signIn(request(), asking: script.asker([]))
+    _ = try engine.store.setGrant(Sample.grants("op", .granted)[0], .usual)
+    var wish = CredentialRequest(
+      application: Sample.application, registration: { _ in Self.registration },
+      account: account.id)
+    #expect(try await engine.credential(wish).credential?.text == "AT")
+    #expect(try engine.nextRefresh(wish) == Script.now + 3540)
+    script.advance(seconds: 3540)
+    #expect(try await engine.credential(wish).credential?.text == "AT2")
+    #expect(script.requests.count == 2)
+    #expect(form(script.requests[1]) == form(script.requests[0]))
+    // A resource's refusal: whose it is nobody is asked, another one is got.
+    try await engine.reject(wish)
+    #expect(script.requests.count == 2)
+    script.reply(.json(#"{"error":"invalid_client"}"#, status: 401))
+    wish.forcesRefresh = true
+    let problem = await #expect(throws: Problem.self) { try await engine.credential(wish) }
+    #expect(problem?.reason == .authenticatorUnconfigured)
+    #expect(try engine.store.snapshot(.usual).accounts[0].health == .ok)
+  }
+
+  @Test func `Who signs in without saying how is a person, unless it is the application's account`()
+    async throws
+  {
+    let flows = "\(Self.device),\(Self.own)"
+    let nobody = Script()
+    let problem = await #expect(throws: Problem.self) {
+      try await engine(nobody, flows).signIn(request(), asking: nobody.asker([]))
+    }
+    #expect(problem?.reason == .interactionRequired && nobody.requests.isEmpty)
+    #expect(try engine(nobody, flows).catalog.provider("op").signInKind(asking: []) == nil)
+    let script = Script([Self.token, Self.fresh])
+    let known = try engine(script, flows)
+    let account = try await known.signIn(request(.clientCredentials), asking: script.asker([]))
+    _ = try await known.signOut(account.id, revokes: false)
+    var again = request()
+    again.account = account.id
+    #expect(try await known.signIn(again, asking: script.asker([])).id == account.id)
+    #expect(script.requests.count == 2)
+  }
+
+  @Test func `Without a secret nobody is asked, and what the server says of a wrong one is told`()
+    async throws
+  {
+    let silent = Script()
+    let missing = await #expect(throws: Problem.self) {
+      try await engine(silent).signIn(
+        request(by: ClientRegistration(clientID: "public")), asking: silent.asker([]))
+    }
+    #expect(missing?.reason == .authenticatorUnconfigured && missing?.detail == "clientSecret")
+    #expect(silent.requests.isEmpty)
+    let refused = Script([.json(#"{"error":"invalid_client"}"#, status: 401)])
+    let problem = await #expect(throws: Problem.self) {
+      try await engine(refused).signIn(request(), asking: refused.asker([]))
+    }
+    #expect(problem?.reason == .authenticatorUnconfigured)
+    #expect(try refused.store.accountStore.snapshot(.usual).accounts.isEmpty)
+  }
+}
+
+extension Credential {
+  fileprivate var text: String? {
+    if case .oauth2(let token) = self {
+      String(decoding: token.accessToken.reveal(), as: UTF8.self)
+    } else {
+      nil
+    }
+  }
+}
