@@ -81,6 +81,35 @@ public struct AccountStore: Sendable {
     }
   }
 
+  /// What `accounts.import` brings, stored in one transaction.
+  public struct Batch: Sendable {
+    public var accounts: [NewAccount]
+    public var registrations: [StoredRegistration]
+    /// Whether a registration takes the place of one for the same provider.
+    public var replacesRegistrations: Bool
+
+    public init(
+      accounts: [NewAccount], registrations: [StoredRegistration], replacesRegistrations: Bool
+    ) {
+      self.accounts = accounts
+      self.registrations = registrations
+      self.replacesRegistrations = replacesRegistrations
+    }
+  }
+
+  /// What became of a batch.
+  public struct AddedBatch: Sendable {
+    /// For each account what was done, or `accountExists` with the account it collided with.
+    public var accounts: [Result<Added, Problem>]
+    /// The providers whose registration was stored.
+    public var registrations: [String]
+
+    public init(accounts: [Result<Added, Problem>], registrations: [String]) {
+      self.accounts = accounts
+      self.registrations = registrations
+    }
+  }
+
   /// What a change did.
   public struct Added: Sendable, Equatable {
     public var account: Account
@@ -124,8 +153,8 @@ public struct AccountStore: Sendable {
   public var snapshot: @Sendable (Patience) throws(Problem) -> Snapshot
   /// Throws `accountExists` with the account it collided with.
   public var add: @Sendable (NewAccount, Patience) throws(Problem) -> Added
-  /// Adds several in one transaction: for each what was done, or `accountExists` with the account it collided with.
-  public var addAll: @Sendable ([NewAccount], Patience) throws(Problem) -> [Result<Added, Problem>]
+  /// All of it in one transaction.
+  public var addAll: @Sendable (Batch, Patience) throws(Problem) -> AddedBatch
   /// Throws `unknownAccount`. Returns the new revision (the old one when the edit changed nothing).
   public var update: @Sendable (Account.ID, Patience, Edit) throws(Problem) -> Int64
   /// Removes account, credentials and nothing else. Throws `unknownAccount`.
@@ -157,8 +186,7 @@ public struct AccountStore: Sendable {
   public init(
     snapshot: @escaping @Sendable (Patience) throws(Problem) -> Snapshot,
     add: @escaping @Sendable (NewAccount, Patience) throws(Problem) -> Added,
-    addAll:
-      @escaping @Sendable ([NewAccount], Patience) throws(Problem) -> [Result<Added, Problem>],
+    addAll: @escaping @Sendable (Batch, Patience) throws(Problem) -> AddedBatch,
     update: @escaping @Sendable (Account.ID, Patience, Edit) throws(Problem) -> Int64,
     remove: @escaping @Sendable (Account.ID, Patience) throws(Problem) -> Int64,
     setGrant: @escaping @Sendable (AccessGrant, Patience) throws(Problem) -> Int64,

@@ -18,6 +18,9 @@ final class AddedProviders: Sendable {
 
   var catalog: ProviderCatalog { state.withLock { $0 } }
 
+  /// What was added, by whichever process.
+  func descriptors() throws(Problem) -> [JSONValue] { Self.descriptors(in: try overlay.read()) }
+
   /// Whether it is new; one that was added under this id is replaced. Throws `invalidParameter` for an id of the
   /// catalogue's own.
   func add(_ descriptor: JSONValue) throws(Problem) -> Bool {
@@ -55,9 +58,12 @@ final class AddedProviders: Sendable {
     _ edit: ([JSONValue]) throws(Problem) -> [JSONValue]
   ) throws(Problem) {
     try overlay.change { text throws(Problem) in
-      let descriptors = text.flatMap { try? JSONReader.read($0)["providers"]?.array } ?? []
-      return Self.text(of: try edit(descriptors))
+      Self.text(of: try edit(Self.descriptors(in: text)))
     }
+  }
+
+  private static func descriptors(in text: [UInt8]?) -> [JSONValue] {
+    text.flatMap { try? JSONReader.read($0)["providers"]?.array } ?? []
   }
 
   private func catalog(of descriptors: [JSONValue]) throws(Problem) -> ProviderCatalog {

@@ -74,6 +74,15 @@ extension [AccountStore.NewAccount] {
   }
 }
 
+extension AccountStore.Batch {
+  /// Those that are stored where there are these already.
+  func registrations(besides known: [StoredRegistration.Known]) -> [StoredRegistration] {
+    replacesRegistrations
+      ? registrations
+      : registrations.filter { new in !known.contains { isSame($0.provider, new.provider) } }
+  }
+}
+
 extension Account {
   /// After an edit, of which only the members that may change count.
   func edited(by edit: AccountStore.Edit) -> Account {

@@ -14,9 +14,14 @@ public enum MemoryAccountStore {
       add: { new, _ throws(Problem) in
         try memory.withLock { memory throws(Problem) in try memory.add(new) }
       },
-      addAll: { new, _ throws(Problem) in
+      addAll: { batch, _ throws(Problem) in
         try memory.withLock { memory throws(Problem) in
-          try new.added { new throws(Problem) in try memory.add(new) }
+          let accounts = try batch.accounts.added { new throws(Problem) in try memory.add(new) }
+          let registrations = batch.registrations(besides: memory.snapshot.registrations)
+          for registration in registrations {
+            _ = memory.set(registration, at: registration.provider)
+          }
+          return .init(accounts: accounts, registrations: registrations.map(\.provider))
         }
       },
       update: { id, _, edit throws(Problem) in

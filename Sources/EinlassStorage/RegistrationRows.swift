@@ -145,11 +145,18 @@ extension RegistrationStore {
           } ?? 0
         }
         return try file.write(patience, withKey: true) { store throws(Problem) in
-          let row = RegistrationRow(registration, key: try store.storeKey())
-          try store.connection.countEncryptions(row.cells.count)
-          try store.connection.put(row)
-          return try store.connection.nextRevision()
+          try store.put(registration)
         }
       })
+  }
+}
+
+extension OpenStore {
+  /// Adds it or replaces that for the same provider. Returns the new revision.
+  func put(_ registration: StoredRegistration) throws(Problem) -> Int64 {
+    let row = RegistrationRow(registration, key: try storeKey())
+    try connection.countEncryptions(row.cells.count)
+    try connection.put(row)
+    return try connection.nextRevision()
   }
 }

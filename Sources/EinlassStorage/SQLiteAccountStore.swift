@@ -49,9 +49,13 @@ public enum SQLiteAccountStore {
     return AccountStore(
       snapshot: { patience throws(Problem) in try file.snapshot(patience) },
       add: { new, patience throws(Problem) in try add(new, to: file, patience) },
-      addAll: { new, patience throws(Problem) in
+      addAll: { batch, patience throws(Problem) in
         try file.write(patience, withKey: true) { store throws(Problem) in
-          try new.added { new throws(Problem) in try store.add(new) }
+          let accounts = try batch.accounts.added { new throws(Problem) in try store.add(new) }
+          let known = try store.connection.registrationRows().map(\.known)
+          let registrations = batch.registrations(besides: known)
+          for registration in registrations { _ = try store.put(registration) }
+          return .init(accounts: accounts, registrations: registrations.map(\.provider))
         }
       },
       update: { id, patience, edit throws(Problem) in try update(id, in: file, patience, edit) },

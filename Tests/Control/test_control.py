@@ -457,15 +457,23 @@ def test_an_import_names_the_provider_that_is_to_be_added_first(two, tmp_path):
                   "registration": ["clientId"], "accounts": "many", "flows": [
                       {"kind": "authorizationCode", "authorize": {"method": "GET", "url": "https://work.example/authorize"},
                        "token": {"method": "POST", "url": "https://work.example/token"}}]}
-    (tmp_path / "work.json").write_text(json.dumps(descriptor))
-    assert run("providers", "add", str(tmp_path / "work.json"), *two)[0] == 0
+    mine = tmp_path / "providers.json"
+    mine.write_text(json.dumps({"providers": [descriptor]}))
+    mine.chmod(0o600)
+    (tmp_path / "home.json").write_text(json.dumps({**descriptor, "id": "home"}))
+    assert run("providers", "add", str(tmp_path / "home.json"), *two)[0] == 0
+    assert run("providers", "configure", "home", "--client-id", "c", *two)[0] == 0
     cora = {"provider": "work", "username": "cora", "credential": {"type": "oauth2", "token": "t", "clientId": "c"}}
-    assert run("accounts", "add", "-", *two, input=json.dumps(cora))[0] == 0
-    assert with_passphrase("accounts", "export", str(tmp_path / "moving"), *two)[0] == 0
+    named = [*two, "--providers", str(mine)]
+    for person in (cora, {**cora, "provider": "home"}):
+        assert run("accounts", "add", "-", *named, input=json.dumps(person))[0] == 0
+    assert with_passphrase("accounts", "export", str(tmp_path / "moving"), *named)[0] == 0
     other = ["--einlass", EINLASS, "--store", str(tmp_path / "other/a.db"), "--key-file", str(tmp_path / "otherkey/a.key")]
     code, output, _ = with_passphrase("accounts", "import", str(tmp_path / "moving"), *other)
     assert code == 1 and "work/cora: refused. The provider is not known here. Add it first: einlassctl providers add" in output
-    assert "2 added" in output
+    assert "home/cora: added" in output and "3 added" in output
+    # What was added over there came along, and that is said.
+    assert "home: the provider was added\nhome: its registration came along\n" in output
 
 
 @pytest.mark.parametrize("arguments, said", [

@@ -27,7 +27,8 @@ import Testing
         sleepUntil: { _ in }, now: { 0 }, randomBytes: { SecureRandom.bytes($0) }))
     let bytes = try seal(JSONValue.object(["accounts": accounts]).bytes())
     return try einlass.importAccounts(
-      AccountsFile(bytes, path: "/file"), openedWith: words, replaces: replaces
+      AccountsFileContents(AccountsFile(bytes, path: "/file"), openedWith: words),
+      replaces: replaces
     ).entries
   }
 
@@ -71,7 +72,7 @@ import Testing
       Self.seal(
         AccountsFileContents.encode([PortableAccount(account: account, credentials: credentials)])),
       path: "/file")
-    let read = try #require(AccountsFileContents.decode(try file.open(with: Self.words))?.first)
+    let read = try #require(try AccountsFileContents(file, openedWith: Self.words).entries.first)
     var expected = account
     expected.id = Account.ID(rawValue: "")
     #expect(read.account == PortableAccount(account: expected, credentials: credentials))

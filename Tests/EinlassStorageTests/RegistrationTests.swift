@@ -42,6 +42,42 @@ struct RegistrationTests {
     #expect(try test.next.registrations.get("example", .usual) == nil)
   }
 
+  @Test(arguments: Kind.allCases)
+  func `a registration of a batch stays out where there is one, unless it replaces that`(
+    _ kind: Kind
+  ) throws {
+    let test = try Case(kind)
+    var other = Self.registration
+    other.registration.clientID = "other"
+    func add(_ registration: StoredRegistration, replaces: Bool = false) throws -> [String] {
+      try test.store.addAll(
+        .init(accounts: [], registrations: [registration], replacesRegistrations: replaces), .usual
+      ).registrations
+    }
+    #expect(try add(Self.registration) == ["example"])
+    #expect(try add(other) == [])
+    #expect(try test.next.registrations.get("example", .usual) == Self.registration)
+    #expect(try add(other, replaces: true) == ["example"])
+    #expect(try test.next.registrations.get("example", .usual) == other)
+  }
+
+  @Test(arguments: [(usesLeft: 5, isPossible: true), (usesLeft: 4, isPossible: false)])
+  func `where the registration of a batch cannot be sealed, none of its accounts is added`(
+    _ usesLeft: Int, _ isPossible: Bool
+  ) throws {
+    let home = try StoreHome()
+    _ = try home.store().add(.example("bob"), .usual)
+    // Three for the account, two for the registration.
+    try SQLiteTool(path: home.database).run("UPDATE meta SET encryptions = \((1 << 31) - usesLeft)")
+    let batch = AccountStore.Batch(
+      accounts: [.example("ada")], registrations: [Self.registration], replacesRegistrations: false)
+    let problem = problem { _ = try home.store().addAll(batch, .usual) }
+    #expect(problem?.detail == (isPossible ? nil : "refused"))
+    let snapshot = try home.store().snapshot(.usual)
+    #expect(snapshot.accounts.map(\.username) == (isPossible ? ["bob", "ada"] : ["bob"]))
+    #expect(snapshot.registrations.count == (isPossible ? 1 : 0))
+  }
+
   /// What somebody without the key writes, and whether the registration still opens.
   static let edits: [(sql: String, opens: Bool)] = [
     ("UPDATE registration SET client_id = 'app'", true),  // the negative control

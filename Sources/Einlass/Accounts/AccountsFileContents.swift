@@ -1,5 +1,5 @@
 internal import EinlassCrypto
-internal import EinlassJSON
+public import EinlassJSON
 
 /// An account with all its credentials, on its way from one store to another.
 public struct PortableAccount: Sendable, Equatable {
@@ -13,12 +13,39 @@ public struct PortableAccount: Sendable, Equatable {
 }
 
 /// What is sealed in a file of accounts: `{"accounts": [{provider, username, …, credentials: [{role, type, …}]}],
-/// "registrations": [{provider, clientId, …}]}`; the registrations because tokens are refreshed with them.
+/// "registrations": [{provider, clientId, …}], "providers": [descriptor]}`; the registrations because tokens are
+/// refreshed with them, the providers because another machine's catalogue lacks what was added here.
 ///
 /// Ids, grants and preferences stay where they are; each credential keeps the origins that it may be sent to.
-enum AccountsFileContents {
+public struct AccountsFileContents: Sendable {
+  /// Descriptors, not checked.
+  public let providers: [JSONValue]
+  let entries: [Entry]
+  /// Those that this program takes.
+  let registrations: [StoredRegistration]
+
+  /// Throws `accountStoreFailure`: `decryptFailed` for another passphrase, `corrupt` for what holds no accounts.
+  public init(_ file: AccountsFile, openedWith passphrase: Secret) throws(Problem) {
+    guard let contents = Self(try file.open(with: passphrase)) else {
+      throw .damagedAccountsFile(file.path)
+    }
+    self = contents
+  }
+
+  /// `nil` when that is no list of accounts.
+  init?(_ bytes: [UInt8]) {
+    guard let value = try? JSONReader.read(bytes), let accounts = value["accounts"]?.array else {
+      return nil
+    }
+    entries = accounts.map(Entry.init)
+    registrations = (value["registrations"]?.array ?? [])
+      .compactMap(StoredRegistration.init(portable:))
+    providers = value["providers"]?.array ?? []
+  }
+
   static func encode(
-    _ accounts: [PortableAccount], _ registrations: [StoredRegistration] = []
+    _ accounts: [PortableAccount], _ registrations: [StoredRegistration] = [],
+    _ providers: [JSONValue] = []
   ) -> [UInt8] {
     let values = accounts.map { portable in
       let account = portable.account
@@ -37,22 +64,12 @@ enum AccountsFileContents {
     return JSONValue.object([
       "accounts": .array(values),
       "registrations": .array(registrations.map(JSONValue.init(portable:))),
+      "providers": .array(providers),
     ]).bytes()
   }
 
-  /// One entry each, in order; `nil` when that is no list of accounts.
-  static func decode(_ bytes: [UInt8]) -> [Entry]? {
-    (try? JSONReader.read(bytes))?["accounts"]?.array?.map(Entry.init)
-  }
-
-  /// The registrations in a list of accounts; those that this program does not take are left out.
-  static func registrations(_ bytes: [UInt8]) -> [StoredRegistration] {
-    ((try? JSONReader.read(bytes))?["registrations"]?.array ?? [])
-      .compactMap(StoredRegistration.init(portable:))
-  }
-
   /// What stands in the place of one account.
-  struct Entry {
+  struct Entry: Sendable {
     /// Fit to be shown, whatever it is.
     var provider: String
     var username: String

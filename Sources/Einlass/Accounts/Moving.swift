@@ -1,13 +1,14 @@
 internal import EinlassCrypto
-internal import EinlassJSON
+public import EinlassJSON
 
 /// Accounts on their way to another store, in a file that a passphrase opens. `accounts.export`, `accounts.import`.
 extension Einlass {
-  /// All accounts with their credentials, and the stored registrations, sealed; and how many accounts they are.
+  /// All accounts with their credentials, the stored registrations, and which of the added providers they are at,
+  /// sealed; and how many accounts they are.
   ///
   /// Throws `accountStoreFailure` when one of them does not open or there are none, and `cancelled`.
   public func exportedAccounts(
-    sealedWith passphrase: Secret
+    sealedWith passphrase: Secret, addedProviders: [JSONValue] = []
   ) throws(Problem) -> (bytes: [UInt8], count: Int) {
     var accounts: [PortableAccount] = []
     let snapshot = try store.snapshot(.usual)
@@ -27,48 +28,51 @@ extension Einlass {
       guard let stored = try store.registrations.get(known.provider, .usual) else { continue }
       registrations.append(stored)
     }
+    let needed = accounts.map(\.account.provider) + registrations.map(\.provider)
+    let providers = addedProviders.filter { descriptor in
+      needed.contains { sameBytes($0, descriptor["id"]?.string ?? "") }
+    }
     let bytes = try AccountsFile.seal(
-      AccountsFileContents.encode(accounts, registrations), with: passphrase,
+      AccountsFileContents.encode(accounts, registrations, providers), with: passphrase,
       randomBytes: effects.randomBytes)
     return (bytes, accounts.count)
   }
 
-  /// Adds the accounts that a file holds, in one transaction, and then its registrations. What is there already stays as
-  /// it is, unless it `replaces`; each credential and registration keeps where it may be sent.
+  /// Adds the accounts that a file holds, and the registrations at providers that are known here, in one transaction.
+  /// What is there already stays as it is, unless it `replaces`; each credential and registration keeps where it may be
+  /// sent.
   ///
-  /// Throws `accountStoreFailure`, `decryptFailed` for another passphrase; nothing was changed then.
+  /// Throws `accountStoreFailure`; nothing was changed then.
+  ///
+  /// - Parameter unknown: why providers of the file are not known here, by id.
   public func importAccounts(
-    _ file: AccountsFile, openedWith passphrase: Secret, replaces: Bool
+    _ contents: AccountsFileContents, replaces: Bool, unknown: [String: Problem] = [:]
   ) throws(Problem) -> AccountsImport {
-    let contents = try file.open(with: passphrase)
-    guard let entries = AccountsFileContents.decode(contents) else {
-      throw .damagedAccountsFile(file.path)
-    }
     var moved = AccountsImport(
-      entries: entries.map { .init(provider: $0.provider, username: $0.username) })
+      entries: contents.entries.map { .init(provider: $0.provider, username: $0.username) })
     var new: [AccountStore.NewAccount] = []
     var places: [Int] = []
-    for (index, entry) in entries.enumerated() {
+    for (index, entry) in contents.entries.enumerated() {
       do throws(Problem) {
         new.append(try newAccount(entry, replaces: replaces))
         places.append(index)
       } catch {
-        moved.entries[index].outcome = .refused(error)
+        moved.entries[index].outcome = .refused(unknown[entry.provider] ?? error)
       }
     }
-    guard !new.isEmpty else { return moved }
-    for (place, result) in zip(places, try store.addAll(new, .usual)) {
+    let registrations = contents.registrations.filter { catalog.holds($0.provider) }
+    guard !new.isEmpty || !registrations.isEmpty else { return moved }
+    let added = try store.addAll(
+      AccountStore.Batch(
+        accounts: new, registrations: registrations, replacesRegistrations: replaces), .usual)
+    moved.registrations = added.registrations
+    for (place, result) in zip(places, added.accounts) {
       switch result {
       case .success(let added):
         moved.entries[place].outcome =
           added.created ? .added(added.account.id) : .replaced(added.account.id)
       case .failure(let problem): moved.entries[place].outcome = .alreadyThere(problem.account)
       }
-    }
-    let known = try store.snapshot(.usual).registrations
-    for registration in AccountsFileContents.registrations(contents)
-    where replaces || !known.contains(where: { sameBytes($0.provider, registration.provider) }) {
-      _ = try store.registrations.set(registration.provider, registration, .usual)
     }
     return moved
   }
@@ -86,7 +90,7 @@ extension Einlass {
   }
 }
 
-/// What became of the accounts of a file.
+/// What became of the accounts and registrations of a file.
 public struct AccountsImport: Sendable {
   /// What became of one.
   public enum Outcome: Sendable, Equatable {
@@ -106,6 +110,8 @@ public struct AccountsImport: Sendable {
 
   /// In the file's order.
   public internal(set) var entries: [Entry]
+  /// The providers whose registration was stored.
+  public internal(set) var registrations: [String] = []
 }
 
 extension Problem {

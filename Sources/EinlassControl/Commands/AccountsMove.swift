@@ -47,7 +47,8 @@ struct AccountsImport: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Add the accounts of a file that export wrote.",
     discussion: """
-      Accounts that are there already stay as they are. Exit code 1 when one could not be taken.
+      Accounts that are there already stay as they are. Providers that were added on the other machine, and \
+      registrations, come along where there are none. Exit code 1 when an account could not be taken.
 
       EXAMPLE: einlassctl accounts import ~/accounts.einlass
       """)
@@ -72,6 +73,8 @@ struct AccountsImport: ServerCommand {
     try console.report(
       .object(result),
       accounts.map { line($0, console) } + (rest > 0 ? ["and \(rest) more"] : [])
+        + Self.besides(result, "providers", "the provider was added")
+        + Self.besides(result, "registrations", "its registration came along")
         + [Self.summary(result)])
     if result["refused"]?.int64 != 0 { throw .badNews }
   }
@@ -92,6 +95,11 @@ struct AccountsImport: ServerCommand {
       : entry["error"]?["message"].map { ". \(clean($0.plain))" } ?? ""
     let tint: Style.Tint = name == "refused" ? .bad : name == "alreadyThere" ? .warning : .good
     return "\(title): \(console.tinted(word, tint))\(why)"
+  }
+
+  /// What came with the accounts.
+  private static func besides(_ result: JSONObject, _ member: String, _ what: String) -> [String] {
+    (result[member]?.array ?? []).map { "\(clean($0.plain)): \(what)" }
   }
 
   private static func summary(_ result: JSONObject) -> String {

@@ -7,7 +7,7 @@ func accountsExport(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.export", .network,
-      "Writes all accounts with their credentials to a file that only a passphrase opens. It comes by --passphrase-fd, or is asked for.",
+      "Writes all accounts with their credentials, and what they need, to a file that only a passphrase opens. It comes by --passphrase-fd, or is asked for.",
       params: [
         .required("path", .string(maxBytes: 4096), "Absolute; the file gets mode 0600."),
         .optional("replace", .boolean, "Overwrite a file of this user's that is there."),
@@ -25,7 +25,8 @@ func accountsExport(_ server: Server) -> Method {
         try server.files.prepare(path, replaces)
         let passphrase = try await server.passphrase(
           Prompt.Passphrase(.export, path: path, isNew: true), for: call)
-        let exported = try server.einlass.exportedAccounts(sealedWith: passphrase)
+        let exported = try server.einlass.exportedAccounts(
+          sealedWith: passphrase, addedProviders: server.added.descriptors())
         try server.audit.record(
           AuditEvent(
             application: server.session.frontEnd.application, method: "accounts.export",

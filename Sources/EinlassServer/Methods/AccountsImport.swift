@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `accounts.import`: adds what a file of accounts holds, all in one transaction.
+/// `accounts.import`: adds what a file of accounts holds, all of it or nothing.
 func accountsImport(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -28,11 +28,17 @@ func accountsImport(_ server: Server) -> Method {
               .optional("error", .any, "Why it was refused: {code, message, data}."),
             ]), max: shownLimit),
           "The first ones, those before all that were not added."),
+        .required(
+          "providers", .array(.identifier, max: shownLimit),
+          "Those of the file that were added, because the catalogue here lacks them."),
+        .required(
+          "registrations", .array(.identifier, max: shownLimit),
+          "The providers whose registration was stored."),
       ]),
       reasons: ["accountStoreFailure"]),
     .task { params, call async throws(RPCError) in
       do throws(Problem) {
-        let moved = try await server.importAccounts(
+        let (moved, providers) = try await server.importAccounts(
           from: params["path"]?.string ?? "", replaces: params["replace"]?.bool ?? false,
           for: call)
         let counts = results.reversed().map { word in
@@ -45,6 +51,8 @@ func accountsImport(_ server: Server) -> Method {
         var result = JSONObject(counts)
         let shown = results.flatMap { word in moved.entries.filter { $0.outcome.word == word } }
         result["accounts"] = .array(shown.prefix(shownLimit).map(JSONValue.init))
+        result["providers"] = JSONValue(Array(providers.prefix(shownLimit)))
+        result["registrations"] = JSONValue(Array(moved.registrations.prefix(shownLimit)))
         return .object(result)
       } catch { throw RPCError(error) }
     })
@@ -62,16 +70,43 @@ extension Server {
   /// How often a passphrase is asked for that does not fit.
   private static let attempts = 3
 
+  /// What became of the accounts, and which providers were added for them.
   fileprivate func importAccounts(
     from path: String, replaces: Bool, for call: Call
-  ) async throws(Problem) -> AccountsImport {
+  ) async throws(Problem) -> (AccountsImport, providers: [String]) {
+    let contents = try await contents(of: path, for: call)
+    var new: [String] = []
+    var unknown: [String: Problem] = [:]
+    do throws(Problem) {
+      for descriptor in contents.providers {
+        let id = descriptor["id"]?.string ?? ""
+        guard !catalog.holds(id) else { continue }
+        do throws(Problem) {
+          _ = try added.add(try await einlass.descriptor(of: .init(.descriptor(descriptor))))
+          new.append(id)
+        } catch {
+          guard error.reason == .invalidParameter else { throw error }
+          unknown[id] = error
+        }
+      }
+      return (try einlass.importAccounts(contents, replaces: replaces, unknown: unknown), new)
+    } catch {
+      // All or nothing: a provider without its accounts is nobody's wish.
+      for id in new { try? added.remove(id) }
+      throw error
+    }
+  }
+
+  private func contents(
+    of path: String, for call: Call
+  ) async throws(Problem) -> AccountsFileContents {
     let file = try AccountsFile(files.read(path), path: path)
     var wanted = Prompt.Passphrase(.import, path: path)
     var attempt = 1
     while true {
       let passphrase = try await passphrase(wanted, for: call)
       do throws(Problem) {
-        return try einlass.importAccounts(file, openedWith: passphrase, replaces: replaces)
+        return try AccountsFileContents(file, openedWith: passphrase)
       } catch {
         let isBrought = try store.maintenance.passphrase(true) != nil
         guard error.isOtherPassphrase, !isBrought, attempt < Self.attempts else { throw error }

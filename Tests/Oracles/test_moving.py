@@ -1,0 +1,153 @@
+"""What moves with accounts to another machine: the providers that were added here, and the registrations.
+
+    python -m pytest Tests/Oracles/test_moving.py
+"""
+import json
+import subprocess
+
+import pytest
+
+from test_passphrases import WORDS, account, answered, machine, other, result  # noqa: F401
+from test_protocol import SANDBOX
+
+pytestmark = pytest.mark.usefixtures("built")
+
+
+def descriptor(id, host, **more):
+    return {"id": id, "name": id.title(), "setup": {"documentation": f"https://{host}/docs"}, "accounts": "many",
+            "registration": ["clientId"], "flows": [
+                {"kind": "authorizationCode", "authorize": {"method": "GET", "url": f"https://{host}/authorize"}, "redirect": {},
+                 "token": {"method": "POST", "url": f"https://{host}/token"}, "clientAuthentication": "none"}], **more}
+
+
+def added(session, provider, username="cora"):
+    credential = {"type": "oauth2", "token": f"t0ken-of-{username}", "clientId": "mine"}
+    return session.call("accounts.add", provider=provider, username=username, credential=credential)["account"]
+
+
+def export(machine, session):
+    path = machine.folder / "moving"
+    result(answered(session, WORDS, method="accounts.export", path=str(path), replace=True)[0])
+    return path
+
+
+def arrive(session, path, **params):
+    return result(answered(session, WORDS, method="accounts.import", path=str(path), **params)[0])
+
+
+def known(session):
+    """Which providers are there beyond the catalogue's own, and whether each has a registration."""
+    listed, cursor = [], {}
+    while True:
+        page = session.call("providers.list", **cursor)
+        listed += page["providers"]
+        if "nextCursor" not in page:
+            return {entry["id"]: entry["configured"] for entry in listed}
+        cursor = {"cursor": page["nextCursor"]}
+
+
+def counts(report):
+    return tuple(report[name] for name in ("added", "replaced", "alreadyThere", "refused"))
+
+
+def test_a_provider_that_describes_itself_moves_without_being_asked_again(machine, other):
+    session = machine.start()
+    with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
+        issuer = json.loads(sandbox.stdout.readline())["addresses"]["openid"]
+        session.call("providers.add", issuer=issuer, id="work")
+        sandbox.terminate()
+    session.call("providers.add", descriptor=descriptor("unused", "unused.example"))
+    session.call("providers.configure", provider="work", clientId="mine", clientSecret="s3cret-of-mine")
+    added(session, "work")
+    path = export(machine, session)
+    arrived = other.start()
+    before = known(arrived)
+    report = arrive(arrived, path)
+    assert counts(report) == (1, 0, 0, 0) and report["providers"] == report["registrations"] == ["work"]
+    # What no account is at stays at home.
+    assert {id: is_set for id, is_set in known(arrived).items() if id not in before} == {"work": True}
+    arrived.call("access.set", provider="work", state="granted")
+    account = report["accounts"][0]["account"]
+    assert arrived.call("credentials.get", account=account)["credential"]["token"] == "t0ken-of-cora"
+    # The next process has it too; what is there stays as it is, and nothing is told to be new.
+    again = other.start()
+    assert known(again)["work"]
+    report = arrive(again, path)
+    assert counts(report) == (0, 0, 1, 0) and report["providers"] == report["registrations"] == []
+    assert arrive(again, path, replace=True)["registrations"] == ["work"]
+
+
+def test_a_provider_of_the_same_name_stays_and_gets_none_of_the_tokens(machine, other):
+    session = machine.start()
+    session.call("providers.add", descriptor=descriptor("work", "work.example"))
+    session.call("providers.configure", provider="work", clientId="mine")
+    added(session, "work")
+    path = export(machine, session)
+    arrived = other.start()
+    arrived.call("providers.add", descriptor=descriptor("work", "elsewhere.example"))
+    report = arrive(arrived, path, replace=True)
+    assert counts(report) == (1, 0, 0, 0) and report["providers"] == []
+    arrived.call("access.set", provider="work", state="granted")
+    account = report["accounts"][0]["account"]
+    assert arrived.refused("credentials.get", account=account) == "bindingMismatch"
+    # The control: at the one that the file names, it is handed out.
+    arrived.call("providers.remove", provider="work")
+    assert arrive(arrived, path, replace=True)["providers"] == ["work"]
+    assert arrived.call("credentials.get", account=account)["credential"]["token"] == "t0ken-of-cora"
+
+
+def test_a_provider_that_cannot_be_added_here_keeps_its_accounts_out_and_says_why(machine, other):
+    file = machine.folder / "providers.json"
+    file.write_text(json.dumps({"providers": [descriptor("model", "model.example")]}))
+    file.chmod(0o600)
+    session = machine.start("--providers", str(file))
+    like = {"id": "mine", "name": "Mine", "like": "model", "origins": {"https://model.example": "https://mine.example"}}
+    session.call("providers.add", descriptor=like)
+    session.call("providers.configure", provider="mine", clientId="mine")
+    added(session, "mine")
+    added(session, "model")
+    session.call("accounts.add", **account("ada"))
+    path = export(machine, session)
+    arrived = other.start()
+    report = arrive(arrived, path)
+    assert counts(report) == (1, 0, 0, 2) and report["providers"] == report["registrations"] == []
+    refused = {entry["provider"]: entry["error"]["data"]["reason"] for entry in report["accounts"] if "error" in entry}
+    assert refused == {"mine": "invalidParams", "model": "unknownProvider"}
+    # With what it is like, it comes.
+    report = arrive(other.start("--providers", str(file)), path)
+    assert counts(report) == (2, 0, 1, 0) and report["providers"] == report["registrations"] == ["mine"]
+
+
+def test_a_registration_comes_where_all_accounts_are_there_already(machine, other):
+    session = machine.start()
+    session.call("accounts.add", **account("ada"))
+    session.call("providers.configure", provider="github", clientId="mine")
+    path = export(machine, session)
+    arrived = other.start()
+    arrived.call("accounts.add", **account("ada"))
+    report = arrive(arrived, path)
+    assert counts(report) == (0, 0, 1, 0) and report["registrations"] == ["github"] and known(arrived)["github"]
+    # One that is there stays, unless it is to be replaced.
+    arrived.call("providers.configure", provider="github", clientId="another")
+    assert arrive(arrived, path)["registrations"] == []
+
+
+def test_what_cannot_be_stored_changes_nothing_at_all(machine, other):
+    session = machine.start()
+    session.call("providers.add", descriptor=descriptor("work", "work.example"))
+    session.call("providers.configure", provider="work", clientId="mine")
+    added(session, "work")
+    path = export(machine, session)
+    other.start().call("accounts.add", **account("ada"))
+    keys = list((other.folder / "state").rglob("*.key"))
+    assert len(keys) == 1
+    hidden = keys[0].rename(keys[0].with_name("elsewhere"))
+    arrived = other.start()
+    before = known(arrived)
+    answer, _ = answered(arrived, WORDS, method="accounts.import", path=str(path))
+    assert (answer.code, answer.data["detail"]) == (1009, "keyUnavailable")
+    assert known(arrived) == before and known(other.start()) == before
+    assert len(arrived.call("accounts.list")["accounts"]) == 1
+    # The control: with the key it comes.
+    hidden.rename(keys[0])
+    assert arrive(other.start(), path)["providers"] == ["work"]
