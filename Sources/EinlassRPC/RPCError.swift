@@ -90,11 +90,22 @@ extension RPCError {
       isRetryable: standard == .overloaded, data: data)
   }
 
-  /// A parameter that is not as described: `path` is a JSON pointer into `params`.
-  public static func invalidParams(path: String, expected: String) -> RPCError {
-    RPCError(
-      .invalidParams, "The parameter \(path) must be \(expected).",
+  /// A parameter that is not as described, or not there: `path` is a JSON pointer into `params`.
+  public static func invalidParams(
+    path: String, expected: String, isMissing: Bool = false
+  ) -> RPCError {
+    let gap = isMissing ? "is missing; it " : ""
+    return RPCError(
+      .invalidParams, "The parameter \(path) \(gap)must be \(expected).",
       data: ["path": .string(path), "expected": .string(expected)])
+  }
+
+  /// Two parameters of which exactly one has to be there, by name.
+  public static func invalidParams(either one: String, or other: String) -> RPCError {
+    let expected = "either \(one) or \(other)"
+    return RPCError(
+      .invalidParams, "Give \(expected), and not both.",
+      data: ["path": .string("/\(one)"), "expected": .string(expected)])
   }
 
   /// A request that was ended early, by `client`, `shutdown` or a word of the application's.

@@ -47,7 +47,8 @@ extension Schema {
       guard let value = object[field.name] else {
         guard field.isRequired else { continue }
         throw .invalidParams(
-          path: appending(field.name, toPointer: path), expected: field.schema.expectation)
+          path: appending(field.name, toPointer: path), expected: field.schema.expectation,
+          isMissing: true)
       }
       try field.schema.validate(
         value, at: appending(field.name, toPointer: path), components: components)
@@ -61,7 +62,8 @@ extension Schema {
     guard let name = object[tag]?.string, let shape = shapes.first(where: { sameBytes($0.0, name) })
     else {
       throw .invalidParams(
-        path: appending(tag, toPointer: path), expected: Schema.oneOf(shapes.map(\.0)).expectation)
+        path: appending(tag, toPointer: path), expected: Schema.oneOf(shapes.map(\.0)).expectation,
+        isMissing: object[tag] == nil)
     }
     try validate(object, shape.1, at: path, components: components)
   }

@@ -54,7 +54,6 @@ struct SchemaTests {
   @Test(
     "the first parameter that is not as described is named with what was expected",
     arguments: [
-      ("{}", "/name", "a string of 1 to 256 bytes, not blank, without control characters"),
       (
         #"{"name":1}"#, "/name", "a string of 1 to 256 bytes, not blank, without control characters"
       ),
@@ -80,16 +79,42 @@ struct SchemaTests {
       ),
       (#"{"name":"x","origins":[]}"#, "/origins", "an object"),
       (#"{"name":"x","origins":{"a/b":1}}"#, "/origins/a~1b", "a string"),
-      (#"{"name":"x","where":{}}"#, "/where/x", "an integer of 64 bits"),
       (#"{"name":"x","item":[[],1]}"#, "/item/1", "an array"),
-      (#"{"name":"x","credential":{}}"#, "/credential/type", "one of pair, bearer"),
-      (#"{"name":"x","credential":{"type":"pair","key":"k"}}"#, "/credential/secret", "a string"),
+      (#"{"name":"x","credential":{"type":"pure"}}"#, "/credential/type", "one of pair, bearer"),
     ])
   func refuses(text: String, path: String, expected: String) throws {
     let params = try #require(try JSONReader.read(Array(text.utf8)).object)
     #expect(throws: RPCError.invalidParams(path: path, expected: expected)) {
       try Self.descriptor.validate(params, components: Self.components)
     }
+  }
+
+  @Test(
+    "the first parameter that has to be there and is not is said to be missing",
+    arguments: [
+      (
+        "{}",
+        "The parameter /name is missing; it must be a string of 1 to 256 bytes, not blank, without control characters."
+      ),
+      (
+        #"{"name":"x","where":{}}"#,
+        "The parameter /where/x is missing; it must be an integer of 64 bits."
+      ),
+      (
+        #"{"name":"x","credential":{}}"#,
+        "The parameter /credential/type is missing; it must be one of pair, bearer."
+      ),
+      (
+        #"{"name":"x","credential":{"type":"pair","key":"k"}}"#,
+        "The parameter /credential/secret is missing; it must be a string."
+      ),
+    ])
+  func missing(text: String, sentence: String) throws {
+    let params = try #require(try JSONReader.read(Array(text.utf8)).object)
+    let error = #expect(throws: RPCError.self) {
+      try Self.descriptor.validate(params, components: Self.components)
+    }
+    #expect(error?.message == sentence)
   }
 
   @Test(

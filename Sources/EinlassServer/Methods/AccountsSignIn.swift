@@ -34,7 +34,7 @@ func accountsSignIn(_ server: Server) -> Method {
       ] + flowReasons + signInReasons),
     .task { params, call async throws(RPCError) in
       guard (params["provider"] == nil) != (params["resource"] == nil) else {
-        throw .invalidParams(path: "/provider", expected: "either provider or resource")
+        throw .invalidParams(either: "provider", or: "resource")
       }
       return try await server.perform(params, call) { flow, asker async throws(Problem) in
         if let resource = params["resource"]?.string {

@@ -45,7 +45,7 @@ func verify(_ server: Server) -> Method {
       let credential = VerifyRequest.Subject(params["credential"])
       let account = params["account"]?.string.map { Account.ID(rawValue: $0) }
       guard (credential == nil) != (account == nil) else {
-        throw .invalidParams(path: "/credential", expected: "either credential or account")
+        throw .invalidParams(either: "credential", or: "account")
       }
       let frontEnd = server.session.frontEnd
       let provider = params["provider"]?.string ?? ""
