@@ -64,12 +64,15 @@ extension WebAddress {
     case percent = "holds a % that no two hexadecimal digits follow"
   }
 
+  /// What a longer text is none for.
+  package static let limitBytes = 8192
+
   /// Reads an absolute address. RFC 3986, the strict half: what two parsers could read differently is refused.
   ///
   /// Works on bytes: every signed request parses one.
   public static func parse(_ text: String) throws(Fault) -> WebAddress {
     let bytes = Array(text.utf8)
-    guard bytes.count <= 8192 else { throw .tooLong }
+    guard bytes.count <= limitBytes else { throw .tooLong }
     guard bytes.allSatisfy(isAllowed) else { throw .character }
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
       bytes[colon...].starts(with: "://".utf8),

@@ -6,7 +6,7 @@ enum Pages {
   /// What one page may take of the 60 KiB of a line; the rest is the envelope's.
   static let limitBytes = 56 * 1024
 
-  /// As many entries as fit.
+  /// As many entries as fit. One that fits no line, which only somebody else can have written into a file, is left out.
   ///
   /// - Parameters:
   ///   - entries: what follows the cursor, in order.
@@ -22,8 +22,10 @@ enum Pages {
     var last: Entry?
     for entry in entries {
       let value = encode(entry)
-      size += value.bytes().count + 1
-      if values.count >= limit ?? Int64.max || (size > limitBytes && !values.isEmpty) {
+      let count = value.bytes().count + 1
+      if count > limitBytes { continue }
+      size += count
+      if values.count >= limit ?? Int64.max || size > limitBytes {
         return [name: .array(values), "nextCursor": .string(last.map(cursor) ?? "")]
       }
       values.append(value)

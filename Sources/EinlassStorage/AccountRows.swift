@@ -81,13 +81,31 @@ extension SQLiteConnection {
     return changes > 0
   }
 
+  /// Those with a text that no einlass wrote, which they are not shown with.
+  func accountsWrittenByOthers() throws(Problem) -> [Account.ID] {
+    let found = try all(Self.accountColumns) { row throws(Problem) -> Account.ID? in
+      let account = try Self.account(row)
+      let shown = [
+        account.provider, account.username, account.displayName, account.subject, account.email,
+        account.avatar,
+      ]
+      for (column, text) in zip(Int32(1)..., shown) where try row.optionalText(column) != text {
+        return account.id
+      }
+      return nil
+    }
+    return found.compactMap(\.self)
+  }
+
   private static func account(_ row: borrowing SQLiteStatement) throws(Problem) -> Account {
     Account(
-      id: Account.ID(rawValue: try row.text(0)), provider: try row.text(1),
-      username: try row.text(2), displayName: try row.optionalText(3),
-      subject: try row.optionalText(4), email: try row.optionalText(5),
-      avatar: try row.optionalText(6), health: try row.word(7),
-      isSignedIn: try row.integer(8) != 0, addedAt: try row.integer(9),
+      id: Account.ID(rawValue: try row.text(0)), provider: presentable(try row.text(1)),
+      username: presentable(try row.text(2)),
+      displayName: try row.optionalText(3).map { presentable($0) },
+      subject: try row.optionalText(4).map { presentable($0) },
+      email: try row.optionalText(5).map { presentable($0) },
+      avatar: try row.optionalText(6).map { presentable($0, limitBytes: WebAddress.limitBytes) },
+      health: try row.word(7), isSignedIn: try row.integer(8) != 0, addedAt: try row.integer(9),
       lastUsedAt: try row.optionalInteger(10), position: try row.integer(11))
   }
 }

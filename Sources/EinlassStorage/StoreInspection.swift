@@ -20,6 +20,13 @@ extension OpenStore {
   ) throws(Problem) {
     let accounts = try connection.accounts()
     check.accounts = accounts.count
+    for account in try connection.accountsWrittenByOthers() {
+      check.add(
+        .init(
+          .damage,
+          "The account \(presentable(account.rawValue, limitBytes: 64)) has a name that einlass did not write. Remove it, or sign in to it again.",
+          account: account))
+    }
     guard let key = try keyOrFinding(&check) else { return }
     for (index, account) in accounts.enumerated() {
       try progress(index, accounts.count)

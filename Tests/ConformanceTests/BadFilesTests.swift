@@ -70,6 +70,39 @@ import Testing
     #expect(try Self.contents(store) != before)
   }
 
+  /// What somebody writes into a good store, a list that shows it, and how much of it that has left.
+  static let longTexts: [(sql: String, method: String, member: String, count: Int)] = [
+    ("SELECT 1;", "accounts.list", "accounts", 1),  // the negative control
+    ("UPDATE account SET username = printf('%.*c', 100000, 'x');", "accounts.list", "accounts", 1),
+    ("UPDATE account SET avatar = printf('%.*c', 100000, 'x');", "accounts.list", "accounts", 1),
+    ("UPDATE account SET provider = printf('%.*c', 100000, 'x');", "accounts.list", "accounts", 1),
+    ("UPDATE account SET id = printf('%.*c', 100000, 'x');", "accounts.list", "accounts", 0),
+    (
+      "INSERT INTO access_grant VALUES (printf('%.*c', 100000, 'x'), 'twitter', 'denied', '', NULL, 0, '');",
+      "access.list", "grants", 0
+    ),
+  ]
+
+  @Test(arguments: longTexts)
+  func `A text too long for any line is not shown whole, and never an error`(
+    sql: String, method: String, member: String, count: Int
+  ) throws {
+    let folder = try TemporaryFolder()
+    try sqlite(try Self.goodStore(in: folder), sql)
+    let front = try FrontEnd(Self.options(folder))
+    defer { front.terminate() }
+    let list = try front.call(method)[member]?.array
+    #expect(list?.count == count)
+    let check = try front.call("store.check")
+    let isReported = sql.hasPrefix("UPDATE")
+    #expect(check["sound"]?.bool == !isReported)
+    // What is shown can be named.
+    if isReported, let account = list?.first?["account"] {
+      #expect(try front.answer("accounts.remove", ["account": account])["error"] == nil)
+      #expect(try front.call("store.check")["sound"]?.bool == true)
+    }
+  }
+
   @Test(arguments: [
     ("{", "is not JSON"), ("[]", "an object"),
     (#"{"origins": {"https://a.example": 7}}"#, "string"),

@@ -56,6 +56,9 @@ struct MaintenanceTests {
     ("UPDATE meta SET key_id = x'00000000'", [.undecryptable]),
     ("DELETE FROM account", [.orphan]),
     ("UPDATE account SET health = 'fine'", [.damage]),
+    ("UPDATE account SET username = printf('%.*c', 2049, 'x')", [.damage]),
+    ("UPDATE account SET display_name = 'a' || char(8238) || 'b'", [.damage]),
+    ("UPDATE account SET email = '', avatar = printf('%.*c', 8192, 'x')", []),
     ("UPDATE keyslot SET wrapped_key = zeroblob(60)", [.keyUnavailable]),
   ]
 

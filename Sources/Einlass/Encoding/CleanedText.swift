@@ -12,6 +12,13 @@ func cleaned(_ text: String, limitBytes: Int = 1024) -> String {
   return String(kept)
 }
 
+/// A text of a store as it may stand on a screen. What no einlass wrote loses what could fill a line or turn text around,
+/// and ends in an ellipsis.
+package func presentable(_ text: String, limitBytes: Int = 2048) -> String {
+  text.utf8.count <= limitBytes && !text.unicodeScalars.contains(where: isControl)
+    ? text : cleaned(text, limitBytes: min(limitBytes, 1024)) + "…"
+}
+
 /// Every occurrence of a part replaced, compared as bytes.
 func replacing(_ part: String, in text: String, with replacement: String) -> String {
   let text = Array(text.utf8)

@@ -41,7 +41,10 @@ extension JSONValue {
     self = .object(
       JSONObject(present: [
         "kind": .string(finding.kind.rawValue),
-        "account": finding.account.map { .string($0.rawValue) },
+        // A damaged row may have any id.
+        "account": finding.account.flatMap {
+          isIdentifier($0.rawValue) ? .string($0.rawValue) : nil
+        },
         "message": .string(finding.message),
       ]))
   }
