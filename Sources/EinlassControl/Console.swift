@@ -119,11 +119,23 @@ final class Console {
     try output.write(lines.map { $0 + "\n" }.joined())
   }
 
+  /// Prints one thing: the JSON, or for people what is known of it by name.
+  func report(_ json: JSONValue, _ known: [(name: String, value: String?)]) throws(Failure) {
+    let names = known.map(\.name.columns).max() ?? 0
+    try report(
+      json,
+      known.flatMap { name, value in
+        value.map { labelled("\(name.padded(to: names))  ", clean($0), width) } ?? []
+      })
+  }
+
   /// Prints what was done: the JSON, or a table for people, or what is said of an empty one.
   func report(_ json: JSONValue, _ table: Table, empty: String) throws(Failure) {
-    let width = Terminal.size(of: STDOUT_FILENO)?.columns
     try report(json, table.rows.isEmpty ? [empty] : table.lines(width: width, style: style))
   }
+
+  /// Columns of the terminal that standard output is; `nil` where it is none.
+  private var width: Int? { Terminal.size(of: STDOUT_FILENO)?.columns }
 
   /// What a tint makes of a text on standard output.
   func tinted(_ text: String, _ tint: Style.Tint) -> String { style.tinted(text, tint) }

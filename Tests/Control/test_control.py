@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,11 @@ def usernames(store):
     code, output, errors = run("accounts", "list", "--json", *store)
     assert code == 0, errors
     return [account["username"] for account in json.loads(output)["accounts"]]
+
+
+def width(text):
+    """Columns on a terminal, by Python's tables."""
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 # Without a terminal
@@ -169,7 +175,7 @@ def test_what_happened_is_listed_and_forgotten(two):
     run("access", "set", "neovim", "twitter", "granted", *two)
     code, output, errors = run("audit", *two)
     assert code == 0, errors
-    assert re.search(r"einlassctl +access\.set +twitter .*neovim granted", output)
+    assert re.search(r"^\d{4}-\d\d-\d\d \d\d:\d\d  einlassctl +access\.set neovim granted +twitter +einlassctl$", output, re.M)
     assert json.loads(run("audit", "list", "--json", "--limit", "1", *two)[1])["entries"][0]["subject"] == "neovim"
     assert run("audit", "--application", "nobody", *two)[1] == "Nothing was written down.\n"
     assert run("audit", "prune", "2026-13-01", "--yes", *two)[0] == 64
@@ -211,7 +217,9 @@ def test_the_doctor_names_what_is_wrong_and_what_to_do(two, tmp_path):
     (["access", "set", "x", "twitter"], "STATE"), (["access", "reset", "x"], "PROVIDER"),
     (["accounts", "remove", "ada"], "--yes"), (["store", "backup"], "PATH"), (["accounts", "export"], "PATH"),
     (["accounts", "import"], "PATH"), (["store", "slots", "add"], "KIND"), (["store", "slots", "remove"], "KIND"),
-    (["store", "slots", "remove", "keyfile"], "--yes"),
+    (["store", "slots", "remove", "keyfile"], "--yes"), (["accounts", "explain"], "APPLICATION"),
+    (["accounts", "explain", "neovim"], "PROVIDER"), (["audit", "prune"], "YYYY-MM-DD"),
+    (["audit", "prune", "2026-01-01"], "--yes"),
 ])
 @pytest.mark.parametrize("on_terminal", [False, True])
 def test_what_is_missing_is_named_when_nobody_can_be_asked(two, arguments, missing, on_terminal):
@@ -280,7 +288,7 @@ def test_what_is_there_already_is_replaced_by_an_option_that_is_named(two, tmp_p
     assert code == 1 and "Pass --replace to overwrite it." in errors
     file.write_text(json.dumps({"provider": "twitter"}))
     code, _, errors = run("accounts", "add", str(file), *two)
-    assert code == 1 and "problem: username must be" in errors
+    assert code == 1 and "problem: username is missing; it must be" in errors
     code, _, errors = with_passphrase("accounts", "export", str(file), *two)
     assert code == 1 and "pass --replace to overwrite an export" in errors
 
@@ -607,6 +615,44 @@ def test_letters_find_a_row_and_enter_takes_none_where_none_holds_them(store):
         assert terminal.end() == 0 and "neovim may use github accounts." in terminal.shown
 
 
+def test_an_explanation_is_asked_for_in_the_name_of_the_application_that_is_typed(two):
+    run("access", "set", "neovim", "twitter", "granted", *two)
+    run("accounts", "prefer", "bob", "--for", "neovim", *two)
+    with Terminal([CONTROL, "accounts", "explain", "--when-many", *two]) as terminal:
+        terminal.wait_for("Which application (the name it gives itself)?")
+        terminal.type("neovim\r")
+        terminal.wait_for("Which provider?")
+        terminal.type("twitter\r")
+        assert terminal.end() == 0
+    assert "neovim: twitter/bob, because it is preferred." in terminal.shown
+
+
+def test_the_day_before_which_is_forgotten_is_asked_for_until_it_is_one(two):
+    with Terminal([CONTROL, "audit", "prune", *two]) as terminal:
+        terminal.wait_for("Forget everything before which day")
+        terminal.type("tomorrow\r")
+        terminal.wait_for("no day of the calendar")
+        terminal.type("9999-01-01\r")
+        terminal.wait_for("Forget everything before 9999-01-01? [y/N]")
+        terminal.type("y\r")
+        assert terminal.end() == 0
+    assert re.search(r"Forgot \d+ entries\.", terminal.shown)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+@pytest.mark.parametrize("command", ["audit", "accounts", "access", "providers", "store"])
+def test_no_table_breaks_a_word_or_cuts_a_moment(two, columns, command):
+    run("access", "set", "a vendor's application of many words, which is shown in full", "twitter", "granted",
+        "--permission", "publish", "--permission", "photographs", *two)
+    run("accounts", "rename", "ada", "阿达 洛芙莱斯 伯爵夫人 👩 Łuße, the Enchantress of Numbers", *two)
+    with Terminal([CONTROL, command, *two], columns=columns, NO_COLOR="1") as terminal:
+        assert terminal.end() == 0
+    whole = set(re.findall(r"[^\s:]+", run(command, *two)[1]))
+    assert set(re.findall(r"[^\s:]+", terminal.shown)) <= whole
+    assert "…" not in terminal.shown
+    assert all(width(line) <= columns for line in terminal.shown.splitlines() if "/" not in line)
+
+
 def test_access_is_decided_and_forgotten_by_questions(store):
     with Terminal([CONTROL, "access", "set", *store]) as terminal:
         terminal.wait_for("Which application")
@@ -796,7 +842,7 @@ def test_tables_fit_the_terminal_and_have_colours_unless_those_are_not_wanted(tw
     with Terminal([CONTROL, "accounts", *two], columns=columns, NO_COLOR="1") as terminal:
         assert terminal.end() == 0
         plain = terminal.shown
-    assert "\x1b[1m" in shown or columns < 60
+    assert "\x1b[1m" in shown or columns < 80
     assert "\x1b[32mok\x1b[0m" in shown
     assert "\x1b" not in plain and plain == re.sub("\x1b\\[\\d+m", "", shown)
     assert all(len(line) <= max(columns, 28) for line in plain.splitlines())

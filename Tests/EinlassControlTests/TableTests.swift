@@ -23,19 +23,53 @@ struct TableTests {
       ])
   }
 
-  @Test("no line is wider than the terminal, and ids stay whole", arguments: 30...80)
+  @Test(
+    "no line is wider than the terminal, ids stay whole, and no word is broken", arguments: 32...80)
   func fits(width: Int) {
     let lines = people.lines(width: width, style: plain)
     #expect(lines.allSatisfy { $0.columns <= width }, "\(lines)")
     #expect(lines[1].hasSuffix("a_0123456789"))
+    let words = lines.dropFirst().flatMap { $0.split(separator: " ") }
+    #expect(
+      Set(words) == Set(people.rows.flatMap { $0 }.flatMap { $0.text.split(separator: " ") }))
   }
 
-  @Test("a terminal that is too narrow for columns gets a line for each", arguments: 1..<25)
+  @Test("what is wider than its column goes on below")
+  func wrapped() {
+    #expect(
+      people.lines(width: 40, style: plain) == [
+        "WHO     WORDS               ID",
+        "ada     the analytical      a_0123456789",
+        "        engine weaves",
+        "        algebraic patterns",
+        "日本語                      a_x",
+      ])
+  }
+
+  @Test("a word that leaves no room for the others is cut, and says so")
+  func longWord() {
+    let table = Table(
+      headings: ["WHO", "ID"], rows: [["ada@analytical-engine.example.org", "a_0"]])
+    #expect(
+      table.lines(width: 20, style: plain) == ["WHO              ID", "ada@analytical…  a_0"])
+  }
+
+  @Test("a terminal that is too narrow for columns gets a line for each", arguments: 1..<31)
   func narrow(width: Int) {
     let lines = people.lines(width: width, style: plain)
     #expect(lines.contains("ID: a_0123456789"))
     #expect(lines.contains(""))
     #expect(lines.contains { $0.hasPrefix("WHO: ") })
+    #expect(lines.contains { $0.hasSuffix("analytical") } || width > 20)
+  }
+
+  @Test("behind a label a text goes on below its beginning, and a longer word stays whole")
+  func labels() {
+    #expect(
+      labelled("mind  ", "a much-longer-word 日本語 b", 14) == [
+        "mind  a", "      much-longer-word", "      日本語 b",
+      ])
+    #expect(labelled("mind  ", "a  b", nil) == ["mind  a  b"])
   }
 
   @Test("a column that nothing stands in is left out, and no line ends in blanks")

@@ -21,8 +21,20 @@ struct AccountsExplain: ServerCommand {
   var actsAs: String? { application }
 
   func run(with console: Console) throws(Failure) {
-    guard let application else { throw .usage("Name the application: APPLICATION is missing.") }
+    let asked = try console.text(
+      "Which application (the name it gives itself)?", given: application,
+      orElse: "Name the application: APPLICATION is missing.")
     let provider = try console.provider(provider)
+    guard application == nil else { return try explain(asked, provider, console) }
+    // einlass answers for whom it was greeted by.
+    let speaker = try Console(server, actingAs: asked)
+    defer { speaker.end() }
+    try explain(asked, provider, speaker)
+  }
+
+  private func explain(
+    _ application: String, _ provider: String, _ console: Console
+  ) throws(Failure) {
     let result = try console.call(
       "accounts.explain",
       ["provider": .string(provider), "selection": whenMany ? "whenMany" : "always"])
@@ -37,7 +49,7 @@ struct AccountsExplain: ServerCommand {
       lines.append("  asked before: \(clean(JSONValue.array(prompts).plain))")
     }
     if let error = result["error"] {
-      lines += Failure.refused(Refusal(error)).asked(by: actsAs)
+      lines += Failure.refused(Refusal(error)).asked(by: application)
         .lines(repeating: server.repeated, console.style)
     }
     try console.report(.object(result), lines)

@@ -61,22 +61,29 @@ struct AuditList: ServerCommand {
 
   private static func table(_ entries: [JSONValue], _ accounts: [Account]) -> Table {
     Table(
-      headings: ["WHEN (UTC)", "APPLICATION", "DID", "PROVIDER", "ACCOUNT", "WHAT", "STARTED BY"],
+      headings: [
+        Table.Heading("WHEN (UTC)", isWhole: true), "APPLICATION", "DID", "ACCOUNT", "STARTED BY",
+      ],
       rows: entries.map { entry in
-        let account = entry["account"]?.string.map { id in
-          accounts.first { sameBytes($0.id, id) }?.username ?? id
-        }
-        return [
+        [
           Table.Cell(entry["at"]?.int64.map(minute)), Table.Cell(entry["application"]?.plain),
-          Table.Cell(entry["method"]?.plain), Table.Cell(entry["provider"]?.plain),
-          Table.Cell(account), Table.Cell(what(entry)), Table.Cell(entry["parent"]?.plain),
+          Table.Cell(did(entry)), Table.Cell(account(of: entry, among: accounts)),
+          Table.Cell(entry["parent"]?.plain.split(separator: "/").last.map { String($0) }),
         ]
       })
   }
 
-  private static func what(_ entry: JSONValue) -> String {
-    ["credential", "includes", "subject", "state", "count"].compactMap { entry[$0]?.plain }
-      .joined(separator: " ")
+  private static func did(_ entry: JSONValue) -> String {
+    ["method", "credential", "includes", "subject", "state", "count"]
+      .compactMap { entry[$0]?.plain }.joined(separator: " ")
+  }
+
+  /// Of one that is gone its id is left.
+  private static func account(of entry: JSONValue, among accounts: [Account]) -> String? {
+    let provider = entry["provider"]?.plain
+    guard let id = entry["account"]?.string else { return provider }
+    return accounts.first { sameBytes($0.id, id) }?.title
+      ?? provider.map { "\($0)/\(id)" } ?? id
   }
 }
 
@@ -87,7 +94,7 @@ struct AuditPrune: ServerCommand {
     discussion: "EXAMPLE: einlassctl audit prune 2026-01-01 --yes")
 
   @Argument(help: ArgumentHelp("Everything before this day goes (UTC).", valueName: "yyyy-mm-dd"))
-  var before: Day
+  var before: Day?
 
   @Flag(help: "Do not ask whether that is meant.")
   var yes = false
@@ -95,10 +102,22 @@ struct AuditPrune: ServerCommand {
   @OptionGroup var server: ServerOptions
 
   func run(with console: Console) throws(Failure) {
-    try console.confirm(
-      "Forget everything before \(day(before.startsAt))?", isAgreed: yes)
-    let result = try console.call("audit.prune", ["before": JSONValue(before.startsAt)])
+    let before = try firstDayKept(console).startsAt
+    try console.confirm("Forget everything before \(day(before))?", isAgreed: yes)
+    let result = try console.call("audit.prune", ["before": JSONValue(before)])
     try console.report(
       .object(result), ["Forgot \(result["removed"]?.plain ?? "0") entries."])
+  }
+
+  /// The one that was named, or that the person types.
+  private func firstDayKept(_ console: Console) throws(Failure) -> Day {
+    if let before { return before }
+    while true {
+      let text = try console.text(
+        "Forget everything before which day (UTC, yyyy-mm-dd)?",
+        orElse: "Name the day before which everything goes: YYYY-MM-DD is missing.")
+      if let day = Day(argument: text) { return day }
+      console.person?.show("That is no day of the calendar. One is 2026-01-31.")
+    }
   }
 }

@@ -58,7 +58,7 @@ struct ProvidersShow: ServerCommand {
     guard let provider = all.first(where: { sameBytes($0["id"]?.string ?? "", id) }) else {
       return try console.requireProvider(id)
     }
-    let shown: [(String, String?)] = [
+    let known: [(name: String, value: String?)] = [
       ("name", provider["name"]?.plain),
       ("client id", provider["configured"]?.bool == true ? "there" : "missing"),
       ("sign-in by", provider["flowKinds"]?.plain),
@@ -67,8 +67,6 @@ struct ProvidersShow: ServerCommand {
       ("redirect", provider["setup"]?["redirect"]?.plain),
       ("mind", provider["setup"]?["notes"]?.plain),
     ]
-    try console.report(
-      provider,
-      shown.compactMap { name, value in value.map { "\(name.padded(to: 11))  \(clean($0))" } })
+    try console.report(provider, known)
   }
 }

@@ -20,12 +20,12 @@ struct StoreStatus: ServerCommand {
 
   func run(with console: Console) throws(Failure) {
     let status = try console.call("store.status")
-    try console.report(.object(status), Self.lines(status))
+    try console.report(.object(status), Self.known(status))
   }
 
-  private static func lines(_ status: JSONObject) -> [String] {
+  private static func known(_ status: JSONObject) -> [(name: String, value: String?)] {
     let exists = status["exists"]?.bool != false
-    let shown: [(String, String?)] = [
+    return [
       ("path", status["path"]?.plain ?? "in memory alone"),
       ("exists", exists ? nil : "no: the first account makes it"),
       ("key", status["protection"]?.plain), ("slots", status["slots"]?.plain),
@@ -39,9 +39,6 @@ struct StoreStatus: ServerCommand {
       ("key uses", status["keyUses"]?.plain),
       ("SQLite", status["sqlite"]?.string?.split(separator: " ").first.map { String($0) }),
     ]
-    return shown.compactMap { name, value in
-      value.map { "\(name.padded(to: 8))  \(clean($0))" }
-    }
   }
 }
 

@@ -25,6 +25,23 @@ extension String {
     return kept + "…"
   }
 
+  /// How wide its widest word is.
+  var longestWord: Int { split(separator: " ").reduce(0) { max($0, String($1).columns) } }
+
+  /// Its lines of at most so many columns, broken at blanks; a word that is wider is a line of its own.
+  func wrapped(to columns: Int) -> [String] {
+    guard self.columns > columns else { return [self] }
+    var lines: [String] = []
+    for word in split(separator: " ") {
+      if let line = lines.last, line.columns + 1 + String(word).columns <= columns {
+        lines[lines.count - 1] += " \(word)"
+      } else {
+        lines.append(String(word))
+      }
+    }
+    return lines
+  }
+
   /// With blanks behind it, so many columns in all.
   func padded(to columns: Int) -> String {
     self + String(repeating: " ", count: max(0, columns - self.columns))

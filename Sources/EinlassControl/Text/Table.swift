@@ -27,16 +27,18 @@ struct Table {
   var rows: [[Cell]]
 
   private static let gap = 2
-  private static let narrowest = 6
+  /// A column is not made narrower than this for words that are longer still; they are cut.
+  private static let longWord = 12
 
-  /// Its lines. Where the width is too small for columns, every row becomes lines of `heading: value`.
+  /// Its lines: a text that is wider than its column goes on below, from word to word. Where the width is too small for
+  /// columns, every row becomes lines of `heading: value`.
   ///
   /// - Parameter width: columns of the terminal; `nil` cuts nothing.
   func lines(width: Int?, style: Style) -> [String] {
     let used = headings.indices.filter { column in rows.contains { !$0[column].text.isEmpty } }
     guard let widths = widths(of: used, fitting: width) else { return records(used, width, style) }
     let heading = line(used.map { Cell(headings[$0].text, .heading) }, widths, style)
-    return [heading] + rows.map { row in line(used.map { row[$0] }, widths, style) }
+    return [heading] + rows.flatMap { row in lines(of: used.map { row[$0] }, widths, style) }
   }
 
   /// Its rows as lines to choose from, without headings and without the last so many columns.
@@ -46,22 +48,46 @@ struct Table {
     ).lines(width: nil, style: Style(isColoured: false)).dropFirst().map { $0 }
   }
 
-  /// How wide each of these columns becomes: the widest gives first. `nil` when that is not enough.
+  /// How wide each of these columns becomes: as wide as its widest cell, else as its longest word, else words are cut.
+  /// `nil` when that is not enough.
   private func widths(of used: [Int], fitting width: Int?) -> [Int]? {
-    var widths = used.map { column in
-      rows.reduce(headings[column].text.columns) { max($0, $1[column].text.columns) }
-    }
+    let widths = used.map { widest($0, \.columns) }
     guard let width else { return widths }
+    let words = zip(used, widths).map { column, width in
+      headings[column].isWhole ? width : widest(column, \.longestWord)
+    }
+    let cut = zip(used, words).map { column, width in
+      headings[column].isWhole
+        ? width : min(width, max(Self.longWord, headings[column].text.columns))
+    }
     let room = width - Self.gap * max(0, widths.count - 1)
+    return shrunk(widths, to: words, room) ?? shrunk(words, to: cut, room)
+  }
+
+  private func widest(_ column: Int, _ measure: (String) -> Int) -> Int {
+    rows.reduce(headings[column].text.columns) { max($0, measure($1[column].text)) }
+  }
+
+  /// The widest gives first, and none gives more than it can.
+  private func shrunk(_ widths: [Int], to least: [Int], _ room: Int) -> [Int]? {
+    guard least.reduce(0, +) <= room else { return nil }
+    var widths = widths
     while widths.reduce(0, +) > room {
-      let givers = widths.indices.filter {
-        !headings[used[$0]].isWhole
-          && widths[$0] > max(Self.narrowest, headings[used[$0]].text.columns)
-      }
+      let givers = widths.indices.filter { widths[$0] > least[$0] }
       guard let widest = givers.max(by: { widths[$0] < widths[$1] }) else { return nil }
       widths[widest] -= 1
     }
     return widths
+  }
+
+  /// As many lines as its longest cell takes.
+  private func lines(of cells: [Cell], _ widths: [Int], _ style: Style) -> [String] {
+    let wrapped = zip(cells, widths).map { $0.text.wrapped(to: $1) }
+    return (0..<(wrapped.map(\.count).max() ?? 0)).map { number in
+      line(
+        zip(cells, wrapped).map { Cell(number < $1.count ? $1[number] : "", $0.tint) }, widths,
+        style)
+    }
   }
 
   private func line(_ cells: [Cell], _ widths: [Int], _ style: Style) -> String {
@@ -76,14 +102,25 @@ struct Table {
     return line
   }
 
+  /// A word that is wider than the terminal stays whole: nothing else shows its end.
   private func records(_ used: [Int], _ width: Int?, _ style: Style) -> [String] {
     rows.enumerated().flatMap { number, row in
       (number == 0 ? [] : [""])
-        + used.filter { !row[$0].text.isEmpty }.map { column in
-          let name = "\(headings[column].text): "
-          let room = headings[column].isWhole ? Int.max : max(1, (width ?? .max) - name.columns)
-          return name + style.tinted(row[column].text.cut(to: room), row[column].tint)
+        + used.filter { !row[$0].text.isEmpty }.flatMap { column in
+          labelled("\(headings[column].text): ", row[column].text, width) {
+            style.tinted($0, row[column].tint)
+          }
         }
     }
+  }
+}
+
+/// A text behind its label, in lines of at most so many columns that go on below its beginning.
+func labelled(
+  _ label: String, _ text: String, _ width: Int?, _ tinted: (String) -> String = { $0 }
+) -> [String] {
+  let room = width.map { max(1, $0 - label.columns) } ?? .max
+  return text.wrapped(to: room).enumerated().map { number, line in
+    (number == 0 ? label : String(repeating: " ", count: label.columns)) + tinted(line)
   }
 }
