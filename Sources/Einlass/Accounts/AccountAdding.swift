@@ -55,7 +55,8 @@ extension Credential {
       ]
       for case (let path, let secret?) in secrets + further
       where !fits(secret, isTextWithoutControls) {
-        throw .invalidParameter(path, "Give text without control characters, at most 48 KiB.")
+        throw .invalidParameter(
+          path, "The parameter \(path) must be text without control characters, at most 48 KiB.")
       }
     case .oauth2(let credential):
       let secrets = [
@@ -65,7 +66,8 @@ extension Credential {
       ]
       for case (let path, let secret?) in secrets where !fits(secret, TokenResponse.isToken) {
         throw .invalidParameter(
-          path, "Give visible ASCII characters, at least one, at most 48 KiB.")
+          path,
+          "The parameter \(path) must be visible ASCII characters, at least one, at most 48 KiB.")
       }
     }
   }
@@ -84,7 +86,8 @@ extension Credential {
 /// Throws `invalidParameter` for a text that cannot name anything: of an account that is added or renamed.
 private func checkName(_ name: String, at path: String) throws(Problem) {
   guard isIdentifier(name) else {
-    throw .invalidParameter(path, "Give 1 to 256 bytes, not blank, without control characters.")
+    throw .invalidParameter(
+      path, "The parameter \(path) must be 1 to 256 bytes, not blank, without control characters.")
   }
 }
 

@@ -27,12 +27,14 @@ extension ClientRegistration {
   /// Throws `invalidParameter` for what no provider gives.
   fileprivate func check() throws(Problem) {
     guard isIdentifier(clientID) else {
-      throw .invalidParameter("/clientId", "Give 1 to 256 bytes without control characters.")
+      throw .invalidParameter(
+        "/clientId", "The parameter /clientId must be 1 to 256 bytes without control characters.")
     }
     if let clientSecret {
       let bytes = Array(revealedText(clientSecret).utf8)
       guard !bytes.isEmpty, bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-        throw .invalidParameter("/clientSecret", "Give text without control characters.")
+        throw .invalidParameter(
+          "/clientSecret", "The parameter /clientSecret must be text without control characters.")
       }
     }
     guard redirect.map({ RedirectDescriptor(address: $0) != nil }) ?? true else {
