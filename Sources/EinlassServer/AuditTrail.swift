@@ -86,8 +86,10 @@ final class AuditTrail: Sendable {
   func note(_ event: AuditEvent) { try? record(event) }
 
   private func digest(_ credential: Credential, _ patience: AccountStore.Patience) -> String? {
+    let current = try? key(patience)
     let found = knownKey.withLock { known in
-      if known == nil { known = try? key(patience) }
+      // A store that is in use for a moment has the key that it had.
+      if let current { known = current }
       return known
     }
     return found.map { credential.tokenDigest(key: $0) }

@@ -40,11 +40,7 @@ extension StoreMaintenance {
         let ofFile = isOfFile ? keys.filePassphrase : nil
         return try (ofFile ?? keys.passphrase)?.fetch(by: AccountStore.Patience.usual.deadline)
       },
-      auditKey: { patience throws(Problem) in
-        try file.read(patience, withKey: true) { store throws(Problem) in
-          try store.storeKey().auditKey
-        }
-      })
+      auditKey: { patience throws(Problem) in try file.auditKey(patience) })
   }
 }
 

@@ -12,6 +12,7 @@ final class OpenStore {
   private var lastVersion: Int64?
   private var cached: (stamp: Stamp, snapshot: AccountStore.Snapshot)?
   private var key: StoreKey?
+  private var namedKey: (stamp: Stamp, key: Secret)?
 
   /// Takes over a checked connection and its lock, as it is held.
   init(
@@ -110,6 +111,20 @@ final class OpenStore {
     let opened = StoreKey(id: meta.keyID, store: meta.store, root: root)
     key = opened
     return opened
+  }
+
+  /// The key that tokens are named by in the audit trail, read under the lock.
+  func auditKey() throws(Problem) -> Secret {
+    let stamp = stamp()
+    let key = try storeKey().auditKey
+    namedKey = stamp.map { ($0, key) }
+    return key
+  }
+
+  /// The same, if nothing was changed since, as `unchangedSnapshot`.
+  func unchangedAuditKey() -> Secret? {
+    guard let namedKey, let stamp = stamp(), stamp == namedKey.stamp else { return nil }
+    return namedKey.key
   }
 
   /// The slots that still open the store when its key is this one.

@@ -1,4 +1,5 @@
 internal import Einlass
+internal import EinlassCrypto
 internal import EinlassSystem
 
 /// The store's file as one process uses it: opened on first use, locked for each, checked whenever another
@@ -19,6 +20,15 @@ final class StoreFile: Sendable {
       if let unchanged = opened?.unchangedSnapshot() { return unchanged }
       return try read(&opened, deadline) { store throws(Problem) in try store.snapshot() }
         ?? AccountStore.Snapshot()
+    }
+  }
+
+  /// The key that tokens are named by in the audit trail; `nil` when there is no store yet. Costs two system calls while
+  /// nobody changes the store, and is another one after `store.rotateKey` of whatever process.
+  func auditKey(_ patience: AccountStore.Patience) throws(Problem) -> Secret? {
+    try alone(patience, withKey: true) { opened, deadline throws(Problem) in
+      if let unchanged = opened?.unchangedAuditKey() { return unchanged }
+      return try read(&opened, deadline) { store throws(Problem) in try store.auditKey() }
     }
   }
 

@@ -51,6 +51,27 @@ import Testing
     #expect(mode as? Int == 0o600)
   }
 
+  @Test func `After another key was made every process names a token in one way`() throws {
+    let sandbox = try Sandbox()
+    defer { sandbox.terminate() }
+    let (front, account) = try editor(at: sandbox)
+    defer { front.terminate() }
+    let other = try FrontEnd([
+      "--store", "\(folder.path)/data/store.db", "--key-file", "\(folder.path)/keys/store.key",
+      "--config", "\(folder.path)/config.json",
+    ])
+    defer { other.terminate() }
+    try other.call("initialize", ["client": ["name": "editor"]])
+    try front.call("auth.perform", ["provider": "twitter", "account": account])
+    for process in [front, other] { try process.call("credentials.get", ["account": account]) }
+    try other.call("store.rotateKey")
+    for process in [front, other] { try process.call("credentials.get", ["account": account]) }
+    let entries = try front.call("audit.list", ["method": "credentials.get"])["entries"]?.array
+    let digests = (entries ?? []).map { $0["tokenDigest"]?.string }
+    try #require(digests.count == 4 && !digests.contains(nil), "\(digests)")
+    #expect(digests[0] == digests[1] && digests[2] == digests[3] && digests[1] != digests[2])
+  }
+
   @Test(arguments: [false, true])
   func `What cannot be written down is logged, or refused where that is required`(
     isRequired: Bool
