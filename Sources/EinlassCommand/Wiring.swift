@@ -138,10 +138,7 @@ struct Wiring {
         catalog.overlaid(by: try ProviderCatalog(json: json, models: catalog))
       }
     }
-    // A store that cannot be used says so itself, when it is.
-    if options.store != "memory",
-      let json = (try? SQLiteAccountStore.providerOverlay(path: options.store).read()) ?? nil
-    {
+    if options.store != "memory", let json = try added(options) {
       catalog = try described("The file of added providers", nil) {
         () throws(ProviderCatalog.Fault) in
         catalog.overlaid(by: try ProviderCatalog(json: json, models: catalog))
@@ -151,6 +148,16 @@ struct Wiring {
     return try described("The configuration \(path ?? "")", path) {
       () throws(ProviderCatalog.Fault) in
       try catalog.relocated(origins: origins)
+    }
+  }
+
+  /// What was added to the catalogue. A folder that cannot be used is the store's problem, which says so when it is.
+  private static func added(_ options: Options) throws(Problem) -> [UInt8]? {
+    do throws(Problem) {
+      return try SQLiteAccountStore.providerOverlay(path: options.store).read()
+    } catch {
+      guard let path = error.path, path.hasSuffix(".json") else { return nil }
+      throw .configuration(error.message, path)
     }
   }
 

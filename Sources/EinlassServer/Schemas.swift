@@ -64,6 +64,14 @@ let components: Components = [
       .required("flowKinds", .array(Schema(FlowKind.self), max: nil), "In order of preference."),
       .required(
         "configured", .boolean, "Whether a registration is there, the caller's or a stored one."),
+      .optional(
+        "problem",
+        .object([
+          .required("code", .integer(), "As that of an error."),
+          .required("reason", .identifier, "As that of an error."),
+          .optional("detail", .identifier, "What is wrong with it."),
+          .required("message", .string(maxBytes: nil), "For people."),
+        ]), "Why that registration cannot be used, where that is known without asking anybody."),
       .required("oneAccount", .boolean, "Its only account is confirmed instead of selected."),
       .required("retired", .boolean, "No longer in service."),
       .required(
@@ -86,11 +94,11 @@ let components: Components = [
   "Account":
     .object([
       .account, .provider,
-      .required("username", .string(maxBytes: 1024), "What the person is called there."),
-      .optional("displayName", .string(maxBytes: 1024), "The name to show."),
-      .optional("subject", .string(maxBytes: 1024), "The provider's stable id of the person."),
-      .optional("email", .string(maxBytes: 1024), "Not verified."),
-      .optional("avatar", .string(maxBytes: 2048), "The address of a picture."),
+      .required("username", .string(maxBytes: 2048), "What the person is called there."),
+      .optional("displayName", .string(maxBytes: 2048), "The name to show."),
+      .optional("subject", .string(maxBytes: 2048), "The provider's stable id of the person."),
+      .optional("email", .string(maxBytes: 2048), "Not verified."),
+      .optional("avatar", .string(maxBytes: 8192), "The address of a picture."),
       .required("health", Schema(Account.Health.self), "What the provider last said."),
       .required("signedIn", .boolean, "Whether a credential is stored."),
       .required("preferred", .boolean, "Whether this application prefers it."),

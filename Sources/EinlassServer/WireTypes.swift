@@ -24,8 +24,8 @@ extension JSONValue {
   }
 
   /// A provider as `providers.list` shows it.
-  init(_ provider: Provider, isConfigured: Bool) {
-    self = [
+  init(_ provider: Provider, isConfigured: Bool, problem: Problem?) {
+    var object: JSONObject = [
       "id": .string(provider.id), "name": .string(provider.name),
       "flowKinds": JSONValue(provider.flowKinds.map(\.rawValue)),
       "configured": .bool(isConfigured), "oneAccount": .bool(provider.hasOneAccount),
@@ -43,6 +43,8 @@ extension JSONValue {
           "notes": provider.setup.notes.map(JSONValue.string),
         ])),
     ]
+    object["problem"] = problem.map(problemObject)
+    self = .object(object)
   }
 
   /// A grant as `access.list` shows it.

@@ -211,6 +211,63 @@ def test_the_doctor_names_what_is_wrong_and_what_to_do(two, tmp_path):
     assert code == 1 and "problem  configuration" in output
 
 
+def key_file(curve):
+    made = subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:" + curve],
+                          capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    return made.stdout
+
+
+def signing(*algorithms):
+    """A provider whose clients sign who they are."""
+    return {"providers": [{"id": "signs", "name": "Signs", "accounts": "many", "registration": ["clientId", "privateKey"],
+                           "setup": {"documentation": "https://signs.example"},
+                           "flows": [{"kind": "authorizationCode",
+                                      "authorize": {"method": "GET", "url": "https://signs.example/authorize"},
+                                      "token": {"method": "POST", "url": "https://signs.example/token"},
+                                      "clientAuthentication": "private_key_jwt",
+                                      "assertion": {"algorithms": list(algorithms)}}]}]}
+
+
+@pytest.mark.parametrize("key, said", [
+    ("no key", "cannot be read"), (key_file("P-256"), None), (key_file("P-384"), "ES256"), (None, "lacks privateKey"),
+])
+@pytest.mark.parametrize("application", ["*", "neovim"])
+def test_the_doctor_looks_at_every_application_s_key(two, tmp_path, key, said, application):
+    providers, config = tmp_path / "providers.json", tmp_path / "config.json"
+    providers.write_text(json.dumps(signing("ES256")))
+    registration = {"clientId": "c", **({"privateKey": key} if key else {})}
+    config.write_text(json.dumps({"applications": {application: {"signs": registration}}}))
+    config.chmod(0o600)
+    code, output, errors = run("doctor", *two, "--config", str(config), "--providers", str(providers))
+    assert "PRIVATE KEY" not in output + errors
+    if said is None:
+        assert code == 0 and "problem " not in output, output + errors
+        assert ("there for signs" in output) == (application == "*")
+    else:
+        who = "einlassctl" if application == "*" else application
+        assert code == 1 and re.search(f"^problem  {who} at signs: .*{said}", output, re.M), output + errors
+        assert f"next: Correct it in {config}." in output
+
+
+def test_the_doctor_names_accounts_whose_provider_is_gone_and_what_was_added_in_vain(two, tmp_path):
+    (tmp_path / "mine.json").write_text(json.dumps({**signing("ES256")["providers"][0], "id": "mine"}))
+    (tmp_path / "mine.json").chmod(0o600)
+    code, output, errors = run("providers", "add", str(tmp_path / "mine.json"), *two)
+    assert code == 0, errors
+    mine = {"provider": "mine", "username": "eve", "credential": {"type": "oauth2", "token": "t", "clientId": "c"}}
+    assert run("accounts", "add", "-", *two, input=json.dumps(mine))[0] == 0
+    assert run("doctor", *two)[0] == 0
+    added = tmp_path / "store/a.providers.json"
+    added.chmod(0o644)
+    code, output, _ = run("doctor", *two)
+    assert code == 1 and re.search(f"^problem  configuration: .*{re.escape(str(added))} is open", output, re.M), output
+    assert "mine/eve" not in output
+    added.unlink()
+    code, output, _ = run("doctor", *two)
+    assert code == 1 and "problem  mine/eve: its provider is not known any more" in output
+
+
 @pytest.mark.parametrize("arguments, missing", [
     (["accounts", "remove"], "ACCOUNT"), (["accounts", "rename"], "ACCOUNT"), (["accounts", "rename", "ada"], "NAME"),
     (["accounts", "add"], "FILE"), (["access", "set"], "APPLICATION"), (["access", "set", "x"], "PROVIDER"),

@@ -60,8 +60,8 @@ struct ClientAssertion: Sendable, Equatable {
 }
 
 extension Problem {
-  fileprivate static func unfitKey(_ provider: Provider, _ algorithms: [TokenAlgorithm]) -> Problem
-  {
+  /// Of a key that can sign by none of these.
+  static func unfitKey(_ provider: Provider, _ algorithms: [TokenAlgorithm]) -> Problem {
     let kinds =
       algorithms.isEmpty
       ? "RSA, P-256, P-384, P-521 or Ed25519"

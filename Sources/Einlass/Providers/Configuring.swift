@@ -15,7 +15,8 @@ extension Einlass {
       return try store.registrations.set(provider.id, nil, .usual)
     }
     try registration.check()
-    _ = try provider.complete(registration, with: provider.registrationNeeds)
+    try provider.requireFitting(
+      provider.complete(registration, with: provider.registrationNeeds))
     return try store.registrations.set(
       provider.id,
       StoredRegistration(

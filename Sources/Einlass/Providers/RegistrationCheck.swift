@@ -26,6 +26,31 @@ extension Provider {
     return missingParts(of: registration ?? known?.shape, among: registrationNeeds).isEmpty
   }
 
+  /// Why a registration that is there cannot be used: the application's own, else the stored one. `nil` where it can, as
+  /// far as that is known without asking anybody, and where there is none.
+  public func problem(
+    with own: ClientRegistration?, or stored: [StoredRegistration.Known]
+  ) -> Problem? {
+    guard let own else {
+      let known = stored.first { sameBytes($0.provider, id) }
+      return known.map(takes) == false ? .foreignRegistration(self) : nil
+    }
+    do throws(Problem) {
+      try requireFitting(complete(own, with: registrationNeeds))
+      return nil
+    } catch { return error }
+  }
+
+  /// Throws `authenticatorUnconfigured` for a key that no flow of this provider could sign with.
+  func requireFitting(_ registration: ClientRegistration) throws(Problem) {
+    guard let key = registration.signingKey else { return }
+    for words in flows.compactMap(\.tokens)
+    where words.clientAuthentication.fitting(registration) == .privateKeyJWT {
+      let algorithms = words.assertion.algorithms
+      guard TokenSigner(key, among: algorithms) != nil else { throw .unfitKey(self, algorithms) }
+    }
+  }
+
   /// Whether everything of this provider is where a stored registration may go.
   func takes(_ stored: StoredRegistration.Known) -> Bool {
     Set(origins).isSubset(of: stored.origins)

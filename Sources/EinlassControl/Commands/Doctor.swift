@@ -12,6 +12,7 @@ struct Doctor: ServerCommand {
 
   func run(with console: Console) throws(Failure) {
     var findings = versions(console) + [configuration(console)]
+    findings += try registrations(console)
     findings += try store(console)
     findings += try accounts(console)
     let isWell = !findings.contains { $0.verdict == .wrong }
@@ -94,7 +95,7 @@ struct Doctor: ServerCommand {
           needsLogin
             ? NextStep("Add it once more with its new credential:", "accounts", "add", "--replace")
             : NextStep("Clear it up with the provider."))
-      }
+      } + (try strays(accounts, console))
   }
 }
 

@@ -42,10 +42,10 @@ extension Server {
     let frontEnd = session.frontEnd
     return .object(
       Pages.page("providers", rest, limit: params["limit"]?.int64, cursor: \.id) { provider in
-        JSONValue(
-          provider,
-          isConfigured: provider.isConfigured(
-            by: registration(for: frontEnd, at: provider.id), or: stored))
+        let own = registration(for: frontEnd, at: provider.id)
+        return JSONValue(
+          provider, isConfigured: provider.isConfigured(by: own, or: stored),
+          problem: provider.problem(with: own, or: stored))
       })
   }
 }
