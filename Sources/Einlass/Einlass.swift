@@ -183,9 +183,14 @@ public struct Einlass: Sendable {
   }
 
   /// When the application's credential of an account is to be refreshed if nobody asks for it before; `nil` when it
-  /// does not end, or nothing refreshes it. Not before the descriptor's check period is over.
-  public func nextRefresh(_ request: CredentialRequest) throws(Problem) -> UnixTime? {
-    try Retrieval(request, in: catalog, store: store, effects: effects).nextRefresh()
+  /// does not end, or nothing refreshes it.
+  ///
+  /// - Parameter latest: when it was handed out, or tried to be refreshed, last; the descriptor's check period counts
+  ///   from there.
+  public func nextRefresh(
+    _ request: CredentialRequest, since latest: UnixTime
+  ) throws(Problem) -> UnixTime? {
+    try Retrieval(request, in: catalog, store: store, effects: effects).nextRefresh(since: latest)
   }
 
   private func retrieving<Success>(

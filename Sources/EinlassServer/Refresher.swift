@@ -28,20 +28,24 @@ final class Refresher: Sendable {
     guard case .oauth2(let token) = credential, token.expiresAt != nil, let executor = executor()
     else { return }
     let key = Key(account: request.account, resource: request.resource)
+    // Whatever moves the clock on before the task gets to run.
+    let now = effects.now()
     sleeping.withLock { sleeping in
       guard sleeping[key] == nil else { return }
       sleeping[key] = Task(executorPreference: executor) { [self] in
-        await keepFresh(request, engine)
+        await keepFresh(request, since: now, engine)
         self.sleeping.withLock { $0[key] = nil }
       }
     }
   }
 
   private func keepFresh(
-    _ request: CredentialRequest, _ engine: @Sendable () -> Einlass
+    _ request: CredentialRequest, since start: UnixTime, _ engine: @Sendable () -> Einlass
   ) async {
-    while let next = (try? engine().nextRefresh(request)) ?? nil {
+    var latest = start
+    while let next = (try? engine().nextRefresh(request, since: latest)) ?? nil {
       guard (try? await effects.sleepUntil(next)) != nil else { return }
+      latest = effects.now()
       do throws(Problem) { _ = try await engine().credential(request) } catch {
         guard error.isRetryable || error.reason == .networkFailure else { return }
       }

@@ -62,14 +62,14 @@ struct Retrieval {
     }
   }
 
-  /// When it is to be refreshed, unless somebody asks for it before.
-  func nextRefresh() throws(Problem) -> UnixTime? {
+  /// When it is to be refreshed, unless somebody asks for it before; not before the check period since that moment is over.
+  func nextRefresh(since latest: UnixTime) throws(Problem) -> UnixTime? {
     guard canAsk, let own = try own(of: store.credentials(account.id)),
       case .oauth2(let token) = own.credential, let expiresAt = token.expiresAt,
       let refresh = provider.refresh(of: own),
       !refresh.isPaidByToken || isGood(own, forSeconds: 0)
     else { return nil }
-    return max(expiresAt - refresh.marginSeconds, effects.now() + refresh.checkSeconds)
+    return max(expiresAt - refresh.marginSeconds, latest + refresh.checkSeconds)
   }
 
   /// Renews what is stored for the application, whether or not it is still good.
