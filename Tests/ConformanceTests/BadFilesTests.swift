@@ -91,8 +91,9 @@ import Testing
     try sqlite(try Self.goodStore(in: folder), sql)
     let front = try FrontEnd(Self.options(folder))
     defer { front.terminate() }
-    let list = try front.call(method)[member]?.array
-    #expect(list?.count == count)
+    let page = try front.call(method)
+    let list = page[member]?.array
+    #expect(list?.count == count && page["nextCursor"] == nil)
     let check = try front.call("store.check")
     let isReported = sql.hasPrefix("UPDATE")
     #expect(check["sound"]?.bool == !isReported)

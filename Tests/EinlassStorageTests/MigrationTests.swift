@@ -165,4 +165,21 @@ struct MigrationTests {
     #expect((named.directory, named.name, named.lockName) == ("/a/b", "my.db", "my.lock"))
     #expect(named.keyDirectory == keyDirectory)
   }
+
+  @Test func `two stores in a folder share no file, unless one is called as the other without .db`()
+  {
+    func files(_ name: String) -> Set<String> {
+      let location = StoreLocation(directory: "/a", name: name, keyDirectory: nil)
+      return [
+        location.lockName, location.auditName, location.providersName, location.temporaryName,
+        location.backupName(schema: 1, revision: 1),
+      ]
+    }
+    #expect(files("a.db").count == 5)
+    for other in ["a.sqlite", "b.db", "a.db.db", "a.sqlite.db", "a.b.db"] {
+      #expect(files("a.db").isDisjoint(with: files(other)), "\(other)")
+    }
+    // What stands in protocol/README.md, and can't be changed while stores are in use.
+    #expect(files("a.db").intersection(files("a")).count == 4)
+  }
 }
