@@ -22,6 +22,7 @@ public struct Einlass: Sendable {
       return try await run(request, asking: asker)
     } catch {
       let provider = try catalog.provider(request.provider)
+      let error = store.mended(error, at: provider, by: request.registration)
       guard provider.signInKind(asking: asker.kinds) != nil,
         [.noSystemAccount, .reloginNeeded].contains(error.reason)
       else { throw error }
@@ -41,10 +42,39 @@ public struct Einlass: Sendable {
   public func signIn(_ request: SignInRequest, asking asker: Asker) async throws(Problem) -> Account
   {
     let provider = try catalog.provider(request.provider)
-    return try await AccountSignIn(
-      request: request, provider: provider,
-      registration: registration(for: request, at: provider),
-      store: store, effects: effects, asker: asker
+    guard request.registration == nil, let offer = provider.dynamicRegistration,
+      request.flowKind != .clientCredentials
+    else {
+      let registration = try registration(request.registration, at: provider)
+      return try await signIn(request, at: provider, by: registration, asking: asker)
+    }
+    let registering = Registering(
+      provider: provider, applicationName: request.applicationTitle ?? request.application,
+      store: store, effects: effects)
+    var found = try await registering.registration(at: offer)
+    if found.mayBeForgotten, try await registering.isForgotten(found.registration) {
+      found = try await registering.another(at: offer, insteadOf: found)
+    }
+    do throws(Problem) {
+      return try await signIn(request, at: provider, by: found.registration, asking: asker)
+    } catch {
+      guard error.serverError?.code == "invalid_client", found.mayBeForgotten else {
+        throw registering.judged(error, of: found)
+      }
+      found = try await registering.another(at: offer, insteadOf: found)
+    }
+    do throws(Problem) {
+      return try await signIn(request, at: provider, by: found.registration, asking: asker)
+    } catch { throw registering.judged(error, of: found) }
+  }
+
+  private func signIn(
+    _ request: SignInRequest, at provider: Provider, by registration: ClientRegistration,
+    asking asker: Asker
+  ) async throws(Problem) -> Account {
+    try await AccountSignIn(
+      request: request, provider: provider, registration: registration, store: store,
+      effects: effects, asker: asker
     ).run()
   }
 
@@ -73,19 +103,6 @@ public struct Einlass: Sendable {
     // The first sign-in registers.
     if found == nil, provider.dynamicRegistration != nil { throw .noSystemAccount(provider) }
     return try provider.complete(found, with: provider.registrationNeeds)
-  }
-
-  /// The registration to sign in with: made now, where that is possible and there is none.
-  private func registration(
-    for request: SignInRequest, at provider: Provider
-  ) async throws(Problem) -> ClientRegistration {
-    guard request.registration == nil, let offer = provider.dynamicRegistration else {
-      return try registration(request.registration, at: provider)
-    }
-    return try await Registering(
-      provider: provider, applicationName: request.applicationTitle ?? request.application,
-      store: store, effects: effects
-    ).registration(at: offer)
   }
 
   /// Which account a request would use and which rule decides, without asking anybody.

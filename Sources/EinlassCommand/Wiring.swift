@@ -141,7 +141,7 @@ struct Wiring {
     if options.store != "memory", let json = try added(options) {
       catalog = try described("The file of added providers", nil) {
         () throws(ProviderCatalog.Fault) in
-        catalog.overlaid(by: try ProviderCatalog(json: json, models: catalog))
+        catalog.adding(try ProviderCatalog(json: json, models: catalog))
       }
     }
     let path = options.configuration

@@ -5,6 +5,9 @@ internal import EinlassSystem
 /// The catalogue as it stands: the one that the process began with, and what was added since. Other processes see what
 /// was added when they start.
 final class AddedProviders: Sendable {
+  /// The most bytes of all descriptors, which are read whole at each start.
+  private static let limitBytes = 1 << 20
+
   private let overlay: ProviderOverlay
   private let origins: [String: String]
   private let state: Lock<ProviderCatalog>
@@ -19,25 +22,37 @@ final class AddedProviders: Sendable {
   var catalog: ProviderCatalog { state.withLock { $0 } }
 
   /// What was added, by whichever process.
-  func descriptors() throws(Problem) -> [JSONValue] { Self.descriptors(in: try overlay.read()) }
+  func descriptors() throws(Problem) -> [JSONValue] {
+    try Self.descriptors(in: overlay.read())
+  }
 
-  /// Whether it is new; one that was added under this id is replaced. Throws `invalidParameter` for an id of the
-  /// catalogue's own.
-  func add(_ descriptor: JSONValue) throws(Problem) -> Bool {
-    let id = descriptor["id"]?.string ?? ""
+  /// The id that it has now, and whether it is new; one that was added under this id is replaced. Throws
+  /// `invalidParameter` for an id of the catalogue's own.
+  ///
+  /// - Parameter isNamed: whether somebody has chosen the id; if not, it gives way to another issuer's. What other
+  ///   processes have added counts.
+  func add(
+    _ descriptor: JSONValue, isNamed: Bool
+  ) throws(Problem) -> (id: String, isNew: Bool) {
+    var descriptor = descriptor
+    var id = ""
     var isNew = true
     try change { descriptors throws(Problem) in
+      if !isNamed {
+        descriptor = descriptor.renamed(beside: descriptors) { catalog.holdsItself($0) }
+      }
+      id = descriptor["id"]?.string ?? ""
       let others = descriptors.filter { !sameBytes($0["id"]?.string ?? "", id) }
       isNew = others.count == descriptors.count
-      guard !isNew || !catalog.holds(id) else {
+      guard !isNew || !catalog.holdsItself(id) else {
         throw Problem(
           .invalidParameter, "The catalogue has a provider of this id. Give another.", path: "/id")
       }
       return others + [descriptor]
     }
     let added = try catalog(of: [descriptor])
-    state.withLock { $0 = $0.overlaid(by: added) }
-    return isNew
+    state.withLock { $0 = $0.adding(added) }
+    return (id, isNew)
   }
 
   /// Throws `unknownProvider` unless it was added.
@@ -58,12 +73,19 @@ final class AddedProviders: Sendable {
     _ edit: ([JSONValue]) throws(Problem) -> [JSONValue]
   ) throws(Problem) {
     try overlay.change { text throws(Problem) in
-      Self.text(of: try edit(Self.descriptors(in: text)))
+      let edited = Self.text(of: try edit(Self.descriptors(in: text)))
+      guard edited.count <= Self.limitBytes else { throw .tooManyProviders }
+      return edited
     }
   }
 
-  private static func descriptors(in text: [UInt8]?) -> [JSONValue] {
-    text.flatMap { try? JSONReader.read($0)["providers"]?.array } ?? []
+  /// Nothing that is there is written over unread.
+  private static func descriptors(in text: [UInt8]?) throws(Problem) -> [JSONValue] {
+    guard let text else { return [] }
+    guard let descriptors = try? JSONReader.read(text)["providers"]?.array else {
+      throw .damagedProviders
+    }
+    return descriptors
   }
 
   private func catalog(of descriptors: [JSONValue]) throws(Problem) -> ProviderCatalog {
@@ -76,4 +98,15 @@ final class AddedProviders: Sendable {
   private static func text(of descriptors: [JSONValue]) -> [UInt8] {
     JSONValue.object(["providers": .array(descriptors)]).bytes()
   }
+}
+
+extension Problem {
+  fileprivate static let damagedProviders = Problem.store(
+    .corrupt,
+    "The file of added providers beside the store is damaged. Put back a copy of it, or move it away and add them again."
+  )
+
+  fileprivate static let tooManyProviders = Problem(
+    .invalidParameter, "There is no room for another provider. Remove some with providers.remove.",
+    path: "/provider")
 }

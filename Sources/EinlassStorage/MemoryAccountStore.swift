@@ -58,7 +58,7 @@ public enum MemoryAccountStore {
       registrations: RegistrationStore(
         get: { provider, _ throws(Problem) in memory.withLock { $0.registration(at: provider) } },
         set: { provider, registration, _ throws(Problem) in
-          memory.withLock { $0.set(registration, at: provider) }
+          memory.withLock { $0.setUnlessOwn(registration, at: provider) }
         }),
       protection: { _ throws(Problem) in "memory" },
       maintenance: StoreMaintenance(
@@ -209,6 +209,13 @@ private struct Memory {
 
   func registration(at provider: String) -> StoredRegistration? {
     registrations.first { isSame($0.provider, provider) }
+  }
+
+  /// The same, unless it would take the place of what a person brought.
+  mutating func setUnlessOwn(_ registration: StoredRegistration?, at provider: String) -> Int64 {
+    let former = self.registration(at: provider)?.isIssued
+    let mayBe = registration?.mayReplace(isIssued: former) ?? true
+    return mayBe ? set(registration, at: provider) : snapshot.revision
   }
 
   mutating func set(_ registration: StoredRegistration?, at provider: String) -> Int64 {

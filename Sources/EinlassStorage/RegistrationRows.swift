@@ -145,7 +145,13 @@ extension RegistrationStore {
           } ?? 0
         }
         return try file.write(patience, withKey: true) { store throws(Problem) in
-          try store.put(registration)
+          let former = try store.connection.registrationRows().first {
+            isSame($0.provider, provider)
+          }
+          guard registration.mayReplace(isIssued: former?.isIssued) else {
+            return try store.connection.meta().revision
+          }
+          return try store.put(registration)
         }
       })
   }

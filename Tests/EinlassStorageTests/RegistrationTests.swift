@@ -78,6 +78,22 @@ struct RegistrationTests {
     #expect(snapshot.registrations.count == (isPossible ? 1 : 0))
   }
 
+  @Test(arguments: Kind.allCases)
+  func `what was made on request never takes the place of what a person brought`(
+    _ kind: Kind
+  ) throws {
+    let test = try Case(kind)
+    var own = Self.registration
+    own.isIssued = false
+    _ = try test.store.registrations.set("example", own, .usual)
+    #expect(try test.store.registrations.set("example", Self.registration, .usual) == 1)
+    #expect(try test.next.registrations.get("example", .usual) == own)
+    own.registration.clientID = "another"
+    #expect(try test.store.registrations.set("example", own, .usual) == 2)
+    #expect(try test.store.registrations.set("example", nil, .usual) == 3)
+    #expect(try test.store.registrations.set("example", Self.registration, .usual) == 4)
+  }
+
   /// What somebody without the key writes, and whether the registration still opens.
   static let edits: [(sql: String, opens: Bool)] = [
     ("UPDATE registration SET client_id = 'app'", true),  // the negative control

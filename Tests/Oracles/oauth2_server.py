@@ -7,7 +7,7 @@ The protocol is the library's; this file is settings, a user, some clients, a si
 tokens to the `resource` of RFC 8707 and refuses one that was not granted, but lets a request leave it out; with
 `resources` none may. Prints one line of JSON when ready: `base`, `issuer`, `user`, `password`, `clients`.
 `POST /__rotate?overlap=0|1` signs with another key from now on, without the old one in the key set, or with it;
-`POST /__expire` makes every access token and every waiting device code a thing of the past; GET /__log has the requests
+`POST /__expire` makes every access token and every waiting device code a thing of the past; `POST /__forget` forgets the clients that registered themselves; GET /__log has the requests
 so far: method, path, status, and the `resource` that they name. SIGTERM ends the program.
 """
 import datetime
@@ -129,7 +129,7 @@ def views():
     from django.utils.html import escape
     from django.views.decorators.csrf import csrf_exempt
     from oauthlib.oauth2.rfc6749.errors import CustomOAuth2Error
-    from oauth2_provider.models import get_access_token_model, get_device_grant_model
+    from oauth2_provider.models import get_access_token_model, get_application_model, get_device_grant_model
     from oauth2_provider.oauth2_validators import OAuth2Validator
     from oauth2_provider.settings import oauth2_settings
     from oauth2_provider.urls import metadata_urlpatterns
@@ -176,12 +176,17 @@ def views():
             grant.is_expired()  # the library notices when it looks, which its token endpoint does not
         return JsonResponse({})
 
+    @csrf_exempt
+    def forget(request):
+        get_application_model().objects.exclude(client_id__in=CLIENTS).delete()
+        return JsonResponse({})
+
     def log(request):
         with LOCK:
             return JsonResponse(LOG, safe=False)
 
     globals()["Validator"] = Validator
-    return [path("login/", SignIn.as_view()), path("__rotate", rotate), path("__expire", expire), path("__log", log),
+    return [path("login/", SignIn.as_view()), path("__rotate", rotate), path("__expire", expire), path("__forget", forget), path("__log", log),
             path("o/", include("oauth2_provider.urls", namespace="oauth2_provider")),
             path("", include((metadata_urlpatterns, "metadata")))]
 

@@ -12,6 +12,14 @@ public final class ScriptedStore: Sendable {
 
     func note(_ event: String) { watch?(event) }
 
+    mutating func set(_ registration: StoredRegistration?, at provider: String) -> Int64 {
+      if registration?.mayReplace(isIssued: registrations[provider]?.isIssued) ?? true {
+        registrations[provider] = registration
+        snapshot.registrations = registrations.values.map(\.known)
+      }
+      return snapshot.revision
+    }
+
     mutating func save(_ credential: StoredCredential, of account: Account.ID) {
       note("save \(credential.role.rawValue) \(credential.registration.clientID)")
       var credential = credential
@@ -143,9 +151,7 @@ public final class ScriptedStore: Sendable {
         },
         set: { [self] provider, registration, _ throws(Problem) in
           try change("setRegistration", "register \(provider)") { (state) throws(Problem) in
-            state.registrations[provider] = registration
-            state.snapshot.registrations = state.registrations.values.map(\.known)
-            return state.snapshot.revision
+            state.set(registration, at: provider)
           }
         }),
       protection: { [self] _ throws(Problem) in try read("protection") { _ in "memory" } },

@@ -105,6 +105,7 @@ struct Retrieval {
 
   /// The same problem; where the person can sign in to the account, it says so.
   func mended(_ problem: Problem) -> Problem {
+    let problem = store.mended(problem, at: provider, by: request.registration(provider.id))
     guard problem.reason == .reloginNeeded,
       provider.signInKind(asking: request.promptKinds) != nil
     else { return problem }

@@ -42,8 +42,8 @@ extension Visit {
   /// How often a person is asked for what they bring, when it is something else.
   static let entriesLimit = 3
 
-  /// How often a registered port is tried, a second apart.
-  private static let openAttempts = 3
+  /// How often a registered port is tried, a second apart: another application's person may be at the provider.
+  private static let openAttempts = 60
 
   /// Opens the place that the browser comes back to: the one that is registered, else as the descriptor says.
   func open(_ redirect: RedirectDescriptor) async throws(Setback) -> ReturnPlace {

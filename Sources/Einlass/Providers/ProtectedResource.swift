@@ -105,10 +105,7 @@ extension ProviderCatalog {
 
   /// The usual id for an issuer, or another where some other provider has that.
   func freeID(for issuer: WebAddress) -> String {
-    let id = issuer.providerID
-    guard holds(id) else { return id }
-    let digest = Hexadecimal.encode(Digest.sha256(Array(issuer.text.utf8)).prefix(4).map { $0 })
-    return "\(id.prefix(55))-\(digest)"
+    holds(issuer.providerID) ? issuer.otherProviderID : issuer.providerID
   }
 }
 

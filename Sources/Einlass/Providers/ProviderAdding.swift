@@ -1,3 +1,4 @@
+internal import EinlassCrypto
 public import EinlassJSON
 
 /// A provider that a front end brings along: `providers.add` of the protocol, section 3.
@@ -86,6 +87,37 @@ extension WebAddress {
         ? character : "-"
     }
     return String(String(id).prefix(64).drop { $0 == "-" }.reversed().drop { $0 == "-" }.reversed())
+  }
+}
+
+extension WebAddress {
+  /// The same with a part of its own, where another issuer has that one: `a_b` and `a-b` look alike in an id.
+  var otherProviderID: String {
+    let digest = Hexadecimal.encode(Digest.sha256(Array(text.utf8)).prefix(4).map { $0 })
+    return "\(providerID.prefix(55))-\(digest)"
+  }
+}
+
+extension JSONValue {
+  /// The issuer of the provider that this descriptor describes; `nil` where it does not say.
+  private var issuer: String? { self["flows"]?.array?.first?["issuer"]?.string }
+
+  /// The descriptor of an issuer, under another id where the provider of its id is another's.
+  ///
+  /// - Parameters:
+  ///   - others: descriptors that were added before.
+  ///   - isTaken: whether an id is that of a provider that was not added.
+  public func renamed(beside others: [JSONValue], _ isTaken: (String) -> Bool) -> JSONValue {
+    guard var object, let id = object["id"]?.string, let issuer,
+      let address = try? WebAddress.parse(issuer)
+    else { return self }
+    let isOthers = others.contains { other in
+      other["id"]?.string.map { sameBytes($0, id) } == true
+        && other.issuer.map { sameBytes($0, issuer) } != true
+    }
+    guard isOthers || isTaken(id) else { return self }
+    object["id"] = .string(address.otherProviderID)
+    return .object(object)
   }
 }
 

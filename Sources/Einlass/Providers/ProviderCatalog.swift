@@ -19,6 +19,7 @@ public struct ProviderCatalog: Sendable, Equatable {
   }
 
   private var entries: [CatalogEntry] = []
+  private var addedIDs: [String] = []
 
   /// All of them, which takes time: `provider(_:)` reads one.
   public var providers: [Provider] { entries.map(\.provider) }
@@ -74,6 +75,18 @@ public struct ProviderCatalog: Sendable, Equatable {
       }
     }
     return result
+  }
+
+  /// The same for providers that a person has added, or a sign-in on its way.
+  public func adding(_ other: ProviderCatalog) -> ProviderCatalog {
+    var result = overlaid(by: other)
+    result.addedIDs += other.entries.map(\.id)
+    return result
+  }
+
+  /// Whether there is a provider of this id that was not added.
+  public func holdsItself(_ id: String) -> Bool {
+    holds(id) && !addedIDs.contains { sameBytes($0, id) }
   }
 
   /// This catalogue with every endpoint at one of the given origins moved to its replacement.

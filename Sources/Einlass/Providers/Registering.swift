@@ -12,15 +12,28 @@ struct Registering {
   let store: AccountStore
   let effects: Effects
 
+  /// What there is to sign in with.
+  struct Found {
+    var registration: ClientRegistration
+    /// Whether the provider gave it on request.
+    var isIssued: Bool
+    /// Whether it may be replaced when the provider does not know it: once in a sign-in, and none that has just come.
+    var mayBeForgotten: Bool
+  }
+
   /// The registration that the store keeps, else a new one. One request of one process registers at a time, and who
   /// waited for it uses what it got.
   ///
+  /// - Parameter forgotten: one that the provider knows no longer: it is replaced, unless a person brought it.
+  ///
   /// Throws `providerFailure`, with `providers.configure` as the hint, when the provider refuses.
-  func registration(at offer: DynamicRegistration) async throws(Problem) -> ClientRegistration {
-    if let stored = try stored() { return stored }
+  func registration(
+    at offer: DynamicRegistration, insteadOf forgotten: ClientRegistration? = nil
+  ) async throws(Problem) -> Found {
+    if let stored = try stored(insteadOf: forgotten) { return stored }
     let lease = try await store.lease(leaseName, waiting: effects)
     defer { lease.keep() }
-    if let stored = try stored() { return stored }
+    if let stored = try stored(insteadOf: forgotten) { return stored }
     let redirect = try redirect()
     let request = offer.request(
       name: cleaned(applicationName, limitBytes: 128), redirect: redirect, grantTypes: grantTypes)
@@ -37,21 +50,76 @@ struct Registering {
       StoredRegistration(
         provider: provider.id, registration: registration, origins: provider.origins,
         isIssued: true, expiresAt: expiresAt), .usual)
-    return registration
+    // A person's, who brought one meanwhile, stays.
+    if let stored = try stored(), !stored.isIssued { return stored }
+    return Found(registration: registration, isIssued: true, mayBeForgotten: false)
+  }
+
+  /// The one that takes the place of one that is forgotten: made now, or by somebody else meanwhile.
+  func another(
+    at offer: DynamicRegistration, insteadOf forgotten: Found
+  ) async throws(Problem) -> Found {
+    var found = try await registration(at: offer, insteadOf: forgotten.registration)
+    found.mayBeForgotten = false
+    return found
+  }
+
+  /// The problem of a sign-in, unless it is that the provider does not take what it has given itself.
+  func judged(_ problem: Problem, of found: Found) -> Problem {
+    guard found.isIssued, problem.serverError?.code == "invalid_client" else { return problem }
+    var judged = unusable("it does not take the registration that it has given")
+    judged.serverError = problem.serverError
+    return judged
+  }
+
+  /// Whether the provider says that it does not know the registration, when it is asked for a token with a code that
+  /// there is not. Its page would say so to the person alone, and nobody would come back from there.
+  func isForgotten(_ registration: ClientRegistration) async throws(Problem) -> Bool {
+    guard let words = provider.flows.lazy.compactMap(\.tokens).first else { return false }
+    let secret = Secret(Base64URL.encode(effects.randomBytes(32)))
+    let nothing = revealedText(secret)
+    let grant =
+      provider.flowKinds.contains(.authorizationCode)
+      ? [
+        Parameter("grant_type", "authorization_code"), Parameter("code", nothing),
+        Parameter("redirect_uri", registration.redirect ?? ""), Parameter("code_verifier", nothing),
+      ]
+      : [
+        Parameter("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
+        Parameter("device_code", nothing),
+      ]
+    do throws(Setback) {
+      _ = try await Exchange(
+        provider: provider, effects: effects, remaining: [], secrets: [registration.clientSecret]
+      ).ask(words, words.request, grant, by: registration, at: .token)
+      return false
+    } catch {
+      guard case .failed(let failure) = error else { return false }
+      guard failure.problem.reason != .cancelled else { throw failure.problem }
+      return failure.problem.isAboutUnknownClient
+    }
   }
 
   /// The stored one while its secret is good; one that was made for another server does not count, and is replaced only
   /// if nobody brought it.
-  private func stored() throws(Problem) -> ClientRegistration? {
+  private func stored(insteadOf forgotten: ClientRegistration? = nil) throws(Problem) -> Found? {
     let known = try store.snapshot(.usual).registrations.first {
       sameBytes($0.provider, provider.id)
     }
     guard known != nil, let stored = try store.registrations.get(provider.id, .usual) else {
       return nil
     }
-    guard stored.isIssued else { return try store.registration(nil, at: provider) }
+    guard stored.isIssued else {
+      return try store.registration(nil, at: provider).map {
+        Found(registration: $0, isIssued: false, mayBeForgotten: false)
+      }
+    }
     let isOver = stored.expiresAt.map { $0 - Self.marginSeconds <= effects.now() } ?? false
-    return provider.takes(stored.known) && !isOver ? stored.registration : nil
+    let isForgotten =
+      forgotten.map { sameBytes($0.clientID, stored.registration.clientID) } ?? false
+    guard provider.takes(stored.known), !isOver, !isForgotten else { return nil }
+    return Found(
+      registration: stored.registration, isIssued: true, mayBeForgotten: true)
   }
 
   /// An address of this machine with a port that is free now. Many servers compare it exactly, so it stays; it is none
@@ -117,5 +185,29 @@ extension DynamicRegistration.Fault {
       "it wants the client to prove itself in a way that is not known here"
     case .foreignRedirect: "it would send the browser to another address"
     }
+  }
+}
+
+extension Problem {
+  /// Whether the provider's own word is that it does not know the client, or not as one that may do this. RFC 6749
+  /// section 5.2.
+  var isAboutUnknownClient: Bool {
+    ["invalid_client", "unauthorized_client"].contains(serverError?.code)
+  }
+}
+
+extension AccountStore {
+  /// The same problem. Where a registration that was made on request is forgotten, nobody can configure it better: the
+  /// next sign-in registers anew.
+  func mended(_ problem: Problem, at provider: Provider, by own: ClientRegistration?) -> Problem {
+    guard own == nil, problem.isAboutUnknownClient,
+      let stored = try? registrations.get(provider.id, .usual), stored.isIssued
+    else { return problem }
+    var mended = problem
+    mended.reason = .reloginNeeded
+    mended.message =
+      "\(provider.name) has forgotten the registration that this application had got by itself. Sign in again to get another one."
+    mended.hint = .relogin(provider)
+    return mended
   }
 }

@@ -44,6 +44,9 @@ public struct StoredRegistration: Sendable, Equatable {
     self.expiresAt = expiresAt
   }
 
+  /// Whether it may take this one's place.
+  public func mayReplace(isIssued: Bool?) -> Bool { !self.isIssued || isIssued != false }
+
   /// The same without what is sealed.
   public var known: Known {
     Known(
@@ -58,7 +61,8 @@ public struct RegistrationStore: Sendable {
   /// The one for a provider, opened; `nil` when there is none.
   public var get:
     @Sendable (_ provider: String, AccountStore.Patience) throws(Problem) -> StoredRegistration?
-  /// Puts one in the place of that for the same provider, or removes it. Returns the store's revision.
+  /// Puts one in the place of that for the same provider, or removes it; one that was made on request never takes the
+  /// place of a person's. Returns the store's revision.
   public var set:
     @Sendable (_ provider: String, StoredRegistration?, AccountStore.Patience) throws(Problem) ->
       Int64

@@ -82,7 +82,8 @@ extension Server {
         let id = descriptor["id"]?.string ?? ""
         guard !catalog.holds(id) else { continue }
         do throws(Problem) {
-          _ = try added.add(try await einlass.descriptor(of: .init(.descriptor(descriptor))))
+          _ = try added.add(
+            try await einlass.descriptor(of: .init(.descriptor(descriptor))), isNamed: true)
           new.append(id)
         } catch {
           guard error.reason == .invalidParameter else { throw error }

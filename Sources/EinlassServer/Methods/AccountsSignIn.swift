@@ -66,8 +66,7 @@ extension Server {
     switch resource.issuer {
     case .known(let known): id = known
     case .new(let descriptor):
-      id = descriptor["id"]?.string ?? ""
-      _ = try added.add(descriptor)
+      id = try added.add(descriptor, isNamed: false).id
     }
     var wish = wish(params, of: session.frontEnd, at: id)
     wish.signIn?.resource = resource.name

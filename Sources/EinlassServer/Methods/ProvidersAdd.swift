@@ -31,8 +31,9 @@ func providersAdd(_ server: Server) -> Method {
         let descriptor = try await server.budgetedEinlass.descriptor(
           of: AddProviderRequest(
             source, id: params["id"]?.string, name: params["name"]?.string))
-        let created = try server.added.add(descriptor)
-        return ["provider": descriptor["id"] ?? .null, "created": .bool(created)]
+        let isNamed = params["issuer"] == nil || params["id"] != nil
+        let (id, isNew) = try server.added.add(descriptor, isNamed: isNamed)
+        return ["provider": .string(id), "created": .bool(isNew)]
       } catch { throw RPCError(error) }
     })
 }

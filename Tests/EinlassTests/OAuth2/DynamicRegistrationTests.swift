@@ -89,6 +89,8 @@ import Testing
   // MARK: When
 
   private static let answer = #"{"client_id":"issued"}"#
+  /// What a server says that knows the client, and not the code.
+  private static let known = Script.Reply.json(#"{"error":"invalid_grant"}"#, status: 400)
   private static let token = #"{"access_token":"AT","token_type":"Bearer"}"#
   /// What the browser brings: the ports are drawn first where the application registers.
   private static func query(registering: Bool) -> String {
@@ -121,18 +123,22 @@ import Testing
     #expect(kept.isIssued && kept.origins == ["https://as.example"])
     #expect(kept.registration.redirect == "http://127.0.0.1:8400/callback")
     let next = Script(
-      [.json(Self.token)], answers: [.accept()], brought: [Self.query(registering: false)])
+      [Self.known, .json(Self.token)], answers: [.accept()],
+      brought: [Self.query(registering: true)])
     _ = try next.store.accountStore.registrations.set("as.example", kept, .usual)
     _ = try await Self.signIn(next)
-    #expect(next.requests.map(\.address.text) == ["https://as.example/token"])
+    // Once whether it is known there, once with the code.
+    #expect(
+      next.requests.map(\.address.text) == [
+        "https://as.example/token", "https://as.example/token",
+      ])
     // The negative control: nobody registers who has an end that has not come; who has, does.
     for (seconds, isOver) in [(61 as Int64, false), (60, true)] {
       var ending = kept
       ending.expiresAt = Script.now + seconds
-      let replies: [Script.Reply] =
-        (isOver ? [.json(Self.answer)] : []) + [.json(Self.token)]
       let again = Script(
-        replies, answers: [.accept()], brought: [Self.query(registering: isOver)])
+        [isOver ? .json(Self.answer) : Self.known, .json(Self.token)], answers: [.accept()],
+        brought: [Self.query(registering: true)])
       _ = try again.store.accountStore.registrations.set("as.example", ending, .usual)
       _ = try await Self.signIn(again)
       #expect(again.unusedReplyCount == 0)

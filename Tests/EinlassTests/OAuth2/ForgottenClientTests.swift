@@ -1,0 +1,131 @@
+import EinlassCrypto
+import EinlassJSON
+import TestSupport
+import Testing
+
+@testable import Einlass
+
+/// A client that had registered itself, at a server that does not know it any more. RFC 7591, RFC 6749 section 5.2.
+@Suite struct ForgottenClientTests {
+  private static let register = "POST https://as.example/register"
+  private static let ask = "POST https://as.example/token"
+  private static let unknown = Script.Reply.json(#"{"error":"invalid_client"}"#, status: 401)
+  private static let unauthorized = Script.Reply.json(
+    #"{"error":"unauthorized_client"}"#, status: 401)
+  private static let known = Script.Reply.json(#"{"error":"invalid_grant"}"#, status: 400)
+  private static let new = Script.Reply.json(#"{"client_id":"new"}"#, status: 201)
+  private static let token = Script.Reply.json(#"{"access_token":"AT","token_type":"Bearer"}"#)
+
+  private static func stored(_ id: String, isIssued: Bool = true) -> StoredRegistration {
+    StoredRegistration(
+      provider: "as.example",
+      registration: ClientRegistration(
+        clientID: id, redirect: "http://127.0.0.1:8400/callback", authentication: "none"),
+      origins: ["https://as.example"], isIssued: isIssued)
+  }
+
+  /// A world in which the application has registered before; the browser brings what each of these draws asks for.
+  private static func script(
+    _ replies: [Script.Reply], draws: [UInt8], isIssued: Bool = true
+  ) throws -> Script {
+    let script = Script(
+      replies, answers: draws.map { _ in .accept() },
+      brought: draws.map {
+        "code=CODE&state=\(Base64URL.encode([UInt8](repeating: $0, count: 32)))"
+      })
+    _ = try script.store.accountStore.registrations.set(
+      "as.example", stored("old", isIssued: isIssued), .usual)
+    return script
+  }
+
+  private static func signIn(_ script: Script) async throws -> Account {
+    try await ResourceTests.engine(script).signIn(
+      SignInRequest(application: "editor", registration: nil, provider: "as.example"),
+      asking: script.asker([.openURL]))
+  }
+
+  private static func kept(_ script: Script) throws -> String? {
+    try script.store.accountStore.registrations.get("as.example", .usual)?.registration.clientID
+  }
+
+  private static func sent(_ script: Script) -> [String] {
+    script.log.filter { $0.hasPrefix("POST") }
+  }
+
+  @Test(arguments: [unknown, unauthorized])
+  func `It is registered anew before the person is sent to a page that does not know it`(
+    _ refusal: Script.Reply
+  ) async throws {
+    let script = try Self.script([refusal, Self.new, Self.token], draws: [4])
+    let account = try await Self.signIn(script)
+    #expect(Self.sent(script) == [Self.ask, Self.register, Self.ask])
+    #expect(try Self.kept(script) == "new")
+    #expect(script.store.credentials(of: account.id)[0].registration.clientID == "new")
+  }
+
+  @Test
+  func
+    `One that is forgotten while the person is away is registered anew, and the person asked again`()
+    async throws
+  {
+    let script = try Self.script(
+      [Self.known, Self.unknown, Self.new, Self.token], draws: [3, 6])
+    _ = try await Self.signIn(script)
+    #expect(Self.sent(script) == [Self.ask, Self.ask, Self.register, Self.ask])
+    #expect(try Self.kept(script) == "new")
+  }
+
+  @Test
+  func `A server that never knows whom it has registered is asked once, and there is a way on`()
+    async throws
+  {
+    let script = try Self.script([Self.unknown, Self.new, Self.unknown], draws: [4])
+    let problem = await #expect(throws: Problem.self) { try await Self.signIn(script) }
+    #expect(Self.sent(script) == [Self.ask, Self.register, Self.ask])
+    #expect(problem?.reason == .providerFailure && problem?.hint?.method == "providers.configure")
+    #expect(problem?.serverError?.code == "invalid_client")
+    let late = try Self.script([Self.known, Self.unknown, Self.new, Self.unknown], draws: [3, 6])
+    let other = await #expect(throws: Problem.self) { try await Self.signIn(late) }
+    #expect(Self.sent(late) == [Self.ask, Self.ask, Self.register, Self.ask])
+    #expect(other?.hint?.method == "providers.configure")
+  }
+
+  @Test(
+    "What only looks so replaces nothing: other errors, other faults of the request, no answer at all",
+    arguments: [
+      known, .json(#"{"error":"invalid_request"}"#, status: 400),
+      .json(#"{"error":"unsupported_grant_type"}"#, status: 400),
+      .text("invalid_client", status: 401),
+      .text("", status: 503), .networkFailure(-1004),
+    ])
+  func kept(_ reply: Script.Reply) async throws {
+    let script = try Self.script([reply, Self.token], draws: [3])
+    _ = try await Self.signIn(script)
+    #expect(Self.sent(script) == [Self.ask, Self.ask])
+    #expect(try Self.kept(script) == "old")
+  }
+
+  @Test func `Who may not use a way is known all the same`() async throws {
+    let script = try Self.script([Self.known, Self.unauthorized], draws: [3])
+    let problem = await #expect(throws: Problem.self) { try await Self.signIn(script) }
+    #expect(problem?.serverError?.code == "unauthorized_client")
+    #expect(try Self.kept(script) == "old")
+  }
+
+  @Test func `What a person brought is theirs, whatever the server says`() async throws {
+    let script = try Self.script([Self.unknown], draws: [2], isIssued: false)
+    let problem = await #expect(throws: Problem.self) { try await Self.signIn(script) }
+    #expect(problem?.reason == .authenticatorUnconfigured)
+    #expect(Self.sent(script) == [Self.ask])
+    #expect(try Self.kept(script) == "old")
+  }
+
+  @Test func `Where registering anew fails, the old registration stays, and its tokens with it`()
+    async throws
+  {
+    let script = try Self.script([Self.unknown, .text("", status: 503)], draws: [])
+    let problem = await #expect(throws: Problem.self) { try await Self.signIn(script) }
+    #expect(problem?.isRetryable == true && problem?.hint?.method == "providers.configure")
+    #expect(try Self.kept(script) == "old")
+  }
+}
