@@ -50,7 +50,8 @@ import Testing
   @Test func `What goes in comes out, down to where each credential may be sent`() throws {
     let account = Account(
       id: Account.ID(rawValue: "a_1"), provider: Self.provider, username: "ada", displayName: "Ada",
-      subject: "17", email: "ada@example.com", avatar: "https://example.com/a.png", health: .banned,
+      subject: "17", email: "ada@example.com", avatar: String(repeating: "a", count: 8192),
+      health: .banned,
       isSignedIn: true, addedAt: 5, lastUsedAt: 6)
     let credentials = [
       StoredCredential(
@@ -86,6 +87,10 @@ import Testing
     (
       "name long",
       entry { account, _ in account["username"] = .string(String(repeating: "x", count: 2049)) }
+    ),
+    (
+      "picture long",
+      entry { account, _ in account["avatar"] = .string(String(repeating: "x", count: 8193)) }
     ),
     ("name turned round", entry { account, _ in account["username"] = "a\u{202E}b" }),
     ("subject with a line feed", entry { account, _ in account["subject"] = "a\nb" }),

@@ -100,10 +100,12 @@ extension PortableAccount {
       displayName: value["displayName"]?.string, subject: value["subject"]?.string,
       email: value["email"]?.string, avatar: value["avatar"]?.string, health: health,
       isSignedIn: !credentials.isEmpty, addedAt: addedAt, lastUsedAt: value["lastUsedAt"]?.int64)
-    let texts = [account.displayName, account.subject, account.email, account.avatar]
+    let texts = [account.displayName, account.subject, account.email]
     let places = Set(credentials.map(\.place))
     guard credentials.count == values.count, places.count == credentials.count,
-      texts.allSatisfy({ $0.map(isShown) ?? true }), account.lastUsedAt.map(isTime) ?? true
+      texts.allSatisfy({ $0.map(isShown) ?? true }),
+      account.avatar.map({ isShown($0, limitBytes: 8192) }) ?? true,
+      account.lastUsedAt.map(isTime) ?? true
     else { return nil }
   }
 }
@@ -219,8 +221,10 @@ extension JSONValue {
 }
 
 /// Whether it may stand on a screen: a name, an address.
-private func isShown(_ text: String) -> Bool {
-  (1...2048).contains(text.utf8.count) && !text.unicodeScalars.contains(where: isControl)
+private func isShown(_ text: String) -> Bool { isShown(text, limitBytes: 2048) }
+
+private func isShown(_ text: String, limitBytes: Int) -> Bool {
+  (1...limitBytes).contains(text.utf8.count) && !text.unicodeScalars.contains(where: isControl)
 }
 
 private func isTime(_ time: UnixTime) -> Bool { (0...253_402_300_799).contains(time) }
