@@ -95,8 +95,10 @@ def main():
             check(id, rest)
         elif method == "accounts.signIn":
             sign_in(id, rest)
+        elif method == "providers.list":
+            send({"id": id, "result": {"providers": [{"id": "twitter", "name": "Twitter"}]}})
         elif method == "store.status":
-            send({"id": id, "result": {"exists": True, "slots": ["keyfile"]}})
+            send({"id": id, "result": {"exists": True, "path": "/s/a.db", "slots": ["keyfile"], "readOnly": WHAT == "readonly"}})
         else:
             fail(id, -32601, "unknownMethod")
     return 0

@@ -204,11 +204,40 @@ def test_the_doctor_finds_nothing_wrong_with_a_sound_store(two):
 def test_the_doctor_names_what_is_wrong_and_what_to_do(two, tmp_path):
     (tmp_path / "key").chmod(0o755)
     code, output, _ = run("doctor", *two)
-    assert code == 1 and "problem  store" in output and "chmod go-rwx" in output
+    assert code == 1 and "problem  key: " in output and "chmod go-rwx" in output
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "config.json").chmod(0o644)
     code, output, _ = run("doctor", *two, "--config", str(tmp_path / "config.json"))
     assert code == 1 and "problem  configuration" in output
+
+
+@pytest.mark.parametrize("wrong", ["missing", "garbage", "open"])
+def test_the_doctor_says_of_the_key_itself_that_it_does_not_open(two, wrong):
+    key = Path(two[5])
+    if wrong == "missing":
+        key.unlink()
+    elif wrong == "garbage":
+        key.write_text("garbage")
+    else:
+        key.chmod(0o644)
+    code, output, _ = run("doctor", *two)
+    assert code == 1 and re.search(f"^problem  key: .*{re.escape(str(key))}", output, re.M), output
+    assert "ok       key" not in output and "store check" not in output
+
+
+def test_the_doctor_says_of_a_store_that_it_cannot_be_written():
+    _, output, _ = run("doctor", *fake("readonly"))
+    assert re.search(r"^note +store: /s/a.db can be read, not written: .*\n +next: Let yourself write to it", output, re.M), output
+    assert "not written" not in run("doctor", *fake("sound"))[1]
+
+
+def test_the_doctor_names_a_configured_provider_that_does_not_exist(two, tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"applications": {"neovim": {"githb": {"clientId": "c"}, "github": {"clientId": "c"}}}}))
+    config.chmod(0o600)
+    code, output, _ = run("doctor", *two, "--config", str(config))
+    assert code == 1 and f"problem  configuration: {config} names a provider that does not exist: githb\n" in output
+    assert "is in order" not in output and "exist: github" not in output
 
 
 def key_file(curve):

@@ -11,7 +11,7 @@ struct Doctor: ServerCommand {
   @OptionGroup var server: ServerOptions
 
   func run(with console: Console) throws(Failure) {
-    var findings = versions(console) + [configuration(console)]
+    var findings = versions(console) + (try configuration(console))
     findings += try registrations(console)
     findings += try store(console)
     findings += try accounts(console)
@@ -34,12 +34,22 @@ struct Doctor: ServerCommand {
     ]
   }
 
-  private func configuration(_ console: Console) -> Finding {
+  private func configuration(_ console: Console) throws(Failure) -> [Finding] {
     if let problem = console.greeting["configuration"]?["problem"] {
-      return Finding("configuration", problem)
+      return [Finding("configuration", problem)]
     }
-    return Finding(
-      "configuration", .well, server.config.map { "\($0) is in order" } ?? "none was given")
+    guard let path = server.config else {
+      return [Finding("configuration", .well, "none was given")]
+    }
+    let unknown = try unknownProviders(console)
+    guard unknown.isEmpty else {
+      return unknown.map {
+        Finding(
+          "configuration", .wrong, "\(path) names a provider that does not exist: \($0)",
+          NextStep("Correct it there. Which there are:", "providers", "list"))
+      }
+    }
+    return [Finding("configuration", .well, "\(path) is in order")]
   }
 
   private func store(_ console: Console) throws(Failure) -> [Finding] {
@@ -52,29 +62,40 @@ struct Doctor: ServerCommand {
           "store", .well, "none yet: the first account makes \(status["path"]?.plain ?? "one")")
       ]
     }
+    let path = status["path"]?.plain ?? "in memory alone"
     return [
-      Finding(
-        "store", status["readOnly"]?.bool == true ? .notable : .well,
-        status["path"]?.plain ?? "in memory alone"),
-      Finding("key", .well, "opened by: \(status["slots"]?.plain ?? "unknown")"),
-    ] + (try contents(console))
+      status["readOnly"]?.bool == true
+        ? Finding(
+          "store", .notable,
+          "\(path) can be read, not written: nothing can be added, changed or renewed",
+          NextStep(
+            "Let yourself write to it and to its folder, or name another store with --store."))
+        : Finding("store", .well, path)
+    ] + (try contents(console, slots: status["slots"]?.plain ?? "unknown"))
   }
 
-  /// Reads everything in the store.
-  private func contents(_ console: Console) throws(Failure) -> [Finding] {
+  /// Reads everything in the store; without its key, nothing.
+  private func contents(_ console: Console, slots: String) throws(Failure) -> [Finding] {
+    let key = Finding("key", .well, "opened by: \(slots)")
     let check: JSONObject
     do throws(Failure) { check = try console.call("store.check") } catch .refused(let refusal) {
-      return [Finding("store check", refusal: refusal)]
+      let isKey = refusal.data["detail"]?.string == "keyUnavailable"
+      return isKey
+        ? [Finding("key", refusal: refusal)] : [key, Finding("store check", refusal: refusal)]
     }
-    let findings = (check["findings"]?.array ?? []).map {
+    let all = check["findings"]?.array ?? []
+    let locked = all.first { $0["kind"]?.string == "keyUnavailable" }?["message"]?.plain
+    let findings = all.filter { $0["kind"]?.string != "keyUnavailable" }.map {
       Finding(
         "store check", .wrong, $0["message"]?.plain ?? $0.plain,
-        $0["kind"]?.string == "keyUnavailable"
-          ? .opening($0["message"]?.plain ?? "") : NextStep("Put back a backup of before that."))
+        NextStep("Put back a backup of before that."))
     }
-    return findings.isEmpty
-      ? [Finding("store check", .well, "\(check["sealedValues"]?.plain ?? "0") sealed values read")]
-      : findings
+    if let locked { return [Finding("key", .wrong, locked, .opening(locked))] + findings }
+    guard findings.isEmpty else { return [key] + findings }
+    return [
+      key,
+      Finding("store check", .well, "\(check["sealedValues"]?.plain ?? "0") sealed values read"),
+    ]
   }
 
   private func accounts(_ console: Console) throws(Failure) -> [Finding] {

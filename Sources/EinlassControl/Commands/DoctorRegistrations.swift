@@ -49,10 +49,23 @@ extension Doctor {
 
   /// Those that have registrations of their own; what is for all has been looked at as einlassctl's.
   private var configuredApplications: [String] {
+    configured("applications").map(\.name).filter {
+      !["*", "einlassctl"].contains($0) && isIdentifier($0)
+    }
+  }
+
+  /// What the configuration has registrations for and is not there, each once.
+  func unknownProviders(_ console: Console) throws(Failure) -> [String] {
+    let named = configured("applications").flatMap { $0.value.object?.members.map(\.name) ?? [] }
+    guard !named.isEmpty else { return [] }
+    let known = try console.providerIDs()
+    return Set(named.filter { name in !known.contains { sameBytes($0, name) } }).sorted()
+  }
+
+  private func configured(_ member: String) -> [JSONObject.Member] {
     guard let path = server.config,
-      let bytes = try? PersonalFile.read(path, others: .mayNothing, limitBytes: 1 << 20),
-      let members = try? JSONReader.read(bytes)["applications"]?.object?.members
+      let bytes = try? PersonalFile.read(path, others: .mayNothing, limitBytes: 1 << 20)
     else { return [] }
-    return members.map(\.name).filter { !["*", "einlassctl"].contains($0) && isIdentifier($0) }
+    return (try? JSONReader.read(bytes))?[member]?.object?.members ?? []
   }
 }
