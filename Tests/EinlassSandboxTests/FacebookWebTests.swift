@@ -88,7 +88,7 @@ import Testing
 
   @Test func `A device is told by subcodes what it waits for`() async throws {
     try await TestSandbox.run { sandbox async throws in
-      let application = ("access_token", "1234567890|fedcba9876543210fedcba9876543210")
+      let application = ("access_token", "1234567890|0123456789abcdef0123456789abcdef")
       let wrong = try await sandbox.providers.post(
         "/v2.8/device/login", form: [("access_token", "1234567890|wrong")])
       #expect(wrong?.facebookCode == [190])

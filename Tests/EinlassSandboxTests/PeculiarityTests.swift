@@ -113,6 +113,8 @@ extension PeculiarityTests {
       var browser = browser
       browser.asked["scope"] = nil
       let record = provider.demoState[at: "applications", browser.application]
+      let redirects = record?["redirects"]?.strings ?? []
+      if redirects.count == 1 { browser.asked["redirect_uri"] = redirects[0] }
       let ways = OAuth2Manners(json: provider.demoState["manners"] ?? .null).authentication
       let way =
         record?["authentication"]?.string ?? (record?["secret"] == nil ? "none" : ways.first)

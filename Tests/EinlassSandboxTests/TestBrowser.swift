@@ -68,7 +68,7 @@ struct TestBrowser {
   ) async throws -> Reply? {
     var form: [String: String] = ["grant_type": grant, "client_id": application]
     if grant == "authorization_code" {
-      form["redirect_uri"] = Self.redirect
+      form["redirect_uri"] = asked["redirect_uri"]
       form["code_verifier"] = Self.verifier
     }
     for (name, value) in changes { form[name] = value }

@@ -98,8 +98,7 @@ def enter_code(ready, start, provider, consent):
     manners = {"consent": consent}
     state = json.dumps({provider: manners if provider == "facebook" else {"manners": manners}}).encode()
     urllib.request.urlopen(urllib.request.Request(ready["control"].rstrip("/") + "/state", state, method="PATCH")).close()
-    # Facebook's devices prove themselves by the client token in the place of the secret.
-    session = start("deviceCode", facebook={"clientId": "1234567890", "clientSecret": "fedcba9876543210fedcba9876543210"})
+    session = start("deviceCode")
     id = session.send("accounts.signIn", provider=provider, flowKind="deviceCode", deadlineSeconds=3600)
     assert session.until("prompt.opened")["userCode"]
     message = None

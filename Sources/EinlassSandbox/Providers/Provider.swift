@@ -71,10 +71,13 @@ extension Provider {
       .map { Consumer(id: $0.name, record: $0.value) }
       .first { !$0.isSystem && !$0.isRevoked }
       .map { application in
-        .object(
+        let redirects = application.record["redirects"]?.array ?? []
+        return .object(
           JSONObject(present: [
             "clientId": .string(application.id),
             "clientSecret": application.secret.isEmpty ? nil : .string(application.secret),
+            // Where there is a choice einlass makes it.
+            "redirect": redirects.count == 1 ? redirects.first : nil,
           ]))
       }
   }

@@ -58,7 +58,8 @@ extension Facebook {
       "applications": [
         "1234567890": [
           "secret": "0123456789abcdef0123456789abcdef", "name": "Demo",
-          "clientToken": "fedcba9876543210fedcba9876543210",
+          // A registration of einlass holds one of the two; here it serves for every flow.
+          "clientToken": "0123456789abcdef0123456789abcdef",
           "redirects": OAuth2Provider.webRedirects,
         ],
         "2345678901": [

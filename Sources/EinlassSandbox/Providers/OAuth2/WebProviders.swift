@@ -9,7 +9,7 @@ extension OAuth2Provider {
     slack, spotify, twitch, x,
   ]
 
-  /// No userinfo: the id_token says who it is.
+  /// No userinfo: the id_token says who it is. No address of this machine may be registered.
   private static let apple = OAuth2Provider(
     "apple", origins: ["https://appleid.apple.com"],
     endpoints: [
@@ -19,6 +19,11 @@ extension OAuth2Provider {
     manners: [
       "pkce": "optional", "namesIssuer": false, "authentication": ["client_secret_post"],
       "refresh": "kept", "scopes": ["openid", "email", "name"],
+    ],
+    applications: [
+      "demo-apple": [
+        "secret": "demo-secret", "name": "Demo", "redirects": ["https://example.org/callback"],
+      ]
     ], more: rsaKey)
 
   private static let bitbucket = OAuth2Provider(
