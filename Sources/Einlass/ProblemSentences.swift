@@ -39,6 +39,20 @@ extension Problem {
       provider: provider.id, account: account.id, hint: .relogin(provider))
   }
 
+  /// The detail of a credential that is good and that nothing renews.
+  static let notRenewable = "notRenewable"
+
+  /// Nothing is wrong with the account, and nothing but a new sign-in brings another credential.
+  static func notRenewable(_ provider: Provider, _ account: Account) -> Problem {
+    var problem = reloginNeeded(provider, account)
+    problem.detail = notRenewable
+    problem.message = """
+      Nothing renews this \(provider.name) credential, which goes on being good: the account is as it should be. \
+      Only signing in again brings another one.
+      """
+    return problem
+  }
+
   /// `missing`: the parts that are, by their names in the protocol, as `detail`.
   static func authenticatorUnconfigured(
     _ provider: Provider, missing: [Provider.RegistrationPart]

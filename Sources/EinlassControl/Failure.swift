@@ -64,6 +64,10 @@ struct Refusal {
   var data: JSONObject
   /// Who was refused, by the name that it gives itself.
   var application = "einlassctl"
+  /// What a command calls the account that it is about; `nil`: by its id.
+  var account: String?
+  /// What the command that was refused knows better than the refusal.
+  var ownStep: NextStep?
 
   /// The error object of an answer.
   init(_ error: JSONValue) {

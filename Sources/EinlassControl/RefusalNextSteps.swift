@@ -1,5 +1,28 @@
 internal import EinlassJSON
 
+extension Console {
+  /// Why einlass would refuse, or has refused; where the person could sign in on a terminal, that is the next step,
+  /// whether or not there is one now.
+  func refusal(
+    _ error: JSONValue, at provider: String, _ account: Account?
+  ) throws(Failure) -> Refusal {
+    var refusal = Refusal(error)
+    refusal.account = account?.title
+    guard ["noSystemAccount", "reloginNeeded"].contains(refusal.reason),
+      let known = try list("providers.list", "providers").first(where: {
+        sameBytes($0["id"]?.string ?? "", provider)
+      }),
+      known["flowKinds"]?.array?.contains(where: {
+        ["authorizationCode", "deviceCode", "oauth1", "clientCredentials"].contains($0.string)
+      }) == true
+    else { return refusal }
+    refusal.ownStep =
+      refusal.reason == "noSystemAccount"
+      ? NextStep("Sign in there:", "sign-in", provider) : refusal.signInAgain
+    return refusal
+  }
+}
+
 extension Refusal {
   /// What to do now, as commands of this program; nothing where the message says it.
   var nextSteps: [NextStep] {
@@ -10,7 +33,7 @@ extension Refusal {
       case "changeSettings": "Change the account's settings at the provider."
       default: nil
       }
-    return [advice.map { NextStep($0) }, nextStep].compactMap(\.self)
+    return [advice.map { NextStep($0) }, ownStep ?? nextStep].compactMap(\.self)
   }
 
   private var nextStep: NextStep? {
@@ -40,9 +63,9 @@ extension Refusal {
   /// What accounts, providers and the person said.
   private var signInStep: NextStep? {
     switch reason {
-    case "noSystemAccount" where hints("accounts.signIn"),
-      "reloginNeeded" where hints("accounts.signIn"):
-      NextStep("Sign in there:", "sign-in")
+    case "noSystemAccount" where hints("accounts.signIn"):
+      NextStep("Sign in there:", "sign-in", data["provider"]?.string ?? "PROVIDER")
+    case "reloginNeeded" where hints("accounts.signIn"): signInAgain
     case "noSystemAccount": NextStep("Add an account first:", "accounts", "add")
     case "accessNotGranted":
       NextStep(
@@ -78,6 +101,13 @@ extension Refusal {
 
   private func hints(_ method: String) -> Bool {
     data["hint"]?["method"]?.string.map { sameBytes($0, method) } ?? false
+  }
+
+  /// How the account gets another credential, where a person can sign in to it.
+  fileprivate var signInAgain: NextStep {
+    NextStep(
+      "Sign in again:", "sign-in", "--account",
+      account ?? data["account"]?.string ?? "ACCOUNT")
   }
 
   private var storeStep: NextStep? {

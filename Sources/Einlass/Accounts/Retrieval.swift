@@ -79,6 +79,12 @@ struct Retrieval {
     defer { lease.keep() }
     let flow = try flow(under: lease, former)
     if case .oauth2(let token)? = flow.adopted?.credential { return .renewed(token) }
+    let isStillGood =
+      flow.own.map { isGood($0, forSeconds: 0) }
+      ?? (flow.canIssue && flow.credentials.contains { $0.role == .system })
+    if !flow.canRenew, isStillGood, account.health == .ok {
+      return .failed(.notRenewable(provider, account))
+    }
     let renewal = try await flow.renewal(storedIn: store, under: lease)
     if case .renewed = renewal { request.pause.note(pauseName, nil) }
     return renewal
@@ -116,6 +122,7 @@ struct Retrieval {
       mended.hint = .init(
         "accounts.signIn", ["account": account.id.rawValue, "resource": resource])
     }
+    if problem.detail == Problem.notRenewable { mended.message = problem.message }
     mended.hint?.scopes = problem.hint?.scopes ?? []
     return mended
   }

@@ -128,7 +128,8 @@ struct AccountsRenew: ServerCommand {
     let isRenewed = result["result"]?.string == "renewed"
     var lines = ["\(isRenewed ? "Renewed" : "Not renewed"): \(account.title)."]
     if let error = result["error"] {
-      lines += Failure.refused(Refusal(error)).asked(by: actsAs)
+      let refusal = try console.refusal(error, at: account.provider, account)
+      lines += Failure.refused(refusal).asked(by: actsAs)
         .lines(repeating: server.repeated, console.style)
     }
     try console.report(.object(result), lines)

@@ -56,6 +56,32 @@ import Testing
   }
 
   @Test(
+    "what nothing renews is no fault of an account that is well",
+    arguments: [
+      (store(endsIn: nil, refreshToken: nil), "notRenewable"),
+      (store(endsIn: 60, refreshToken: nil), "notRenewable"),
+      (Sample.chirpStore(), "notRenewable"), (store(endsIn: 0, refreshToken: nil), nil),
+      (store(endsIn: nil, refreshToken: nil, isRefused: true), nil),
+      (store(endsIn: nil, refreshToken: nil, health: .reloginNeeded), nil),
+    ])
+  func notRenewable(store: ScriptedStore, detail: String?) async throws {
+    let script = Script(store: store)
+    let health = store.accounts[0].health
+    for kinds: Set<Prompt.Kind> in [[], [.openURL, .enterVerifier]] {
+      var request = RetrievalTests.request("ada")
+      request.promptKinds = kinds
+      guard case .failed(let problem) = try await Sample.engine(script).renew(request) else {
+        Issue.record("It did not fail.")
+        continue
+      }
+      #expect(problem.reason == .reloginNeeded && problem.detail == detail)
+      #expect(problem.message.contains("the account is as it should be") == (detail != nil))
+      #expect(problem.hint?.method == (kinds.isEmpty ? "accounts.add" : "accounts.signIn"))
+    }
+    #expect(work(script).isEmpty && store.accounts[0].health == health)
+  }
+
+  @Test(
     "a token is refreshed ten minutes before its end, on demand, and when a resource has refused it",
     arguments: [
       (store(endsIn: nil), RetrievalTests.request("ada"), false),
