@@ -23,9 +23,7 @@ public struct Einlass: Sendable {
     } catch {
       let provider = try catalog.provider(request.provider)
       let error = store.mended(error, at: provider, by: request.registration)
-      guard provider.signInKind(asking: asker.kinds) != nil,
-        [.noSystemAccount, .reloginNeeded].contains(error.reason)
-      else { throw error }
+      guard error.isMended(bySigningInAt: provider, asking: asker.kinds) else { throw error }
       guard request.signsInIfNeeded, request.isInteractive, var signIn = request.signIn else {
         throw error.mended(bySigningInAt: provider)
       }
@@ -106,11 +104,17 @@ public struct Einlass: Sendable {
   }
 
   /// Which account a request would use and which rule decides, without asking anybody.
-  public func explain(_ request: PerformRequest, patience: AccountStore.Patience) throws(Problem)
-    -> Explanation
-  {
+  ///
+  /// - Parameter kinds: what the person could be asked: whether a sign-in would mend what is wrong.
+  public func explain(
+    _ request: PerformRequest, asking kinds: Set<Prompt.Kind>, patience: AccountStore.Patience
+  ) throws(Problem) -> Explanation {
     let provider = try catalog.provider(request.provider)
-    return try store.snapshot(patience).explanation(of: request, at: provider)
+    var explanation = try store.snapshot(patience).explanation(of: request, at: provider)
+    if let problem = explanation.problem, problem.isMended(bySigningInAt: provider, asking: kinds) {
+      explanation.problem = problem.mended(bySigningInAt: provider)
+    }
+    return explanation
   }
 
   /// Asks the provider whether a credential is what it seems. A bad credential is a result, not an error.

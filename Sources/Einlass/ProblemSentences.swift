@@ -188,6 +188,12 @@ extension Problem {
 }
 
 extension Problem {
+  /// Whether an account is missing or dead, and the person can sign in to one.
+  func isMended(bySigningInAt provider: Provider, asking kinds: Set<Prompt.Kind>) -> Bool {
+    [.noSystemAccount, .reloginNeeded].contains(reason)
+      && provider.signInKind(asking: kinds) != nil
+  }
+
   /// The same problem of a missing or dead account, where the person can sign in.
   func mended(bySigningInAt provider: Provider) -> Problem {
     var problem = self

@@ -40,12 +40,23 @@ extension AccountStore.Snapshot {
       return explanation
     }
     switch AccessRules.choice(request, at: provider, among: accounts) {
-    case .use(let account, let rule): (explanation.account, explanation.rule) = (account, rule)
+    case .use(let account, let rule):
+      (explanation.account, explanation.rule) = (account, rule)
+      explanation.problem = problem(usingOneOf: [account], at: provider)
     case .ask(let prompt):
       explanation.prompts.append(prompt)
       explanation.rule = .person
+      var offered = accounts.of(provider)
+      if case .confirmAccount(let account) = prompt { offered = [account] }
+      explanation.problem = problem(usingOneOf: offered, at: provider)
     case .problem(let problem): explanation.problem = problem
     }
     return explanation
+  }
+
+  /// What comes of it whichever of them is chosen: nobody gets a credential of an account that is signed out.
+  private func problem(usingOneOf accounts: [Account], at provider: Provider) -> Problem? {
+    guard let account = accounts.first, !accounts.contains(where: \.isSignedIn) else { return nil }
+    return .reloginNeeded(provider, account)
   }
 }

@@ -49,7 +49,8 @@ struct AccountsExplain: ServerCommand {
       lines.append("  asked before: \(clean(JSONValue.array(prompts).plain))")
     }
     if let error = result["error"] {
-      lines += Failure.refused(Refusal(error)).asked(by: application)
+      let refusal = try console.refusal(error, at: provider, account)
+      lines += Failure.refused(refusal).asked(by: application)
         .lines(repeating: server.repeated, console.style)
     }
     try console.report(.object(result), lines)

@@ -21,7 +21,8 @@ func accountsExplain(_ server: Server) -> Method {
       let wish = server.wish(
         params, of: server.session.frontEnd, at: params["provider"]?.string ?? "")
       return try server.answer(mayWait) { patience throws(Problem) in
-        let explanation = try server.einlass.explain(wish, patience: patience)
+        let explanation = try server.einlass.explain(
+          wish, asking: server.session.frontEnd.prompts, patience: patience)
         return .object(
           JSONObject(present: [
             "rule": .string(explanation.rule.rawValue),
