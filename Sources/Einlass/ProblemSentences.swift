@@ -132,6 +132,26 @@ extension Problem {
       provider: provider.id, serverError: said)
   }
 
+  /// The provider knows no such number, however often it was asked for.
+  static func wrongPIN(_ provider: Provider, _ said: Problem.ServerError?) -> Problem {
+    Problem(
+      .providerFailure,
+      """
+      \(provider.name) does not know the number that was entered. \
+      Sign in again and enter the one that its page shows then.
+      """, provider: provider.id, serverError: said)
+  }
+
+  /// What was entered is no address that the browser could have ended on.
+  static func notTheAddress(_ provider: Provider) -> Problem {
+    Problem(
+      .stateMismatch,
+      """
+      What was entered is not the address that the browser ended on. \
+      Sign in at \(provider.name) again and paste that whole address.
+      """, provider: provider.id)
+  }
+
   /// What was brought back belongs to no sign-in of ours.
   static func stateMismatch(_ provider: Provider) -> Problem {
     Problem(
@@ -145,9 +165,10 @@ extension Problem {
     Problem(
       .invalidChoice,
       """
-      The person signed in to another \(provider.name) account than the one asked for. \
-      Sign out at \(provider.name) and try again.
-      """, provider: provider.id, account: account)
+      The person signed in to another \(provider.name) account than the one asked for. Sign out at \(provider.name) \
+      and try again, or name no account to add the other one.
+      """, provider: provider.id, account: account,
+      hint: .init("accounts.signIn", ["provider": provider.id, "account": account.rawValue]))
   }
 
   /// No flow of the provider's can be used; `skipped` says why, `missing` what would help.

@@ -82,7 +82,7 @@ struct Questions {
     }
     guard let place = prompt["returningTo"] else { return ["action": "accept"] }
     // Nothing listens there; the address comes by the other question.
-    person.show("It ends on \(text(place)); the whole address of that page is to be pasted here.")
+    person.show("The browser ends on \(text(place)), which may be a page that can't be reached.")
     return nil
   }
 
@@ -106,6 +106,8 @@ struct Questions {
   private func enterVerifier(_ prompt: JSONObject, _ id: String) throws(Failure) -> JSONObject? {
     let question =
       switch prompt["expects"]?.string {
+      case "redirectURL" where prompt["returningTo"] != nil:
+        "Paste that page's whole address here:"
       case "redirectURL":
         "Waiting for the browser. On another machine it ends on a page that can't be reached: paste that page's address here:"
       case "pin": "The PIN that the page shows:"

@@ -130,6 +130,7 @@ extension Refusal {
   private var selectionStep: NextStep {
     switch reason {
     case "unknownProvider": NextStep("See which there are:", "providers", "list")
+    case "invalidChoice" where hints("accounts.signIn"): signInAgain
     case "unknownAccount", "invalidChoice": NextStep("See which there are:", "accounts", "list")
     case "unknownFlow", "unknownPrompt", "promptAlreadyAnswered":
       NextStep("Nothing is left to do: it is over.")

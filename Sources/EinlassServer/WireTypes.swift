@@ -137,9 +137,10 @@ extension Prompt {
         "verificationUriComplete": wholePage.map { .string($0.text) },
         "userCode": .string(userCode), "expiresAt": JSONValue(expiresAt),
       ])
-    case .enterVerifier(let verifier, let isAgain):
+    case .enterVerifier(let verifier, let isAgain, let returningTo):
       JSONObject(present: [
         "expects": .string(verifier.rawValue), "again": isAgain ? true : nil,
+        "returningTo": returningTo.map(JSONValue.string),
       ])
     case .enterPassphrase(let wanted):
       JSONObject(present: [

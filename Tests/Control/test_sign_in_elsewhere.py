@@ -81,12 +81,49 @@ def test_a_number_that_the_page_elsewhere_shows_is_typed(sign_in):
         assert terminal.end() == 0 and "Signed in: twitter/ada." in terminal.shown
 
 
-def test_a_code_is_entered_elsewhere(sign_in):
-    with sign_in("github", "--flow", "deviceCode") as terminal:
+def test_what_is_not_taken_three_times_is_called_by_its_name(sign_in):
+    with sign_in("twitter") as terminal:
+        for entry in ("1234567", "x", "7654321"):
+            terminal.wait_for("The PIN that the page shows:")
+            terminal.type(entry + "\r")
+        assert terminal.end() == 1 and "does not know the number that was entered. Sign in again" in terminal.shown
+        assert "registration" not in terminal.shown
+    with sign_in("gitlab") as terminal:
+        for _ in range(3):
+            terminal.wait_for("paste that page's address here:")
+            terminal.type("x\r")
+        assert terminal.end() == 1 and "What was entered is not the address that the browser ended on." in terminal.shown
+
+
+def test_a_page_that_nothing_listens_at_is_pasted_without_waiting_for_a_browser(sign_in):
+    with sign_in("apple") as terminal:
+        terminal.wait_for("Paste that page's whole address here:")
+        assert "On another machine" not in terminal.shown and "Waiting for the browser" not in terminal.shown
+        ended = Visitor().open(re.search(r"Open this page in a browser:\s+(\S+)", terminal.shown)[1]).press("allow").location
+        assert f"The browser ends on {ended.split('?')[0]}" in terminal.shown.replace("\r\n", "")
+        terminal.type(ended + "\r")
+        assert terminal.end() == 0, terminal.shown
+
+
+def test_who_signs_in_as_somebody_else_is_told_how_to_do_it_again(sign_in):
+    def as_(user, *arguments):
+        with sign_in(*arguments) as terminal:
+            terminal.wait_for("The PIN that the page shows:")
+            shown = Visitor().open(page(terminal)).press("allow", user=user).page
+            terminal.type(re.search(r"\b[0-9]{7}\b", shown)[0] + "\r")
+            return terminal.end(), terminal.shown
+    assert as_("1001", "twitter")[0] == 0
+    code, shown = as_("1002", "--account", "twitter/ada")
+    assert code == 1 and "next: Sign in again: einlassctl sign-in --account twitter/ada " in shown.replace("\r\n", ""), shown
+
+
+@pytest.mark.parametrize("provider, code", [("github", r"\b[A-Z]{4}-[A-Z]{4}\b"), ("facebook", r"code there:\s+(\S+)")])
+def test_a_code_is_entered_elsewhere(sign_in, provider, code):
+    with sign_in(provider, "--flow", "deviceCode") as terminal:
         terminal.wait_for("This goes on when that is done")
-        code = re.search(r"\b[A-Z]{4}-[A-Z]{4}\b", terminal.shown)[0]
-        Visitor().open(page(terminal)).press("allow", user_code=code)
-        assert terminal.end() == 0 and "Signed in: github/ada." in terminal.shown
+        code = re.search(code, terminal.shown)
+        Visitor().open(page(terminal)).press("allow", user_code=code[code.re.groups])
+        assert terminal.end() == 0 and f"Signed in: {provider}/" in terminal.shown
 
 
 def test_a_code_asked_for_by_name_needs_no_terminal(sign_in):

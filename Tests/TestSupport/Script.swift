@@ -182,7 +182,7 @@ extension Prompt {
     case .confirmAccount(let account): "confirmAccount \(account.username)"
     case .openURL(let address, let place): "openURL \(address.host)\(place.map { " \($0)" } ?? "")"
     case .deviceCode(let page, _, let userCode, _): "deviceCode \(page.host) \(userCode)"
-    case .enterVerifier(let verifier, let isAgain):
+    case .enterVerifier(let verifier, let isAgain, _):
       "enterVerifier \(verifier.rawValue)\(isAgain ? " again" : "")"
     case .enterPassphrase(let wanted): "enterPassphrase \(wanted.purpose.rawValue)"
     }

@@ -17,8 +17,9 @@ public enum Prompt: Sendable, Equatable {
   /// The person enters this code on that page, on any device, until then. `wholePage`: with the code in it.
   case deviceCode(
     WebAddress, wholePage: WebAddress?, userCode: String, expiresAt: UnixTime)
-  /// The person reads something off a page and brings it here; `isAgain`: what was brought before was something else.
-  case enterVerifier(Verifier, isAgain: Bool = false)
+  /// The person reads something off a page and brings it here; `isAgain`: what was brought before was something else;
+  /// `returningTo`: as with `openURL`.
+  case enterVerifier(Verifier, isAgain: Bool = false, returningTo: String? = nil)
 
   /// What is brought.
   public enum Verifier: String, Sendable, CaseIterable {

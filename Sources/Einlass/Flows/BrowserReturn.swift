@@ -84,7 +84,9 @@ extension Visit {
     }
     let returningTo = place.listener == nil ? place.address : nil
     var prompts = [Prompt.openURL(address, returningTo: returningTo)]
-    if asker.kinds.contains(.enterVerifier) { prompts.append(.enterVerifier(.redirectURL)) }
+    if asker.kinds.contains(.enterVerifier) {
+      prompts.append(.enterVerifier(.redirectURL, returningTo: returningTo))
+    }
     for prompt in prompts {
       // Who has opened the page has brought nothing yet.
       ways.append {
@@ -115,21 +117,22 @@ extension Visit {
     _ prompt: Prompt, to place: ReturnPlace, _ read: (String) -> Response?
   ) async throws(Problem) -> Arrival<Response>? {
     var prompt = prompt
+    var problem = Problem.stateMismatch(provider)
     for _ in 0..<Self.entriesLimit {
       guard case .accept(_, let text) = try await asker.ask(prompt) else {
         throw .userCanceled(provider)
       }
       guard let text else { return nil }
-      if let query = query(of: revealedText(text), broughtTo: place.address),
-        let response = read(query)
-      {
+      let query = query(of: revealedText(text), broughtTo: place.address)
+      if let response = query.flatMap(read) {
         return Arrival(response: response, show: { _ in })
       }
+      problem = query == nil ? .notTheAddress(provider) : .stateMismatch(provider)
       // A program that brings another address would do so again.
-      guard case .enterVerifier(let verifier, _) = prompt else { break }
-      prompt = .enterVerifier(verifier, isAgain: true)
+      guard case .enterVerifier(let verifier, _, let returningTo) = prompt else { break }
+      prompt = .enterVerifier(verifier, isAgain: true, returningTo: returningTo)
     }
-    throw .stateMismatch(provider)
+    throw problem
   }
 }
 

@@ -46,7 +46,10 @@ func threeLegged(
       let pin = try await visit.pin(shownAt: page, isAgain: attempt > 1)
       let token: OAuth1Credential
       do throws(Setback) { token = try await credential(for: pin, &exchange) } catch {
-        guard error.isRefusal, attempt < Visit.entriesLimit else { throw error }
+        guard let said = error.refusedWords else { throw error }
+        guard attempt < Visit.entriesLimit else {
+          throw .failed(Failure(.wrongPIN(visit.provider, said)))
+        }
         attempt += 1
         continue
       }
@@ -152,10 +155,12 @@ extension Visit {
 }
 
 extension Setback {
-  /// Whether the provider did not take what it was brought: a number that was misread, most likely.
-  fileprivate var isRefusal: Bool {
-    guard case .failed(let failure) = self else { return false }
-    return [400, 401].contains(failure.problem.serverError?.status)
+  /// How the provider did not take what it was brought: a number that was misread, most likely.
+  fileprivate var refusedWords: Problem.ServerError? {
+    guard case .failed(let failure) = self, let said = failure.problem.serverError,
+      [400, 401].contains(said.status)
+    else { return nil }
+    return said
   }
 }
 

@@ -59,14 +59,21 @@ struct SignIn: ServerCommand {
       provider = try console.provider(provider)
     }
     let known = resource == nil ? [] : try console.list("providers.list", "providers")
-    let result = try console.call(
-      "accounts.signIn",
-      JSONObject(present: [
-        "provider": resource == nil ? provider.map { .string($0) } : nil,
-        "resource": resource.map { .string($0) }, "account": account.map { .string($0.id) },
-        "flowKind": flowKind.map { .string($0) },
-        "scopes": scopes.isEmpty ? nil : JSONValue(scopes),
-      ]))
+    let params = JSONObject(present: [
+      "provider": resource == nil ? provider.map { .string($0) } : nil,
+      "resource": resource.map { .string($0) }, "account": account.map { .string($0.id) },
+      "flowKind": flowKind.map { .string($0) },
+      "scopes": scopes.isEmpty ? nil : JSONValue(scopes),
+    ])
+    let result: JSONObject
+    do throws(Failure) { result = try console.call("accounts.signIn", params) } catch {
+      guard case .refused(var refusal) = error else { throw error }
+      refusal.account = account?.title
+      if flowKind != nil, refusal.reason == "flowNotSupported" {
+        refusal.ownStep = NextStep("Leave out --flow.")
+      }
+      throw .refused(refusal)
+    }
     let id = result["account"]?.string ?? ""
     let place = result["provider"]?.string ?? provider
     let signedIn = try console.accounts(of: place).first { sameBytes($0.id, id) }

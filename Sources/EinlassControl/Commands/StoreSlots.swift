@@ -42,7 +42,18 @@ struct StoreSlotsAdd: ServerCommand {
 
   func run(with console: Console) throws(Failure) {
     let kind = try console.slot(kind, of: ["keyfile", "passphrase", "secretservice"])
-    let result = try console.call("store.addKeySlot", ["kind": .string(kind)])
+    let result: JSONObject
+    do throws(Failure) {
+      result = try console.call("store.addKeySlot", ["kind": .string(kind)])
+    } catch {
+      // What can't be had is the keyring, not the key of the store.
+      guard kind == "secretservice", case .refused(var refusal) = error,
+        refusal.data["detail"]?.string == "keyUnavailable"
+      else { throw error }
+      refusal.ownStep = NextStep(
+        "Or let a passphrase open it:", "store", "slots", "add", "passphrase")
+      throw .refused(refusal)
+    }
     try console.report(
       .object(result), ["The store is opened by: \(clean(result["slots"]?.plain ?? ""))."])
   }

@@ -197,7 +197,9 @@ import Testing
       _ = try await signIn(script, Self.request(), kinds)
       #expect(script.log.contains("ask enterVerifier redirectURL"))
     } else {
-      #expect(try await problem(script, Self.request(), kinds).reason == .stateMismatch)
+      let problem = try await problem(script, Self.request(), kinds)
+      #expect(problem.reason == .stateMismatch)
+      #expect(problem.message.contains("another sign-in") == text.contains("state=other"))
       #expect(script.requests.isEmpty)
       #expect(script.log.count { $0 == "ask enterVerifier redirectURL again" } == 2)
     }

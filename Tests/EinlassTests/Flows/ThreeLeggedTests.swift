@@ -126,6 +126,10 @@ import Testing
         script, Self.provider(#","verifier":"pin""#), [.openURL, .enterVerifier])
     } catch { problem = error as? Problem }
     #expect(problem?.reason == reason)
+    // The registration is not to blame: it has got as far as the page.
+    #expect(
+      problem?.message.contains("the number that was entered") == problem.map { _ in status != 500 }
+    )
     let asked = script.log.count { $0.hasPrefix("ask enterVerifier pin") }
     #expect(asked == (status == 500 ? 1 : min(entry, 3)))
     #expect(script.log.count { $0.hasPrefix("ask openURL") } == 1)
