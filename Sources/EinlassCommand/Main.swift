@@ -64,7 +64,9 @@ enum EinlassCommand {
 
   private static func serve(_ options: Options) throws -> Int32 {
     if isatty(STDIN_FILENO) == 1 {
-      _ = complain("this serves JSON-RPC lines; for people: einlass --help", ExitCode.ok)
+      _ = complain(
+        "this serves JSON-RPC lines; for people there is einlassctl, and: einlass --help",
+        ExitCode.ok)
     }
     let wiring = try Wiring(options)
     let code = try wiring.serve(try StandardStreams.take(), finishes: options.finishes)

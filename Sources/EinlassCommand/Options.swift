@@ -118,6 +118,7 @@ extension Options {
   /// What `--help` prints.
   static let help = """
     einlass: sign-in for editors, scripts and test drivers, over JSON-RPC on standard input and output.
+    People sign in and look after their accounts with einlassctl.
 
     Usage: einlass [options]                    serve until standard input ends
            einlass [options] call METHOD [JSON] send one request, print its answer, exit 0 or 1

@@ -61,10 +61,12 @@ struct Wiring {
     options.log = try log()
     options.trace = try trace()
     let server = server()
-    if let problem = parts.configurationProblem {
+    let code = try server.serve(streams, signals: SignalDescriptor(), options: options)
+    // Whoever is greeted is told then.
+    if let problem = parts.configurationProblem, !server.hasGreeted {
       options.log.error("configuration", problem.message)
     }
-    return try server.serve(streams, signals: SignalDescriptor(), options: options)
+    return code
   }
 
   private func log() throws -> Log {

@@ -29,6 +29,7 @@ extension ServerCommand {
         server, actingAs: actsAs, opensBrowser: opensBrowser, shownUnasked: shownUnasked)
       do throws(Failure) {
         try run(with: console)
+        console.warn(style)
       } catch {
         console.end()
         throw error
@@ -79,6 +80,12 @@ final class Console {
     listen(opensBrowser)
     mayBeSealed =
       options.passphraseFd != nil && (try? call("store.status")["exists"]?.bool) == false
+  }
+
+  /// Says what is wrong with the files that were named, where the command did not need them.
+  fileprivate func warn(_ style: Style) {
+    guard let problem = greeting["configuration"]?["problem"]?["message"]?.string else { return }
+    complain("\(style.tinted("   note:", .warning)) \(clean(problem))")
   }
 
   /// Ends einlass.

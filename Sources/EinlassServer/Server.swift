@@ -118,6 +118,9 @@ public final class Server: Sendable {
     return peer.run()
   }
 
+  /// Whether the front end has called `initialize`.
+  public var hasGreeted: Bool { session.frontEnd.isInitialized }
+
   var catalog: ProviderCatalog { added.catalog }
 
   /// The engine with the catalogue as it stands.

@@ -79,7 +79,7 @@ def width(text):
 
 def test_accounts_are_added_listed_renamed_and_removed(store):
     assert re.fullmatch(r"Added twitter/ada \(a_.{22}\)\.\n", add(store, "ada"))
-    assert run("accounts", "rename", "ada", "Ada L.", *store)[:2] == (0, "twitter/ada is now shown as Ada L..\n")
+    assert run("accounts", "rename", "ada", "Ada L.", *store)[:2] == (0, "twitter/ada is now shown as Ada L.\n")
     code, output, errors = run("accounts", *store)
     assert (code, errors) == (0, "")
     assert re.fullmatch(r"PROVIDER +ACCOUNT +NAME +STATE +ID\ntwitter +ada +Ada L\. +ok +a_.{22}\n", output)
@@ -364,6 +364,49 @@ def test_what_is_wrong_is_said_in_the_words_of_the_command_line(two, tmp_path, a
     code, _, errors = run(*arguments, *two, cwd=tmp_path)
     assert code != 0 and said in errors, errors
     assert not (tmp_path / "-").exists()
+
+
+@pytest.mark.parametrize("arguments, step", [
+    (["accounts", "explain", "nobodyapp", "tencent-weibo"], "Sign in there: einlassctl sign-in tencent-weibo"),
+    (["sign-in", "slack", "--flow", "deviceCode"], "Leave out --flow."),
+    pytest.param(["store", "slots", "add", "secretservice"], "Or let a passphrase open it: einlassctl store slots add passphrase",
+                 marks=pytest.mark.skipif(bool(shutil.which("secret-tool")), reason="there is a secret-tool")),
+])
+def test_the_next_step_is_of_what_was_asked(two, tmp_path, arguments, step):
+    config = tmp_path / "config.json"
+    config.write_text('{"applications": {"*": {"slack": {"clientId": "c"}}}}')
+    config.chmod(0o600)
+    code, output, errors = run(*arguments, *two, "--config", str(config))
+    assert f"next: {step}" in output + errors, output + errors
+
+
+def test_an_explained_account_that_is_signed_out_is_one_that_fails(two):
+    run("access", "set", "neovim", "twitter", "granted", *two)
+    assert run("accounts", "prefer", "ada", "--for", "neovim", *two)[0] == 0
+    explained = ["accounts", "explain", "neovim", "twitter", "--when-many", *two]
+    assert run(*explained)[1] == "neovim: twitter/ada, because it is preferred.\n"
+    assert run("accounts", "sign-out", "ada", "--yes", *two)[0] == 0
+    lines = run(*explained)[1].splitlines()
+    assert lines[0] == "neovim: twitter/ada, because it is preferred." and "(reloginNeeded, 1005)" in lines[1], lines
+
+
+def test_a_configuration_that_is_not_needed_is_complained_of_once(two, tmp_path):
+    typo = ["--config", str(tmp_path / "typo.json")]
+    code, _, errors = run("accounts", "list", *two, *typo)
+    assert code == 0 and re.fullmatch(r"   note: The configuration \S+ can't be used: it does not exist\.\n", errors), errors
+    for arguments in (["doctor"], ["sign-in", "github"]):
+        code, output, errors = run(*arguments, *two, *typo)
+        assert code == 1 and (output + errors).count("does not exist") == 1, output + errors
+    # A program that greets nobody is told by the log.
+    alone = subprocess.run([EINLASS, *two[2:], *typo, "call", "accounts.list"], capture_output=True, text=True, timeout=PATIENCE)
+    assert alone.returncode == 78 and alone.stderr.count("does not exist") == 1, alone.stderr
+
+
+def test_whoever_looks_for_the_store_is_told_what_makes_it(store):
+    assert "no: the first change makes it" in run("store", "status", *store)[1]
+    assert run("access", "set", "neovim", "twitter", "granted", *store)[0] == 0
+    assert "the first change makes it" not in run("store", "status", *store)[1]
+    assert "einlassctl" in subprocess.run([EINLASS, "--help"], capture_output=True, text=True, timeout=PATIENCE).stdout
 
 
 def test_what_is_there_already_is_replaced_by_an_option_that_is_named(two, tmp_path):

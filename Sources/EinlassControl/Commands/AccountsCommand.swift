@@ -53,9 +53,10 @@ struct AccountsRename: ServerCommand {
       "New name:", given: name, orElse: "Give the new name: NAME is missing.")
     params["displayName"] = .string(name)
     let result = try console.call("accounts.update", params)
+    let shown = name.isEmpty ? clean(account.username) : clean(name)
     try console.report(
       .object(result),
-      ["\(account.title) is now shown as \(name.isEmpty ? clean(account.username) : clean(name))."])
+      ["\(account.title) is now shown as \(shown)\(shown.hasSuffix(".") ? "" : ".")"])
   }
 }
 

@@ -59,7 +59,7 @@ struct Doctor: ServerCommand {
     guard status["exists"]?.bool != false else {
       return [
         Finding(
-          "store", .well, "none yet: the first account makes \(status["path"]?.plain ?? "one")")
+          "store", .well, "none yet: the first change makes \(status["path"]?.plain ?? "one")")
       ]
     }
     let path = status["path"]?.plain ?? "in memory alone"

@@ -27,7 +27,7 @@ struct StoreStatus: ServerCommand {
     let exists = status["exists"]?.bool != false
     return [
       ("path", status["path"]?.plain ?? "in memory alone"),
-      ("exists", exists ? nil : "no: the first account makes it"),
+      ("exists", exists ? nil : "no: the first change makes it"),
       ("key", status["protection"]?.plain), ("slots", status["slots"]?.plain),
       ("accounts", status["accounts"]?.plain), ("revision", status["revision"]?.plain),
       ("schema", status["schema"]?.plain),
