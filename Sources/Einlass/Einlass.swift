@@ -225,19 +225,25 @@ public struct Einlass: Sendable {
 
   /// Forgets the credentials of an account, here at once and at the provider where it has a way to; the account stays.
   ///
-  /// - Parameter registration: the front end's own at a provider, by the provider's id.
+  /// - Parameters:
+  ///   - isRequired: forgets nothing where the provider could be asked to revoke, but not from here; throws
+  ///     `authenticatorUnconfigured` or `bindingMismatch` instead.
+  ///   - registration: the front end's own at a provider, by the provider's id.
   public func signOut(
-    _ account: Account.ID, revokes: Bool = true,
+    _ account: Account.ID, revokes: Bool = true, requiringRevocation isRequired: Bool = false,
     registration: (String) -> ClientRegistration? = { _ in nil }
   ) async throws(Problem) -> Revocation {
-    try await leaving(account, registration).run(.credentials, revokes: revokes)
+    try await leaving(account, registration)
+      .run(.credentials, revokes: revokes, requiringRevocation: isRequired)
   }
 
   /// Removes an account with its credentials, as `signOut` forgets them. Throws `unknownAccount`.
   public func removeAccount(
-    _ account: Account.ID, registration: (String) -> ClientRegistration? = { _ in nil }
+    _ account: Account.ID, requiringRevocation isRequired: Bool = false,
+    registration: (String) -> ClientRegistration? = { _ in nil }
   ) async throws(Problem) -> Revocation {
-    try await leaving(account, registration).run(.account, revokes: true)
+    try await leaving(account, registration)
+      .run(.account, revokes: true, requiringRevocation: isRequired)
   }
 
   private func leaving(
@@ -251,7 +257,8 @@ public struct Einlass: Sendable {
     let stored = provider.flatMap { try? store.registration(nil, at: $0) }
     return SignOut(
       account: account, provider: provider,
-      registration: registration(account.provider) ?? stored, store: store, effects: effects)
+      registrations: [registration(account.provider), stored].compactMap(\.self), store: store,
+      effects: effects)
   }
 
   /// Stores an account that the front end brings along, bound to where its provider lives now.

@@ -140,6 +140,31 @@ import Testing
     #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
   }
 
+  @Test(arguments: ["accounts.signOut", "accounts.remove"])
+  func `Nobody is signed out or removed while nobody knows where their provider lives`(
+    method: String
+  ) throws {
+    let folder = try TemporaryFolder()
+    _ = try Self.goodStore(in: folder)
+    var accounts: [JSONValue?] = []
+    for (configuration, code) in [
+      ("\(folder.path)/typo.json", Int64(1006)), (try folder.file("bad.json", "{"), 1006),
+      (try folder.file("good.json", "{}"), nil),
+    ] {
+      let front = try FrontEnd(Self.options(folder) + ["--config", configuration])
+      defer { front.terminate() }
+      accounts.append(try front.call("accounts.list")["accounts"])
+      let error = try front.answer(
+        method, ["account": accounts[0]?.array?.first?["account"] ?? ""])["error"]
+      #expect(
+        error?["code"]?.int64 == code
+          && error?["data"]?["path"]?.string == code.map { _ in configuration })
+      accounts.append(try front.call("accounts.list")["accounts"])
+    }
+    // The last one is the control.
+    #expect(accounts.dropLast().allSatisfy { $0 == accounts[0] } && accounts.last != accounts[0])
+  }
+
   @Test func `A configuration that others can read is refused with the mode and the fix`() throws {
     let folder = try TemporaryFolder()
     let file = try folder.file("config.json", "{}")

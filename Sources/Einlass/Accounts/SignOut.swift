@@ -33,13 +33,17 @@ struct SignOut {
   let account: Account
   /// `nil` for a provider that the catalogue does not hold any more.
   let provider: Provider?
-  /// The front end's own at the provider, whose secret some want to see before they revoke.
-  let registration: ClientRegistration?
+  /// Those at the provider that are known here, whose secret some want to see before they revoke.
+  let registrations: [ClientRegistration]
   let store: AccountStore
   let effects: Effects
 
   /// Forgets first, so that nothing the provider does or fails to do keeps it here; then revokes what it can.
-  func run(_ scope: Scope, revokes: Bool) async throws(Problem) -> Revocation {
+  ///
+  /// - Parameter isRequired: throws instead what keeps this process from asking, if that can be mended.
+  func run(
+    _ scope: Scope, revokes: Bool, requiringRevocation isRequired: Bool
+  ) async throws(Problem) -> Revocation {
     // Under the lease, because a renewal on its way would leave a token that nobody revokes; but not at any price.
     var lease: Lease?
     do { lease = try await store.lease(account.id, waiting: effects) } catch {
@@ -49,6 +53,11 @@ struct SignOut {
     // Credentials that do not open are forgotten all the same.
     let credentials = Result { () throws(Problem) in
       revokes ? try store.credentials(account.id) : []
+    }
+    if isRequired, case .success(let credentials) = credentials,
+      let obstacle = credentials.lazy.compactMap(obstacle).first
+    {
+      throw obstacle
     }
     var revocation: Revocation
     switch scope {
@@ -73,37 +82,86 @@ struct SignOut {
   private func revoke(_ stored: StoredCredential, _ revocation: inout Revocation) async {
     let what =
       stored.role == .system ? "system" : "application \(stored.registration.clientID)"
-    let flow = provider?.flows.first { $0.kind == stored.binding.flowKind }
-    guard let provider = flow.flatMap({ provider?.seen(by: $0) }) ?? provider,
-      provider.revocation != nil || flow?.tokens?.standardRevocation != nil,
-      case .oauth2(let token) = stored.credential
-    else {
+    guard let provider else {
       return revocation.leave(
         what,
-        provider.map { "\($0.name) offers no way to revoke it." }
-          ?? "The provider \(account.provider) is no longer known here.")
+        "No provider \(account.provider) is known here, so that nobody was asked. A file that describes it, if there is one, is named by --providers."
+      )
+    }
+    guard let way = way(of: stored), case .oauth2(let token) = stored.credential else {
+      return revocation.leave(what, "\(provider.name) offers no way to revoke it.")
     }
     guard provider.isBound(stored) else {
-      return revocation.leave(what, "It belongs to another server than this provider's.")
+      return revocation.leave(what, Problem.elsewhere(provider, stored, account).message)
     }
+    let own = own(of: stored)
     let exchange = Exchange(
       provider: provider, effects: effects, remaining: [],
       secrets: [
-        token.accessToken, token.refreshToken, registration?.clientSecret,
-        stored.registration.clientSecret,
+        token.accessToken, token.refreshToken, own?.clientSecret, stored.registration.clientSecret,
       ])
     do throws(Setback) {
-      if let recipe = provider.revocation {
+      switch way {
+      case .recipe(let recipe):
         _ = try await exchange.send(
           recipe.filled(values(for: token, of: stored)).request, at: .revoke)
-      } else if let words = flow?.tokens, let request = words.standardRevocation {
+      case .standard(let request, let words):
         try await revoke(token, of: stored, by: request, words, exchange)
       }
       revocation.revoked.append(what)
     } catch {
       guard case .failed(let failure) = error else { return }
-      revocation.leave(what, failure.problem.message)
+      // What nobody gave is not wrong.
+      let isRefused =
+        failure.problem.reason == .authenticatorUnconfigured
+        || [401, 403].contains(failure.problem.serverError?.status)
+      let isUnproven = isRefused && own?.clientSecret == nil && needsSecret(way, at: provider)
+      revocation.leave(
+        what,
+        isUnproven
+          ? Problem.unproven(provider, stored, account).message : failure.problem.message)
     }
+  }
+}
+
+extension SignOut {
+  /// How a token is revoked.
+  private enum Way {
+    case recipe(RequestTemplate)
+    case standard(RequestTemplate, TokenEndpoint)
+  }
+
+  /// `nil` where the provider has no way to.
+  private func way(of stored: StoredCredential) -> Way? {
+    let flow = provider?.flows.first { $0.kind == stored.binding.flowKind }
+    if let recipe = flow.flatMap({ provider?.seen(by: $0) })?.revocation ?? provider?.revocation {
+      return .recipe(recipe)
+    }
+    guard let words = flow?.tokens else { return nil }
+    return words.standardRevocation.map { .standard($0, words) }
+  }
+
+  /// What keeps this process from asking a provider that could revoke it; mended by the right configuration.
+  private func obstacle(_ stored: StoredCredential) -> Problem? {
+    guard let provider, let way = way(of: stored), case .oauth2 = stored.credential else {
+      return nil
+    }
+    guard provider.isBound(stored) else { return .elsewhere(provider, stored, account) }
+    return needsSecret(way, at: provider) && own(of: stored) == nil
+      ? .unproven(provider, stored, account) : nil
+  }
+
+  private func needsSecret(_ way: Way, at provider: Provider) -> Bool {
+    switch way {
+    case .recipe(let recipe): recipe.mentions(.clientSecret)
+    case .standard:
+      !Set(provider.registrationNeeds).isDisjoint(with: [.clientSecret, .privateKey])
+    }
+  }
+
+  /// The registration that it was issued to, as it is known here.
+  private func own(of stored: StoredCredential) -> ClientRegistration? {
+    registrations.first { sameBytes($0.clientID, stored.registration.clientID) }
   }
 }
 
@@ -121,16 +179,13 @@ extension SignOut {
     _ token: OAuth2Credential, of stored: StoredCredential, by request: RequestTemplate,
     _ words: TokenEndpoint, _ exchange: Exchange
   ) async throws(Setback) {
-    let own = registration.flatMap {
-      sameBytes($0.clientID, stored.registration.clientID) ? $0 : nil
-    }
     let kind = token.refreshToken == nil ? "access_token" : "refresh_token"
     _ = try await exchange.ask(
       words, request,
       [
         Parameter("token", revealedText(token.refreshToken ?? token.accessToken)),
         Parameter("token_type_hint", kind),
-      ], by: own ?? stored.registration, at: .revoke)
+      ], by: own(of: stored) ?? stored.registration, at: .revoke)
   }
 
   /// A refresh token takes what came of it along; without one the access token stands in its place.
@@ -140,9 +195,7 @@ extension SignOut {
       .refreshToken: revealedText(token.refreshToken ?? token.accessToken),
       .clientID: stored.registration.clientID,
     ])
-    if let registration, sameBytes(registration.clientID, stored.registration.clientID) {
-      values[.clientSecret] = registration.clientSecret.map(revealedText)
-    }
+    values[.clientSecret] = own(of: stored)?.clientSecret.map(revealedText)
     return values
   }
 }
@@ -150,5 +203,33 @@ extension SignOut {
 extension Revocation {
   fileprivate mutating func leave(_ what: String, _ reason: String) {
     notRevoked.append(Remainder(what: what, reason: reason))
+  }
+}
+
+extension Problem {
+  /// Nothing of it goes where it does not belong.
+  fileprivate static func elsewhere(
+    _ provider: Provider, _ stored: StoredCredential, _ account: Account
+  ) -> Problem {
+    Problem(
+      .bindingMismatch,
+      """
+      The credential is valid at \(stored.binding.origins.joined(separator: ", ")), and \(provider.name) is elsewhere \
+      here, so that nobody is asked to revoke it. Name the configuration that the account was signed in with (--config).
+      """, provider: provider.id, account: account.id)
+  }
+
+  /// Who may revoke it has to prove that the registration is theirs.
+  fileprivate static func unproven(
+    _ provider: Provider, _ stored: StoredCredential, _ account: Account
+  ) -> Problem {
+    Problem(
+      .authenticatorUnconfigured,
+      """
+      \(provider.name) revokes the credential only for the registration \(stored.registration.clientID) with its \
+      clientSecret, which is not known here. Name the configuration that holds it (--config), or bring it with \
+      providers.configure.
+      """, detail: Provider.RegistrationPart.clientSecret.rawValue, provider: provider.id,
+      account: account.id, hint: .init("providers.configure", ["provider": provider.id]))
   }
 }

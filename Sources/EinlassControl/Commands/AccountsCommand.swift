@@ -78,19 +78,46 @@ struct AccountsRemove: ServerCommand {
     let account = try console.account(account)
     try console.confirm(
       "Remove \(account.title) and its credentials?", isAgreed: yes)
-    let result = try console.call("accounts.remove", ["account": .string(account.id)])
+    let result = try console.leave(account, by: "accounts.remove", asking: !yes)
     try console.report(
       .object(result), ["Removed \(account.title)."] + console.revocation(result))
   }
 }
 
 extension Console {
+  /// Signs out of the account, or removes it. Where nobody can be asked to revoke its credentials for want of the right
+  /// configuration, nothing is forgotten unless the person agrees.
+  func leave(
+    _ account: Account, by method: String, asking mayAsk: Bool
+  ) throws(Failure) -> JSONObject {
+    let params: JSONObject = ["account": .string(account.id)]
+    do throws(Failure) {
+      var params = params
+      params["requireRevocation"] = true
+      return try call(method, params)
+    } catch {
+      guard case .refused(var refusal) = error, refusal.data["account"] != nil,
+        ["authenticatorUnconfigured", "bindingMismatch"].contains(refusal.reason)
+      else { throw error }
+      guard mayAsk, let person else {
+        refusal.ownStep = NextStep(
+          "Or leave it valid there:", "accounts", "sign-out", account.title, "--no-revoke")
+        throw .refused(refusal)
+      }
+      person.show(clean(worded(refusal.message)))
+      guard try person.agrees("Forget it here all the same, and leave it valid there?") else {
+        throw .cancelled
+      }
+      return try call(method, params)
+    }
+  }
+
   /// What became of the credentials at the provider.
   func revocation(_ result: JSONObject) -> [String] {
     let revoked = (result["revoked"]?.array ?? []).map { "  revoked: \(clean($0.plain))" }
     let notRevoked = (result["notRevoked"]?.array ?? []).map { entry in
       "  \(tinted("not revoked", .warning)): \(clean(entry["what"]?.plain ?? "")). "
-        + clean(entry["reason"]?.plain ?? "")
+        + clean(worded(entry["reason"]?.plain ?? ""))
     }
     let next = (result["endSessionURL"]?.string).map { url in
       "  \(tinted("next:", .heading)) Your browser may still be signed in there. Sign it out: \(clean(url))"

@@ -158,8 +158,11 @@ struct AccountsSignOut: ServerCommand {
   func run(with console: Console) throws(Failure) {
     let account = try console.account(account)
     try console.confirm("Forget the credentials of \(account.title)?", isAgreed: yes)
-    let result = try console.call(
-      "accounts.signOut", ["account": .string(account.id), "revoke": .bool(revoke)])
+    let result =
+      revoke
+      ? try console.leave(account, by: "accounts.signOut", asking: !yes)
+      : try console.call(
+        "accounts.signOut", ["account": .string(account.id), "revoke": false])
     try console.report(
       .object(result), ["Signed out \(account.title)."] + console.revocation(result))
   }

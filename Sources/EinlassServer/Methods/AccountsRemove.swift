@@ -8,14 +8,14 @@ func accountsRemove(_ server: Server) -> Method {
     MethodDescriptor(
       "accounts.remove", .network,
       "Removes the account and its credentials here, then revokes them at the provider.",
-      params: [.account], result: revocationSchema,
-      reasons: ["unknownAccount", "accountStoreFailure", "cancelled"]),
+      params: [.account, .requireRevocation], result: revocationSchema, reasons: leavingReasons),
     .task { params, _ async throws(RPCError) in
       let frontEnd = server.session.frontEnd
       do throws(Problem) {
         return JSONValue(
           try await server.budgetedEinlass.removeAccount(
-            Account.ID(params), registration: { server.registration(for: frontEnd, at: $0) }))
+            Account.ID(params), requiringRevocation: params["requireRevocation"]?.bool ?? false,
+            registration: { server.registration(for: frontEnd, at: $0) }))
       } catch { throw RPCError(error) }
     })
 }

@@ -10,19 +10,34 @@ func accountsSignOut(_ server: Server) -> Method {
       "Forgets the account's credentials here and revokes them at the provider; the account stays.",
       params: [
         .account, .optional("revoke", .boolean, "Whether the provider is told; true."),
+        .requireRevocation,
       ],
-      result: revocationSchema,
-      reasons: ["unknownAccount", "accountStoreFailure", "cancelled"]),
+      result: revocationSchema, reasons: leavingReasons),
     .task { params, _ async throws(RPCError) in
       let frontEnd = server.session.frontEnd
       do throws(Problem) {
         return JSONValue(
           try await server.budgetedEinlass.signOut(
             Account.ID(params), revokes: params["revoke"]?.bool ?? true,
+            requiringRevocation: params["requireRevocation"]?.bool ?? false,
             registration: { server.registration(for: frontEnd, at: $0) }))
       } catch { throw RPCError(error) }
     })
 }
+
+extension Field {
+  /// Whether an account is kept whose credentials the provider could be asked to revoke, but not from here.
+  static let requireRevocation = Field.optional(
+    "requireRevocation", .boolean,
+    "Forget nothing where the provider can't be asked: its registration is not here (1006), or it is elsewhere (1027); false."
+  )
+}
+
+/// What leaving an account may fail with.
+let leavingReasons = [
+  "unknownAccount", "authenticatorUnconfigured", "bindingMismatch", "accountStoreFailure",
+  "cancelled",
+]
 
 /// A report of what was revoked and what was not.
 let revocationSchema = Schema.object([

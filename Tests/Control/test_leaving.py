@@ -1,0 +1,100 @@
+"""Who leaves an account is told what stays valid at its provider, before it is lost.
+
+    python -m pytest Tests/Control/test_leaving.py
+"""
+import json
+import os
+import re
+
+import pytest
+
+from terminal import Terminal
+from test_control import CONTROL, EINLASS, run
+from test_sign_in_elsewhere import Visitor, page, ready, sign_in  # noqa: F401
+
+
+@pytest.fixture
+def signed_in(sign_in, tmp_path):  # noqa: F811
+    """Signed in to GitHub by a code; the options, the environment, and the configuration as it was used."""
+    with sign_in("github", "--flow", "deviceCode") as terminal:
+        terminal.wait_for("This goes on when that is done")
+        code = re.search(r"\b[A-Z]{4}-[A-Z]{4}\b", terminal.shown)[0]
+        Visitor().open(page(terminal)).press("allow", user_code=code)
+        assert terminal.end() == 0, terminal.shown
+    home = {"HOME": str(tmp_path / "home"), "XDG_STATE_HOME": "", "XDG_DATA_HOME": "", "NO_COLOR": "1"}
+    return ["--einlass", EINLASS], home, tmp_path / "einlass.json"
+
+
+def state(options, home):
+    code, output, errors = run("accounts", *options, env=os.environ | home)
+    assert code == 0, errors
+    return [line.split()[-2] for line in output.splitlines()[1:]]
+
+
+def without_registration(config):
+    whole = json.loads(config.read_text())
+    del whole["applications"]["einlassctl"]["github"]
+    path = config.with_name("without.json")
+    path.write_text(json.dumps(whole))
+    path.chmod(0o600)
+    return path
+
+
+def test_what_cannot_be_renewed_is_no_fault_of_the_account(signed_in):
+    options, home, config = signed_in
+    options = [*options, "--config", str(config)]
+    whole = json.loads(config.read_text())
+    whole["applications"]["neovim"] = whole["applications"]["einlassctl"]
+    config.write_text(json.dumps(whole))
+    assert run("access", "set", "neovim", "github", "granted", *options, env=os.environ | home)[0] == 0
+    code, output, _ = run("accounts", "renew", "github/ada", "--for", "neovim", *options, env=os.environ | home)
+    assert code == 1 and "the account is as it should be" in output, output
+    assert "next: Sign in again: einlassctl sign-in --account github/ada" in output
+    assert state(options, home) == ["ok"]
+
+
+@pytest.mark.parametrize("command", ["sign-out", "remove"])
+def test_nothing_is_forgotten_that_the_right_configuration_revokes(signed_in, command):
+    options, home, config = signed_in
+    leave = ["accounts", command, "github/ada", "--yes", *options]
+    before = state(options, home)
+    broken = config.with_name("broken.json")
+    broken.write_text("{")
+    broken.chmod(0o600)
+    for arguments, said in [
+            (["--config", str(config.with_name("typo.json"))], "does not exist"), (["--config", str(broken)], "is not JSON"),
+            (["--config", str(without_registration(config))], "only for the registration demo-github"), ([], "GitHub is elsewhere")]:
+        code, output, errors = run(*leave, *arguments, env=os.environ | home)
+        assert (code, output) == (1, "") and said in errors and errors.count(said) == 1, errors
+        assert state(options, home) == before
+    assert "einlassctl accounts sign-out github/ada --no-revoke" in errors
+    code, output, _ = run(*leave, "--config", str(config), env=os.environ | home)
+    assert code == 0 and "  revoked: application demo-github" in output, output
+    assert state(options, home) != before
+
+
+def test_on_a_terminal_it_is_asked_whether_the_token_may_stay_valid(signed_in):
+    options, home, config = signed_in
+    for answer, code in [("", 1), ("y", 0)]:
+        with Terminal([CONTROL, "accounts", "remove", "github/ada", *options, "--config", str(without_registration(config))],
+                      **home) as terminal:
+            terminal.wait_for("Remove github/ada and its credentials? [y/N]")
+            terminal.type("y\r")
+            terminal.wait_for("not known here")
+            terminal.wait_for("leave it valid there? [y/N]")
+            terminal.type(answer + "\r")
+            assert terminal.end() == code
+    assert "not revoked: application demo-github." in terminal.shown and state(options, home) == []
+
+
+def test_an_account_whose_provider_is_not_known_any_more_is_removed(tmp_path):
+    options = ["--einlass", EINLASS, "--store", str(tmp_path / "store/a.db"), "--key-file", str(tmp_path / "key/a.key")]
+    descriptor = {
+        "id": "work", "name": "Work", "setup": {"documentation": "https://work.example/docs"}, "registration": ["clientId"],
+        "accounts": "many", "flows": [{"kind": "authorizationCode", "authorize": {"method": "GET", "url": "https://work.example/authorize"},
+                   "token": {"method": "POST", "url": "https://work.example/token"}}]}
+    (tmp_path / "work.json").write_text(json.dumps({"providers": [descriptor]}))
+    account = {"provider": "work", "username": "ada", "credential": {"type": "oauth2", "token": "t", "clientId": "c"}}
+    assert run("accounts", "add", "-", *options, "--providers", str(tmp_path / "work.json"), input=json.dumps(account))[0] == 0
+    code, output, _ = run("accounts", "remove", "work/ada", "--yes", *options)
+    assert code == 0 and "not revoked: system. No provider work is known here" in output, output

@@ -1,0 +1,92 @@
+import EinlassCrypto
+import EinlassJSON
+import TestSupport
+import Testing
+
+@testable import Einlass
+
+/// What becomes of a credential at its provider when its account is left.
+@Suite struct SignOutTests {
+  private static let descriptor = """
+    {"id":"op","name":"OP","setup":{"documentation":"https://op.example/"},"accounts":"many",\
+    "registration":["clientId"],"flows":[{"kind":"deviceCode",\
+    "deviceAuthorization":{"method":"POST","url":"https://op.example/device"},\
+    "token":{"method":"POST","url":"https://op.example/token"}}],\
+    "revoke":{"method":"DELETE","url":"https://op.example/grant","bearer":"{token}",\
+    "query":{"secret":"{clientSecret}"}}}
+    """
+
+  private static func script(
+    _ reply: Script.Reply, issuedAt origin: String = "https://op.example"
+  ) -> Script {
+    let account = Sample.account("ada", "op")
+    let stored = StoredCredential(
+      role: .application, registration: ClientRegistration(clientID: "APP"),
+      credential: .oauth2(OAuth2Credential(accessToken: Secret("AT"))),
+      binding: ProviderBinding(origins: [origin], clientID: "APP", flowKind: .deviceCode))
+    return Script(
+      [reply], store: ScriptedStore(accounts: [account], credentials: [account.id: [stored]]))
+  }
+
+  private func remove(
+    _ script: Script, requiringRevocation isRequired: Bool, with own: ClientRegistration? = nil,
+    from catalog: ProviderCatalog? = nil
+  ) async throws -> Revocation {
+    try await Einlass(
+      catalog: catalog ?? ProviderCatalogTests.catalog(Self.descriptor),
+      store: script.store.accountStore, effects: script.effects
+    ).removeAccount(Account.ID(rawValue: "a_ada"), requiringRevocation: isRequired) { _ in own }
+  }
+
+  private func work(_ script: Script) -> [String] { script.log.filter { !$0.hasPrefix("sleep") } }
+
+  @Test(arguments: [
+    ("https://op.example", Problem.Reason.authenticatorUnconfigured),
+    ("https://elsewhere.example", .bindingMismatch),
+  ])
+  func
+    `Who insists keeps what cannot be revoked from here, and who does not is told the same reason`(
+      _ origin: String, _ reason: Problem.Reason
+    ) async throws
+  {
+    let script = Self.script(.text("no", status: 401), issuedAt: origin)
+    let refusal = await #expect(throws: Problem.self) {
+      try await remove(script, requiringRevocation: true)
+    }
+    #expect(refusal?.reason == reason && refusal?.account?.rawValue == "a_ada")
+    #expect(work(script).isEmpty && script.store.accounts.count == 1)
+    let report = try await remove(script, requiringRevocation: false)
+    #expect(report.notRevoked.map(\.reason) == [refusal?.message])
+    #expect(report.notRevoked.first?.reason.contains("--config") == true)
+    #expect(script.store.accounts.isEmpty)
+  }
+
+  @Test func `A secret that was given and is refused is wrong, one that was not given is missing`()
+    async throws
+  {
+    for (secret, isWrong) in [(Secret("S"), true), (nil, false)] {
+      let script = Self.script(.json(#"{"error":"invalid_client"}"#, status: 401))
+      let report = try await remove(
+        script, requiringRevocation: true,
+        with: ClientRegistration(clientID: "APP", clientSecret: secret))
+      let reason = report.notRevoked.first?.reason
+      #expect(reason?.contains("does not accept") == isWrong)
+      #expect(reason?.contains("not known here") == !isWrong)
+    }
+  }
+
+  @Test func `With the registration it is revoked, also for who insists`() async throws {
+    let own = ClientRegistration(clientID: "APP", clientSecret: Secret("S"))
+    let script = Self.script(.text("", status: 204))
+    #expect(
+      try await remove(script, requiringRevocation: true, with: own).revoked == ["application APP"])
+    #expect(work(script).last == "DELETE https://op.example/grant?secret=S")
+  }
+
+  @Test func `An account whose provider is not known any more goes all the same`() async throws {
+    let script = Self.script(.text("", status: 204))
+    let report = try await remove(script, requiringRevocation: true, from: ProviderCatalog.none)
+    #expect(script.store.accounts.isEmpty && script.requests.isEmpty)
+    #expect(report.notRevoked.first?.reason.hasPrefix("No provider op is known here") == true)
+  }
+}
