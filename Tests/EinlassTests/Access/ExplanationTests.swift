@@ -90,9 +90,9 @@ import Testing
       }, report: { _ in })
     var problem: Problem?
     var account: Account.ID?
-    do {
+    do throws(Problem) {
       account = try await engine.perform(request, asking: asker).account.id
-    } catch let error as Problem {
+    } catch {
       (problem, account) = (error, error.reason == .reloginNeeded ? error.account : nil)
     }
     let cell = Comment(rawValue: "\(explained), but \(String(describing: problem))")
