@@ -55,14 +55,16 @@ struct Retrieval {
       return result(try await pacedCredential(flow, under: lease))
     } catch {
       // What is good for a few seconds more is better than nothing, unless somebody needs more.
-      guard error.isRetryable, !request.forcesRefresh, request.minValiditySeconds == nil,
+      guard flow.keepsToken(after: error), !request.forcesRefresh,
+        request.minValiditySeconds == nil,
         let own = flow.own, isGood(own, forSeconds: 0)
       else { throw error }
       return result(own.credential)
     }
   }
 
-  /// When it is to be refreshed, unless somebody asks for it before; not before the check period since that moment is over.
+  /// When it is to be refreshed, unless somebody asks for it before; not before the check period since that moment is
+  /// over.
   func nextRefresh(since latest: UnixTime) throws(Problem) -> UnixTime? {
     guard canAsk, let own = try own(of: store.credentials(account.id)),
       case .oauth2(let token) = own.credential, let expiresAt = token.expiresAt,

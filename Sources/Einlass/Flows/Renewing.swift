@@ -44,6 +44,13 @@ extension Flow {
     }
   }
 
+  /// Whether the stored token, while it lasts, serves on after a renewal that failed so: a token that pays for its own
+  /// successor is renewed a day before its end, and only who says that it is dead makes it worthless.
+  func keepsToken(after problem: Problem) -> Bool {
+    problem.isRetryable
+      || descriptor.tokens?.refresh?.isPaidByToken == true && problem.reason != .reloginNeeded
+  }
+
   /// What the provider gives for the stored token, which nobody may use before it is stored.
   private func freshToken() async throws(Setback) -> OAuth2Credential {
     if case .systemToken(let words) = descriptor, let recipe = words.renew,

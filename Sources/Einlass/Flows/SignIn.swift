@@ -86,7 +86,7 @@ struct SignIn {
     case .renewed(let credential): return credential
     // What is good for some time yet is better than nothing.
     case .failed(let why)
-    where flow.descriptor.tokens != nil && why.isRetryable && flow.secondsLeft > 0:
+    where flow.descriptor.tokens != nil && flow.keepsToken(after: why) && flow.secondsLeft > 0:
       return nil
     // The standard's refusals say themselves what is to be done.
     case .rejected(let why) where flow.descriptor.tokens != nil,

@@ -89,9 +89,13 @@ import Testing
     #expect(script.store.accounts[0].health == .reloginNeeded)
   }
 
-  @Test func `what is still good serves while the provider is away`() async throws {
-    let script = Script([.text("busy", status: 503)], store: Self.store(endsIn: 100))
-    #expect(try await token(script) == "SHORT")
+  @Test func `what is still good serves while the provider is away or gives no other`() async throws
+  {
+    let refusal = #"{"error":{"message":"Invalid parameter","type":"OAuthException","code":100}}"#
+    for answer in [Script.Reply.text("busy", status: 503), .json(refusal, status: 400)] {
+      let script = Script([answer], store: Self.store(endsIn: 100))
+      #expect(try await token(script) == "SHORT")
+    }
   }
 
   @Test func `who gets a token that is good for no longer rests before asking again`() async throws
