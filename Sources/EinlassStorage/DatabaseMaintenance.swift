@@ -114,7 +114,7 @@ extension OpenStore {
     return status
   }
 
-  /// A sound copy under a free name in a directory of this user's alone.
+  /// A sound copy under a free name in a directory that only this user can write to.
   fileprivate func copy(
     to path: String, _ progress: StoreMaintenance.Progress
   ) throws(Problem) -> StoreMaintenance.Backup {
@@ -123,7 +123,10 @@ extension OpenStore {
       throw Problem(
         .invalidParameter, "The path of a copy is absolute and names a file.", path: "/path")
     }
-    let found = try FileProblem.store { () throws(FileError) in try SafeDirectory.open(parent) }
+    // Others may see its name there: the copy is private from its first byte.
+    let found = try FileProblem.store { () throws(FileError) in
+      try SafeDirectory.open(parent, others: .mayRead)
+    }
     guard let directory = found else {
       throw .store(
         .refused, "There is no directory \(parent). Make it, or name another path.", path: parent)

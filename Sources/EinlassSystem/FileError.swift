@@ -12,7 +12,7 @@ public struct FileError: Error, Sendable, Equatable {
     /// Owned by this user id.
     case otherOwner(UInt32)
     /// Group or others have some of these permission bits.
-    case openToOthers(mode: UInt32)
+    case openToOthers(mode: UInt32, isFile: Bool = false)
     /// Reachable under so many names.
     case hardLinked(UInt64)
     /// Longer than so many bytes.
@@ -47,8 +47,8 @@ public struct FileError: Error, Sendable, Equatable {
     case .notARegularFile: "is not a regular file. Move it away or name another place."
     case .otherOwner(let user):
       "belongs to user \(user), but this runs as user \(geteuid()). Run it as user \(user) or name another place."
-    case .openToOthers(let mode):
-      "is open to other users (mode \(Self.octal(mode))). " + remedy(for: mode)
+    case .openToOthers(let mode, let isFile):
+      "is open to other users (mode \(Self.octal(mode))). " + remedy(for: mode, isFile)
     case .hardLinked(let count):
       "is one file under \(count) names. Remove the other names, or name another place."
     case .tooLong(let limit): "is longer than the \(limit) bytes that are taken."
@@ -57,8 +57,9 @@ public struct FileError: Error, Sendable, Equatable {
   }
 
   /// A command only where it cannot do harm: `/tmp` and `/dev` are open to others for good reason.
-  private func remedy(for mode: UInt32) -> String {
-    let isShared = mode & 0o1000 != 0 || path.utf8.count { $0 == UInt8(ascii: "/") } < 3
+  private func remedy(for mode: UInt32, _ isFile: Bool) -> String {
+    let isShared =
+      !isFile && (mode & 0o1000 != 0 || path.utf8.count { $0 == UInt8(ascii: "/") } < 3)
     return isShared
       ? "Name a place that only you can reach."
       : "If nobody else had access, run: chmod go-rwx '\(path)'"

@@ -68,7 +68,7 @@ public struct FileStatus: Sendable, Equatable {
   func requireOurs(path: String, others: PersonalFile.Others = .mayNothing) throws(FileError) {
     guard owner == geteuid() else { throw FileError(.otherOwner(owner), path: path) }
     guard mode & others.forbidden == 0 else {
-      throw FileError(.openToOthers(mode: mode), path: path)
+      throw FileError(.openToOthers(mode: mode, isFile: kind == .regular), path: path)
     }
   }
 

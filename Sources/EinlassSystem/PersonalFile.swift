@@ -27,7 +27,7 @@ public enum PersonalFile {
       throw FileError(.otherOwner(status.owner), path: path)
     }
     guard status.mode & others.forbidden == 0 else {
-      throw FileError(.openToOthers(mode: status.mode), path: path)
+      throw FileError(.openToOthers(mode: status.mode, isFile: true), path: path)
     }
     return try readToEnd(descriptor, path: path, limitBytes: limitBytes)
   }

@@ -108,7 +108,7 @@ struct SafeFilesTests {
       case .symbolicLink, .danglingLink: .symbolicLink
       case .directory, .fifo: .notARegularFile
       case .hardLink: .hardLinked(2)
-      case .openToOthers: .openToOthers(mode: 0o640)
+      case .openToOthers: .openToOthers(mode: 0o640, isFile: true)
       case .privateFile: nil  // the negative control
       }
     }
