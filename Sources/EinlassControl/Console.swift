@@ -102,7 +102,11 @@ final class Console {
 
   /// Calls a method.
   func call(_ method: String, _ params: JSONObject = JSONObject()) throws(Failure) -> JSONObject {
-    try einlass.request(method, params)
+    person?.hasGivenUp = false
+    do throws(Failure) { return try einlass.request(method, params) } catch {
+      guard case .refused = error, person?.hasGivenUp == true else { throw error }
+      throw .cancelled
+    }
   }
 
   /// A list over all its pages, or its first so many elements.
@@ -168,7 +172,7 @@ final class Console {
   }
 
   private func answer(_ answer: JSONObject) throws(Failure) {
-    do throws(Failure) { _ = try call("prompt.answer", answer) } catch .refused {
+    do throws(Failure) { _ = try einlass.request("prompt.answer", answer) } catch .refused {
       // It has closed meanwhile; the request that asked says so better.
     }
   }

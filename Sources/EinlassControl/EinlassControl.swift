@@ -45,21 +45,23 @@ struct EinlassControl: ParsableCommand {
       complain("einlassctl does not run set-uid, set-gid or dumpable.")
       Glibc.exit(Failure.internalCode)
     }
+    let words = CommandLine.arguments.dropFirst()
+    if words.first == "help", let unknown = words.dropFirst().unknownCommand {
+      complain(unknown)
+      Glibc.exit(Failure.usageCode)
+    }
     do {
-      var command = try parseAsRoot(CommandLine.arguments.dropFirst().readingHelp)
+      var command = try parseAsRoot(words.readingHelp)
       try command.run()
     } catch let failure as Failure {
       Glibc.exit(failure.exitCode)
     } catch {
-      let unknown = CommandLine.arguments.dropFirst().unknownCommand
-      if exitCode(for: error) == .validationFailure, let unknown {
-        complain(unknown)
-        Glibc.exit(Failure.usageCode)
-      }
-      if exitCode(for: error) == .validationFailure, CommandLine.arguments.dropFirst().hasDashedName
-      {
-        complain(
-          "A name that begins with a dash goes behind --: einlassctl accounts remove -- -ada")
+      if exitCode(for: error) == .validationFailure {
+        if let unknown = words.unknownCommand {
+          complain(unknown)
+          Glibc.exit(Failure.usageCode)
+        }
+        if let hint = words.dashedHint { complain(hint) }
       }
       exit(withError: error)
     }
@@ -91,9 +93,19 @@ extension ArraySlice<String> {
     return nil
   }
 
-  /// Whether something in it may be meant as a name and was read as an option.
-  var hasDashedName: Bool {
-    prefix { $0 != "--" }.contains { $0.hasPrefix("-") && !$0.hasPrefix("--") && $0.count > 1 }
+  /// What is said where something in it may be meant as a value or a name and was read as an option.
+  var dashedHint: String? {
+    let options = prefix { $0 != "--" }
+    guard
+      let index = options.firstIndex(where: {
+        $0.hasPrefix("-") && !$0.hasPrefix("--") && $0.count > 1
+      })
+    else { return nil }
+    if index > startIndex, self[index - 1].hasPrefix("--") {
+      return
+        "A value that begins with a dash goes behind =: \(clean(self[index - 1]))=\(clean(self[index]))"
+    }
+    return "A name that begins with a dash goes behind --: einlassctl accounts remove -- -ada"
   }
 }
 

@@ -29,6 +29,7 @@ struct Questions {
         default: ["action": "cancel"]
         }
     } catch .cancelled {
+      person.hasGivenUp = true
       answer = ["action": "cancel"]
     }
     answer?["prompt"] = .string(id)
@@ -113,8 +114,14 @@ struct Questions {
       case "pin": "The PIN that the page shows:"
       default: "The code that the page shows:"
       }
-    if prompt["again"]?.bool == true { person.show("That was something else, or not all of it.") }
-    while let text = try person.line(question, prompt: id) {
+    let isAddress = prompt["expects"]?.string == "redirectURL"
+    if prompt["again"]?.bool == true {
+      let beginning = prompt["returningTo"].map(text) ?? "http://"
+      let expected = " Expected is the whole address, beginning with \(beginning)."
+      person.show("That was something else, or not all of it." + (isAddress ? expected : ""))
+    }
+    while let line = try person.line(question, prompt: id) {
+      let text = isAddress ? unwrapped(line) : line
       // Enter alone is nothing to try.
       if !text.allSatisfy(\.isWhitespace) { return ["action": "accept", "text": .string(text)] }
     }
@@ -150,4 +157,14 @@ struct Questions {
   }
 
   private func text(_ value: JSONValue?) -> String { clean(value?.plain ?? "") }
+}
+
+/// An address without what mail and shells put around one: blanks, quotes, angle brackets.
+func unwrapped(_ text: String) -> String {
+  var text = text[...]
+  while let first = text.first, first.isWhitespace || "\"'<`“‘".contains(first) {
+    text.removeFirst()
+  }
+  while let last = text.last, last.isWhitespace || "\"'>`”’".contains(last) { text.removeLast() }
+  return String(text)
 }

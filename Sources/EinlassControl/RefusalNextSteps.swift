@@ -53,6 +53,8 @@ extension Refusal {
     case "overloaded": NextStep("Wait a moment, then start the command again.")
     case "unknownMethod", "unsupportedVersion":
       NextStep("Update einlass: it is older than einlassctl. Both versions:", "doctor")
+    case "invalidParams" where data["path"]?.string == "/credential/type":
+      NextStep("See what it signs in by:", "providers", "list")
     case "invalidParams": nil
     case "invalidCursor": NextStep("The list has changed meanwhile: start the command again.")
     case "internal": NextStep("Start it again with --log-level debug and report what it logs.")
@@ -115,6 +117,7 @@ extension Refusal {
     case "locked": NextStep("Another einlass is using the store: wait a moment, then try again.")
     case "full": NextStep("Make room on the disk, then try again.")
     case "readOnly": NextStep("Let it be written to, or name another store with --store.")
+    case "corrupt" where Self.remedies.contains(where: message.hasSuffix): nil
     case "corrupt": NextStep("Put back a copy that is whole.")
     case "keyUnavailable": .opening(message)
     case "decryptFailed" where data["account"] != nil:
@@ -125,6 +128,11 @@ extension Refusal {
     default: nil
     }
   }
+
+  /// Of files that a person named: nothing of the store is damaged, and the sentence says what to do.
+  private static let remedies = [
+    "name another place.", "accounts.export wrote.", "or export again.",
+  ]
 
   /// Names that name nothing, or what they may not.
   private var selectionStep: NextStep {

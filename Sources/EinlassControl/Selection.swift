@@ -1,4 +1,5 @@
 internal import EinlassJSON
+internal import EinlassSystem
 
 /// Finding what a person means, and asking when it was left out.
 extension Console {
@@ -74,6 +75,23 @@ extension Console {
       if !text.isEmpty { return text }
     }
     throw .cancelled
+  }
+
+  /// The path that was given, or that the person types: there, no shell has put the home in the place of `~`.
+  func path(_ question: String, given: String?, orElse complaint: String) throws(Failure) -> String
+  {
+    let path = try text(question, given: given, orElse: complaint)
+    guard given == nil, path.hasPrefix("~/"), let home = Environment.value("HOME") else {
+      return path
+    }
+    return home + path.dropFirst()
+  }
+
+  /// The path of a file that is to be made.
+  func newFile(_ given: String?) throws(Failure) -> String {
+    let path = try path("Where to?", given: given, orElse: "Name the new file: PATH is missing.")
+    guard path.hasSuffix("/") || FileStatus.at(path)?.kind == .directory else { return path }
+    throw .unusable("\(path) is a folder.", NextStep("Name a new file in it."))
   }
 
   /// Goes on only when the person agrees, on the terminal or by `--yes`.

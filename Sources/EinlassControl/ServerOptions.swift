@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import EinlassJSON
 internal import Glibc
 
 /// What every command takes: which einlass, which store, and how to talk.
@@ -47,6 +48,10 @@ struct ServerOptions: ParsableArguments {
   var noInput = false
 
   func validate() throws {
+    for (name, value) in named + [("einlass", einlass ?? "einlass")] where value.isEmpty {
+      throw ValidationError("--\(name) needs a value that is not empty.")
+    }
+    try require(logLevel, "--log-level", ["error", "warning", "info", "debug"])
     // Checked before anything is opened, or a pipe of ours could have this number.
     for (name, number) in [
       ("--key-fd", keyFd), ("--passphrase-fd", passphraseFd),
@@ -78,4 +83,10 @@ struct ServerOptions: ParsableArguments {
       ("config", config), ("providers", providers), ("log-level", logLevel),
     ].compactMap { name, value in value.map { (name, $0) } }
   }
+}
+
+/// Throws a usage error unless it is one of these words, or was not given.
+func require(_ word: String?, _ name: String, _ words: [String]) throws {
+  guard let word, !words.contains(where: { sameBytes($0, word) }) else { return }
+  throw ValidationError("\(name) must be one of \(words.joined(separator: ", ")).")
 }

@@ -648,7 +648,7 @@ def test_what_opens_the_store_is_listed_added_and_removed(two):
     assert (code, output) == (0, "The store is opened by: keyfile.\n")
     code, _, errors = run("store", "slots", "remove", "keyfile", "--yes", *two)
     assert code == 1 and "only way" in errors
-    assert run("store", "slots", "add", "nope", *two)[0] == 1
+    assert run("store", "slots", "add", "nope", *two)[0] == 64
 
 
 def test_no_name_steers_the_terminal_or_a_program_that_reads_json():
@@ -675,7 +675,116 @@ def test_bash_completes_accounts_and_runs_nothing_that_they_are_called(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("arguments, said", [
+    (["help", "nope"], "There is no command einlassctl nope."),
+    (["help", "accounts", "nope"], "There is no command einlassctl accounts nope."),
+    (["audit", "--limit", "-1"], "goes behind =: --limit=-1"), (["audit", "--limit=-1"], "--limit needs a number from 1."),
+    (["audit", "--limit", "0"], "--limit needs a number from 1."),
+    (["accounts", "renew", "-ada"], "goes behind --: "),
+    (["sign-in", "github", "--flow", "reverseAuth"], "--flow must be one of authorizationCode, deviceCode, oauth1, clientCredentials."),
+    (["store", "slots", "add", "fd"], "KIND must be one of keyfile, passphrase, secretservice."),
+    (["store", "slots", "remove", "foo"], "KIND must be one of keyfile, passphrase, secretservice, fd."),
+    (["accounts", "--store", ""], "--store needs a value"), (["accounts", "--einlass", ""], "--einlass needs a value"),
+    (["accounts", "--log-level", "foo"], "--log-level must be one of error, warning, info, debug."),
+])
+def test_a_wrong_command_line_is_told_before_einlass_starts(arguments, said):
+    code, output, errors = run(*arguments, env={**os.environ, "EINLASS_BINARY": "/nope"})
+    assert (code, output) == (64, "") and said in errors, errors
+
+
+def test_the_help_of_every_command_is_there():
+    assert run("help")[0] == 0
+    assert run("help", "accounts", "list")[:2] == run("accounts", "list", "--help")[:2]
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["sign-in", "github", "--scope", ""], "--scope must be"), (["accounts", "renew", "ada", "--for", ""], "The application's name must be"),
+    (["access", "set", "x", "twitter", "granted", "--permission", ""], "--permission must be"),
+])
+def test_what_einlass_refuses_is_named_as_it_stands_on_the_command_line(two, arguments, said):
+    _, _, errors = run(*arguments, *two)
+    assert f"problem: {said} a string of 1 to 256 bytes" in errors, errors
+
+
+def test_what_a_person_named_wrongly_damages_no_store(two, tmp_path):
+    (tmp_path / "folder").mkdir()
+    for command in ("accounts", "export"), ("store", "backup"):
+        for path in ("folder", "folder/"):
+            code, _, errors = run(*command, path, *two, cwd=tmp_path)
+            assert code == 1 and f"problem: {path} is a folder.\n   next: Name a new file in it." in errors
+    (tmp_path / "other.json").write_text("{}")
+    code, _, errors = with_passphrase("accounts", "import", str(tmp_path / "other.json"), *two)
+    assert code == 1 and "Name one that einlassctl accounts export wrote." in errors and "Put back" not in errors
+
+
+def test_a_file_that_others_can_read_is_named_with_the_command_that_mends_it(two, tmp_path):
+    (tmp_path / "a.json").write_text("{}")
+    (tmp_path / "a.json").chmod(0o644)
+    code, _, errors = run("accounts", "add", "a.json", *two, cwd=tmp_path)
+    assert code == 1 and "run: chmod go-rwx 'a.json'" in errors
+
+
+def test_a_copy_of_the_store_lies_in_a_folder_that_others_may_look_into_and_no_more(two, tmp_path):
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o755)
+    code, _, errors = run("store", "backup", str(folder / "copy.db"), *two)
+    assert code == 0 and (folder / "copy.db").stat().st_mode & 0o777 == 0o600, errors
+    folder.chmod(0o775)
+    code, _, errors = run("store", "backup", str(folder / "second.db"), *two)
+    assert code == 1 and f"chmod go-rwx '{folder}'" in errors
+
+
 # On a terminal
+
+
+@pytest.mark.parametrize("provider, asked", [("github", "Token (not shown):"), ("twitter", "What kind of credential?")])
+def test_only_what_the_provider_takes_is_asked_for(store, provider, asked):
+    with Terminal([CONTROL, "accounts", "add", *store]) as terminal:
+        terminal.wait_for("Which provider?")
+        terminal.type(provider + "\r")
+        terminal.wait_for("User name:")
+        terminal.type("ada\r")
+        terminal.wait_for(asked)
+        assert ("What kind" in terminal.shown) == (provider == "twitter")
+        terminal.type("\x03")
+        assert terminal.end() == 1
+
+
+def test_who_takes_no_credential_is_signed_in_to(store):
+    with Terminal([CONTROL, "accounts", "add", *store]) as terminal:
+        terminal.wait_for("Which provider?")
+        terminal.type("flickr\r")
+        assert terminal.end() == 1 and "Sign in there: einlassctl sign-in flickr" in terminal.shown
+        assert "User name" not in terminal.shown
+
+
+def test_the_type_that_a_provider_does_not_take_has_a_next_step(store):
+    wrong = {**account("ada"), "provider": "github"}
+    code, _, errors = run("accounts", "add", "-", *store, input=json.dumps(wrong))
+    assert code == 1 and "has no use for this type" in errors and "next: See what it signs in by: einlassctl providers list" in errors
+
+
+def test_a_terminal_whose_cursor_cannot_move_shows_a_list_and_takes_a_number(two):
+    with Terminal([CONTROL, "accounts", "remove", *two], TERM="dumb") as terminal:
+        terminal.wait_for("Which account?")
+        terminal.wait_for("  2  twitter  bob")
+        terminal.wait_for("Its number (1 to 2):")
+        terminal.type("3\r")
+        terminal.wait_for("Its number (1 to 2):")
+        terminal.type("2\r")
+        terminal.wait_for("Remove twitter/bob")
+        terminal.type("y\r")
+        assert terminal.end() == 0 and "\x1b" not in terminal.shown
+    assert usernames(two) == ["ada"]
+
+
+def test_the_home_may_be_typed_as_a_shell_takes_it(two, tmp_path):
+    (tmp_path / "home").mkdir(mode=0o700)
+    with Terminal([CONTROL, "store", "backup", *two], HOME=str(tmp_path / "home")) as terminal:
+        terminal.wait_for("Where to?")
+        terminal.type("~/copy.db\r")
+        assert terminal.end() == 0, terminal.shown
+    assert (tmp_path / "home/copy.db").exists()
 
 
 def test_an_account_is_chosen_by_arrow_keys_and_removed_when_that_is_confirmed(two):

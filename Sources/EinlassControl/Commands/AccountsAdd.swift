@@ -112,11 +112,12 @@ struct AccountsAdd: ServerCommand {
     let missing = "Name a file with the account: FILE is missing."
     guard console.person != nil else { throw .usage(missing) }
     let provider = try console.provider(nil)
+    let kinds = try Self.kinds(at: provider, console)
     let username = try console.text("User name:", orElse: missing)
-    let isOAuth1 =
-      try console.choice(
-        "What kind of credential?", ["OAuth 1.0a: key and secret", "OAuth 2: token"],
-        orElse: missing) == 0
+    let kind =
+      kinds.count == 1
+      ? 0 : try console.choice("What kind of credential?", kinds.map(\.title), orElse: missing)
+    let isOAuth1 = kinds[kind].isOAuth1
     let asked: [(question: String, member: String)] =
       isOAuth1
       ? [("Key (not shown):", "key"), ("Secret (not shown):", "secret")]
@@ -135,6 +136,26 @@ struct AccountsAdd: ServerCommand {
       "provider": .string(provider), "username": .string(username),
       "credential": .object(credential),
     ]
+  }
+}
+
+extension AccountsAdd {
+  /// The kinds of credential that the provider's flows start from.
+  private static func kinds(
+    at provider: String, _ console: Console
+  ) throws(Failure) -> [(isOAuth1: Bool, title: String)] {
+    let flows =
+      try console.list("providers.list", "providers")
+      .first { sameBytes($0["id"]?.string ?? "", provider) }?["flowKinds"]?.array ?? []
+    var kinds: [(isOAuth1: Bool, title: String)] = []
+    if flows.contains("reverseAuth") { kinds.append((true, "OAuth 1.0a: key and secret")) }
+    if flows.contains(where: { !["reverseAuth", "oauth1"].contains($0) }) {
+      kinds.append((false, "OAuth 2: token"))
+    }
+    guard kinds.isEmpty else { return kinds }
+    throw .unusable(
+      "Accounts of \(clean(provider)) are not added with credentials, but by signing in.",
+      NextStep("Sign in there:", "sign-in", clean(provider)))
   }
 }
 

@@ -22,8 +22,7 @@ struct AccountsExport: ServerCommand {
   @OptionGroup var server: ServerOptions
 
   func run(with console: Console) throws(Failure) {
-    let path = try console.text(
-      "Where to?", given: path, orElse: "Name the new file: PATH is missing.")
+    let path = try console.newFile(path)
     guard path != "-" else {
       throw .usage(
         "An export is a file of its own, never standard output: name a path (./- for a file called -)."
@@ -62,7 +61,7 @@ struct AccountsImport: ServerCommand {
   @OptionGroup var server: ServerOptions
 
   func run(with console: Console) throws(Failure) {
-    let path = try console.text(
+    let path = try console.path(
       "Which file?", given: path, orElse: "Name the file: PATH is missing.")
     var params: JSONObject = ["path": .string(absolute(path))]
     if replace { params["replace"] = true }

@@ -44,6 +44,11 @@ struct AuditList: ServerCommand {
 
   @OptionGroup var server: ServerOptions
 
+  func validate() throws {
+    guard limit < 1 else { return }
+    throw ValidationError("--limit needs a number from 1.")
+  }
+
   func run(with console: Console) throws(Failure) {
     let accounts = try console.accounts()
     let id = try account.map { name throws(Failure) in try console.account(name).id }

@@ -42,6 +42,11 @@ struct SignIn: ServerCommand {
 
   @OptionGroup var server: ServerOptions
 
+  func validate() throws {
+    try require(
+      flowKind, "--flow", ["authorizationCode", "deviceCode", "oauth1", "clientCredentials"])
+  }
+
   var opensBrowser: Bool { browser }
   /// Whoever asks for a code by name, in `ssh HOST einlassctl …` say, reads it there and types it elsewhere.
   var shownUnasked: [String] { flowKind == "deviceCode" && !server.noInput ? ["deviceCode"] : [] }

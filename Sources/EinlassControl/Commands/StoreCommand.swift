@@ -89,14 +89,13 @@ struct StoreBackup: ServerCommand {
       EXAMPLE: einlassctl store backup ~/backups/accounts.db
       """)
 
-  @Argument(help: "A new file, in a folder that only you can reach.", completion: .file())
+  @Argument(help: "A new file, in a folder that only you can write to.", completion: .file())
   var path: String?
 
   @OptionGroup var server: ServerOptions
 
   func run(with console: Console) throws(Failure) {
-    let path = try console.text(
-      "Where to?", given: path, orElse: "Name the new file: PATH is missing.")
+    let path = try console.newFile(path)
     let result = try console.call("store.backup", ["path": .string(absolute(path))])
     let bytes = result["bytes"]?.int64.map { " (\(byteCount($0)))" } ?? ""
     try console.report(

@@ -33,15 +33,17 @@ struct StoreSlotsAdd: ServerCommand {
       EXAMPLE: einlassctl store slots add passphrase
       """)
 
-  @Argument(
-    help: "keyfile, passphrase or secretservice.",
-    completion: .list(["keyfile", "passphrase", "secretservice"]))
+  private static let kinds = ["keyfile", "passphrase", "secretservice"]
+
+  @Argument(help: "keyfile, passphrase or secretservice.", completion: .list(kinds))
   var kind: String?
 
   @OptionGroup var server: ServerOptions
 
+  func validate() throws { try require(kind, "KIND", Self.kinds) }
+
   func run(with console: Console) throws(Failure) {
-    let kind = try console.slot(kind, of: ["keyfile", "passphrase", "secretservice"])
+    let kind = try console.slot(kind, of: Self.kinds)
     let result: JSONObject
     do throws(Failure) {
       result = try console.call("store.addKeySlot", ["kind": .string(kind)])
@@ -69,15 +71,17 @@ struct StoreSlotsRemove: ServerCommand {
       EXAMPLE: einlassctl store slots remove keyfile --yes
       """)
 
-  @Argument(
-    help: "keyfile, passphrase, secretservice or fd.",
-    completion: .list(["keyfile", "passphrase", "secretservice", "fd"]))
+  private static let kinds = ["keyfile", "passphrase", "secretservice", "fd"]
+
+  @Argument(help: "keyfile, passphrase, secretservice or fd.", completion: .list(kinds))
   var kind: String?
 
   @Flag(help: "Do not ask whether that is meant.")
   var yes = false
 
   @OptionGroup var server: ServerOptions
+
+  func validate() throws { try require(kind, "KIND", Self.kinds) }
 
   func run(with console: Console) throws(Failure) {
     let slots = try console.call("store.status")["slots"]?.array ?? []

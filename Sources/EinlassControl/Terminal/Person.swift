@@ -9,6 +9,10 @@ final class Person {
   private var typed: [Key] = []
   /// How text is set off on this terminal.
   let style: Style
+  /// Whether a question of einlass's was left with Ctrl-C.
+  var hasGivenUp = false
+  /// A terminal whose cursor goes nowhere but on.
+  private let isDumb = Environment.value("TERM") == "dumb"
 
   /// `nil` when there is no terminal, or when neither input nor errors go there: then nobody is looking.
   init?(_ conversation: Conversation) {
@@ -25,6 +29,7 @@ final class Person {
 
   /// Shows how far long work is, in a line that goes when it is done.
   func showProgress(_ done: Int64?, of total: Int64?) {
+    guard !isDumb else { return }
     guard let done, let total, total > 0, done < total else { return terminal.write("\r\u{1B}[K") }
     terminal.write("\r\u{1B}[K… \(done * 100 / total) %")
   }
@@ -62,6 +67,7 @@ final class Person {
   func choice(
     _ question: String, _ rows: [String], prompt: String? = nil
   ) throws(Failure) -> Int? {
+    if isDumb { return try number(question, rows, prompt) }
     var picker = Picker(rows)
     return try terminal.withKeys { () throws(Failure) in
       terminal.write(
@@ -80,6 +86,18 @@ final class Person {
       }
       return nil
     }
+  }
+
+  /// The same where the cursor can't be moved: a list, and a number that is typed.
+  private func number(
+    _ question: String, _ rows: [String], _ prompt: String?
+  ) throws(Failure) -> Int? {
+    show(question)
+    for (index, row) in rows.enumerated() { show("  \(index + 1)  \(row)") }
+    while let text = try line("Its number (1 to \(rows.count)):", prompt: prompt) {
+      if let number = Int(text), rows.indices.contains(number - 1) { return number - 1 }
+    }
+    return nil
   }
 
   /// Whether the person says yes; anything but a yes is a no.

@@ -7,8 +7,11 @@ func worded(_ sentence: String) -> String {
   let opening = "The parameter "
   if sentence.hasPrefix("\(opening)/") {
     let pointer = sentence.dropFirst(opening.count).prefix { $0 != " " }
+    // An element of a list is given by the option of the list.
+    let isElement = pointer.split(separator: "/").last.map { Int($0) != nil } ?? false
+    let list = isElement ? pointer[..<(pointer.lastIndex(of: "/") ?? pointer.endIndex)] : pointer
     text =
-      (options[String(pointer)] ?? String(pointer.dropFirst()))
+      (options[String(list)] ?? String(pointer.dropFirst()))
       + sentence.dropFirst(opening.count + pointer.count)
   }
   for (theirs, ours) in phrases { text = text.putting(ours, inPlaceOf: theirs) }
@@ -20,7 +23,8 @@ private let options = [
   "/flowKind": "--flow", "/scopes": "--scope", "/permissions": "--permission",
   "/audience": "--audience", "/displayName": "NAME", "/path": "PATH", "/issuer": "SOURCE",
   "/application": "APPLICATION", "/provider": "PROVIDER", "/account": "ACCOUNT",
-  "/clientId": "--client-id", "/redirect": "--redirect", "/kind": "KIND",
+  "/client/name": "The application's name", "/clientId": "--client-id", "/redirect": "--redirect",
+  "/kind": "KIND",
 ]
 
 private let phrases = [
@@ -29,6 +33,7 @@ private let phrases = [
   ("as providers.list says", "as einlassctl providers show says"),
   ("providers.configure", "einlassctl providers configure"),
   ("providers.add", "einlassctl providers add"),
+  ("accounts.export", "einlassctl accounts export"),
   ("prompts this front end lacks", "questions that can't be asked here"),
   (", which this front end does not ask for", ", which can't be asked for here"),
   (", which this front end does not", ", which can't be done here"),
