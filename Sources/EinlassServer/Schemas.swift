@@ -72,6 +72,8 @@ let components: Components = [
           .optional("detail", .identifier, "What is wrong with it."),
           .required("message", .string(maxBytes: nil), "For people."),
         ]), "Why that registration cannot be used, where that is known without asking anybody."),
+      .optional(
+        "added", .boolean, "True where providers.add brought it, which providers.remove undoes."),
       .required("oneAccount", .boolean, "Its only account is confirmed instead of selected."),
       .required("retired", .boolean, "No longer in service."),
       .required(

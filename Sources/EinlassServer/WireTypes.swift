@@ -24,7 +24,7 @@ extension JSONValue {
   }
 
   /// A provider as `providers.list` shows it.
-  init(_ provider: Provider, isConfigured: Bool, problem: Problem?) {
+  init(_ provider: Provider, isConfigured: Bool, problem: Problem?, isAdded: Bool) {
     var object: JSONObject = [
       "id": .string(provider.id), "name": .string(provider.name),
       "flowKinds": JSONValue(provider.flowKinds.map(\.rawValue)),
@@ -44,6 +44,7 @@ extension JSONValue {
         ])),
     ]
     object["problem"] = problem.map(problemObject)
+    if isAdded { object["added"] = true }
     self = .object(object)
   }
 

@@ -750,6 +750,20 @@ def test_only_what_the_provider_takes_is_asked_for(store, provider, asked):
         assert terminal.end() == 1
 
 
+def test_only_a_provider_that_was_added_is_offered_to_be_removed(store, tmp_path):
+    with Terminal([CONTROL, "providers", "remove", *store]) as terminal:
+        assert terminal.end() == 1 and "No provider was added" in terminal.shown and "github" not in terminal.shown
+    (tmp_path / "mine.json").write_text(json.dumps({**signing("ES256")["providers"][0], "id": "mine"}))
+    assert run("providers", "add", str(tmp_path / "mine.json"), *store)[0] == 0
+    with Terminal([CONTROL, "providers", "remove", *store]) as terminal:
+        terminal.wait_for("> 1  mine")
+        assert "github" not in terminal.shown
+        terminal.type("\r")
+        terminal.wait_for("Forget the provider mine?")
+        terminal.type("y\r")
+        assert terminal.end() == 0 and "Forgot mine." in terminal.shown
+
+
 def test_who_takes_no_credential_is_signed_in_to(store):
     with Terminal([CONTROL, "accounts", "add", *store]) as terminal:
         terminal.wait_for("Which provider?")

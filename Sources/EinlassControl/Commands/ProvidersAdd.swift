@@ -94,12 +94,27 @@ struct ProvidersRemove: ServerCommand {
   @OptionGroup var server: ServerOptions
 
   func run(with console: Console) throws(Failure) {
-    let provider = try console.provider(provider)
+    let provider = try console.addedProvider(provider)
     try console.confirm("Forget the provider \(clean(provider))?", isAgreed: yes)
     let result = try console.call("providers.remove", ["provider": .string(provider)])
     let left = try console.accounts(of: provider)
     let stay = left.isEmpty ? [] : ["These accounts stay, of no use until it is added again:"]
     try console.report(
       .object(result), ["Forgot \(clean(provider))."] + stay + left.map { "  \($0.title)" })
+  }
+}
+
+extension Console {
+  /// The one that was named, or is chosen of those that were added; the catalogue's own can't be removed.
+  fileprivate func addedProvider(_ given: String?) throws(Failure) -> String {
+    if let given { return given }
+    let missing = "Name the provider: PROVIDER is missing."
+    guard person != nil else { throw .usage(missing) }
+    let all = try list("providers.list", "providers").filter { $0["added"]?.bool == true }
+      .compactMap { $0["id"]?.string }
+    guard !all.isEmpty else {
+      throw .unusable("No provider was added; the catalogue's own stay.")
+    }
+    return all[try choice("Which provider?", all.map(clean), orElse: missing)]
   }
 }

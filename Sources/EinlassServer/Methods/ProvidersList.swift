@@ -39,13 +39,16 @@ extension Server {
       // What can be signed in to is known without the store.
       stored = []
     }
+    // A file that cannot be read is told by initialize.
+    let added = ((try? self.added.descriptors()) ?? []).compactMap { $0["id"]?.string }
     let frontEnd = session.frontEnd
     return .object(
       Pages.page("providers", rest, limit: params["limit"]?.int64, cursor: \.id) { provider in
         let own = registration(for: frontEnd, at: provider.id)
         return JSONValue(
           provider, isConfigured: provider.isConfigured(by: own, or: stored),
-          problem: provider.problem(with: own, or: stored))
+          problem: provider.problem(with: own, or: stored),
+          isAdded: added.contains { sameBytes($0, provider.id) })
       })
   }
 }
