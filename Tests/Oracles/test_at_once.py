@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -21,8 +22,6 @@ PROCESSES = 6
 class Issuers(BaseHTTPRequestHandler):
     """As many issuers as there are paths, each of which describes itself; one client is registered when two ask."""
 
-    asked, both = 0, threading.Event()
-
     def do_GET(self):
         issuer = self.server.base + self.path.removesuffix("/.well-known/openid-configuration")
         self.answer({"issuer": issuer, "authorization_endpoint": issuer + "/authorize",
@@ -31,10 +30,11 @@ class Issuers(BaseHTTPRequestHandler):
 
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
-        Issuers.asked += 1
-        if Issuers.asked == 2:
-            Issuers.both.set()
-        Issuers.both.wait(60)
+        with self.server.lock:
+            self.server.asked += 1
+            if self.server.asked == 2:
+                self.server.both.set()
+        self.server.both.wait(60)
         self.answer({"client_id": "client"})
 
     def answer(self, document):
@@ -49,12 +49,18 @@ class Issuers(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def issuers():
+def issuing():
     with ThreadingHTTPServer(("127.0.0.1", 0), Issuers) as server:
         server.base = "http://127.0.0.1:%d" % server.server_address[1]
+        server.lock, server.asked, server.both = threading.Lock(), 0, threading.Event()
         threading.Thread(target=server.serve_forever).start()
-        yield server.base
+        yield server
         server.shutdown()
+
+
+@pytest.fixture
+def issuers(issuing):
+    return issuing.base
 
 
 @pytest.fixture
@@ -150,30 +156,20 @@ def test_processes_that_register_at_once_share_one_registration_and_its_address(
     before = registrations(dot)
     ids = [session.send("accounts.signIn", provider="oracle") for session in sessions]
     # All have the same address to come back to: one person after the other is shown a page.
-    clients, accounts = set(), set()
-    threads = []
-
-    def one(session, id):
-        client, account = finish(session, id, dot)
-        clients.add(client)
-        accounts.add(account)
-
-    for session, id in zip(sessions, ids):
-        threads.append(threading.Thread(target=one, args=(session, id)))
-        threads[-1].start()
-    for thread in threads:
-        thread.join()
-    assert len(clients) == len(accounts) == 1
+    with ThreadPoolExecutor(len(sessions)) as pool:
+        ends = [pool.submit(finish, session, id, dot) for session, id in zip(sessions, ids)]
+        clients, accounts = zip(*[end.result() for end in ends])
+    assert len(clients) == len(accounts) == 3 and len(set(clients)) == len(set(accounts)) == 1
     assert registrations(dot) == before + 1
 
 
-def test_without_the_lock_each_registers(issuers, processes):
+def test_without_the_lock_each_registers(issuing, processes):
     """The negative control: the first request is held until a second one has come."""
     (first,) = processes(1)
-    first.call("providers.add", issuer=issuers + "/registers", id="oracle")
+    first.call("providers.add", issuer=issuing.base + "/registers", id="oracle")
     sessions = processes(2, "--test")
     for session in sessions:
         session.write({"jsonrpc": "2.0", "method": "test.withoutLeases"})  # a notification: it is in no document
     for session in sessions:
         session.send("accounts.signIn", provider="oracle")
-    assert Issuers.both.wait(60)
+    assert issuing.both.wait(60)
