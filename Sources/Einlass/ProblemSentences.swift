@@ -171,6 +171,16 @@ extension Problem {
       hint: .init("accounts.signIn", ["provider": provider.id, "account": account.rawValue]))
   }
 
+  /// The application's own sign-in was asked for an account that is not the application's.
+  static func personsAccount(_ provider: Provider, _ account: Account.ID) -> Problem {
+    Problem(
+      .invalidChoice,
+      """
+      The \(provider.name) account is a person's, and clientCredentials is the application's own sign-in. Leave out \
+      flowKind, or name no account in accounts.signIn to sign in the application.
+      """, provider: provider.id, account: account)
+  }
+
   /// No flow of the provider's can be used; `skipped` says why, `missing` what would help.
   static func noWayIn(
     _ provider: Provider, _ kind: FlowKind?, _ skipped: [String], missing: [Prompt.Kind]

@@ -65,8 +65,15 @@ struct AccountSignIn {
       throw .unknownAccount(id, provider.id)
     }
     guard sameBytes(account.provider, provider.id) else { throw .invalidChoice(provider, id) }
-    let isApplication = account.subject.map { sameBytes($0, registration.clientID) } ?? false
-    return request.flowKind ?? (isApplication ? .clientCredentials : nil)
+    if request.flowKind == .clientCredentials, !isApplication(account) {
+      throw .personsAccount(provider, id)
+    }
+    return request.flowKind ?? (isApplication(account) ? .clientCredentials : nil)
+  }
+
+  /// Whether the account is the application itself.
+  private func isApplication(_ account: Account) -> Bool {
+    account.subject.map { sameBytes($0, registration.clientID) } ?? false
   }
 
   /// Stores the credential for the person's account: the one that was named, one that is there, or a new one.
@@ -106,6 +113,10 @@ struct AccountSignIn {
     let accounts = try store.snapshot(.usual).accounts.of(provider)
     guard var account = accounts.first(where: { $0.id == id }) else {
       throw .unknownAccount(id, provider.id)
+    }
+    // One that was not named may be in the way.
+    if new.binding.flowKind == .clientCredentials, !isApplication(account) {
+      throw .personsAccount(provider, id)
     }
     if let person = identity?.id {
       let owner = account.subject ?? person

@@ -39,7 +39,7 @@ struct SignIn {
     var renewed: OAuth2Credential?
     while true {
       let credentials = try store.credentials(of: account.id, under: lease)
-      let descriptor = try descriptor(for: credentials)
+      let descriptor = try descriptor(for: credentials, of: account.id)
       let flow = Flow(
         provider: provider.seen(by: descriptor), descriptor: descriptor, registration: registration,
         resource: nil, account: account, credentials: credentials,
@@ -66,9 +66,17 @@ struct SignIn {
   }
 
   /// The flow that was asked for, else the one that has brought what is stored.
-  private func descriptor(for credentials: [StoredCredential]) throws(Problem) -> FlowDescriptor {
+  private func descriptor(
+    for credentials: [StoredCredential], of account: Account.ID
+  ) throws(Problem) -> FlowDescriptor {
     let stored =
       credentials.issued(to: registration, for: nil) ?? credentials.first { $0.role == .system }
+    // A person's token is not the application's own, and must not be renewed as that.
+    if request.flowKind == .clientCredentials, let stored,
+      stored.binding.flowKind != .clientCredentials
+    {
+      throw .personsAccount(provider, account)
+    }
     return try provider.flow(
       request.flowKind
         ?? stored.map(\.binding.flowKind).flatMap { kind in

@@ -116,6 +116,73 @@ import Testing
     #expect(script.requests.count == 2)
   }
 
+  /// Ada, signed in by a device's code, whose token is good for so long.
+  private static func person(
+    _ subject: String?, named name: String = "ada", seconds: Int64
+  ) -> ScriptedStore {
+    var ada = Sample.account(name, "op")
+    ada.subject = subject
+    let stored = StoredCredential(
+      role: .application, registration: ClientRegistration(clientID: registration.clientID),
+      credential: .oauth2(
+        OAuth2Credential(
+          accessToken: Secret("ADA"), expiresAt: Script.now + seconds, refreshToken: Secret("RT"))),
+      binding: ProviderBinding(
+        origins: ["https://op.example"], clientID: registration.clientID, flowKind: .deviceCode))
+    return ScriptedStore(
+      accounts: [ada], grants: Sample.grants("op", .granted), credentials: [ada.id: [stored]])
+  }
+
+  @Test(arguments: [30, 3600])
+  func `A person's token is neither renewed nor handed out as the application's`(
+    _ seconds: Int64
+  ) async throws {
+    let script = Script([Self.token], store: Self.person("ada", seconds: seconds))
+    let before = try script.store.accountStore.snapshot(.usual).accounts
+    var wish = PerformRequest(
+      application: Sample.application, registration: Self.registration, provider: "op",
+      account: before[0].id, flowKind: .clientCredentials)
+    wish.signIn = request(.clientCredentials)
+    wish.signsInIfNeeded = true
+    let problem = await #expect(throws: Problem.self) {
+      try await engine(script, "\(Self.device),\(Self.own)")
+        .perform(wish, asking: script.asker())
+    }
+    #expect(problem?.reason == .invalidChoice && problem?.account == before[0].id)
+    #expect(script.requests.isEmpty)
+    #expect(script.store.credentials(of: before[0].id).first?.credential.text == "ADA")
+    #expect(try script.store.accountStore.snapshot(.usual).accounts == before)
+  }
+
+  @Test(arguments: ["ada", nil])
+  func `A person's account does not become the application's`(_ subject: String?) async throws {
+    let script = Script([Self.token], store: Self.person(subject, seconds: 30))
+    let before = try script.store.accountStore.snapshot(.usual).accounts
+    var wish = request(.clientCredentials)
+    wish.account = before[0].id
+    let problem = await #expect(throws: Problem.self) {
+      try await engine(script, "\(Self.device),\(Self.own)").signIn(wish, asking: script.asker())
+    }
+    #expect(problem?.reason == .invalidChoice && problem?.account == before[0].id)
+    #expect(script.requests.isEmpty)
+    #expect(script.store.credentials(of: before[0].id).first?.credential.text == "ADA")
+    #expect(try script.store.accountStore.snapshot(.usual).accounts == before)
+  }
+
+  @Test func `A person's account that is in the application's way stays the person's`() async throws
+  {
+    let script = Script(
+      [Self.token], store: Self.person(nil, named: Self.registration.clientID, seconds: 30))
+    let problem = await #expect(throws: Problem.self) {
+      try await engine(script, "\(Self.device),\(Self.own)")
+        .signIn(request(.clientCredentials), asking: script.asker())
+    }
+    #expect(problem?.reason == .invalidChoice)
+    let ada = try script.store.accountStore.snapshot(.usual).accounts[0]
+    #expect(ada.subject == nil)
+    #expect(script.store.credentials(of: ada.id).first?.credential.text == "ADA")
+  }
+
   @Test func `Without a secret nobody is asked, and what the server says of a wrong one is told`()
     async throws
   {
