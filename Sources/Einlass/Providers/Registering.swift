@@ -189,11 +189,9 @@ extension DynamicRegistration.Fault {
 }
 
 extension Problem {
-  /// Whether the provider's own word is that it does not know the client, or not as one that may do this. RFC 6749
+  /// Whether the provider's own word is that it does not know the client. One that may not do this it knows. RFC 6749
   /// section 5.2.
-  var isAboutUnknownClient: Bool {
-    ["invalid_client", "unauthorized_client"].contains(serverError?.code)
-  }
+  var isAboutUnknownClient: Bool { serverError?.code == "invalid_client" }
 }
 
 extension AccountStore {

@@ -52,11 +52,10 @@ import Testing
     script.log.filter { $0.hasPrefix("POST") }
   }
 
-  @Test(arguments: [unknown, unauthorized])
-  func `It is registered anew before the person is sent to a page that does not know it`(
-    _ refusal: Script.Reply
-  ) async throws {
-    let script = try Self.script([refusal, Self.new, Self.token], draws: [4])
+  @Test func `It is registered anew before the person is sent to a page that does not know it`()
+    async throws
+  {
+    let script = try Self.script([Self.unknown, Self.new, Self.token], draws: [4])
     let account = try await Self.signIn(script)
     #expect(Self.sent(script) == [Self.ask, Self.register, Self.ask])
     #expect(try Self.kept(script) == "new")
@@ -93,7 +92,7 @@ import Testing
   @Test(
     "What only looks so replaces nothing: other errors, other faults of the request, no answer at all",
     arguments: [
-      known, .json(#"{"error":"invalid_request"}"#, status: 400),
+      known, unauthorized, .json(#"{"error":"invalid_request"}"#, status: 400),
       .json(#"{"error":"unsupported_grant_type"}"#, status: 400),
       .text("invalid_client", status: 401),
       .text("", status: 503), .networkFailure(-1004),
