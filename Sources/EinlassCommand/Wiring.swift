@@ -22,7 +22,7 @@ struct Wiring {
   private let parts: Server.Parts
 
   init(_ options: Options) throws(Refusal) {
-    var (configuration, catalog, problem) = Self.configured(options)
+    var (configuration, catalog, leftOut, problem) = Self.configured(options)
     if options.isTest || options.answers != nil, problem == nil {
       // Accounts that are kept must not meet a live provider with answers, or at a time, that nobody gave.
       if options.store != "memory" { catalog = catalog.onThisMachine }
@@ -38,7 +38,7 @@ struct Wiring {
     var parts = Server.Parts(
       catalog: catalog, store: Self.store(options), audit: Self.audit(options), files: .local,
       overlay: Self.overlay(options), effects: effects, configuration: configuration,
-      configurationProblem: problem,
+      configurationProblem: problem, leftOut: leftOut,
       script: try Self.script(options.answers), version: version)
     if options.store != "memory", let sign = SQLiteAccountStore.changeSign(path: options.store) {
       parts.watch = { () throws(SystemError) in try FileWatch(sign) }
@@ -60,6 +60,9 @@ struct Wiring {
     options.finishesWork = finishes
     options.log = try log()
     options.trace = try trace()
+    for fault in parts.leftOut {
+      options.log.warning("configuration", "An added provider cannot be used: \(fault)")
+    }
     let server = server()
     let code = try server.serve(streams, signals: SignalDescriptor(), options: options)
     // Whoever is greeted is told then.
@@ -102,16 +105,16 @@ struct Wiring {
       ? MemoryAccountStore.makeAuditLines() : SQLiteAccountStore.auditLines(path: options.store)
   }
 
-  /// Configuration and catalogue, or none of both and why.
+  /// Configuration and catalogue and what the latter lacks, or none of all and why.
   private static func configured(
     _ options: Options
-  ) -> (Configuration, ProviderCatalog, Problem?) {
+  ) -> (Configuration, ProviderCatalog, [ProviderCatalog.Fault], Problem?) {
     do throws(Problem) {
       let configuration = try configuration(options.configuration)
-      let catalog = try catalog(options, origins: configuration.origins)
-      return (configuration, catalog, nil)
+      let (catalog, leftOut) = try catalog(options, origins: configuration.origins)
+      return (configuration, catalog, leftOut, nil)
     } catch {
-      return (Configuration(), ProviderCatalog.none, error)
+      return (Configuration(), ProviderCatalog.none, [], error)
     }
   }
 
@@ -126,10 +129,12 @@ struct Wiring {
     }
   }
 
-  /// The built-in catalogue, overlaid by a file of the person's and what was added, and moved to where the configuration says.
+  /// The built-in catalogue, overlaid by a file of the person's and what was added, and moved to where the configuration
+  /// says; and which of those that were added cannot be read.
   private static func catalog(
     _ options: Options, origins: [String: String]
-  ) throws(Problem) -> ProviderCatalog {
+  ) throws(Problem) -> (ProviderCatalog, [ProviderCatalog.Fault]) {
+    var leftOut: [ProviderCatalog.Fault] = []
     var catalog = try described("The built-in catalogue", nil) { () throws(ProviderCatalog.Fault) in
       try ProviderCatalog.builtIn()
     }
@@ -141,16 +146,16 @@ struct Wiring {
       }
     }
     if options.store != "memory", let json = try added(options) {
-      catalog = try described("The file of added providers", nil) {
-        () throws(ProviderCatalog.Fault) in
-        catalog.adding(try ProviderCatalog(json: json, models: catalog))
+      (catalog, leftOut) = try described("The file of added providers", nil) {
+        () throws(ProviderCatalog.Fault) in try catalog.adding(json: json)
       }
     }
     let path = options.configuration
-    return try described("The configuration \(path ?? "")", path) {
+    let moved = try described("The configuration \(path ?? "")", path) {
       () throws(ProviderCatalog.Fault) in
       try catalog.relocated(origins: origins)
     }
+    return (moved, leftOut)
   }
 
   /// What was added to the catalogue. A folder that cannot be used is the store's problem, which says so when it is.
@@ -164,10 +169,9 @@ struct Wiring {
   }
 
   /// What the body makes; its fault as a problem that names the file.
-  private static func described(
-    _ file: String, _ path: String?,
-    _ body: () throws(ProviderCatalog.Fault) -> ProviderCatalog
-  ) throws(Problem) -> ProviderCatalog {
+  private static func described<Result>(
+    _ file: String, _ path: String?, _ body: () throws(ProviderCatalog.Fault) -> Result
+  ) throws(Problem) -> Result {
     do throws(ProviderCatalog.Fault) { return try body() } catch {
       throw .configuration("\(file) cannot be used: \(error.description)", path)
     }

@@ -42,13 +42,15 @@ final class AddedProviders: Sendable {
         descriptor = descriptor.renamed(beside: descriptors) { catalog.holdsItself($0) }
       }
       id = descriptor["id"]?.string ?? ""
-      let others = descriptors.filter { !sameBytes($0["id"]?.string ?? "", id) }
-      isNew = others.count == descriptors.count
+      isNew = !descriptors.contains { sameBytes($0["id"]?.string ?? "", id) }
       guard !isNew || !catalog.holdsItself(id) else {
         throw Problem(
           .invalidParameter, "The catalogue has a provider of this id. Give another.", path: "/id")
       }
-      return others + [descriptor]
+      // Where it stood: what is like it stands behind it.
+      return isNew
+        ? descriptors + [descriptor]
+        : descriptors.map { sameBytes($0["id"]?.string ?? "", id) ? descriptor : $0 }
     }
     let added = try catalog(of: [descriptor])
     state.withLock { $0 = $0.adding(added) }

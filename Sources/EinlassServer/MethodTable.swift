@@ -9,7 +9,7 @@ extension Server {
       discover(self),
       providersList(self).configured(self),
       providersAdd(self).configured(self),
-      providersRemove(self).configured(self),
+      providersRemove(self),
       providersConfigure(self).unlocking(self) { $0["remove"]?.bool != true }.configured(self),
       accountsList(self),
       accountsAdd(self).unlocking(self).configured(self),

@@ -17,6 +17,8 @@ public final class Server: Sendable {
     public var configuration: Configuration
     /// Why the configuration file could not be used: told by `initialize` and by every method that needs it.
     public var configurationProblem: Problem?
+    /// The added providers that are not in the catalogue, and why: told by `initialize`.
+    public var leftOut: [ProviderCatalog.Fault]
     public var script: Script
     public var version: String
     /// Makes what rings whenever any process changes the store; `nil` where no other process can.
@@ -28,6 +30,7 @@ public final class Server: Sendable {
       catalog: ProviderCatalog, store: AccountStore, audit: AuditLines, files: AccountsFiles,
       overlay: ProviderOverlay, effects: Effects,
       configuration: Configuration = Configuration(), configurationProblem: Problem? = nil,
+      leftOut: [ProviderCatalog.Fault] = [],
       script: Script = Script(), version: String, watch: ChangeFeed.Watching? = nil,
       advanceClock: (@Sendable (Int64) -> Void)? = nil
     ) {
@@ -39,6 +42,7 @@ public final class Server: Sendable {
       self.effects = effects
       self.configuration = configuration
       self.configurationProblem = configurationProblem
+      self.leftOut = leftOut
       self.script = script
       self.version = version
       self.watch = watch
@@ -54,6 +58,7 @@ public final class Server: Sendable {
   let effects: Effects
   let configuration: Configuration
   let configurationProblem: Problem?
+  let leftOut: [ProviderCatalog.Fault]
   let script: Script
   let version: String
   let advanceClock: (@Sendable (Int64) -> Void)?
@@ -85,6 +90,7 @@ public final class Server: Sendable {
     pauses = Pauses(parts.effects)
     files = parts.files
     configurationProblem = parts.configurationProblem
+    leftOut = parts.leftOut
     script = parts.script
     version = parts.version
     advanceClock = parts.advanceClock

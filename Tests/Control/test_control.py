@@ -292,6 +292,16 @@ def test_the_doctor_names_accounts_whose_provider_is_gone_and_what_was_added_in_
     code, output, _ = run("doctor", *two)
     assert code == 1 and re.search(f"^problem  configuration: .*{re.escape(str(added))} is open", output, re.M), output
     assert "mine/eve" not in output
+    added.chmod(0o600)
+    text = added.read_text()
+    added.write_text(text.replace('"flows"', '"flaws"'))
+    code, output, errors = run("doctor", *two)
+    assert code == 1 and re.search("^problem  mine: cannot be used: mine, at /providers/0", output, re.M), output
+    assert "forget it: einlassctl providers remove mine " in output and "warning configuration" in errors and "twitter" in run("providers", *two)[1]
+    # What is no file of providers at all is left alone.
+    added.write_text("{")
+    assert run("providers", "remove", "mine", "--yes", *two)[0] == 1 and added.read_text() == "{"
+    added.write_text(text)
     added.unlink()
     code, output, _ = run("doctor", *two)
     assert code == 1 and "problem  mine/eve: its provider is not known any more" in output

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from test_passphrases import WORDS, account, answered, machine, other, result  # noqa: F401
-from test_protocol import SANDBOX
+from test_protocol import SANDBOX, Session
 
 pytestmark = pytest.mark.usefixtures("built")
 
@@ -116,6 +116,37 @@ def test_a_provider_that_cannot_be_added_here_keeps_its_accounts_out_and_says_wh
     # With what it is like, it comes.
     report = arrive(other.start("--providers", str(file)), path)
     assert counts(report) == (2, 0, 1, 0) and report["providers"] == report["registrations"] == ["mine"]
+    # Who starts without that file has everything else, and can forget it.
+    without = other.start()
+    without.call("access.set", provider="twitter", state="granted")
+    assert "mine" not in known(without) and without.refused("providers.remove", provider="none") == "unknownProvider"
+    without.call("providers.remove", provider="mine")
+    assert "mine" not in known(other.start("--providers", str(file)))
+
+
+def test_an_added_provider_that_cannot_be_read_takes_no_other_with_it(machine):
+    session = machine.start()
+    session.call("providers.add", descriptor=descriptor("first", "first.example"))
+    like = {"id": "second", "name": "Second", "like": "first", "origins": {"https://first.example": "https://second.example"}}
+    session.call("providers.add", descriptor=like)
+    session.call("providers.add", descriptor=descriptor("third", "third.example"))
+    # What is like another that was added is there at the next start, also after that one was replaced.
+    session.call("providers.add", descriptor=descriptor("first", "first.example"))
+    again = machine.start()
+    assert {"first", "second", "third"} <= set(known(again)) and "leftOut" not in greeting(machine)
+    again.call("providers.remove", provider="first")
+    assert known(machine.start()).keys() & {"first", "second", "third"} == {"third"}
+    [left] = greeting(machine)["leftOut"]
+    assert left["provider"] == "second" and "/providers/0" in left["message"]
+    machine.start().call("providers.remove", provider="second")
+    assert "leftOut" not in greeting(machine)
+
+
+def greeting(machine):
+    """What a new process says first."""
+    session = Session("--key-file", str(machine.folder / "any.key"), store=str(machine.folder / "store.db"))
+    machine.sessions.append(session)
+    return session.call("initialize", client={"name": "mover"})
 
 
 def test_a_registration_comes_where_all_accounts_are_there_already(machine, other):

@@ -48,12 +48,7 @@ public struct ProviderCatalog: Sendable, Equatable {
   ///
   /// - Parameter models: whose providers may be named by `like`.
   public init(json: [UInt8], models: ProviderCatalog = .none) throws(Fault) {
-    let value: JSONValue
-    do { value = try JSONReader.read(json) } catch {
-      throw Fault(pointer: "", explanation: "This is no JSON: \(error).")
-    }
-    let reader = try DescriptorReader(value, at: "", provider: nil, words: ["providers"])
-    for element in try reader.list("providers") {
+    for element in try Self.elements(of: json) {
       let provider = try Provider(element.value, at: element.pointer, models: models)
       guard !entries.contains(where: { sameBytes($0.id, provider.id) }) else {
         throw Fault(
@@ -62,6 +57,17 @@ public struct ProviderCatalog: Sendable, Equatable {
       }
       entries.append(CatalogEntry(provider))
     }
+  }
+
+  private static func elements(of json: [UInt8]) throws(Fault) -> [(
+    value: JSONValue, pointer: String
+  )] {
+    let value: JSONValue
+    do { value = try JSONReader.read(json) } catch {
+      throw Fault(pointer: "", explanation: "This is no JSON: \(error).")
+    }
+    return try DescriptorReader(value, at: "", provider: nil, words: ["providers"])
+      .list("providers")
   }
 
   /// This catalogue with the other's providers in the place of those of the same id, new ones at the end.
@@ -82,6 +88,29 @@ public struct ProviderCatalog: Sendable, Equatable {
     var result = overlaid(by: other)
     result.addedIDs += other.entries.map(\.id)
     return result
+  }
+
+  /// The same for what stands in a file, each of which may be `like` those before it; and why some that cannot be read
+  /// were left out. Throws for a text that is no catalogue at all.
+  public func adding(
+    json: [UInt8]
+  ) throws(Fault) -> (catalog: ProviderCatalog, leftOut: [Fault]) {
+    var result = self
+    var faults: [Fault] = []
+    for element in try Self.elements(of: json) {
+      do throws(Fault) {
+        var one = ProviderCatalog.none
+        one.entries = [
+          CatalogEntry(try Provider(element.value, at: element.pointer, models: result))
+        ]
+        result = result.adding(one)
+      } catch {
+        var fault = error
+        fault.provider = element.value["id"]?.string
+        faults.append(fault)
+      }
+    }
+    return (result, faults)
   }
 
   /// Whether there is a provider of this id that was not added.

@@ -13,6 +13,7 @@ extension Doctor {
     var findings = [
       Finding("registrations", .well, names.isEmpty ? "none yet" : "there for \(names)")
     ]
+    findings += leftOut(console)
     findings += unusable(providers, by: "einlassctl")
     for application in configuredApplications {
       // einlass answers for whom it was greeted by.
@@ -21,6 +22,21 @@ extension Doctor {
       findings += unusable(try speaker.list("providers.list", "providers"), by: application)
     }
     return findings
+  }
+
+  /// The added providers that cannot be read.
+  private func leftOut(_ console: Console) -> [Finding] {
+    (console.greeting["leftOut"]?.array ?? []).map { fault in
+      let id = fault["provider"]?.string
+      return Finding(
+        id ?? "added providers", .wrong, "cannot be used: \(fault["message"]?.plain ?? "")",
+        id.flatMap {
+          isIdentifier($0)
+            ? NextStep(
+              "Add again what it is like, update einlass, or forget it:", "providers", "remove", $0)
+            : nil
+        })
+    }
   }
 
   /// Accounts whose provider is in no catalogue any more.

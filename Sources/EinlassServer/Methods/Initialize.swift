@@ -34,6 +34,13 @@ func initialize(_ server: Server) -> Method {
         .required("limits", .any, "Bytes and counts that are refused beyond."),
         .required("store", .any, "Protection and revision, or the problem with the store."),
         .optional("configuration", .any, "The problem with the configuration file."),
+        .optional(
+          "leftOut",
+          .array(
+            .object([
+              .optional("provider", .string(maxBytes: nil), "Its id."),
+              .required("message", .string(maxBytes: nil), "What is wrong with it."),
+            ]), max: leftOutLimit), "The added providers that cannot be read, if there are any."),
       ]),
       reasons: ["alreadyInitialized", "unsupportedVersion"], isBatchable: false),
     .immediate { params, call, mayWait throws(RPCError) in
@@ -66,6 +73,9 @@ func initialize(_ server: Server) -> Method {
       return server.greeting(store: store)
     })
 }
+
+/// What fits a greeting.
+private let leftOutLimit = 50
 
 /// A problem inside a result: `{code, reason, detail?, message}`.
 func problemObject(_ problem: Problem) -> JSONValue {
@@ -105,6 +115,16 @@ extension Server {
         "server": ["name": "einlass", "version": .string(version)],
         "capabilities": .object(capabilities), "limits": Limits.json, "store": store,
         "configuration": configurationProblem.map { ["problem": problemObject($0)] },
+        "leftOut": leftOut.isEmpty
+          ? nil
+          : .array(
+            leftOut.prefix(leftOutLimit).map { fault in
+              .object(
+                JSONObject(present: [
+                  "provider": fault.provider.map(JSONValue.string),
+                  "message": .string(fault.description),
+                ]))
+            }),
       ]))
   }
 }
