@@ -57,6 +57,31 @@ final class AddedProviders: Sendable {
     return (id, isNew)
   }
 
+  /// Adds it unless one was added under this id, by whichever process: that one is taken then. Whether it is new.
+  func addUnlessThere(_ descriptor: JSONValue) throws(Problem) -> Bool {
+    var found = descriptor
+    var isNew = true
+    let id = descriptor["id"]?.string ?? ""
+    try change { descriptors throws(Problem) in
+      guard let there = descriptors.first(where: { sameBytes($0["id"]?.string ?? "", id) }) else {
+        return descriptors + [descriptor]
+      }
+      (found, isNew) = (there, false)
+      return descriptors
+    }
+    let added = try catalog(of: [found])
+    state.withLock { $0 = $0.adding(added) }
+    return isNew
+  }
+
+  /// Takes back what was added, unless somebody has changed it since.
+  func withdraw(_ descriptor: JSONValue) throws(Problem) {
+    try change { descriptors throws(Problem) in
+      descriptors.filter { $0.bytes() != descriptor.bytes() }
+    }
+    state.withLock { $0 = $0.without(descriptor["id"]?.string ?? "") }
+  }
+
   /// Throws `unknownProvider` unless it was added.
   func remove(_ id: String) throws(Problem) {
     try change { descriptors throws(Problem) in

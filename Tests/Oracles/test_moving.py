@@ -163,6 +163,34 @@ def test_a_registration_comes_where_all_accounts_are_there_already(machine, othe
     assert arrive(arrived, path)["registrations"] == []
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_another_process_has_added_meanwhile_is_not_written_over(machine, other, fails):
+    session = machine.start()
+    session.call("providers.add", descriptor=descriptor("work", "work.example"))
+    added(session, "work")
+    path = export(machine, session)
+    keys = other.folder / "state"
+    other.start().call("accounts.add", **account("ada"))
+    arrived = other.start()
+    other.start().call("providers.add", descriptor=descriptor("work", "elsewhere.example"))
+    file = other.folder / "store.providers.json"
+    before = json.loads(file.read_text())
+    assert "elsewhere.example" in str(before)
+    if fails:
+        # Nothing can be sealed then, and what was added for that would be taken back.
+        [key] = keys.rglob("*.key")
+        key.rename(key.with_name("elsewhere"))
+        answer, _ = answered(arrived, WORDS, method="accounts.import", path=str(path))
+        assert answer.code == 1009
+    else:
+        report = arrive(arrived, path)
+        assert counts(report) == (1, 0, 0, 0) and report["providers"] == []
+        arrived.call("providers.configure", provider="work", clientId="mine")
+        arrived.call("access.set", provider="work", state="granted")
+        assert arrived.refused("credentials.get", account=report["accounts"][0]["account"]) == "bindingMismatch"
+    assert json.loads(file.read_text()) == before
+
+
 def test_what_cannot_be_stored_changes_nothing_at_all(machine, other):
     session = machine.start()
     session.call("providers.add", descriptor=descriptor("work", "work.example"))

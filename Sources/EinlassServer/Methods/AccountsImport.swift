@@ -75,25 +75,31 @@ extension Server {
     from path: String, replaces: Bool, for call: Call
   ) async throws(Problem) -> (AccountsImport, providers: [String]) {
     let contents = try await contents(of: path, for: call)
-    var new: [String] = []
+    var new: [JSONValue] = []
     var unknown: [String: Problem] = [:]
     do throws(Problem) {
       for descriptor in contents.providers {
         let id = descriptor["id"]?.string ?? ""
         guard !catalog.holds(id) else { continue }
         do throws(Problem) {
-          _ = try added.add(
-            try await einlass.descriptor(of: .init(.descriptor(descriptor))), isNamed: true)
-          new.append(id)
+          // Another process may have added one meanwhile.
+          if try added.addUnlessThere(
+            await einlass.descriptor(of: .init(.descriptor(descriptor))))
+          {
+            new.append(descriptor)
+          }
         } catch {
           guard error.reason == .invalidParameter else { throw error }
           unknown[id] = error
         }
       }
-      return (try einlass.importAccounts(contents, replaces: replaces, unknown: unknown), new)
+      return (
+        try einlass.importAccounts(contents, replaces: replaces, unknown: unknown),
+        new.compactMap { $0["id"]?.string }
+      )
     } catch {
       // All or nothing: a provider without its accounts is nobody's wish.
-      for id in new { try? added.remove(id) }
+      for descriptor in new { try? added.withdraw(descriptor) }
       throw error
     }
   }
