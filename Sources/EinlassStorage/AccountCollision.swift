@@ -77,9 +77,12 @@ extension [AccountStore.NewAccount] {
 extension AccountStore.Batch {
   /// Those that are stored where there are these already.
   func registrations(besides known: [StoredRegistration.Known]) -> [StoredRegistration] {
-    replacesRegistrations
-      ? registrations
-      : registrations.filter { new in !known.contains { isSame($0.provider, new.provider) } }
+    registrations.filter { new in
+      guard let former = known.first(where: { isSame($0.provider, new.provider) }) else {
+        return true
+      }
+      return replacesRegistrations && new.mayReplace(isIssued: former.isIssued)
+    }
   }
 }
 

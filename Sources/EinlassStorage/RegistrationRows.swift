@@ -22,7 +22,7 @@ struct RegistrationRow {
   var known: StoredRegistration.Known {
     StoredRegistration.Known(
       provider: provider, clientID: clientID, hasSecret: cells[.clientSecret] != nil,
-      redirect: redirect, origins: boundOrigins)
+      redirect: redirect, origins: boundOrigins, isIssued: isIssued)
   }
 }
 

@@ -88,10 +88,16 @@ struct RegistrationTests {
     _ = try test.store.registrations.set("example", own, .usual)
     #expect(try test.store.registrations.set("example", Self.registration, .usual) == 1)
     #expect(try test.next.registrations.get("example", .usual) == own)
+    let batch = AccountStore.Batch(
+      accounts: [.example("ada")], registrations: [Self.registration], replacesRegistrations: true)
+    #expect(try test.store.addAll(batch, .usual).registrations == [])
+    #expect(try test.next.registrations.get("example", .usual) == own)
+    _ = try test.store.remove(test.next.snapshot(.usual).accounts[0].id, .usual)
+    let revision = try test.next.snapshot(.usual).revision
     own.registration.clientID = "another"
-    #expect(try test.store.registrations.set("example", own, .usual) == 2)
-    #expect(try test.store.registrations.set("example", nil, .usual) == 3)
-    #expect(try test.store.registrations.set("example", Self.registration, .usual) == 4)
+    #expect(try test.store.registrations.set("example", own, .usual) == revision + 1)
+    #expect(try test.store.registrations.set("example", nil, .usual) == revision + 2)
+    #expect(try test.store.registrations.set("example", Self.registration, .usual) == revision + 3)
   }
 
   /// What somebody without the key writes, and whether the registration still opens.

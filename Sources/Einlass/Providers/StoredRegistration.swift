@@ -11,15 +11,19 @@ public struct StoredRegistration: Sendable, Equatable {
     public var hasSecret: Bool
     public var redirect: String?
     public var origins: [String]
+    /// Whether the provider gave it on request. RFC 7591.
+    public var isIssued: Bool
 
     public init(
-      provider: String, clientID: String, hasSecret: Bool, redirect: String?, origins: [String]
+      provider: String, clientID: String, hasSecret: Bool, redirect: String?, origins: [String],
+      isIssued: Bool
     ) {
       self.provider = provider
       self.clientID = clientID
       self.hasSecret = hasSecret
       self.redirect = redirect
       self.origins = origins
+      self.isIssued = isIssued
     }
   }
 
@@ -52,7 +56,7 @@ public struct StoredRegistration: Sendable, Equatable {
     Known(
       provider: provider, clientID: registration.clientID,
       hasSecret: registration.clientSecret != nil, redirect: registration.redirect,
-      origins: origins)
+      origins: origins, isIssued: isIssued)
   }
 }
 
