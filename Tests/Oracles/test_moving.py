@@ -87,6 +87,10 @@ def test_a_provider_of_the_same_name_stays_and_gets_none_of_the_tokens(machine, 
     arrived.call("providers.add", descriptor=descriptor("work", "elsewhere.example"))
     report = arrive(arrived, path, replace=True)
     assert counts(report) == (1, 0, 0, 0) and report["providers"] == []
+    # Nor its registration, which would be in the way of one for this server.
+    assert report["registrations"] == [] and not known(arrived)["work"]
+    arrived.call("providers.configure", provider="work", clientId="mine")
+    assert known(arrived)["work"]
     arrived.call("access.set", provider="work", state="granted")
     account = report["accounts"][0]["account"]
     assert arrived.refused("credentials.get", account=account) == "bindingMismatch"

@@ -38,7 +38,7 @@ extension Einlass {
     return (bytes, accounts.count)
   }
 
-  /// Adds the accounts that a file holds, and the registrations at providers that are known here, in one transaction.
+  /// Adds the accounts that a file holds, and the registrations at providers that are here, in one transaction.
   /// What is there already stays as it is, unless it `replaces`; each credential and registration keeps where it may be
   /// sent.
   ///
@@ -60,7 +60,10 @@ extension Einlass {
         moved.entries[index].outcome = .refused(unknown[entry.provider] ?? error)
       }
     }
-    let registrations = contents.registrations.filter { catalog.holds($0.provider) }
+    // One for a provider of the same id elsewhere would only be in the way.
+    let registrations = contents.registrations.filter { stored in
+      (try? catalog.provider(stored.provider))?.takes(stored.known) == true
+    }
     guard !new.isEmpty || !registrations.isEmpty else { return moved }
     let added = try store.addAll(
       AccountStore.Batch(
