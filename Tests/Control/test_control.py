@@ -272,7 +272,7 @@ def test_the_doctor_looks_at_every_application_s_key(two, tmp_path, key, said, a
     assert "PRIVATE KEY" not in output + errors
     if said is None:
         assert code == 0 and "problem " not in output, output + errors
-        assert ("there for signs" in output) == (application == "*")
+        assert ("sign-ins can start at signs" in output) == (application == "*")
     else:
         who = "einlassctl" if application == "*" else application
         assert code == 1 and re.search(f"^problem  {who} at signs: .*{said}", output, re.M), output + errors

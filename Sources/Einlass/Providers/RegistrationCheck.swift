@@ -32,8 +32,11 @@ extension Provider {
     with own: ClientRegistration?, or stored: [StoredRegistration.Known]
   ) -> Problem? {
     guard let own else {
-      let known = stored.first { sameBytes($0.provider, id) }
-      return known.map(takes) == false ? .foreignRegistration(self) : nil
+      guard let known = stored.first(where: { sameBytes($0.provider, id) }), !takes(known) else {
+        return nil
+      }
+      // The next sign-in puts another in its place.
+      return dynamicRegistration != nil && known.isIssued ? nil : .foreignRegistration(self)
     }
     do throws(Problem) {
       try requireFitting(complete(own, with: registrationNeeds))

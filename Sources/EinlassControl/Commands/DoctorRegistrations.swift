@@ -11,7 +11,7 @@ extension Doctor {
     let ready = providers.filter { $0["configured"]?.bool == true && $0["problem"] == nil }
     let names = ready.compactMap { $0["id"]?.plain }.joined(separator: ", ")
     var findings = [
-      Finding("registrations", .well, names.isEmpty ? "none yet" : "there for \(names)")
+      Finding("registrations", .well, names.isEmpty ? "none yet" : "sign-ins can start at \(names)")
     ]
     findings += leftOut(console)
     findings += unusable(providers, by: "einlassctl")

@@ -88,6 +88,18 @@ import Testing
 
   // MARK: When
 
+  @Test(arguments: [true, false])
+  func `One for another server is wrong only where the next sign-in puts none in its place`(
+    _ isIssued: Bool
+  ) async throws {
+    let provider = try await Self.engine(Script([])).catalog.provider("as.example")
+    let stored = StoredRegistration(
+      provider: "as.example", registration: ClientRegistration(clientID: "x"),
+      origins: ["https://former.example"], isIssued: isIssued)
+    let problem = provider.problem(with: nil, or: [stored.known])
+    #expect(problem?.reason == (isIssued ? nil : .bindingMismatch))
+  }
+
   private static let answer = #"{"client_id":"issued"}"#
   /// What a server says that knows the client, and not the code.
   private static let known = Script.Reply.json(#"{"error":"invalid_grant"}"#, status: 400)
