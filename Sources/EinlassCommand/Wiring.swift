@@ -160,10 +160,11 @@ struct Wiring {
 
   /// What was added to the catalogue. A folder that cannot be used is the store's problem, which says so when it is.
   private static func added(_ options: Options) throws(Problem) -> [UInt8]? {
-    do throws(Problem) {
-      return try SQLiteAccountStore.providerOverlay(path: options.store).read()
-    } catch {
-      guard let path = error.path, path.hasSuffix(".json") else { return nil }
+    let overlay = overlay(options)
+    do throws(Problem) { return try overlay.read() } catch {
+      guard let path = error.path, let name = overlay.fileName, path.hasSuffix("/\(name)") else {
+        return nil
+      }
       throw .configuration(error.message, path)
     }
   }

@@ -134,6 +134,5 @@ extension Problem {
   )
 
   fileprivate static let tooManyProviders = Problem(
-    .invalidParameter, "There is no room for another provider. Remove some with providers.remove.",
-    path: "/provider")
+    .invalidParameter, "There is no room for another provider. Remove some with providers.remove.")
 }

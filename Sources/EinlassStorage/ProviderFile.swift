@@ -7,6 +7,7 @@ extension SQLiteAccountStore {
   /// What was added to the catalogue beside the store at this path, or the usual one: a file of its own.
   public static func providerOverlay(path: String? = nil) -> ProviderOverlay {
     ProviderOverlay(
+      fileName: try? StoreLocation(path: path).providersName,
       read: { () throws(Problem) in
         let location = try StoreLocation(path: path)
         return try FileProblem.store { () throws(FileError) in

@@ -167,6 +167,24 @@ def test_a_registration_comes_where_all_accounts_are_there_already(machine, othe
     assert arrive(arrived, path)["registrations"] == []
 
 
+@pytest.mark.parametrize("folder", ["data", "data.json"])
+def test_a_folder_that_others_can_write_to_is_the_store_s_problem_whatever_it_is_called(machine, folder):
+    (machine.folder / folder).mkdir(mode=0o700)
+    (machine.folder / folder).chmod(0o770)
+    session = Session("--key-file", str(machine.folder / "any.key"), store=str(machine.folder / folder / "store.db"))
+    machine.sessions.append(session)
+    greeting = session.call("initialize", client={"name": "mover"})
+    assert greeting["store"]["problem"]["detail"] == "permissions" and "configuration" not in greeting
+
+
+def test_where_there_is_no_room_for_a_provider_no_parameter_is_blamed(machine):
+    session = machine.start()
+    long = {"setup": {"documentation": "https://long.example/docs", "notes": "x" * 600_000}}
+    session.call("providers.add", descriptor=descriptor("one", "one.example", **long))
+    answer = session.answer(session.send("providers.add", descriptor=descriptor("two", "two.example", **long)))
+    assert "no room" in answer.message and "path" not in answer.data
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_what_another_process_has_added_meanwhile_is_not_written_over(machine, other, fails):
     session = machine.start()

@@ -7,10 +7,15 @@ public struct ProviderOverlay: Sendable {
   public var change:
     @Sendable (_ edit: ([UInt8]?) throws(Problem) -> [UInt8]) throws(Problem) -> Void
 
+  /// What the file is called: its faults are not those of its folder, which the store is in too. `nil`: there is none.
+  public var fileName: String?
+
   public init(
+    fileName: String? = nil,
     read: @escaping @Sendable () throws(Problem) -> [UInt8]?,
     change: @escaping @Sendable (([UInt8]?) throws(Problem) -> [UInt8]) throws(Problem) -> Void
   ) {
+    self.fileName = fileName
     self.read = read
     self.change = change
   }
