@@ -10,7 +10,8 @@ public struct Effects: Sendable {
   public var now: @Sendable () -> UnixTime
   /// So many bytes from the cryptographic generator.
   public var randomBytes: @Sendable (Int) -> [UInt8]
-  /// Opens a place on this machine that a browser can bring an answer to. Throws `flowNotSupported` when it can't.
+  /// Opens a place on this machine that a browser can bring an answer to. Throws `flowNotSupported` when it can't,
+  /// retryable where somebody else has the port.
   public var openRedirect: @Sendable (RedirectPlace) throws(Problem) -> OpenRedirect
   /// Starts work that goes on when the calling task is cancelled, and that the process waits for before it ends.
   /// Returns once it has begun.

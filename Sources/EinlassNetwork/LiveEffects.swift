@@ -17,7 +17,7 @@ public enum LiveEffects {
       randomBytes: { SecureRandom.bytes($0) },
       openRedirect: { place throws(Problem) in
         do throws(SystemError) { return try RedirectListener(place).open } catch {
-          throw .nothingToListenOn(place)
+          throw .nothingToListenOn(place, error)
         }
       }, memory: .kept())
   }
@@ -45,12 +45,19 @@ public enum LiveEffects {
 }
 
 extension Problem {
-  fileprivate static func nothingToListenOn(_ place: RedirectPlace) -> Problem {
+  /// Why the browser cannot come back to a place on this machine; worth another try where a port may come free.
+  static func nothingToListenOn(_ place: RedirectPlace, _ error: SystemError) -> Problem {
     let ports = place.ports.map { "\($0)" }.joined(separator: ", ")
+    let why =
+      if place.ports.isEmpty {
+        "this machine has no port left"
+      } else if error.isAddressInUse {
+        "other programs have port \(ports)"
+      } else {
+        "this machine does not let einlass have port \(ports)"
+      }
     return Problem(
-      .flowNotSupported,
-      place.ports.isEmpty
-        ? "the browser cannot come back, because this machine has no port left"
-        : "the browser cannot come back, because other programs have port \(ports)")
+      .flowNotSupported, "the browser cannot come back, because \(why)",
+      isRetryable: error.isAddressInUse)
   }
 }

@@ -99,6 +99,8 @@ public struct SystemError: Error, Sendable, Equatable {
 
   /// Whether nobody reads any more what would be written.
   public var isBrokenPipe: Bool { number == EPIPE || number == ECONNRESET }
+  /// Whether somebody else has the port.
+  public var isAddressInUse: Bool { number == EADDRINUSE }
   /// Whether there is no such process.
   public var isNoSuchProcess: Bool { number == ESRCH }
 }

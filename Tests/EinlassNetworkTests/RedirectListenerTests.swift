@@ -1,4 +1,5 @@
 import Einlass
+import EinlassSystem
 import Glibc
 import Testing
 
@@ -144,6 +145,19 @@ import Testing
     #expect(throws: (any Error).self) {
       try RedirectListener(RedirectPlace(ports: [first.port], path: "/"))
     }
+  }
+
+  @Test func `A port that somebody has is worth another try, one that is never given is not`()
+    throws
+  {
+    let taken = try Self.listener()
+    defer { taken.open.close() }
+    let place = RedirectPlace(ports: [taken.port], path: "/")
+    let problem = #expect(throws: Problem.self) { try LiveEffects.make().openRedirect(place) }
+    #expect(problem?.reason == .flowNotSupported && problem?.isRetryable == true)
+    let refused = Problem.nothingToListenOn(place, SystemError(number: EACCES))
+    #expect(refused.reason == .flowNotSupported && !refused.isRetryable)
+    #expect(refused.message != problem?.message)
   }
 }
 

@@ -63,7 +63,7 @@ extension Visit {
             let listener = try effects.openRedirect(place)
             return ReturnPlace(address: listener.address, listener: listener)
           } catch {
-            guard attemptsLeft > 0 else { throw error }
+            guard attemptsLeft > 0, error.isRetryable else { throw error }
           }
           try await effects.sleepUntil(effects.now() + 1)
         }

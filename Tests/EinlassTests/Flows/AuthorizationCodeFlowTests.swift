@@ -215,6 +215,25 @@ import Testing
   }
 
   @Test(
+    "A registered port that somebody has is waited for, one that is never given is not",
+    arguments: [(true, 59), (false, 0)])
+  func portIsTaken(isRetryable: Bool, sleeps: Int) async throws {
+    let script = Script()
+    var effects = script.effects
+    effects.openRedirect = { _ throws(Problem) in
+      throw Problem(.flowNotSupported, "There is no port.", isRetryable: isRetryable)
+    }
+    let engine = Einlass(
+      catalog: try .builtIn(), store: script.store.accountStore, effects: effects)
+    let request = Self.request { $0.registration?.redirect = "http://localhost:8400/cb" }
+    let problem = await #expect(throws: Problem.self) {
+      try await engine.signIn(request, asking: script.asker(Self.kinds))
+    }
+    #expect(problem?.reason == .flowNotSupported)
+    #expect(script.log.count == sleeps)
+  }
+
+  @Test(
     "an address that only the front end can catch comes with its answer",
     arguments: [
       ("authapp://Default/Authcallback?\(good())", Problem.Reason?.none),
