@@ -53,10 +53,11 @@ extension Einlass {
     while let place = places.popFirst() {
       guard var metadata = try await metadata(of: text, at: place, issuer) else { continue }
       // Where applications register themselves and tokens end, some say in OAuth's own document alone.
-      if metadata.registrationEndpoint == nil, let other = places.first,
+      if metadata.registrationEndpoint == nil || metadata.revocationEndpoint == nil,
+        let other = places.first,
         let more = try? await self.metadata(of: text, at: other, issuer)
       {
-        metadata.registrationEndpoint = more.registrationEndpoint
+        metadata.registrationEndpoint = metadata.registrationEndpoint ?? more.registrationEndpoint
         metadata.revocationEndpoint = metadata.revocationEndpoint ?? more.revocationEndpoint
       }
       return metadata.descriptor(

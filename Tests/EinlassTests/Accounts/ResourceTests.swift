@@ -14,6 +14,7 @@ import Testing
   static let server = """
     {"issuer":"https://as.example","authorization_endpoint":"https://as.example/authorize",\
     "token_endpoint":"https://as.example/token","registration_endpoint":"https://as.example/register",\
+    "revocation_endpoint":"https://as.example/revoke",\
     "code_challenge_methods_supported":["S256"],"token_endpoint_auth_methods_supported":["none"],\
     "scopes_supported":["photos","offline_access"]}
     """
@@ -180,6 +181,27 @@ import Testing
       try await Sample.engine(script).protectedResource(at: Self.address)
     }
     #expect(script.requests.count == 5)
+  }
+
+  @Test(arguments: ["registration", "revocation"])
+  func `What OpenID's document leaves out is looked for in OAuth's`(_ endpoint: String) async throws
+  {
+    // Only what is missing is taken from there.
+    let member = #""\#(endpoint)_endpoint":"https://as.example/"#
+    let short = Self.server.replacing(member, with: #""left_out":"https://as.example/"#)
+    let other = Self.server.replacing("https://as.example/re", with: "https://as.example/other/re")
+    let script = Script([.json(short), .json(other)])
+    let descriptor = try await Sample.engine(script).descriptor(
+      of: AddProviderRequest(.issuer("https://as.example")))
+    let found = [
+      "registration": descriptor["dynamicRegistration"]?["url"],
+      "revocation": descriptor["flows"]?.array?.first?["revocation"]?["url"],
+    ]
+    for (name, address) in found {
+      let path = name == "registration" ? "register" : "revoke"
+      let place = name == endpoint ? "https://as.example/other/" : "https://as.example/"
+      #expect(address?.string == place + path)
+    }
   }
 
   @Test func `Another issuer never takes the place of a provider that is there`() async throws {
