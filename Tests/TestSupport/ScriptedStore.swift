@@ -20,6 +20,14 @@ public final class ScriptedStore: Sendable {
       return snapshot.revision
     }
 
+    mutating func refuse(_ refused: [StoredCredential], of account: Account.ID) {
+      credentials[account] = credentials[account]?.map { stored in
+        var stored = stored
+        if refused.contains(stored) { stored.isRefused = true }
+        return stored
+      }
+    }
+
     mutating func save(_ credential: StoredCredential, of account: Account.ID) {
       note("save \(credential.role.rawValue) \(credential.registration.clientID)")
       var credential = credential
@@ -124,7 +132,10 @@ public final class ScriptedStore: Sendable {
           guard settlement.basis.allSatisfy(state.credentials[id, default: []].contains) else {
             return nil
           }
-          if settlement.isRefusal { state.note("refuse") }
+          if settlement.isRefusal {
+            state.note("refuse")
+            state.refuse(settlement.basis, of: id)
+          }
           if let credential = settlement.credential { state.save(credential, of: id) }
           if let edit = settlement.edit {
             state.note("update")

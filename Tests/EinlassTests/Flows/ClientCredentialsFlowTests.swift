@@ -89,6 +89,9 @@ import Testing
     // A resource's refusal: whose it is nobody is asked, another one is got.
     try await engine.reject(wish)
     #expect(script.requests.count == 2)
+    script.reply(.json(#"{"access_token":"AT3","token_type":"bearer","expires_in":3600}"#))
+    #expect(try await engine.credential(wish).credential?.text == "AT3")
+    #expect(script.requests.count == 3)
     script.reply(.json(#"{"error":"invalid_client"}"#, status: 401))
     wish.forcesRefresh = true
     let problem = await #expect(throws: Problem.self) { try await engine.credential(wish) }
