@@ -68,7 +68,8 @@ struct AccountSignIn {
     if request.flowKind == .clientCredentials, !isApplication(account) {
       throw .personsAccount(provider, id)
     }
-    return request.flowKind ?? (isApplication(account) ? .clientCredentials : nil)
+    let isItself = isApplication(account) && provider.flowKinds.contains(.clientCredentials)
+    return request.flowKind ?? (isItself ? .clientCredentials : nil)
   }
 
   /// Whether the account is the application itself.

@@ -186,6 +186,18 @@ import Testing
     #expect(script.store.credentials(of: ada.id).first?.credential.text == "ADA")
   }
 
+  @Test func `Without a way in of its own, the application's account is like any other`()
+    async throws
+  {
+    let script = Script(store: Self.person(Self.registration.clientID, seconds: 30))
+    var wish = request()
+    wish.account = Account.ID(rawValue: "a_ada")
+    let problem = await #expect(throws: Problem.self) {
+      try await engine(script, Self.device).signIn(wish, asking: script.asker([]))
+    }
+    #expect(problem?.reason == .interactionRequired && problem?.neededKinds == [.deviceCode])
+  }
+
   @Test func `Without a secret nobody is asked, and what the server says of a wrong one is told`()
     async throws
   {
