@@ -103,7 +103,7 @@ def test_a_resource_asks_the_issuer_about_every_token(dot, consented):
         assert metadata["resource"] == ready["resource"] and metadata["authorization_servers"] == [dot["issuer"]]
         assert get() == 401 and get("unknown") == 401
         for scope, status in (("photos", 200), ("openid", 403)):
-            code = consented(scope=scope)["code"]
+            code = consented(scope=scope, resource=ready["resource"])["code"]
             grant = {"grant_type": "authorization_code", "redirect_uri": REDIRECT, "code": code}
             assert get(token(dot, **grant, code_verifier=VERIFIER)[1]["access_token"]) == status
         description = json.loads(send(dot["base"] + "/.well-known/oauth-authorization-server/o")[1])
