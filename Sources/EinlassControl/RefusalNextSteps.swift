@@ -9,17 +9,22 @@ extension Console {
     var refusal = Refusal(error)
     refusal.account = account?.title
     guard ["noSystemAccount", "reloginNeeded"].contains(refusal.reason),
-      let known = try list("providers.list", "providers").first(where: {
-        sameBytes($0["id"]?.string ?? "", provider)
-      }),
-      known["flowKinds"]?.array?.contains(where: {
+      try flowKinds(of: provider).contains(where: {
         ["authorizationCode", "deviceCode", "oauth1", "clientCredentials"].contains($0.string)
-      }) == true
+      })
     else { return refusal }
     refusal.ownStep =
       refusal.reason == "noSystemAccount"
       ? NextStep("Sign in there:", "sign-in", provider) : refusal.signInAgain
     return refusal
+  }
+}
+
+extension Console {
+  /// How the provider is signed in to; nothing for one that is not known.
+  func flowKinds(of provider: String) throws(Failure) -> [JSONValue] {
+    try list("providers.list", "providers")
+      .first { sameBytes($0["id"]?.string ?? "", provider) }?["flowKinds"]?.array ?? []
   }
 }
 

@@ -65,8 +65,8 @@ struct Options: Equatable, Sendable {
 
     To sign in at it with einlassctl, whose binary is on the PATH:
 
-      einlass-sandbox >sandbox.json &
-      (umask 077; jq .config sandbox.json >try.json)
+      mkfifo ready; einlass-sandbox >ready &
+      (umask 077; head -n 1 ready | jq .config >try.json); rm ready
       einlassctl sign-in github --flow deviceCode --config try.json
 
       --port N          the port where the providers answer that share one (any free one)

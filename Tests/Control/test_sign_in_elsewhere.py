@@ -138,7 +138,9 @@ def test_a_code_asked_for_by_name_needs_no_terminal(sign_in):
     # Not asked for by name, or with nobody to look: nothing waits for anybody.
     for arguments in (["github"], ["github", "--flow", "deviceCode", "--no-input"]):
         with sign_in(*arguments, on=piped) as process:
-            assert "1010" in process.communicate(timeout=60)[1] and process.returncode == 1
+            told = process.communicate(timeout=60)[1]
+            assert "1010" in told and process.returncode == 1
+            assert ("sign-in github --flow deviceCode" in told) == ("--no-input" not in arguments)
 
 
 def test_for_a_resource_it_is_said_who_asks_for_which_address_and_who_issues_its_tokens(sign_in, ready):

@@ -144,9 +144,7 @@ extension AccountsAdd {
   private static func kinds(
     at provider: String, _ console: Console
   ) throws(Failure) -> [(isOAuth1: Bool, title: String)] {
-    let flows =
-      try console.list("providers.list", "providers")
-      .first { sameBytes($0["id"]?.string ?? "", provider) }?["flowKinds"]?.array ?? []
+    let flows = try console.flowKinds(of: provider)
     var kinds: [(isOAuth1: Bool, title: String)] = []
     if flows.contains("reverseAuth") { kinds.append((true, "OAuth 1.0a: key and secret")) }
     if flows.contains(where: { !["reverseAuth", "oauth1"].contains($0) }) {

@@ -101,7 +101,9 @@ extension Console {
       else { throw error }
       guard mayAsk, let person else {
         refusal.ownStep = NextStep(
-          "Or leave it valid there:", "accounts", "sign-out", account.title, "--no-revoke")
+          method == "accounts.remove"
+            ? "Or leave it valid there, before you remove it:" : "Or leave it valid there:",
+          "accounts", "sign-out", account.title, "--no-revoke")
         throw .refused(refusal)
       }
       person.show(clean(worded(refusal.message)))

@@ -45,8 +45,10 @@ struct Doctor: ServerCommand {
     guard unknown.isEmpty else {
       return unknown.map {
         Finding(
-          "configuration", .wrong, "\(path) names a provider that does not exist: \($0)",
-          NextStep("Correct it there. Which there are:", "providers", "list"))
+          "configuration", .notable, "\(path) names a provider that does not exist: \($0)",
+          NextStep(
+            "If it is not one that is still to be added, correct it. Which there are:", "providers",
+            "list"))
       }
     }
     return [Finding("configuration", .well, "\(path) is in order")]

@@ -77,6 +77,13 @@ struct SignIn: ServerCommand {
       if flowKind != nil, refusal.reason == "flowNotSupported" {
         refusal.ownStep = NextStep("Leave out --flow.")
       }
+      if flowKind == nil, refusal.reason == "interactionRequired", !server.noInput, let provider,
+        try console.flowKinds(of: provider).contains("deviceCode")
+      {
+        refusal.ownStep = NextStep(
+          "Start it on a terminal, or sign in by a code, for which nobody types here:", "sign-in",
+          provider, "--flow", "deviceCode")
+      }
       throw .refused(refusal)
     }
     let id = result["account"]?.string ?? ""
