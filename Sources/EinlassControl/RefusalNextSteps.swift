@@ -148,6 +148,10 @@ extension Refusal {
     case "unknownFlow", "unknownPrompt", "promptAlreadyAnswered":
       NextStep("Nothing is left to do: it is over.")
     case "reservedParameter": NextStep("Leave that parameter out: einlass sets it itself.")
+    case "bindingMismatch" where hints("providers.configure"):
+      NextStep(
+        "Bring a registration for this server:", "providers", "configure",
+        data["provider"]?.string ?? "--help")
     case "bindingMismatch":
       NextStep(
         "Use the configuration with which the account was added, or add it again:", "accounts",

@@ -59,6 +59,20 @@ struct NextStepTests {
     #expect(advice.nextSteps.count == 2)
   }
 
+  @Test("a registration for another server is configured anew, an account added again")
+  func bindingMismatch() {
+    let data = JSONObject(present: ["reason": "bindingMismatch", "provider": "other"])
+    var registrations = data
+    registrations["hint"] = ["method": "providers.configure", "params": ["provider": "other"]]
+    for (data, command) in [
+      (registrations, ["providers", "configure", "other"]),
+      (data, ["accounts", "add", "--replace"]),
+    ] {
+      let refusal = Refusal(["code": 1027, "message": "No.", "data": .object(data)])
+      #expect(refusal.nextSteps.map(\.command) == [command])
+    }
+  }
+
   @Test("a next step repeats which store is meant, quoted")
   func options() throws {
     let options = try ServerOptions.parse(["--store", "/my store/s.db", "--log-level", "debug"])
