@@ -43,7 +43,13 @@ public struct Einlass: Sendable {
     guard request.registration == nil, let offer = provider.dynamicRegistration,
       request.flowKind != .clientCredentials
     else {
-      let registration = try registration(request.registration, at: provider)
+      let found = try store.registration(request.registration, at: provider)
+      // Nothing that the provider would give on request signs in the application itself.
+      if found == nil, request.flowKind == .clientCredentials {
+        _ = try provider.flow(.clientCredentials)
+        throw .authenticatorUnconfigured(provider, missing: [.clientID, .clientSecret])
+      }
+      let registration = try provider.complete(found, with: provider.registrationNeeds)
       return try await signIn(request, at: provider, by: registration, asking: asker)
     }
     let registering = Registering(

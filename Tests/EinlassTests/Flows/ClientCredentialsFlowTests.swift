@@ -21,10 +21,12 @@ import Testing
   private static let fresh = Script.Reply.json(
     #"{"access_token":"AT2","token_type":"bearer","expires_in":3600}"#)
 
-  private func engine(_ script: Script, _ flows: String = own) throws -> Einlass {
+  private func engine(
+    _ script: Script, _ flows: String = own, more: String = ""
+  ) throws -> Einlass {
     let descriptor = """
       {"id":"op","name":"OP","setup":{"documentation":"https://op.example/"},"accounts":"many",\
-      "registration":["clientId"],"flows":[\(flows)],\
+      "registration":["clientId"],\(more)"flows":[\(flows)],\
       "identity":{"request":{"method":"GET","url":"https://op.example/me","bearer":"{token}"},\
       "id":"/id","required":["id"]}}
       """
@@ -196,6 +198,30 @@ import Testing
       try await engine(script, Self.device).signIn(wish, asking: script.asker([]))
     }
     #expect(problem?.reason == .interactionRequired && problem?.neededKinds == [.deviceCode])
+  }
+
+  @Test(arguments: [true, false])
+  func `Without a registration that is what is missing, also where people's sign-ins register`(
+    _ registersItself: Bool
+  ) async throws {
+    let offer =
+      #""dynamicRegistration":{"url":"https://op.example/register","clientAuthentication":"none"},"#
+    for (flows, reason) in [
+      ("\(Self.device),\(Self.own)", Problem.Reason.authenticatorUnconfigured),
+      (Self.device, .flowNotSupported),
+    ] {
+      let script = Script()
+      var wish = request(.clientCredentials)
+      wish.registration = nil
+      let problem = await #expect(throws: Problem.self) {
+        try await engine(script, flows, more: registersItself ? offer : "")
+          .signIn(wish, asking: script.asker())
+      }
+      #expect(problem?.reason == reason && script.requests.isEmpty)
+      guard reason == .authenticatorUnconfigured else { continue }
+      #expect(problem?.detail == "clientId, clientSecret")
+      #expect(problem?.hint?.method == "providers.configure")
+    }
   }
 
   @Test func `Without a secret nobody is asked, and what the server says of a wrong one is told`()
