@@ -83,7 +83,12 @@ final class AddedProviders: Sendable {
   }
 
   /// Throws `unknownProvider` unless it was added.
-  func remove(_ id: String) throws(Problem) {
+  ///
+  /// - Parameter forget: forgets what is stored for this id, before the provider goes: what fails can be tried again. Not
+  ///   asked where the catalogue has a provider of this id itself.
+  func remove(
+    _ id: String, forgetting forget: (String) throws(Problem) -> Void
+  ) throws(Problem) {
     try change { descriptors throws(Problem) in
       let others = descriptors.filter { !sameBytes($0["id"]?.string ?? "", id) }
       guard others.count < descriptors.count else {
@@ -91,6 +96,7 @@ final class AddedProviders: Sendable {
           .unknownProvider, "No provider of this id was added. The catalogue's own stay.",
           hint: .init("providers.list"))
       }
+      if !catalog.holdsItself(id) { try forget(id) }
       return others
     }
     state.withLock { $0 = $0.without(id) }

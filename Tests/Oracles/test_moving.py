@@ -146,6 +146,42 @@ def test_an_added_provider_that_cannot_be_read_takes_no_other_with_it(machine):
     assert "leftOut" not in greeting(machine)
 
 
+def test_a_provider_that_is_forgotten_takes_its_stored_registration_with_it(machine):
+    session = machine.start()
+    first = machine.folder / "first.json"
+    first.write_text(json.dumps({"providers": [descriptor("first", "first.example")]}))
+    first.chmod(0o600)
+    session.call("providers.add", descriptor=descriptor("work", "work.example"))
+    modelled = machine.start("--providers", str(first))
+    like = {"id": "like", "name": "Like", "like": "first", "origins": {"https://first.example": "https://like.example"}}
+    modelled.call("providers.add", descriptor=like)
+    account = added(session, "work")
+    session.call("providers.configure", provider="work", clientId="mine", clientSecret="s3cret-of-mine")
+    modelled.call("providers.configure", provider="like", clientId="mine")
+    # What cannot be written down leaves both as they were.
+    store, providers = machine.folder / "store.db", machine.folder / "store.providers.json"
+    for other_session in machine.sessions:
+        other_session.close()
+    machine.sessions.clear()
+    whole, before = store.read_bytes(), providers.read_bytes()
+    store.write_bytes(b"no database" * 1000)
+    assert machine.start().refused("providers.remove", provider="work") == "accountStoreFailure"
+    assert providers.read_bytes() == before
+    store.write_bytes(whole)
+    session = machine.start()
+    assert known(session)["work"] and "like" not in known(session)
+    # The other one is left out: nobody has named what it is like.
+    for id in ["work", "like"]:
+        session.call("providers.remove", provider=id)
+        session.call("providers.add", descriptor=descriptor(id, "elsewhere.example"))
+        assert session.refused("accounts.signIn", provider=id) == "authenticatorUnconfigured"
+        # The control: where a provider is replaced, the registration stays, and is none for the other server.
+        session.call("providers.configure", provider=id, clientId="another")
+        session.call("providers.add", descriptor=descriptor(id, "third.example"))
+        assert session.refused("accounts.signIn", provider=id) == "bindingMismatch"
+    assert account in [entry["account"] for entry in session.call("accounts.list")["accounts"]]
+
+
 def greeting(machine):
     """What a new process says first."""
     session = Session("--key-file", str(machine.folder / "any.key"), store=str(machine.folder / "store.db"))

@@ -82,7 +82,8 @@ struct ProvidersAdd: ServerCommand {
 /// `einlassctl providers remove`.
 struct ProvidersRemove: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "remove", abstract: "Forget a provider that was added; its accounts stay.",
+    commandName: "remove",
+    abstract: "Forget a provider that was added, and its registration; its accounts stay.",
     discussion: "EXAMPLE: einlassctl providers remove work-git")
 
   @Argument(help: "Which provider.", completion: .providers)

@@ -38,17 +38,19 @@ func providersAdd(_ server: Server) -> Method {
     })
 }
 
-/// `providers.remove`: forgets a provider that was added; its accounts stay.
+/// `providers.remove`: forgets a provider that was added, and its stored registration; its accounts stay.
 func providersRemove(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "providers.remove", .network,
-      "Forgets a provider that was added. Its accounts stay, of no use until it is added again.",
+      "Forgets a provider that was added, and its stored registration. Its accounts stay, of no use until it is added again.",
       params: [.provider], result: .object([]),
       reasons: ["unknownProvider", "accountStoreFailure", "cancelled"]),
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {
-        try server.added.remove(params["provider"]?.string ?? "")
+        try server.added.remove(params["provider"]?.string ?? "") { id throws(Problem) in
+          _ = try server.store.registrations.set(id, nil, .usual)
+        }
         return [:]
       } catch { throw RPCError(error) }
     })
