@@ -91,7 +91,7 @@ let package = Package(
       name: "EinlassRPCTests", dependencies: ["EinlassRPC", "EinlassJSON", "EinlassSystem"]),
     .testTarget(
       name: "EinlassServerTests",
-      dependencies: ["EinlassServer", "Einlass", "EinlassJSON", "EinlassSystem"]),
+      dependencies: ["EinlassServer", "Einlass", "EinlassCrypto", "EinlassJSON", "EinlassSystem"]),
     .testTarget(
       name: "EinlassSandboxTests",
       dependencies: [

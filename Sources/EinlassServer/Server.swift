@@ -81,11 +81,12 @@ public final class Server: Sendable {
     self.session = session
     self.announcer = announcer
     self.effects = effects
+    let shared = parts.store.sharing(sharedSnapshot)
     added = AddedProviders(
       parts.overlay, to: parts.catalog, origins: parts.configuration.origins)
     configuration = parts.configuration
     audit = AuditTrail(
-      parts.audit, key: parts.store.maintenance.auditKey,
+      parts.audit, key: shared.maintenance.auditKey,
       isRequired: parts.configuration.requiresAudit, now: parts.effects.now)
     pauses = Pauses(parts.effects)
     files = parts.files
@@ -95,7 +96,7 @@ public final class Server: Sendable {
     version = parts.version
     advanceClock = parts.advanceClock
     changes = ChangeFeed(store: parts.store, announcer: announcer, watching: parts.watch)
-    store = parts.store.sharing(sharedSnapshot).announced(by: changes, announcer)
+    store = shared.announced(by: changes, announcer)
       .leasing(unless: isWithoutLeases)
     refresher = Refresher(effects: effects, executor: { announcer.executor })
     prompts = Prompts(

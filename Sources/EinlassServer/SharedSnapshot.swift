@@ -1,22 +1,31 @@
 internal import Einlass
 internal import EinlassSystem
 
-/// The snapshot that the requests of one read share, so that a flood of them asks the store once.
+/// The snapshot, and the audit trail's key, that the requests of one read share, so that a flood of them asks the store
+/// once.
 ///
 /// Only for the reader's path, the one that passes `Patience.none`. Gone with the next read, and with every
 /// change that this process makes.
 final class SharedSnapshot: Sendable {
-  private let snapshot = Lock<AccountStore.Snapshot?>(nil)
+  private let taken = Lock<(snapshot: AccountStore.Snapshot?, auditKey: Secret?)>((nil, nil))
 
   /// The next one who asks gets a new one.
-  func forget() { snapshot.withLock { $0 = nil } }
+  func forget() { taken.withLock { $0 = (nil, nil) } }
 
   /// The snapshot of this read, taken now if nobody asked before.
   fileprivate func of(_ store: AccountStore) throws(Problem) -> AccountStore.Snapshot {
-    if let shared = snapshot.withLock({ $0 }) { return shared }
-    let taken = try store.snapshot(.none)
-    snapshot.withLock { $0 = taken }
-    return taken
+    if let shared = taken.withLock({ $0.snapshot }) { return shared }
+    let snapshot = try store.snapshot(.none)
+    taken.withLock { $0.snapshot = snapshot }
+    return snapshot
+  }
+
+  /// The same of the key that tokens are named by in the audit trail.
+  fileprivate func auditKey(of store: AccountStore) throws(Problem) -> Secret? {
+    if let shared = taken.withLock({ $0.auditKey }) { return shared }
+    let key = try store.maintenance.auditKey(.none)
+    taken.withLock { $0.auditKey = key }
+    return key
   }
 }
 
@@ -29,6 +38,12 @@ extension AccountStore {
       switch patience {
       case .none: try shared.of(store)
       case .usual: try store.snapshot(patience)
+      }
+    }
+    result.maintenance.auditKey = { patience throws(Problem) in
+      switch patience {
+      case .none: try shared.auditKey(of: store)
+      case .usual: try store.maintenance.auditKey(patience)
       }
     }
     result.add = { new, patience throws(Problem) in

@@ -1,4 +1,5 @@
 import Einlass
+import EinlassCrypto
 import EinlassJSON
 import EinlassSystem
 import Testing
@@ -46,6 +47,29 @@ import Testing
     shared.forget()
     _ = try store.snapshot(.none)
     #expect(asked.withLock { $0 } == 2)
+  }
+
+  @Test
+  func `The audit trail's key is asked for once a read by who may not wait, and always by who may`()
+    throws
+  {
+    let asked = Lock<Int64>(0)
+    var store = Self.store(asked: Lock(0), revision: Lock(1))
+    store.maintenance.auditKey = { _ in
+      asked.withLock {
+        $0 += 1
+        return Secret(String($0))
+      }
+    }
+    let shared = SharedSnapshot()
+    store = store.sharing(shared)
+    func keys(_ patience: AccountStore.Patience) throws -> [Secret?] {
+      try (0..<2).map { _ in try store.maintenance.auditKey(patience) }
+    }
+    #expect(try keys(.none) == [Secret("1"), Secret("1")])
+    shared.forget()
+    #expect(try keys(.none) == [Secret("2"), Secret("2")])
+    #expect(try keys(.usual) == [Secret("3"), Secret("4")])
   }
 
   @Test func `A change of this process is seen by the next request of the same read`() throws {
