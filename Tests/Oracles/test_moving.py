@@ -31,6 +31,15 @@ def export(machine, session):
     return path
 
 
+def packed(machine):
+    """A file of one account, at a provider that was added, and its registration."""
+    session = machine.start()
+    session.call("providers.add", descriptor=descriptor("work", "work.example"))
+    session.call("providers.configure", provider="work", clientId="mine")
+    added(session, "work")
+    return export(machine, session)
+
+
 def arrive(session, path, **params):
     return result(answered(session, WORDS, method="accounts.import", path=str(path), **params)[0])
 
@@ -78,11 +87,7 @@ def test_a_provider_that_describes_itself_moves_without_being_asked_again(machin
 
 
 def test_a_provider_of_the_same_name_stays_and_gets_none_of_the_tokens(machine, other):
-    session = machine.start()
-    session.call("providers.add", descriptor=descriptor("work", "work.example"))
-    session.call("providers.configure", provider="work", clientId="mine")
-    added(session, "work")
-    path = export(machine, session)
+    path = packed(machine)
     arrived = other.start()
     arrived.call("providers.add", descriptor=descriptor("work", "elsewhere.example"))
     report = arrive(arrived, path, replace=True)
@@ -250,11 +255,7 @@ def test_what_another_process_has_added_meanwhile_is_not_written_over(machine, o
 
 
 def test_what_cannot_be_stored_changes_nothing_at_all(machine, other):
-    session = machine.start()
-    session.call("providers.add", descriptor=descriptor("work", "work.example"))
-    session.call("providers.configure", provider="work", clientId="mine")
-    added(session, "work")
-    path = export(machine, session)
+    path = packed(machine)
     other.start().call("accounts.add", **account("ada"))
     keys = list((other.folder / "state").rglob("*.key"))
     assert len(keys) == 1

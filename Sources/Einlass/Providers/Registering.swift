@@ -66,7 +66,7 @@ struct Registering {
 
   /// The problem of a sign-in, unless it is that the provider does not take what it has given itself.
   func judged(_ problem: Problem, of found: Found) -> Problem {
-    guard found.isIssued, problem.serverError?.code == "invalid_client" else { return problem }
+    guard found.isIssued, problem.isAboutUnknownClient else { return problem }
     var judged = unusable("it does not take the registration that it has given")
     judged.serverError = problem.serverError
     return judged

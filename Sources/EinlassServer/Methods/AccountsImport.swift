@@ -83,11 +83,8 @@ extension Server {
         guard !catalog.holds(id) else { continue }
         do throws(Problem) {
           // Another process may have added one meanwhile.
-          if try added.addUnlessThere(
-            await einlass.descriptor(of: .init(.descriptor(descriptor))))
-          {
-            new.append(descriptor)
-          }
+          let checked = try await einlass.descriptor(of: .init(.descriptor(descriptor)))
+          if try added.addUnlessThere(checked) { new.append(checked) }
         } catch {
           guard error.reason == .invalidParameter else { throw error }
           unknown[id] = error

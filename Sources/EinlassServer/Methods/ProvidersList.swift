@@ -25,6 +25,7 @@ extension Server {
   fileprivate func providers(
     _ params: JSONObject, _ patience: AccountStore.Patience
   ) throws(RPCError) -> JSONValue? {
+    let catalog = catalog
     let all = catalog.providers
     var rest = all[...]
     if let cursor = params["cursor"]?.string {
@@ -39,8 +40,6 @@ extension Server {
       // What can be signed in to is known without the store.
       stored = []
     }
-    // A file that cannot be read is told by initialize.
-    let added = ((try? self.added.descriptors()) ?? []).compactMap { $0["id"]?.string }
     let frontEnd = session.frontEnd
     return .object(
       Pages.page("providers", rest, limit: params["limit"]?.int64, cursor: \.id) { provider in
@@ -48,7 +47,7 @@ extension Server {
         return JSONValue(
           provider, isConfigured: provider.isConfigured(by: own, or: stored),
           problem: provider.problem(with: own, or: stored),
-          isAdded: added.contains { sameBytes($0, provider.id) })
+          isAdded: !catalog.holdsItself(provider.id))
       })
   }
 }
