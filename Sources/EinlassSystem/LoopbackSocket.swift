@@ -7,8 +7,8 @@ public struct LoopbackSocket: ~Copyable, Sendable {
   /// The port it listens on.
   public let port: UInt16
 
-  /// Listens on this port, or on one that the kernel chooses for 0. A port that anybody has is never shared.
-  /// Throws `EADDRINUSE` when it is taken.
+  /// Listens on this port, or on one that the kernel chooses for 0. A port that anybody listens on is never shared; what
+  /// is left of the connections of the one before is not in the way. Throws `EADDRINUSE` when it is taken.
   public init(port wanted: UInt16, backlog: Int32 = 8) throws(SystemError) {
     let number = socket(
       AF_INET,
@@ -16,6 +16,9 @@ public struct LoopbackSocket: ~Copyable, Sendable {
         | Int32(SOCK_NONBLOCK.rawValue), 0)
     guard number >= 0 else { throw SystemError(number: errno) }
     let descriptor = Descriptor(owning: number)
+    var reuses: Int32 = 1
+    unsafe setsockopt(
+      number, SOL_SOCKET, SO_REUSEADDR, &reuses, socklen_t(MemoryLayout<Int32>.size))
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = wanted.bigEndian
@@ -31,6 +34,9 @@ public struct LoopbackSocket: ~Copyable, Sendable {
     self.descriptor = descriptor
     port = UInt16(bigEndian: address.sin_port)
   }
+
+  /// The port is free from here on. Closing alone would leave it taken while another thread polls.
+  deinit { shutdown(descriptor.number, Int32(SHUT_RDWR)) }
 
   /// For polling: readable when somebody wants to connect.
   public var number: Int32 { descriptor.number }

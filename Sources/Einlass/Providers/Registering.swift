@@ -143,7 +143,7 @@ struct Registering {
   /// Some between 20480 and 28671, by chance.
   private var lastingPorts: [UInt16] {
     let bytes = effects.randomBytes(16)
-    return (0..<8).map { 20480 + UInt16(bytes[$0]) % 32 << 8 + UInt16(bytes[$0 + 8]) }
+    return (0..<8).map { 20480 + (UInt16(bytes[$0]) % 32) << 8 + UInt16(bytes[$0 + 8]) }
   }
 
   private var grantTypes: [String] {

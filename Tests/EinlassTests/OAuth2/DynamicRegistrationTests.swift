@@ -1,5 +1,6 @@
 import EinlassCrypto
 import EinlassJSON
+import EinlassSystem
 import TestSupport
 import Testing
 
@@ -155,6 +156,30 @@ import Testing
       _ = try await Self.signIn(again)
       #expect(again.unusedReplyCount == 0)
     }
+  }
+
+  @Test func `The port of a registration is drawn from all of the range that the system leaves`()
+    async throws
+  {
+    let script = Script()
+    let place = Lock<RedirectPlace?>(nil)
+    var effects = script.effects
+    effects.randomBytes = { _ in [0, 31, 32, 255, 7, 16, 1, 30] + [0, 255, 0, 255, 1, 2, 3, 4] }
+    effects.openRedirect = { asked throws(Problem) in
+      place.withLock { $0 = asked }
+      throw Problem(.flowNotSupported, "There is no port.")
+    }
+    let engine = Einlass(
+      catalog: try await Self.engine(script).catalog, store: script.store.accountStore,
+      effects: effects)
+    await #expect(throws: Problem.self) {
+      try await engine.signIn(
+        SignInRequest(application: "editor", registration: nil, provider: "as.example"),
+        asking: script.asker([.openURL]))
+    }
+    #expect(
+      place.withLock { $0?.ports }
+        == [20480, 28671, 20480, 28671, 22273, 24578, 20739, 28164])
   }
 
   @Test func `What a person brought is used whatever the provider offers, and never elsewhere`()
