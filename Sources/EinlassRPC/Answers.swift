@@ -41,18 +41,7 @@ extension Peer {
     guard ticket.use() else { return }
     trace(ticket, outcome)
     switch ticket.place {
-    case .line:
-      output.append { bytes in
-        let start = bytes.count
-        outcome.append(id: ticket.id, to: &bytes)
-        let count = bytes.count - start
-        if count > Limits.outboundLineBytes && ticket.method.descriptor.isLineLimited {
-          bytes.removeLast(count)
-          Outcome.failure(tooLong(ticket.method.descriptor.name, count))
-            .append(id: ticket.id, to: &bytes)
-        }
-        bytes.append(UInt8(ascii: "\n"))
-      }
+    case .line: write(outcome, id: ticket.id, of: ticket.method.descriptor)
     case .batch(let batch, let index): answer(ticket.id, outcome, batch, index)
     }
   }
@@ -62,12 +51,26 @@ extension Peer {
     options.log.debug("rpc", "refused: \(error.reason)")
     options.trace?.record(.outbound, Outcome.failure(error).message(id: id))
     switch place {
-    case .line:
-      output.append { bytes in
-        Outcome.failure(error).append(id: id, to: &bytes)
-        bytes.append(UInt8(ascii: "\n"))
-      }
+    case .line: write(.failure(error), id: id)
     case .batch(let batch, let index): answer(id, .failure(error), batch, index)
+    }
+  }
+
+  /// Writes a line of its own; what fills more than one may be is told shortened.
+  private func write(_ outcome: Outcome, id: RequestID?, of method: MethodDescriptor? = nil) {
+    output.append { bytes in
+      let start = bytes.count
+      outcome.append(id: id, to: &bytes)
+      let count = bytes.count - start
+      if count > Limits.outboundLineBytes && method?.isLineLimited != false {
+        if let method, case .success = outcome {
+          options.log.error(
+            "rpc", "an answer of \(method.name) has \(count) bytes: it must be paged")
+        }
+        bytes.removeLast(count)
+        outcome.shortened.append(id: id, to: &bytes)
+      }
+      bytes.append(UInt8(ascii: "\n"))
     }
   }
 
@@ -76,11 +79,6 @@ extension Peer {
     outcome.append(id: id, to: &bytes)
     guard let line = batch.fill(index, bytes) else { return }
     output.append { $0.append(contentsOf: line) }
-  }
-
-  private func tooLong(_ method: String, _ count: Int) -> RPCError {
-    options.log.error("rpc", "an answer of \(method) has \(count) bytes: it must be paged")
-    return RPCError(.internal)
   }
 
   private func trace(_ ticket: RequestTable.Ticket, _ outcome: Outcome) {
@@ -93,6 +91,15 @@ extension Peer {
 }
 
 extension Outcome {
+  /// What is told where all of it does not fit a line: of an error less, of a result nothing.
+  var shortened: Outcome {
+    if case .failure(let error) = self {
+      .failure(error.shortened)
+    } else {
+      .failure(.init(.internal))
+    }
+  }
+
   /// Appends the answer, without a line's end.
   fileprivate func append(id: RequestID?, to bytes: inout [UInt8]) {
     bytes.append(contentsOf: #"{"jsonrpc":"2.0","id":"#.utf8)

@@ -94,8 +94,9 @@ public final class Peer: Sendable {
 // MARK: - For handlers
 
 extension Peer {
-  /// Sends a notification.
-  public func notify(_ method: String, _ params: JSONObject) {
+  /// Sends a notification; `false` for one that is longer than a line may be, which is not sent.
+  @discardableResult
+  public func notify(_ method: String, _ params: JSONObject) -> Bool {
     let message: JSONValue = [
       "jsonrpc": "2.0", "method": .string(method), "params": .object(params),
     ]
@@ -103,12 +104,13 @@ extension Peer {
     guard line.count <= Limits.outboundLineBytes else {
       options.log.error(
         "rpc", "a \(method) of \(line.count) bytes was not sent: it must be shorter")
-      return
+      return false
     }
     line.append(UInt8(ascii: "\n"))
     traceNotification(method, params)
     output.append { $0.append(contentsOf: line) }
     flush()
+    return true
   }
 
   /// Ends the connection like an end of input when this process ends. `false` when there is no such process.
@@ -177,8 +179,10 @@ extension Peer {
   /// Answers for what is out of the table, or announces it.
   private func tell(_ entry: RequestTable.Entry, _ outcome: Outcome) {
     if let ticket = entry.ticket { answer(ticket, outcome) }
-    if let announcement = entry.announcement {
-      notify(announcement.method, announcement.params(outcome))
+    if let announcement = entry.announcement,
+      !notify(announcement.method, announcement.params(outcome))
+    {
+      notify(announcement.method, announcement.params(outcome.shortened))
     }
   }
 

@@ -113,6 +113,24 @@ extension RPCError {
     RPCError(.cancelled, data: ["by": .string(by)])
   }
 
+  /// The same without what is long: it may name what a request held, which may be as long as a request.
+  var shortened: RPCError {
+    func cut(_ text: String) -> String {
+      let start = text.unicodeScalars.prefix(1000)
+      return start.endIndex == text.endIndex ? text : String(start) + "…"
+    }
+    var error = self
+    error.message = cut(message)
+    for member in data.members {
+      if let text = member.value.string {
+        error.data[member.name] = .string(cut(text))
+      } else if member.value.bytes().count > 1000 {
+        error.data[member.name] = nil
+      }
+    }
+    return error
+  }
+
   /// The error object as it stands in an answer.
   public var json: JSONValue {
     ["code": JSONValue(Int64(code)), "message": .string(message), "data": .object(data)]

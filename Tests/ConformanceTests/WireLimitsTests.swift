@@ -64,6 +64,35 @@ import Testing
     }
   }
 
+  /// Requests in which something is wrong that is as long as they may be.
+  private static let longFaults: [(String, String)] = {
+    let long = String(repeating: "n", count: 100_000)
+    return [
+      (
+        #""accounts.signIn","params":{"provider":"github","customParameters":{"\#(long)":"a"}}"#,
+        "invalidParams"
+      ),
+      (#""providers.add","params":{"descriptor":{"\#(long)":1}}"#, "invalidParams"),
+      (#""providers.add","params":{"descriptor":{"id":"\#(long)/"}}"#, "invalidParams"),
+      (#""\#(long)""#, "unknownMethod"),
+    ]
+  }()
+
+  @Test(arguments: longFaults)
+  func `What is wrong is told in a line of 60 KiB, however long it is`(
+    call: String, reason: String
+  ) async throws {
+    try await onThread {
+      let program = try Self.start()
+      defer { program.terminate() }
+      try program.send(Array("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\(call)}\n".utf8))
+      let line = try #require(try program.line())
+      #expect(line.count <= 60 << 10)
+      let answer = try JSONReader.read(line)
+      #expect(answer["id"]?.int64 == 1 && answer["error"]?["data"]?["reason"]?.string == reason)
+    }
+  }
+
   @Test func `A line of 1 GiB is refused once, and takes no memory`() async throws {
     try await onThread {
       let program = try Self.start()

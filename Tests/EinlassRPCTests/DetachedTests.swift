@@ -40,6 +40,33 @@ struct DetachedTests {
     }
   }
 
+  @Test("an end that is too long for a line is told shortened", arguments: [true, false])
+  func tooLong(isResult: Bool) async throws {
+    let long = String(repeating: "x", count: 70_000)
+    let method = Method(
+      MethodDescriptor("start", .interactive, ""),
+      .task { _, call async throws(RPCError) in
+        call.answer([:], announcing: "completed") { outcome in
+          switch outcome {
+          case .success(let result): ["result": result]
+          case .failure(let error): ["error": error.json]
+          }
+        }
+        guard isResult else {
+          throw RPCError(code: 1010, reason: "needed", long, data: ["n": [.string(long)]])
+        }
+        return .string(long)
+      })
+    try await Session.with([method]) { session in
+      try session.call(1, "start")
+      #expect(try session.line().map(brief) == "1 ok {}")
+      let line = try #require(try session.line())
+      let error = try JSONReader.read(Array(line.utf8))["params"]?["error"]
+      #expect(line.utf8.count < 2000)
+      #expect(error?["data"]?["reason"]?.string == (isResult ? "internal" : "needed"))
+    }
+  }
+
   @Test("the id of an answered request is free while its work goes on")
   func freesID() async throws {
     let gate = Gate()
