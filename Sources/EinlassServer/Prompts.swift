@@ -164,8 +164,13 @@ final class Prompts: Sendable {
         state.open[index].waiters.append(waiter)
       } else {
         let open = Open(id: newID(), prompt: prompt, offered: offered, waiters: [waiter])
+        let announcement = Self.announcement(open)
+        // Neither a line nor a page of prompt.list would hold it.
+        guard JSONValue.object(announcement).bytes().count <= Pages.limitBytes else {
+          return .tooLong(prompt)
+        }
         state.open.append(open)
-        notify("prompt.opened", Self.announcement(open))
+        notify("prompt.opened", announcement)
       }
       return nil
     }
@@ -321,6 +326,14 @@ extension Problem {
       "Nobody answered the last questions about \(subject). Decide in advance, or ask again once somebody is there.",
       detail: "unanswered",
       provider: flow.flowKind == nil ? nil : flow.provider, neededPrompts: [prompt])
+  }
+
+  /// What the front end asks for stands in the question.
+  fileprivate static func tooLong(_ prompt: Prompt) -> Problem {
+    Problem(
+      .invalidParameter,
+      "The question to the person would be longer than a line of the protocol. Ask for less.",
+      path: prompt.kind == .grantAccess ? "/permissions" : "/customParameters")
   }
 
   fileprivate static let left = Problem(.cancelled, "The flow was cancelled.")

@@ -44,6 +44,37 @@ import Testing
     #expect(try await second.value.get() == .accept())
   }
 
+  @Test(arguments: [
+    (Prompt.openURL(page(56 << 10), returningTo: nil), "/customParameters"),
+    (
+      .grantAccess(
+        permissions: Array(repeating: String(repeating: "\"", count: 250), count: 64),
+        audience: nil, added: Array(repeating: String(repeating: "\"", count: 250), count: 64),
+        includes: []), "/permissions"
+    ),
+  ])
+  func `A question that no line holds fails instead of being waited for`(
+    prompt: Prompt, path: String
+  ) async throws {
+    let desk = Desk()
+    let problem = await #expect(throws: Problem.self) {
+      _ = try await desk.ask(prompt, Self.wish(), "f_1").value.get()
+    }
+    #expect(problem?.reason == .invalidParameter && problem?.path == path)
+    #expect(desk.prompts.all.isEmpty)
+    let fits = desk.ask(.openURL(Self.page(55 << 10), returningTo: nil), Self.wish(), "f_2")
+    try await desk.wait { $0.waiting == 1 }
+    #expect(desk.prompts.answer("p_2", .cancel).isTaken)
+    #expect(try await fits.value.get() == .cancel)
+  }
+
+  /// An address with so many bytes of query.
+  private static func page(_ count: Int) -> WebAddress {
+    WebAddress(
+      scheme: .https, host: "op.example", path: "/go",
+      query: String(repeating: "x", count: count))
+  }
+
   @Test func `The same passphrase again is fine, another one or none is not`() async throws {
     let desk = Desk()
     let asked = desk.ask(

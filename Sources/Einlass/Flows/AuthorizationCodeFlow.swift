@@ -55,7 +55,8 @@ extension Exchange {
   ) async throws(Setback) -> String {
     let answer = try await ask(
       words, pushed, request.parameters, by: visit.registration, at: .pushedAuthorization)
-    guard let reference = answer.object?["request_uri"]?.string, TokenResponse.isToken(reference)
+    guard let reference = answer.object?["request_uri"]?.string, TokenResponse.isToken(reference),
+      reference.utf8.count <= WebAddress.limitBytes
     else { throw unusable(.pushedAuthorization) }
     return reference
   }

@@ -19,6 +19,7 @@ func threeLegged(
       effects: visit.effects), at: .requestToken)
   // Without the confirmation the callback is not bound to the token: the attack that 1.0a ended.
   guard let temporary = oauth1Credential(in: first.body, &exchange),
+    temporary.token.count <= WebAddress.limitBytes,
     value("oauth_callback_confirmed", in: first.body) == "true"
   else { throw exchange.unusable(.requestToken) }
   let token = revealedText(temporary.token)
