@@ -69,7 +69,8 @@ extension AccountStore.Snapshot {
   }
 
   private func grantChanges(since former: [AccessGrant]) -> [StoreChanges.OfGrant] {
-    var left = Dictionary(uniqueKeysWithValues: former.map { ($0.key, $0) })
+    // A file that somebody has edited may hold what no einlass wrote.
+    var left = Dictionary(former.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
     let changed = grants.filter { left.removeValue(forKey: $0.key) != $0 }
     return (changed + left.values.sorted { $0.key.lexicographicallyPrecedes($1.key) }).map {
       .init(application: $0.application, provider: $0.provider)

@@ -34,6 +34,14 @@ import Testing
       .joined(separator: " ")
   }
 
+  @Test func `A file that somebody has edited, so that two grants look like one, is no end`() {
+    let (one, other) = (Self.grant("b/c"), Self.grant("c"))
+    var edited = other
+    edited.provider = "example/b"
+    let former = AccountStore.Snapshot(grants: [one, edited])
+    #expect(AccountStore.Snapshot(grants: [one]).changes(since: former).grants.isEmpty == false)
+  }
+
   @Test func `Accounts that came, went or changed are told, others not`() {
     let (a, b, c, d) = (
       Self.account("a", 1), Self.account("b", 2), Self.account("c", 5), Self.account("d", 9)
