@@ -14,8 +14,10 @@ struct TokenResponseTests {
   @Test(
     "a lifetime is a number or the text of one, and 0 is for ever",
     arguments: [
-      ("3600", 4600), ("\"3600\"", 4600), ("0", nil), ("-1", nil), ("null", nil), ("1.5", nil),
-      ("99999999999999", nil), ("\"soon\"", nil),
+      ("3600", 4600), ("\"3600\"", 4600), ("0", nil), ("-1", nil), ("null", nil), ("1.9", 1001),
+      ("3600.0", 4600), ("3.6e3", 4600), ("\"3600.0\"", 4600), ("0.9", nil), ("10000000001", nil),
+      ("99999999999999", nil), ("1e308", nil), ("1e999", nil), ("-1e308", nil), ("\"soon\"", nil),
+      ("\"nan\"", nil), ("\"inf\"", nil), ("\" 5\"", nil),
     ] as [(String, Int64?)])
   func lifetime(text: String, expiresAt: Int64?) throws {
     #expect(try credential(#"{"access_token":"t","expires_in":\#(text)}"#)?.expiresAt == expiresAt)

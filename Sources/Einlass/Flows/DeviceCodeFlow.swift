@@ -57,7 +57,7 @@ extension Visit {
     ]
     let grant = (words.question == nil ? standard : []) + resourceParameters
     while true {
-      try await effects.sleepUntil(effects.now() + interval)
+      try await effects.sleepUntil(min(effects.now() + interval, device.expiresAt))
       guard effects.now() < device.expiresAt else { throw .codeExpired(provider) }
       let said: Problem.ServerError?
       var problem: Problem?
@@ -124,7 +124,7 @@ struct DeviceAuthorization {
     guard let code = text(words.code), TokenResponse.isCode(code),
       let userCode = answer?["user_code"]?.string, isIdentifier(userCode),
       let page = page(words.page), page.isSafe,
-      let seconds = answer?["expires_in"]?.int64, seconds > 0
+      let seconds = answer?["expires_in"].flatMap({ TokenResponse.seconds($0) })
     else { return nil }
     deviceCode = Secret(code)
     self.userCode = userCode
@@ -132,7 +132,8 @@ struct DeviceAuthorization {
     let whole = text(words.wholePage).flatMap { try? WebAddress.parse($0) }
     wholePage = whole?.origin == page.origin ? whole : nil
     expiresAt = now + min(seconds, Self.limitSeconds)
-    intervalSeconds = min(max(answer?["interval"]?.int64 ?? 5, 1), 300)
+    let interval = answer?["interval"].flatMap { TokenResponse.seconds($0, atLeast: 0) }
+    intervalSeconds = min(max(interval ?? 5, 1), 300)
   }
 
   var prompt: Prompt {

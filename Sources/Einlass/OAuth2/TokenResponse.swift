@@ -20,7 +20,7 @@ enum TokenResponse {
     return OAuth2Credential(
       accessToken: Secret(token), tokenType: proof == nil ? "Bearer" : "DPoP",
       scopes: granted ?? scopes,
-      expiresAt: answer["expires_in"].flatMap(seconds).map { now + $0 },
+      expiresAt: answer["expires_in"].flatMap { seconds($0) }.map { now + $0 },
       refreshToken: secret(answer["refresh_token"]), idToken: secret(answer["id_token"]),
       proofKey: proof?.key.pkcs8)
   }
@@ -39,12 +39,13 @@ enum TokenResponse {
     value?.string.flatMap { isToken($0) ? Secret($0) : nil }
   }
 
-  /// A lifetime, as a number or as the text of one; `nil` for none, which is what 0 stands for, and for what no
-  /// calendar holds.
-  private static func seconds(_ value: JSONValue) -> Int64? {
-    guard let seconds = value.int64 ?? value.string.flatMap({ Int64($0) }),
-      (1...10_000_000_000).contains(seconds)
-    else { return nil }
-    return seconds
+  /// A lifetime, as a number or as the text of one, a part of a second left out; `nil` for none, which is what 0 stands
+  /// for, and for what no calendar holds.
+  static func seconds(_ value: JSONValue, atLeast least: Double = 1) -> Int64? {
+    let text: String? = if case .number(let number) = value { number.lexeme } else { value.string }
+    guard let seconds = text.flatMap({ Double($0) }), (least...1e10).contains(seconds) else {
+      return nil
+    }
+    return Int64(seconds)
   }
 }

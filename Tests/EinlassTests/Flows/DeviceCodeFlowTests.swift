@@ -105,6 +105,31 @@ import Testing
     #expect(script.prompts.isEmpty)
   }
 
+  @Test
+  func `The end of a code is not slept past, however long the provider wants to be left alone`()
+    async throws
+  {
+    let script = Script(
+      [.json(Self.device.replacing("1800", with: "5")), Self.token], answers: [.accept()])
+    _ = try await signIn(script)
+    #expect(sleeps(script) == ["\(Script.now + 5)"])
+  }
+
+  @Test(
+    "a device's times are numbers or the text of them",
+    arguments: [
+      ("600", "7", 600, 7), ("600.0", "7.9", 600, 7), ("\"600\"", "\"7\"", 600, 7),
+      ("900", "0", 900, 1), ("901", "301", 900, 300), ("900", "null", 900, 5),
+      ("900", "-1", 900, 5), ("900", "\"soon\"", 900, 5),
+    ])
+  func times(expiresIn: String, interval: String, end: Int64, wait: Int64) throws {
+    let text = Self.device.replacing("1800", with: expiresIn)
+      .replacing("\"interval\":7", with: "\"interval\":\(interval)")
+    let device = try #require(
+      DeviceAuthorization(try JSONReader.read(Array(text.utf8)), now: 0))
+    #expect(device.expiresAt == end && device.intervalSeconds == wait)
+  }
+
   @Test func `a page of another host is not shown beside the first`() throws {
     let foreign = Self.device.replacing("https://op.example/go?c", with: "https://evil.example/?c")
     let device = DeviceAuthorization(
