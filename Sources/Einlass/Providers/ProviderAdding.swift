@@ -50,8 +50,15 @@ extension Einlass {
         path: "/issuer")
     }
     var places = ServerMetadata.addresses(ofIssuer: issuer)[...]
+    var problem = Problem.undescribed(issuer, "it has no such document")
     while let place = places.popFirst() {
-      guard var metadata = try await metadata(of: text, at: place, issuer) else { continue }
+      let found: ServerMetadata?
+      do throws(Problem) { found = try await metadata(of: text, at: place, issuer) } catch {
+        guard error.isRetryable, error.reason == .providerFailure else { throw error }
+        problem = error
+        continue
+      }
+      guard var metadata = found else { continue }
       // Where applications register themselves and tokens end, some say in OAuth's own document alone.
       if metadata.registrationEndpoint == nil || metadata.revocationEndpoint == nil,
         let other = places.first,
@@ -63,16 +70,23 @@ extension Einlass {
       return metadata.descriptor(
         id: request.id ?? issuer.providerID, name: request.name ?? issuer.host)
     }
-    throw .undescribed(issuer, "it has no such document")
+    throw problem
   }
 
-  /// What an issuer says of itself there; `nil` when there is nothing.
+  /// What an issuer says of itself there; `nil` when there is nothing. Throws a retryable `providerFailure` for one that
+  /// cannot answer just now.
   private func metadata(
     of text: String, at place: WebAddress, _ issuer: WebAddress
   ) async throws(Problem) -> ServerMetadata? {
     let response = try await effects.send(
       HTTPRequest(.get, place, responseLimitBytes: ServerMetadata.limitBytes))
-    guard response.isSuccess else { return nil }
+    guard response.isSuccess else {
+      guard response.status < 500, response.status != 429 else {
+        throw .undescribed(
+          issuer, "its answer has status \(response.status), try again later", isRetryable: true)
+      }
+      return nil
+    }
     do throws(ServerMetadata.Fault) {
       return try ServerMetadata(try? JSONReader.read(response.body), issuer: text)
     } catch { throw .undescribed(issuer, error.sentence) }
@@ -229,9 +243,12 @@ extension ServerMetadata.Fault {
 }
 
 extension Problem {
-  fileprivate static func undescribed(_ issuer: WebAddress, _ why: String) -> Problem {
+  fileprivate static func undescribed(
+    _ issuer: WebAddress, _ why: String, isRetryable: Bool = false
+  ) -> Problem {
     Problem(
       .providerFailure,
-      "The issuer at \(issuer.host) does not describe itself as it should: \(why).")
+      "The issuer at \(issuer.host) does not describe itself as it should: \(why).",
+      isRetryable: isRetryable)
   }
 }

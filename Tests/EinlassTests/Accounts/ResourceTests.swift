@@ -204,6 +204,25 @@ import Testing
     }
   }
 
+  @Test(
+    "An issuer that cannot answer now is no issuer that describes itself badly",
+    arguments: [
+      ([503, 404], true), ([404, 500], true), ([429, 429], true), ([404, 404], false),
+      ([302, 401], false),
+    ])
+  func busy(statuses: [Int], isRetryable: Bool) async throws {
+    let script = Script(statuses.map { .text("", status: $0) })
+    let problem = await #expect(throws: Problem.self) {
+      try await Sample.engine(script).descriptor(
+        of: AddProviderRequest(.issuer("https://as.example")))
+    }
+    #expect(problem?.reason == .providerFailure && problem?.isRetryable == isRetryable)
+    // The other document may be there all the same.
+    let found = Script([.text("", status: statuses[0]), .json(Self.server)])
+    _ = try await Sample.engine(found).descriptor(
+      of: AddProviderRequest(.issuer("https://as.example")))
+  }
+
   @Test func `Another issuer never takes the place of a provider that is there`() async throws {
     let catalog = try await Self.engine(Script()).catalog
     let other = catalog.freeID(for: try WebAddress.parse("https://as.example/"))
