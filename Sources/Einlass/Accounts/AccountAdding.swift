@@ -70,6 +70,10 @@ extension Credential {
           "The parameter \(path) must be visible ASCII characters, at least one, at most 48 KiB.")
       }
     }
+    guard isFitting else {
+      throw .invalidParameter(
+        "/credential", "A credential has at most 48 KiB in all, its scopes included.")
+    }
   }
 
   private func fits(_ secret: Secret, _ isAllowed: (String) -> Bool) -> Bool {

@@ -90,9 +90,7 @@ struct AccountSignIn {
       resource: request.resource)
     let new = AccountStore.NewAccount(
       account: account(of: identity), credentials: [stored], isOnlyOne: provider.hasOneAccount)
-    guard credential.byteCount <= SignIn.credentialLimitBytes else {
-      throw .credentialTooLarge(provider)
-    }
+    try credential.requireFitting(provider)
     var id = request.account
     while true {
       if let id, let account = try await renew(id, with: stored, identity) { return account }

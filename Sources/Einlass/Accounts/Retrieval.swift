@@ -206,6 +206,7 @@ struct Retrieval {
   /// Whether it was stored; not when somebody has changed meanwhile what it was obtained with.
   private func keep(_ credential: Credential, of flow: Flow) throws(Setback) -> Bool {
     do {
+      try credential.requireFitting(provider)
       return try store.settle(account.id, flow.settlement(credential)) != nil
     } catch { throw .failed(Failure(error)) }
   }

@@ -26,7 +26,11 @@ extension Flow {
       } catch {
         return try refusal(error, in: store)
       }
-      return try await keep(token.keeping(own), in: store)
+      let kept = token.keeping(own)
+      guard Credential.oauth2(kept).isFitting else {
+        return .failed(.credentialTooLarge(provider).about(provider, account.id))
+      }
+      return try await keep(kept, in: store)
     }
   }
 

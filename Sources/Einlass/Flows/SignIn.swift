@@ -109,8 +109,8 @@ struct SignIn {
 
   /// Keeps what came of a flow and hands it out; `nil` when it was out of date before it could be kept.
   private func save(_ signedIn: Flow.SignedIn, of flow: Flow) throws(Problem) -> PerformResult? {
-    guard signedIn.credential.byteCount <= Self.credentialLimitBytes else {
-      throw .credentialTooLarge(provider).about(provider, flow.account.id)
+    do { try signedIn.credential.requireFitting(provider) } catch {
+      throw error.about(provider, flow.account.id)
     }
     report(.saving)
     let now = effects.now()
@@ -148,15 +148,26 @@ extension Account {
 }
 
 extension Credential {
-  /// The size of all its secrets.
-  var byteCount: Int {
+  /// What it takes of a line, besides who it belongs to.
+  private var byteCount: Int {
+    func count(_ text: String) -> Int { JSONValue.string(text).bytes().count - 2 }
+    func count(_ secret: Secret?) -> Int { secret.map { count(revealedText($0)) } ?? 0 }
     switch self {
-    case .oauth1(let credential): credential.token.count + credential.tokenSecret.count
+    case .oauth1(let credential): return count(credential.token) + count(credential.tokenSecret)
     case .oauth2(let credential):
-      credential.accessToken.count + (credential.refreshToken?.count ?? 0)
-        + (credential.idToken?.count ?? 0) + (credential.proofKey?.count ?? 0)
-        + credential.scopes.reduce(0) { $0 + $1.utf8.count }
+      let secrets = [credential.accessToken, credential.refreshToken, credential.idToken]
+      // Each scope has its quotes and a comma.
+      return secrets.reduce(0) { $0 + count($1) }
+        + credential.scopes.reduce(0) { $0 + count($1) + 3 }
     }
+  }
+
+  /// Whether it is small enough to be handed out.
+  var isFitting: Bool { byteCount <= SignIn.credentialLimitBytes }
+
+  /// Throws `providerFailure` for one that no line would hold.
+  func requireFitting(_ provider: Provider) throws(Problem) {
+    guard isFitting else { throw .credentialTooLarge(provider) }
   }
 
   /// What an application gets of it.

@@ -100,7 +100,43 @@ struct AddAccountTests {
       },
       "/credential/refreshToken"
     ),
+    Case(
+      {
+        $0.provider = "facebook"
+        $0.credential = .oauth2(
+          .init(accessToken: large(30_000), refreshToken: large(20_000)))
+      }, "/credential"),
+    Case(
+      {
+        $0.provider = "facebook"
+        $0.credential = .oauth2(.init(accessToken: Secret("a"), scopes: scopes(250)))
+      }, "/credential"),
+    // Each of these takes two bytes of a line.
+    Case(
+      {
+        $0.provider = "facebook"
+        $0.credential = .oauth2(.init(accessToken: Secret(Array(repeating: 0x22, count: 25_000))))
+      }, "/credential"),
   ]
+
+  private static func large(_ count: Int) -> Secret { Secret(Array(repeating: 65, count: count)) }
+  private static func scopes(_ count: Int) -> [String] {
+    Array(repeating: String(repeating: "s", count: 200), count: count)
+  }
+
+  @Test("48 KiB are taken")
+  func largest() throws {
+    for credential in [
+      OAuth2Credential(accessToken: Self.large(48 << 10)),
+      OAuth2Credential(accessToken: Self.large(1), scopes: Self.scopes(240)),
+    ] {
+      _ = try Sample.engine(Script()).addAccount(
+        request {
+          $0.provider = "facebook"
+          $0.credential = .oauth2(credential)
+        }, patience: .none)
+    }
+  }
 
   @Test(
     "an OAuth 1.0a secret is any text without controls (RFC 5849 section 3.4.2)",

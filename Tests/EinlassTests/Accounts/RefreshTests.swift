@@ -123,6 +123,21 @@ import Testing
     #expect(problem?.reason == .tokenNotSaved)
   }
 
+  @Test(arguments: [48 << 10, 48 << 10 - 200])
+  func `A token that no line would hold is not stored in the place of one that is`(
+    count: Int
+  ) async throws {
+    let isFitting = count < 48 << 10
+    let answer = Self.fresh.replacing("NEW", with: String(repeating: "N", count: count))
+    let script = Script([.json(answer)], store: Self.store(endsIn: 0))
+    let engine = try Sample.engine(script)
+    do throws(Problem) {
+      _ = try await engine.credential(RetrievalTests.request("ada"))
+      #expect(isFitting)
+    } catch { #expect(!isFitting && error.reason == .providerFailure) }
+    #expect(stored(script)?.accessToken.count == (isFitting ? count : 3))
+  }
+
   @Test(
     "only a refused grant means that the person has to sign in again",
     arguments: [
