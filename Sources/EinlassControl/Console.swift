@@ -154,6 +154,7 @@ final class Console {
   private func listen(_ opensBrowser: Bool) {
     guard let person else {
       einlass.onNotification = { [unowned self] method, params throws(Failure) in
+        if waitsForPort(method, params) { complain(Console.portIsTaken) }
         guard method == "prompt.opened" else { return }
         complain(Questions.deviceCode(params, Style(for: STDERR_FILENO)))
         try answer(["prompt": params["prompt"] ?? .null, "action": "accept"])
@@ -165,10 +166,18 @@ final class Console {
       switch method {
       case "prompt.opened":
         if let answer = try questions.answer(params) { try self.answer(answer) }
+      case _ where waitsForPort(method, params): person.show(Console.portIsTaken)
       case "store.progress": person.showProgress(params["done"]?.int64, of: params["total"]?.int64)
       default: break
       }
     }
+  }
+
+  private static let portIsTaken =
+    "Another program has the port that the browser comes back to. It is waited for, a minute at most."
+
+  private func waitsForPort(_ method: String, _ params: JSONObject) -> Bool {
+    method == "auth.progress" && params["stage"] == "awaitingPort"
   }
 
   private func answer(_ answer: JSONObject) throws(Failure) {

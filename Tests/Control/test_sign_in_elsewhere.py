@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 
@@ -56,6 +57,21 @@ def test_the_address_that_the_browser_elsewhere_ended_on_is_pasted(sign_in):
         terminal.wait_for("That was something else, or not all of it. Expected is the whole address, beginning with http://.")
         terminal.type(f' "<{ended}>" \r')
         assert terminal.end() == 0 and "Signed in: gitlab/ada." in terminal.shown
+
+
+def test_a_port_that_another_program_has_is_waited_for_and_that_is_said(sign_in, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        config = tmp_path / "einlass.json"
+        words = json.loads(config.read_text())
+        words["applications"]["einlassctl"]["gitlab"]["redirect"] = f"http://127.0.0.1:{other.getsockname()[1]}/callback"
+        config.write_text(json.dumps(words))
+        with sign_in("gitlab") as terminal:
+            terminal.wait_for("Another program has the port that the browser comes back to.")
+            assert "http" not in terminal.shown
+            other.close()
+            terminal.wait_for("paste that page's address here:")
+            terminal.type("\x03")
+            assert terminal.end() != 0
 
 
 def test_a_no_elsewhere_is_told_with_what_to_do(sign_in):

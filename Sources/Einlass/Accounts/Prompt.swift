@@ -119,4 +119,6 @@ public struct Asker: Sendable {
 /// How far a flow is.
 public enum Stage: String, Sendable, CaseIterable {
   case access, selecting, awaitingPerson, discovering, requesting, exchanging, verifying, saving
+  /// Somebody else has the port that the browser comes back to.
+  case awaitingPort
 }

@@ -64,6 +64,7 @@ extension Visit {
             return ReturnPlace(address: listener.address, listener: listener)
           } catch {
             guard attemptsLeft > 0, error.isRetryable else { throw error }
+            if attemptsLeft == Self.openAttempts - 1 { asker.report(.awaitingPort) }
           }
           try await effects.sleepUntil(effects.now() + 1)
         }

@@ -231,6 +231,7 @@ import Testing
     }
     #expect(problem?.reason == .flowNotSupported)
     #expect(script.log.count == sleeps)
+    #expect(script.stages == (isRetryable ? [.awaitingPort] : []))
   }
 
   @Test(

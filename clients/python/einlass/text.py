@@ -10,6 +10,7 @@ STAGES = {
     "access": "checking access",
     "selecting": "choosing the account",
     "awaitingPerson": "",  # the question itself says so
+    "awaitingPort": "waiting for the port that the browser comes back to, which another program has",
     "discovering": "looking up the provider",
     "requesting": "talking to the provider",
     "exchanging": "exchanging tokens",
