@@ -28,17 +28,18 @@ enum RedirectRequest {
     guard words.count == 3, words[2].hasPrefix("HTTP/1.") else { return .refused(400) }
     var fields: [(name: String, value: String)] = []
     for line in lines {
-      guard let colon = line.firstIndex(of: ":"), colon > line.startIndex else {
+      // By bytes: a colon with an accent on it is one too.
+      guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else {
         return .refused(400)
       }
       fields.append(
-        (line[..<colon].lowercased(), trimmed(line[line.index(after: colon)...])))
+        (line[..<colon].lowercased(), trimmed(line[line.utf8.index(after: colon)...])))
     }
     func values(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
     // A name that resolves to this machine is how other sites' pages would get here (DNS rebinding).
     guard values("host") == [host] else { return .refused(421) }
     let (target, query) = parts(String(words[1]))
-    guard target == path else { return .refused(404) }
+    guard target.utf8.elementsEqual(path.utf8) else { return .refused(404) }
     guard words[0] == "GET" else { return .refused(405) }
     guard values("content-length").allSatisfy({ $0 == "0" }), values("transfer-encoding").isEmpty
     else { return .refused(400) }

@@ -24,6 +24,11 @@ extension Schema {
         "type": "string", "minLength": 1, "maxLength": 256, "x-maxBytes": 256,
         "pattern": .string(Schema.identifierPattern),
       ]
+    case .path:
+      return [
+        "type": "string", "minLength": 1, "x-maxBytes": JSONValue(Int64(Schema.pathBytes)),
+        "pattern": #"^[^\u0000]*$"#,
+      ]
     case .oneOf(let choices): return ["type": "string", "enum": JSONValue(choices)]
     case .array(let element, let max):
       return .object(
@@ -43,6 +48,9 @@ extension Schema {
     case .reference(let name): return ["$ref": .string("#/components/schemas/\(name)")]
     }
   }
+
+  /// The longest path that is taken.
+  static let pathBytes = 4096
 
   private static let identifierPattern: String = {
     let controls = #"\u0000-\u001F\u007F-\u009F\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF"#

@@ -64,8 +64,8 @@ public struct Configuration: Sendable {
   private static func registration(
     _ json: JSONValue, _ path: String
   ) throws(ConfigurationError) -> ClientRegistration {
-    guard let clientID = json["clientId"]?.string, !clientID.isEmpty else {
-      throw ConfigurationError("\(path)/clientId", "a string that is not empty")
+    guard let clientID = json["clientId"]?.string, isIdentifier(clientID) else {
+      throw ConfigurationError("\(path)/clientId", "1 to 256 bytes without control characters")
     }
     func optional(_ name: String) throws(ConfigurationError) -> String? {
       try json[name].map { value throws(ConfigurationError) in
@@ -99,8 +99,8 @@ public struct Configuration: Sendable {
   private static func string(
     _ json: JSONValue, _ path: String
   ) throws(ConfigurationError) -> String {
-    guard let value = json.string, !value.isEmpty else {
-      throw ConfigurationError(path, "a string that is not empty")
+    guard let value = json.string, !value.isEmpty, !value.utf8.contains(0) else {
+      throw ConfigurationError(path, "a string that is not empty, without NUL")
     }
     return value
   }

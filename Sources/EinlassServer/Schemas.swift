@@ -34,7 +34,7 @@ extension Schema {
 
   /// A registration of the spawner's own.
   static let registration = Schema.object(
-    [.required("clientId", .string(maxBytes: 1024), "Consumer key, application id.")]
+    [.required("clientId", .identifier, "Consumer key, application id.")]
       + registrationParts)
 
   /// What it may have besides.

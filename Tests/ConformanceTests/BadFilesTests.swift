@@ -110,6 +110,11 @@ import Testing
     (#"{"orgins": {}}"#, "origins"),
     (#"{"applications": {"*": {"twitter": {}}}}"#, "/applications/*/twitter/clientId"),
     (
+      #"{"applications": {"*": {"twitter": {"clientId": "x\u0085"}}}}"#,
+      "/applications/*/twitter/clientId"
+    ),
+    (#"{"caFile": "/nowhere\u0000/else"}"#, "/caFile"),
+    (
       #"{"applications": {"*": {"twitter": {"clientId": "x", "privateKey": 7}}}}"#,
       "/applications/*/twitter/privateKey"
     ),

@@ -2,82 +2,171 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// T-59: what names somebody holds no character that breaks a line, hides, or turns the text around it.
+/// T-59: what names somebody holds no character that breaks a line, hides, or turns the text around it; no path and no
+/// address holds NUL.
 @Suite struct IdentityFieldTests {
   /// Controls of either set, line ends, marks of direction, what has no width.
   private static let characters: [UInt32] =
     Array(0x00...0x1F) + Array(0x7F...0x9F) + [0x061C, 0xFEFF]
     + Array(0x200B...0x200F) + Array(0x2028...0x202E) + Array(0x2060...0x2069)
 
-  /// A method, its parameters with `@` where the character goes, and which member is refused.
+  /// A method, its parameters with `@` where the character goes, and which member is refused. What the document calls
+  /// an identifier is found there.
   private static let fields: [(method: String, params: String, path: String)] = [
-    ("initialize", #"{"client":{"name":"edi@tor"}}"#, "/client/name"),
-    ("accounts.add", #"{"provider":"face@book","username":"a","credential":$}"#, "/provider"),
+    ("initialize", #"{"client":{"name":"editor","title":"Edi@tor"}}"#, "/client/title"),
+    (
+      "initialize", #"{"client":{"name":"editor"},"applications":{"facebook":{"clientId":"1@"}}}"#,
+      "/applications/facebook/clientId"
+    ),
+    ("providers.configure", #"{"provider":"facebook","clientId":"1@"}"#, "/clientId"),
+    ("providers.add", #"{"descriptor":{"id":"a@b","name":"A"}}"#, "/descriptor/id"),
+    (
+      "providers.add",
+      #"{"descriptor":{"id":"a","name":"A@","like":"mastodon","origins":{"https://mastodon.social":"https://a.example"}}}"#,
+      "/descriptor/name"
+    ),
+    ("providers.add", #"{"issuer":"https://exam@ple.org"}"#, "/issuer"),
+    ("accounts.signIn", #"{"resource":"https://exam@ple.org"}"#, "/resource"),
     ("accounts.add", #"{"provider":"facebook","username":"a@b","credential":$}"#, "/username"),
     (
       "accounts.add",
       #"{"provider":"facebook","username":"a","displayName":"a@b","credential":$}"#, "/displayName"
     ),
     (
-      "accounts.add", #"{"provider":"facebook","username":"a","subject":"1@","credential":$}"#,
-      "/subject"
-    ),
-    (
       "accounts.add",
       #"{"provider":"facebook","username":"a","credential":{"type":"oauth2","token":"t","clientId":"1@"}}"#,
       "/credential/clientId"
     ),
-    ("accounts.update", #"{"account":"a_@"}"#, "/account"),
-    ("accounts.remove", #"{"account":"a_@"}"#, "/account"),
-    (
-      "access.set", #"{"provider":"facebook","state":"granted","application":"editor@"}"#,
-      "/application"
-    ),
-    (
-      "access.set", #"{"provider":"facebook","state":"granted","permissions":["email@"]}"#,
-      "/permissions/0"
-    ),
-    ("access.reset", #"{"provider":"facebook","application":"@editor"}"#, "/application"),
-    ("auth.perform", #"{"provider":"face@book"}"#, "/provider"),
-    ("auth.perform", #"{"provider":"facebook","account":"a_@"}"#, "/account"),
-    ("auth.cancel", #"{"flow":"f_@"}"#, "/flow"),
-    ("prompt.answer", #"{"prompt":"p_@","action":"accept"}"#, "/prompt"),
-    ("verify", #"{"provider":"facebook","account":"a_@"}"#, "/account"),
-    (
-      "credentials.sign", #"{"account":"a_@","method":"GET","url":"https://a.example"}"#,
-      "/account"
-    ),
   ]
 
-  @Test func `No name holds a character that breaks, hides or turns text`() async throws {
+  /// Every parameter that the document calls an identifier: those of objects and lists too, and names of a map.
+  private static func identifiers() throws -> [(method: String, params: String, path: String)] {
+    let file = projectFolder.appending(path: "protocol/openrpc.json")
+    let document = try JSONReader.read(Array(Data(contentsOf: file)))
+    var found: [(method: String, params: String, path: String)] = []
+    for method in document["methods"]?.array ?? []
+    where method["x-direction"]?.string == "clientToServer" {
+      guard let name = method["name"]?.string, let params = method["params"]?.array else {
+        continue
+      }
+      let required = params.filter { $0["required"]?.bool == true }
+      for param in params {
+        guard let member = param["name"]?.string, let schema = param["schema"] else { continue }
+        for (value, path) in marked(schema) {
+          // What must be there besides comes behind: the first that is wrong is named.
+          let others = required.filter { $0["name"] != param["name"] }.map { other in
+            (other["name"]?.string ?? "", plain(other["schema"] ?? [:]))
+          }
+          let members = JSONObject([(member, value)] + others)
+          found.append((name, JSONValue.object(members).text, "/\(member)\(path)"))
+        }
+      }
+    }
+    return found
+  }
+
+  /// The values of a schema that hold `@` in one identifier each, and where.
+  private static func marked(_ schema: JSONValue) -> [(value: JSONValue, path: String)] {
+    if schema["maxLength"] == 256 { return [("a@b", "")] }
+    if let items = schema["items"] {
+      return marked(items).map { (.array([$0.value]), "/0\($0.path)") }
+    }
+    if let shapes = schema["oneOf"]?.array { return shapes.flatMap(marked) }
+    var found: [(value: JSONValue, path: String)] = []
+    if let value = schema["additionalProperties"] {
+      found.append((["a@b": plain(value)], "/a@b"))
+      found += marked(value).map { (["x": $0.value], "/x\($0.path)") }
+    }
+    let members = schema["properties"]?.object?.members ?? []
+    let required = schema["required"]?.array?.compactMap(\.string) ?? []
+    for member in members {
+      let others = members.filter { required.contains($0.name) && $0.name != member.name }
+      for (value, path) in marked(member.value) {
+        found.append(
+          (
+            .object(
+              JSONObject([(member.name, value)] + others.map { ($0.name, plain($0.value)) })),
+            "/\(member.name)\(path)"
+          ))
+      }
+    }
+    return found
+  }
+
+  /// Something that the schema takes.
+  private static func plain(_ schema: JSONValue) -> JSONValue {
+    if let word = schema["const"] ?? schema["enum"]?.array?.first { return word }
+    if let shape = schema["oneOf"]?.array?.first { return plain(shape) }
+    switch schema["type"]?.string {
+    case "object":
+      let required = schema["required"]?.array?.compactMap(\.string) ?? []
+      let members = (schema["properties"]?.object?.members ?? []).filter {
+        required.contains($0.name)
+      }
+      return .object(JSONObject(members.map { ($0.name, plain($0.value)) }))
+    case "array": return []
+    case "integer": return schema["minimum"] ?? 1
+    case "boolean": return true
+    default: return "x"
+    }
+  }
+
+  @Test(arguments: Pieces.allCases)
+  func `No name holds a character that breaks, hides or turns text`(pieces: Pieces) async throws {
+    let fields = try Self.identifiers() + Self.fields
+    #expect(fields.count > 60)
     try await onThread {
       let program = try SpawnedProgram(Program.einlass, ["--store", "memory"])
       defer { program.terminate() }
-      for field in Self.fields {
-        for character in Self.characters {
-          let answer = try Self.answer(of: program, field.method, field.params, character)
+      // All of them in one piece, some of them as bytes may come.
+      let characters =
+        pieces == .whole ? Self.characters : [0x00, 0x0A, 0x0D, 0x85, 0x2028, 0x202E]
+      for field in fields {
+        for character in characters {
+          let answer = try Self.answer(of: program, field.method, field.params, character, pieces)
           let what = "\(field.method) \(field.path) U+\(String(character, radix: 16))"
-          #expect(answer["error"]?["code"]?.int64 == -32602, "\(what): \(answer.text)")
-          #expect(answer["error"]?["data"]?["path"]?.string == field.path, "\(what)")
+          let text = Unicode.Scalar(character).map { String(Character($0)) } ?? ""
+          let path = field.path.replacing("@", with: text)
+          let error = answer["error"]
+          // 1028: an address that cannot be one.
+          #expect([-32602, 1028].contains(error?["code"]?.int64), "\(what): \(answer.text)")
+          #expect(error?["data"]?["path"]?.string == path, "\(what): \(answer.text)")
         }
       }
       // The negative control: it is the character that is refused.
       let fine = try Self.answer(
         of: program, "access.set",
-        #"{"provider":"facebook","state":"granted","application":"e@ditor"}"#, 0xE9)
+        #"{"provider":"facebook","state":"granted","application":"e@ditor"}"#, 0xE9, pieces)
       #expect(fine["result"] != nil)
     }
   }
 
+  @Test func `No path ends where the system would think so`() async throws {
+    try await onThread {
+      let program = try SpawnedProgram(Program.einlass, ["--store", "memory"])
+      defer { program.terminate() }
+      for method in ["accounts.export", "accounts.import", "store.backup"] {
+        let refused = try Self.answer(of: program, method, #"{"path":"/nowhere/a@b"}"#, 0)
+        #expect(refused["error"]?["code"]?.int64 == -32602)
+        #expect(refused["error"]?["data"]?["path"]?.string == "/path")
+        // The control: any other character may be part of a name.
+        let other = try Self.answer(of: program, method, #"{"path":"/nowhere/a@b"}"#, 0xE9)
+        #expect(other["error"]?["code"]?.int64 == 1009, "\(other.text)")
+      }
+    }
+  }
+
   private static func answer(
-    of program: SpawnedProgram, _ method: String, _ params: String, _ character: UInt32
+    of program: SpawnedProgram, _ method: String, _ params: String, _ character: UInt32,
+    _ pieces: Pieces = .whole
   ) throws -> JSONValue {
     let digits = String(character, radix: 16)
     let escape = "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
     let credential = #"{"type":"oauth2","token":"t","clientId":"1"}"#
     let params = params.replacing("$", with: credential).replacing("@", with: escape)
     try program.send(
-      Array(#"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":\#(params)}"#.utf8) + [0x0A])
+      Array(#"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":\#(params)}"#.utf8) + [0x0A],
+      in: pieces)
     while let line = try program.line() {
       let message = try JSONReader.read(line)
       if message["id"] != nil { return message }

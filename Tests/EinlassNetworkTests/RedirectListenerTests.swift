@@ -50,6 +50,7 @@ import Testing
       ("GET /back HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n", 421),
       ("GET /back HTTP/1.1\r\n\r\n", 421),
       ("GET /back HTTP/1.1\r\nHost: HOST\r\nHost: HOST\r\n\r\n", 421),
+      ("GET /back HTTP/1.1\r\nHost: HOST\r\nHost:\u{301}HOST\r\n\r\n", 421),
       ("GET /back HTTP/1.1\r\nHost: HOST\r\nSec-Purpose: prefetch\r\n\r\n", 503),
       ("GET /back HTTP/1.1\r\nHost: HOST\r\nPurpose: prefetch;prerender\r\n\r\n", 503),
       ("GET /back\r\n\r\n", 400), ("GET  /back HTTP/1.1\r\n\r\n", 400), ("\r\n\r\n", 400),
@@ -65,6 +66,15 @@ import Testing
     let browser = try Client(listener.port)
     browser.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\n\r\n")
     #expect(try await open.next().query == "x=1")
+  }
+
+  @Test func `A path compares as bytes`() {
+    for (path, isOurs) in [("/K", true), ("/\u{212A}", false), ("/k", false)] {
+      let request = Array("GET \(path)?x=1 HTTP/1.1\r\nHost: h\r\n\r\n".utf8)
+      #expect(
+        RedirectRequest.verdict(on: request, path: "/K", host: "h")
+          == (isOurs ? .answer("x=1") : .refused(404)))
+    }
   }
 
   @Test func `16 KiB of head are read, and not a byte more`() async throws {

@@ -129,6 +129,18 @@ struct SchemaTests {
     #expect(throws: RPCError.self) { try Schema.identifier.validate(.string(text)) }
   }
 
+  @Test(
+    "a path has 1 to 4096 bytes, and no NUL behind which the system would not look",
+    arguments: [
+      ("", false), ("/", true), ("/a\u{0}", false), ("\u{0}", false), ("/a\nb", true),
+      ("/" + String(repeating: "x", count: 4095), true),
+      ("/" + String(repeating: "x", count: 4096), false),
+      ("/" + String(repeating: "ä", count: 2048), false),
+    ])
+  func paths(text: String, isPath: Bool) {
+    #expect(((try? Schema.path.validate(.string(text))) != nil) == isPath)
+  }
+
   @Test("a schema prints as JSON Schema")
   func prints() {
     #expect(

@@ -57,6 +57,15 @@ struct DescriptorReader {
     return text
   }
 
+  /// A text that people are shown: nothing in it breaks a line, hides, or turns the text around it.
+  func shown(_ name: String) throws(Fault) -> String {
+    let text = try string(name)
+    guard !text.unicodeScalars.contains(where: isControl) else {
+      throw fault(name, "A text without control characters should stand here.")
+    }
+    return text
+  }
+
   /// One of the words of an enumeration.
   func word<Word: RawRepresentable & CaseIterable>(_ name: String, _: Word.Type) throws(Fault)
     -> Word

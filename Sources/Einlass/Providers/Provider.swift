@@ -104,12 +104,12 @@ extension Provider {
       ])
     id = try Self.id(in: unnamed)
     let reader = try unnamed.naming(id)
-    name = try reader.string("name")
+    name = try reader.shown("name")
     let setup = try reader.object("setup", words: ["documentation", "redirect", "notes"])
     self.setup = try Setup(
       documentation: setup.address("documentation").text,
-      redirect: setup.optional("redirect", setup.string),
-      notes: setup.optional("notes", setup.string))
+      redirect: setup.optional("redirect", setup.shown),
+      notes: setup.optional("notes", setup.shown))
     isRetired = try reader.bool("retired", default: false)
     hasOneAccount = try reader.word("accounts", AccountCount.self) == .one
     registrationNeeds = try reader.words("registration", RegistrationPart.self)
@@ -157,7 +157,7 @@ extension Provider {
   static func id(in reader: DescriptorReader) throws(DescriptorReader.Fault) -> String {
     let id = try reader.string("id")
     guard id.utf8.allSatisfy(isIDCharacter), id.utf8.count <= 64 else {
-      throw try reader.naming(id).fault(
+      throw try reader.naming(cleaned(id)).fault(
         "id", "Only a-z, 0-9, - and . may stand here, at most 64 of them.")
     }
     return id

@@ -9,7 +9,7 @@ func accountsExport(_ server: Server) -> Method {
       "accounts.export", .network,
       "Writes all accounts with their credentials, and what they need, to a file that only a passphrase opens. It comes by --passphrase-fd, or is asked for.",
       params: [
-        .required("path", .string(maxBytes: 4096), "Absolute; the file gets mode 0600."),
+        .required("path", .path, "Absolute; the file gets mode 0600."),
         .optional("replace", .boolean, "Overwrite a file of this user's that is there."),
       ],
       result: .object([

@@ -9,7 +9,7 @@ func accountsImport(_ server: Server) -> Method {
       "accounts.import", .network,
       "Adds the accounts of a file that accounts.export wrote. Its passphrase comes by --passphrase-fd, or is asked for.",
       params: [
-        .required("path", .string(maxBytes: 4096), "Absolute."),
+        .required("path", .path, "Absolute."),
         .optional("replace", .boolean, "Overwrite accounts that are already there."),
       ],
       result: .object([

@@ -10,7 +10,7 @@ func storeBackup(_ server: Server) -> Method {
       "Copies the store while it is in use. Without what opens its key the copy opens nothing.",
       params: [
         .required(
-          "path", .string(maxBytes: 4096),
+          "path", .path,
           "Absolute, free, in a directory that only this user can write to.")
       ],
       result: .object([

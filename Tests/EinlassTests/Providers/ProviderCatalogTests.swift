@@ -82,7 +82,11 @@ struct ProviderCatalogTests {
       ("\"id\":\"example\",", "", nil, "/providers/0/id"),
       ("\"name\":\"Example\"", "\"name\":7", "example", "/providers/0/name"),
       ("\"name\":\"Example\"", "\"name\":\"\"", "example", "/providers/0/name"),
+      ("\"name\":\"Example\"", "\"name\":\"Ex\\u202eample\"", "example", "/providers/0/name"),
       ("\"name\"", "\"nmae\"", nil, "/providers/0/nmae"),
+      (
+        "/docs\"}", "/docs\",\"notes\":\"a\\u0000b\"}", "example", "/providers/0/setup/notes"
+      ),
       ("\"accounts\":\"many\"", "\"accounts\":\"some\"", "example", "/providers/0/accounts"),
       ("[\"clientId\"]", "[\"clientID\"]", "example", "/providers/0/registration"),
       ("[\"clientId\"]", "[1]", "example", "/providers/0/registration/0"),
