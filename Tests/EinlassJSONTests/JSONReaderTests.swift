@@ -22,6 +22,16 @@ struct JSONReaderTests {
     #expect(try JSONReader.read(value.bytes()) == value)
   }
 
+  @Test("nothing that some reader takes for the end of a line goes out as it is")
+  func controls() throws {
+    for value in Array(0..<0x20) + [0x7F, 0x85, 0x2028, 0x2029] as [UInt32] {
+      let scalar = try #require(Unicode.Scalar(value))
+      let bytes = JSONValue.string(String(scalar)).bytes()
+      #expect(bytes.allSatisfy { (0x20...0x7E).contains($0) }, "U+\(String(value, radix: 16))")
+      #expect(try JSONReader.read(bytes) == .string(String(scalar)))
+    }
+  }
+
   @Test(
     "what RFC 8259 does not have is refused",
     arguments: [

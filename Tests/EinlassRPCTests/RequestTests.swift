@@ -84,6 +84,25 @@ struct RequestTests {
     }
   }
 
+  @Test("ids that only look alike are different requests in flight")
+  func lookalikeIds() async throws {
+    let gate = Gate()
+    try await Session.with([waiting(at: gate), echo]) { session in
+      let ids: [JSONValue] = ["1", "\u{e4}", "K"]
+      for id in ids { try session.call(id, "wait") }
+      try gate.awaitArrivals(3)
+      // As String compares, the last two are the same.
+      for id in [1, "a\u{308}", "\u{212a}"] as [JSONValue] {
+        try session.call(nil, "$/cancelRequest", ["id": id])
+        try session.call(id, "echo")
+        #expect(try session.line().map(brief) == "\(id.text) ok {}")
+      }
+      gate.open()
+      let answers = try (0..<3).map { _ in try session.line().map(brief) ?? "" }
+      #expect(Set(answers) == Set(ids.map { "\($0.text) ok \"done\"" }))
+    }
+  }
+
   @Test(
     "immediate requests keep their order behind one that waits; urgent ones and tasks do not wait")
   func order() async throws {
@@ -196,6 +215,28 @@ struct RequestTests {
       try session.call(2, "first")
       #expect(try session.line().map(brief) == "1 ok true")
       #expect(try session.line().map(brief) == "2 ok false")
+    }
+  }
+
+  @Test("60 KiB are written as they are, of an answer and of a notification, and not a byte more")
+  func outboundEdge() async throws {
+    let text = Method(
+      MethodDescriptor(
+        "text", .immediate, "", params: [.required("of", .integer(), "")], result: .any),
+      .immediate { params, call, _ in
+        func line(_ frame: String) -> JSONValue {
+          .string(String(repeating: "x", count: Int(params["of"]?.int64 ?? 0) - frame.utf8.count))
+        }
+        call.peer.notify(
+          "news", ["x": line(#"{"jsonrpc":"2.0","method":"news","params":{"x":""}}"#)])
+        return line(#"{"jsonrpc":"2.0","id":1,"result":""}"#)
+      })
+    try await Session.with([text]) { session in
+      try session.call(1, "text", ["of": 61_440])
+      #expect(try session.line().map { $0.utf8.count } == 61_440)
+      #expect(try session.line().map { $0.utf8.count } == 61_440)
+      try session.call(1, "text", ["of": 61_441])
+      #expect(try session.line().map(brief) == "1 -32603 internal")
     }
   }
 

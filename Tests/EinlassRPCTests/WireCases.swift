@@ -25,6 +25,11 @@ private func request(params: String) -> String {
   #"{"jsonrpc":"2.0","id":1,"method":"echo","params":\#(params)}"#
 }
 
+/// A request to subtract nothing from this.
+private func subtraction(of minuend: String) -> String {
+  #"{"jsonrpc":"2.0","id":1,"method":"subtract","params":{"minuend":\#(minuend),"subtrahend":0}}"#
+}
+
 private let subtraction = #""method":"subtract","params":{"minuend":3,"subtrahend":1}"#
 
 /// Section 1.1 of the study: framing and bytes.
@@ -36,6 +41,9 @@ let framingCases = [
   WireCase(
     "a byte order mark elsewhere is refused", request(id: "1") + "\n\u{feff}" + request(id: "2"),
     "1 ok {}", "null -32700 invalidJSON"),
+  WireCase(
+    "a second byte order mark is refused", "\u{feff}\u{feff}" + request(id: "1"),
+    "null -32700 invalidJSON"),
   WireCase(
     "UTF-16 is refused", bytes: [0xFF, 0xFE, 0x7B, 0, 0x7D, 0], "null -32700 invalidUTF8"),
   WireCase(
@@ -110,6 +118,9 @@ let framingCases = [
     "a key with NUL is another key",
     #"{"jsonrpc":"2.0","id":1,"method":"echo","method\u0000":"x"}"#, "1 ok {}"),
   WireCase(
+    "a key that looks alike is another key",
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\",\"param\u{17f}\":1,\"PARAMS\":1}", "1 ok {}"),
+  WireCase(
     "method names compare as bytes", #"{"jsonrpc":"2.0","id":1,"method":"Echo"}"#,
     "1 -32601 unknownMethod"),
   WireCase(
@@ -117,9 +128,13 @@ let framingCases = [
     request(params: #"{"a":[1e400,1.0,1E2,-0,9007199254740993,0.10]}"#),
     #"1 ok {"a":[1e400,1.0,1E2,-0,9007199254740993,0.10]}"#),
   WireCase(
+    "a typed integer may be any of 64 bits",
+    subtraction(of: "9223372036854775807") + "\n" + subtraction(of: "-9223372036854775808"),
+    "1 ok 9223372036854775807", "1 ok -9223372036854775808"),
+  WireCase(
     "a typed integer must be one of 64 bits",
-    #"{"jsonrpc":"2.0","id":1,"method":"subtract","params":{"minuend":9223372036854775808,"subtrahend":1}}"#,
-    "1 -32602 invalidParams"),
+    subtraction(of: "9223372036854775808") + "\n" + subtraction(of: "-9223372036854775809"),
+    "1 -32602 invalidParams", "1 -32602 invalidParams"),
   WireCase(
     "a typed integer has no fraction",
     #"{"jsonrpc":"2.0","id":1,"method":"subtract","params":{"minuend":1.0,"subtrahend":1}}"#,
@@ -153,8 +168,9 @@ let envelopeCases = [
   WireCase(
     "a missing method is refused without id", #"{"jsonrpc":"2.0"}"#, "null -32600 invalidRequest"),
   WireCase(
-    "a method that is no string is refused", #"{"jsonrpc":"2.0","id":1,"method":1}"#,
-    "1 -32600 invalidRequest"),
+    "a method that is no string is refused",
+    #"{"jsonrpc":"2.0","id":1,"method":1}"# + "\n" + #"{"jsonrpc":"2.0","id":2,"method":null}"#,
+    "1 -32600 invalidRequest", "2 -32600 invalidRequest"),
   WireCase("a string id is echoed", request(id: #""a b""#), #""a b" ok {}"#),
   WireCase(
     "an id of 256 bytes is echoed", request(id: "\"" + String(repeating: "x", count: 256) + "\""),
@@ -162,10 +178,18 @@ let envelopeCases = [
   WireCase(
     "an id of 257 bytes is refused", request(id: "\"" + String(repeating: "x", count: 257) + "\""),
     "null -32600 invalidId"),
+  WireCase(
+    "what counts of an id is bytes, and those that it means",
+    request(id: "\"" + String(repeating: "ä", count: 129) + "\"") + "\n"
+      + request(id: "\"" + String(repeating: #"\u0061"#, count: 256) + "\"") + "\n"
+      + request(id: "\"" + String(repeating: #"\u0061"#, count: 257) + "\""),
+    "null -32600 invalidId", "\"" + String(repeating: "a", count: 256) + "\" ok {}",
+    "null -32600 invalidId"),
   WireCase("an empty id is refused", request(id: "\"\""), "null -32600 invalidId"),
   WireCase(
-    "integer ids keep their lexeme", request(id: "12345678901234567890") + "\n" + request(id: "-0"),
-    "12345678901234567890 ok {}", "-0 ok {}"),
+    "integer ids keep their lexeme",
+    request(id: "12345678901234567890") + "\n" + request(id: "-0") + "\n" + request(id: "-1"),
+    "12345678901234567890 ok {}", "-0 ok {}", "-1 ok {}"),
   WireCase(
     "integers beyond what a double holds are ids",
     request(id: "9007199254740993") + "\n"

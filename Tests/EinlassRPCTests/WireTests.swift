@@ -1,11 +1,16 @@
 import EinlassJSON
 import EinlassRPC
+import EinlassSystem
+import Foundation
 import Testing
 
 /// The tables of the wire, each row on a connection of its own.
 struct WireTests {
   private static let methods = [
     echo, subtract,
+    Method(
+      MethodDescriptor("get_data", .immediate, "", result: .any),
+      .immediate { _, _, _ in ["hello", 5] }),
     Method(MethodDescriptor("ask", .interactive, ""), .urgent { _, _ in [:] }),
   ]
 
@@ -29,7 +34,7 @@ struct WireTests {
       let answers = try await Session.with(Self.methods) { session in
         var rest = input[...]
         while !rest.isEmpty {
-          let count = [rest.count, 1, Int.random(in: 1...input.count)][style]
+          let count = [rest.count, 1, Int.random(in: 1...max(1, input.count / 4))][style]
           try session.send(rest.prefix(count))
           rest = rest.dropFirst(count)
         }
@@ -73,7 +78,12 @@ struct WireTests {
       (#"{"jsonrpc":"2.0","id":1"#, []),
       ("1", []), ("x", []), (#"[{"jsonrpc":"2.0","id":1,"method":"echo"}]"#, ["[1 ok {}]"]),
     ] {
-      let answers = try await Session.with(Self.methods) { session in
+      let logged = Pipe()
+      var options = Peer.Options()
+      options.log = Log(
+        .warning, to: try Descriptor.duplicate(logged.fileHandleForWriting.fileDescriptor)
+      ) { 7 }
+      let answers = try await Session.with(Self.methods, options) { session in
         try session.send(rest)
         session.closeInput()
         let answers = try session.rest().map(brief)
@@ -81,6 +91,10 @@ struct WireTests {
         return answers
       }
       #expect(answers == expected)
+      // What is thrown away is said.
+      options.log.error("test", "end")
+      let text = String(decoding: logged.fileHandleForReading.availableData, as: UTF8.self)
+      #expect(text.contains("in the middle of a line") == expected.isEmpty, "\(text)")
     }
   }
 }
@@ -125,8 +139,13 @@ let specificationCases = [
     "[null -32600 invalidRequest, null -32600 invalidRequest, null -32600 invalidRequest]"),
   WireCase(
     "14 a batch",
-    #"[{"jsonrpc": "2.0", "method": "sum", "params": [1,2,4], "id": "1"},{"jsonrpc": "2.0", "method": "notify_hello", "params": [7]},{"jsonrpc": "2.0", "method": "subtract", "params": {"minuend":42,"subtrahend":23}, "id": "2"},{"foo": "boo"},{"jsonrpc": "2.0", "method": "foo.get", "params": {"name": "myself"}, "id": "5"},{"jsonrpc": "2.0", "method": "echo", "id": "9"}]"#,
-    #"["1" -32601 unknownMethod, "2" ok 19, null -32600 invalidRequest, "5" -32601 unknownMethod, "9" ok {}]"#
+    #"[{"jsonrpc": "2.0", "method": "sum", "params": [1,2,4], "id": "1"},{"jsonrpc": "2.0", "method": "notify_hello", "params": [7]},{"jsonrpc": "2.0", "method": "subtract", "params": [42,23], "id": "2"},{"foo": "boo"},{"jsonrpc": "2.0", "method": "foo.get", "params": {"name": "myself"}, "id": "5"},{"jsonrpc": "2.0", "method": "get_data", "id": "9"}]"#,
+    #"["1" -32601 unknownMethod, "2" -32602 positionalParams, null -32600 invalidRequest, "5" -32601 unknownMethod, "9" ok ["hello",5]]"#
+  ),
+  WireCase(
+    "14 a batch, its parameters by name",
+    #"[{"jsonrpc": "2.0", "method": "sum", "params": [1,2,4], "id": "1"},{"jsonrpc": "2.0", "method": "notify_hello", "params": [7]},{"jsonrpc": "2.0", "method": "subtract", "params": {"minuend":42,"subtrahend":23}, "id": "2"},{"foo": "boo"},{"jsonrpc": "2.0", "method": "foo.get", "params": {"name": "myself"}, "id": "5"},{"jsonrpc": "2.0", "method": "get_data", "id": "9"}]"#,
+    #"["1" -32601 unknownMethod, "2" ok 19, null -32600 invalidRequest, "5" -32601 unknownMethod, "9" ok ["hello",5]]"#
   ),
   WireCase(
     "15 a batch of notifications",
