@@ -105,8 +105,14 @@ import Testing
   func `A front end that stops reading ends the process with 75, one that reads does not`(
     reads: Bool
   ) throws {
-    let front = try FrontEnd(["--store", "memory"], reading: reads)
+    let folder = try TemporaryFolder()
+    let options = [
+      "--store", "\(folder.path)/data/store.db", "--key-file", "\(folder.path)/keys/store.key",
+    ]
+    let front = try FrontEnd(options, reading: reads)
     defer { front.terminate() }
+    try front.send(
+      id: "first", "access.set", ["provider": "facebook", "state": "denied", "application": "x"])
     // Nine times what the pipe and the soft cap of 1 MiB hold; for who does not read, more than may be kept in memory.
     let count = reads ? 1_000 : 12_000
     let writer = Thread {
@@ -121,6 +127,10 @@ import Testing
       // Long enough to be full, not long enough to be given up: little is kept for one who may never read.
       Thread.sleep(forTimeInterval: 10)
       #expect(try front.peakMemory() < 32 << 20)
+      // It holds nothing that others need.
+      let other = try FrontEnd(options)
+      defer { other.terminate() }
+      try other.call("access.set", ["provider": "twitter", "state": "denied", "application": "x"])
     }
     #expect(try front.exitCode(within: 120) == (reads ? 0 : 75))
   }
