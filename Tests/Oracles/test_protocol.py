@@ -44,6 +44,20 @@ def closed(schema):
 
 COMPONENTS = closed(DOCUMENT["components"])
 
+# JSON-RPC 2.0 itself, sections 4 and 5, and what this protocol takes away from it.
+ENVELOPE = {
+    "type": "object", "required": ["jsonrpc"], "properties": {"jsonrpc": {"const": "2.0"}}, "oneOf": [
+        {"required": ["method", "params"], "maxProperties": 3,
+         "properties": {"method": {"type": "string"}, "params": {"type": "object"}}},
+        {"required": ["id", "result"], "maxProperties": 3, "properties": {"id": {"type": ["string", "integer"]}}},
+        {"required": ["id", "error"], "maxProperties": 3, "properties": {
+            "id": {"type": ["string", "integer", "null"]},
+            "error": {"type": "object", "required": ["code", "message", "data"], "maxProperties": 3, "properties": {
+                "code": {"type": "integer"}, "message": {"type": "string", "minLength": 1},
+                "data": {"type": "object", "required": ["reason", "retryable"], "properties": {
+                    "reason": {"type": "string"}, "retryable": {"type": "boolean"}}}}}}}]}
+judge_envelope = jsonschema.Draft202012Validator(ENVELOPE).validate
+
 
 def judge(schema, value):
     """What einlass sends."""
@@ -92,13 +106,12 @@ class Session:
         line = self.lines.get(timeout=60)
         assert line is not None, "the output ended"
         message = json.loads(line)
+        judge_envelope(message)
         if "method" in message:
-            assert set(message) == {"jsonrpc", "method", "params"}
             judge(params_schema(METHODS[message["method"]]), message["params"])
             self.notified.add(message["method"])
             self.notifications.append(message)
             return message
-        assert set(message) in ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"})
         answer = jsonrpcclient.parse(message)
         method = METHODS[self.asked.pop(answer.id)]
         if isinstance(answer, jsonrpcclient.Ok):
@@ -107,7 +120,6 @@ class Session:
         else:
             assert (answer.code, answer.data["reason"]) in ERRORS
             assert answer.code < 0 or answer.data["reason"] in method["x-reasons"]
-            assert isinstance(answer.data["retryable"], bool) and answer.message
         return answer
 
     def answer(self, id):
@@ -298,9 +310,34 @@ def test_a_batch_is_parsed_as_one(session):
     batch = [jsonrpcclient.request("accounts.list", id=1), jsonrpcclient.notification("accounts.list"),
              jsonrpcclient.request("no.such", id=2)]
     session.write(batch)
-    ok, error = jsonrpcclient.parse(json.loads(session.lines.get(timeout=60)))
+    answers = json.loads(session.lines.get(timeout=60))
+    for answer in answers:
+        judge_envelope(answer)
+    ok, error = jsonrpcclient.parse(answers)
     assert (ok.id, ok.result["accounts"]) == (1, [])
     assert (error.id, error.code) == (2, -32601)
+
+
+def test_what_is_no_request_is_answered_in_an_envelope(session):
+    lines = ["{", "[]", "7", '{"id":1}', '{"jsonrpc":"2.0","id":{},"method":"x"}', '{"jsonrpc":"2.0","id":2,"method":"x"}']
+    session.process.stdin.write("".join(line + "\n" for line in lines))
+    session.process.stdin.flush()
+    answers = [json.loads(session.lines.get(timeout=60)) for _ in lines]
+    for answer in answers:
+        judge_envelope(answer)
+    assert [answer["id"] for answer in answers] == [None, None, None, 1, None, 2]
+
+
+@pytest.mark.parametrize("message", [
+    {"id": 1, "result": {}}, {"jsonrpc": "2.1", "id": 1, "result": {}}, {"jsonrpc": "2.0", "result": {}},
+    {"jsonrpc": "2.0", "id": 1}, {"jsonrpc": "2.0", "id": 1, "result": {}, "error": None},
+    {"jsonrpc": "2.0", "id": None, "result": {}}, {"jsonrpc": "2.0", "id": 1, "result": {}, "more": 1},
+    {"jsonrpc": "2.0", "method": "x", "params": []}, {"jsonrpc": "2.0", "id": 1, "method": "x", "params": {}},
+    {"jsonrpc": "2.0", "id": 1, "error": {"code": "1", "message": "x", "data": {"reason": "x", "retryable": True}}},
+    {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "x"}}])
+def test_the_envelope_s_judge_refuses_what_is_none(message):
+    with pytest.raises(jsonschema.ValidationError):
+        judge_envelope(message)
 
 
 @pytest.mark.parametrize("change", [

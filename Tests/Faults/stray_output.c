@@ -1,0 +1,15 @@
+// A library that talks: whenever a file is locked, it prints to standard output and reads from standard input.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+int flock(int descriptor, int operation) {
+  static int (*system_flock)(int, int);
+  if (!system_flock) system_flock = (int (*)(int, int))dlsym(RTLD_NEXT, "flock");
+  char byte;
+  const char *text = read(STDIN_FILENO, &byte, 1) > 0 ? "took a byte\n" : "stray\n";
+  for (const char *at = text; *at; at++)
+    if (write(STDOUT_FILENO, at, 1) < 0) break;
+  return system_flock(descriptor, operation);
+}
