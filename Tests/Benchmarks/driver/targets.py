@@ -47,6 +47,8 @@ def judge(report):
         row = rows.get((what, str(who)))
         figure = row and (row["ratios"].get(base) if base else row["value"])
         if figure is None:
+            if row:
+                report.skip(f"{what}, {who}", f"against {base}", "that was not measured")
             continue
         unit = f" × {base.replace('_', ' ')}" if base else f" {row['unit']}".rstrip()
         verdicts.append({

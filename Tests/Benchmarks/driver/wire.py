@@ -9,15 +9,23 @@ from .process import (EINLASS, FLOOR, LIST, LOOP_JS, LOOP_PY, Session, interleav
 CREDENTIAL = b"protocol=https\nhost=example.org\n\n"
 
 
+def is_there(program, report, what):
+    """Whether it is installed; says so where it is not."""
+    if shutil.which(program):
+        return True
+    report.skip(what, program, "it is not installed")
+    return False
+
+
 def start_to_answer(report, stores):
     programs = {
         "floor": ([FLOOR], LIST), "einlass, no store": (stores.einlass(0), LIST),
         "einlass, 3 accounts": (stores.einlass(3), LIST), "einlass, 1000 accounts": (stores.einlass(1000), LIST),
         "python": (LOOP_PY, LIST),
     }
-    if shutil.which("node"):
+    if is_there("node", report, "start to first answer"):
         programs["node"] = (LOOP_JS, LIST)
-    if shutil.which("git"):
+    if is_there("git", report, "start to first answer"):
         socket = ["git", "credential-cache", "--socket", str(stores.path / "git" / "socket")]
         start([*socket, "--timeout", "600", "store"], b"username=ada\npassword=secret\n" + CREDENTIAL, eof_first=True)
         programs["git credential-cache get"] = ([*socket, "get"], CREDENTIAL)
@@ -43,8 +51,8 @@ def start_as_before(report, stores, former):
 
 
 def language_server(report, stores):
-    if not shutil.which("sourcekit-lsp"):
-        return report.skip("start to first answer", "sourcekit-lsp", "it is not installed")
+    if not is_there("sourcekit-lsp", report, "start to first answer"):
+        return
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize",
                        "params": {"processId": None, "rootUri": None, "capabilities": {}}}).encode()
     request = b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
@@ -55,9 +63,9 @@ def language_server(report, stores):
                einlass=ratio(results, "sourcekit-lsp", "einlass"))
 
 
-def servers(stores):
+def servers(report, stores, what):
     servers = {"floor": [FLOOR], "einlass": stores.einlass(3), "python": LOOP_PY}
-    if shutil.which("node"):
+    if is_there("node", report, what):
         servers["node"] = LOOP_JS
     return servers
 
@@ -75,7 +83,8 @@ def round_trip(report, stores):
             finally:
                 os.sched_setaffinity(0, cpus)
             return percentile(times, 0.5) * 1e6, percentile(times, 0.99) * 1e6
-        results = interleaved(5, {name: lambda argv=argv: measure(argv) for name, argv in servers(stores).items()})
+        results = interleaved(5, {name: lambda argv=argv: measure(argv)
+                                  for name, argv in servers(report, stores, f"round trip, {place}").items()})
         for index, part in enumerate(("p50", "p99")):
             times = {name: [pair[index] for pair in pairs] for name, pairs in results.items()}
             for name in times:
@@ -96,7 +105,8 @@ def pipelined(report, stores):
         return count / seconds
 
     results = interleaved(
-        7, {name: lambda name=name, argv=argv: measure(name, argv) for name, argv in servers(stores).items()})
+        7, {name: lambda name=name, argv=argv: measure(name, argv)
+            for name, argv in servers(report, stores, "pipelined accounts.list").items()})
     for name in results:
         others = {other: ratio(results, name, other) for other in ("node", "python") if other in results}
         report.add("pipelined accounts.list", name, results[name], "/s", **others)
