@@ -20,10 +20,11 @@ final class Refresher: Sendable {
     self.executor = executor
   }
 
-  /// Looks after a credential that is just handed out, from now on. `engine` makes each attempt's.
+  /// Looks after a credential that is just handed out, from now on. `engine` makes each attempt's, and holds nothing that
+  /// has to be closed in order when the process ends: a sleeping task may be the last to go.
   func lookAfter(
     _ credential: Credential, _ request: CredentialRequest,
-    _ engine: @escaping @Sendable () -> Einlass
+    _ engine: @escaping @Sendable () -> Einlass?
   ) {
     guard case .oauth2(let token) = credential, token.expiresAt != nil, let executor = executor()
     else { return }
@@ -40,13 +41,13 @@ final class Refresher: Sendable {
   }
 
   private func keepFresh(
-    _ request: CredentialRequest, since start: UnixTime, _ engine: @Sendable () -> Einlass
+    _ request: CredentialRequest, since start: UnixTime, _ engine: @Sendable () -> Einlass?
   ) async {
     var latest = start
-    while let next = (try? engine().nextRefresh(request, since: latest)) ?? nil {
+    while let next = try? engine()?.nextRefresh(request, since: latest) {
       guard (try? await effects.sleepUntil(next)) != nil else { return }
       latest = effects.now()
-      do throws(Problem) { _ = try await engine().credential(request) } catch {
+      do throws(Problem) { _ = try await engine()?.credential(request) } catch {
         guard error.isRetryable || error.reason == .networkFailure else { return }
       }
     }

@@ -140,8 +140,8 @@ public final class Server: Sendable {
 
   /// Keeps what was handed out fresh while this process runs.
   func lookAfter(_ credential: Credential, of account: Account.ID, for resource: String? = nil) {
-    refresher.lookAfter(credential, credentialRequest(of: account, for: resource)) {
-      self.budgetedEinlass
+    refresher.lookAfter(credential, credentialRequest(of: account, for: resource)) { [weak self] in
+      self?.budgetedEinlass
     }
   }
 

@@ -83,7 +83,11 @@ public enum SQLiteAccountStore {
           try store.connection.prefer(id, application: application, provider: provider)
         }
       },
-      lease: { id throws(Problem) in try await leases.lease(id) },
+      lease: { id throws(Problem) in
+        // What a provider gives could not be kept (C-27).
+        try file.requireWritable()
+        return try await leases.lease(id)
+      },
       registrations: .ofDatabase(file),
       protection: { patience throws(Problem) in
         try file.read(patience) { store throws(Problem) in try store.protection() }

@@ -32,6 +32,11 @@ final class StoreFile: Sendable {
     }
   }
 
+  /// Throws `readOnly` where nothing could be stored now. Locks nothing and makes nothing.
+  func requireWritable() throws(Problem) {
+    try StoreOpening(location: location, keys: keys).requireWritable()
+  }
+
   /// Reads under the shared lock; `nil` when there is no store yet, and then nothing is made.
   func read<Result>(
     _ patience: AccountStore.Patience, withKey needsKey: Bool = false,

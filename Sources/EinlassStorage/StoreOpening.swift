@@ -58,6 +58,15 @@ struct StoreOpening {
       connection: connection, identity: try identity(in: directory), lock: lock, keys: keys)
   }
 
+  /// Throws `readOnly` for a store, or a place for one, that can't be written now.
+  func requireWritable() throws(Problem) {
+    let directory = try FileProblem.store { () throws(FileError) in
+      try SafeDirectory.open(location.directory)
+    }
+    guard let directory, !canWrite(in: directory) else { return }
+    throw SQLiteProblem.readOnly(directory.path(of: location.name))
+  }
+
   /// Reads what nobody of this user can change now. What is still in a journal could not be seen (C-27).
   private func openReadOnly(in directory: borrowing SafeDirectory) throws(Problem) -> OpenStore {
     let path = directory.path(of: location.name)

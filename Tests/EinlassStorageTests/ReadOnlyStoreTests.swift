@@ -17,6 +17,7 @@ struct ReadOnlyStoreTests {
       defer { home.remove() }
       var store: AccountStore? = home.store()
       let id = try #require(try store?.add(.example(), .usual).account.id)
+      _ = try await store?.lease(id)  // leaves its folder, which can still be written
       store = nil  // closes it in order
       let changed = readOnly == "directory" ? home.directory : home.database
       let mode: mode_t = readOnly == "directory" ? 0o700 : 0o600
@@ -30,10 +31,13 @@ struct ReadOnlyStoreTests {
       #expect(problem?.detail == "readOnly" && problem?.path == home.database)
       #expect(problem?.message.contains("writable") == true)
       #expect(FilePrint(home.database) == before)
+      // Nobody is asked for what could not be kept.
+      #expect(await refusal { _ = try await reader.lease(id) }?.detail == "readOnly")
       // It becomes writable under a reader that is running: the negative control.
       chmod(changed, mode)
       _ = try reader.update(id, .usual) { $0.email = nil }
       #expect(try reader.snapshot(.none).accounts[0].email == nil)
+      _ = try await reader.lease(id)
     }
   }
 
@@ -139,4 +143,12 @@ struct ReadOnlyStoreTests {
           == "permissions")
     }
   }
+}
+
+/// What an asynchronous use is refused with.
+private func refusal(_ body: () async throws -> Void) async -> Problem? {
+  do {
+    try await body()
+    return nil
+  } catch { return error as? Problem }
 }

@@ -126,6 +126,45 @@ def read_only(folder):
     print("read while complete, refused with changes in a journal")
 
 
+def test_a_token_is_not_turned_where_the_new_one_could_not_be_stored(report):
+    report(outcome=in_a_namespace("refresh"))
+
+
+def refresh(_):
+    """The store's file alone cannot be written, or nothing beside it either."""
+    sys.path.append(str(Path(__file__).parents[1] / "Oracles"))
+    from rotation import World
+
+    world = World(1)
+    # One that was turned before: it is read all the same.
+    other, _ = world.add("grace")
+    world.get(other)
+    account, family = world.add()
+    requests = world.provider.requests
+
+    def asked_once():
+        world.processes = [world.spawn()]
+        assert len(world.accounts()) == 2 and "result" in world.get(other)[0]
+        (answer,) = world.get(account)
+        world.processes.pop().close()
+        return answer
+
+    world.processes.pop().close()
+    for name in ("data/store.db", "data"):
+        place = world.folder / name
+        subprocess.run(["mount", "--bind", place, place], check=True)
+        subprocess.run(["mount", "-o", "remount,bind,ro", place], check=True)
+        answer = asked_once()
+        assert answer["error"]["data"]["detail"] == "readOnly", answer
+        assert len(requests) == 1, name
+        subprocess.run(["umount", place], check=True)
+    # The negative control.
+    assert asked_once()["result"]["credential"]["token"] == world.provider.families[family]["access"]
+    assert len(requests) == 2
+    world.close()
+    print("the provider was not asked")
+
+
 def refusal(body):
     """The detail that a request is refused with."""
     try:
@@ -136,4 +175,4 @@ def refusal(body):
 
 
 if __name__ == "__main__":
-    {"full": full, "read_only": read_only}[sys.argv[1]](os.path.abspath(sys.argv[2]))
+    {"full": full, "read_only": read_only, "refresh": refresh}[sys.argv[1]](os.path.abspath(sys.argv[2]))

@@ -47,20 +47,25 @@ struct Retrieval {
     let former = try own(of: store.credentials(account.id))
     if let former { try checkScopes(of: former) }
     if let former, !request.forcesRefresh, isGood(former) { return result(former.credential) }
-    let lease = try await store.lease(account.id, waiting: effects)
+    let lease: Lease
+    do throws(Problem) { lease = try await store.lease(account.id, waiting: effects) } catch {
+      guard error.reason == .accountStoreFailure, let former, servesOn(former) else { throw error }
+      return result(former.credential)
+    }
     defer { lease.keep() }
     let flow = try flow(under: lease, former)
     if let adopted = flow.adopted, isGood(adopted) { return result(adopted.credential) }
     do throws(Problem) {
       return result(try await pacedCredential(flow, under: lease))
     } catch {
-      // What is good for a few seconds more is better than nothing, unless somebody needs more.
-      guard flow.keepsToken(after: error), !request.forcesRefresh,
-        request.minValiditySeconds == nil,
-        let own = flow.own, isGood(own, forSeconds: 0)
-      else { throw error }
+      guard flow.keepsToken(after: error), let own = flow.own, servesOn(own) else { throw error }
       return result(own.credential)
     }
+  }
+
+  /// What is good for a few seconds more is better than nothing, unless somebody needs more.
+  private func servesOn(_ stored: StoredCredential) -> Bool {
+    !request.forcesRefresh && request.minValiditySeconds == nil && isGood(stored, forSeconds: 0)
   }
 
   /// When it is to be refreshed, unless somebody asks for it before; not before the check period since that moment is

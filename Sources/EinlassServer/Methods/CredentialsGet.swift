@@ -77,7 +77,7 @@ extension Server {
     let frontEnd = session.frontEnd
     var request = CredentialRequest(
       application: frontEnd.application,
-      registration: { self.registration(for: frontEnd, at: $0) }, account: account,
+      registration: { [weak self] in self?.registration(for: frontEnd, at: $0) }, account: account,
       pause: pauses.pause)
     request.promptKinds = frontEnd.prompts
     request.resource = resource

@@ -92,6 +92,13 @@ struct AddAccountTests {
           .init(token: Secret(Array(repeating: 65, count: 49153)), tokenSecret: Secret("S")))
       },
       "/credential/key"
+    ),
+    Case(
+      {
+        $0.credential = .oauth1(
+          .init(token: Secret(Array(repeating: 65, count: 49152)), tokenSecret: Secret("S")))
+      },
+      "/credential"
     ), Case({ $0.provider = "facebook" }, "/credential/type"),
     Case({ $0.credential = .oauth2(.init(accessToken: Secret("a\r\nb"))) }, "/credential/token"),
     Case(

@@ -123,21 +123,6 @@ import Testing
     #expect(problem?.reason == .tokenNotSaved)
   }
 
-  @Test(arguments: [48 << 10, 48 << 10 - 200])
-  func `A token that no line would hold is not stored in the place of one that is`(
-    count: Int
-  ) async throws {
-    let isFitting = count < 48 << 10
-    let answer = Self.fresh.replacing("NEW", with: String(repeating: "N", count: count))
-    let script = Script([.json(answer)], store: Self.store(endsIn: 0))
-    let engine = try Sample.engine(script)
-    do throws(Problem) {
-      _ = try await engine.credential(RetrievalTests.request("ada"))
-      #expect(isFitting)
-    } catch { #expect(!isFitting && error.reason == .providerFailure) }
-    #expect(stored(script)?.accessToken.count == (isFitting ? count : 3))
-  }
-
   @Test(
     "only a refused grant means that the person has to sign in again",
     arguments: [
@@ -182,6 +167,71 @@ import Testing
       guard case .oauth2(let token)? = result.credential else { return }
       #expect(token.accessToken == Secret("OLD"))
     }
+  }
+
+  /// What the provider gave could not be kept. C-27, T-09.
+  @Test(
+    "where nothing can be stored nobody is asked, and what is still good serves on",
+    arguments: [
+      (store(endsIn: 300), RetrievalTests.request("ada"), true),
+      (store(endsIn: 0), RetrievalTests.request("ada"), false),
+      (store(endsIn: 300), RetrievalTests.request("ada", minValidity: 400), false),
+      (store(endsIn: 300), RetrievalTests.request("ada", forced: true), false),
+    ])
+  func unwritable(store: ScriptedStore, request: CredentialRequest, serves: Bool) async throws {
+    store.fail("lease", with: .store(.readOnly, "It can't be written."))
+    let script = Script([.json(Self.rotated)], store: store)
+    let engine = try Sample.engine(script)
+    do throws(Problem) {
+      let result = try await engine.credential(request)
+      guard case .oauth2(let token)? = result.credential else { return }
+      #expect(serves && token.accessToken == Secret("OLD"))
+    } catch {
+      #expect(!serves && error.detail == "readOnly")
+    }
+    #expect(script.requests.isEmpty)
+  }
+
+  @Test(
+    "a credential of 48 KiB in all is kept, and none of a byte more",
+    arguments: [0, 1], [false, true])
+  func large(excess: Int, isPerform: Bool) async throws {
+    // With it come the account's refresh token and its scope, in quotes and with a comma.
+    let rest = "RT".utf8.count + "demo".utf8.count + 3
+    let token = String(repeating: "t", count: 48 << 10 - rest + excess)
+    let script = Script(
+      [.json(#"{"access_token":"\#(token)","token_type":"Bearer"}"#)], store: Self.store(endsIn: 0))
+    let engine = try Sample.engine(script)
+    var problem: Problem?
+    do throws(Problem) {
+      _ =
+        isPerform
+        ? try await engine.perform(Self.perform(), asking: script.asker([]))
+        : try await engine.credential(RetrievalTests.request("ada"))
+    } catch { problem = error }
+    #expect(problem?.reason == (excess == 0 ? nil : .providerFailure))
+    #expect(stored(script)?.accessToken == Secret(excess == 0 ? token : "OLD"))
+    #expect(script.store.accounts[0].health == .ok)
+  }
+
+  /// T-69.
+  @Test func `what a token endpoint says of itself is cleaned, cut, and without what it was sent`()
+    async throws
+  {
+    let canary = "canary of the refresh token"
+    let words = "\u{1B}[31ma\u{202E}b\u{0}\r\n\(canary) \(PercentEncoding.encode(canary)) "
+    let said: JSONValue = [
+      "error": .string("no\u{7} \(canary)"),
+      "error_description": .string(words + String(repeating: "é ", count: 1 << 18)),
+    ]
+    let script = Script(
+      [.text(said.text, status: 400)], store: Self.store(endsIn: 0, refreshToken: canary))
+    let problem = await #expect(throws: Problem.self) {
+      try await Sample.engine(script).credential(RetrievalTests.request("ada"))
+    }
+    #expect(problem?.serverError?.code == "no …")
+    let text = try #require(problem?.serverError?.text)
+    #expect(text.hasPrefix("[31mab… … é é") && (197...200).contains(text.utf8.count))
   }
 
   @Test func `a sign-in with a stored account refreshes and asks nobody`() async throws {
