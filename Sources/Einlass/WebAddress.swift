@@ -55,7 +55,8 @@ extension WebAddress {
   /// Why a text is no address.
   public enum Fault: String, Error, Sendable {
     case tooLong = "is longer than 8192 bytes"
-    case character = "holds a space, a control, a backslash, a quote or a character outside ASCII"
+    case character =
+      "holds a space, a control, a backslash, a quote, $( or a character outside ASCII"
     case scheme = "does not begin with https:// or http://"
     case userInfo = "holds a user name or password"
     case fragment = "holds a fragment"
@@ -73,7 +74,7 @@ extension WebAddress {
   public static func parse(_ text: String) throws(Fault) -> WebAddress {
     let bytes = Array(text.utf8)
     guard bytes.count <= limitBytes else { throw .tooLong }
-    guard bytes.allSatisfy(isAllowed) else { throw .character }
+    guard bytes.allSatisfy(isAllowed), !holdsCommand(bytes) else { throw .character }
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
       bytes[colon...].starts(with: "://".utf8),
       let scheme = Scheme(rawValue: lowercased(bytes[..<colon]))
@@ -129,6 +130,14 @@ private func isAllowed(_ byte: UInt8) -> Bool {
     UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
     false
   default: (0x21...0x7E).contains(byte)
+  }
+}
+
+/// What a shell would run even between double quotes; whoever opens addresses may forget that.
+private func holdsCommand(_ bytes: [UInt8]) -> Bool {
+  guard let first = bytes.firstIndex(of: UInt8(ascii: "$")) else { return false }
+  return bytes[first...].indices.contains { index in
+    bytes[index...].starts(with: "$(".utf8)
   }
 }
 

@@ -66,10 +66,33 @@ struct WebAddressTests {
       ("https://example.com:+1", .port), ("https://example.com:80:80", .port),
       ("https://example.com/%", .percent), ("https://example.com/%4", .percent),
       ("https://example.com/%zz", .percent),
-      ("https://example.com/" + String(repeating: "a", count: 8192), .tooLong),
+      ("https://example.com/`id`", .character), ("https://example.com/$(id)", .character),
+      ("https://example.com/\"", .character), ("https://example.com/<>", .character),
+      ("-https://example.com", .scheme), ("--help", .scheme), ("smb://example.com/x", .scheme),
+      ("ms-msdt:/id", .scheme), ("data:text/html,x", .scheme), ("http:", .scheme),
+      ("https://example.com/" + String(repeating: "a", count: 8192 - 19), .tooLong),
     ])
   func refused(text: String, fault: WebAddress.Fault) {
     #expect(throws: fault) { try WebAddress.parse(text) }
+  }
+
+  /// What nobody may be asked to open: T-76.
+  static let hostile = [
+    "javascript:alert(1)", "file:///etc/passwd", "smb://host/share", "ms-msdt:/id",
+    "data:text/html,x",
+    "http://op.example/go", "https://op.example/a b", "https://op.example/\"x",
+    "https://op.example/`id`",
+    "https://op.example/$(id)", "https://op.example/\u{1B}[2J",
+    "https://op.example\\@evil.example/",
+    "https://op.example@evil.example/", "-https://op.example/", "--help", "https://-op.example/",
+    "",
+    "https://op.example/" + String(repeating: "a", count: 8192),
+  ]
+
+  @Test func `8192 bytes are an address`() throws {
+    let text = "https://example.com/" + String(repeating: "a", count: 8192 - 20)
+    #expect(try WebAddress.parse(text).text == text)
+    #expect(try WebAddress.parse("https://example.com/$id(x)'").path == "/$id(x)'")
   }
 
   @Test(

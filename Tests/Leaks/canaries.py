@@ -5,7 +5,7 @@ import secrets
 # Of the system: in no result, notification, log or file, ever. Own: handed out in the permitted fields alone.
 SYSTEM = ("systemKey", "systemSecret", "systemConsumerSecret", "systemToken", "refreshToken", "twitterSecret",
           "facebookSecret", "reverseSignature", "passphrase", "storeKey",
-          "sequencingSecret", "authorizationCode", "signedInRefresh", "privateKey")
+          "sequencingSecret", "authorizationCode", "signedInRefresh", "privateKey", "deviceCode")
 OWN = ("ownKey", "ownSecret", "minted", "signedIn")
 
 

@@ -32,15 +32,29 @@ class Provider:
         self.server.shutdown()
         self.server.server_close()
 
+    def descriptor(self):
+        """What signs in by a code on another device here."""
+        return {"id": "device", "name": "Device", "accounts": "many", "registration": ["clientId"],
+                "setup": {"documentation": self.base + "/"},
+                "flows": [{"kind": "deviceCode", "clientAuthentication": "none",
+                           "deviceAuthorization": {"method": "POST", "url": self.base + "/device"},
+                           "token": {"method": "POST", "url": self.base + "/token"}}]}
+
     def answer(self, target, sent):
+        if target == "/device":
+            return 200, json.dumps({"device_code": self.canaries["deviceCode"], "user_code": "ABCD-EFGH", "interval": 1,
+                                    "expires_in": 600, "verification_uri": self.base + "/enter"})
+        if self.reflects and "device_code=" in sent:
+            return 200, json.dumps({"error": f"not {self.canaries['deviceCode']}"})
         if self.reflects:
             words = f"You said {target} {sent}"
             if "graph" in sent or "/me" in target or "debug_token" in target or "/oauth/access_token?" in target:
                 return 400, json.dumps({"error": {"message": words, "type": "OAuthException", "code": 100}})
             return 400, json.dumps({"errors": [{"code": 34, "message": words}]})
         secret = self.canaries
-        if "grant_type=" in sent and "code_verifier=" in sent:
+        if "code_verifier=" in sent:
             secret["codeVerifier"] = parse_qs(sent)["code_verifier"][0]
+        if "code_verifier=" in sent or "device_code=" in sent:
             return 200, json.dumps({"access_token": secret["signedIn"], "refresh_token": secret["signedInRefresh"],
                                     "token_type": "Bearer", "expires_in": 3600})
         if "request_token" in target:

@@ -69,7 +69,8 @@ def options(folder):
 def live(session, canaries, provider, folder):
     """A life with every secret in it: what works, what fails, and a provider that sends back what it was sent."""
     session.call("initialize", client={"name": "leaks"}, capabilities={"prompts": ["grantAccess", "selectAccount",
-                                                                                   "confirmAccount", "openURL"]},
+                                                                                   "confirmAccount", "openURL",
+                                                                                   "deviceCode"]},
                  applications={"twitter": {"clientId": "APP", "clientSecret": canaries["twitterSecret"],
                                            "privateKey": private_key(canaries)},
                                "github": {"clientId": "APP", "privateKey": canaries["privateKey"]}})
@@ -89,6 +90,11 @@ def live(session, canaries, provider, folder):
     account = session.call("accounts.signIn", provider="sequencing")["account"]
     assert isinstance(session.call("auth.perform", provider="sequencing"), dict)
     assert isinstance(session.call("credentials.get", account=account), dict)
+    session.call("providers.add", descriptor=provider.descriptor())
+    session.call("providers.configure", provider="device", clientId="APP")
+    for provider.reflects in (True, False):
+        entered = session.call("accounts.signIn", provider="device")
+        assert isinstance(entered, dict) or provider.reflects and entered == "providerFailure", entered
     for provider.reflects in (False, True, False):
         for name, account in (("twitter", twitter), ("facebook", facebook)):
             result = session.call("auth.perform", provider=name, account=account)

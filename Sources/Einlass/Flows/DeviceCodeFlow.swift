@@ -51,14 +51,18 @@ extension Visit {
     _ words: FlowDescriptor.DeviceCode, for device: DeviceAuthorization, _ exchange: Exchange
   ) async throws(Problem) -> Exchange.Answer {
     var interval = device.intervalSeconds
+    // Counted and not looked up: the clock may be set meanwhile (C-60).
+    var leftSeconds = device.lifetimeSeconds
     let standard = [
       Parameter("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
       Parameter("device_code", revealedText(device.deviceCode)),
     ]
     let grant = (words.question == nil ? standard : []) + resourceParameters
     while true {
-      try await effects.sleepUntil(min(effects.now() + interval, device.expiresAt))
-      guard effects.now() < device.expiresAt else { throw .codeExpired(provider) }
+      let wait = min(interval, leftSeconds)
+      try await effects.sleepUntil(effects.now() + wait)
+      leftSeconds -= wait
+      guard leftSeconds > 0 else { throw .codeExpired(provider) }
       let said: Problem.ServerError?
       var problem: Problem?
       var state: DeviceState?
@@ -68,7 +72,8 @@ extension Visit {
           device: device, at: .deviceToken)
         // Some say it with a status of success.
         guard let error = answer.object?["error"]?.string else { return answer }
-        said = Problem.ServerError(code: cleaned(error, limitBytes: 64))
+        let shown = exchange.shown(cleaned(error, limitBytes: 16 << 10))
+        said = Problem.ServerError(code: cleaned(shown, limitBytes: 64))
       } catch {
         guard case .failed(let failure) = error else { throw .userCanceled(provider) }
         problem = failure.problem
@@ -107,6 +112,7 @@ struct DeviceAuthorization {
   /// With the code in it, for machines that can show a picture of it.
   var wholePage: WebAddress?
   var expiresAt: UnixTime
+  var lifetimeSeconds: Int64
   var intervalSeconds: Int64
 
   /// No code is waited for any longer, whatever its issuer says. C-60.
@@ -131,7 +137,8 @@ struct DeviceAuthorization {
     self.page = page
     let whole = text(words.wholePage).flatMap { try? WebAddress.parse($0) }
     wholePage = whole?.origin == page.origin ? whole : nil
-    expiresAt = now + min(seconds, Self.limitSeconds)
+    lifetimeSeconds = min(seconds, Self.limitSeconds)
+    expiresAt = now + lifetimeSeconds
     let interval = answer?["interval"].flatMap { TokenResponse.seconds($0, atLeast: 0) }
     intervalSeconds = min(max(interval ?? 5, 1), 300)
   }

@@ -89,6 +89,68 @@ import Testing
     #expect(sleeps(script) == [7, 14, 14].map { (seconds: Int64) in "\(Script.now + seconds)" })
   }
 
+  /// T-14, C-60. Its code lasts so long, whatever the clock is set to meanwhile.
+  @Test(
+    "a code is asked about for as long as it lasts, wherever the clock is set to",
+    arguments: ClockJumpTests.jumps, [21, 22])
+  func clockJumps(jump: Int64, lifetime: Int) async throws {
+    let device = Self.device.replacing("1800", with: "\(lifetime)")
+    let script = Script(
+      [.json(device), Self.pending, Self.pending, Self.token], answers: [.accept()])
+    var effects = script.effects
+    effects.sleepUntil = { [effects] time throws(Problem) in
+      try await effects.sleepUntil(time)
+      script.advance(seconds: time - effects.now() + jump)
+    }
+    // Asked after 7, 14 and, if that is within, 21 seconds.
+    #expect(try await isSignedIn(script, effects) == (lifetime > 21))
+    #expect(script.unusedReplyCount == (lifetime > 21 ? 0 : 1))
+  }
+
+  private func isSignedIn(_ script: Script, _ effects: Effects) async throws -> Bool {
+    let engine = Einlass(
+      catalog: try ProviderCatalogTests.catalog(Self.provider), store: script.store.accountStore,
+      effects: effects)
+    do throws(Problem) {
+      _ = try await engine.signIn(
+        SignInRequest(
+          application: Sample.application, registration: ClientRegistration(clientID: "APP"),
+          provider: "example"), asking: script.asker([.deviceCode]))
+      return true
+    } catch {
+      #expect(error.reason == .flowExpired)
+      return false
+    }
+  }
+
+  @Test func `an error that repeats the device's code does not tell it`() async throws {
+    let script = Script(
+      [.json(Self.device), .json(#"{"error":"not DC"}"#)], answers: [.accept()])
+    let problem = await #expect(throws: Problem.self) { _ = try await signIn(script) }
+    #expect(problem?.serverError?.code == "not …")
+  }
+
+  /// T-76.
+  @Test(
+    "a page that is none, or that a shell could stumble over, is never shown",
+    arguments: WebAddressTests.hostile)
+  func hostilePages(text: String) async throws {
+    for member in ["verification_uri", "verification_uri_complete"] {
+      var answer = try #require(JSONReader.read(Array(Self.device.utf8)).object)
+      answer[member] = .string(text)
+      let device = DeviceAuthorization(.object(answer), now: Script.now)
+      // Without the second page the first one serves.
+      #expect(member == "verification_uri" ? device == nil : device?.wholePage == nil)
+    }
+    let script = Script([
+      .json(
+        Self.device.replacing(
+          "https://op.example/go\"", with: "\(JSONValue.string(text).text.dropFirst())"))
+    ])
+    let problem = await #expect(throws: Problem.self) { _ = try await signIn(script) }
+    #expect(problem?.reason == .providerFailure && script.prompts.isEmpty)
+  }
+
   @Test(
     "a device is told enough, and safe pages only",
     arguments: [
@@ -111,7 +173,8 @@ import Testing
   {
     let script = Script(
       [.json(Self.device.replacing("1800", with: "5")), Self.token], answers: [.accept()])
-    _ = try await signIn(script)
+    let problem = await #expect(throws: Problem.self) { _ = try await signIn(script) }
+    #expect(problem?.reason == .flowExpired)
     #expect(sleeps(script) == ["\(Script.now + 5)"])
   }
 

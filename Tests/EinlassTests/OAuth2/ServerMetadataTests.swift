@@ -104,6 +104,19 @@ import Testing
     #expect(throws: fault) { try Self.metadata { $0[member] = value } }
   }
 
+  /// T-76.
+  @Test(
+    "an address that nobody may be asked to open is refused", arguments: WebAddressTests.hostile)
+  func hostile(text: String) {
+    for member in [
+      "authorization_endpoint", "device_authorization_endpoint", "end_session_endpoint",
+    ] {
+      #expect(throws: ServerMetadata.Fault.unsafeAddress(member)) {
+        try Self.metadata { $0[member] = .string(text) }
+      }
+    }
+  }
+
   @Test func `what a server says of clients, pushing and tokens stands in its descriptor`() throws {
     let metadata = try Self.metadata {
       $0["token_endpoint_auth_methods_supported"] = ["private_key_jwt", "client_secret_jwt"]
