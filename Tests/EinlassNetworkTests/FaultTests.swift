@@ -79,6 +79,30 @@ extension Network {
       #expect(try #require(try await server.events("stopped").first?.sent) < 16 << 20)
     }
 
+    /// Within what a request may take: 30 s, 64 KiB of head and 1 MiB of body. C-92.
+    @Test func `the usual limits are those of the threat model`() async throws {
+      let limits = TransferLimits()
+      #expect(
+        (limits.connect, limits.total, limits.slow) == (.seconds(10), .seconds(20), .seconds(10)))
+      #expect(limits.slowBytesPerSecond == 100)
+      #expect((limits.headerBytes, limits.headerLines) == (64 << 10, 200))
+      let server = try await HostileServer.fresh()
+      #expect(
+        try await CurlClient().send(server.request("/body-of/\(1 << 20)")).body.count == 1 << 20)
+      #expect(await problem(server.request("/body-of/\(1 << 20 + 1)"))?.networkCode == -1103)
+    }
+
+    @Test func `what comes behind the announced length is nobody's answer`() async throws {
+      let server = try await HostileServer.fresh()
+      let client = client()
+      for _ in 0..<3 {
+        let cut = try await client.send(server.request("/too-much"))
+        #expect(cut.body == Array("hel".utf8) && cut.status == 200)
+        // Nor the next one's, on the connection that was kept.
+        #expect(try await client.send(server.request("/ok")).body == Array("hello".utf8))
+      }
+    }
+
     @Test func `the limits are exact`() async throws {
       let server = try await HostileServer.fresh()
       let client = client {

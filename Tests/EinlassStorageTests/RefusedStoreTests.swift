@@ -38,7 +38,12 @@ struct RefusedStoreTests {
   static let damages: [Damage] = [
     Damage("nothing: the negative control", nil) { _ in },
     // T-08
-    Damage("a newer schema", "tooNew", sql: "PRAGMA user_version = 1000"),
+    Damage("the next schema", "tooNew") { path in
+      let tool = SQLiteTool(path: path)
+      let schema = Int(try tool.run("PRAGMA user_version")[0])! + 1
+      try tool.run("PRAGMA user_version = \(schema)")
+    },
+    Damage("a much newer schema", "tooNew", sql: "PRAGMA user_version = 1000"),
     Damage(
       "an unknown column", "tooNew", sql: "ALTER TABLE account ADD COLUMN generation INTEGER"),
     Damage("an unknown table", "tooNew", sql: "CREATE TABLE audit (id INTEGER)"),
@@ -121,6 +126,7 @@ struct RefusedStoreTests {
     // A text or blob of the wrong kind only shows to who reads it: at least one use must notice.
     #expect(details.contains(damage.detail))
     #expect(details.isSubset(of: [damage.detail, nil]) || damage.detail == "corrupt")
+    #expect(damage.detail != "tooNew" || details == ["tooNew"])
     if damage.detail != nil && details == [damage.detail] {
       #expect(FilePrint(home.database) == before)
     } else if damage.detail == nil {

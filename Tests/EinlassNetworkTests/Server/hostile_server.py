@@ -145,6 +145,12 @@ def trailers_without_end(connection, request):
     forever(connection, b"X: y\r\n" * 1000)
 
 
+def too_much(connection, request):
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhello"
+                       b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray")
+    return True
+
+
 def truncated(connection, request):
     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\ncut")
 
@@ -257,7 +263,7 @@ BEHAVIOURS = {
     for function in (ok, echo, closing, redirect, interim, drip_head, drip_body, silence,
                      body_without_end, body_until_close, body_announced, body_of, header_of,
                      headers_of, header_without_end, headers_without_end, interim_without_end,
-                     trailers_without_end, truncated, truncated_chunk, reset, cut, garbage, old_http,
+                     trailers_without_end, too_much, truncated, truncated_chunk, reset, cut, garbage, old_http,
                      nothing, drop_kept, compressed, barrier)}
 
 
