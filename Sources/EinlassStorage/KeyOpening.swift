@@ -69,23 +69,22 @@ extension KeySource {
   }
 
   /// Gets what was missing when slots were to be opened, however long that takes. Nothing of the store is locked
-  /// meanwhile. `false` when nothing was.
-  func prepare() -> Bool {
-    let awaited = awaited.withLock { awaited in
-      defer { awaited = nil }
-      return awaited
-    }
-    guard let awaited else { return false }
-    for slot in awaited.slots {
-      let result: Result<Secret, Problem>
-      do throws(Problem) {
-        result = .success(try prepared(slot, store: awaited.store))
-      } catch {
-        result = .failure(error)
+  /// meanwhile.
+  ///
+  /// One thread at a time: a passphrase takes its memory, and who waited finds what the one before has got.
+  func prepare() {
+    preparing.withLock { _ in
+      guard let awaited = awaited.withLock({ $0 }) else { return }
+      for slot in awaited.slots where prepared.withLock({ $0[slot.salt] == nil }) {
+        let result: Result<Secret, Problem>
+        do throws(Problem) {
+          result = .success(try prepared(slot, store: awaited.store))
+        } catch {
+          result = .failure(error)
+        }
+        prepared.withLock { $0[slot.salt] = result }
       }
-      prepared.withLock { $0[slot.salt] = result }
     }
-    return true
   }
 
   private func prepared(_ slot: KeySlot, store: String) throws(Problem) -> Secret {

@@ -20,32 +20,42 @@ struct KeySecretService: Sendable {
 
   /// What is kept for this store. Throws `keyUnavailable`.
   func read(store: String) throws(Problem) -> Secret {
-    guard let secret = KeyText.secret(try run(["lookup", "einlass-store", store])) else {
+    guard let secret = try kept(for: store) else {
       throw .store(
         .keyUnavailable,
-        "The Secret Service keeps no key of this account store. Unlock the keyring.")
+        "The Secret Service keeps no key of this account store, or its keyring is locked. Unlock it, or open the store by another slot."
+      )
     }
     return secret
   }
 
-  /// Keeps a new secret for this store, and makes sure that it is really there (C-38).
+  /// What is kept for this store, or a new secret, once it is really there (C-38).
+  ///
+  /// Nothing is written over: what it opens would be lost with whatever happens before there is another slot.
   func make(store: String) throws(Problem) -> Secret {
+    if let kept = try kept(for: store) { return kept }
     let secret = SecureRandom.secret(AuthenticatedEncryption.keyCount)
-    _ = try run(
+    let answer = try run(
       ["store", "--label=einlass account store", "einlass-store", store],
       input: Array(KeyText.text(secret).utf8))
-    guard try read(store: store) == secret else {
+    guard answer != nil else { throw .noKeyring }
+    guard try kept(for: store) == secret else {
       throw .store(
         .keyUnavailable, "The Secret Service answers something else than it was given. Not used.")
     }
     return secret
   }
 
+  private func kept(for store: String) throws(Problem) -> Secret? {
+    try run(["lookup", "einlass-store", store]).flatMap(KeyText.secret)
+  }
+
   /// Keeps nothing for this store any more, if the keyring can be had: what it kept opens nothing then either.
   func forget(store: String) { _ = try? run(["clear", "einlass-store", store]) }
 
-  /// What the program writes when it is given this. Throws `keyUnavailable` unless it ends well, and in time.
-  private func run(_ arguments: [String], input: [UInt8] = []) throws(Problem) -> [UInt8] {
+  /// What the program writes when it is given this; `nil` unless it ends well. Throws `keyUnavailable` unless it ends in
+  /// time.
+  private func run(_ arguments: [String], input: [UInt8] = []) throws(Problem) -> [UInt8]? {
     guard let command else {
       throw .store(
         .keyUnavailable,
@@ -59,9 +69,15 @@ struct KeySecretService: Sendable {
       child.closeInput()
       let output = try child.output.readToEnd(
         limitBytes: KeyText.limitBytes, by: deadline, path: command[0])
-      if child.exitCode(within: deadline) == 0 { return output }
+      if let code = child.exitCode(within: deadline) { return code == 0 ? output : nil }
     } catch {}
-    throw .store(
+    throw .noKeyring
+  }
+}
+
+extension Problem {
+  fileprivate static var noKeyring: Problem {
+    .store(
       .keyUnavailable,
       "The Secret Service did not answer, or its keyring is locked. Unlock it, or open the store by another slot."
     )

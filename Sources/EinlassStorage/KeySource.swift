@@ -38,6 +38,8 @@ final class KeySource: Sendable {
   private let stretching: KeyFromPassphrase
   /// Slots that need something that takes its time, found while the store was locked.
   let awaited = Lock<Awaited?>(nil)
+  /// Held by who gets what they need.
+  let preparing = Lock(())
   /// What that came to, by the slot's salt.
   let prepared = Lock<[[UInt8]: Result<Secret, Problem>]>([:])
   let location: StoreLocation

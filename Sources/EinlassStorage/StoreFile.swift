@@ -115,7 +115,8 @@ final class StoreFile: Sendable {
     while true {
       do throws(Problem) { return try once(by: deadline, body) } catch {
         // What failed for want of the key has changed nothing.
-        guard needsKey, patience != .none, keys.prepare() else { throw error }
+        guard needsKey, patience != .none, error == .keyAwaited else { throw error }
+        keys.prepare()
       }
     }
   }

@@ -1,5 +1,6 @@
 import Einlass
 import EinlassCrypto
+import EinlassSystem
 import Foundation
 import Testing
 
@@ -153,6 +154,41 @@ import Testing
     #expect(try open.maintenance.removeKeySlot("secretservice") == ["keyfile"])
     #expect(!FileManager.default.fileExists(atPath: ring))
     #expect(outcome(open, id) == "opens")
+  }
+
+  @Test func `Requests that come together get the key once, and all of them have it`() throws {
+    let id = try store(keyring: keyring).add(.example(), .usual).account.id
+    _ = try store(keyring: keyring).maintenance.addKeySlot("secretservice", nil)
+    _ = try store(keyring: keyring).maintenance.removeKeySlot("keyfile")
+    let counting = KeySecretService.playing(
+      "echo >>'\(home.path)/count'; cat '\(home.path)/ring'")
+    let opening = try store(keyring: counting)
+    let outcomes = Lock<[String]>([])
+    DispatchQueue.concurrentPerform(iterations: 16) { _ in
+      let found = outcome(opening, id)
+      outcomes.withLock { $0.append(found) }
+    }
+    #expect(outcomes.withLock { $0 } == Array(repeating: "opens", count: 16))
+    #expect(try String(contentsOfFile: "\(home.path)/count", encoding: .utf8) == "\n")
+  }
+
+  @Test func `What the keyring keeps is not written over while it is all that opens the store`()
+    throws
+  {
+    let id = try store(keyring: keyring).add(.example(), .usual).account.id
+    _ = try store(keyring: keyring).maintenance.addKeySlot("secretservice", nil)
+    _ = try store(keyring: keyring).maintenance.removeKeySlot("keyfile")
+    // It takes a new secret, and then somebody locks it.
+    let locking = KeySecretService.playing(
+      """
+      cd '\(home.path)'; case $1 in store) cat >ring; touch locked ;;
+      lookup) test -e locked && exit 1; cat ring ;; esac
+      """)
+    let added = problem {
+      _ = try store(keyring: locking).maintenance.addKeySlot("secretservice", nil)
+    }
+    #expect(added == nil)
+    #expect(outcome(try store(keyring: keyring), id) == "opens")
   }
 
   @Test func `A new store can begin with a passphrase alone, and no key file is made`() throws {
