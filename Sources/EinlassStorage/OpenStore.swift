@@ -33,7 +33,11 @@ final class OpenStore {
   }
 
   /// Moves the journal into the database, if that can be done now. Only under the exclusive lock.
-  func emptyJournal() { try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)") }
+  func emptyJournal() {
+    // Others wait for the lock: not for a program that is not ours.
+    connection.wait(milliseconds: 0)
+    try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+  }
 
   var isReadOnly: Bool { lock == nil }
 

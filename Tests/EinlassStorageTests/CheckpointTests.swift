@@ -39,6 +39,21 @@ struct CheckpointTests {
     }
   }
 
+  @Test func `a program that is not ours and goes on reading holds nobody up`() throws {
+    let home = try StoreHome()
+    let store = home.store()
+    _ = try store.add(.example(), .usual)
+    var reader: SQLiteConnection? = try SQLiteConnection(path: home.database, access: .readWrite)
+    try reader?.run("BEGIN")
+    #expect(try reader?.countAccounts() == 1)
+    // It waits for the lock as long as it takes, and then not for the reader: ten seconds would be SQLite's.
+    let start = ContinuousClock.now
+    #expect(try store.maintenance.rotateKey { _, _ in }.sealedValues == 3)
+    #expect(ContinuousClock.now - start < .seconds(5))
+    reader = nil
+    #expect(try home.store().maintenance.check { _, _ in }.isSound)
+  }
+
   @Test func `the negative control: without the store's lock they overlap`() async throws {
     let home = try StoreHome()
     _ = try home.store().add(.example(), .usual)
