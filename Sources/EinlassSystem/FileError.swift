@@ -62,7 +62,12 @@ public struct FileError: Error, Sendable, Equatable {
       !isFile && (mode & 0o1000 != 0 || path.utf8.count { $0 == UInt8(ascii: "/") } < 3)
     return isShared
       ? "Name a place that only you can reach."
-      : "If nobody else had access, run: chmod go-rwx '\(path)'"
+      : "If nobody else had access, run: chmod go-rwx '\(quoted)'"
+  }
+
+  /// As it stands between a shell's single quotes.
+  private var quoted: String {
+    path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
   }
 
   private static func octal(_ mode: UInt32) -> String {
@@ -81,6 +86,7 @@ public struct FileError: Error, Sendable, Equatable {
     case EISDIR: "it is a directory"
     case ELOOP: "it is a symbolic link"
     case ENOTDIR: "something above it is no directory"
+    case EBADF: "it is not open for that"
     case ENAMETOOLONG: "its name is too long"
     default: "error \(number) of the system"
     }

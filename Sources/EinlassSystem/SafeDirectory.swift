@@ -57,7 +57,7 @@ public struct SafeDirectory: ~Copyable, Sendable {
   public var isOnNetwork: Bool { FileStatus.isNetworkFileSystem(descriptor) }
 
   /// The absolute path of an entry.
-  public func path(of name: String) -> String { "\(path)/\(name)" }
+  public func path(of name: String) -> String { path == "/" ? "/\(name)" : "\(path)/\(name)" }
 
   /// Makes renames and new entries durable.
   public func synchronize() throws(FileError) {
@@ -73,6 +73,11 @@ public struct SafeDirectory: ~Copyable, Sendable {
       throw FileError(.otherOwner(status.owner), path: parent)
     }
     guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last(path: path) }
+    // What is kept in it lasts no longer than its name. A directory that cannot be read is synced by nobody.
+    let above = unsafe Glibc.open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard above >= 0 else { return }
+    fsync(above)
+    close(above)
   }
 
   /// The path with its parents resolved; `nil` when there are none.

@@ -22,6 +22,17 @@ struct SafeFilesTests {
     }
   }
 
+  @Test(.enabled(if: geteuid() == 0))
+  func `a path in the root folder begins with one slash`() throws {
+    let path = try SafeDirectory.open("/", others: .mayRead)?.path(of: "a.db")
+    #expect(path == "/a.db")
+  }
+
+  @Test func `the command that mends a file takes whatever the file is called`() {
+    let error = FileError(.openToOthers(mode: 0o644, isFile: true), path: "/a/it's")
+    #expect(error.explanation.hasSuffix(#"chmod go-rwx '/a/it'\''s'"#))
+  }
+
   @Test(arguments: [0o755, 0o777, 0o710, 0o701, 0o070] as [mode_t])
   func `a directory that others can reach is refused with the fix and left as it is`(
     _ wrong: mode_t

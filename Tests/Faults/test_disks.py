@@ -3,6 +3,7 @@ T-09: nothing may be written; what is complete can be read.
 
     python test_disks.py NAME FOLDER    (in a mount namespace of its own)
 """
+import json
 import os
 import resource
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from stores import Einlass, Home, Refused
+from stores import EINLASS, Einlass, Home, Refused
 
 LIMIT_BYTES = 200_000
 
@@ -30,6 +31,30 @@ def fill(process):
             refused.add(name)
         assert len(added) < 20_000, "there is room without end"
     return added, refused
+
+
+def names(preload, folder, command):
+    """The folders that a command makes, and those of them whose names it does not sync."""
+    noted = folder / "names"
+    environment = {**os.environ, "HOME": str(folder), "LD_PRELOAD": str(preload("naming")), "EINLASS_NAMES": str(noted)}
+    for variable in "XDG_DATA_HOME", "XDG_STATE_HOME":
+        environment.pop(variable, None)
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    lines = [line.split(" ", 1) for line in noted.read_text().splitlines()]
+    noted.unlink()
+    made = [path for what, path in lines if what == "made"]
+    return made, [path for path in made if ["synced", str(Path(path).parent)] not in lines[lines.index(["made", path]):]]
+
+
+def test_folders_are_made_to_last_as_long_as_what_is_in_them(preload):
+    with Home() as home:
+        account = {"provider": "twitter", "username": "ada", "credential":
+                   {"type": "oauth1", "key": "k", "secret": "s", "clientId": "c", "clientSecret": "cs"}}
+        made, lost = names(preload, home.path, [EINLASS, "call", "accounts.add", json.dumps(account)])
+        assert {Path(path).name for path in made} >= {"share", "state", "keys", "einlass"} and lost == []
+        # The negative control: a program that leaves them to the system.
+        made, lost = names(preload, home.path, ["mkdir", "-p", str(home.path / "a/b")])
+        assert len(made) == len(lost) == 2
 
 
 def limit_size():
