@@ -60,7 +60,7 @@ public struct LineFile: ~Copyable, Sendable {
   }
 
   /// The lines that end before this position, or the last ones, oldest first: as many as begin within so many
-  /// bytes before it. `nil` when the position is of a file that was shortened since.
+  /// bytes before it, or the one that is longer. `nil` when the position is of a file that was shortened since.
   public mutating func lines(
     before end: Position?, withinBytes limit: Int64
   ) throws(FileError) -> [Line]? {
@@ -69,7 +69,18 @@ public struct LineFile: ~Copyable, Sendable {
     let file = status.identity.inode
     guard end.map({ $0.file == file }) ?? true else { return nil }
     let stop = min(end?.offset ?? status.countBytes, status.countBytes)
-    let start = max(0, stop - limit)
+    var start = max(0, stop - limit)
+    while true {
+      let lines = try lines(from: start, to: stop, of: file)
+      if !lines.isEmpty || start == 0 { return lines }
+      // One that is longer hides none of those before it.
+      start = max(0, stop - 2 * (stop - start))
+    }
+  }
+
+  private func lines(
+    from start: Int64, to stop: Int64, of file: UInt64
+  ) throws(FileError) -> [Line] {
     let bytes = try readAll(lock.descriptor, from: start, to: stop, path: lock.path)
     var lines: [Line] = []
     var begin = start == 0 ? 0 : bytes.firstIndex(of: Self.lineFeed).map { $0 + 1 } ?? bytes.count

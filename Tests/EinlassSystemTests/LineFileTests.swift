@@ -25,7 +25,8 @@ import Testing
     var file = try file()
     let all = (0..<50).map { "line \($0)" }
     for line in all { #expect(try file.append(Array(line.utf8), by: .now) != nil) }
-    for limit in [10, 64, 100, 4096] as [Int64] {
+    // A line that is longer than the part hides none of those before it.
+    for limit in [1, 3, 10, 64, 100, 4096] as [Int64] {
       var end: LineFile.Position?
       var found: [String] = []
       while let part = try file.lines(before: end, withinBytes: limit), let first = part.first {
