@@ -44,14 +44,26 @@ func providersRemove(_ server: Server) -> Method {
     MethodDescriptor(
       "providers.remove", .network,
       "Forgets a provider that was added, and its stored registration. Its accounts stay, of no use until it is added again.",
-      params: [.provider], result: .object([]),
+      params: [.provider],
+      result: .object([
+        .required("registration", .boolean, "Whether one was stored, which is forgotten.")
+      ]),
       reasons: ["unknownProvider", "accountStoreFailure", "cancelled"]),
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {
-        try server.added.remove(params["provider"]?.string ?? "") { id throws(Problem) in
+        let id = params["provider"]?.string ?? ""
+        var hadRegistration = false
+        try server.added.remove(id) { id throws(Problem) in
+          hadRegistration = try server.store.snapshot(.usual).registrations.contains {
+            sameBytes($0.provider, id)
+          }
           _ = try server.store.registrations.set(id, nil, .usual)
         }
-        return [:]
+        server.audit.note(
+          AuditEvent(
+            application: server.session.frontEnd.application, method: "providers.remove",
+            provider: id))
+        return ["registration": .bool(hadRegistration)]
       } catch { throw RPCError(error) }
     })
 }
