@@ -29,10 +29,6 @@ enum EinlassCommand {
     do throws(Hardening.Refusal) { try Hardening.begin() } catch {
       return complain("it does not run set-uid, set-gid or dumpable", ExitCode.configuration)
     }
-    // A number that is free would be the next descriptor's, and a stray line would land in it.
-    for number in [STDIN_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
-      try? Descriptor.redirect(number, toNullDevice: true)
-    }
     let options: Options
     do throws(Options.UsageError) { options = try Options(arguments) } catch {
       return complain("\(error.message). Try: einlass --help", ExitCode.usage)
@@ -90,7 +86,8 @@ enum EinlassCommand {
     let wiring = try Wiring(options)
     let code = try wiring.serve(StandardStreams(input: input, output: output), finishes: true)
     for line in copy.contents().split(separator: UInt8(ascii: "\n")) {
-      guard let message = try? JSONReader.read(line), message["id"]?.int64 == 1 else { continue }
+      // The answer, also without an id: to a line that is too long.
+      guard let message = try? JSONReader.read(line), message["method"] == nil else { continue }
       let written = try write(String(decoding: line, as: UTF8.self) + "\n")
       if wiring.isMisconfigured { return ExitCode.configuration }
       return message["error"] == nil && code == ExitCode.ok ? written : ExitCode.failed
@@ -106,22 +103,19 @@ enum EinlassCommand {
     return bytes
   }
 
-  private static func write(_ text: String, to number: Int32 = STDOUT_FILENO) throws -> Int32 {
-    let descriptor = try Descriptor.duplicate(number)
-    let bytes = Array(text.utf8)
-    var start = 0
-    while start < bytes.count {
-      guard case .bytes(let count) = descriptor.write(bytes, start..<bytes.count) else {
-        return ExitCode.failed
-      }
-      start += count
+  private static func write(_ text: String) throws -> Int32 {
+    let output = try Descriptor.duplicate(STDOUT_FILENO)
+    do throws(SystemError) { try output.writeAll(Array(text.utf8)) } catch {
+      guard !error.isBrokenPipe else { return ExitCode.failed }
+      let lost = FileError(.system(error.number), path: "")
+      return complain("standard output \(lost.explanation)", ExitCode.failed)
     }
     return ExitCode.ok
   }
 
   /// Says on standard error why the process ends, and answers the exit code.
   private static func complain(_ message: String, _ code: Int32) -> Int32 {
-    _ = try? write("einlass: \(message)\n", to: STDERR_FILENO)
+    try? Descriptor.duplicate(STDERR_FILENO).writeAll(Array("einlass: \(message)\n".utf8))
     return code
   }
 }

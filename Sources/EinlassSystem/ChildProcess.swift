@@ -42,13 +42,7 @@ public final class ChildProcess {
 
   /// Whether all bytes went to it; `false` when it reads no more.
   public func write(_ bytes: [UInt8]) -> Bool {
-    guard input != nil else { return false }
-    var start = 0
-    while start < bytes.count {
-      guard case .bytes(let count)? = input?.write(bytes, start..<bytes.count) else { return false }
-      start += count
-    }
-    return true
+    (try? input?.writeAll(bytes)) != nil
   }
 
   /// Says that nothing more comes.

@@ -77,6 +77,27 @@ public struct Descriptor: ~Copyable, Sendable {
     }
   }
 
+  /// Writes all of them. Waits where they do not go over at once, also when somebody has told the file that this is
+  /// open for not to wait: whoever has it open may do so.
+  public borrowing func writeAll(_ bytes: [UInt8]) throws(SystemError) {
+    var start = 0
+    while start < bytes.count {
+      switch write(bytes, start..<bytes.count) {
+      case .bytes(let count): start += count
+      case .wouldWait: wait(for: .writable)
+      case .failed(let error): throw error
+      case .end: throw SystemError(number: EIO)
+      }
+    }
+  }
+
+  /// Waits until something can be done, or never will be.
+  borrowing func wait(for events: Poller.Events) {
+    var poller = Poller(slots: 1)
+    poller.watch(0, number, for: events)
+    poller.wait()
+  }
+
   /// Writes what goes over without waiting, also where the descriptor itself would wait; its flags are shared
   /// with other processes and stay as they are.
   ///

@@ -13,8 +13,8 @@ public enum Hardening {
     case stillDumpable(Int32)
   }
 
-  /// The first statement of `main`: private files, no core dump, no debugger, no backtrace on stderr, and a
-  /// lost reader or a full file as an error instead of a death.
+  /// The first statement of `main`: private files, no core dump, no debugger, no backtrace on stderr, a lost reader or
+  /// a full file as an error instead of a death, and the numbers of standard input and error not free for others.
   public static func begin() throws(Refusal) {
     umask(0o077)
     guard csystem_has_raised_privileges() == 0 else { throw .raisedPrivileges }
@@ -24,6 +24,7 @@ public enum Hardening {
     restoreCrashSignals()
     signal(SIGPIPE, SIG_IGN)
     signal(SIGXFSZ, SIG_IGN)
+    occupyStandardStreams()
   }
 
   /// Whether another process of this user could read this one's memory, or a crash could write it down.
@@ -44,6 +45,14 @@ public enum Hardening {
       next = kept + 1
     }
     csystem_close_range(next, .max)
+  }
+
+  /// A number that is free would be the next descriptor's, and a stray line would land in it. Standard output stays
+  /// closed: nothing that it was to get may seem to have gone there.
+  private static func occupyStandardStreams() {
+    for number in [STDIN_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
+      try? Descriptor.redirect(number, toNullDevice: true)
+    }
   }
 
   private static func forbidCoreFiles() {

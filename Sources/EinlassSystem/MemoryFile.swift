@@ -5,14 +5,7 @@ extension Descriptor {
   /// A file that only this process has and no directory holds, with these bytes, read from its start.
   public static func memory(holding bytes: [UInt8] = []) throws(SystemError) -> Descriptor {
     let descriptor = try Descriptor(opened: csystem_memory_open())
-    var start = 0
-    while start < bytes.count {
-      switch descriptor.write(bytes, start..<bytes.count) {
-      case .bytes(let count): start += count
-      case .failed(let error): throw error
-      case .end, .wouldWait: throw SystemError(number: EIO)
-      }
-    }
+    try descriptor.writeAll(bytes)
     lseek(descriptor.number, 0, SEEK_SET)
     return descriptor
   }
@@ -23,7 +16,7 @@ extension Descriptor {
     return readAll(limitBytes: .max) ?? []
   }
 
-  /// What comes until the end; `nil` when it is more than the limit or cannot be read.
+  /// What comes until the end, however long that takes; `nil` when it is more than the limit or cannot be read.
   public borrowing func readAll(limitBytes: Int) -> [UInt8]? {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -31,7 +24,8 @@ extension Descriptor {
       switch read(into: &buffer) {
       case .bytes(let count): bytes += buffer[..<count]
       case .end: return bytes
-      case .wouldWait, .failed: return nil
+      case .wouldWait: wait(for: .readable)
+      case .failed: return nil
       }
     }
     return nil

@@ -38,14 +38,7 @@ public struct Terminal: ~Copyable {
   }
 
   /// Shows the text.
-  public borrowing func write(_ text: String) {
-    let bytes = Array(text.utf8)
-    var start = 0
-    while start < bytes.count {
-      guard case .bytes(let count) = descriptor.write(bytes, start..<bytes.count) else { return }
-      start += count
-    }
-  }
+  public borrowing func write(_ text: String) { try? descriptor.writeAll(Array(text.utf8)) }
 
   /// Shows nothing that is typed from now on, between questions neither: who types ahead may be typing a secret.
   /// Ends with this value.

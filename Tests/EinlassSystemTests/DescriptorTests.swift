@@ -19,6 +19,23 @@ struct DescriptorTests {
     #expect(fcntl(descriptor.number, F_GETFL) & O_NONBLOCK == 0)
   }
 
+  @Test("what somebody has told not to wait is waited for")
+  func waits() throws {
+    let pipe = Pipe()
+    let (input, output) = (pipe.fileHandleForReading, pipe.fileHandleForWriting)
+    for end in [input, output] { _ = fcntl(end.fileDescriptor, F_SETFL, O_NONBLOCK) }
+    let descriptor = try Descriptor.duplicate(input.fileDescriptor)
+    let bytes = [UInt8](repeating: 0x61, count: 200_000)
+    let isWritten = DispatchGroup()
+    DispatchQueue.global().async(group: isWritten) {
+      // More than a pipe holds, to who reads before anything is there.
+      try? Descriptor.duplicate(output.fileDescriptor).writeAll(bytes)
+      try? output.close()
+    }
+    #expect(descriptor.readAll(limitBytes: bytes.count) == bytes)
+    isWritten.wait()
+  }
+
   @Test("writing to nobody fails instead of ending the process")
   func brokenPipe() throws {
     signal(SIGPIPE, SIG_IGN)

@@ -13,13 +13,9 @@ struct TextOutput: ~Copyable {
 
   /// Writes all of it.
   borrowing func write(_ text: String) throws(Failure) {
-    let bytes = Array(text.utf8)
-    var start = 0
-    while start < bytes.count {
-      guard case .bytes(let count) = descriptor.write(bytes, start..<bytes.count) else {
-        throw .outputLost
-      }
-      start += count
+    do throws(SystemError) { try descriptor.writeAll(Array(text.utf8)) } catch {
+      guard !error.isBrokenPipe else { throw .outputLost }
+      throw .unusable("The output \(FileError(.system(error.number), path: "").explanation)")
     }
   }
 }
