@@ -97,6 +97,29 @@ final class Conversation {
     }
   }
 
+  /// What this descriptor brings until its end, however long that takes; `nil` when it is more than the limit or cannot
+  /// be read. Ctrl-C ends the wait.
+  func contents(of number: Int32, limitBytes: Int) throws(Failure) -> [UInt8]? {
+    guard let input = try? Descriptor.duplicate(number) else { return nil }
+    var bytes: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 1 << 16)
+    while bytes.count <= limitBytes {
+      switch next(typing: input.number) {
+      case .typed:
+        switch input.read(into: &part) {
+        case .bytes(let count): bytes += part[..<count]
+        case .end: return bytes
+        case .wouldWait: break
+        case .failed: return nil
+        }
+      case .interrupted: throw .cancelled
+      case .ended, .silent: throw gone()
+      case .answer, .notification: break
+      }
+    }
+    return nil
+  }
+
   /// Ends einlass and waits for that, but not long: what it still has to save, it saves without us.
   func end() {
     // It holds whoever asks the person, and their terminal, which is as before once nobody holds it.
@@ -153,7 +176,8 @@ final class Conversation {
       }
       return .notification(method, params)
     }
-    if let id = message["id"]?.int64 { answers[id] = message }
+    // What cannot be read, because it is too long, say, is answered without its id.
+    answers[message["id"]?.int64 ?? lastID] = message
     return .answer
   }
 

@@ -61,6 +61,7 @@ extension Refusal {
     case "invalidParams" where data["path"]?.string == "/credential/type":
       NextStep("See what it signs in by:", "providers", "list")
     case "invalidParams": nil
+    case "lineTooLong": NextStep("Give less of it at a time.")
     case "invalidCursor": NextStep("The list has changed meanwhile: start the command again.")
     case "internal": NextStep("Start it again with --log-level debug and report what it logs.")
     default: NextStep("This is a fault of einlassctl: report it, with what this says:", "doctor")

@@ -29,7 +29,7 @@ enum FileProblem {
         case .system(EEXIST):
           (
             .refused,
-            "exists already. Name another file, or pass replace: true to overwrite an export."
+            "exists already. Name another file. Only an export is overwritten: pass replace: true."
           )
         case .system(ENOENT): (.refused, error.explanation)
         default: (detail(error.cause) ?? .refused, error.explanation)

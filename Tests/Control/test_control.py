@@ -2,13 +2,18 @@
 
     python -m pytest Tests/Control
 """
+import contextlib
 import json
 import os
 import re
 import shutil
 import signal
+import sqlite3
+import struct
 import subprocess
+import termios
 import unicodedata
+from fcntl import ioctl
 from pathlib import Path
 
 import pytest
@@ -154,11 +159,23 @@ def test_a_provider_is_added_by_a_file_and_forgotten(store, tmp_path):
     assert (code, output) == (0, "Forgot work.\nThese accounts stay, of no use until it is added again:\n  work/ada\n")
     code, output, _ = run("accounts", "sign-out", "ada", "--yes", *store)
     assert code == 0 and "No provider work is known here" in output, output
+    assert run("providers", "add", str(tmp_path / "work.json"), *store)[0] == 0
+    assert run("providers", "configure", "work", "--client-id", "c", *store)[0] == 0
+    code, output, _ = run("providers", "remove", "work", "--yes", *store)
+    assert code == 0 and output.startswith("Forgot work and the registration that was stored.\n")
+    noted = json.loads(run("audit", "--provider", "work", "--json", *store)[1])["entries"]
+    assert [entry["method"] for entry in noted] == ["providers.remove", "providers.configure"] + 2 * ["providers.remove"]
     del descriptor["accounts"]
     (tmp_path / "work.json").write_text(json.dumps(descriptor))
     assert "work, at /descriptor/accounts:" in run("providers", "add", str(tmp_path / "work.json"), *store)[2]
     (tmp_path / "work.json").write_text("[]")
     assert "holds no JSON object" in run("providers", "add", str(tmp_path / "work.json"), *store)[2]
+    (tmp_path / "work.json").write_text('{"providers": []}')
+    code, _, errors = run("providers", "add", str(tmp_path / "work.json"), *store)
+    assert code == 1 and "holds no provider." in errors
+    for option in "--id", "--name":
+        code, _, errors = run("providers", "add", str(tmp_path / "work.json"), option, "other", *store)
+        assert code == 64 and "go with an address" in errors
 
 
 def test_a_file_for_the_option_providers_is_added_whole(store, tmp_path):
@@ -177,6 +194,9 @@ def test_what_happened_is_listed_and_forgotten(two):
     assert code == 0, errors
     assert re.search(r"^\d{4}-\d\d-\d\d \d\d:\d\d  einlassctl +access\.set neovim granted +twitter +einlassctl$", output, re.M)
     assert json.loads(run("audit", "list", "--json", "--limit", "1", *two)[1])["entries"][0]["subject"] == "neovim"
+    assert "There is no account ada2." in run("audit", "--account", "ada2", *two)[2]
+    for gone in "a_0123456789", "twitter/a_0123456789":
+        assert run("audit", "--account", gone, *two)[:2] == (0, "Nothing was written down.\n")
     assert run("audit", "--application", "nobody", *two)[1] == "Nothing was written down.\n"
     assert run("audit", "prune", "2026-13-01", "--yes", *two)[0] == 64
     assert re.fullmatch(r"Forgot \d+ entries\.\n", run("audit", "prune", "9999-01-01", "--yes", *two)[1])
@@ -429,7 +449,7 @@ def test_what_is_there_already_is_replaced_by_an_option_that_is_named(two, tmp_p
     code, _, errors = run("accounts", "add", str(file), *two)
     assert code == 1 and "problem: username is missing; it must be" in errors
     code, _, errors = with_passphrase("accounts", "export", str(file), *two)
-    assert code == 1 and "pass --replace to overwrite an export" in errors
+    assert code == 1 and "Only an export is overwritten: pass --replace." in errors
 
 
 def test_the_doctor_says_what_mends_a_key_file_and_who_is_signed_out(two):
@@ -742,6 +762,113 @@ def test_a_copy_of_the_store_lies_in_a_folder_that_others_may_look_into_and_no_m
     folder.chmod(0o775)
     code, _, errors = run("store", "backup", str(folder / "second.db"), *two)
     assert code == 1 and f"chmod go-rwx '{folder}'" in errors
+
+
+def left_in(pipe):
+    """How many bytes nobody has read yet."""
+    return struct.unpack("i", ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
+
+
+def test_standard_streams_that_were_told_not_to_wait_are_waited_for(two):
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    # More than a pipe holds.
+    with subprocess.Popen([EINLASS, "--dump-protocol"], stdout=writing) as process:
+        os.close(writing)
+        with open(reading) as output:
+            assert json.load(output)["openrpc"]
+    assert process.returncode == 0
+    carol = json.dumps(account("carol")).encode()
+    for command in [EINLASS, *two[2:], "call", "accounts.add", "-"], [CONTROL, "accounts", "add", "--replace", "-", *two]:
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        os.write(writing, carol[:9])
+        with subprocess.Popen(command, stdin=reading, stdout=subprocess.PIPE) as process:
+            os.close(reading)
+            while left_in(writing) and process.poll() is None:
+                pass
+            with contextlib.suppress(BrokenPipeError):
+                os.write(writing, carol[9:])
+            os.close(writing)
+            process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, command
+    assert usernames(two) == ["ada", "bob", "carol"]
+
+
+@pytest.mark.parametrize("arguments", [["accounts", "add", "-"], ["providers", "configure", "github", "--client-id", "c", "--secret-fd", "0"]])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_does_not_go_on_writing_may_be_interrupted(two, arguments, number):
+    with subprocess.Popen([CONTROL, *arguments, *two], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdin.write("{")
+        process.stdin.flush()
+        while left_in(process.stdin) and process.poll() is None:
+            pass
+        process.send_signal(number)
+        try:
+            _, errors = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    assert (process.returncode, errors) == (1, "Cancelled.\n")
+
+
+def test_what_is_too_long_for_einlass_is_said_and_not_waited_for(two, tmp_path):
+    file = tmp_path / "accounts.json"
+    text = json.dumps({"pad": "", **account("carol")})
+    file.write_text(text.replace('""', '"%s"' % ("x" * ((1 << 20) - len(text)))))
+    file.chmod(0o600)
+    code, _, errors = run("accounts", "add", str(file), *two)
+    assert code == 1 and "(lineTooLong, -32700)" in errors and "next: Give less of it at a time." in errors, errors
+    done = subprocess.run([EINLASS, *two[2:], "call", "accounts.add", "-"], stdin=file.open(), capture_output=True, text=True)
+    assert done.returncode == 1 and json.loads(done.stdout)["error"]["data"]["reason"] == "lineTooLong", done.stderr
+
+
+def test_a_full_disk_behind_the_output_is_no_silence(two):
+    for command in [CONTROL, "accounts", *two], [EINLASS, *two[2:], "call", "accounts.list"], [EINLASS, "--help"]:
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1 and "output can't be used: the disk is full." in done.stderr, done.stderr
+
+
+def test_a_stray_line_never_lands_where_einlass_listens(two, tmp_path):
+    file = tmp_path / "accounts.json"
+    file.write_text(json.dumps([account(" "), account("carol")]))
+    file.chmod(0o600)
+    words = " ".join([CONTROL, "accounts", "add", "--json", str(file), *two])
+    done = subprocess.run(f"{words} <&- 2>&-", shell=True, capture_output=True, text=True)
+    assert [len(json.loads(done.stdout)[name]) for name in ("added", "notAdded")] == [1, 1], done.stdout
+    assert usernames(two) == ["ada", "bob", "carol"]
+
+
+def test_where_the_folder_is_gone_a_file_is_named_by_its_whole_path(two, tmp_path):
+    folder = tmp_path / "gone"
+    for command in ("store", "backup"), ("accounts", "import"):
+        folder.mkdir()
+        line = f"cd {folder} && rmdir {folder} && exec {' '.join([CONTROL, *command, 'copy.db', *two])}"
+        done = subprocess.run(line, shell=True, capture_output=True, text=True)
+        assert done.returncode == 1 and "problem: The folder that this was started in is gone." in done.stderr, done.stderr
+
+
+def test_a_provider_and_an_account_of_another_are_not_both_meant(two):
+    code, output, errors = run("sign-in", "github", "--account", "ada", "--no-input", *two)
+    assert (code, output) == (64, "") and "twitter/ada is no account of github." in errors, errors
+
+
+def test_times_that_somebody_wrote_into_the_store_are_no_crash(two, tmp_path):
+    assert run("access", "set", "x", "twitter", "granted", *two)[0] == 0
+    for moment, shown in (-1 << 63, "-292277022657-01-27"), ((1 << 63) - 1, "292277026596-12-04"):
+        with contextlib.closing(sqlite3.connect(two[3])) as connection:
+            connection.execute("UPDATE access_grant SET changed_at = ?", [moment])
+            connection.commit()
+        code, output, _ = run("access", *two)
+        assert code == 0 and shown in output
+
+
+def test_what_einlass_says_of_methods_is_said_of_commands(two):
+    with contextlib.closing(sqlite3.connect(two[3])) as connection:
+        connection.execute("UPDATE meta SET encryptions = 1 << 31")
+        connection.commit()
+    code, _, errors = run("accounts", "add", "-", *two, input=json.dumps(account("carol")))
+    assert code == 1 and "Rotate it with einlassctl store rotate-key." in errors
 
 
 # On a terminal

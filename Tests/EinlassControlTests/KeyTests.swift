@@ -58,6 +58,7 @@ struct KeyTests {
     #expect(press([.character("1"), .character("2"), .enter], of: 12) == (.chosen, 11))
     #expect(press([.character("1"), .character("2"), .backspace], of: 12) == (.goesOn, 0))
     #expect(press([.character("1"), .character("9"), .enter], of: 12) == (.goesOn, nil))
+    #expect(press("\(Int.min)".map { .character($0) } + [.enter], of: 12) == (.goesOn, nil))
     #expect(press([.character("7"), .clear], of: 3) == (.goesOn, 0))
     #expect(press([.character("3"), .down, .character("2")], of: 12) == (.goesOn, 1))
   }

@@ -78,7 +78,7 @@ struct AccountsAdd: ServerCommand {
   private func given(_ console: Console) throws(Failure) -> [JSONObject] {
     guard let path = file else { return [try asked(console)] }
     let name = path == "-" ? "Standard input" : path
-    let bytes = try bytes(path)
+    let bytes = try bytes(path, console)
     let values: [JSONValue]
     if let value = try? JSONReader.read(bytes) {
       values = value.array ?? [value]
@@ -96,16 +96,16 @@ struct AccountsAdd: ServerCommand {
     return accounts
   }
 
-  private func bytes(_ path: String) throws(Failure) -> [UInt8] {
+  private func bytes(_ path: String, _ console: Console) throws(Failure) -> [UInt8] {
     guard path == "-" else {
       do throws(FileError) {
         return try PersonalFile.read(path, others: .mayNothing, limitBytes: 1 << 20)
       } catch { throw .unusable("\(path) \(error.explanation)") }
     }
-    guard let input = try? Descriptor.duplicate(STDIN_FILENO),
-      let bytes = input.readAll(limitBytes: 1 << 20)
-    else { throw .unusable("Standard input is longer than 1 MiB or can't be read.") }
-    return bytes
+    if let bytes = try console.einlass.contents(of: STDIN_FILENO, limitBytes: 1 << 20) {
+      return bytes
+    }
+    throw .unusable("Standard input is longer than 1 MiB or can't be read.")
   }
 
   private func asked(_ console: Console) throws(Failure) -> JSONObject {

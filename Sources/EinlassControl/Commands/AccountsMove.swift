@@ -28,7 +28,7 @@ struct AccountsExport: ServerCommand {
         "An export is a file of its own, never standard output: name a path (./- for a file called -)."
       )
     }
-    var params: JSONObject = ["path": .string(absolute(path))]
+    var params: JSONObject = ["path": .string(try absolute(path))]
     if replace { params["replace"] = true }
     let result = try console.call("accounts.export", params)
     let bytes = result["bytes"]?.int64.map { " (\(byteCount($0)))" } ?? ""
@@ -63,7 +63,7 @@ struct AccountsImport: ServerCommand {
   func run(with console: Console) throws(Failure) {
     let path = try console.path(
       "Which file?", given: path, orElse: "Name the file: PATH is missing.")
-    var params: JSONObject = ["path": .string(absolute(path))]
+    var params: JSONObject = ["path": .string(try absolute(path))]
     if replace { params["replace"] = true }
     let result = try console.call("accounts.import", params)
     let total = Self.words.reduce(Int64(0)) { $0 + (result[$1.name]?.int64 ?? 0) }

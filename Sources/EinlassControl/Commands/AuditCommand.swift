@@ -30,7 +30,9 @@ struct AuditList: ServerCommand {
   @Option(help: "Only what concerned this provider.", completion: .providers)
   var provider: String?
 
-  @Option(help: "Only what concerned this account.", completion: .accounts)
+  @Option(
+    help: "Only what concerned this account, which may be gone: its id then.",
+    completion: .accounts)
   var account: String?
 
   @Option(help: ArgumentHelp("Not before this day (UTC).", valueName: "yyyy-mm-dd"))
@@ -51,7 +53,12 @@ struct AuditList: ServerCommand {
 
   func run(with console: Console) throws(Failure) {
     let accounts = try console.accounts()
-    let id = try account.map { name throws(Failure) in try console.account(name).id }
+    let id = try account.map { name throws(Failure) in
+      // One that is gone is named as it is shown here.
+      let last = name.split(separator: "/").last.map { String($0) } ?? name
+      return !accounts.contains { $0.isNamed(name) } && last.hasPrefix("a_")
+        ? last : try console.account(name).id
+    }
     let params = JSONObject(present: [
       "application": application.map(JSONValue.string), "provider": provider.map(JSONValue.string),
       "account": id.map(JSONValue.string), "since": since.map { JSONValue($0.startsAt) },

@@ -34,6 +34,10 @@ struct ProvidersAdd: ServerCommand {
       orElse: "Name the provider's address or a file: SOURCE is missing.")
     let isAddress = ["https://", "http://"].contains(where: source.hasPrefix)
     guard isAddress else {
+      guard id == nil, name == nil else {
+        throw .usage(
+          "A file says what its providers are called: --id and --name go with an address.")
+      }
       for descriptor in try Self.descriptors(source) {
         try add(["descriptor": descriptor], console)
       }
@@ -75,7 +79,9 @@ struct ProvidersAdd: ServerCommand {
     guard let json = try? JSONReader.read(bytes), json.object != nil else {
       throw .unusable("\(path) holds no JSON object.")
     }
-    return json["providers"]?.array ?? [json]
+    let descriptors = json["providers"]?.array ?? [json]
+    guard !descriptors.isEmpty else { throw .unusable("\(path) holds no provider.") }
+    return descriptors
   }
 }
 
@@ -100,8 +106,10 @@ struct ProvidersRemove: ServerCommand {
     let result = try console.call("providers.remove", ["provider": .string(provider)])
     let left = try console.accounts(of: provider)
     let stay = left.isEmpty ? [] : ["These accounts stay, of no use until it is added again:"]
+    let what = result["registration"]?.bool == true ? " and the registration that was stored" : ""
     try console.report(
-      .object(result), ["Forgot \(clean(provider))."] + stay + left.map { "  \($0.title)" })
+      .object(result),
+      ["Forgot \(clean(provider))\(what)."] + stay + left.map { "  \($0.title)" })
   }
 }
 

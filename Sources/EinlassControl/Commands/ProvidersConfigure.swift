@@ -79,7 +79,7 @@ struct ProvidersConfigure: ServerCommand {
     params["clientId"] = .string(
       try console.text("Client id:", given: clientId, orElse: missing))
     if let secretFd {
-      params["clientSecret"] = .string(try line(of: secretFd))
+      params["clientSecret"] = .string(try line(of: secretFd, console))
     } else if let person = console.person {
       let isNeeded = needs.contains("clientSecret")
       let hint = isNeeded ? "not shown" : "not shown; Enter for none"
@@ -111,9 +111,8 @@ struct ProvidersConfigure: ServerCommand {
     }
   }
 
-  private func line(of descriptor: Int32) throws(Failure) -> String {
-    guard let input = try? Descriptor.duplicate(descriptor),
-      let bytes = input.readAll(limitBytes: 1 << 16),
+  private func line(of descriptor: Int32, _ console: Console) throws(Failure) -> String {
+    guard let bytes = try console.einlass.contents(of: descriptor, limitBytes: 1 << 16),
       let text = String(validating: bytes, as: UTF8.self)
     else { throw .unusable("Descriptor \(descriptor) holds no text that can be read.") }
     let line = text.prefix { !$0.isNewline }

@@ -58,8 +58,11 @@ struct SignIn: ServerCommand {
       ["https://", "http://"].contains(where: name.hasPrefix) ? name : nil
     }
     if let name = self.account {
-      account = try console.account(name)
-      provider = account?.provider
+      let named = try console.account(name)
+      if resource == nil, let provider, !sameBytes(provider, named.provider) {
+        throw .usage("\(named.title) is no account of \(provider). Leave out one of the two.")
+      }
+      (account, provider) = (named, named.provider)
     } else if resource == nil {
       provider = try console.provider(provider)
     }

@@ -96,7 +96,7 @@ struct StoreBackup: ServerCommand {
 
   func run(with console: Console) throws(Failure) {
     let path = try console.newFile(path)
-    let result = try console.call("store.backup", ["path": .string(absolute(path))])
+    let result = try console.call("store.backup", ["path": .string(try absolute(path))])
     let bytes = result["bytes"]?.int64.map { " (\(byteCount($0)))" } ?? ""
     try console.report(
       .object(result),
@@ -128,8 +128,14 @@ struct StoreRotateKey: ServerCommand {
 }
 
 /// The path from the root, as einlass wants it.
-func absolute(_ path: String) -> String {
-  path.hasPrefix("/") ? path : "\(Program.workingDirectory ?? "")/\(path)"
+func absolute(_ path: String) throws(Failure) -> String {
+  if path.hasPrefix("/") { return path }
+  guard let folder = Program.workingDirectory else {
+    throw .unusable(
+      "The folder that this was started in is gone.",
+      NextStep("Name the whole path, or go to another folder."))
+  }
+  return "\(folder)/\(path)"
 }
 
 /// A size as people say it: `640 B`, `52 KiB`, `3 MiB`.

@@ -95,7 +95,7 @@ final class Person {
     show(question)
     for (index, row) in rows.enumerated() { show("  \(index + 1)  \(row)") }
     while let text = try line("Its number (1 to \(rows.count)):", prompt: prompt) {
-      if let number = Int(text), rows.indices.contains(number - 1) { return number - 1 }
+      if let number = Int(text), number > 0, number <= rows.count { return number - 1 }
     }
     return nil
   }

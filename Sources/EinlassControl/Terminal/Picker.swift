@@ -68,7 +68,7 @@ struct Picker {
 
   /// The row's number that this is.
   private func number(_ text: String) -> Int? {
-    Int(text).flatMap { rows.indices.contains($0 - 1) ? $0 : nil }
+    Int(text).flatMap { $0 > 0 && $0 <= rows.count ? $0 : nil }
   }
 
   private func holds(_ text: [UInt8], _ wanted: [UInt8]) -> Bool {

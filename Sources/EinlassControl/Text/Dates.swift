@@ -1,6 +1,6 @@
 /// The day of a moment in Unix seconds, UTC: `2026-11-21`.
 func day(_ seconds: Int64) -> String {
-  let days = (seconds >= 0 ? seconds : seconds - 86_399) / 86_400
+  let days = seconds / 86_400 - (seconds % 86_400 < 0 ? 1 : 0)
   // Howard Hinnant's civil_from_days: years start in March, so that the leap day is the last.
   let shifted = days + 719_468
   let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

@@ -33,6 +33,8 @@ private let phrases = [
   ("as providers.list says", "as einlassctl providers show says"),
   ("providers.configure", "einlassctl providers configure"),
   ("providers.add", "einlassctl providers add"),
+  ("providers.remove", "einlassctl providers remove"),
+  ("store.rotateKey", "einlassctl store rotate-key"),
   ("accounts.export", "einlassctl accounts export"),
   ("prompts this front end lacks", "questions that can't be asked here"),
   (", which this front end does not ask for", ", which can't be asked for here"),
