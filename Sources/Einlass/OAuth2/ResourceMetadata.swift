@@ -15,7 +15,7 @@ struct ResourceMetadata: Equatable {
     case member(String)
     /// It speaks for a resource that the address asked for is not part of. RFC 9728 section 3.3.
     case foreignResource
-    /// An authorization server's address is plain http, or not one.
+    /// An authorization server's address is plain http, or not one, or of this machine though the resource is elsewhere.
     case unsafeAddress
     /// It takes tokens in another place than a header alone. Section 2.
     case lacksBearerHeader
@@ -45,7 +45,9 @@ struct ResourceMetadata: Equatable {
     }
     authorizationServers = []
     for server in servers {
-      guard let text = server.string, let server = try? WebAddress.parse(text), server.isSafe else {
+      guard let text = server.string, let server = try? WebAddress.parse(text), server.isSafe,
+        address.isLoopback || !server.isLoopback
+      else {
         throw .unsafeAddress
       }
       authorizationServers.append(server)

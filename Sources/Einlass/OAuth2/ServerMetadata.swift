@@ -33,7 +33,7 @@ struct ServerMetadata: Equatable {
     case member(String)
     /// It speaks for another issuer than the one that was asked. RFC 8414 section 3.3.
     case foreignIssuer
-    /// An address is plain http, or not one.
+    /// An address is plain http, or not one, or of this machine though the issuer is elsewhere.
     case unsafeAddress(String)
     /// It knows PKCE, but not S256 (C-50).
     case lacksS256
@@ -59,10 +59,13 @@ struct ServerMetadata: Equatable {
     guard let object = document?.object else { throw .member("document") }
     guard let issuer = object["issuer"]?.string else { throw .member("issuer") }
     guard sameBytes(issuer, expected) else { throw .foreignIssuer }
+    let isOfThisMachine = (try? WebAddress.parse(expected))?.isLoopback ?? false
     func address(_ name: String) throws(Fault) -> WebAddress? {
       guard let value = object[name], !value.isNull else { return nil }
       guard let text = value.string else { throw .member(name) }
-      guard let address = try? WebAddress.parse(text), address.isSafe else {
+      guard let address = try? WebAddress.parse(text), address.isSafe,
+        isOfThisMachine || !address.isLoopback
+      else {
         throw .unsafeAddress(name)
       }
       return address

@@ -156,7 +156,7 @@ extension ResourceMetadata.Fault {
     switch self {
     case .member(let name): "its \(name) is missing or malformed"
     case .foreignResource: "it speaks for another resource"
-    case .unsafeAddress: "an authorization server of it is no https address"
+    case .unsafeAddress: "an authorization server of it is no https address, or one of this machine"
     case .lacksBearerHeader: "it takes tokens in no header"
     }
   }

@@ -236,7 +236,7 @@ extension ServerMetadata.Fault {
     switch self {
     case .member(let name): "its \(name) is missing or malformed"
     case .foreignIssuer: "it speaks for another issuer; mind a slash at the end"
-    case .unsafeAddress(let name): "its \(name) is no https address"
+    case .unsafeAddress(let name): "its \(name) is no https address, or one of this machine"
     case .lacksS256: "it lacks S256, without which a code can be stolen on its way"
     }
   }

@@ -82,6 +82,7 @@ import Testing
     #expect(fault("authorization_servers", []) == .member("authorization_servers"))
     #expect(fault("authorization_servers", ["http://as.example"]) == .unsafeAddress)
     #expect(fault("authorization_servers", ["https://as.example", 1]) == .unsafeAddress)
+    #expect(fault("authorization_servers", ["http://127.0.0.1:8080"]) == .unsafeAddress)
     #expect(fault("bearer_methods_supported", ["query"]) == .lacksBearerHeader)
     #expect(fault("bearer_methods_supported", "header") == .member("bearer_methods_supported"))
     #expect(fault("bearer_methods_supported", []) == nil)

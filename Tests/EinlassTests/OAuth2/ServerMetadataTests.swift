@@ -88,6 +88,8 @@ import Testing
       ("token_endpoint", "http://issuer.example/token", .unsafeAddress("token_endpoint")),
       ("token_endpoint", "https://user@issuer.example/token", .unsafeAddress("token_endpoint")),
       ("jwks_uri", "ftp://issuer.example/keys", .unsafeAddress("jwks_uri")),
+      ("jwks_uri", "http://127.0.0.1:8080/keys", .unsafeAddress("jwks_uri")),
+      ("jwks_uri", "https://[::1]/keys", .unsafeAddress("jwks_uri")),
       ("userinfo_endpoint", "//issuer.example", .unsafeAddress("userinfo_endpoint")),
       ("scopes_supported", "openid", .member("scopes_supported")),
       ("code_challenge_methods_supported", ["plain"], .lacksS256),
