@@ -5,6 +5,9 @@ internal import EinlassJSON
 struct DescriptorReader {
   typealias Fault = ProviderCatalog.Fault
 
+  /// More than any object needs, and so few that looking for each among all costs nothing.
+  private static let memberLimit = 256
+
   /// The provider's id, once it is known.
   let provider: String?
   /// Where the object stands in the document.
@@ -19,6 +22,11 @@ struct DescriptorReader {
       throw Fault(provider: provider, pointer: pointer, explanation: "An object should stand here.")
     }
     self.object = object
+    guard object.members.count <= Self.memberLimit else {
+      throw Fault(
+        provider: provider, pointer: pointer,
+        explanation: "At most \(Self.memberLimit) words may stand here.")
+    }
     for member in object.members where !words.contains(where: { sameBytes($0, member.name) }) {
       throw Fault(
         provider: provider, pointer: appending(member.name, toPointer: pointer),

@@ -160,8 +160,9 @@ extension TokenEndpoint {
     switch answerFormat {
     case .json: answer.object
     case .form:
-      FormEncoding.decode(answer.body, plus: .space).map { fields in
-        .object(JSONObject(fields.map { ($0.name, .string($0.value)) }))
+      FormEncoding.decode(answer.body, plus: .space).flatMap { fields in
+        // Putting an object together takes longer the more there are.
+        fields.count > 256 ? nil : .object(JSONObject(fields.map { ($0.name, .string($0.value)) }))
       }
     }
   }

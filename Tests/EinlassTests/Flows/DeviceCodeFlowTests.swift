@@ -81,6 +81,23 @@ import Testing
     #expect(script.store.accounts.isEmpty)
   }
 
+  @Test(arguments: [254, 255])
+  func `A form with more fields than any answer has is none`(count: Int) async throws {
+    let form =
+      "access_token=AT&token_type=bearer"
+      + (0..<count).map { "&f\($0)=x" }.joined()
+    let script = Script([.json(Self.device), .text(form)], answers: [.accept()])
+    let engine = Einlass(
+      catalog: try ProviderCatalogTests.catalog(
+        Self.provider.replacing(#""scopes""#, with: #""answer":"form","scopes""#)),
+      store: script.store.accountStore, effects: script.effects)
+    let request = SignInRequest(
+      application: Sample.application, registration: ClientRegistration(clientID: "APP"),
+      provider: "example")
+    _ = try? await engine.signIn(request, asking: script.asker([.deviceCode]))
+    #expect(script.store.accounts.count == (count == 254 ? 1 : 0))
+  }
+
   @Test func `a provider that is busy is asked again later`() async throws {
     let script = Script(
       [.json(Self.device), .text("busy", status: 503), Self.pending, Self.token],

@@ -51,10 +51,20 @@ struct DescriptorWordsTests {
       (#"{"method":"POST","url":"https://a.example","json":null,"form":{"a":"b"}}"#, "/word/json"),
       (#"{"method":"GET","url":"https://a.example","bearer":"a","basic":"b"}"#, "/word/basic"),
       (#"{"method":"GET","url":"https://a.example","headers":{"A":"{id}"}}"#, "/word/headers/A"),
+      (#"{"method":"GET","url":"https://a.example","query":{\#(members(257))}}"#, "/word/query"),
     ])
   func impossible(json: String, pointer: String) throws {
     let fault = try #require(throws: ProviderCatalog.Fault.self) { try Self.request(json) }
     #expect(fault.pointer == pointer)
+  }
+
+  private static func members(_ count: Int) -> String {
+    (0..<count).map { #""m\#($0)":"x""# }.joined(separator: ",")
+  }
+
+  @Test func `256 words are taken`() throws {
+    _ = try Self.request(
+      #"{"method":"GET","url":"https://a.example","query":{\#(Self.members(256))}}"#)
   }
 
   private static func identity(_ words: String, in answer: String) throws -> Identity? {
