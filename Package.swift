@@ -114,8 +114,8 @@ if Context.environment["EINLASS_FUZZ"] != nil {
     .library(
       name: "EinlassParts",
       targets: [
-        "Einlass", "EinlassCrypto", "EinlassJSON", "EinlassRPC", "EinlassServer", "EinlassStorage",
-        "EinlassSystem", "TestSupport",
+        "Einlass", "EinlassCrypto", "EinlassJSON", "EinlassNetwork", "EinlassRPC", "EinlassServer",
+        "EinlassStorage", "EinlassSystem", "TestSupport",
       ]))
 }
 

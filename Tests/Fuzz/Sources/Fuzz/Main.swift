@@ -32,6 +32,8 @@ enum FuzzTarget: String, CaseIterable {
   case dispatcher
   /// A provider's answers, through the flows.
   case answers
+  /// What comes to the redirect address, through to the flow.
+  case redirect
   /// Sealed columns, key slots, key files.
   case sealing
   /// Percent, form, base 64, addresses, the string that is signed.
@@ -44,6 +46,7 @@ enum FuzzTarget: String, CaseIterable {
     case .reader: fuzzReader(input)
     case .dispatcher: fuzzDispatcher(input)
     case .answers: fuzzAnswers(input)
+    case .redirect: fuzzRedirect(input)
     case .sealing: fuzzSealing(input)
     case .codings: fuzzCodings(input)
     case .store: fuzzStore(input)

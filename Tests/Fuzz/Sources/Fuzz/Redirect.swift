@@ -1,0 +1,82 @@
+import Foundation
+
+@testable import Einlass
+@testable import EinlassNetwork
+
+/// F-4: what comes to the redirect address is judged the same however its bytes come, is an answer only where a second
+/// reader finds one too, and ends a sign-in only with its state; nothing of it becomes markup of the page.
+///
+/// Input: what stands before the rest (nothing, a line up to the query, a head near the limit), then the request.
+func fuzzRedirect(_ input: [UInt8]) {
+  var portions = Portions(input)
+  let kind = portions.byte()
+  let before =
+    switch kind % 4 {
+    case 0: ""
+    case 1: "GET /back?state=S&code="
+    case 2: "GET /back HTTP/1.1\r\nHost: \(host)\r\n"
+    default:
+      "GET /back?state=S HTTP/1.1\r\nHost: \(host)\r\nX: "
+        + String(repeating: "x", count: RedirectRequest.limitBytes - 60 - Int(kind))
+    }
+  let bytes = Array(before.utf8) + portions.rest
+  let verdict = judge(bytes[...])
+  for part in 1...4 {
+    let prefix = judge(bytes.prefix(bytes.count * part / 5))
+    check(prefix == .incomplete || prefix == verdict, "the first verdict is the one")
+  }
+  let query = String(decoding: portions.rest, as: UTF8.self)
+  if case .answer(let query) = verdict {
+    check(isAnswer(bytes, query), "a second reader finds the answer too")
+    respond(to: query)
+  }
+  respond(to: query)
+  let page = RedirectPage(.failed(query), provider: query, application: query).html
+  let other = RedirectPage(.failed("x"), provider: "x", application: "x").html
+  check(
+    page.utf8.count { $0 == UInt8(ascii: "<") } == other.utf8.count { $0 == UInt8(ascii: "<") },
+    "no text is markup")
+}
+
+private let host = "127.0.0.1:8080"
+
+private func judge(_ bytes: ArraySlice<UInt8>) -> RedirectRequest.Verdict {
+  RedirectRequest.verdict(on: Array(bytes), path: "/back", host: host)
+}
+
+/// A head by its bytes alone: one `GET` of our path with this query, for our host alone.
+private func isAnswer(_ bytes: [UInt8], _ query: String) -> Bool {
+  let data = Data(bytes)
+  guard let end = data.range(of: Data("\r\n\r\n".utf8)) else { return false }
+  var lines: [[UInt8]] = []
+  var start = data.startIndex
+  while start < end.lowerBound {
+    let next = data.range(of: Data("\r\n".utf8), in: start..<end.upperBound)
+    lines.append(Array(data[start..<(next?.lowerBound ?? end.lowerBound)]))
+    start = next?.upperBound ?? end.lowerBound
+  }
+  lines.removeAll(where: \.isEmpty)
+  let hosts = lines.dropFirst().filter { line in
+    let name = line.prefix { $0 != UInt8(ascii: ":") }
+    return name.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 } == Array("host".utf8)
+  }
+  let isOurs = hosts.count == 1 && hosts[0].dropFirst(5).filter { $0 > 0x20 } == Array(host.utf8)
+  let targets = query.isEmpty ? ["/back", "/back?"] : ["/back?\(query)"]
+  return isOurs && targets.contains { lines[0].starts(with: Array("GET \($0) HTTP/1.".utf8)) }
+}
+
+/// What a flow makes of a query: an answer has the state that it waits for, once, as Foundation reads it.
+private func respond(to query: String) {
+  for issuer in [nil, "https://op.example"] {
+    let pending = PendingAuthorization(stateParameter: "S", issuer: issuer)
+    guard pending.response(query: query) != nil else { continue }
+    let fields = query.utf8.split(separator: UInt8(ascii: "&")).map { field in
+      let halves = field.split(
+        separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+      return halves.map { half in
+        Substring(half).replacingOccurrences(of: "+", with: " ").removingPercentEncoding
+      }
+    }
+    check(fields.filter { $0[0] == "state" } == [["state", "S"]], "an answer has its state, once")
+  }
+}
