@@ -189,6 +189,24 @@ struct RequestTests {
     }
   }
 
+  @Test("1024 immediate requests wait for the store; one more is refused")
+  func line() async throws {
+    let gate = Gate()
+    try await Session.with([storing(at: gate), echo]) { session in
+      try session.call(1, "store")
+      try gate.awaitArrivals()
+      for id in 2...1025 { try session.call(JSONValue(Int64(id)), "echo") }
+      #expect(try session.line().map(brief) == "1025 -32001 overloaded")
+      try session.call(nil, "$/cancelRequest", ["id": 500])
+      #expect(try session.line().map(brief) == "500 -32800 cancelled by client")
+      try session.call(1026, "echo")
+      gate.open()
+      let expected = ([Int](2...1024) + [1026]).filter { $0 != 500 }.map { "\($0) ok {}" }
+      let answers = try (0...expected.count).map { _ in try session.line().map(brief) ?? "" }
+      #expect(answers == [#"1 ok "stored""#] + expected)
+    }
+  }
+
   @Test("the bytes of requests that wait are bounded")
   func bytes() async throws {
     let gate = Gate()
