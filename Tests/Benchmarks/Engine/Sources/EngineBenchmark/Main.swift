@@ -1,6 +1,8 @@
 import Einlass
+import EinlassCrypto
 import EinlassJSON
 import EinlassStorage
+import Glibc
 
 /// `EngineBenchmark signatures COUNT`, `EngineBenchmark writes|reads COUNT STORE KEYFILE`, `EngineBenchmark tokens COUNT
 /// TOKEN KEYS ISSUER CLIENT NOW`: prints the seconds for so many signed requests, sealed credentials saved, sealed
@@ -48,11 +50,11 @@ import EinlassStorage
     let text = "https://api.example.org/1.1/statuses/update.json?status=hello%20world"
     var bytes = 0
     let elapsed = try ContinuousClock().measure {
-      for number in 0..<count {
-        // Parsed and given a nonce each time, as the others do.
+      for _ in 0..<count {
+        // Parsed, and given a nonce and the time, each time, as the others do.
         let authorization = signer.authorization(
-          method: "POST", address: try WebAddress.parse(text), nonce: "n0nce\(number)",
-          timestamp: 1_763_712_345)
+          method: "POST", address: try WebAddress.parse(text),
+          nonce: Hexadecimal.encode(SecureRandom.bytes(16)), timestamp: UnixTime(time(nil)))
         bytes += authorization.utf8.count
       }
     }
