@@ -102,7 +102,7 @@ extension Flow {
     do {
       if token.idToken != nil {
         _ = try await exchange.idToken(of: token, at: words, for: registration) { expected in
-          expected.subject = account.subject
+          if provider.identity?.isSubject == true { expected.subject = account.subject }
         }
       }
     } catch {

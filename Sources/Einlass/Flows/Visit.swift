@@ -83,8 +83,9 @@ struct Visit {
     }
     let identity = try await exchange.identity(
       token.bearing(clientID: registration.clientID, subject: subject))
-    guard let idToken, words.pointers[.id] == "/sub", !sameBytes(identity.id, idToken.subject)
-    else { return identity }
+    guard let idToken, words.isSubject, !sameBytes(identity.id, idToken.subject) else {
+      return identity
+    }
     throw .failed(Failure(.unbelievable(provider, .subject)))
   }
 }

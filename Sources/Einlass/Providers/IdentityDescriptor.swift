@@ -30,6 +30,9 @@ struct IdentityDescriptor: Sendable, Equatable {
   /// What the answer must hold; without it the sign-in has failed.
   var required: [Member]
 
+  /// Whether the id is `sub` as the issuer's id_tokens have it.
+  var isSubject: Bool { pointers[.id] == "/sub" && idPrefix == nil && !hasNumericID }
+
   init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
     let reader = try reader.object(
       name,

@@ -23,7 +23,7 @@ struct CredentialCheck {
       guard signed.isValid, credential != nil else { return signed }
       var check = self
       // Both speak of one person.
-      if provider.identity?.pointers[.id] == "/sub" { check.expected.id = token?.subject }
+      if provider.identity?.isSubject == true { check.expected.id = token?.subject }
       var result = try await check.asked(isBound: token?.claims["at_hash"] != nil)
       let repeated = Set(result.checks.map(\.check))
       result.checks = signed.checks.filter { !repeated.contains($0.check) } + result.checks

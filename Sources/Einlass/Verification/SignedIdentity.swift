@@ -12,17 +12,20 @@ extension CredentialCheck {
     var wanted = IDTokenExpectation(issuer: issuer.text, clientID: audience)
     wanted.algorithms = words.algorithms
     wanted.nonce = expected.nonce
-    wanted.subject = expected.id
+    // Where the person's id is another claim, it is compared once the token is believed.
+    wanted.subject = provider.identity?.isSubject ?? true ? expected.id : nil
     wanted.isFresh = false
     if case .oauth2(let token)? = credential { wanted.accessToken = token.accessToken }
     let exchange = exchange(hiding: [text])
     var result = Verification(clientID: audience)
     switch try await exchange.believed(text, wanted, words, registration) {
     case .success(let token):
-      result.checks = Self.signedChecks(nonce: expected.nonce != nil).map { .init($0, isOK: true) }
       result.expiresAt = token.expiresAt
       result.identity =
         (try? exchange.identity(in: .object(token.claims))) ?? Identity(id: token.subject)
+      result.checks = Self.signedChecks(nonce: expected.nonce != nil).map {
+        $0 == .identity ? identity(of: result, subject: nil) : .init($0, isOK: true)
+      }
       if credential == nil { result.checks += furtherFindings(of: result) }
       return (result, token)
     case .failure(let fault):

@@ -225,6 +225,41 @@ import Testing
     }
   }
 
+  @Test(arguments: [#""id":"/email""#, #""id":"/sub","idPrefix":"4""#])
+  func
+    `An id that is not the issuer's own name of the person is no reason to lose a refreshed token`(
+      id: String
+    ) async throws
+  {
+    let words = Self.provider.replacing(#""id":"/sub""#, with: id)
+    let first = script(Self.replies)
+    let account = try await signIn(first, words)
+    #expect(account.subject == (id.contains("email") ? "ada@example.org" : "2"))
+    let store = ScriptedStore(
+      accounts: [account], grants: Sample.grants("example", .granted),
+      credentials: [account.id: first.store.credentials(of: account.id)])
+    let script = Script(
+      [Self.token(Self.idToken(), refreshToken: "RT2"), .bytes(Self.keySet.bytes())], store: store)
+    _ = try await engine(script, words).credential(
+      CredentialRequest(
+        application: Sample.application,
+        registration: { _ in ClientRegistration(clientID: "APP") }, account: account.id,
+        forcesRefresh: true))
+    guard case .oauth2(let token)? = store.credentials(of: account.id).first?.credential else {
+      return
+    }
+    #expect(token.refreshToken == Secret("RT2"))
+    // Who is expected is named as the account has it.
+    for (id, isValid) in [(account.subject, true), ("42", false)] {
+      let script = Script([.bytes(Self.keySet.bytes())])
+      let found = try await engine(script, words).verify(
+        VerifyRequest(
+          application: Sample.application, registration: ClientRegistration(clientID: "APP"),
+          provider: "example", subject: .idToken(Secret(Self.idToken())), expected: .init(id: id)))
+      #expect(found.isValid == isValid)
+    }
+  }
+
   /// RFC 9126 sections 2.1 and 4.
   @Test func `what is pushed stays out of the browser`() async throws {
     let pushing = Self.provider.replacing(
