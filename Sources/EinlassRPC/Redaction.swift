@@ -9,7 +9,7 @@ extension Schema {
   public func redacted(_ value: JSONValue, components: Components = [:]) -> JSONValue {
     switch (self, value) {
     case (_, .null), (.boolean, .bool), (.integer, .number), (.string, .string),
-      (.identifier, .string), (.oneOf, .string), (.any, _):
+      (.identifier, .string), (.name, .string), (.path, .string), (.oneOf, .string), (.any, _):
       return value
     case (.array(let element, _), .array(let values)):
       return .array(values.map { element.redacted($0, components: components) })

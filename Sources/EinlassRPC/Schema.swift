@@ -9,6 +9,8 @@ public indirect enum Schema: Sendable {
   case string(maxBytes: Int? = nil)
   /// 1 to 256 bytes, not blank, without controls, line separators and characters that turn or hide text: `isIdentifier`.
   case identifier
+  /// The same for people, which may hold joiners: `isName`.
+  case name
   /// A file's name: 1 to 4096 bytes, none of them NUL, where the system would take it to end.
   case path
   /// One of these strings.

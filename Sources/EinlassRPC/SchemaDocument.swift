@@ -19,11 +19,8 @@ extension Schema {
         JSONObject(present: [
           "type": "string", "x-maxBytes": maxBytes.map { JSONValue(Int64($0)) },
         ]))
-    case .identifier:
-      return [
-        "type": "string", "minLength": 1, "maxLength": 256, "x-maxBytes": 256,
-        "pattern": .string(Schema.identifierPattern),
-      ]
+    case .identifier: return Schema.naming(without: #"\u200B-\u200F"#)
+    case .name: return Schema.naming(without: #"\u200B\u200E\u200F"#)
     case .path:
       return [
         "type": "string", "minLength": 1, "x-maxBytes": JSONValue(Int64(Schema.pathBytes)),
@@ -52,10 +49,13 @@ extension Schema {
   /// The longest path that is taken.
   static let pathBytes = 4096
 
-  private static let identifierPattern: String = {
-    let controls = #"\u0000-\u001F\u007F-\u009F\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF"#
-    return "^[^\(controls)]*[^\\s\(controls)][^\(controls)]*$"
-  }()
+  private static func naming(without invisible: String) -> JSONValue {
+    let controls = #"\u0000-\u001F\u007F-\u009F\u061C\u2028-\u202E\u2060-\u2069\uFEFF"# + invisible
+    return [
+      "type": "string", "minLength": 1, "maxLength": 256, "x-maxBytes": 256,
+      "pattern": .string("^[^\(controls)]*[^\\s\\u200C\\u200D\(controls)][^\(controls)]*$"),
+    ]
+  }
 
   private static func objectSchema(
     _ fields: [Field], tag: String? = nil, name: String = ""

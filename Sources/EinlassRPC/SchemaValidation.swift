@@ -13,6 +13,8 @@ extension Schema {
       if string.utf8.count <= maxBytes ?? .max { return }
     case (.identifier, .string(let string)):
       if isIdentifier(string) { return }
+    case (.name, .string(let string)):
+      if isName(string) { return }
     case (.path, .string(let string)):
       if 1...Schema.pathBytes ~= string.utf8.count, !string.utf8.contains(0) { return }
     case (.oneOf(let choices), .string(let string)):
@@ -79,7 +81,7 @@ extension Schema {
     case .integer(let range?): "an integer from \(range.lowerBound) to \(range.upperBound)"
     case .string(nil): "a string"
     case .string(let maxBytes?): "a string of at most \(maxBytes) bytes"
-    case .identifier: "a string of 1 to 256 bytes, not blank, without control characters"
+    case .identifier, .name: "a string of 1 to 256 bytes, not blank, without control characters"
     case .path: "a path of 1 to \(Schema.pathBytes) bytes, without NUL"
     case .oneOf(let choices): "one of " + choices.joined(separator: ", ")
     case .array(_, nil): "an array"

@@ -30,10 +30,11 @@ extension AddAccountRequest {
 
   private func check() throws(Problem) {
     let texts = [
-      ("/username", username), ("/displayName", displayName), ("/subject", subject),
+      ("/username", username), ("/subject", subject),
       ("/credential/clientId", registration.clientID),
     ]
-    for case (let path, let text?) in texts { try checkName(text, at: path) }
+    for case (let path, let text?) in texts { try checkName(text, isIdentifier, at: path) }
+    if let displayName { try checkName(displayName, isName, at: "/displayName") }
     let clientSecret = registration.clientSecret ?? Secret("")
     switch credential {
     case .oauth1: try credential.requireSendable(clientSecret: clientSecret)
@@ -88,8 +89,10 @@ extension Credential {
 }
 
 /// Throws `invalidParameter` for a text that cannot name anything: of an account that is added or renamed.
-private func checkName(_ name: String, at path: String) throws(Problem) {
-  guard isIdentifier(name) else {
+private func checkName(
+  _ name: String, _ isAllowed: (String) -> Bool, at path: String
+) throws(Problem) {
+  guard isAllowed(name) else {
     throw .invalidParameter(
       path, "The parameter \(path) must be 1 to 256 bytes, not blank, without control characters.")
   }
@@ -100,7 +103,7 @@ extension AccountStore {
   func rename(
     _ account: Account.ID, to displayName: String, _ patience: Patience
   ) throws(Problem) -> Int64 {
-    if !displayName.isEmpty { try checkName(displayName, at: "/displayName") }
+    if !displayName.isEmpty { try checkName(displayName, isName, at: "/displayName") }
     return try update(account, patience) {
       $0.displayName = displayName.isEmpty ? nil : displayName
     }

@@ -149,7 +149,7 @@ struct AccountSignIn {
       id: Account.ID(rawValue: "a_" + Base64URL.encode(effects.randomBytes(16))),
       provider: provider.id,
       username: names.compactMap(\.self).first(where: isIdentifier) ?? provider.name,
-      displayName: identity?.name.flatMap { isIdentifier($0) ? $0 : nil }, subject: identity?.id,
+      displayName: identity?.name.flatMap { isName($0) ? $0 : nil }, subject: identity?.id,
       email: identity?.email, avatar: identity?.avatar, isSignedIn: true, addedAt: effects.now(),
       lastUsedAt: effects.now())
   }

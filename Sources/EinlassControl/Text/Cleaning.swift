@@ -28,7 +28,7 @@ private func hexadecimal(_ unit: UInt16) -> String {
 }
 
 private func isUnprintable(_ scalar: Unicode.Scalar) -> Bool {
-  if (0x20...0x7E).contains(scalar.value) { return false }
+  if (0x20...0x7E).contains(scalar.value) || isJoiner(scalar) { return false }
   if isControl(scalar) { return true }
   return switch scalar.properties.generalCategory {
   case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate: true

@@ -14,7 +14,7 @@ func initialize(_ server: Server) -> Method {
           "client",
           .object([
             .required("name", .identifier, "The application that access is granted to."),
-            .optional("title", .identifier, "Its name for people."),
+            .optional("title", .name, "Its name for people."),
             .optional("version", .string(maxBytes: 64), "Its version."),
           ]), "Who it is."),
         .optional("processId", .integer(1...Int64(Int32.max)), "End when this process ends."),

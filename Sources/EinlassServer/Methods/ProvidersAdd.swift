@@ -12,7 +12,7 @@ func providersAdd(_ server: Server) -> Method {
         .optional("issuer", .string(maxBytes: 2048), "Its https address, exactly as it writes it."),
         .optional("descriptor", .any, "An object as in the built-in catalogue."),
         .optional("id", .identifier, "With issuer: the id; made of its host otherwise."),
-        .optional("name", .identifier, "With issuer: the name for people."),
+        .optional("name", .name, "With issuer: the name for people."),
       ],
       result: .object([
         .provider, .required("created", .boolean, "False when it replaced one of that id."),
