@@ -83,7 +83,7 @@ struct Exchange {
       // Without an answer to this one the person has signed in all the same.
       do throws(Setback) {
         let answer = try await send(making(emails.request), at: .identity)
-        identity.email = (try? JSONReader.read(answer.body)).flatMap(emails.email).map(shown)
+        identity.email = (try? JSONReader.read(answer.body)).flatMap(emails.email).map(name)
       } catch {
         guard case .failed(let failure) = error, failure.problem.reason != .cancelled else {
           throw error
@@ -96,17 +96,20 @@ struct Exchange {
   /// Who an answer, or an id_token that is believed, speaks of.
   func identity(in claims: JSONValue?) throws(Setback) -> Identity {
     guard var identity = claims.flatMap({ provider.identity?.identity(in: $0) }),
-      sameBytes(shown(identity.id), identity.id)
+      sameBytes(name(identity.id), identity.id)
     else { throw unusable(.identity) }
-    identity.name = identity.name.map(shown)
-    identity.username = identity.username.map(shown)
-    identity.email = identity.email.map(shown)
-    identity.avatar = identity.avatar.flatMap { sameBytes(shown($0), $0) ? $0 : nil }
+    identity.name = identity.name.map(name)
+    identity.username = identity.username.map(name)
+    identity.email = identity.email.map(name)
+    identity.avatar = identity.avatar.flatMap { sameBytes(name($0), $0) ? $0 : nil }
     return identity
   }
 
   /// The provider's words without the flow's secrets.
   func shown(_ text: String) -> String { hiding(secrets, in: text) }
+
+  /// The same of what names a person, which must not be spoilt by what is shorter than any secret should be.
+  private func name(_ text: String) -> String { hiding(secrets.filter { $0.count >= 8 }, in: text) }
 
   /// What is thrown for a well-meant answer that does not hold what it should.
   func unusable(_ step: Step, status: Int? = nil, retryAfterSeconds: Int? = nil) -> Setback {

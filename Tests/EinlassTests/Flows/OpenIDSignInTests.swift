@@ -195,6 +195,19 @@ import Testing
     }
   }
 
+  @Test(
+    "A token that somebody's name holds by chance spoils neither name nor id",
+    arguments: [("42-RATS", "42-RATS"), ("RATS", "CODER")])
+  func shortSecrets(subject: String, username: String) async throws {
+    let claims = Self.idToken {
+      $0["sub"] = .string(subject)
+      $0["preferred_username"] = .string(username)
+    }
+    let account = try await signIn(
+      script([Self.token(claims), .bytes(Self.keySet.bytes())]))
+    #expect(account.subject == subject && account.username == username)
+  }
+
   @Test("a refresh that brings another person's token is not taken; a strange id_token is left out")
   func refresh() async throws {
     for (change, isTaken, keeps) in [
