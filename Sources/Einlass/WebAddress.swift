@@ -39,6 +39,10 @@ public struct WebAddress: Sendable, Equatable {
 
   /// Whether secrets may travel there: TLS, or they never leave the machine.
   public var isSafe: Bool { scheme == .https || isLoopback }
+
+  /// Whether whoever lives here may send requests, or a person, there: over TLS, and to this machine only from it, or
+  /// what listens here would get requests that somebody elsewhere has thought out (T-70).
+  func mayName(_ other: WebAddress) -> Bool { other.isSafe && (isLoopback || !other.isLoopback) }
 }
 
 extension WebAddress {

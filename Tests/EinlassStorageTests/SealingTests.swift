@@ -235,5 +235,9 @@ struct SealingTests {
     let problem = problem { _ = try home.store().saveCredential(id, .oauth2Example("c")) }
     #expect(problem?.detail == "refused")
     #expect(try home.store().contents(id).contains(.oauth2Example("b")))
+    // Another key begins anew.
+    _ = try home.store().maintenance.rotateKey { _, _ in }
+    _ = try home.store().saveCredential(id, .oauth2Example("c"))
+    #expect(try tool.run("SELECT encryptions FROM meta") == ["9"])
   }
 }

@@ -86,7 +86,8 @@ struct WebAddressTests {
     "https://op.example\\@evil.example/",
     "https://op.example@evil.example/", "-https://op.example/", "--help", "https://-op.example/",
     "",
-    "https://op.example/" + String(repeating: "a", count: 8192),
+    "https://op.example/" + String(repeating: "a", count: 8192), "http://127.0.0.1:6379/",
+    "https://[::1]/",
   ]
 
   @Test func `8192 bytes are an address`() throws {

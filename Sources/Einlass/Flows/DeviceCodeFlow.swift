@@ -13,7 +13,8 @@ func deviceCode(
     tokens, words.deviceAuthorization,
     (scope.isEmpty ? [] : [Parameter("scope", scope)]) + visit.resourceParameters,
     by: visit.registration, at: .deviceAuthorization)
-  let given = DeviceAuthorization(granted.object, words.answer, now: visit.effects.now())
+  let given = DeviceAuthorization(
+    granted.object, words.answer, from: words.deviceAuthorization.address, now: visit.effects.now())
   guard let device = given else {
     throw exchange.unusable(.deviceAuthorization)
   }
@@ -119,7 +120,8 @@ struct DeviceAuthorization {
   private static let limitSeconds: Int64 = 900
 
   init?(
-    _ answer: JSONValue?, _ words: FlowDescriptor.DeviceCode.Answer = .init(), now: UnixTime
+    _ answer: JSONValue?, _ words: FlowDescriptor.DeviceCode.Answer = .init(),
+    from endpoint: WebAddress, now: UnixTime
   ) {
     func text(_ pointers: [String]) -> String? {
       pointers.lazy.compactMap { answer?.at(pointer: $0)?.string }.first
@@ -129,7 +131,7 @@ struct DeviceAuthorization {
     }
     guard let code = text(words.code), TokenResponse.isCode(code),
       let userCode = answer?["user_code"]?.string, isIdentifier(userCode),
-      let page = page(words.page), page.isSafe,
+      let page = page(words.page), endpoint.mayName(page),
       let seconds = answer?["expires_in"].flatMap({ TokenResponse.seconds($0) })
     else { return nil }
     deviceCode = Secret(code)

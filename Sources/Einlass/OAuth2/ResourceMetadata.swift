@@ -45,11 +45,9 @@ struct ResourceMetadata: Equatable {
     }
     authorizationServers = []
     for server in servers {
-      guard let text = server.string, let server = try? WebAddress.parse(text), server.isSafe,
-        address.isLoopback || !server.isLoopback
-      else {
-        throw .unsafeAddress
-      }
+      guard let text = server.string, let server = try? WebAddress.parse(text),
+        address.mayName(server)
+      else { throw .unsafeAddress }
       authorizationServers.append(server)
     }
     if let ways = object["bearer_methods_supported"] {

@@ -59,13 +59,11 @@ struct ServerMetadata: Equatable {
     guard let object = document?.object else { throw .member("document") }
     guard let issuer = object["issuer"]?.string else { throw .member("issuer") }
     guard sameBytes(issuer, expected) else { throw .foreignIssuer }
-    let isOfThisMachine = (try? WebAddress.parse(expected))?.isLoopback ?? false
+    let home = try? WebAddress.parse(expected)
     func address(_ name: String) throws(Fault) -> WebAddress? {
       guard let value = object[name], !value.isNull else { return nil }
       guard let text = value.string else { throw .member(name) }
-      guard let address = try? WebAddress.parse(text), address.isSafe,
-        isOfThisMachine || !address.isLoopback
-      else {
+      guard let address = try? WebAddress.parse(text), home?.mayName(address) == true else {
         throw .unsafeAddress(name)
       }
       return address

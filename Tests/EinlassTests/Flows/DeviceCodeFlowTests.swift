@@ -17,6 +17,7 @@ import Testing
     {"device_code":"DC","user_code":"WDJB-MJHT","verification_uri":"https://op.example/go",\
     "verification_uri_complete":"https://op.example/go?c=WDJB-MJHT","expires_in":1800,"interval":7}
     """
+  private static let endpoint = WebAddress(scheme: .https, host: "op.example")
   private static let pending = Script.Reply.json(#"{"error":"authorization_pending"}"#, status: 400)
   private static let token = Script.Reply.json(#"{"access_token":"AT","token_type":"Bearer"}"#)
 
@@ -155,7 +156,7 @@ import Testing
     for member in ["verification_uri", "verification_uri_complete"] {
       var answer = try #require(JSONReader.read(Array(Self.device.utf8)).object)
       answer[member] = .string(text)
-      let device = DeviceAuthorization(.object(answer), now: Script.now)
+      let device = DeviceAuthorization(.object(answer), from: Self.endpoint, now: Script.now)
       // Without the second page the first one serves.
       #expect(member == "verification_uri" ? device == nil : device?.wholePage == nil)
     }
@@ -206,17 +207,18 @@ import Testing
     let text = Self.device.replacing("1800", with: expiresIn)
       .replacing("\"interval\":7", with: "\"interval\":\(interval)")
     let device = try #require(
-      DeviceAuthorization(try JSONReader.read(Array(text.utf8)), now: 0))
+      DeviceAuthorization(try JSONReader.read(Array(text.utf8)), from: Self.endpoint, now: 0))
     #expect(device.expiresAt == end && device.intervalSeconds == wait)
   }
 
   @Test func `a page of another host is not shown beside the first`() throws {
     let foreign = Self.device.replacing("https://op.example/go?c", with: "https://evil.example/?c")
     let device = DeviceAuthorization(
-      try JSONReader.read(Array(foreign.utf8)), now: Script.now)
+      try JSONReader.read(Array(foreign.utf8)), from: Self.endpoint, now: Script.now)
     #expect(try #require(device).wholePage == nil)
     let draft = Self.device.replacing("verification_uri\"", with: "verification_url\"")
     #expect(
-      DeviceAuthorization(try JSONReader.read(Array(draft.utf8)), now: 0)?.page.path == "/go")
+      DeviceAuthorization(try JSONReader.read(Array(draft.utf8)), from: Self.endpoint, now: 0)?.page
+        .path == "/go")
   }
 }

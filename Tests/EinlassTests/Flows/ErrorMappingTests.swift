@@ -141,6 +141,20 @@ struct ErrorMappingTests {
   }
 
   @Test(
+    "a code is cut at 64 bytes, its words at 200",
+    arguments: [(64, 64, 200, 200), (65, 64, 201, 200), (63, 63, 199, 199)])
+  func cutting(code: Int, shownCode: Int, text: Int, shownText: Int) async throws {
+    func words(_ count: Int) -> String {
+      String(String(repeating: "a word. ", count: 30).prefix(count - 1)) + "x"
+    }
+    let (problem, _) = try await chirp(
+      .text(
+        #"{"errors":[{"code":"\#(words(code))","message":"\#(words(text))"}]}"#, status: 400))
+    #expect(problem.serverError?.code?.utf8.count == shownCode)
+    #expect(problem.serverError?.text?.utf8.count == shownText)
+  }
+
+  @Test(
     "no live secret of the request comes back in an error",
     arguments: [
       "APP-SECRET", "SYS-SECRET", "SYS-TOKEN", "SYS-TOKEN-SECRET", "USER-TOKEN", "USER-SECRET",

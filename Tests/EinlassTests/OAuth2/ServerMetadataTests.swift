@@ -119,6 +119,19 @@ import Testing
     }
   }
 
+  /// T-70.
+  @Test func `only a server on this machine sends requests to it`() throws {
+    let here = "http://127.0.0.1:8080"
+    for (issuer, isTaken) in [(here, true), ("https://issuer.example", false)] {
+      let document: JSONValue = [
+        "issuer": .string(issuer), "token_endpoint": .string(issuer + "/token"),
+        "jwks_uri": .string(here + "/keys"),
+      ]
+      let metadata = try? ServerMetadata(document, issuer: issuer)
+      #expect((metadata != nil) == isTaken)
+    }
+  }
+
   @Test func `what a server says of clients, pushing and tokens stands in its descriptor`() throws {
     let metadata = try Self.metadata {
       $0["token_endpoint_auth_methods_supported"] = ["private_key_jwt", "client_secret_jwt"]
