@@ -127,7 +127,7 @@ final class Console {
   /// Prints what was done: the JSON, or the lines for people.
   func report(_ json: JSONValue, _ lines: @autoclosure () -> [String]) throws(Failure) {
     let lines = isJSON ? [printable(json)] : lines()
-    try output.write(lines.map { $0 + "\n" }.joined())
+    try einlass.show(lines.map { $0 + "\n" }.joined(), on: output)
   }
 
   /// Prints one thing: the JSON, or for people what is known of it by name.

@@ -97,6 +97,14 @@ final class Conversation {
     }
   }
 
+  /// Writes a text; Ctrl-C ends that where nobody goes on reading.
+  func show(_ text: String, on output: borrowing TextOutput) throws(Failure) {
+    do throws(Failure) { try output.write(text, unlessReadable: signals.number) } catch {
+      if case .cancelled = error { _ = signals.take() }
+      throw error
+    }
+  }
+
   /// What this descriptor brings until its end, however long that takes; `nil` when it is more than the limit or cannot
   /// be read. Ctrl-C ends the wait.
   func contents(of number: Int32, limitBytes: Int) throws(Failure) -> [UInt8]? {

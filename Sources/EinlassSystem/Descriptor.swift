@@ -79,12 +79,21 @@ public struct Descriptor: ~Copyable, Sendable {
 
   /// Writes all of them. Waits where they do not go over at once, also when somebody has told the file that this is
   /// open for not to wait: whoever has it open may do so.
-  public borrowing func writeAll(_ bytes: [UInt8]) throws(SystemError) {
+  ///
+  /// - Parameter interruption: what ends the wait when it becomes readable; then this throws `EINTR`.
+  public borrowing func writeAll(
+    _ bytes: [UInt8], unlessReadable interruption: Int32 = -1
+  ) throws(SystemError) {
+    var poller = Poller(slots: 2)
+    poller.watch(0, number, for: .writable)
+    poller.watch(1, interruption, for: .readable)
     var start = 0
     while start < bytes.count {
-      switch write(bytes, start..<bytes.count) {
+      switch writeWithoutWaiting(bytes, start..<bytes.count) {
       case .bytes(let count): start += count
-      case .wouldWait: wait(for: .writable)
+      case .wouldWait:
+        poller.wait()
+        if poller.happened(1, .readable) { throw SystemError(number: EINTR) }
       case .failed(let error): throw error
       case .end: throw SystemError(number: EIO)
       }
@@ -120,6 +129,8 @@ public struct SystemError: Error, Sendable, Equatable {
 
   /// Whether nobody reads any more what would be written.
   public var isBrokenPipe: Bool { number == EPIPE || number == ECONNRESET }
+  /// Whether it was ended before it was done.
+  public var isInterruption: Bool { number == EINTR }
   /// Whether somebody else has the port.
   public var isAddressInUse: Bool { number == EADDRINUSE }
   /// Whether there is no such process.

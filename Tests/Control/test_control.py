@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import sqlite3
@@ -13,7 +14,7 @@ import struct
 import subprocess
 import termios
 import unicodedata
-from fcntl import ioctl
+from fcntl import F_GETPIPE_SZ, fcntl, ioctl
 from pathlib import Path
 
 import pytest
@@ -808,6 +809,27 @@ def test_who_does_not_go_on_writing_may_be_interrupted(two, arguments, number):
             _, errors = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
+    assert (process.returncode, errors) == (1, "Cancelled.\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_waits_for_a_reader_may_be_interrupted(two, number):
+    assert run("access", "set", "x" * 200, "twitter", "granted", *two)[0] == 0
+    trail = Path(two[3].replace(".db", ".audit.jsonl"))
+    # More than a pipe holds.
+    trail.write_text(500 * trail.read_text())
+    reading, writing = os.pipe()
+    with subprocess.Popen([CONTROL, "audit", "list", "--limit", "400", *two], stdout=writing, stderr=subprocess.PIPE, text=True) as process:
+        os.close(writing)
+        size = fcntl(reading, F_GETPIPE_SZ)
+        while left_in(reading) < size - select.PIPE_BUF and process.poll() is None:
+            pass
+        process.send_signal(number)
+        try:
+            _, errors = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+            os.close(reading)
     assert (process.returncode, errors) == (1, "Cancelled.\n")
 
 

@@ -11,9 +11,12 @@ struct TextOutput: ~Copyable {
     }
   }
 
-  /// Writes all of it.
-  borrowing func write(_ text: String) throws(Failure) {
-    do throws(SystemError) { try descriptor.writeAll(Array(text.utf8)) } catch {
+  /// Writes all of it, unless that takes long and this becomes readable.
+  borrowing func write(_ text: String, unlessReadable interruption: Int32 = -1) throws(Failure) {
+    do throws(SystemError) {
+      try descriptor.writeAll(Array(text.utf8), unlessReadable: interruption)
+    } catch {
+      guard !error.isInterruption else { throw .cancelled }
       guard !error.isBrokenPipe else { throw .outputLost }
       throw .unusable("The output \(FileError(.system(error.number), path: "").explanation)")
     }
