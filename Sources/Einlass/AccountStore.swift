@@ -178,6 +178,8 @@ public struct AccountStore: Sendable {
       Int64
   /// Waits until no other request of any process has the account's lease. Throws `cancelled` when the task is.
   public var lease: @Sendable (Account.ID) async throws(Problem) -> Lease
+  /// Throws `accountStoreFailure`, detail `readOnly`, where nothing could be stored now; locks nothing and makes nothing.
+  public var requireWritable: @Sendable () throws(Problem) -> Void
   public var registrations: RegistrationStore
   /// How the key is protected: `keyfile`, `fd`, `memory`; never opens it. Throws why the store can't be used.
   public var protection: @Sendable (Patience) throws(Problem) -> String
@@ -198,6 +200,7 @@ public struct AccountStore: Sendable {
     setPreferred:
       @escaping @Sendable (Account.ID?, String, String, Patience) throws(Problem) -> Int64,
     lease: @escaping @Sendable (Account.ID) async throws(Problem) -> Lease,
+    requireWritable: @escaping @Sendable () throws(Problem) -> Void = {},
     registrations: RegistrationStore,
     protection: @escaping @Sendable (Patience) throws(Problem) -> String,
     maintenance: StoreMaintenance
@@ -214,6 +217,7 @@ public struct AccountStore: Sendable {
     self.forgetCredentials = forgetCredentials
     self.setPreferred = setPreferred
     self.lease = lease
+    self.requireWritable = requireWritable
     self.registrations = registrations
     self.protection = protection
     self.maintenance = maintenance

@@ -40,6 +40,8 @@ public struct Einlass: Sendable {
   public func signIn(_ request: SignInRequest, asking asker: Asker) async throws(Problem) -> Account
   {
     let provider = try catalog.provider(request.provider)
+    // Nobody is asked for what could not be kept (C-27).
+    try store.requireWritable()
     guard request.registration == nil, let offer = provider.dynamicRegistration,
       request.flowKind != .clientCredentials
     else {

@@ -54,7 +54,11 @@ extension Server {
     do throws(Problem) {
       let asker = asker(for: flow)
       let result = try await runToDeadline(flow, on: executor) { () async throws(Problem) in
-        if flow.wish.isInteractive { try await self.openKey(asking: asker.ask) }
+        if flow.wish.isInteractive {
+          // Nobody is asked for what could not be kept (C-27), not even to open the key.
+          if flow.wish.fetchesCredential { try self.store.requireWritable() }
+          try await self.openKey(asking: asker.ask)
+        }
         return try await work(flow, asker)
       }
       return .object(

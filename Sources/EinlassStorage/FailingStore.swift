@@ -16,6 +16,7 @@ extension AccountStore {
       forgetCredentials: { _ throws(Problem) in throw problem },
       setPreferred: { _, _, _, _ throws(Problem) in throw problem },
       lease: { _ throws(Problem) in throw problem },
+      requireWritable: { () throws(Problem) in throw problem },
       registrations: RegistrationStore(failing: problem),
       protection: { _ throws(Problem) in throw problem },
       maintenance: StoreMaintenance(failing: problem))

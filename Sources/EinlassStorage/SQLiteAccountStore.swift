@@ -88,6 +88,7 @@ public enum SQLiteAccountStore {
         try file.requireWritable()
         return try await leases.lease(id)
       },
+      requireWritable: { () throws(Problem) in try file.requireWritable() },
       registrations: .ofDatabase(file),
       protection: { patience throws(Problem) in
         try file.read(patience) { store throws(Problem) in try store.protection() }

@@ -63,8 +63,11 @@ struct StoreOpening {
     let directory = try FileProblem.store { () throws(FileError) in
       try SafeDirectory.open(location.directory)
     }
-    guard let directory, !canWrite(in: directory) else { return }
-    throw SQLiteProblem.readOnly(directory.path(of: location.name))
+    let isWritable =
+      if let directory { canWrite(in: directory) } else {
+        SafeDirectory.canMake(location.directory)
+      }
+    guard isWritable else { throw SQLiteProblem.readOnly("\(location.directory)/\(location.name)") }
   }
 
   /// Reads what nobody of this user can change now. What is still in a journal could not be seen (C-27).

@@ -50,6 +50,13 @@ public struct SafeDirectory: ~Copyable, Sendable {
     return directory
   }
 
+  /// Whether one that is missing could be made now: the nearest directory above it can be written.
+  public static func canMake(_ path: String) -> Bool {
+    let (parent, _) = split(path)
+    if unsafe faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS) == 0 { return true }
+    return errno == ENOENT && parent != path && canMake(parent)
+  }
+
   /// Whether files can be made and removed in it now.
   public var isWritable: Bool { unsafe faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0 }
 

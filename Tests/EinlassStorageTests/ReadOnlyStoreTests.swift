@@ -33,11 +33,30 @@ struct ReadOnlyStoreTests {
       #expect(FilePrint(home.database) == before)
       // Nobody is asked for what could not be kept.
       #expect(await refusal { _ = try await reader.lease(id) }?.detail == "readOnly")
+      #expect(EinlassStorageTests.problem { try reader.requireWritable() }?.path == home.database)
       // It becomes writable under a reader that is running: the negative control.
       chmod(changed, mode)
       _ = try reader.update(id, .usual) { $0.email = nil }
       #expect(try reader.snapshot(.none).accounts[0].email == nil)
       _ = try await reader.lease(id)
+      try reader.requireWritable()
+    }
+  }
+
+  @Test func `a store that could not be made is refused as one that can't be written`() async {
+    await #expect(processExitsWith: .success) {
+      OrdinaryUser.become()
+      let home = StoreHome(adopting: OrdinaryUser.makeHome())
+      defer { home.remove() }
+      let above = home.path + "/above"
+      let store = SQLiteAccountStore.open(
+        path: above + "/a/b/store.db", keyFile: home.keyDirectory + "/key")
+      mkdir(above, 0o500)
+      #expect(problem { try store.requireWritable() }?.detail == "readOnly")
+      chmod(above, 0o700)  // the negative control
+      try store.requireWritable()
+      #expect(access(above + "/a", F_OK) != 0)
+      _ = try store.add(.example(), .usual)
     }
   }
 

@@ -190,6 +190,55 @@ def refresh(_):
     print("the provider was not asked")
 
 
+def test_nobody_is_sent_to_the_browser_where_the_token_could_not_be_stored(report):
+    report(outcome=in_a_namespace("sign_in"))
+
+
+def sign_in(_):
+    """The store cannot be written, its folder neither, or there is none yet and none can be made."""
+    sys.path.append(str(Path(__file__).parents[1] / "Oracles"))
+    from rotation import CLIENT, World
+
+    world = World(0, flow="authorizationCode")
+
+    def end(method, **params):
+        """How it ends, and whether the person was asked."""
+        process = world.spawn(is_introduced=False)
+        process.call("initialize", client={"name": "disks"}, applications={"rotating": {"clientId": CLIENT}},
+                     capabilities={"prompts": ["grantAccess", "openURL"]})
+        asked = process.send(method, **params)
+        is_asked = False
+        while (message := process.lines.get(timeout=60)).get("id") != asked:
+            if message.get("method") == "prompt.opened":
+                is_asked = True
+                process.send("prompt.answer", prompt=message["params"]["prompt"], action="cancel")
+        process.close()
+        return message["error"]["data"].get("detail"), is_asked
+
+    def ends():
+        at = {"provider": "rotating"}
+        return [end("accounts.signIn", **at), end("auth.perform", **at, signIn="ifNeeded")]
+
+    def elsewhere():
+        return end("accounts.signIn", resource="http://127.0.0.1:9/mcp")
+
+    for name in ("", "data", "data/store.db"):
+        place = world.folder / name
+        if name and not place.exists():
+            process = world.spawn()
+            process.call("accounts.add", provider="twitter", username="ada", credential={
+                "type": "oauth1", "key": "k", "secret": "s", "clientId": "c", "clientSecret": "z"})
+            process.close()
+        subprocess.run(["mount", "--bind", place, place], check=True)
+        subprocess.run(["mount", "-o", "remount,bind,ro", place], check=True)
+        assert ends() == [("readOnly", False)] * 2 and elsewhere() == ("readOnly", False), (name, ends())
+        subprocess.run(["umount", place], check=True)
+        # The negative control.
+        assert ends() == [(None, True)] * 2 and elsewhere()[0] != "readOnly", (name, ends())
+    world.close()
+    print("nobody was asked")
+
+
 def refusal(body):
     """The detail that a request is refused with."""
     try:
@@ -200,4 +249,4 @@ def refusal(body):
 
 
 if __name__ == "__main__":
-    {"full": full, "read_only": read_only, "refresh": refresh}[sys.argv[1]](os.path.abspath(sys.argv[2]))
+    {"full": full, "read_only": read_only, "refresh": refresh, "sign_in": sign_in}[sys.argv[1]](os.path.abspath(sys.argv[2]))

@@ -156,6 +156,7 @@ public final class ScriptedStore: Sendable {
       lease: { [self] _ throws(Problem) in
         try read("lease") { _ in Lease(end: {}) }
       },
+      requireWritable: { [self] () throws(Problem) in try read("requireWritable") { _ in } },
       registrations: RegistrationStore(
         get: { [self] provider, _ throws(Problem) in
           try read("registrations") { $0.registrations[provider] }

@@ -18,6 +18,8 @@ struct AccessGate {
   /// Access first, then the account. Seeds 1.3 T1–T2, 1.4 F1–F2.
   func admit() async throws(Problem) -> Admission {
     asker.report(.access)
+    // Nobody is asked for what could not be kept (C-27).
+    if request.fetchesCredential { try store.requireWritable() }
     let wasGrantedBefore = try await access()
     asker.report(.selecting)
     return try await Admission(account: account(), wasGrantedBefore: wasGrantedBefore)
@@ -37,6 +39,7 @@ struct AccessGate {
     case .granted: return true
     case .problem(let problem): throw problem
     case .ask(let prompt):
+      try store.requireWritable()
       // Whoever cannot be asked learns in one go what else this request would have asked.
       let next = AccessRules.choice(request, at: provider, accounts: accounts)
       let answer = try await ask(prompt, thenPerhaps: next)

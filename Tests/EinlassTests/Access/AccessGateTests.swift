@@ -35,6 +35,21 @@ struct AccessGateTests {
     #expect(script.log == ["ask grantAccess", "grant granted", "ask selectAccount ada"])
   }
 
+  /// C-27.
+  @Test(
+    "where nothing can be stored nobody is asked, but for a choice of which nothing is kept",
+    arguments: [AccessGrant.State.granted, nil], [true, false])
+  func unwritable(grant: AccessGrant.State?, fetches: Bool) async {
+    let script = Script(
+      answers: [.accept(account: Account.ID(rawValue: "a_ada"))],
+      store: Sample.chirpStore(grant: grant))
+    script.store.fail("requireWritable", with: .store(.readOnly, "It can't be written."))
+    let result = await select(script) { $0.fetchesCredential = fetches }
+    let isAsked = grant != nil && !fetches
+    #expect(problem(result)?.detail == (isAsked ? nil : "readOnly"))
+    #expect(script.log == (isAsked ? ["ask selectAccount ada"] : []))
+  }
+
   @Test(
     "a decline is remembered as denied, a cancel is not",
     arguments: [

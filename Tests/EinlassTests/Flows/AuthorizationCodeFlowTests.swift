@@ -41,6 +41,14 @@ import Testing
     return try #require(problem)
   }
 
+  /// C-27. What happens where it can is the next test's.
+  @Test func `nobody is sent to the browser where nothing can be stored`() async throws {
+    let script = Script([.json(Self.token)], answers: [.accept()], brought: [Self.good()])
+    script.store.fail("requireWritable", with: .store(.readOnly, "It can't be written."))
+    #expect(try await problem(script).detail == "readOnly")
+    #expect(script.log.isEmpty)
+  }
+
   @Test func `a first sign-in asks the browser, exchanges the code and adds an account`()
     async throws
   {
