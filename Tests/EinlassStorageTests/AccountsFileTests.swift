@@ -65,7 +65,7 @@ import Testing
         credential: .oauth2(
           OAuth2Credential(
             accessToken: Secret("t"), tokenType: "Bearer", scopes: ["a", "b"], expiresAt: 7,
-            refreshToken: Secret("r"), idToken: Secret("i"))),
+            refreshToken: Secret("r"), idToken: Secret("i"), proofKey: Secret([0x30, 0xFF, 0]))),
         binding: ProviderBinding(
           origins: ["https://b.example.com"], clientID: "APP", flowKind: .systemToken)),
     ]

@@ -169,7 +169,7 @@ extension Credential {
         OAuth2Credential(
           accessToken: token, tokenType: tokenType, scopes: scopes, expiresAt: expiresAt,
           refreshToken: secret("refreshToken"), idToken: secret("idToken"),
-          proofKey: secret("proofKey")))
+          proofKey: value["proofKey"]?.string.flatMap(Base64URL.decode).map { Secret($0) }))
     default: return nil
     }
   }
@@ -197,7 +197,9 @@ extension JSONValue {
       object["expiresAt"] = credential.expiresAt.map { JSONValue($0) }
       object["refreshToken"] = credential.refreshToken.map(JSONValue.init(sealing:))
       object["idToken"] = credential.idToken.map(JSONValue.init(sealing:))
-      object["proofKey"] = credential.proofKey.map(JSONValue.init(sealing:))
+      object["proofKey"] = credential.proofKey.map {
+        .string(Base64URL.encode(revealedBytes($0)))
+      }
     }
     self = .object(object)
   }
