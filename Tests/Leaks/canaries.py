@@ -5,8 +5,11 @@ import secrets
 # Of the system: in no result, notification, log or file, ever. Own: handed out in the permitted fields alone.
 SYSTEM = ("systemKey", "systemSecret", "systemConsumerSecret", "systemToken", "refreshToken", "twitterSecret",
           "facebookSecret", "reverseSignature", "passphrase", "storeKey",
-          "sequencingSecret", "authorizationCode", "signedInRefresh", "privateKey", "deviceCode")
-OWN = ("ownKey", "ownSecret", "minted", "signedIn")
+          "sequencingSecret", "authorizationCode", "signedInRefresh", "privateKey", "deviceCode",
+          "requestSecret", "verifier")
+# Those too, but einlass makes them itself: they are known once a provider or a file of accounts has shown them.
+LEARNED = ("codeVerifier", "proofKey")
+OWN = ("ownKey", "ownSecret", "minted", "signedIn", "idToken")
 
 
 def fresh():
@@ -25,12 +28,12 @@ ENCODINGS = {
     "base64": lambda data: cuts(data, base64.b64encode),
     "base64url": lambda data: cuts(data, base64.urlsafe_b64encode),
     "percent": lambda data: [b"".join(b"%%%02X" % byte for byte in data), b"".join(b"%%%02x" % byte for byte in data)],
-    "utf16": lambda data: [data.decode().encode("utf-16-le"), data.decode().encode("utf-16-be")],
+    "utf16": lambda data: [data.decode("latin-1").encode("utf-16-le"), data.decode("latin-1").encode("utf-16-be")],
     "reversed": lambda data: [data[::-1]],
 }
 
 
 def found(canaries, content):
     """What of them stands in these bytes, as `class encoding`."""
-    return [f"{name} {encoding}" for name, text in canaries.items() for encoding, forms in ENCODINGS.items()
-            if any(form in content for form in forms(text.encode()))]
+    return [f"{name} {encoding}" for name, secret in canaries.items() for encoding, forms in ENCODINGS.items()
+            if any(form in content for form in forms(secret if isinstance(secret, bytes) else secret.encode()))]

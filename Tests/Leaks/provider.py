@@ -1,13 +1,19 @@
 """A provider with canned answers, on loopback: what it issues are canaries, and on demand it sends back what it was sent."""
 import json
+import re
 import threading
-from urllib.parse import parse_qs
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, unquote
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric import ec
 
 
 class Provider:
     def __init__(self, canaries):
         self.canaries, self.reflects = canaries, False
+        self.key, self.callback = ec.generate_private_key(ec.SECP256R1()), None
         provider = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -18,6 +24,8 @@ class Provider:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
                 status, content = provider.answer(self.path, f"{self.headers.get('Authorization')} {body}")
                 self.send_response(status)
+                if status == 302:
+                    self.send_header("Location", content)
                 self.send_header("Content-Length", str(len(content.encode())))
                 self.end_headers()
                 self.wfile.write(content.encode())
@@ -33,14 +41,49 @@ class Provider:
         self.server.server_close()
 
     def descriptor(self):
-        """What signs in by a code on another device here."""
+        """What signs in by a code on another device here, with an id_token and a token that is bound to a key."""
         return {"id": "device", "name": "Device", "accounts": "many", "registration": ["clientId"],
                 "setup": {"documentation": self.base + "/"},
-                "flows": [{"kind": "deviceCode", "clientAuthentication": "none",
+                "flows": [{"kind": "deviceCode", "clientAuthentication": "none", "dpop": True,
+                           "issuer": self.base, "keySet": self.base + "/keys", "algorithms": ["ES256"],
                            "deviceAuthorization": {"method": "POST", "url": self.base + "/device"},
                            "token": {"method": "POST", "url": self.base + "/token"}}]}
 
+    def three_legged(self):
+        """What signs in by a request token."""
+        def words(method, name):
+            return {"method": method, "url": f"{self.base}/legs/{name}"}
+        return {"id": "legs", "name": "Legs", "accounts": "many", "registration": ["clientId", "clientSecret"],
+                "setup": {"documentation": self.base + "/"}, "errors": {"shapes": [{"codeField": "error"}], "rules": []},
+                "identity": {"request": words("GET", "me"), "id": "/id", "required": ["id"]},
+                "flows": [{"kind": "oauth1", "signature": "PLAINTEXT", "requestToken": words("POST", "begin"),
+                           "authorize": words("GET", "page"), "accessToken": words("POST", "access")}]}
+
+    def id_token(self):
+        now = int(time.time())
+        claims = {"iss": self.base, "sub": "42", "aud": "APP", "iat": now, "exp": now + 3600, "jti": self.canaries["idToken"]}
+        return jwt.encode(claims, self.key, "ES256", {"kid": "k"})
+
+    def legs(self, target, sent):
+        secret = self.canaries
+        if target == "/legs/begin":
+            self.callback = unquote(re.search('oauth_callback="([^"]*)"', sent)[1])
+            return 200, f"oauth_token=LEGS&oauth_token_secret={secret['requestSecret']}" \
+                        "&oauth_callback_confirmed=true"
+        if target.startswith("/legs/page"):
+            return 302, f"{self.callback}?oauth_token=LEGS&oauth_verifier={secret['verifier']}"
+        # PLAINTEXT: the signature is the secrets themselves.
+        used = [secret["requestSecret"], secret["verifier"]]
+        if self.reflects or not all(text in sent for text in used):
+            return 400, "error=not+" + "+".join(used)
+        return 200, f"oauth_token={secret['ownKey']}&oauth_token_secret={secret['ownSecret']}"
+
     def answer(self, target, sent):
+        if target.startswith("/legs/") and target != "/legs/me":
+            return self.legs(target, sent)
+        if target == "/keys":
+            return 200, json.dumps({"keys": [jwt.algorithms.ECAlgorithm.to_jwk(self.key.public_key(), as_dict=True)
+                                             | {"kid": "k", "alg": "ES256", "use": "sig"}]})
         if target == "/device":
             return 200, json.dumps({"device_code": self.canaries["deviceCode"], "user_code": "ABCD-EFGH", "interval": 1,
                                     "expires_in": 600, "verification_uri": self.base + "/enter"})
@@ -54,9 +97,11 @@ class Provider:
         secret = self.canaries
         if "code_verifier=" in sent:
             secret["codeVerifier"] = parse_qs(sent)["code_verifier"][0]
-        if "code_verifier=" in sent or "device_code=" in sent:
-            return 200, json.dumps({"access_token": secret["signedIn"], "refresh_token": secret["signedInRefresh"],
-                                    "token_type": "Bearer", "expires_in": 3600})
+        answer = {"access_token": secret["signedIn"], "refresh_token": secret["signedInRefresh"], "expires_in": 3600}
+        if "code_verifier=" in sent:
+            return 200, json.dumps(answer | {"token_type": "Bearer"})
+        if "device_code=" in sent:
+            return 200, json.dumps(answer | {"token_type": "DPoP", "id_token": self.id_token()})
         if "request_token" in target:
             return 200, 'OAuth oauth_token="RT", oauth_signature="%s"' % secret["reverseSignature"]
         if "verify_credentials" in target:

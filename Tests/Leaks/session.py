@@ -77,8 +77,10 @@ class Session:
         return message
 
     def browse(self, url):
-        """The browser: the person agrees, and it comes back with `code`."""
+        """The browser: the person agrees, and it comes back with `code`; where no address is named, the page sends it back."""
         asked = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+        if "redirect_uri" not in asked:
+            return urlopen(url, timeout=PATIENCE).read()
         query = urlencode({"code": self.code, "state": asked["state"]})
         urlopen(f"{asked['redirect_uri']}?{query}", timeout=PATIENCE).read()
 

@@ -3,6 +3,7 @@
     python -m pytest Tests/Leaks
 """
 import base64
+import hashlib
 import json
 import os
 import signal
@@ -11,10 +12,13 @@ import urllib.parse
 from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from jwt.algorithms import ECAlgorithm
 
-from canaries import ENCODINGS, OWN, SYSTEM, found, fresh
+from canaries import ENCODINGS, LEARNED, OWN, found, fresh
 from provider import Provider
 from session import PROJECT, Session
 
@@ -29,6 +33,23 @@ def private_key(canaries):
     key = ec.generate_private_key(ec.SECP256R1()).private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     return canaries["privateKey"] + "\n" + key.decode()
+
+
+def canary(key):
+    """Of the key's private number the first bytes, which stand in one line of a PEM."""
+    return key.private_numbers().private_value.to_bytes(32)[:12]
+
+
+def proof_key(path, passphrase):
+    """The one proof key in a file of accounts."""
+    first, second, check, sealed = path.read_bytes().split(b"\n", 3)
+    salt, nonce = (bytes.fromhex(word.decode()) for word in second.split()[4:])
+    root = hashlib.scrypt(passphrase.encode(), salt=salt, n=1 << 17, r=8, p=1, maxmem=1 << 28, dklen=32)
+    key = HKDF(hashes.SHA256(), 32, None, b"einlass accounts 1 contents").derive(root)
+    contents = AESGCM(key).decrypt(nonce, sealed, b"\n".join([first, second, check, b""]))
+    (text,) = {credential["proofKey"] for account in json.loads(contents)["accounts"]
+               for credential in account["credentials"] if "proofKey" in credential}
+    return serialization.load_der_private_key(base64.urlsafe_b64decode(text + "=="), None)
 
 
 @pytest.fixture
@@ -92,9 +113,17 @@ def live(session, canaries, provider, folder):
     assert isinstance(session.call("credentials.get", account=account), dict)
     session.call("providers.add", descriptor=provider.descriptor())
     session.call("providers.configure", provider="device", clientId="APP")
-    for provider.reflects in (True, False):
-        entered = session.call("accounts.signIn", provider="device")
-        assert isinstance(entered, dict) or provider.reflects and entered == "providerFailure", entered
+    session.call("providers.add", descriptor=provider.three_legged())
+    session.call("providers.configure", provider="legs", clientId="APP", clientSecret=canaries["systemConsumerSecret"])
+    for name in ("device", "legs"):
+        for provider.reflects in (True, False):
+            entered = session.call("accounts.signIn", provider=name)
+            assert isinstance(entered, dict) or provider.reflects and entered == "providerFailure", entered
+        session.call("access.set", provider=name, state="granted")
+        credential = session.call("credentials.get", account=entered["account"])["credential"]
+        if credential["type"] == "oauth2":  # the proof is there, its key is not
+            signed = session.call("credentials.sign", account=entered["account"], method="GET", url=provider.base + "/a")
+            assert signed["dpop"] and credential["idToken"]
     for provider.reflects in (False, True, False):
         for name, account in (("twitter", twitter), ("facebook", facebook)):
             result = session.call("auth.perform", provider=name, account=account)
@@ -127,6 +156,8 @@ def live(session, canaries, provider, folder):
                            ("accounts.import", {"path": str(folder / "moving")}),
                            ("store.removeKeySlot", {"kind": "passphrase"})):
         assert isinstance(session.call(method, **params), dict)
+    canaries["proofKey"] = canary(proof_key(folder / "moving", canaries["passphrase"]))
+    assert set(LEARNED) <= canaries.keys()
     assert session.call("store.backup", path=copy) == "accountStoreFailure"
     # Wrong ones, with secrets in the wrong places.
     session.call("accounts.add", provider="twitter", username="x", credential={
@@ -142,7 +173,7 @@ def live(session, canaries, provider, folder):
 
 def leaks(session, folder, canaries, **permitted):
     """Where which canary was found, in everything that left the process."""
-    system = {name: canaries[name] for name in SYSTEM}
+    system = {name: secret for name, secret in canaries.items() if name not in OWN}
     places = []
     for line, rest in session.outputs(**permitted):
         places += [f"output: {what}" for what in found(system, line)]
@@ -195,6 +226,15 @@ def test_the_search_finds_what_was_planted(world, encoding):
     (folder / "planted").write_bytes(b"\0" + (planted or ENCODINGS[encoding](text.encode())[0]) + b"\0")
     assert f"systemKey {encoding}" in found(canaries, (folder / "planted").read_bytes())
     assert found(fresh(), (folder / "planted").read_bytes()) == []
+
+
+def test_a_proof_key_is_found_in_whatever_form():
+    key, other = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    shown = [key.private_bytes(encoding, form, serialization.NoEncryption())
+             for encoding in (serialization.Encoding.PEM, serialization.Encoding.DER)
+             for form in (serialization.PrivateFormat.PKCS8, serialization.PrivateFormat.TraditionalOpenSSL)]
+    for content in [*shown, ECAlgorithm.to_jwk(key).encode()]:
+        assert found({"proofKey": canary(key)}, content) and not found({"proofKey": canary(other)}, content)
 
 
 LEAKY = """
