@@ -16,7 +16,7 @@ from pathlib import Path
 PROJECT = Path(__file__).parents[2]
 EINLASS = os.environ.get("EINLASS_BINARY", str(PROJECT / ".build/release-static/release/einlass"))
 # How often chance is asked; a long run sets more.
-ROUNDS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "12"))
+ROUNDS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "50"))
 # Turns a hang into a failure and measures nothing.
 PATIENCE_SECONDS = 300
 

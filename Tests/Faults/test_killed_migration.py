@@ -81,9 +81,9 @@ def judge(home):
 
 
 def test_a_kill_leaves_the_old_schema_or_the_new_one(old, report):
-    with old.copy() as home:
+    with old.copy() as home, Einlass(home) as process:
         start = time.monotonic()
-        assert set(home.accounts()) == USERNAMES
+        assert len(process.accounts()) == len(USERNAMES)
         usual = time.monotonic() - start
     found = []
     for _ in range(ROUNDS):

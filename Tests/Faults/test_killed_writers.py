@@ -79,7 +79,7 @@ def kill_round(spoil=lambda home: None):
 
 
 def test_no_kill_loses_what_was_acknowledged(report):
-    rounds = [kill_round() for _ in range(ROUNDS)]
+    rounds = [kill_round() for _ in range(2 * ROUNDS)]
     lost = sum(lost for _, lost in rounds)
     report(rounds=len(rounds), acknowledged=sum(count for count, _ in rounds), lost=lost)
     assert lost == 0

@@ -48,12 +48,12 @@ def test_no_refused_allocation_loses_what_was_acknowledged(full, preload, report
         assert session(home, library, EINLASS_COUNT_TO=str(counter)) == (KEPT | {"new"}, True)
         total = int(counter.read_text())
     ended = 0
-    for place in sorted(random.randint(1, total) for _ in range(4 * ROUNDS)):
+    for place in sorted(random.randint(1, total) for _ in range(ROUNDS)):
         with full.copy() as home:
             acknowledged, is_whole = session(home, library, EINLASS_FAIL_AT=str(place))
             ended += not is_whole
             assert acknowledged <= set(home.accounts()) <= KEPT | {"new"}, f"allocation {place}"
-    report(allocations=total, rounds=4 * ROUNDS, ended_early=ended, lost=0)
+    report(allocations=total, rounds=ROUNDS, ended_early=ended, lost=0)
     assert ended > 0, "nothing was refused"
 
 
