@@ -166,7 +166,7 @@ final class Prompts: Sendable {
         let open = Open(id: newID(), prompt: prompt, offered: offered, waiters: [waiter])
         let announcement = Self.announcement(open)
         // Neither a line nor a page of prompt.list would hold it.
-        guard JSONValue.object(announcement).bytes().count <= Pages.limitBytes else {
+        guard JSONValue.object(announcement).bytes().count < Pages.limitBytes else {
           return .tooLong(prompt)
         }
         state.open.append(open)

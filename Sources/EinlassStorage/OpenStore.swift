@@ -34,8 +34,8 @@ final class OpenStore {
 
   /// Moves the journal into the database, if that can be done now. Only under the exclusive lock.
   func emptyJournal() {
-    // Others wait for the lock: not for a program that is not ours.
-    connection.wait(milliseconds: 0)
+    // Others wait for the lock: a program that is not ours gets a moment to end its reading, and no more.
+    connection.wait(milliseconds: 200)
     try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 

@@ -63,11 +63,13 @@ struct StoreOpening {
     let directory = try FileProblem.store { () throws(FileError) in
       try SafeDirectory.open(location.directory)
     }
-    let isWritable =
-      if let directory { canWrite(in: directory) } else {
-        SafeDirectory.canMake(location.directory)
+    if let directory {
+      guard canWrite(in: directory) else {
+        throw SQLiteProblem.readOnly(directory.path(of: location.name))
       }
-    guard isWritable else { throw SQLiteProblem.readOnly("\(location.directory)/\(location.name)") }
+    } else if !SafeDirectory.canMake(location.directory) {
+      throw SQLiteProblem.readOnly("\(location.directory)/\(location.name)")
+    }
   }
 
   /// Reads what nobody of this user can change now. What is still in a journal could not be seen (C-27).

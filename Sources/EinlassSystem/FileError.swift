@@ -67,7 +67,7 @@ public struct FileError: Error, Sendable, Equatable {
 
   /// As it stands between a shell's single quotes.
   private var quoted: String {
-    path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
+    path.unicodeScalars.map { $0 == "'" ? #"'\''"# : String($0) }.joined()
   }
 
   private static func octal(_ mode: UInt32) -> String {

@@ -13,6 +13,7 @@ import sqlite3
 import struct
 import subprocess
 import termios
+import time
 import unicodedata
 from fcntl import F_GETPIPE_SZ, fcntl, ioctl
 from pathlib import Path
@@ -770,6 +771,14 @@ def left_in(pipe):
     return struct.unpack("i", ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
 
 
+def wait_while(condition, process):
+    """Until it holds no more, or the process has ended."""
+    deadline = time.monotonic() + PATIENCE
+    while condition() and process.poll() is None:
+        assert time.monotonic() < deadline, process.args
+        time.sleep(0.001)
+
+
 def test_standard_streams_that_were_told_not_to_wait_are_waited_for(two):
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
@@ -786,8 +795,7 @@ def test_standard_streams_that_were_told_not_to_wait_are_waited_for(two):
         os.write(writing, carol[:9])
         with subprocess.Popen(command, stdin=reading, stdout=subprocess.PIPE) as process:
             os.close(reading)
-            while left_in(writing) and process.poll() is None:
-                pass
+            wait_while(lambda: left_in(writing), process)
             with contextlib.suppress(BrokenPipeError):
                 os.write(writing, carol[9:])
             os.close(writing)
@@ -802,8 +810,7 @@ def test_who_does_not_go_on_writing_may_be_interrupted(two, arguments, number):
     with subprocess.Popen([CONTROL, *arguments, *two], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdin.write("{")
         process.stdin.flush()
-        while left_in(process.stdin) and process.poll() is None:
-            pass
+        wait_while(lambda: left_in(process.stdin), process)
         process.send_signal(number)
         try:
             _, errors = process.communicate(timeout=PATIENCE)
@@ -822,8 +829,7 @@ def test_who_waits_for_a_reader_may_be_interrupted(two, number):
     with subprocess.Popen([CONTROL, "audit", "list", "--limit", "400", *two], stdout=writing, stderr=subprocess.PIPE, text=True) as process:
         os.close(writing)
         size = fcntl(reading, F_GETPIPE_SZ)
-        while left_in(reading) < size - select.PIPE_BUF and process.poll() is None:
-            pass
+        wait_while(lambda: left_in(reading) < size - select.PIPE_BUF, process)
         process.send_signal(number)
         try:
             _, errors = process.communicate(timeout=PATIENCE)

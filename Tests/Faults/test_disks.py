@@ -53,7 +53,7 @@ def test_folders_are_made_to_last_as_long_as_what_is_in_them(preload):
         made, lost = names(preload, home.path, [EINLASS, "call", "accounts.add", json.dumps(account)])
         assert {Path(path).name for path in made} >= {"share", "state", "keys", "einlass"} and lost == []
         # The negative control: a program that leaves them to the system.
-        made, lost = names(preload, home.path, ["mkdir", "-p", str(home.path / "a/b")])
+        made, lost = names(preload, home.path, [sys.executable, "-c", "import os, sys; os.makedirs(sys.argv[1])", str(home.path / "a/b")])
         assert len(made) == len(lost) == 2
 
 
@@ -157,6 +157,7 @@ def test_a_token_is_not_turned_where_the_new_one_could_not_be_stored(report):
 
 def refresh(_):
     """The store's file alone cannot be written, or nothing beside it either."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "none", "/tmp"], check=True)
     sys.path.append(str(Path(__file__).parents[1] / "Oracles"))
     from rotation import World
 
@@ -196,6 +197,7 @@ def test_nobody_is_sent_to_the_browser_where_the_token_could_not_be_stored(repor
 
 def sign_in(_):
     """The store cannot be written, its folder neither, or there is none yet and none can be made."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "none", "/tmp"], check=True)
     sys.path.append(str(Path(__file__).parents[1] / "Oracles"))
     from rotation import CLIENT, World
 

@@ -37,7 +37,7 @@ def private_key(canaries):
 
 def canary(key):
     """Of the key's private number the first bytes, which stand in one line of a PEM."""
-    return key.private_numbers().private_value.to_bytes(32)[:12]
+    return key.private_numbers().private_value.to_bytes(32, "big")[:12]
 
 
 def proof_key(path, passphrase):

@@ -148,11 +148,17 @@ struct AccountSignIn {
     return Account(
       id: Account.ID(rawValue: "a_" + Base64URL.encode(effects.randomBytes(16))),
       provider: provider.id,
-      username: names.compactMap(\.self).first(where: isIdentifier) ?? provider.name,
+      username: names.compactMap { $0.map(withoutJoiners) }.first(where: isIdentifier)
+        ?? provider.name,
       displayName: identity?.name.flatMap { isName($0) ? $0 : nil }, subject: identity?.id,
       email: identity?.email, avatar: identity?.avatar, isSignedIn: true, addedAt: effects.now(),
       lastUsedAt: effects.now())
   }
+}
+
+/// What nothing is found by goes: two that look alike are one.
+private func withoutJoiners(_ text: String) -> String {
+  String(String.UnicodeScalarView(text.unicodeScalars.filter { !isJoiner($0) }))
 }
 
 extension FlowDescriptor {

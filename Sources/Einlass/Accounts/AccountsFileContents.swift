@@ -161,6 +161,9 @@ extension Credential {
     case "oauth2":
       let scopes = (value["scopes"]?.array ?? []).map { $0.string ?? "" }
       let expiresAt = value["expiresAt"]?.int64
+      let proofKey = value["proofKey"]?.string.flatMap(Base64URL.decode).map { Secret($0) }
+      // Without its key a token that is bound to one is worth nothing.
+      guard value["proofKey"] == nil || proofKey != nil else { return nil }
       guard let token = secret("token"), let tokenType = value["tokenType"]?.string,
         isShown(tokenType), scopes.count <= 256, scopes.allSatisfy(isIdentifier),
         expiresAt.map(isTime) ?? true
@@ -169,7 +172,7 @@ extension Credential {
         OAuth2Credential(
           accessToken: token, tokenType: tokenType, scopes: scopes, expiresAt: expiresAt,
           refreshToken: secret("refreshToken"), idToken: secret("idToken"),
-          proofKey: value["proofKey"]?.string.flatMap(Base64URL.decode).map { Secret($0) }))
+          proofKey: proofKey))
     default: return nil
     }
   }

@@ -46,6 +46,7 @@ func deviceCode(
 extension Visit {
   /// The longest wait between two questions.
   private static let intervalLimitSeconds: Int64 = 60
+  private static let requestLimitSeconds: Int64 = 30
 
   /// Asks for the token as often as the provider wants it, until it is there. RFC 8628 section 3.5.
   fileprivate func poll(
@@ -67,6 +68,9 @@ extension Visit {
       let said: Problem.ServerError?
       var problem: Problem?
       var state: DeviceState?
+      let askedAt = effects.now()
+      // No request takes longer, whatever the clock says.
+      defer { leftSeconds -= min(max(effects.now() - askedAt, 0), Self.requestLimitSeconds) }
       do throws(Setback) {
         let answer = try await exchange.ask(
           words.tokens, words.question ?? words.tokens.request, grant, by: registration,

@@ -76,8 +76,8 @@ extension Flow {
     throw .failed(Failure(.reloginNeeded(provider, account)))
   }
 
-  /// The refresh of RFC 6749 section 6, or the provider's own. Who gets another person's token instead does not take it
-  /// (C-44).
+  /// The refresh of RFC 6749 section 6, or the provider's own. Who gets another person's token instead does not take it,
+  /// where the account's id is the id_token's subject (C-44).
   private func token(
     refreshing former: OAuth2Credential, by refresh: TokenEndpoint.Refresh,
     at words: TokenEndpoint
@@ -102,7 +102,7 @@ extension Flow {
     do {
       if token.idToken != nil {
         _ = try await exchange.idToken(of: token, at: words, for: registration) { expected in
-          if provider.identity?.isSubject == true { expected.subject = account.subject }
+          if provider.identity?.isSubject ?? true { expected.subject = account.subject }
         }
       }
     } catch {

@@ -97,7 +97,7 @@ import Testing
   func when(store: ScriptedStore, request: CredentialRequest, isRefreshed: Bool) async throws {
     let script = Script([.json(Self.fresh)], store: store)
     let result = try await Sample.engine(script).credential(request)
-    guard case .oauth2(let token)? = result.credential else { return }
+    let token = try #require(result.credential.flatMap(oauth2))
     #expect(token.accessToken == Secret(isRefreshed ? "NEW" : "OLD"))
     #expect(token.refreshToken == nil)
     #expect(work(script) == (isRefreshed ? [Self.refresh, "save application APP"] : []))
@@ -164,7 +164,7 @@ import Testing
         isPerform
         ? try await engine.perform(Self.perform(), asking: script.asker([]))
         : try await engine.credential(RetrievalTests.request("ada"))
-      guard case .oauth2(let token)? = result.credential else { return }
+      let token = try #require(result.credential.flatMap(oauth2))
       #expect(token.accessToken == Secret("OLD"))
     }
   }
@@ -184,7 +184,10 @@ import Testing
     let engine = try Sample.engine(script)
     do throws(Problem) {
       let result = try await engine.credential(request)
-      guard case .oauth2(let token)? = result.credential else { return }
+      guard let token = result.credential.flatMap(oauth2) else {
+        Issue.record("There is no token.")
+        return
+      }
       #expect(serves && token.accessToken == Secret("OLD"))
     } catch {
       #expect(!serves && error.detail == "readOnly")
@@ -237,7 +240,7 @@ import Testing
   @Test func `a sign-in with a stored account refreshes and asks nobody`() async throws {
     let script = Script([.json(Self.rotated)], store: Self.store(endsIn: 0))
     let result = try await Sample.engine(script).perform(Self.perform(), asking: script.asker([]))
-    guard case .oauth2(let token)? = result.credential else { return }
+    let token = try #require(result.credential.flatMap(oauth2))
     #expect(token.accessToken == Secret("NEW"))
     #expect(work(script) == [Self.refresh, "save application APP", "update"])
   }
@@ -252,7 +255,7 @@ import Testing
       $0.signsInIfNeeded = true
     }
     let result = try await Sample.engine(script).perform(request, asking: script.asker([.openURL]))
-    guard case .oauth2(let token)? = result.credential else { return }
+    let token = try #require(result.credential.flatMap(oauth2))
     #expect(token.accessToken == Secret("AT") && result.account.id == Self.account)
     #expect(script.store.accounts.count == 1 && script.store.accounts[0].health == .ok)
     #expect(stored(script)?.refreshToken == Secret("RT"))
@@ -291,4 +294,8 @@ import Testing
       #expect(dead.requests.isEmpty)
     }
   }
+}
+
+private func oauth2(_ credential: Credential) -> OAuth2Credential? {
+  if case .oauth2(let token) = credential { token } else { nil }
 }

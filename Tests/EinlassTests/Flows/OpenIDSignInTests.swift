@@ -259,6 +259,7 @@ import Testing
         registration: { _ in ClientRegistration(clientID: "APP") }, account: account.id,
         forcesRefresh: true))
     guard case .oauth2(let token)? = store.credentials(of: account.id).first?.credential else {
+      Issue.record("Nothing was stored.")
       return
     }
     #expect(token.refreshToken == Secret("RT2"))
