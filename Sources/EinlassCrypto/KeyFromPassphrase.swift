@@ -24,7 +24,9 @@ public struct KeyFromPassphrase: Sendable, Equatable {
     guard words.count == 4, words[0] == "scrypt", let cost = UInt64(words[1]),
       let blockSize = UInt64(words[2]), let parallelism = UInt64(words[3]),
       (2...1 << 20).contains(cost), cost & (cost - 1) == 0, (1...16).contains(blockSize),
-      (1...16).contains(parallelism), blockSize * parallelism <= 16, cost * blockSize <= 1 << 23
+      (1...16).contains(parallelism), blockSize * parallelism <= 16, cost * blockSize <= 1 << 23,
+      // RFC 7914 section 2.
+      blockSize > 1 || cost < 1 << 16
     else { return nil }
     self.init(cost: cost, blockSize: blockSize, parallelism: parallelism)
   }

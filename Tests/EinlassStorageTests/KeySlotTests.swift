@@ -248,6 +248,7 @@ import Testing
     ("scrypt 1048576 16 1", false), ("scrypt 131072 8 3", false), ("scrypt 131072 8", false),
     ("scrypt 131072 8 1 1", false), ("scrypt -131072 8 1", false),
     ("scrypt 99999999999999999999 8 1", false), ("argon2 131072 8 1", false), ("", false),
+    ("scrypt 32768 1 1", true), ("scrypt 65536 1 1", false),
   ]
 
   @Test(arguments: parameters)

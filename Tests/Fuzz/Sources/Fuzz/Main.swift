@@ -32,6 +32,8 @@ enum FuzzTarget: String, CaseIterable {
   case dispatcher
   /// A provider's answers, through the flows.
   case answers
+  /// Answers of servers of OAuth 2.0 and OpenID Connect, through whatever asks them.
+  case grants
   /// What comes to the redirect address, through to the flow.
   case redirect
   /// Sealed columns, key slots, key files.
@@ -46,6 +48,7 @@ enum FuzzTarget: String, CaseIterable {
     case .reader: fuzzReader(input)
     case .dispatcher: fuzzDispatcher(input)
     case .answers: fuzzAnswers(input)
+    case .grants: fuzzGrants(input)
     case .redirect: fuzzRedirect(input)
     case .sealing: fuzzSealing(input)
     case .codings: fuzzCodings(input)

@@ -39,11 +39,12 @@ private func changeCell(_ portions: inout Portions) {
 }
 
 private func openSlot(_ portions: inout Portions) {
+  let kinds = KeySlot.Kind.allCases
   var slot = KeySlot(
-    id: Int64(portions.byte()), kind: portions.byte() & 1 == 0 ? .keyfile : .fd,
+    id: Int64(portions.byte()), kind: kinds[Int(portions.byte()) % kinds.count],
     parameters: portions.text(), salt: portions.field(), wrappedKey: portions.field())
   // A key is never empty: `KeyText` sees to that.
-  let secret = Secret([1] + portions.rest)
+  guard let secret = slotKey(of: Secret([1] + portions.rest), for: slot) else { return }
   check(slot.unwrap(store: "store", with: secret) == nil, "nobody forges a slot")
   let made = KeySlot.wrap(
     root, id: slot.id, kind: slot.kind, parameters: slot.parameters, salt: slot.salt,
@@ -53,6 +54,19 @@ private func openSlot(_ portions: inout Portions) {
   slot = made
   slot.parameters += "x"
   check(slot.unwrap(store: "store", with: secret) == nil, "a changed slot does not open")
+}
+
+/// What opens a slot: of a passphrase, what scrypt makes of it, where that is done at once.
+private func slotKey(of text: Secret, for slot: KeySlot) -> Secret? {
+  guard slot.kind == .passphrase else { return text }
+  guard let work = KeyFromPassphrase(slot) else { return nil }
+  check(work.cost * work.blockSize <= 1 << 23, "a slot takes no more than 1 GiB")
+  check(work.blockSize * work.parallelism <= 16, "a slot is no endless work")
+  check(KeyFromPassphrase(work.text) == work, "how much work it is is read as it was written")
+  guard work.cost * work.blockSize * work.parallelism <= 256 else { return nil }
+  let key = work.key(of: text, salt: slot.salt)
+  check(key != nil, "what is read as scrypt is scrypt: \(work.text)")
+  return key
 }
 
 private func readTexts(_ bytes: [UInt8]) {

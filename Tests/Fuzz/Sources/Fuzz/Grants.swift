@@ -1,0 +1,200 @@
+import Dispatch
+import EinlassCrypto
+import EinlassJSON
+import TestSupport
+
+@testable import Einlass
+
+/// F-3: whatever a server of OAuth 2.0 or OpenID Connect answers, what was asked for ends in a result or a problem, no
+/// secret that it was sent is in either's words, and what is kept can be shown and sent on.
+///
+/// Input: what is asked for, of which provider, in which of its ways; the claims of an id_token, which stands wherever a
+/// body has a `~`; then for each answer its status, what its headers say if the status' first bit is set, and its body.
+func fuzzGrants(_ input: [UInt8]) {
+  var portions = Portions(input)
+  let wish = Wish.allCases[Int(portions.byte()) % Wish.allCases.count]
+  let provider = GrantWorld.providers[Int(portions.byte()) % GrantWorld.providers.count]
+  let ways = provider.flows.filter { $0.tokens != nil }
+  let way = ways[Int(portions.byte()) % ways.count]
+  let idToken = GrantWorld.signed(portions.field())
+  var replies: [Script.Reply] = []
+  while !portions.rest.isEmpty && replies.count < 8 {
+    replies.append(GrantWorld.reply(&portions, idToken))
+  }
+  let script = Script(
+    replies, answers: Array(repeating: .accept(), count: 20),
+    brought: (0..<10).flatMap { _ in
+      [way.tokens?.issuer?.text ?? GrantWorld.issuer, nil].map(GrantWorld.arrival)
+    },
+    store: GrantWorld.store(provider, way, idToken))
+  let ended = DispatchSemaphore(value: 0)
+  Task.detached {
+    await Conversation(script: script, provider: provider, way: way, idToken: idToken).run(wish)
+    ended.signal()
+  }
+  ended.wait()
+}
+
+/// What is asked for.
+private enum Wish: CaseIterable {
+  case signIn, credential, renewal, rejection, verification, signedVerification, signOut, add
+  case resource
+
+  /// Whether the provider describes itself first.
+  var isNew: Bool { self == .add || self == .resource }
+}
+
+private let issuer = GrantWorld.issuer
+private let ada = GrantWorld.ada
+private let registration = GrantWorld.registration
+private let catalog = GrantWorld.catalog
+
+private struct Conversation {
+  let script: Script
+  let provider: Provider
+  let way: FlowDescriptor
+  let idToken: String
+
+  func run(_ wish: Wish) async {
+    do throws(Problem) {
+      try await perform(
+        wish, Einlass(catalog: catalog, store: script.store.accountStore, effects: effects))
+    } catch { checkWords(of: error) }
+    for account in script.store.accounts {
+      checkHidden(
+        [account.subject, account.username, account.displayName, account.email, account.avatar])
+      check(isIdentifier(account.username), "an account has a name")
+      check(catalog.holds(account.provider) || wish.isNew, "an account has a provider")
+      for stored in script.store.credentials(of: account.id) { checkToken(stored.credential) }
+    }
+  }
+
+  private func perform(_ wish: Wish, _ engine: Einlass) async throws(Problem) {
+    let wanted = CredentialRequest(
+      application: "editor", registration: { _ in registration }, account: ada,
+      forcesRefresh: true)
+    switch wish {
+    case .signIn: try await signIn(provider, way.kind, engine)
+    case .credential: checkToken(try await engine.credential(wanted).credential)
+    case .renewal:
+      switch try await engine.renew(wanted) {
+      case .renewed(let token): checkToken(.oauth2(token))
+      case .rejected(let problem), .failed(let problem): throw problem
+      }
+    case .rejection: try await engine.reject(wanted)
+    case .verification: checkWords(of: try await engine.verify(verification(.account(ada))))
+    case .signedVerification:
+      let token = OAuth2Credential(accessToken: Secret("CANARY-T"), idToken: Secret(idToken))
+      checkWords(of: try await engine.verify(verification(.credential(.oauth2(token)))))
+      checkWords(of: try await engine.verify(verification(.idToken(Secret(idToken)))))
+    case .signOut:
+      let report = try await engine.signOut(ada, registration: { _ in registration })
+      checkHidden(report.notRevoked.map(\.reason))
+    case .add:
+      let descriptor = try await engine.descriptor(of: AddProviderRequest(.issuer(issuer)))
+      try await signIn(descriptor, engine)
+    case .resource:
+      let found = try await engine.protectedResource(at: "https://photos.example/mcp")
+      switch found.issuer {
+      case .new(let descriptor): try await signIn(descriptor, engine, resource: found)
+      case .known(let id):
+        try await signIn(catalog.provider(id), .authorizationCode, engine, resource: found)
+      }
+    }
+  }
+
+  /// At a provider that has just described itself.
+  private func signIn(
+    _ descriptor: JSONValue, _ engine: Einlass, resource: ProtectedResource? = nil
+  ) async throws(Problem) {
+    let words = JSONValue.object(["providers": [descriptor]]).bytes()
+    guard let (wider, leftOut) = try? catalog.adding(json: words), leftOut.isEmpty,
+      let added = wider.providers.last
+    else { return check(false, "who was described can be added") }
+    let engine = Einlass(catalog: wider, store: engine.store, effects: engine.effects)
+    try await signIn(added, nil, engine, resource: resource)
+  }
+
+  private func signIn(
+    _ provider: Provider, _ kind: FlowKind?, _ engine: Einlass, resource: ProtectedResource? = nil
+  ) async throws(Problem) {
+    var request = SignInRequest(
+      application: "editor",
+      registration: provider.dynamicRegistration == nil || kind != nil ? registration : nil,
+      provider: provider.id)
+    request.flowKind = kind
+    request.resource = resource?.name
+    request.resourceScopes = resource?.scopes ?? []
+    let account = try await engine.signIn(request, asking: script.asker([.openURL, .deviceCode]))
+    check(account.provider.utf8.elementsEqual(provider.id.utf8), "an account has its provider")
+  }
+
+  private func verification(_ subject: VerifyRequest.Subject) -> VerifyRequest {
+    VerifyRequest(
+      application: "editor", registration: registration, provider: provider.id, subject: subject)
+  }
+
+  /// Time passes as fast as it is waited for, and chance is always the same.
+  private var effects: Effects {
+    var effects = script.effects
+    effects.sleepUntil = { [script] time throws(Problem) in
+      script.advance(seconds: max(0, time - script.effects.now()))
+    }
+    effects.randomBytes = { Array(repeating: 7, count: $0) }
+    return effects
+  }
+}
+
+// MARK: - Promises
+
+extension Conversation {
+  private func checkWords(of problem: Problem) {
+    check(
+      problem.reason != .internal || script.unusedReplyCount == 0,
+      "nothing that a server says is a fault of ours: \(problem.message)")
+    let said = problem.serverError
+    checkHidden(
+      [problem.message, problem.detail, said?.code, said?.subcode, said?.text]
+        + (problem.hint?.parameters.values.map(\.self) ?? []))
+  }
+
+  private func checkWords(of result: Verification) {
+    let person = result.identity
+    checkHidden(
+      [result.clientID, person?.id, person?.name, person?.username, person?.email, person?.avatar]
+        + result.checks.map(\.detail) + (result.scopes ?? []))
+  }
+
+  /// Texts that people see: without controls, and without a secret that was sent.
+  private func checkHidden(_ texts: [String?]) {
+    let sent = sent
+    for text in texts.compactMap(\.self) {
+      check(!text.unicodeScalars.contains(where: isControl), "a control is shown: \(text)")
+      for secret in sent { check(!text.contains(secret), "\(secret) is told: \(text)") }
+    }
+  }
+
+  private func checkToken(_ credential: Credential?) {
+    guard case .oauth2(let token)? = credential else { return }
+    for secret in [token.accessToken, token.refreshToken, token.idToken].compactMap(\.self) {
+      let bytes = secret.reveal()
+      check(
+        !bytes.isEmpty && bytes.allSatisfy { (0x21...0x7E) ~= $0 }, "a token fits into a header")
+    }
+  }
+
+  /// What begins as our secrets do, was sent as one, and is as long as any should be.
+  private var sent: [String] {
+    let names = [
+      "code", "client_secret", "token", "access_token", "refresh_token", "device_code",
+      "input_token",
+    ]
+    return script.requests.flatMap { request in
+      let fields = [request.body, Array((request.address.query ?? "").utf8)]
+        .flatMap { FormEncoding.decode($0, plus: .space) ?? [] }
+      let bearers = request.headers.filter { $0.name == "Authorization" }
+        .compactMap { $0.value.split(separator: " ").last.map(String.init) }
+      return fields.filter { names.contains($0.name) }.map(\.value) + bearers
+    }.filter { $0.utf8.count >= 8 && $0.utf8.starts(with: "CANARY-".utf8) }
+  }
+}
