@@ -151,17 +151,22 @@ def read_only(folder):
     print("read while complete, refused with changes in a journal")
 
 
+def rotation():
+    """The module of the provider that turns tokens, in a namespace with a /tmp of its own."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "none", "/tmp"], check=True)
+    sys.path.append(str(Path(__file__).parents[1] / "Oracles"))
+    import rotation
+
+    return rotation
+
+
 def test_a_token_is_not_turned_where_the_new_one_could_not_be_stored(report):
     report(outcome=in_a_namespace("refresh"))
 
 
 def refresh(_):
     """The store's file alone cannot be written, or nothing beside it either."""
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "none", "/tmp"], check=True)
-    sys.path.append(str(Path(__file__).parents[1] / "Oracles"))
-    from rotation import World
-
-    world = World(1)
+    world = rotation().World(1)
     # One that was turned before: it is read all the same.
     other, _ = world.add("grace")
     world.get(other)
@@ -197,16 +202,13 @@ def test_nobody_is_sent_to_the_browser_where_the_token_could_not_be_stored(repor
 
 def sign_in(_):
     """The store cannot be written, its folder neither, or there is none yet and none can be made."""
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "none", "/tmp"], check=True)
-    sys.path.append(str(Path(__file__).parents[1] / "Oracles"))
-    from rotation import CLIENT, World
-
-    world = World(0, flow="authorizationCode")
+    module = rotation()
+    world = module.World(0, flow="authorizationCode")
 
     def end(method, **params):
         """How it ends, and whether the person was asked."""
         process = world.spawn(is_introduced=False)
-        process.call("initialize", client={"name": "disks"}, applications={"rotating": {"clientId": CLIENT}},
+        process.call("initialize", client={"name": "disks"}, applications={"rotating": {"clientId": module.CLIENT}},
                      capabilities={"prompts": ["grantAccess", "openURL"]})
         asked = process.send(method, **params)
         is_asked = False
