@@ -200,7 +200,7 @@ public struct AccountStore: Sendable {
     setPreferred:
       @escaping @Sendable (Account.ID?, String, String, Patience) throws(Problem) -> Int64,
     lease: @escaping @Sendable (Account.ID) async throws(Problem) -> Lease,
-    requireWritable: @escaping @Sendable () throws(Problem) -> Void = {},
+    requireWritable: @escaping @Sendable () throws(Problem) -> Void,
     registrations: RegistrationStore,
     protection: @escaping @Sendable (Patience) throws(Problem) -> String,
     maintenance: StoreMaintenance

@@ -55,6 +55,7 @@ public enum MemoryAccountStore {
         try await turns.take(id.rawValue)
         return Lease(end: { turns.give(id.rawValue) })
       },
+      requireWritable: {},
       registrations: RegistrationStore(
         get: { provider, _ throws(Problem) in memory.withLock { $0.registration(at: provider) } },
         set: { provider, registration, _ throws(Problem) in

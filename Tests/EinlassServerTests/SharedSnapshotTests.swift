@@ -33,6 +33,7 @@ import Testing
       forgetCredentials: { _ throws(Problem) in throw unused },
       setPreferred: { _, _, _, _ throws(Problem) in throw unused },
       lease: { _ throws(Problem) in throw unused },
+      requireWritable: { () throws(Problem) in throw unused },
       registrations: RegistrationStore(failing: unused),
       protection: { _ throws(Problem) in throw unused },
       maintenance: StoreMaintenance(failing: unused))
