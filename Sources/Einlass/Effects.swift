@@ -10,6 +10,8 @@ public struct Effects: Sendable {
   public var now: @Sendable () -> UnixTime
   /// So many bytes from the cryptographic generator.
   public var randomBytes: @Sendable (Int) -> [UInt8]
+  /// 16 bytes that no other request has, and that are no secret.
+  public var nonce: @Sendable () -> [UInt8]
   /// Opens a place on this machine that a browser can bring an answer to. Throws `flowNotSupported` when it can't,
   /// retryable where somebody else has the port.
   public var openRedirect: @Sendable (RedirectPlace) throws(Problem) -> OpenRedirect
@@ -25,6 +27,7 @@ public struct Effects: Sendable {
     sleepUntil: @escaping @Sendable (UnixTime) async throws(Problem) -> Void,
     now: @escaping @Sendable () -> UnixTime,
     randomBytes: @escaping @Sendable (Int) -> [UInt8],
+    nonce: (@Sendable () -> [UInt8])? = nil,
     openRedirect: @escaping @Sendable (RedirectPlace) throws(Problem) -> OpenRedirect = {
       _ throws(Problem) in
       throw Problem(.flowNotSupported, "Nothing can be listened for here.")
@@ -37,6 +40,7 @@ public struct Effects: Sendable {
     self.sleepUntil = sleepUntil
     self.now = now
     self.randomBytes = randomBytes
+    self.nonce = nonce ?? { randomBytes(16) }
     self.openRedirect = openRedirect
     self.outlive = outlive
     self.memory = memory

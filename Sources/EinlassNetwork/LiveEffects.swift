@@ -15,6 +15,7 @@ public enum LiveEffects {
       },
       now: { clock?.now ?? now() },
       randomBytes: { SecureRandom.bytes($0) },
+      nonce: { nonce() },
       openRedirect: { place throws(Problem) in
         do throws(SystemError) { return try RedirectListener(place).open } catch {
           throw .nothingToListenOn(place, error)
@@ -32,6 +33,17 @@ public enum LiveEffects {
 
   /// The wall clock, in whole seconds.
   public static func now() -> UnixTime { csystem_wall_clock_seconds() }
+
+  /// Drawn for many at once: a call of the kernel takes longer than what is done with 16 bytes.
+  private static func nonce() -> [UInt8] {
+    drawn.withLock { drawn in
+      if drawn.isEmpty { drawn = SecureRandom.bytes(256) }
+      defer { drawn.removeLast(16) }
+      return Array(drawn.suffix(16))
+    }
+  }
+
+  private static let drawn = Lock<[UInt8]>([])
 
   private static let sleepers = Result { try SleepThread(name: "einlass-sleep") }
 
