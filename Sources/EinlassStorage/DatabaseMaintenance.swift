@@ -49,15 +49,23 @@ extension StoreMaintenance {
   private static func openKey(
     of file: StoreFile, keys: KeySource, _ words: Secret?
   ) throws(Problem) {
-    let former = keys.typed.withLock { typed in
-      defer { if let words { typed = words } }
-      return typed
-    }
-    do throws(Problem) {
+    guard let words else {
       _ = try file.read(.usual, withKey: true) { store throws(Problem) in try store.storeKey() }
-    } catch {
-      keys.typed.withLock { $0 = former }
-      throw error
+      return
+    }
+    try keys.trying.withLock { _ throws(Problem) in
+      let former = keys.typed.withLock { typed in
+        defer { typed = words }
+        return typed
+      }
+      do throws(Problem) {
+        _ = try file.read(.usual, withKey: true) { store throws(Problem) in
+          try store.reopenedKey()
+        }
+      } catch {
+        keys.typed.withLock { $0 = former }
+        throw error
+      }
     }
   }
 }

@@ -54,8 +54,16 @@ extension KeySource {
     return kept
   }
 
-  /// The keyring may be unlocked the next time, the passphrase be another one.
-  private func forgetPrepared() { prepared.withLock { $0 = [:] } }
+  /// The keyring may be unlocked the next time. What a passphrase came to stays the same.
+  private func forgetPrepared() {
+    prepared.withLock { $0 = $0.filter { $0.value.words != nil } }
+  }
+
+  /// What was got for a slot, unless the passphrase has become another one since.
+  private func found(_ slot: KeySlot) -> Result<Secret, Problem>? {
+    guard let found = prepared.withLock({ $0[slot.salt] }) else { return nil }
+    return found.words.map { $0 == (try? words) } ?? true ? found.result : nil
+  }
 
   /// The problem, with the prompt that mends it where the person's passphrase does.
   private func asking(_ problem: Problem, _ slots: [KeySlot]) -> Problem {
@@ -75,26 +83,26 @@ extension KeySource {
   func prepare() {
     preparing.withLock { _ in
       guard let awaited = awaited.withLock({ $0 }) else { return }
-      for slot in awaited.slots where prepared.withLock({ $0[slot.salt] == nil }) {
-        let result: Result<Secret, Problem>
-        do throws(Problem) {
-          result = .success(try prepared(slot, store: awaited.store))
-        } catch {
-          result = .failure(error)
+      for slot in awaited.slots where found(slot) == nil {
+        let words = slot.kind == .passphrase ? try? words : nil
+        let result = Result { () throws(Problem) in
+          try secret(for: slot, store: awaited.store, words)
         }
-        prepared.withLock { $0[slot.salt] = result }
+        prepared.withLock { $0[slot.salt] = Prepared(words: words, result: result) }
       }
     }
   }
 
-  private func prepared(_ slot: KeySlot, store: String) throws(Problem) -> Secret {
+  private func secret(
+    for slot: KeySlot, store: String, _ words: Secret?
+  ) throws(Problem) -> Secret {
     guard slot.kind == .passphrase else { return try secretService.read(store: store) }
     guard let way = KeyFromPassphrase(slot) else {
       throw .store(
         .keyUnavailable,
         "The account store's passphrase slot asks for more work than is taken, or was damaged.")
     }
-    guard let words = try words else { throw .keyAwaited }
+    guard let words else { throw .keyAwaited }
     return try way.slotKey(of: words, salt: slot.salt)
   }
 
@@ -129,12 +137,7 @@ extension KeySource {
     case .keyfile: return try KeyFile(path: try path(for: slot, store: store)).read()
     case .fd: return try key?.secret
     case .passphrase, .secretservice:
-      let found = prepared.withLock { $0[slot.salt] }
-      switch found {
-      case nil: return nil
-      case .success(let secret): return secret
-      case .failure(let problem): throw problem
-      }
+      return try found(slot)?.get()
     }
   }
 

@@ -111,6 +111,13 @@ final class OpenStore {
   func storeKey() throws(Problem) -> StoreKey {
     let meta = try connection.meta()
     if let key, key.id == meta.keyID, key.store == meta.store { return key }
+    return try openKey(meta)
+  }
+
+  /// The same, opened anew: what was brought since has to fit.
+  func reopenedKey() throws(Problem) -> StoreKey { try openKey(try connection.meta()) }
+
+  private func openKey(_ meta: Meta) throws(Problem) -> StoreKey {
     let root = try keys.root(of: try connection.keySlots(), store: meta.store)
     let opened = StoreKey(id: meta.keyID, store: meta.store, root: root)
     key = opened

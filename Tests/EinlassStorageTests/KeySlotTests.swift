@@ -133,6 +133,28 @@ import Testing
     #expect(outcome(other, id) == "opens")
   }
 
+  @Test func `The right passphrase opens while a wrong one is being tried, which never passes`()
+    throws
+  {
+    let id = try store().add(.example(), .usual).account.id
+    _ = try store().maintenance.addKeySlot("passphrase", Secret("right"))
+    _ = try store().maintenance.removeKeySlot("keyfile")
+    for _ in 0..<10 {
+      let open = try store()
+      let details = Lock<[String: String?]>([:])
+      DispatchQueue.concurrentPerform(iterations: 3) { number in
+        let words = ["wrong", "right", "false"][number]
+        let detail = problem { try open.maintenance.openKey(Secret(words)) }?.detail
+        details.withLock { $0[words] = detail }
+      }
+      #expect(
+        details.withLock { $0 }
+          == ["wrong": "keyUnavailable", "right": nil, "false": "keyUnavailable"])
+      #expect(outcome(open, id) == "opens")
+      #expect(try open.maintenance.rotateKey { _, _ in }.slots == ["passphrase"])
+    }
+  }
+
   @Test
   func `What the keyring keeps goes with its slot, and another key finds it locked only once`()
     throws
