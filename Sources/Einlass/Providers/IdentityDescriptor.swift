@@ -71,7 +71,7 @@ struct IdentityDescriptor: Sendable, Equatable {
   /// Who the answer speaks of; `nil` when a required member is missing or none.
   ///
   /// Texts lose their controls; an id that holds one, or is longer than 256 bytes, is none. A picture that
-  /// would be fetched in the clear is left out.
+  /// would be fetched in the clear, or from this machine, is left out.
   func identity(in answer: JSONValue) -> Identity? {
     func text(_ member: Member) -> String? {
       pointers[member].flatMap { answer.at(pointer: $0)?.string }.map { cleaned($0) }
@@ -80,7 +80,9 @@ struct IdentityDescriptor: Sendable, Equatable {
     var identity = Identity(
       id: id, name: text(.name), username: text(.username), email: text(.email))
     let picture = picture(in: answer, id: id)
-    if let picture, picture.isSafe { identity.avatar = picture.text }
+    if let picture, (request?.address ?? picture).mayName(picture) {
+      identity.avatar = picture.text
+    }
     let members: [Member: String?] = [
       .id: id, .name: identity.name, .username: identity.username, .email: identity.email,
       .avatar: picture?.text,

@@ -71,10 +71,10 @@ struct ReverseAuthFlowTests {
   }
 
   @Test(
-    "a picture that would be fetched in the clear is left out",
+    "a picture that would be fetched in the clear, or from this machine, is left out",
     arguments: [
       ("https://pbs.example/1/x_normal.png", "https://pbs.example/1/x_400x400.png"),
-      ("http://127.0.0.1:8080/x.png", "http://127.0.0.1:8080/x.png"),
+      ("http://127.0.0.1:8080/x.png", nil), ("https://127.0.0.1/x.png", nil),
       ("http://pbs.example/x.png", nil), ("http://localhost/x.png", nil),
     ] as [(String, String?)])
   func pictures(address: String, shown: String?) async throws {
