@@ -49,7 +49,7 @@ private let addedCredential = Schema.tagged(
         .required("key", .string(maxBytes: 8192), "The account's token.", isSecret: true),
         .required("secret", .string(maxBytes: 8192), "The token's secret.", isSecret: true),
         .required(
-          "clientId", .string(maxBytes: 1024), "The consumer under which the token was issued."),
+          "clientId", .identifier, "The consumer under which the token was issued."),
         .required(
           "clientSecret", .string(maxBytes: 4096), "That consumer's secret.", isSecret: true),
       ]
@@ -61,7 +61,7 @@ private let addedCredential = Schema.tagged(
         .optional("refreshToken", .string(maxBytes: 49152), "Its refresh token.", isSecret: true),
         .optional("expiresAt", .unixTime, "When it ends."),
         .optional("scopes", .array(.identifier, max: 256), "What it is good for."),
-        .required("clientId", .string(maxBytes: 1024), "The registration it was issued to."),
+        .required("clientId", .identifier, "The registration it was issued to."),
       ]
     ),
   ])

@@ -10,7 +10,7 @@ func providersConfigure(_ server: Server) -> Method {
       "Keeps the person's own registration at a provider, sealed, for every application that brings none.",
       params: [
         .provider,
-        .optional("clientId", .string(maxBytes: 1024), "Consumer key, application id."),
+        .optional("clientId", .identifier, "Consumer key, application id."),
         .optional("remove", .boolean, "Forget it; then nothing else is given."),
       ] + Schema.registrationParts,
       result: .object([

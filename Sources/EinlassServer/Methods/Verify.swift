@@ -16,7 +16,7 @@ func verify(_ server: Server) -> Method {
           "expect",
           .object([
             .optional("id", .identifier, "The provider's id of the person."),
-            .optional("clientId", .string(maxBytes: 1024), "The application; the caller's own."),
+            .optional("clientId", .identifier, "The application; the caller's own."),
             .optional("scopes", .array(.identifier, max: 256), "What it must be good for."),
             .optional("nonce", .string(maxBytes: 1024), "Of an id_token."),
           ]), "What it must be."),
