@@ -3,7 +3,11 @@ public enum Hexadecimal {
   /// Two lower-case digits for each byte.
   public static func encode(_ bytes: some Sequence<UInt8>) -> String {
     var digits: [UInt8] = []
-    for byte in bytes { digits += [alphabet[Int(byte >> 4)], alphabet[Int(byte & 0xF)]] }
+    digits.reserveCapacity(2 * bytes.underestimatedCount)
+    for byte in bytes {
+      digits.append(alphabet[Int(byte >> 4)])
+      digits.append(alphabet[Int(byte & 0xF)])
+    }
     return String(decoding: digits, as: UTF8.self)
   }
 

@@ -32,7 +32,7 @@ public enum SignatureBase {
   static func normalized(_ parameters: [Parameter], query: String?) -> [UInt8] {
     // A parsed address has sound escapes, so its query always decodes.
     let inQuery = query.map { FormEncoding.decodePairs($0.utf8, plus: .space) ?? [] } ?? []
-    var pairs = EncodedPairs()
+    var pairs = EncodedPairs(capacity: parameters.count + inQuery.count)
     for pair in inQuery { pairs.add(pair.name.span, pair.value.span) }
     for parameter in parameters { pairs.add(parameter.name.utf8.span, parameter.value.utf8.span) }
     return pairs.joined()
@@ -42,6 +42,11 @@ public enum SignatureBase {
   private struct EncodedPairs {
     private var text: [UInt8] = []
     private var places: [(start: Int, nameEnd: Int, end: Int)] = []
+
+    init(capacity: Int) {
+      text.reserveCapacity(64 * capacity)
+      places.reserveCapacity(capacity)
+    }
 
     mutating func add(_ name: Span<UInt8>, _ value: Span<UInt8>) {
       let start = text.count

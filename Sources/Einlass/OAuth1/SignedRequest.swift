@@ -13,5 +13,5 @@ extension Signer {
   }
 
   /// Never used before with this timestamp: 128 random bits. RFC 5849 section 3.3.
-  static func nonce(_ effects: Effects) -> String { Hexadecimal.encode(effects.nonce()) }
+  public static func nonce(_ effects: Effects) -> String { Hexadecimal.encode(effects.nonce()) }
 }

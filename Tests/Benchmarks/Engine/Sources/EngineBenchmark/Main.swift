@@ -49,14 +49,14 @@ import Glibc
         clientID: "application", clientSecret: Secret("applicationsecret")),
       token: OAuth1Credential(token: Secret("1001-token"), tokenSecret: Secret("tokensecret")))
     let text = "https://api.example.org/1.1/statuses/update.json?status=hello%20world"
-    let nonce = LiveEffects.make().nonce
+    let effects = LiveEffects.make()
     var bytes = 0
     let elapsed = try ContinuousClock().measure {
       for _ in 0..<count {
         // Parsed, and given a nonce and the time, each time, as the others do.
         let authorization = signer.authorization(
           method: "POST", address: try WebAddress.parse(text),
-          nonce: Hexadecimal.encode(nonce()), timestamp: UnixTime(time(nil)))
+          nonce: Signer.nonce(effects), timestamp: UnixTime(time(nil)))
         bytes += authorization.utf8.count
       }
     }
