@@ -46,7 +46,7 @@ final class KeySource: Sendable {
   let prepared = Lock<[[UInt8]: Prepared]>([:])
   let location: StoreLocation
 
-  /// What opens a slot, or why nothing does; the passphrase it was made from, where that may be another one by now.
+  /// What opens a slot, or why nothing does, and the passphrase it was made from, which may be another one by now.
   struct Prepared {
     var words: Secret?
     var result: Result<Secret, Problem>
@@ -127,7 +127,7 @@ final class KeySource: Sendable {
       }
       var slot = NewSlot(kind: .passphrase, parameters: stretching.text, secret: words)
       slot.secret = try stretching.slotKey(of: words, salt: slot.salt)
-      prepared.withLock { $0[slot.salt] = Prepared(result: .success(slot.secret)) }
+      prepared.withLock { $0[slot.salt] = Prepared(words: words, result: .success(slot.secret)) }
       return slot
     case .secretservice:
       return NewSlot(kind: .secretservice, secret: try secretService.make(store: store))
