@@ -35,13 +35,13 @@ final class KeySource: Sendable {
   /// What the person typed since.
   let typed = Lock<Secret?>(nil)
   /// Held while it is found out whether that fits.
-  let trying = Lock(())
+  let trying = Lock(false)
   /// How much work a new passphrase slot is.
   private let stretching: KeyFromPassphrase
   /// Slots that need something that takes its time, found while the store was locked.
   let awaited = Lock<Awaited?>(nil)
   /// Held by who gets what they need.
-  let preparing = Lock(())
+  let preparing = Lock(false)
   /// What that came to, by the slot's salt.
   let prepared = Lock<[[UInt8]: Prepared]>([:])
   let location: StoreLocation

@@ -4,7 +4,8 @@ import Glibc
 /// State that one thread at a time may touch: the only lock of the house, a pthread mutex.
 ///
 /// `Synchronization.Mutex` is not used because the thread sanitizer cannot see it on Linux. Not recursive:
-/// `withLock` inside `withLock` of the same lock is a programmer's error. Hold it for short work only.
+/// `withLock` inside `withLock` of the same lock is a programmer's error. Hold it for short work only. A state without
+/// a size, as `()`, has the address of the object's head, and looks like a race to that sanitizer.
 @safe public final class Lock<State: ~Copyable>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private var state: State
