@@ -83,7 +83,6 @@ extension Flow {
     at words: TokenEndpoint
   ) async throws(Setback) -> OAuth2Credential {
     var exchange = exchange(hiding: [former.refreshToken, former.accessToken, former.idToken])
-    if former.idToken != nil { await exchange.fetchKeysAhead(words) }
     var grant = resource.map { [Parameter("resource", $0)] } ?? []
     if !refresh.isPaidByToken, let refreshToken = former.refreshToken {
       grant += [

@@ -46,37 +46,27 @@ extension Exchange {
       let key = registration.clientSecret.flatMap { JSONWebKey(clientSecret: $0) }
       return check(JSONWebKeySet(key.map { [$0] } ?? []))
     }
-    guard var kept = freshKeys(keySet) else { return check(try await fetchKeys(keySet)) }
+    guard var kept = effects.memory.keySets.read(keySet.text), kept.isFresh(now) else {
+      let keys = try await fetchKeys(keySet)
+      effects.memory.keySets.write(keySet.text, KeptKeySet(keys: keys, fetchedAt: now))
+      return check(keys)
+    }
     let result = check(kept.keys)
     guard case .failure(.signature(let fault)) = result, [.key, .signature].contains(fault),
       kept.maySeek(now)
     else { return result }
     kept.soughtAt = now
     effects.memory.keySets.write(keySet.text, kept)
-    return check(try await fetchKeys(keySet, soughtAt: now))
+    kept.keys = try await fetchKeys(keySet)
+    kept.fetchedAt = now
+    effects.memory.keySets.write(keySet.text, kept)
+    return check(kept.keys)
   }
 
-  /// Gets an issuer's keys before the token that they are for: who was given another refresh token asks nobody anything
-  /// before that is stored.
-  func fetchKeysAhead(_ words: TokenEndpoint) async {
-    guard let keySet = words.keySet, !words.isSignedBySecret, freshKeys(keySet) == nil else {
-      return
-    }
-    _ = try? await fetchKeys(keySet)
-  }
-
-  private func freshKeys(_ address: WebAddress) -> KeptKeySet? {
-    effects.memory.keySets.read(address.text).flatMap { $0.isFresh(effects.now()) ? $0 : nil }
-  }
-
-  private func fetchKeys(
-    _ address: WebAddress, soughtAt: UnixTime? = nil
-  ) async throws(Setback) -> JSONWebKeySet {
+  private func fetchKeys(_ address: WebAddress) async throws(Setback) -> JSONWebKeySet {
     let answer = try await send(
       HTTPRequest(.get, address, responseLimitBytes: Self.keySetLimitBytes), at: .keySet)
     guard let keys = answer.object.flatMap({ JSONWebKeySet($0) }) else { throw unusable(.keySet) }
-    effects.memory.keySets.write(
-      address.text, KeptKeySet(keys: keys, fetchedAt: effects.now(), soughtAt: soughtAt))
     return keys
   }
 }
