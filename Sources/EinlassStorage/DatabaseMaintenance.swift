@@ -45,28 +45,16 @@ extension StoreMaintenance {
 }
 
 extension StoreMaintenance {
-  /// Opens the key with what was brought, or typed just now: that is kept only if it fits.
+  /// Opens the key with what was brought, or typed just now: that is kept only if it fits, and not even looked at where
+  /// the key is open by now.
   private static func openKey(
     of file: StoreFile, keys: KeySource, _ words: Secret?
   ) throws(Problem) {
-    guard let words else {
-      _ = try file.read(.usual, withKey: true) { store throws(Problem) in try store.storeKey() }
-      return
+    if let words {
+      let locked = try file.read(.usual) { store throws(Problem) in try store.lockedSlots() }
+      if let (slots, name) = locked ?? nil { try keys.accept(words, for: slots, store: name) }
     }
-    try keys.trying.withLock { _ throws(Problem) in
-      let former = keys.typed.withLock { typed in
-        defer { typed = words }
-        return typed
-      }
-      do throws(Problem) {
-        _ = try file.read(.usual, withKey: true) { store throws(Problem) in
-          try store.reopenedKey()
-        }
-      } catch {
-        keys.typed.withLock { $0 = former }
-        throw error
-      }
-    }
+    _ = try file.read(.usual, withKey: true) { store throws(Problem) in try store.storeKey() }
   }
 }
 

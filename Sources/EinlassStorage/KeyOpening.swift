@@ -54,16 +54,8 @@ extension KeySource {
     return kept
   }
 
-  /// The keyring may be unlocked the next time. What a passphrase came to stays the same.
-  private func forgetPrepared() {
-    prepared.withLock { $0 = $0.filter { $0.value.words != nil } }
-  }
-
-  /// What was got for a slot, unless the passphrase has become another one since.
-  private func found(_ slot: KeySlot) -> Result<Secret, Problem>? {
-    guard let found = prepared.withLock({ $0[slot.salt] }) else { return nil }
-    return slot.kind != .passphrase || found.words == (try? words) ? found.result : nil
-  }
+  /// The keyring may be unlocked the next time, the passphrase be another one.
+  private func forgetPrepared() { prepared.withLock { $0 = [:] } }
 
   /// The problem, with the prompt that mends it where the person's passphrase does.
   private func asking(_ problem: Problem, _ slots: [KeySlot]) -> Problem {
@@ -83,26 +75,49 @@ extension KeySource {
   func prepare() {
     preparing.withLock { _ in
       guard let awaited = awaited.withLock({ $0 }) else { return }
-      for slot in awaited.slots where found(slot) == nil {
-        let words = slot.kind == .passphrase ? try? words : nil
-        let result = Result { () throws(Problem) in
-          try secret(for: slot, store: awaited.store, words)
+      for slot in awaited.slots where prepared.withLock({ $0[slot.salt] == nil }) {
+        let result: Result<Secret, Problem>
+        do throws(Problem) {
+          result = .success(try prepared(slot, store: awaited.store))
+        } catch {
+          result = .failure(error)
         }
-        prepared.withLock { $0[slot.salt] = Prepared(words: words, result: result) }
+        prepared.withLock { $0[slot.salt] = result }
       }
     }
   }
 
-  private func secret(
-    for slot: KeySlot, store: String, _ words: Secret?
-  ) throws(Problem) -> Secret {
+  /// Tries what the person typed at these slots, without anybody else's taking it for what opens them, and keeps it
+  /// if it does. Throws `keyUnavailable`.
+  func accept(_ words: Secret, for slots: [KeySlot], store: String) throws(Problem) {
+    try preparing.withLock { _ throws(Problem) in
+      // Who has waited for others with the same words need not try them.
+      guard typed.withLock({ $0 }) != words else { return }
+      let slots = slots.filter { $0.kind == .passphrase }
+      for slot in slots {
+        let secret = try stretched(words, for: slot)
+        guard slot.unwrap(store: store, with: secret) != nil else { continue }
+        prepared.withLock { $0[slot.salt] = .success(secret) }
+        typed.withLock { $0 = words }
+        return
+      }
+      guard let slot = slots.first else { throw noSlot(slots) }
+      throw asking(try wrong(slot, store: store), slots)
+    }
+  }
+
+  private func prepared(_ slot: KeySlot, store: String) throws(Problem) -> Secret {
     guard slot.kind == .passphrase else { return try secretService.read(store: store) }
+    guard let words = try words else { throw .keyAwaited }
+    return try stretched(words, for: slot)
+  }
+
+  private func stretched(_ words: Secret, for slot: KeySlot) throws(Problem) -> Secret {
     guard let way = KeyFromPassphrase(slot) else {
       throw .store(
         .keyUnavailable,
         "The account store's passphrase slot asks for more work than is taken, or was damaged.")
     }
-    guard let words else { throw .keyAwaited }
     return try way.slotKey(of: words, salt: slot.salt)
   }
 
@@ -137,7 +152,12 @@ extension KeySource {
     case .keyfile: return try KeyFile(path: try path(for: slot, store: store)).read()
     case .fd: return try key?.secret
     case .passphrase, .secretservice:
-      return try found(slot)?.get()
+      let found = prepared.withLock { $0[slot.salt] }
+      switch found {
+      case nil: return nil
+      case .success(let secret): return secret
+      case .failure(let problem): throw problem
+      }
     }
   }
 

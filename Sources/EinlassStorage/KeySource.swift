@@ -34,8 +34,6 @@ final class KeySource: Sendable {
   let key: KeyDescriptor?
   /// What the person typed since.
   let typed = Lock<Secret?>(nil)
-  /// Held while it is found out whether that fits.
-  let trying = Lock(false)
   /// How much work a new passphrase slot is.
   private let stretching: KeyFromPassphrase
   /// Slots that need something that takes its time, found while the store was locked.
@@ -43,14 +41,8 @@ final class KeySource: Sendable {
   /// Held by who gets what they need.
   let preparing = Lock(false)
   /// What that came to, by the slot's salt.
-  let prepared = Lock<[[UInt8]: Prepared]>([:])
+  let prepared = Lock<[[UInt8]: Result<Secret, Problem>]>([:])
   let location: StoreLocation
-
-  /// What opens a slot, or why nothing does, and the passphrase it was made from, which may be another one by now.
-  struct Prepared {
-    var words: Secret?
-    var result: Result<Secret, Problem>
-  }
 
   /// Some slots of a store.
   struct Awaited {
@@ -127,7 +119,7 @@ final class KeySource: Sendable {
       }
       var slot = NewSlot(kind: .passphrase, parameters: stretching.text, secret: words)
       slot.secret = try stretching.slotKey(of: words, salt: slot.salt)
-      prepared.withLock { $0[slot.salt] = Prepared(words: words, result: .success(slot.secret)) }
+      prepared.withLock { $0[slot.salt] = .success(slot.secret) }
       return slot
     case .secretservice:
       return NewSlot(kind: .secretservice, secret: try secretService.make(store: store))

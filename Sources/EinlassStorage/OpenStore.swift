@@ -111,17 +111,17 @@ final class OpenStore {
   func storeKey() throws(Problem) -> StoreKey {
     let meta = try connection.meta()
     if let key, key.id == meta.keyID, key.store == meta.store { return key }
-    return try openKey(meta)
-  }
-
-  /// The same, opened anew: what was brought since has to fit.
-  func reopenedKey() throws(Problem) -> StoreKey { try openKey(try connection.meta()) }
-
-  private func openKey(_ meta: Meta) throws(Problem) -> StoreKey {
     let root = try keys.root(of: try connection.keySlots(), store: meta.store)
     let opened = StoreKey(id: meta.keyID, store: meta.store, root: root)
     key = opened
     return opened
+  }
+
+  /// What opens the key, and the store's name; `nil` where it is open.
+  func lockedSlots() throws(Problem) -> (slots: [KeySlot], store: String)? {
+    let meta = try connection.meta()
+    if let key, key.id == meta.keyID, key.store == meta.store { return nil }
+    return (try connection.keySlots(), meta.store)
   }
 
   /// The key that tokens are named by in the audit trail, read under the lock.

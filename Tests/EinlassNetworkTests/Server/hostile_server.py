@@ -320,8 +320,9 @@ def serve(connection, listener, context):
     finally:
         connection.close()
         # One of before the log was made fresh is nobody's concern any more.
-        if listener == "plain" and any(event.get("number") == number for event in EVENTS):
-            saw("gone")
+        with LOCK:
+            if listener == "plain" and any(event.get("number") == number for event in EVENTS):
+                saw("gone")
 
 
 def listen(name, context=None):
