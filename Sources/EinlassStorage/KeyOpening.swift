@@ -93,15 +93,15 @@ extension KeySource {
     try preparing.withLock { _ throws(Problem) in
       // Who has waited for others with the same words need not try them.
       guard typed.withLock({ $0 }) != words else { return }
-      let slots = slots.filter { $0.kind == .passphrase }
-      for slot in slots {
+      let tried = slots.filter { $0.kind == .passphrase }
+      for slot in tried {
         let secret = try stretched(words, for: slot)
         guard slot.unwrap(store: store, with: secret) != nil else { continue }
         prepared.withLock { $0[slot.salt] = .success(secret) }
         typed.withLock { $0 = words }
         return
       }
-      guard let slot = slots.first else { throw noSlot(slots) }
+      guard let slot = tried.first else { throw noSlot(slots) }
       throw asking(try wrong(slot, store: store), slots)
     }
   }

@@ -110,7 +110,7 @@ final class OpenStore {
   /// The opened key, of what was fetched before the store was locked. Throws `keyUnavailable`.
   func storeKey() throws(Problem) -> StoreKey {
     let meta = try connection.meta()
-    if let key, key.id == meta.keyID, key.store == meta.store { return key }
+    if let key = openKey(meta) { return key }
     let root = try keys.root(of: try connection.keySlots(), store: meta.store)
     let opened = StoreKey(id: meta.keyID, store: meta.store, root: root)
     key = opened
@@ -120,8 +120,12 @@ final class OpenStore {
   /// What opens the key, and the store's name; `nil` where it is open.
   func lockedSlots() throws(Problem) -> (slots: [KeySlot], store: String)? {
     let meta = try connection.meta()
-    if let key, key.id == meta.keyID, key.store == meta.store { return nil }
-    return (try connection.keySlots(), meta.store)
+    return openKey(meta) == nil ? (try connection.keySlots(), meta.store) : nil
+  }
+
+  private func openKey(_ meta: Meta) -> StoreKey? {
+    guard let key, key.id == meta.keyID, key.store == meta.store else { return nil }
+    return key
   }
 
   /// The key that tokens are named by in the audit trail, read under the lock.
