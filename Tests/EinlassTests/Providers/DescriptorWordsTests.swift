@@ -90,10 +90,14 @@ struct DescriptorWordsTests {
       try Self.identity(words, in: #"{"id":"7","hash":"a/b"}"#)?.avatar
         == "https://a.example/7/a%2Fb.png")
     #expect(try Self.identity(words, in: #"{"id":"7","hash":null}"#)?.avatar == nil)
-    // In an id_token, whoever issued it: this machine is not somebody else's to name.
-    for (address, isShown) in [("https://a.example/x", true), ("http://127.0.0.1:8080/x", false)] {
+    // This machine is named by who answers from it, not by an id_token, whoever issued that.
+    let local = #","request":{"method":"GET","url":"http://127.0.0.1:8080/me"}"#
+    for (address, asked, isShown) in [
+      ("https://a.example/x", "", true), ("http://127.0.0.1:8080/x", "", false),
+      ("http://127.0.0.1:8080/x", local, true),
+    ] {
       let identity = try Self.identity(
-        #","avatar":{"pointer":"/picture"}"#, in: #"{"id":"7","picture":"\#(address)"}"#)
+        #"\#(asked),"avatar":{"pointer":"/picture"}"#, in: #"{"id":"7","picture":"\#(address)"}"#)
       #expect(identity?.avatar == (isShown ? address : nil))
     }
   }
