@@ -175,6 +175,21 @@ def test_a_cancelled_request_leaves_its_prompt(machine):
 # Moving
 
 
+def test_many_files_at_once_take_the_memory_of_one(machine):
+    session = machine.start(passphrase=WORDS)
+    session.call("accounts.add", **account("ada"))
+    requests = {session.send("accounts.export", path=str(machine.folder / f"{count}")) for count in range(4)}
+    while requests:
+        message = session.message()
+        if not isinstance(message, dict) and message.id in requests:
+            assert result(message)["accounts"] == 1
+            requests.remove(message.id)
+    status = Path(f"/proc/{session.process.pid}/status").read_text()
+    highest = int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")))
+    # A key is stretched in 128 MiB, so the limit is less than two of them.
+    assert 128 * 1024 < highest < 256 * 1024, highest
+
+
 def test_accounts_move_to_another_machine(machine, other):
     session = machine.start()
     for username, provider in (("ada", "twitter"), ("bob", "twitter"), ("ada", "facebook")):

@@ -92,8 +92,9 @@ extension Effects {
   static let offline = Effects(
     send: { _ throws(Problem) in throw Problem(.networkFailure, "offline", networkCode: -1009) },
     sleepUntil: { _ throws(Problem) in
-      // Forever, as far as a run is concerned: only the end of the connection ends it.
-      do { try await Task.sleep(for: .seconds(3600)) } catch { throw Problem(.cancelled, "ended") }
+      // Forever: only the end of the connection ends it. A timer would outlive that by its whole time.
+      for await _ in AsyncStream<Never>({ _ in }) {}
+      throw Problem(.cancelled, "ended")
     },
     now: { 1_500_000_000 },
     randomBytes: { SecureRandom.bytes($0) })
