@@ -93,7 +93,7 @@ extension Effects {
     send: { _ throws(Problem) in throw Problem(.networkFailure, "offline", networkCode: -1009) },
     sleepUntil: { _ throws(Problem) in
       // Forever: only the end of the connection ends it. A timer would outlive that by its whole time.
-      for await _ in AsyncStream<Never>({ _ in }) {}
+      for await _ in AsyncStream(Never.self, { _ in }) {}
       throw Problem(.cancelled, "ended")
     },
     now: { 1_500_000_000 },
