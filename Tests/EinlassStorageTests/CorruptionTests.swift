@@ -7,7 +7,7 @@ import Testing
 /// A store's file with anything wrong in it: a typed problem or the right credential, never a crash, and nothing is
 /// written by who only reads (T-07).
 ///
-/// `EINLASS_FAULT_ROUNDS` sets the number of flipped bits; 100 without it.
+/// `EINLASS_FAULT_ROUNDS` sets the number of flipped bits; 200 without it.
 struct CorruptionTests {
   @Test func `whatever is wrong in the file, a credential is right or refused`() async {
     await #expect(processExitsWith: .success) {
@@ -42,7 +42,7 @@ private struct DamageTrial {
 
   private static let pageCount = 4096
   private static var flips: Int {
-    ProcessInfo.processInfo.environment["EINLASS_FAULT_ROUNDS"].flatMap(Int.init) ?? 100
+    ProcessInfo.processInfo.environment["EINLASS_FAULT_ROUNDS"].flatMap(Int.init) ?? 200
   }
 
   private let home: StoreHome
