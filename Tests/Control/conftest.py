@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from test_control import CONTROL, EINLASS
+from control import CONTROL, EINLASS, add
 
 
 @pytest.fixture(autouse=True)
@@ -10,3 +10,16 @@ def built():
     for program in (EINLASS, CONTROL):
         if not os.access(program, os.X_OK):
             pytest.fail(f"{program} is not built: clients/build einlass einlassctl makes it.")
+
+
+@pytest.fixture
+def store(tmp_path):
+    """The options for a store of the test's own."""
+    return ["--einlass", EINLASS, "--store", str(tmp_path / "store/a.db"), "--key-file", str(tmp_path / "key/a.key")]
+
+
+@pytest.fixture
+def two(store):
+    """A store with two accounts."""
+    add(store, "ada", "bob")
+    return store

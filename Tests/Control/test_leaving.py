@@ -8,8 +8,8 @@ import re
 
 import pytest
 
+from control import CONTROL, EINLASS, run
 from terminal import Terminal
-from test_control import CONTROL, EINLASS, run
 from test_sign_in_elsewhere import Visitor, page, ready, sign_in  # noqa: F401
 
 

@@ -11,8 +11,8 @@ import sys
 
 import pytest
 
+from control import CONTROL, EINLASS, PROJECT, RELEASE
 from terminal import Terminal
-from test_control import CONTROL, EINLASS, PROJECT, RELEASE
 
 sys.path.append(str(PROJECT / "Tests/Oracles"))
 from browser import Visitor  # noqa: E402

@@ -1,0 +1,125 @@
+"""The doctor finds what is wrong with a store, its key, the configuration and the accounts, and says what mends it."""
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from control import fake, run, signing
+
+
+def test_the_doctor_finds_nothing_wrong_with_a_sound_store(two):
+    code, output, errors = run("doctor", *two)
+    assert (code, errors) == (0, "") and "problem" not in output
+    findings = json.loads(run("doctor", "--json", *two)[1])
+    assert findings["ok"] and {f["check"] for f in findings["findings"]} >= {"einlass", "configuration", "store", "key", "accounts"}
+
+
+def test_the_doctor_names_what_is_wrong_and_what_to_do(two, tmp_path):
+    (tmp_path / "key").chmod(0o755)
+    code, output, _ = run("doctor", *two)
+    assert code == 1 and "problem  key: " in output and "chmod go-rwx" in output
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "config.json").chmod(0o644)
+    code, output, _ = run("doctor", *two, "--config", str(tmp_path / "config.json"))
+    assert code == 1 and "problem  configuration" in output
+
+
+@pytest.mark.parametrize("wrong", ["missing", "garbage", "open"])
+def test_the_doctor_says_of_the_key_itself_that_it_does_not_open(two, wrong):
+    key = Path(two[5])
+    if wrong == "missing":
+        key.unlink()
+    elif wrong == "garbage":
+        key.write_text("garbage")
+    else:
+        key.chmod(0o644)
+    code, output, _ = run("doctor", *two)
+    assert code == 1 and re.search(f"^problem  key: .*{re.escape(str(key))}", output, re.M), output
+    assert "ok       key" not in output and "store check" not in output
+
+
+def test_the_doctor_says_of_a_store_that_it_cannot_be_written():
+    _, output, _ = run("doctor", *fake("readonly"))
+    assert re.search(r"^note +store: /s/a.db can be read, not written: .*\n +next: Let yourself write to it", output, re.M), output
+    assert "not written" not in run("doctor", *fake("sound"))[1]
+
+
+def test_the_doctor_names_a_configured_provider_that_does_not_exist(two, tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"applications": {"neovim": {"githb": {"clientId": "c"}, "github": {"clientId": "c"}}}}))
+    config.chmod(0o600)
+    code, output, _ = run("doctor", *two, "--config", str(config))
+    assert code == 0 and f"note     configuration: {config} names a provider that does not exist: githb\n" in output
+    assert "is in order" not in output and "exist: github" not in output
+
+
+def key_file(curve):
+    made = subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:" + curve],
+                          capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    return made.stdout
+
+
+@pytest.mark.parametrize("key, said", [
+    ("no key", "cannot be read"), (key_file("P-256"), None), (key_file("P-384"), "ES256"), (None, "lacks privateKey"),
+])
+@pytest.mark.parametrize("application", ["*", "neovim"])
+def test_the_doctor_looks_at_every_application_s_key(two, tmp_path, key, said, application):
+    providers, config = tmp_path / "providers.json", tmp_path / "config.json"
+    providers.write_text(json.dumps(signing("ES256")))
+    registration = {"clientId": "c", **({"privateKey": key} if key else {})}
+    config.write_text(json.dumps({"applications": {application: {"signs": registration}}}))
+    config.chmod(0o600)
+    code, output, errors = run("doctor", *two, "--config", str(config), "--providers", str(providers))
+    assert "PRIVATE KEY" not in output + errors
+    if said is None:
+        assert code == 0 and "problem " not in output, output + errors
+        assert ("sign-ins can start at signs" in output) == (application == "*")
+    else:
+        who = "einlassctl" if application == "*" else application
+        assert code == 1 and re.search(f"^problem  {who} at signs: .*{said}", output, re.M), output + errors
+        assert f"next: Correct it in {config}." in output
+
+
+def test_the_doctor_names_accounts_whose_provider_is_gone_and_what_was_added_in_vain(two, tmp_path):
+    (tmp_path / "mine.json").write_text(json.dumps({**signing("ES256")["providers"][0], "id": "mine"}))
+    (tmp_path / "mine.json").chmod(0o600)
+    code, output, errors = run("providers", "add", str(tmp_path / "mine.json"), *two)
+    assert code == 0, errors
+    mine = {"provider": "mine", "username": "eve", "credential": {"type": "oauth2", "token": "t", "clientId": "c"}}
+    assert run("accounts", "add", "-", *two, input=json.dumps(mine))[0] == 0
+    assert run("doctor", *two)[0] == 0
+    added = tmp_path / "store/a.providers.json"
+    added.chmod(0o644)
+    code, output, _ = run("doctor", *two)
+    assert code == 1 and re.search(f"^problem  configuration: .*{re.escape(str(added))} is open", output, re.M), output
+    assert "mine/eve" not in output
+    added.chmod(0o600)
+    text = added.read_text()
+    added.write_text(text.replace('"flows"', '"flaws"'))
+    code, output, errors = run("doctor", *two)
+    assert code == 1 and re.search("^problem  mine: cannot be used: mine, at /providers/0", output, re.M), output
+    assert "forget it: einlassctl providers remove mine " in output and "warning configuration" in errors and "twitter" in run("providers", *two)[1]
+    # What is no file of providers at all is left alone.
+    added.write_text("{")
+    assert run("providers", "remove", "mine", "--yes", *two)[0] == 1 and added.read_text() == "{"
+    added.write_text(text)
+    added.unlink()
+    code, output, _ = run("doctor", *two)
+    assert code == 1 and "problem  mine/eve: its provider is not known any more" in output
+
+
+def test_the_doctor_says_what_mends_a_key_file_and_who_is_signed_out(two):
+    key = Path(two[5])
+    assert run("accounts", "sign-out", "ada", "--yes", *two)[0] == 0
+    assert "accounts: 2 accounts, 1 in order, 1 signed out\n" in run("doctor", *two)[1]
+    key.chmod(0o644)
+    for command in ("doctor", "check"):
+        code, output, errors = run(*(["doctor"] if command == "doctor" else ["store", "check"]), *two)
+        assert code == 1 and f"next: If nobody else had access, run this and start the command again: chmod go-rwx '{key}'" in output + errors
+    key.unlink()
+    for command in (["doctor"], ["store", "check"]):
+        code, output, errors = run(*command, *two)
+        assert code == 1 and "next: If the key file lies elsewhere, name it with --key-file." in output + errors

@@ -1,0 +1,87 @@
+"""Providers are added by files, shown and forgotten, and so are registrations at them."""
+import json
+import re
+
+import pytest
+
+from control import repeated, run
+
+
+def test_a_provider_is_added_by_a_file_and_forgotten(store, tmp_path):
+    descriptor = {
+        "id": "work", "name": "Work", "setup": {"documentation": "https://work.example/docs"}, "registration": ["clientId"],
+        "accounts": "many", "flows": [{"kind": "authorizationCode", "authorize": {"method": "GET", "url": "https://work.example/authorize"},
+                   "token": {"method": "POST", "url": "https://work.example/token"}}]}
+    (tmp_path / "work.json").write_text(json.dumps(descriptor))
+    added = run("providers", "add", str(tmp_path / "work.json"), *store)
+    step = "Register an application there and bring its client id: einlassctl providers configure work"
+    assert added[:2] == (0, f"Added work. {step} {repeated(store)}\n"), added
+    assert re.search("^work +Work +missing +authorizationCode", run("providers", *store)[1], re.M)
+    code, output, _ = run("providers", "show", "work", *store)
+    assert code == 0 and "register at  https://work.example/docs\n" in output and "client id    missing\n" in output
+    assert "There is no provider nope." in run("providers", "show", "nope", *store)[2]
+    (tmp_path / "config.json").write_text('{"applications": {"einlassctl": {"work": {"clientId": "c"}}}}')
+    (tmp_path / "config.json").chmod(0o600)
+    assert re.search("^work +Work +there ", run("providers", *store, "--config", str(tmp_path / "config.json"))[1], re.M)
+    code, _, errors = run("sign-in", "work", "--no-input", *store)
+    assert code == 1 and "(authenticatorUnconfigured, 1006)" in errors
+    assert run("providers", "remove", "work", "--yes", *store)[:2] == (0, "Forgot work.\n")
+    assert "work" not in run("providers", *store)[1]
+    assert run("providers", "add", str(tmp_path / "work.json"), *store)[0] == 0
+    ada = {"provider": "work", "username": "ada", "credential": {"type": "oauth2", "token": "t", "clientId": "c"}}
+    assert run("accounts", "add", "-", *store, input=json.dumps(ada))[0] == 0
+    code, output, _ = run("providers", "remove", "work", "--yes", *store)
+    assert (code, output) == (0, "Forgot work.\nThese accounts stay, of no use until it is added again:\n  work/ada\n")
+    code, output, _ = run("accounts", "sign-out", "ada", "--yes", *store)
+    assert code == 0 and "No provider work is known here" in output, output
+    assert run("providers", "add", str(tmp_path / "work.json"), *store)[0] == 0
+    assert run("providers", "configure", "work", "--client-id", "c", *store)[0] == 0
+    code, output, _ = run("providers", "remove", "work", "--yes", *store)
+    assert code == 0 and output.startswith("Forgot work and the registration that was stored.\n")
+    noted = json.loads(run("audit", "--provider", "work", "--json", *store)[1])["entries"]
+    assert [entry["method"] for entry in noted] == ["providers.remove", "providers.configure"] + 2 * ["providers.remove"]
+    del descriptor["accounts"]
+    (tmp_path / "work.json").write_text(json.dumps(descriptor))
+    assert "work, at /descriptor/accounts:" in run("providers", "add", str(tmp_path / "work.json"), *store)[2]
+    (tmp_path / "work.json").write_text("[]")
+    assert "holds no JSON object" in run("providers", "add", str(tmp_path / "work.json"), *store)[2]
+    (tmp_path / "work.json").write_text('{"providers": []}')
+    code, _, errors = run("providers", "add", str(tmp_path / "work.json"), *store)
+    assert code == 1 and "holds no provider." in errors
+    for option in "--id", "--name":
+        code, _, errors = run("providers", "add", str(tmp_path / "work.json"), option, "other", *store)
+        assert code == 64 and "go with an address" in errors
+
+
+def test_a_file_for_the_option_providers_is_added_whole(store, tmp_path):
+    small = {"name": "x", "setup": {"documentation": "https://x.example/docs"}, "registration": ["clientId"], "accounts": "many",
+             "flows": [{"kind": "authorizationCode", "authorize": {"method": "GET", "url": "https://x.example/authorize"},
+                        "token": {"method": "POST", "url": "https://x.example/token"}}]}
+    (tmp_path / "two.json").write_text(json.dumps({"providers": [{"id": "one", **small}, {"id": "other", **small}]}))
+    code, output, errors = run("providers", "add", str(tmp_path / "two.json"), *store)
+    assert code == 0 and re.findall(r"^Added (\w+)\. .* providers configure (\w+) --store", output, re.M) == [
+        ("one", "one"), ("other", "other")], errors
+
+
+@pytest.mark.parametrize("arguments", [["accounts", "--provider", "nope"], ["audit", "--provider", "nope"]])
+def test_a_provider_that_is_not_known_is_named(two, arguments):
+    code, output, errors = run(*arguments, *two)
+    assert (code, output) == (1, "") and "There is no provider nope." in errors and "einlassctl providers list" in errors
+    assert run("accounts", "--provider", "facebook", *two)[:2] == (0, "No accounts. Add one: einlassctl accounts add\n")
+
+
+def test_a_registration_is_brought_and_forgotten_and_its_secret_is_in_no_output(store, tmp_path):
+    configure = ["providers", "configure", "github", "--client-id", "mine", *store]
+    code, output, errors = run(*configure, "--secret-fd", "0", input="very-s3cret\n")
+    assert (code, output) == (0, "Keeps your registration at github.\n"
+                              f"Sign in there: einlassctl sign-in github {repeated(store)}\n"), errors
+    assert re.search("^github +GitHub +there", run("providers", *store)[1], re.M)
+    assert "very-s3cret" not in output + errors + run("audit", *store)[1]
+    assert not any(b"very-s3cret" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert run("providers", "configure", "github", "--remove", *store)[:2] == (0, "Forgot the registration at github.\n")
+    assert re.search("^github +GitHub +missing", run("providers", *store)[1], re.M)
+    # Without its secret it is not taken, and what to do is said.
+    code, _, errors = run("providers", "configure", "twitter", "--client-id", "mine", *store)
+    assert code == 1 and "lacks clientSecret" in errors and "next: " in errors
+    assert run("providers", "configure", "github", "--no-input", *store)[0] == 64
+    assert run(*configure, "--secret-fd", "77")[0] == 64

@@ -1,0 +1,186 @@
+"""On a terminal a person is asked for what the command line leaves open, by questions, lists and pages to sign in at."""
+import json
+import os
+import re
+
+import pytest
+
+from control import CONTROL, CONTROLS, fake, run, signing, usernames
+from terminal import Terminal
+
+
+@pytest.mark.parametrize("provider, asked", [("github", "Token (not shown):"), ("twitter", "What kind of credential?")])
+def test_only_what_the_provider_takes_is_asked_for(store, provider, asked):
+    with Terminal([CONTROL, "accounts", "add", *store]) as terminal:
+        terminal.wait_for("Which provider?")
+        terminal.type(provider + "\r")
+        terminal.wait_for("User name:")
+        terminal.type("ada\r")
+        terminal.wait_for(asked)
+        assert ("What kind" in terminal.shown) == (provider == "twitter")
+        terminal.type("\x03")
+        assert terminal.end() == 1
+
+
+def test_only_a_provider_that_was_added_is_offered_to_be_removed(store, tmp_path):
+    with Terminal([CONTROL, "providers", "remove", *store]) as terminal:
+        assert terminal.end() == 1 and "No provider was added" in terminal.shown and "github" not in terminal.shown
+    (tmp_path / "mine.json").write_text(json.dumps({**signing("ES256")["providers"][0], "id": "mine"}))
+    assert run("providers", "add", str(tmp_path / "mine.json"), *store)[0] == 0
+    with Terminal([CONTROL, "providers", "remove", *store]) as terminal:
+        terminal.wait_for("> 1  mine")
+        assert "github" not in terminal.shown
+        terminal.type("\r")
+        terminal.wait_for("Forget the provider mine?")
+        terminal.type("y\r")
+        assert terminal.end() == 0 and "Forgot mine." in terminal.shown
+
+
+def test_who_takes_no_credential_is_signed_in_to(store):
+    with Terminal([CONTROL, "accounts", "add", *store]) as terminal:
+        terminal.wait_for("Which provider?")
+        terminal.type("flickr\r")
+        assert terminal.end() == 1 and "Sign in there: einlassctl sign-in flickr" in terminal.shown
+        assert "User name" not in terminal.shown
+
+
+def test_a_terminal_whose_cursor_cannot_move_shows_a_list_and_takes_a_number(two):
+    with Terminal([CONTROL, "accounts", "remove", *two], TERM="dumb") as terminal:
+        terminal.wait_for("Which account?")
+        terminal.wait_for("  2  twitter  bob")
+        terminal.wait_for("Its number (1 to 2):")
+        terminal.type("3\r")
+        terminal.wait_for("Its number (1 to 2):")
+        terminal.type("2\r")
+        terminal.wait_for("Remove twitter/bob")
+        terminal.type("y\r")
+        assert terminal.end() == 0 and "\x1b" not in terminal.shown
+    assert usernames(two) == ["ada"]
+
+
+def test_the_home_may_be_typed_as_a_shell_takes_it(two, tmp_path):
+    (tmp_path / "home").mkdir(mode=0o700)
+    with Terminal([CONTROL, "store", "backup", *two], HOME=str(tmp_path / "home")) as terminal:
+        terminal.wait_for("Where to?")
+        terminal.type("~/copy.db\r")
+        assert terminal.end() == 0, terminal.shown
+    assert (tmp_path / "home/copy.db").exists()
+
+
+def test_an_account_is_chosen_by_arrow_keys_and_removed_when_that_is_confirmed(two):
+    command = [CONTROL, "accounts", "remove", *two]
+    with Terminal(command) as terminal:
+        terminal.wait_for("Which account?")
+        terminal.wait_for("> 1  twitter  ada")
+        terminal.type("\x1b[B")
+        terminal.wait_for("> 2  twitter  bob")
+        terminal.type("\r")
+        terminal.wait_for("Remove twitter/bob and its credentials? [y/N]")
+        terminal.type("\r")
+        assert terminal.end() == 1 and "Cancelled." in terminal.shown
+    assert usernames(two) == ["ada", "bob"]
+    with Terminal(command) as terminal:
+        terminal.wait_for("> 1")
+        terminal.type("2\r")
+        terminal.wait_for("[y/N]")
+        terminal.type("yes\r")
+        assert terminal.end() == 0 and "Removed twitter/bob." in terminal.shown
+    assert usernames(two) == ["ada"]
+
+
+def test_an_account_is_added_by_questions_that_show_no_secret(store):
+    with Terminal([CONTROL, "accounts", "add", *store]) as terminal:
+        terminal.wait_for("Which provider?")
+        terminal.type("1\r")
+        terminal.wait_for("User name:")
+        terminal.type("adx\x7fa\r")
+        terminal.wait_for("What kind of credential?")
+        terminal.type("\r")
+        for question in ("Key (not shown):", "Secret (not shown):"):
+            terminal.wait_for(question)
+            terminal.type("s3cret-key\r")
+        terminal.wait_for("Client id")
+        terminal.type("\rclient\r")
+        terminal.wait_for("That client's secret")
+        terminal.type("s3cret-too\r")
+        assert terminal.end() == 0
+        assert "Added twitter/ada" in terminal.shown and "s3cret" not in terminal.shown
+    assert usernames(store) == ["ada"]
+
+
+def test_letters_find_a_row_and_enter_takes_none_where_none_holds_them(store):
+    with Terminal([CONTROL, "access", "set", "neovim", *store]) as terminal:
+        terminal.wait_for("Which provider?")
+        terminal.type("githubx\r")
+        terminal.wait_for("typed: githubx (nothing holds that)")
+        terminal.type("\x7f\r")
+        terminal.wait_for("May neovim use github accounts?")
+        terminal.type("1\r")
+        assert terminal.end() == 0 and "neovim may use github accounts." in terminal.shown
+
+
+def test_an_explanation_is_asked_for_in_the_name_of_the_application_that_is_typed(two):
+    run("access", "set", "neovim", "twitter", "granted", *two)
+    run("accounts", "prefer", "bob", "--for", "neovim", *two)
+    with Terminal([CONTROL, "accounts", "explain", "--when-many", *two]) as terminal:
+        terminal.wait_for("Which application (the name it gives itself)?")
+        terminal.type("neovim\r")
+        terminal.wait_for("Which provider?")
+        terminal.type("twitter\r")
+        assert terminal.end() == 0
+    assert "neovim: twitter/bob, because it is preferred." in terminal.shown
+
+
+def test_the_day_before_which_is_forgotten_is_asked_for_until_it_is_one(two):
+    with Terminal([CONTROL, "audit", "prune", *two]) as terminal:
+        terminal.wait_for("Forget everything before which day")
+        terminal.type("tomorrow\r")
+        terminal.wait_for("no day of the calendar")
+        terminal.type("9999-01-01\r")
+        terminal.wait_for("Forget everything before 9999-01-01? [y/N]")
+        terminal.type("y\r")
+        assert terminal.end() == 0
+    assert re.search(r"Forgot \d+ entries\.", terminal.shown)
+
+
+def test_access_is_decided_and_forgotten_by_questions(store):
+    with Terminal([CONTROL, "access", "set", *store]) as terminal:
+        terminal.wait_for("Which application")
+        terminal.type("neovim\r")
+        terminal.wait_for("Which provider?")
+        terminal.type("\x1b[B\x1b[A\r")
+        terminal.wait_for("May neovim use twitter accounts?")
+        terminal.type("2\r")
+        assert terminal.end() == 0 and "neovim may not use twitter accounts." in terminal.shown
+    with Terminal([CONTROL, "access", "reset", *store]) as terminal:
+        terminal.wait_for("Which decision?")
+        terminal.type("\r")
+        assert terminal.end() == 0 and "neovim asks again" in terminal.shown
+
+
+@pytest.mark.parametrize("how, shown", [("browser", "https://example.org/a?b"), ("paste", "https://example.org/a?b"),
+                                        ("device", "https://example.org/device")])
+def test_a_person_signs_in_by_a_page_a_pasted_address_or_a_code(how, shown):
+    with Terminal([CONTROL, "sign-in", "twitter", "--no-browser", *fake(how)]) as terminal:
+        terminal.wait_for(shown)
+        if how == "device":
+            terminal.wait_for("ABCD-EFGH")
+        if how == "paste":
+            terminal.type("\r")
+            terminal.type("http://127.0.0.1:1/nothing\r")
+            terminal.wait_for("That was something else, or not all of it.")
+            terminal.type("http://127.0.0.1:1/?code=c\r")
+        assert terminal.end() == 0 and "Signed in: twitter/ada." in terminal.shown
+        assert not CONTROLS.search(re.sub("\r|\x1b\\[\\d*m", "", terminal.shown))
+
+
+def test_a_browser_is_started_only_on_a_desktop_of_this_machine(tmp_path):
+    opened = tmp_path / "opened"
+    (tmp_path / "xdg-open").write_text(f'#!/bin/sh\nprintf %s "$1" >{opened}\n')
+    (tmp_path / "xdg-open").chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    for environment in ({"DISPLAY": ""}, {"DISPLAY": ":1", "SSH_CONNECTION": "x"}, {"DISPLAY": ":1", "SSH_CONNECTION": ""}):
+        assert not opened.exists()
+        with Terminal([CONTROL, "sign-in", "twitter", *fake("browser")], PATH=path, WAYLAND_DISPLAY="", **environment) as terminal:
+            assert terminal.end() == 0, terminal.shown
+    assert opened.read_text().startswith("https://example.org/a?b")

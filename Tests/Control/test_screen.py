@@ -1,0 +1,110 @@
+"""What is drawn fits the terminal and does not steer it, and the terminal is as before however a command ends."""
+import json
+import os
+import re
+import signal
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from control import CONTROL, CONTROLS, fake, run
+from terminal import Terminal
+
+
+def test_no_name_steers_the_terminal_or_a_program_that_reads_json():
+    for arguments in (["accounts"], ["accounts", "--json"], ["access", "reset", "x", "y"]):
+        _, output, errors = run(*arguments, *fake("evil"))
+        assert output + errors and not CONTROLS.search(output + errors), repr(output + errors)
+    assert "\x1b" in json.loads(run("accounts", "--json", *fake("evil"))[1])["accounts"][3]["username"]
+
+
+def width(text):
+    """Columns on a terminal, by Python's tables."""
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+@pytest.mark.parametrize("command", ["audit", "accounts", "access", "providers", "store"])
+def test_no_table_breaks_a_word_or_cuts_a_moment(two, columns, command):
+    run("access", "set", "a vendor's application of many words, which is shown in full", "twitter", "granted",
+        "--permission", "publish", "--permission", "photographs", *two)
+    run("accounts", "rename", "ada", "阿达 洛芙莱斯 伯爵夫人 👩 Łuße, the Enchantress of Numbers", *two)
+    with Terminal([CONTROL, command, *two], columns=columns, NO_COLOR="1") as terminal:
+        assert terminal.end() == 0
+    whole = set(re.findall(r"[^\s:]+", run(command, *two)[1]))
+    assert set(re.findall(r"[^\s:]+", terminal.shown)) <= whole
+    assert "…" not in terminal.shown
+    assert all(width(line) <= columns for line in terminal.shown.splitlines() if not re.search(r"(^|\s)/", line))
+
+
+@pytest.mark.parametrize("how", ["Ctrl-C", "SIGTERM", "SIGHUP", "SIGINT"])
+@pytest.mark.parametrize("what, question", [("passphrase", "Passphrase"), ("list", "Which account?")])
+def test_a_question_may_be_left_and_the_terminal_is_as_before(how, what, question):
+    command = ["store", "check"] if what == "passphrase" else ["accounts", "remove"]
+    with Terminal([CONTROL, *command, *fake(what)]) as terminal:
+        terminal.wait_for(question)
+        if how == "Ctrl-C":
+            terminal.type("\x03")
+        else:
+            os.kill(terminal.process, getattr(signal, how))
+        assert terminal.end() == 1
+
+
+def child_of(process):
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == process:
+                return int(entry.name)
+        except OSError:
+            pass  # it has ended meanwhile
+    raise AssertionError("there is no child")
+
+
+def test_a_question_ends_with_einlass():
+    with Terminal([CONTROL, "store", "check", *fake("passphrase")]) as terminal:
+        terminal.wait_for("Passphrase")
+        os.kill(child_of(terminal.process), signal.SIGKILL)
+        assert terminal.end() == 70
+
+
+def test_a_question_that_is_over_is_not_waited_for():
+    with Terminal([CONTROL, "store", "check", *fake("expires")]) as terminal:
+        assert terminal.end() == 1 and "(flowExpired, 1014)" in terminal.shown
+
+
+def test_long_work_shows_how_far_it_is_and_ends_with_ctrl_c(tmp_path):
+    output = tmp_path / "output"
+    with Terminal([CONTROL, "store", "check", *fake("progress")], output=output) as terminal:
+        terminal.wait_for("… 50 %")
+        assert terminal.end() == 0
+    assert output.read_text() == "Sound: 4 accounts and 8 sealed values read.\n"
+    with Terminal([CONTROL, "store", "check", *fake("slow")]) as terminal:
+        terminal.wait_for("… 1 %")
+        os.kill(terminal.process, signal.SIGINT)
+        assert terminal.end() == 1 and "Cancelled." in terminal.shown
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 80])
+def test_tables_fit_the_terminal_and_have_colours_unless_those_are_not_wanted(two, columns):
+    run("accounts", "rename", "ada", "Augusta Ada King, Countess of Lovelace, the Enchantress of Numbers", *two)
+    with Terminal([CONTROL, "accounts", *two], columns=columns) as terminal:
+        assert terminal.end() == 0
+        shown = terminal.shown
+    with Terminal([CONTROL, "accounts", *two], columns=columns, NO_COLOR="1") as terminal:
+        assert terminal.end() == 0
+        plain = terminal.shown
+    assert "\x1b[1m" in shown or columns < 80
+    assert "\x1b[32mok\x1b[0m" in shown
+    assert "\x1b" not in plain and plain == re.sub("\x1b\\[\\d+m", "", shown)
+    assert all(len(line) <= max(columns, 28) for line in plain.splitlines())
+
+
+def test_in_the_background_it_ends_by_itself(two, tmp_path):
+    """Whoever sets a terminal's modes from there is stopped."""
+    output, command = tmp_path / "listed", " ".join(["accounts", "list", *two])
+    script = f"set -m; {CONTROL} {command} >{output} 2>&1 & wait $!; echo ended $?"
+    with Terminal(["/bin/bash", "-c", script]) as terminal:
+        terminal.wait_for("ended 0")
+        terminal.end()
+    assert "ada" in output.read_text()

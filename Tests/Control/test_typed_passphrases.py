@@ -1,0 +1,112 @@
+"""Passphrases are typed on a terminal that does not show them, and open stores and files."""
+import json
+import os
+
+import pytest
+
+from control import CONTROL, EINLASS, account, fake, run, with_passphrase
+from terminal import Terminal
+
+
+@pytest.fixture
+def sealed(tmp_path):
+    """A store in the usual places of a home of its own, which only a passphrase opens; and the home."""
+    home = {"HOME": str(tmp_path / "home"), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
+    (tmp_path / "home").mkdir(mode=0o700)
+    store = ["--einlass", EINLASS]
+    environment = {**os.environ, **home}
+    code, _, errors = with_passphrase(
+        "accounts", "add", "-", *store, input=json.dumps([account("ada")]), env=environment)
+    assert code == 0, errors
+    assert run("store", "slots", *store, env=environment)[1] == "passphrase\n"
+    return store, home
+
+
+def test_what_is_typed_ahead_of_a_hidden_question_is_not_shown(sealed):
+    store, home = sealed
+    with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
+        terminal.wait_for("Passphrase (opens the store ")
+        # The second one while the first is being tried, which takes scrypt's time.
+        terminal.type("wr0ng\r")
+        terminal.wait_for("\n")
+        terminal.type("s3cret-ahead\r")
+        terminal.wait_for("Passphrase (opens the store ")
+        terminal.wait_for("Passphrase (opens the store ")
+        terminal.type("correct horse\r")
+        assert terminal.end() == 0 and "s3cret" not in terminal.shown
+
+
+@pytest.mark.parametrize("passphrase, code", [("öpen sesame", 0), ("mellon", 1)])
+def test_a_passphrase_is_asked_for_and_not_shown(passphrase, code):
+    with Terminal([CONTROL, "store", "check", *fake("passphrase")]) as terminal:
+        terminal.wait_for("Passphrase (key")
+        terminal.type(passphrase + "\r")
+        assert terminal.end() == code
+        assert passphrase not in terminal.shown and "\u202e" not in terminal.shown
+
+
+def test_a_store_that_a_passphrase_opens_is_used_at_the_terminal(sealed):
+    store, home = sealed
+    with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
+        terminal.wait_for("Passphrase (opens the store ")
+        terminal.type("wrong\r")
+        terminal.wait_for("That passphrase does not fit.")
+        terminal.wait_for("Passphrase (opens the store ")
+        terminal.type("\r")
+        terminal.wait_for("It takes 1 to 1024 bytes.")
+        terminal.wait_for("Passphrase (opens the store ")
+        terminal.type("correct horse\r")
+        assert terminal.end() == 0 and ": 1 accounts and 3 sealed values read." in terminal.shown
+        assert "correct" not in terminal.shown and "wrong" not in terminal.shown
+    # Who only lists is not asked, and who cannot be asked is told what to do.
+    environment = {**os.environ, **home}
+    code, output, _ = run("accounts", *store, env=environment)
+    assert code == 0 and "ada" in output
+    code, _, errors = run("accounts", "add", "-", *store, input=json.dumps(account("bob")), env=environment)
+    assert code == 1 and "--passphrase-fd" in errors
+    code, output, errors = run("store", "check", "--no-input", *store, env=environment)
+    assert code == 1 and "A passphrase opens the account store, and none was brought." in output and "next: " in errors
+    with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
+        for _ in range(3):
+            terminal.wait_for("Passphrase (opens the store ")
+            terminal.type("wrong\r")
+        assert terminal.end() == 1 and "None of these passphrases opens the account store's key." in terminal.shown
+    with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
+        terminal.wait_for("Passphrase (opens the store ")
+        terminal.type("\x03")
+        assert terminal.end() == 1
+
+
+def test_a_new_passphrase_is_typed_twice_and_moves_accounts(sealed, tmp_path):
+    store, home = sealed
+    file = tmp_path / "home/moving"
+    with Terminal([CONTROL, "accounts", "export", str(file), *store], **home) as terminal:
+        terminal.wait_for("Passphrase (opens the store ")
+        terminal.type("correct horse\r")
+        terminal.wait_for(f"New passphrase (opens {file}):")
+        terminal.type("b4ttery\r")
+        terminal.wait_for("Once more:")
+        terminal.type("b4tery\r")
+        terminal.wait_for("These were two different ones.")
+        terminal.wait_for("New passphrase")
+        terminal.type("b4ttery\r")
+        terminal.wait_for("Once more:")
+        terminal.type("b4ttery\r")
+        assert terminal.end() == 0 and "Wrote 1 accounts" in terminal.shown and "b4t" not in terminal.shown
+    (tmp_path / "other").mkdir(mode=0o700)
+    other = {**home, "HOME": str(tmp_path / "other")}
+    with Terminal([CONTROL, "accounts", "import", str(file), *store], **other) as terminal:
+        terminal.wait_for(f"Passphrase (opens {file}):")
+        terminal.type("b4tery\r")
+        terminal.wait_for("That passphrase does not fit.")
+        terminal.wait_for(f"Passphrase (opens {file}):")
+        terminal.type("b4ttery\r")
+        assert terminal.end() == 0 and "twitter/ada: " in terminal.shown and "1 added" in terminal.shown
+    with Terminal([CONTROL, "store", "slots", "add", *store], **other) as terminal:
+        terminal.wait_for("Which way to open it?")
+        terminal.type("2\r")
+        terminal.wait_for("New passphrase")
+        terminal.type("b4ttery\r")
+        terminal.wait_for("Once more:")
+        terminal.type("b4ttery\r")
+        assert terminal.end() == 0 and "keyfile, passphrase" in terminal.shown
