@@ -1,5 +1,6 @@
 """T-05: a process is killed while it brings an older store up to date; it is of the old schema or of the new one."""
 import functools
+import os
 import random
 import shutil
 import sqlite3
@@ -80,20 +81,42 @@ def judge(home):
     return found
 
 
+def stage(home):
+    """How far the migration is, by the files beside the store."""
+    names = os.listdir(home.data)
+    if any(".schema1." in name and ".new" not in name for name in names):
+        return "copied"
+    return "copying" if any(".new" in name for name in names) else "not begun"
+
+
+def kill_at(moment, home, process, usual):
+    """Kills it at any time, as soon as its copy is begun or made, or after its answer."""
+    process.send("accounts.list")
+    if moment == "any":
+        time.sleep(random.uniform(0, usual))
+    elif moment == "answered":
+        process.message()
+    else:
+        while stage(home) not in (moment, "copied"):
+            assert process.process.poll() is None
+    process.kill()
+
+
 def test_a_kill_leaves_the_old_schema_or_the_new_one(old, report):
     with old.copy() as home, Einlass(home) as process:
         start = time.monotonic()
         assert len(process.accounts()) == len(USERNAMES)
         usual = time.monotonic() - start
     found = []
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
         with old.copy() as home:
-            process = Einlass(home)
-            process.send("accounts.list")
-            time.sleep(random.uniform(0, usual))
-            process.kill()
-            found.append(judge(home))
-    report(rounds=ROUNDS, old=found.count(OLD), new=ROUNDS - found.count(OLD))
+            kill_at(["any", "any", "copying", "copied", "answered"][number % 5], home, Einlass(home), usual)
+            is_begun = stage(home) != "not begun"
+            found.append((judge(home), is_begun))
+    interrupted, new = found.count((OLD, True)), found.count((newest(), True))
+    report(rounds=ROUNDS, old=ROUNDS - new, interrupted=interrupted, new=new)
+    if ROUNDS >= 20:
+        assert interrupted > 0 and new > 0, "no kill fell into the migration, or none after it"
 
 
 def test_the_negative_control_a_migration_in_two_steps_is_found(old):

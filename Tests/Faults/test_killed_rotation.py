@@ -41,7 +41,7 @@ def faults(home):
 
 
 def killed_at(process, percent):
-    """Kills it soon after it told this much progress; more than 100 is its answer. Whether that had come."""
+    """Kills it soon after it told this much progress, and says how much it had told; more than 100 is its answer."""
     process.send("store.rotateKey")
     done = 0
     try:
@@ -54,22 +54,25 @@ def killed_at(process, percent):
     except Ended:
         raise AssertionError("it ended by itself") from None
     process.kill()
-    return done > 100
+    return done
 
 
 def test_a_kill_leaves_the_old_key_or_the_new_one(full, report):
     before = generations(full)[1]
     outcomes = {"old": 0, "new": 0}
-    wrong = 0
-    for _ in range(ROUNDS):
+    interrupted, wrong = 0, 0
+    for number in range(ROUNDS):
         with full.copy() as home:
-            is_acknowledged = killed_at(Einlass(home), random.choice([random.randint(0, 99), 100, 100, 101]))
+            done = killed_at(Einlass(home), [random.randint(0, 99), 1, 100, 100, 101][number % 5])
             wrong += faults(home)
             outcome = "old" if generations(home)[1] == before else "new"
-            assert outcome == "new" or not is_acknowledged
+            assert outcome == "new" or done <= 100, "it was acknowledged"
             outcomes[outcome] += 1
-    report(rounds=ROUNDS, undecryptable=wrong, **outcomes)
+            interrupted += outcome == "old" and done > 0
+    report(rounds=ROUNDS, undecryptable=wrong, interrupted=interrupted, **outcomes)
     assert wrong == 0
+    if ROUNDS >= 20:
+        assert interrupted > 0 and outcomes["new"] > 0, "no kill fell into the rotation, or none after it"
 
 
 def test_the_negative_control_a_rotation_in_two_steps_is_found(full, report):
@@ -107,11 +110,16 @@ def copied(full, kill_after):
                 process.call("store.backup", path=str(home.path / "copy.db"))
         if "copy.db" in left:
             assert faults(home) == 0
-        return set(left) - {"copy.db"}
+        return set(left)
 
 
 def test_a_killed_copy_is_whole_or_not_there(full, report):
-    hidden = [copied(full, random.choice([0, 1, 1, 2])) for _ in range(ROUNDS)]
+    # 9 is after its answer.
+    left = [copied(full, [0, 1, 1, 2, 9][number % 5]) for number in range(ROUNDS)]
+    hidden = [names - {"copy.db"} for names in left]
     assert all(re.fullmatch(r"\.copy\.db\.[0-9a-f]{16}(-journal)?", name) for names in hidden for name in names)
-    assert copied(full, None) == set()  # the control
-    report(rounds=ROUNDS, left_hidden=sum(bool(names) for names in hidden))
+    assert copied(full, None) == {"copy.db"}  # the control
+    left_hidden, whole = sum(map(bool, hidden)), sum("copy.db" in names for names in left)
+    report(rounds=ROUNDS, left_hidden=left_hidden, whole=whole)
+    if ROUNDS >= 20:
+        assert left_hidden > 0 and whole > 0, "no kill fell into the copying, or none after it"
