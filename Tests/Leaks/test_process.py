@@ -1,6 +1,7 @@
-"""T-42 to T-44: nobody reads the memory of the process, neither dumped nor alive. Each beside a program without the precautions."""
+"""T-42 to T-44, C-130: nobody reads the memory of the process, neither dumped nor alive. Each beside a program without the precautions."""
 import ctypes
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -10,7 +11,7 @@ import pytest
 
 from canaries import found, fresh
 from session import Session
-from somebody import NOBODY, as_user
+from somebody import IS_ROOT, NOBODY, as_user
 
 CREDENTIAL = {"type": "oauth2", "token": "t", "clientId": "1"}
 
@@ -114,3 +115,42 @@ def test_the_same_user_reads_neither_environment_nor_memory(place):
     if not other:
         pytest.skip("nobody may look into processes on this machine, so that nothing was proven")
     assert einlass == []
+
+
+HEAP_BYTES = 1 << 16  # of libcrypto's secure heap; rather more than is locked of it
+
+
+def keys_in_memory(place, limit):
+    """What an ordinary user's einlass with a sealed account, which may lock so many bytes, says of locking, and the flags
+    of the memory that holds its keys; None where these cannot be read."""
+    user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if IS_ROOT else {}
+    session = Session("--store", f"{place.home}/data{limit}/store.db", "--key-file", f"{place.home}/keys{limit}/key",
+                      program=(place.einlass,), **user,
+                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (limit, limit)))
+    try:
+        session.call("accounts.add", provider="facebook", username="ada", credential=CREDENTIAL)
+        assert session.call("store.check")["sealedValues"] == 1
+        says = session.call("store.status")["memoryLocked"]
+        with open(f"/proc/{session.process.pid}/smaps") as file:
+            maps = re.findall(r"^(\w+)-(\w+) rw-p (?:.*\n)*?VmFlags: (.*)", file.read(), re.M)
+    except PermissionError:
+        maps = []
+    finally:
+        assert session.end() == 0
+    flags = [flags.split() for start, end, flags in maps if int(end, 16) - int(start, 16) == HEAP_BYTES]
+    return says, [kept for kept in flags if "dd" in kept] if maps else None
+
+
+def test_the_memory_of_keys_is_locked_and_in_no_dump(place):
+    room = resource.getrlimit(resource.RLIMIT_MEMLOCK)[1]
+    says, heap = keys_in_memory(place, 0)  # the control, which works all the same
+    assert says is False
+    if heap is not None:
+        assert len(heap) == 1 and "lo" not in heap[0]
+    if 0 <= room < 4 * HEAP_BYTES:
+        pytest.skip(f"{room} bytes of memory may be locked here, which are too few")
+    says, heap = keys_in_memory(place, 4 * HEAP_BYTES)
+    assert says is True
+    if heap is None:
+        pytest.skip("only root may see here what memory it is")
+    assert len(heap) == 1 and "lo" in heap[0]
