@@ -3,17 +3,18 @@ import Foundation
 import Testing
 
 /// Providers that misbehave, seen from the front end: T-61, T-62, T-64, T-65. `EinlassNetworkTests/FaultTests.swift`
-/// has the cases one by one.
+/// has the cases one by one; `ProviderAnswerTests.swift` what is wrong with an answer that arrives.
 @Suite struct ProviderFaultTests {
   /// Gives the body a provider that misbehaves, and an einlass that knows no other.
-  private static func running(
+  static func running(
+    _ options: [String] = [],
     _ body: @escaping @Sendable (HostileProvider, SpawnedProgram) throws -> Void
   ) async throws {
     try await onThread {
       let server = try HostileProvider()
       defer { server.program.terminate() }
       let folder = try TemporaryFolder()
-      let program = try started(server, in: folder)
+      let program = try started(server, in: folder, options)
       defer {
         program.terminate()
         withExtendedLifetime(folder) {}
@@ -23,7 +24,7 @@ import Testing
   }
 
   private static func started(
-    _ server: HostileProvider, in folder: TemporaryFolder
+    _ server: HostileProvider, in folder: TemporaryFolder, _ options: [String]
   ) throws -> SpawnedProgram {
     let origin = JSONValue.string("http://127.0.0.1:\(server.port("plain"))")
     let configuration: JSONValue = [
@@ -31,6 +32,7 @@ import Testing
         "*": [
           "facebook": ["clientId": "1", "clientSecret": "2"],
           "twitter": ["clientId": "1", "clientSecret": "2"],
+          "op": ["clientId": "1", "clientSecret": "CANARY of the application"],
         ]
       ],
       "origins": ["https://graph.facebook.com": origin, "https://api.twitter.com": origin],
@@ -41,20 +43,21 @@ import Testing
       [
         "--store", "\(folder.path)/data/store.db", "--key-file", "\(folder.path)/keys/store.key",
         "--config", file,
-      ])
+      ] + options)
   }
 
-  private static func request(_ id: String, _ method: String, _ params: String = "{}") -> [UInt8] {
+  /// A line of the front end's.
+  static func request(_ id: String, _ method: String, _ params: String = "{}") -> [UInt8] {
     Array(#"{"jsonrpc":"2.0","id":"\#(id)","method":"\#(method)","params":\#(params)}"#.utf8) + [
       0x0A
     ]
   }
 
-  /// The next answer; notifications are passed over.
-  private static func answer(of program: SpawnedProgram) throws -> JSONValue {
+  /// The next answer, or a prompt before it; other notifications are passed over.
+  static func answer(of program: SpawnedProgram) throws -> JSONValue {
     while let line = try program.line() {
       let message = try JSONReader.read(line)
-      if message["id"] != nil { return message }
+      if message["id"] != nil || message["method"] == "prompt.opened" { return message }
     }
     throw SpawnedProgram.Failure(description: "The output ended. Logged: \(program.logged)")
   }

@@ -184,6 +184,12 @@ def nothing(connection, request):
     pass
 
 
+def said(connection, request):
+    """What the test has put into a file, byte for byte; the connection ends with it."""
+    with open(os.path.join(FOLDER, "said"), "rb") as file:
+        connection.sendall(file.read())
+
+
 def drop_kept(connection, request):
     """Closes without an answer where the connection served before, else answers."""
     if request["isFirst"]:
@@ -264,7 +270,7 @@ BEHAVIOURS = {
                      body_without_end, body_until_close, body_announced, body_of, header_of,
                      headers_of, header_without_end, headers_without_end, interim_without_end,
                      trailers_without_end, too_much, truncated, truncated_chunk, reset, cut, garbage, old_http,
-                     nothing, drop_kept, compressed, barrier)}
+                     nothing, said, drop_kept, compressed, barrier)}
 
 
 # ---- listeners
