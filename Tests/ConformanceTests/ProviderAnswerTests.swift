@@ -173,6 +173,40 @@ import Testing
       scalar.properties.generalCategory)
   }
 
+  /// T-70: 10 000 keys of an issuer, the last of which (RFC 8037, A.1) has signed the token. It is nobody's id_token.
+  @Test func `256 KiB of an issuer's keys are read, and a byte more is refused`() async throws {
+    try await ProviderFaultTests.running { server, program in
+      let issuer = "http://127.0.0.1:\(server.port("plain"))"
+      try server.say(
+        body: Self.metadata(of: issuer) {
+          $0["jwks_uri"] = .string(issuer + "/keys")
+          $0["scopes_supported"] = ["openid"]
+          $0["id_token_signing_alg_values_supported"] = ["EdDSA"]
+        })
+      let added = try Self.answer(
+        of: program, "providers.add", #"{"issuer":"\#(issuer)","id":"op"}"#)
+      try #require(added["result"] != nil, "\(added.text)")
+      let token =
+        "eyJhbGciOiJFZERTQSJ9.eyJpc3MiOiJodHRwczovL2EuZXhhbXBsZSJ9.3SYWc6iPXLFCDghRQK1bdWp1tWX2HbXi_vlzk_BfBhNyaCUIGjLfsIeXhK1MumU6rHni6UWs6tmLAPYl2TRzBw"
+      let params =
+        #"{"provider":"op","credential":{"type":"idToken","idToken":"\#(token)"}}"#
+      let keys = Array(
+        (#"{"keys":["# + String(repeating: #"{"kty":"EC"},"#, count: 9999)
+          + #"{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#)
+          .utf8)
+      for size in [(256 << 10) + 1, 256 << 10] {
+        try server.say(body: keys + Array(repeating: 0x20, count: size - keys.count))
+        let answer = try Self.answer(of: program, "verify", params)
+        if size > 256 << 10 {
+          #expect(answer["error"]?["data"]?["networkCode"] == -1103, "\(answer.text)")
+        } else {
+          let check = answer["result"]?["checks"]?.array?.first
+          #expect(check?["check"] == "signature" && check?["ok"] == true, "\(answer.text)")
+        }
+      }
+    }
+  }
+
   /// What nobody may be asked to open: those of `WebAddressTests`, but for the ones on this machine, where the issuer is.
   private static let addresses = [
     "javascript:alert(1)", "file:///etc/passwd", "smb://host/share", "ms-msdt:/id",
