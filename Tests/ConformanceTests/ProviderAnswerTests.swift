@@ -167,6 +167,44 @@ import Testing
     }
   }
 
+  /// T-68, C-42. The first pauses of einlass's own choice, then what a provider asks for, which lengthens them.
+  @Test(arguments: ["429 Too Many Requests", "503 Service Unavailable"])
+  func `A provider that wants to be left alone is, for as long as it says or 300 seconds`(
+    status: String
+  ) async throws {
+    let waits: [(String, ClosedRange<Int64>)] = [
+      ("soon", 1...2), ("", 2...4), ("soon", 4...8), ("soon", 8...16), ("soon", 16...32),
+      ("soon", 30...60), ("0", 30...60), ("-7", 30...60), ("99999999999999999999999", 30...60),
+      ("Sun, 06 Nov 1994 08:49:37 GMT", 30...60), ("90", 90...90), ("300", 300...300),
+      ("1000000000", 300...300), ("Fri, 31 Dec 9999 23:59:59 GMT", 300...300),
+    ]
+    try await Self.knowing(["--test", "--store", "memory"]) { server, program, _ in
+      try server.say(body: Array(Self.token.utf8))
+      let signedIn = try Self.answer(of: program, "accounts.signIn", Self.signIn)
+      let account = try #require(signedIn["result"]?["account"]?.string)
+      _ = try Self.answer(of: program, "access.set", #"{"provider":"op","state":"granted"}"#)
+      let get = #"{"account":"\#(account)","minValiditySeconds":7200}"#
+      for (wait, range) in waits {
+        try server.say(status, ["Retry-After: \(wait)"], body: Array("{}".utf8))
+        // The pause before is over, this one begins.
+        let refused = try Self.answer(of: program, "credentials.get", get)
+        #expect(refused["error"]?["data"]?["retryable"] == true, "\(refused.text)")
+        let held = try Self.answer(of: program, "credentials.get", get)
+        let seconds = try #require(held["error"]?["data"]?["retryAfterSeconds"]?.int64)
+        #expect(range.contains(seconds), "\(wait): \(seconds)")
+        try Self.advance(program, seconds - 1)
+        let stillHeld = try Self.answer(of: program, "credentials.get", get)
+        #expect(stillHeld["error"]?["data"]?["retryAfterSeconds"] == 1, "\(wait)")
+        #expect(try server.requestBytes(at: "plain", "request") == 1, "\(wait)")
+        try Self.advance(program, 1)
+      }
+    }
+  }
+
+  private static func advance(_ program: SpawnedProgram, _ seconds: Int64) throws {
+    _ = try answer(of: program, "test.advanceClock", #"{"seconds":\#(seconds)}"#)
+  }
+
   /// A control, or one that changes the direction of what is read.
   private static func isUnfit(_ scalar: Unicode.Scalar) -> Bool {
     [.control, .format, .lineSeparator, .paragraphSeparator].contains(
