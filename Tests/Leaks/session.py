@@ -60,12 +60,16 @@ class Session:
         self.process.stdin.flush()
         return id
 
-    def message(self):
+    def arrived(self):
         line = self.messages.get(timeout=PATIENCE)
         assert line is not None, "the output ended"
         self.look_at_processes()
         message = json.loads(line)
         self.seen.append((line, message))
+        return message
+
+    def message(self):
+        message = self.arrived()
         if message.get("method") == "prompt.opened":
             prompt = message["params"]
             answer = {"prompt": prompt["prompt"], "action": "accept"}
@@ -90,6 +94,13 @@ class Session:
         while (message := self.message()).get("id") != id:
             pass
         return message["result"] if "result" in message else message["error"]["data"]["reason"]
+
+    def asked(self, method, /, **params):
+        """The prompt that this opens, which stays open."""
+        self.send(method, params)
+        while (message := self.arrived()).get("method") != "prompt.opened":
+            assert "error" not in message, message
+        return message["params"]
 
     def completed(self):
         """Until the next end of a detached flow."""

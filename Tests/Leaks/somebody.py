@@ -40,6 +40,11 @@ def as_user(user, body):
     return json.loads(content)
 
 
+def owned_by(user):
+    """What `Popen` takes to start a program as this user; nothing when we are not root."""
+    return {"user": user, "group": user, "extra_groups": []} if IS_ROOT else {}
+
+
 class Place:
     """A folder that an ordinary user can reach, however private the project's own is, with a copy of einlass in it."""
 

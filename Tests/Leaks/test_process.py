@@ -11,7 +11,7 @@ import pytest
 
 from canaries import found, fresh
 from session import Session
-from somebody import IS_ROOT, NOBODY, as_user
+from somebody import IS_ROOT, NOBODY, OTHER, as_user, owned_by
 
 CREDENTIAL = {"type": "oauth2", "token": "t", "clientId": "1"}
 
@@ -29,6 +29,7 @@ def started(place, **spawn):
     """An einlass with a secret in its memory."""
     canaries = fresh()
     session = Session("--store", "memory", program=(place.einlass,), **spawn)
+    session.call("initialize", client={"name": "leaks"}, capabilities={"prompts": ["openURL"]})
     session.call("accounts.add", provider="facebook", username="ada",
                  credential={**CREDENTIAL, "token": canaries["systemToken"]})
     return session, canaries
@@ -84,37 +85,42 @@ def test_no_debugger_of_the_same_user_attaches(place):
         pytest.skip("nobody may debug anything on this machine, so that nothing was proven")
 
 
-def test_the_same_user_reads_neither_environment_nor_memory(place):
-    def readable(process):
-        names = []
-        for name in ("environ", "mem", "maps"):
-            try:
-                with open(f"/proc/{process}/{name}", "rb") as file:
-                    if name != "mem":
-                        file.read()
-                names.append(name)
-            except OSError:
-                pass
-        return names, {"environ", "maps"} <= set(names)
-
-    def body():
-        session, canaries = started(place, env={**os.environ, "EXAMPLE": "inherited"})
-        other = subprocess.Popen(["sleep", "600"], env={"EXAMPLE": "inherited"})
+def readable(process):
+    """What of a process can be read, and whether that is everything that tells something."""
+    names = []
+    for name in ("environ", "mem", "maps"):
         try:
-            with open(f"/proc/{session.process.pid}/cmdline", "rb") as file:
-                line = file.read()
-            return [readable(session.process.pid)[0], settled(lambda: readable(other.pid))[1],
-                    line.hex(), canaries]
-        finally:
-            session.process.kill()
-            other.kill()
+            with open(f"/proc/{process}/{name}", "rb") as file:
+                if name != "mem":
+                    file.read()
+            names.append(name)
+        except OSError:
+            pass
+    return names, {"environ", "maps"} <= set(names)
 
-    einlass, other, line, canaries = as_user(NOBODY, body)
-    # The command line is always public: it holds no secret.
-    assert b"--store" in bytes.fromhex(line) and found(canaries, bytes.fromhex(line)) == []
-    if not other:
+
+def test_nobody_reads_environment_or_memory_while_a_person_signs_in(place):
+    session, canaries = started(place, env={**os.environ, "EXAMPLE": "inherited"}, **owned_by(NOBODY))
+    other = subprocess.Popen(["sleep", "600"], env={"EXAMPLE": "inherited"}, **owned_by(NOBODY))
+
+    def look():
+        with open(f"/proc/{session.process.pid}/cmdline", "rb") as file:
+            return readable(session.process.pid)[0], file.read().hex()
+
+    try:
+        session.call("providers.configure", provider="sequencing", clientId="APP", clientSecret=canaries["sequencingSecret"])
+        assert session.asked("accounts.signIn", provider="sequencing")["kind"] == "openURL"
+        seen = [as_user(user, look) for user in ([NOBODY, OTHER] if IS_ROOT else [None])]
+        proves = as_user(NOBODY, lambda: settled(lambda: readable(other.pid))[1])
+    finally:
+        session.process.kill()
+        other.kill()
+    for names, line in seen:
+        # The command line is always public: it holds no secret.
+        assert b"--store" in bytes.fromhex(line) and found(canaries, bytes.fromhex(line)) == []
+    if not proves:
         pytest.skip("nobody may look into processes on this machine, so that nothing was proven")
-    assert einlass == []
+    assert [names for names, _ in seen] == [[]] * len(seen)
 
 
 HEAP_BYTES = 1 << 16  # of libcrypto's secure heap; rather more than is locked of it
@@ -123,9 +129,8 @@ HEAP_BYTES = 1 << 16  # of libcrypto's secure heap; rather more than is locked o
 def keys_in_memory(place, limit):
     """What an ordinary user's einlass with a sealed account, which may lock so many bytes, says of locking, and the flags
     of the memory that holds its keys; None where these cannot be read."""
-    user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if IS_ROOT else {}
     session = Session("--store", f"{place.home}/data{limit}/store.db", "--key-file", f"{place.home}/keys{limit}/key",
-                      program=(place.einlass,), **user,
+                      program=(place.einlass,), **owned_by(NOBODY),
                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (limit, limit)))
     try:
         session.call("accounts.add", provider="facebook", username="ada", credential=CREDENTIAL)
