@@ -70,6 +70,7 @@ extension Network {
       arguments: [
         "/body-without-end", "/body-until-close", "/body-announced", "/header-without-end",
         "/headers-without-end", "/interim-without-end", "/trailers-without-end",
+        "/bomb-without-end",
       ])
     func endless(path: String) async throws {
       let server = try await HostileServer.fresh()
@@ -168,7 +169,7 @@ extension Network {
 
     @Test(
       "compressed answers are never unpacked",
-      arguments: ["declared", "undeclared", "stacked", "transfer"])
+      arguments: ["declared", "undeclared", "br", "zstd", "stacked", "transfer"])
     func compressed(how: String) async throws {
       let server = try await HostileServer.fresh()
       let request = server.request("/compressed/10000000/\(how)")
@@ -176,7 +177,6 @@ extension Network {
       case .success(let answer):
         #expect(how != "transfer")
         #expect(answer.body.count == (try await server.events("compressed").first?.size))
-        #expect(answer.body.starts(with: [0x1F, 0x8B]))
       case .failure(let error):
         // Such a coding may not be used unasked, and libcurl would unpack it.
         #expect(how == "transfer")

@@ -5,10 +5,11 @@
 Prints one line of JSON when ready: the port of each listener and the files of its private authority.
 Ends when its standard input does. What it saw is told by the control listener:
   GET /log                    everything since the last reset, as JSON
-  GET /reset                  forgets it; every=BEHAVIOUR: so every request without one of its own is answered
+  GET /reset                  forgets it; every=BEHAVIOUR/ARGUMENT/…: so every request without one of its own is answered
   GET /await?event=E&count=N  answers when N events E were seen, or with 504 after 45 seconds
 """
 import atexit
+import gzip
 import json
 import os
 import shutil
@@ -22,6 +23,7 @@ import threading
 import time
 import urllib.parse
 import warnings
+import zlib
 
 sys.dont_write_bytecode = True
 import certificates
@@ -63,8 +65,12 @@ def closing(connection, request):
 
 
 def redirect(connection, request):
-    place = "%s://127.0.0.1:%d/stolen" % (request["argument2"] or "http", PORTS["second"])
-    return answer(connection, b"", request["argument"] + " Elsewhere", ["Location: " + place])
+    """To another server, or with `same` to the same place, without end."""
+    where = request["argument2"]
+    port = PORTS[{"same": "plain", "https": "good"}.get(where, "second")]
+    place = request["target"] if where == "same" else "/stolen"
+    location = "%s://127.0.0.1:%d%s" % ("http" if where == "same" else where, port, place)
+    return answer(connection, b"", request["argument"] + " Elsewhere", ["Location: " + location])
 
 
 def interim(connection, request):
@@ -196,17 +202,30 @@ def drop_kept(connection, request):
         return answer(connection, b"first")
 
 
+# Ten MiB in a few bytes: one stream, and blocks that say how often their byte stands there (RFC 8878, 3.1.1.2).
+BROTLI = bytes.fromhex("cbffff3ff82700e2b14020f7fe2fffff3ff04f00c4611180eefd07")
+ZSTD = bytes.fromhex("28b52ffd0050") + b"\x02\x00\x10x" * 80 + b"\x01\x00\x00"
+
+
 def compressed(connection, request):
-    import gzip
-    bomb = gzip.compress(b"x" * int(request["argument"] if request["name"] == "compressed" else 10_000_000))
+    how = request["argument2"]
+    bomb = {"br": BROTLI, "zstd": ZSTD}.get(how) or gzip.compress(b"x" * int(request["argument"]))
     saw("compressed", size=len(bomb))
-    if request["argument2"] == "transfer":
+    if how == "transfer":
         connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"
                            + b"%x\r\n" % len(bomb) + bomb + b"\r\n0\r\n\r\n")
         return None
-    codings = {"undeclared": [], "stacked": ["gzip"] * 4 + ["br", "zstd"]}.get(request["argument2"], ["gzip"])
-    headers = ["Content-Encoding: " + ", ".join(codings)] if codings else []
+    codings = {"undeclared": "", "declared": "gzip", "stacked": "gzip, " * 4 + "br, zstd"}.get(how, how)
+    headers = ["Content-Encoding: " + codings] if codings else []
     return answer(connection, bomb, headers=headers)
+
+
+def bomb_without_end(connection, request):
+    """Each KiB of it is a MiB of zeros."""
+    stream = zlib.compressobj(9, wbits=31)
+    begin, piece = (stream.compress(bytes(1 << 20)) + stream.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n" + begin)
+    forever(connection, piece * 16)
 
 
 def barrier(connection, request):
@@ -234,7 +253,7 @@ def proxied(connection, request):
 
 
 PROXY_REFUSES = threading.Event()
-EVERY = ["nothing"]
+EVERY = ["nothing", "", ""]
 
 
 def pump(source, target):
@@ -257,7 +276,7 @@ def control(connection, request):
                                  >= int(query.get("count", 1)), timeout=45)
         return answer(connection, b"", "200 OK" if seen else "504 Never")
     if path == "/reset":
-        EVERY[:] = [query.get("every", "nothing")]
+        EVERY[:] = (query.get("every", "nothing") + "//").split("/")[:3]
         PROXY_REFUSES.set() if query.get("proxy") == "refuses" else PROXY_REFUSES.clear()
         with LOCK:
             EVENTS.clear()
@@ -270,7 +289,8 @@ BEHAVIOURS = {
                      body_without_end, body_until_close, body_announced, body_of, header_of,
                      headers_of, header_without_end, headers_without_end, interim_without_end,
                      trailers_without_end, too_much, truncated, truncated_chunk, reset, cut, garbage, old_http,
-                     nothing, said, drop_kept, compressed, barrier)}
+                     nothing, said, drop_kept, compressed, bomb_without_end,
+                     barrier)}
 
 
 # ---- listeners
@@ -313,9 +333,11 @@ def serve(connection, listener, context):
         is_first = True
         while (request := read_request(connection, listener)) is not None:
             request["isFirst"], is_first = is_first, False
+            if request["name"] not in BEHAVIOURS:
+                request.update(zip(("name", "argument", "argument2"), EVERY))
             behaviour = (control if listener == "control" else
                          proxied if request["method"] == "CONNECT" else
-                         BEHAVIOURS.get(request["name"], BEHAVIOURS[EVERY[0]]))
+                         BEHAVIOURS[request["name"]])
             if behaviour is not control:
                 saw("request", listener=listener, method=request["method"], path=request["path"],
                     connection=number)
