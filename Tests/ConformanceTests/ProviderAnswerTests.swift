@@ -205,6 +205,28 @@ import Testing
     _ = try answer(of: program, "test.advanceClock", #"{"seconds":\#(seconds)}"#)
   }
 
+  /// T-63. `same` leads to itself, without end.
+  @Test(arguments: ["http", "https", "file", "same"])
+  func `Nobody is sent after a provider that says it is elsewhere`(place: String) async throws {
+    try await Self.knowing { server, program, issuer in
+      for status in [301, 302, 303, 307, 308] {
+        for (method, params, count) in [
+          ("accounts.signIn", Self.signIn, 1),
+          // It may describe itself at either of two places.
+          ("providers.add", #"{"issuer":"\#(issuer)","id":"other"}"#, 2),
+        ] {
+          try server.behave("redirect/\(status)/\(place)")
+          let answer = try Self.answer(of: program, method, params)
+          #expect(answer["error"]?["data"]?["reason"] == "providerFailure", "\(answer.text)")
+          #expect(try server.requestBytes(at: "plain", "request") == count, "\(method), \(status)")
+          for elsewhere in ["second", "good"] {
+            #expect(try server.requestBytes(at: elsewhere, "connection") == 0)
+          }
+        }
+      }
+    }
+  }
+
   /// A control, or one that changes the direction of what is read.
   private static func isUnfit(_ scalar: Unicode.Scalar) -> Bool {
     [.control, .format, .lineSeparator, .paragraphSeparator].contains(
