@@ -72,25 +72,31 @@ import Testing
       let behaviours = ["silence", "drip-head", "drip-body"]
       // The best of some: on a busy machine the slow ones may be over before the others were even sent.
       for attempt in 1...3 {
+        let start = ContinuousClock.now
         for behaviour in behaviours {
           try server.behave(behaviour)
           try program.send(Self.request(behaviour, "verify", Self.verify))
           try server.awaitRequests(1)
         }
+        // TLS that never begins.
+        let issuer = #"{"issuer":"https://127.0.0.1:\#(server.port("stalled"))"}"#
+        try program.send(Self.request("stalled", "providers.add", issuer))
         // The others go on meanwhile, a provider's answer included.
         try server.behave("garbage")
         try program.send(Self.request("list", "accounts.list"))
         try program.send(Self.request("other", "verify", Self.verify))
         var ended: [String] = []
-        while ended.count < 5 {
+        while ended.count < 6 {
           let answer = try Self.answer(of: program)
+          // The longest that the threat model lets anybody wait, T-61; the limits are 10 and 20 s.
+          #expect(start.duration(to: .now) < .seconds(30), "\(answer.text)")
           let id = answer["id"]?.string ?? ""
           let code = answer["error"]?["data"]?["networkCode"]?.int64
           let expected: Int64? = id == "list" ? nil : id == "other" ? -1011 : -1001
           #expect(code == expected, "\(answer.text)")
           ended.append(id)
         }
-        #expect(ended.sorted() == (behaviours + ["list", "other"]).sorted())
+        #expect(ended.sorted() == (behaviours + ["list", "other", "stalled"]).sorted())
         if ended.prefix(2) == ["list", "other"] { return }
         #expect(attempt < 3, "\(ended)")
       }
