@@ -40,10 +40,17 @@ def session(home, library, **variables):
         process.kill()
 
 
+def lost(home, acknowledged):
+    """The acknowledged accounts that are not there."""
+    found = set(home.accounts())
+    assert found <= KEPT | {"new"}
+    return acknowledged - found
+
+
 def test_no_refused_allocation_loses_what_was_acknowledged(full, preload, report):
     library = preload("failing_malloc")
     with full.copy() as home:
-        # The negative control: while nothing is refused, everything works.
+        # While nothing is refused, everything works.
         counter = home.path / "count"
         assert session(home, library, EINLASS_COUNT_TO=str(counter)) == (KEPT | {"new"}, True)
         total = int(counter.read_text())
@@ -52,9 +59,17 @@ def test_no_refused_allocation_loses_what_was_acknowledged(full, preload, report
         with full.copy() as home:
             acknowledged, is_whole = session(home, library, EINLASS_FAIL_AT=str(place))
             ended += not is_whole
-            assert acknowledged <= set(home.accounts()) <= KEPT | {"new"}, f"allocation {place}"
+            assert lost(home, acknowledged) == set(), f"allocation {place}"
     report(allocations=total, rounds=ROUNDS, ended_early=ended, lost=0)
     assert ended > 0, "nothing was refused"
+
+
+def test_the_negative_control_an_account_that_is_gone_is_missed(full):
+    with full.copy() as home:
+        with Einlass(home) as process:
+            account = next(one["account"] for one in process.accounts() if one["username"] == "user1")
+            process.call("accounts.remove", account=account)
+        assert lost(home, KEPT) == {"user1"}
 
 
 def test_without_descriptors_nothing_is_lost_and_nothing_else_is_blamed(full, report):

@@ -69,7 +69,7 @@ def test_no_refused_allocation_loses_a_token_that_was_handed_out(world, preload,
     world.get(other)
     library = {**os.environ, "LD_PRELOAD": str(preload("failing_malloc"))}
 
-    def turned(**variables):
+    def turned(spoil=lambda account: None, **variables):
         """What a process that runs out of memory answers, and whether it kept the token, of an account that is there."""
         account, family = world.add()
         process, answer = world.spawn(env={**library, **variables}, is_introduced=False), None
@@ -79,13 +79,17 @@ def test_no_refused_allocation_loses_a_token_that_was_handed_out(world, preload,
         except OSError:
             pass  # it has ended
         process.kill() if variables.get("EINLASS_FAIL_AT") else process.close()
+        spoil(account)
         (after,) = world.get(account)
         assert {entry["account"]: entry["signedIn"] for entry in world.accounts()} == {other: True, account: True}
         assert world.processes[0].call("store.check")["result"]["sound"]
         assert "result" in world.get(other)[0]
         return answer, after, world.provider.families[family]
 
-    # The negative control: while nothing is refused, everything works.
+    # The negative control: an account that is gone afterwards.
+    with pytest.raises(AssertionError):
+        turned(lambda account: world.processes[0].call("accounts.remove", account=account))
+    # While nothing is refused, everything works.
     counter = tmp_path / "count"
     answer, after, family = turned(EINLASS_COUNT_TO=str(counter))
     assert answer["result"]["credential"]["token"] == after["result"]["credential"]["token"] == family["access"]

@@ -115,14 +115,41 @@ import Testing
     let device = Self.device.replacing("1800", with: "\(lifetime)")
     let script = Script(
       [.json(device), Self.pending, Self.pending, Self.token], answers: [.accept()])
+    let isSignedIn = try await isSignedIn(script, effects(script, jumping: jump))
+    #expect(isRight(isSignedIn, script, lifetime))
+  }
+
+  @Test("the negative control: an end looked up on the clock", arguments: ClockJumpTests.jumps)
+  func endOnTheClock(jump: Int64) async throws {
+    var areRight = true
+    for lifetime in [21, 22] {
+      let script = Script([Self.pending, Self.pending, Self.token])
+      let effects = effects(script, jumping: jump)
+      let end = effects.now() + Int64(lifetime)
+      var isSignedIn = false
+      while !isSignedIn {
+        try await effects.sleepUntil(effects.now() + 7)
+        guard effects.now() < end else { break }
+        isSignedIn = try await effects.send(HTTPRequest(.post, Self.endpoint)).status == 200
+      }
+      areRight = areRight && isRight(isSignedIn, script, lifetime)
+    }
+    #expect(areRight == (jump == 0))
+  }
+
+  /// Those of the script, whose clock is moved whenever somebody has slept.
+  private func effects(_ script: Script, jumping jump: Int64) -> Effects {
     var effects = script.effects
     effects.sleepUntil = { [effects] time throws(Problem) in
       try await effects.sleepUntil(time)
       script.advance(seconds: time - effects.now() + jump)
     }
-    // Asked after 7, 14 and, if that is within, 21 seconds.
-    #expect(try await isSignedIn(script, effects) == (lifetime > 21))
-    #expect(script.unusedReplyCount == (lifetime > 21 ? 0 : 1))
+    return effects
+  }
+
+  /// Asked after 7, 14 and, if that is within, 21 seconds.
+  private func isRight(_ isSignedIn: Bool, _ script: Script, _ lifetime: Int) -> Bool {
+    isSignedIn == (lifetime > 21) && script.unusedReplyCount == (lifetime > 21 ? 0 : 1)
   }
 
   private func isSignedIn(_ script: Script, _ effects: Effects) async throws -> Bool {
