@@ -92,7 +92,10 @@ import Testing
 
   /// What is taken, so that the others were refused for what is wrong with them. T-66, T-67.
   private static var taken: [Row] {
-    let types = [["Content-Type: text/plain"], ["Content-Type: text/html; charset=utf-16"], []]
+    let types = [
+      ["Content-Type: text/plain"], ["Content-Type: text/html; charset=utf-16"], [],
+      ["Content-Encoding: br"],
+    ]
     return types.map { headers in Row(token, nil).with { $0.headers = headers } }
       + ["-5", "1e308", #""never""#, "null"].map {
         Row(#"{"access_token":"CANARY","expires_in":\#($0)}"#, nil)
