@@ -1,11 +1,7 @@
 import COpenSSL
 
 extension KeyDerivation {
-  /// Whose turn it is: many at once would take gigabytes, and be no sooner done.
-  private nonisolated(unsafe) static let turn = unsafe CRYPTO_THREAD_lock_new()
-
-  /// scrypt (RFC 7914): a key from a passphrase, which costs `128 * cost * blockSize` bytes and as much work. The
-  /// process makes one at a time.
+  /// scrypt (RFC 7914): a key from a passphrase, which costs `128 * cost * blockSize` bytes and as much work.
   ///
   /// The parameters are the caller's to judge before; `nil` where the function is not defined for them, or the
   /// memory is not there.
@@ -16,8 +12,6 @@ extension KeyDerivation {
     CryptoLibrary.start()
     // The library's own default, 32 MiB, is less than what is usual for passphrases.
     let memory = 128 * blockSize * (cost + parallelism + 2)
-    guard let turn = unsafe turn, unsafe CRYPTO_THREAD_write_lock(turn) == 1 else { return nil }
-    defer { _ = unsafe CRYPTO_THREAD_unlock(turn) }
     var isDone = false
     let key = unsafe Secret(count: count) { output in
       let start = unsafe output.baseAddress?.assumingMemoryBound(to: UInt8.self)

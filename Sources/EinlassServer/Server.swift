@@ -54,6 +54,8 @@ public final class Server: Sendable {
   let store: AccountStore
   let audit: AuditTrail
   let pauses: Pauses
+  /// For whoever stretches a passphrase.
+  let turns = Turns()
   let files: AccountsFiles
   let effects: Effects
   let configuration: Configuration

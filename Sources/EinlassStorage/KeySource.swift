@@ -38,7 +38,7 @@ final class KeySource: Sendable {
   private let stretching: KeyFromPassphrase
   /// Slots that need something that takes its time, found while the store was locked.
   let awaited = Lock<Awaited?>(nil)
-  /// Held by who gets what they need.
+  /// Held by who gets what they need, as long as that takes. A lock of nothing looks like a race to a sanitizer.
   let preparing = Lock(false)
   /// What that came to, by the slot's salt.
   let prepared = Lock<[[UInt8]: Result<Secret, Problem>]>([:])

@@ -190,6 +190,23 @@ def test_many_files_at_once_take_the_memory_of_one(machine):
     assert 128 * 1024 < highest < 256 * 1024, highest
 
 
+def test_who_waits_for_the_files_of_others_can_be_cancelled(machine):
+    session = machine.start(passphrase=WORDS)
+    session.call("accounts.add", **account("ada"))
+    paths = [machine.folder / f"{count}" for count in range(8)]
+    requests = [session.send("accounts.export", path=str(path)) for path in paths]
+    for request in requests[1:]:
+        session.write({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": request}})
+    answers = {}
+    while len(answers) < 8:
+        message = session.message()
+        if not isinstance(message, dict):
+            answers[message.id] = message
+    assert result(answers[requests[0]])["accounts"] == 1
+    assert {answers[request].code for request in requests[1:]} == {-32800}
+    assert [path.exists() for path in paths] == [True] + [False] * 7
+
+
 def test_accounts_move_to_another_machine(machine, other):
     session = machine.start()
     for username, provider in (("ada", "twitter"), ("bob", "twitter"), ("ada", "facebook")):

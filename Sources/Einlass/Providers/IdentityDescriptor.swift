@@ -80,7 +80,7 @@ struct IdentityDescriptor: Sendable, Equatable {
     var identity = Identity(
       id: id, name: text(.name), username: text(.username), email: text(.email))
     let picture = picture(in: answer, id: id)
-    if let picture, picture.isSafe, !picture.isLoopback || request?.address.isLoopback == true {
+    if let picture, request?.address.mayName(picture) ?? (picture.isSafe && !picture.isLoopback) {
       identity.avatar = picture.text
     }
     let members: [Member: String?] = [

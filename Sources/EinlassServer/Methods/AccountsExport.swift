@@ -25,8 +25,11 @@ func accountsExport(_ server: Server) -> Method {
         try server.files.prepare(path, replaces)
         let passphrase = try await server.passphrase(
           Prompt.Passphrase(.export, path: path, isNew: true), for: call)
-        let exported = try server.einlass.exportedAccounts(
-          sealedWith: passphrase, addedProviders: server.added.descriptors())
+        let exported = try await server.turns.take { () throws(Problem) in
+          try server.einlass.exportedAccounts(
+            sealedWith: passphrase, addedProviders: server.added.descriptors())
+        }
+        if Task.isCancelled { throw .nothingDone }
         try server.audit.record(
           AuditEvent(
             application: server.session.frontEnd.application, method: "accounts.export",

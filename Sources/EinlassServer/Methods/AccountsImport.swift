@@ -75,6 +75,7 @@ extension Server {
     from path: String, replaces: Bool, for call: Call
   ) async throws(Problem) -> (AccountsImport, providers: [String]) {
     let contents = try await contents(of: path, for: call)
+    if Task.isCancelled { throw .nothingDone }
     var new: [JSONValue] = []
     var unknown: [String: Problem] = [:]
     do throws(Problem) {
@@ -110,7 +111,9 @@ extension Server {
     while true {
       let passphrase = try await passphrase(wanted, for: call)
       do throws(Problem) {
-        return try AccountsFileContents(file, openedWith: passphrase)
+        return try await turns.take { () throws(Problem) in
+          try AccountsFileContents(file, openedWith: passphrase)
+        }
       } catch {
         let isBrought = try store.maintenance.passphrase(true) != nil
         guard error.isOtherPassphrase, !isBrought, attempt < Self.attempts else { throw error }

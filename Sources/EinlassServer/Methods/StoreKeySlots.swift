@@ -20,7 +20,10 @@ func storeAddKeySlot(_ server: Server) -> Method {
           kind == "passphrase"
           ? try await server.passphrase(
             Prompt.Passphrase(.keySlot, path: nil, isNew: true), for: call) : nil
-        return ["slots": JSONValue(try server.store.maintenance.addKeySlot(kind, passphrase))]
+        let slots = try await server.turns.take { () throws(Problem) in
+          try server.store.maintenance.addKeySlot(kind, passphrase)
+        }
+        return ["slots": JSONValue(slots)]
       } catch { throw RPCError(error) }
     })
 }
