@@ -23,7 +23,7 @@ struct ReadOnlyStoreTests {
       let mode: mode_t = readOnly == "directory" ? 0o700 : 0o600
       chmod(changed, mode & ~0o200)
       let before = FilePrint(home.database)
-      let reader = home.store()
+      var reader = home.store()
       #expect(try reader.snapshot(.none).accounts.map(\.id) == [id])
       #expect(try reader.contents(id) == [AccountStore.NewAccount.example().credential])
       #expect(try reader.protection(.none) == "keyfile")
@@ -40,6 +40,8 @@ struct ReadOnlyStoreTests {
       #expect(try reader.snapshot(.none).accounts[0].email == nil)
       _ = try await reader.lease(id)
       try reader.requireWritable()
+      reader = home.store()  // closes it in order
+      #expect(FilePrint(home.database) != before)
     }
   }
 
