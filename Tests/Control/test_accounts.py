@@ -16,7 +16,7 @@ def test_accounts_are_added_listed_renamed_and_removed(store):
     code, output, _ = run("accounts", "remove", "twitter/ada", "--yes", *store)
     assert code == 0 and output.startswith("Removed twitter/ada.\n  not revoked: ")
     assert usernames(store) == []
-    assert run("accounts", *store)[1] == "No accounts. Add one: einlassctl accounts add\n"
+    assert run("accounts", *store)[1] == "No accounts. Sign in: einlassctl sign-in; or add one: einlassctl accounts add\n"
 
 
 def test_access_is_set_listed_and_reset(store):

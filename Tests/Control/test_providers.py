@@ -67,7 +67,7 @@ def test_a_file_for_the_option_providers_is_added_whole(store, tmp_path):
 def test_a_provider_that_is_not_known_is_named(two, arguments):
     code, output, errors = run(*arguments, *two)
     assert (code, output) == (1, "") and "There is no provider nope." in errors and "einlassctl providers list" in errors
-    assert run("accounts", "--provider", "facebook", *two)[:2] == (0, "No accounts. Add one: einlassctl accounts add\n")
+    assert run("accounts", "--provider", "facebook", *two)[:2] == (0, "No accounts. Sign in: einlassctl sign-in; or add one: einlassctl accounts add\n")
 
 
 def test_a_registration_is_brought_and_forgotten_and_its_secret_is_in_no_output(store, tmp_path):

@@ -28,7 +28,7 @@ struct AccountsList: ServerCommand {
     if accounts.isEmpty, let provider { try console.requireProvider(provider) }
     try console.report(
       ["accounts": .array(accounts.map(\.json))], Account.table(accounts),
-      empty: "No accounts. Add one: einlassctl accounts add")
+      empty: "No accounts. Sign in: einlassctl sign-in; or add one: einlassctl accounts add")
   }
 }
 
