@@ -6,6 +6,7 @@ import resource
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -40,22 +41,48 @@ def cores_allowed():
     resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
 
 
-def test_a_crash_writes_no_core(place):
+def crashed(place):
+    """Process and whether it left a core, to a file or to a handler, of einlass and of another program."""
     def dumps(process):
         process.send_signal(signal.SIGSEGV)
-        # Not `wait`: that throws away whether a core was written, to a file or to a handler.
-        return os.WCOREDUMP(os.waitpid(process.pid, 0)[1])
+        # Not `wait`: that throws away whether a core was written.
+        return process.pid, os.WCOREDUMP(os.waitpid(process.pid, 0)[1])
 
-    def body():
-        os.chdir(place.home)
-        session, _ = started(place, preexec_fn=cores_allowed)
-        return [dumps(session.process), dumps(subprocess.Popen(["sleep", "600"], preexec_fn=cores_allowed)),
-                [name for name in os.listdir(".") if "einlass" in name]]
+    os.chdir(place.home)
+    session, _ = started(place, preexec_fn=cores_allowed)
+    return dumps(session.process), dumps(subprocess.Popen(["sleep", "600"], preexec_fn=cores_allowed))
 
-    einlass, other, files = as_user(NOBODY, body)
-    assert not einlass and not files
+
+def test_a_crash_writes_no_core(place):
+    """Wherever this machine's own pattern sends cores; the next test tries both kinds of pattern."""
+    (_, einlass), (_, other) = as_user(NOBODY, lambda: crashed(place))
+    assert not einlass and not [name for name in os.listdir(place.home) if "einlass" in name]
     if not other:
         pytest.skip("this machine writes no cores, so that nothing was proven")
+
+
+CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
+
+
+@pytest.mark.skipif(not (IS_ROOT and os.environ.get("EINLASS_CORE_PATTERN") and os.access(CORE_PATTERN, os.W_OK)),
+                    reason="sets for a moment where the whole machine sends cores: needs root and EINLASS_CORE_PATTERN=1")
+@pytest.mark.parametrize("pattern", ["{}/home/core.%p", "|{}/handler %p"])
+def test_a_crash_gives_no_core_to_a_file_or_a_handler(place, pattern):
+    """Not without being told to: the pattern belongs to every process here, and would stay if this test were killed."""
+    handler = Path(place.path, "handler")
+    handler.write_text(f"#!/bin/sh\ncat >/dev/null\necho >{place.home}/core.$1\n")
+    handler.chmod(0o755)
+    before = CORE_PATTERN.read_text()
+    try:
+        CORE_PATTERN.write_text(pattern.format(place.path))
+        (einlass, is_dumped), (other, _) = as_user(NOBODY, lambda: crashed(place))
+    finally:
+        CORE_PATTERN.write_text(before)
+    # A handler is not waited for.
+    _, is_proven = settled(lambda: (None, f"core.{other}" in os.listdir(place.home)))
+    assert not is_dumped and f"core.{einlass}" not in os.listdir(place.home)
+    if not is_proven:
+        pytest.skip("this machine writes no such cores, so that nothing was proven")
 
 
 PTRACE_SEIZE = 0x4206
