@@ -81,8 +81,8 @@ import Testing
     try await onThread {
       let sandbox = try Sandbox()
       defer { sandbox.terminate() }
-      var fastest = Duration.seconds(60)
-      for _ in 0..<10 {
+      var rounds: [Duration] = []
+      for _ in 0..<20 {
         let folder = try TemporaryFolder()
         let configuration = try folder.file("config.json", (sandbox.ready["config"] ?? [:]).text)
         let requests = try folder.file("requests", Self.input(question, in: folder))
@@ -109,7 +109,7 @@ import Testing
         client.signal(SIGKILL)
         // Server and client have the log in common, and whatever else they may have started.
         #expect(try client.exitCode() == 128 + SIGKILL)
-        fastest = min(fastest, ContinuousClock.now - start)
+        rounds.append(ContinuousClock.now - start)
         // It reads the end, or it has something to say and nobody to say it to.
         #expect(client.logged.contains("exit 0\n") || client.logged.contains("exit 1\n"))
         #expect(try !(port.map(Self.isOpen) ?? false))
@@ -117,8 +117,7 @@ import Testing
         #expect(lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
         close(lock)
       }
-      // The best of them: a busy machine is not what is measured.
-      #expect(fastest < .milliseconds(1500))
+      try expectAll(rounds, within: .milliseconds(1500))
     }
   }
 
@@ -144,12 +143,18 @@ import Testing
     }
   }
 
+  @Test(arguments: [[2, 2, 2], [0.1, 4, 4], [0.1, 0.1, 20]])
+  func `One slow end of many is found, and so are slow ones on the whole`(seconds: [Double]) {
+    withKnownIssue {
+      try expectAll(seconds.map { .seconds($0) }, within: .milliseconds(1500))
+    }
+  }
+
   @Test func `A client that closes its end of the output ends the process with 1, not by a signal`()
     async throws
   {
     try await onThread {
-      var fastest = Duration.seconds(60)
-      for _ in 0..<10 {
+      let rounds = try (0..<50).map { _ in
         let program = try SpawnedProgram(
           Program.einlass, ["--store", "memory"], reading: false)
         defer { program.terminate() }
@@ -157,9 +162,9 @@ import Testing
         try program.closeOutput()
         try program.send(Array((#"{"jsonrpc":"2.0","id":1,"method":"accounts.list"}"# + "\n").utf8))
         #expect(try program.exitCode() == 1)
-        fastest = min(fastest, ContinuousClock.now - start)
+        return ContinuousClock.now - start
       }
-      #expect(fastest < .milliseconds(1500))
+      try expectAll(rounds, within: .milliseconds(1500))
     }
   }
 
@@ -169,8 +174,8 @@ import Testing
     told: Bool
   ) async throws {
     try await onThread {
-      var fastest = Duration.seconds(60)
-      for _ in 0..<(told ? 10 : 1) {
+      var rounds: [Duration] = []
+      for _ in 0..<(told ? 20 : 1) {
         let parent = try SpawnedProgram("sleep", ["60"])
         let program = try SpawnedProgram(Program.einlass, ["--store", "memory"])
         defer {
@@ -194,13 +199,13 @@ import Testing
         // This test holds the pipe, as the sibling would.
         if told {
           #expect(try program.exitCode() == 0)
-          fastest = min(fastest, ContinuousClock.now - start)
+          rounds.append(ContinuousClock.now - start)
         } else {
           // The negative control: nobody has told it.
           #expect(throws: SpawnedProgram.Failure.self) { try program.exitCode(within: 1) }
         }
       }
-      #expect(!told || fastest < .seconds(5))
+      if told { try expectAll(rounds, within: .seconds(5)) }
     }
   }
 }

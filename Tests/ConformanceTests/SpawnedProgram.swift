@@ -1,6 +1,20 @@
 import EinlassJSON
 import Foundation
 import Glibc
+import Testing
+
+/// Judges how long the rounds of a test took. The best is what the program takes; the middle and the worst are bounded
+/// as far as a machine that is busy with other tests lets them.
+func expectAll(
+  _ rounds: [Duration], within limit: Duration,
+  sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+  let sorted = rounds.sorted()
+  let (best, worst) = try (#require(sorted.first), #require(sorted.last))
+  #expect(best < limit, sourceLocation: sourceLocation)
+  #expect(sorted[sorted.count / 2] < limit * 2, sourceLocation: sourceLocation)
+  #expect(worst < limit + .seconds(10), sourceLocation: sourceLocation)
+}
 
 /// A child process, its lines in and out. Whoever starts it terminates it.
 final class SpawnedProgram: @unchecked Sendable {
