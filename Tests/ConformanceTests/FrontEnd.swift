@@ -20,9 +20,12 @@ final class FrontEnd: @unchecked Sendable {
   }
 
   /// With descriptor 3 as this redirection of the shell says.
-  init(_ arguments: [String], redirecting redirection: String) throws {
+  init(
+    _ arguments: [String], environment: [String: String]? = nil, redirecting redirection: String
+  ) throws {
     program = try SpawnedProgram(
-      "/bin/sh", ["-c", "exec \"$0\" \"$@\" \(redirection)", Program.einlass] + arguments)
+      "/bin/sh", ["-c", "exec \"$0\" \"$@\" \(redirection)", Program.einlass] + arguments,
+      environment: environment)
   }
 
   var logged: String { program.logged }

@@ -5,26 +5,83 @@ import Testing
 
 /// Clients that go away in every way but the proper one. T-55 to T-57.
 @Suite struct LostClientTests {
-  /// The kinds of prompt, and the request that stops at it.
-  enum Question: String, CaseIterable {
-    case grantAccess, selectAccount, confirmAccount, openURL, enterVerifier, deviceCode
-    case enterPassphrase
+  /// Where a client may be lost.
+  enum Question: CaseIterable {
+    case grantAccess, selectAccount, confirmAccount
+    case openURL, redirectURL, pin, deviceCode, detached, signInIfNeeded, grantAfterSigningIn
+    case newPassphrase, keyPassphrase, filePassphrase
 
-    /// What the client can show: who can bring something is sent to a page first.
+    /// What is asked before the client is lost, and what it can show.
     var kinds: [String] {
-      self == .enterVerifier ? ["openURL", rawValue] : [rawValue]
-    }
-
-    func request(in folder: TemporaryFolder) -> (method: String, params: JSONValue) {
       switch self {
-      case .grantAccess, .selectAccount: ("auth.perform", ["provider": "twitter"])
-      case .confirmAccount: ("auth.perform", ["provider": "facebook"])
-      case .openURL, .enterVerifier:
-        ("accounts.signIn", ["provider": "github", "flowKind": "authorizationCode"])
-      case .deviceCode: ("accounts.signIn", ["provider": "github", "flowKind": "deviceCode"])
-      case .enterPassphrase: ("accounts.export", ["path": .string("\(folder.path)/data/accounts")])
+      case .grantAccess: ["grantAccess"]
+      case .selectAccount: ["selectAccount"]
+      case .confirmAccount: ["confirmAccount"]
+      case .openURL, .detached, .signInIfNeeded: ["openURL"]
+      case .redirectURL, .pin: ["openURL", "enterVerifier"]
+      case .deviceCode: ["deviceCode"]
+      case .grantAfterSigningIn: ["openURL", "grantAccess"]
+      case .newPassphrase, .keyPassphrase, .filePassphrase: ["enterPassphrase"]
       }
     }
+
+    /// What a verifier or a passphrase is asked for.
+    var purpose: String? {
+      switch self {
+      case .redirectURL: "redirectURL"
+      case .pin: "pin"
+      case .newPassphrase: "export"
+      case .keyPassphrase: "keySlot"
+      case .filePassphrase: "import"
+      default: nil
+      }
+    }
+
+    /// Whether a browser is waited for.
+    var listens: Bool {
+      [.openURL, .redirectURL, .detached, .signInIfNeeded].contains(self)
+    }
+
+    /// The request that stops at it; at the key's passphrase, each before it does, too.
+    func request(in folder: TemporaryFolder) -> (method: String, params: JSONValue) {
+      switch self {
+      case .grantAccess, .selectAccount, .keyPassphrase: ("auth.perform", ["provider": "twitter"])
+      case .confirmAccount: ("auth.perform", ["provider": "facebook"])
+      case .openURL, .redirectURL:
+        ("accounts.signIn", ["provider": "github", "flowKind": "authorizationCode"])
+      case .pin: ("accounts.signIn", ["provider": "twitter", "flowKind": "oauth1"])
+      case .deviceCode: ("accounts.signIn", ["provider": "github", "flowKind": "deviceCode"])
+      case .detached: ("accounts.signIn", ["provider": "github", "detached": true])
+      case .signInIfNeeded: ("auth.perform", ["provider": "github", "signIn": "ifNeeded"])
+      case .grantAfterSigningIn:
+        ("auth.perform", ["provider": "sequencing", "signIn": "ifNeeded"])
+      case .newPassphrase: ("accounts.export", ["path": .string("\(folder.path)/data/accounts")])
+      case .filePassphrase: ("accounts.import", ["path": .string("\(folder.path)/before/accounts")])
+      }
+    }
+  }
+
+  /// Makes what only a passphrase opens: a store, and a file of its accounts beside it.
+  private static func seal(_ place: String, in folder: TemporaryFolder) throws {
+    let passphrase = try folder.file("passphrase", "correct horse\n")
+    let front = try FrontEnd(
+      ["--store", "\(folder.path)/\(place)/store.db", "--passphrase-fd", "3"],
+      environment: environment(of: folder), redirecting: "3<'\(passphrase)'")
+    defer { front.terminate() }
+    try front.call(
+      "accounts.add",
+      [
+        "provider": "github", "username": "grace",
+        "credential": ["type": "oauth2", "token": "t", "clientId": "2"],
+      ])
+    try front.call("accounts.export", ["path": .string("\(folder.path)/\(place)/accounts")])
+    try front.closeInput()
+    #expect(try front.exitCode() == 0)
+  }
+
+  /// With a place of its own for keys: who names a key is asked for no passphrase.
+  private static func environment(of folder: TemporaryFolder) -> [String: String] {
+    ProcessInfo.processInfo.environment.merging(["XDG_STATE_HOME": "\(folder.path)/state"]) { $1 }
   }
 
   /// Introduces itself, adds accounts, and asks for what stops at a question.
@@ -51,7 +108,7 @@ import Testing
         ]
       ),
     ]
-    if question != .grantAccess {
+    if ![.grantAccess, .grantAfterSigningIn].contains(question) {
       for provider in ["twitter", "facebook"] {
         requests.append(("access.set", ["provider": .string(provider), "state": "granted"]))
       }
@@ -81,30 +138,29 @@ import Testing
     try await onThread {
       let sandbox = try Sandbox()
       defer { sandbox.terminate() }
+      try sandbox.patch(["sequencing": ["manners": ["consent": "allow"]]])
       var rounds: [Duration] = []
       for _ in 0..<20 {
         let folder = try TemporaryFolder()
+        if question == .keyPassphrase { try Self.seal("data", in: folder) }
+        if question == .filePassphrase { try Self.seal("before", in: folder) }
         let configuration = try folder.file("config.json", (sandbox.ready["config"] ?? [:]).text)
         let requests = try folder.file("requests", Self.input(question, in: folder))
         let client = try SpawnedProgram(
           "bash",
           [
             "-c", Self.client, Program.einlass, requests, "--config", configuration,
-            "--store", "\(folder.path)/data/store.db", "--key-file", "\(folder.path)/keys/key",
-          ])
+            "--store", "\(folder.path)/data/store.db",
+          ], environment: Self.environment(of: folder))
         defer { client.terminate() }
-        var opened: [JSONValue] = []
-        while opened.count < question.kinds.count, let line = try client.line() {
-          let message = try JSONReader.read(line)
-          if message["method"]?.string == "prompt.opened", let prompt = message["params"] {
-            opened.append(prompt)
-          }
-          try #require(message["error"] == nil, "\(message.text)")
-        }
-        #expect(Set(opened.compactMap { $0["kind"]?.string }) == Set(question.kinds))
+        let opened = try Self.prompts(question, of: client)
+        let kinds = Set(opened.compactMap { $0["kind"]?.string })
+        let purpose = opened.compactMap { ($0["purpose"] ?? $0["expects"])?.string }.first
         let port = opened.compactMap { $0["url"]?.string }.compactMap(Self.redirectPort).first
-        #expect((port != nil) == question.kinds.contains("openURL"))
-        #expect(try port.map(Self.isOpen) ?? true)
+        #expect(kinds == Set(question.kinds))
+        #expect(purpose == question.purpose)
+        let listens = try port.map(Self.isOpen) ?? false
+        #expect(listens || !question.listens)
         let start = ContinuousClock.now
         client.signal(SIGKILL)
         // Server and client have the log in common, and whatever else they may have started.
@@ -119,6 +175,25 @@ import Testing
       }
       try expectAll(rounds, within: .milliseconds(1500))
     }
+  }
+
+  /// The prompts up to the last one. A browser goes where it is sent when there is more to come.
+  private static func prompts(
+    _ question: Question, of client: SpawnedProgram
+  ) throws -> [JSONValue] {
+    var opened: [JSONValue] = []
+    while opened.count < question.kinds.count, let line = try client.line() {
+      let message = try JSONReader.read(line)
+      try #require(message["error"] == nil, "\(message.text)")
+      guard message["method"]?.string == "prompt.opened", let prompt = message["params"] else {
+        continue
+      }
+      opened.append(prompt)
+      if question == .grantAfterSigningIn, let page = prompt["url"]?.string {
+        #expect(try Sandbox.browse(page) == 200)
+      }
+    }
+    return opened
   }
 
   private static func redirectPort(of address: String) -> UInt16? {
