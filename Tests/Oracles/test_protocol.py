@@ -18,7 +18,7 @@ from rotation import EINLASS, PROJECT, SANDBOX
 
 DOCUMENT = json.loads((PROJECT / "protocol/openrpc.json").read_text())
 METHODS = {method["name"]: method for method in DOCUMENT["methods"]}
-ERRORS = {(error["code"], error["reason"])
+ERRORS = {(error["code"], error["reason"]): error.get("data", [])
           for error in json.loads((PROJECT / "protocol/errors.json").read_text())["errors"]}
 
 pytestmark = pytest.mark.usefixtures("built")
@@ -44,6 +44,28 @@ def closed(schema):
 
 COMPONENTS = closed(DOCUMENT["components"])
 
+TEXT = {"type": "string", "minLength": 1}
+# What any error may say of itself (protocol/README.md, Errors) ...
+ERROR_DATA = {
+    "reason": TEXT, "retryable": {"type": "boolean"}, "detail": TEXT, "provider": TEXT, "account": TEXT, "flow": TEXT, "path": TEXT,
+    "hint": {"type": "object", "required": ["method", "params"], "additionalProperties": False,
+             "properties": {"method": {"enum": sorted(METHODS)}, "params": {"type": "object"}}},
+    "advice": {"enum": ["checkClock", "unlockOnWeb", "changeSettings"]},
+    "networkCode": {"type": "integer"}, "retryAfterSeconds": {"type": "integer", "minimum": 0},
+    "serverError": {"type": "object", "additionalProperties": False, "properties": {
+        "status": {"type": "integer"}, "code": {**TEXT, "maxLength": 64}, "subcode": {**TEXT, "maxLength": 64},
+        "text": {**TEXT, "maxLength": 200}}}}
+# ... and what only those may that errors.json says it of.
+OWN_DATA = {
+    "expected": TEXT, "supported": {"type": "array", "items": {"type": "integer"}},
+    "by": {"enum": ["client", "authCancel", "shutdown"]}, "method": {"type": "string"},
+    "prompts": {"type": "array", "minItems": 1, "items": {"type": "object", "required": ["kind"]}},
+    "outcome": {"enum": ["accepted", "declined", "cancelled", "expired", "satisfied"]}}
+ERROR = {"type": "object", "required": ["code", "message", "data"], "maxProperties": 3, "properties": {
+    "code": {"type": "integer"}, "message": TEXT,
+    "data": {"type": "object", "required": ["reason", "retryable"], "properties": {**ERROR_DATA, **OWN_DATA},
+             "additionalProperties": False}}}
+
 # JSON-RPC 2.0 itself, sections 4 and 5, and what this protocol takes away from it.
 ENVELOPE = {
     "type": "object", "required": ["jsonrpc"], "properties": {"jsonrpc": {"const": "2.0"}}, "oneOf": [
@@ -52,11 +74,22 @@ ENVELOPE = {
         {"required": ["id", "result"], "maxProperties": 3, "properties": {"id": {"type": ["string", "integer"]}}},
         {"required": ["id", "error"], "maxProperties": 3, "properties": {
             "id": {"type": ["string", "integer", "null"]},
-            "error": {"type": "object", "required": ["code", "message", "data"], "maxProperties": 3, "properties": {
-                "code": {"type": "integer"}, "message": {"type": "string", "minLength": 1},
-                "data": {"type": "object", "required": ["reason", "retryable"], "properties": {
-                    "reason": {"type": "string"}, "retryable": {"type": "boolean"}}}}}}}]}
-judge_envelope = jsonschema.Draft202012Validator(ENVELOPE).validate
+            "error": ERROR}}]}
+
+
+def judge_envelope(message):
+    jsonschema.Draft202012Validator(ENVELOPE).validate(message)
+    for error in [part["error"] for part in (message, message.get("params", {}), message.get("result", {})) if "error" in part]:
+        judge_error(error)
+
+
+def judge_error(error):
+    """One of errors.json, with nothing but what may be said of it: an answer's own, or one that a result tells of."""
+    jsonschema.Draft202012Validator(ERROR).validate(error)
+    data = error["data"]
+    assert (error["code"], data["reason"]) in ERRORS
+    own = set(data) & set(OWN_DATA)
+    assert own <= set(ERRORS[error["code"], data["reason"]]), (data["reason"], own)
 
 
 def judge(schema, value):
@@ -118,7 +151,6 @@ class Session:
             judge(method["result"]["schema"], answer.result)
             self.answered.add(method["name"])
         else:
-            assert (answer.code, answer.data["reason"]) in ERRORS
             assert answer.code < 0 or answer.data["reason"] in method["x-reasons"]
         return answer
 
@@ -338,6 +370,18 @@ def test_what_is_no_request_is_answered_in_an_envelope(session):
 def test_the_envelope_s_judge_refuses_what_is_none(message):
     with pytest.raises(jsonschema.ValidationError):
         judge_envelope(message)
+
+
+CANCELLED = {"code": -32800, "message": "x", "data": {"reason": "cancelled", "retryable": False, "by": "client"}}
+
+
+@pytest.mark.parametrize("member", [
+    {"token": "x"}, {"hint": {"method": "no.such", "params": {}}}, {"serverError": {"body": "x"}},
+    {"serverError": {"text": "x" * 201}}, {"path": None}, {"advice": "x"}, {"expected": "a rarer word"}, {"reason": "x"}])
+def test_the_judge_of_errors_refuses_what_none_may_say(member):
+    judge_error(CANCELLED)
+    with pytest.raises((jsonschema.ValidationError, AssertionError)):
+        judge_error({**CANCELLED, "data": {**CANCELLED["data"], **member}})
 
 
 @pytest.mark.parametrize("change", [
