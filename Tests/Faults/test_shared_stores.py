@@ -37,7 +37,8 @@ def starting(homes):
     for number in range(16):
         # The shell waits until the gate, which lies where errors go, has no writer any more.
         processes.append(subprocess.Popen(
-            ["sh", "-c", 'read _ <&2; exec "$@" 2>/dev/null', "sh", EINLASS, *homes[number % len(homes)].options],
+            ["sh", "-c", 'read _ <&2; exec "$@" 2>/dev/null', "sh",
+             EINLASS, "--finish", *homes[number % len(homes)].options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=gate))
         request = {"jsonrpc": "2.0", "id": 1, "method": "accounts.add", "params": new(number)}
         processes[-1].stdin.write(json.dumps(request).encode() + b"\n")
