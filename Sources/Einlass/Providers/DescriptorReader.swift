@@ -65,11 +65,24 @@ struct DescriptorReader {
     return text
   }
 
-  /// A text that people are shown: nothing in it breaks a line, hides, or turns the text around it.
+  /// A name for people, as `isName` has it.
+  func name(_ name: String) throws(Fault) -> String {
+    let text = try string(name)
+    guard isName(text) else {
+      throw fault(
+        name,
+        "A text of at most 256 bytes, not blank, without control characters should stand here.")
+    }
+    return text
+  }
+
+  /// A text that people are shown: nothing in it breaks a line, hides, or turns the text around it, and a line of the
+  /// protocol has room for it.
   func shown(_ name: String) throws(Fault) -> String {
     let text = try string(name)
-    guard !text.unicodeScalars.contains(where: isControl) else {
-      throw fault(name, "A text without control characters should stand here.")
+    guard text.utf8.count <= 2048, !text.unicodeScalars.contains(where: isControl) else {
+      throw fault(
+        name, "A text of at most 2048 bytes without control characters should stand here.")
     }
     return text
   }

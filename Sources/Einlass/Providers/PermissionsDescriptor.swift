@@ -32,6 +32,11 @@ struct PermissionsDescriptor: Sendable, Equatable {
     }
     let reader = try reader.object(name, words: ["defaults", "separator", "audience"])
     defaults = try reader.strings("defaults")
+    guard defaults.count <= 64, defaults.allSatisfy(isIdentifier) else {
+      throw reader.fault(
+        "defaults",
+        "At most 64 texts of at most 256 bytes, without control characters, should stand here.")
+    }
     separator = try reader.string("separator")
     audienceWords = [:]
     guard reader.has("audience") else { return }

@@ -104,7 +104,7 @@ extension Provider {
       ])
     id = try Self.id(in: unnamed)
     let reader = try unnamed.naming(id)
-    name = try reader.shown("name")
+    name = try reader.name("name")
     let setup = try reader.object("setup", words: ["documentation", "redirect", "notes"])
     self.setup = try Setup(
       documentation: setup.address("documentation").text,
@@ -113,6 +113,9 @@ extension Provider {
     isRetired = try reader.bool("retired", default: false)
     hasOneAccount = try reader.word("accounts", AccountCount.self) == .one
     registrationNeeds = try reader.words("registration", RegistrationPart.self)
+    guard Set(registrationNeeds).count == registrationNeeds.count else {
+      throw reader.fault("registration", "Each word should stand here once.")
+    }
     dynamicRegistration = try reader.optional("dynamicRegistration") {
       name throws(DescriptorReader.Fault) in
       try DynamicRegistration(name, in: reader)

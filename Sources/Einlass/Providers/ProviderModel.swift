@@ -29,6 +29,6 @@ extension Provider {
     var origins: [String: String] = [:]
     for member in members { origins[member.name] = try words.string(member.name) }
     let move = try OriginMove(origins, at: words.pointer, provider: id)
-    self = model.renamed(id: id, name: try reader.shown("name")).relocated(move.callAsFunction)
+    self = model.renamed(id: id, name: try reader.name("name")).relocated(move.callAsFunction)
   }
 }

@@ -83,7 +83,18 @@ struct ProviderCatalogTests {
       ("\"name\":\"Example\"", "\"name\":7", "example", "/providers/0/name"),
       ("\"name\":\"Example\"", "\"name\":\"\"", "example", "/providers/0/name"),
       ("\"name\":\"Example\"", "\"name\":\"Ex\\u202eample\"", "example", "/providers/0/name"),
+      (
+        "\"name\":\"Example\"", "\"name\":\"\(String(repeating: "N", count: 257))\"", "example",
+        "/providers/0/name"
+      ),
       ("\"name\"", "\"nmae\"", nil, "/providers/0/nmae"),
+      (
+        "/docs\"}", "/docs\",\"notes\":\"\(String(repeating: "N", count: 2049))\"}", "example",
+        "/providers/0/setup/notes"
+      ),
+      (
+        "[\"clientId\"]", "[\"clientId\",\"clientId\"]", "example", "/providers/0/registration"
+      ),
       (
         "/docs\"}", "/docs\",\"notes\":\"a\\u0000b\"}", "example", "/providers/0/setup/notes"
       ),
@@ -200,6 +211,11 @@ struct ProviderCatalogTests {
         "\"flows\"",
         "\"permissions\":{\"defaults\":[],\"separator\":\",\",\"audience\":{\"default\":\"all\"}},\"flows\"",
         "example", "/providers/0/permissions/audience/default"
+      ),
+      (
+        "\"flows\"",
+        "\"permissions\":{\"defaults\":[\"\(String(repeating: "p", count: 257))\"],\"separator\":\",\"},\"flows\"",
+        "example", "/providers/0/permissions/defaults"
       ),
       ("\"flows\"", "\"retired\":\"no\",\"flows\"", "example", "/providers/0/retired"),
     ] as [(String, String, String?, String)])
