@@ -91,7 +91,9 @@ let package = Package(
       name: "EinlassRPCTests", dependencies: ["EinlassRPC", "EinlassJSON", "EinlassSystem"]),
     .testTarget(
       name: "EinlassServerTests",
-      dependencies: ["EinlassServer", "Einlass", "EinlassCrypto", "EinlassJSON", "EinlassSystem"]),
+      dependencies: [
+        "EinlassServer", "Einlass", "EinlassCrypto", "EinlassJSON", "EinlassRPC", "EinlassSystem",
+      ]),
     .testTarget(
       name: "EinlassSandboxTests",
       dependencies: [

@@ -50,24 +50,23 @@ final class AuditTrail: Sendable {
   private let knownKey = Lock<Secret?>(nil)
   private let isRequired: Bool
   private let now: @Sendable () -> UnixTime
-  private let log = Lock(Log.silent)
+  private let log: Lock<Log>
 
   /// - Parameters:
   ///   - key: what tokens are named by.
-  ///   - isRequired: what cannot be written down does not happen.
+  ///   - isRequired: what cannot be written down is not handed out.
+  ///   - log: where it is told that something could not be written down.
   init(
     _ lines: AuditLines,
     key: @escaping @Sendable (AccountStore.Patience) throws(Problem) -> Secret?,
-    isRequired: Bool, now: @escaping @Sendable () -> UnixTime
+    isRequired: Bool, now: @escaping @Sendable () -> UnixTime, log: Lock<Log>
   ) {
     self.lines = lines
     self.key = key
     self.isRequired = isRequired
     self.now = now
+    self.log = log
   }
-
-  /// Where it is told that something could not be written down.
-  func attach(_ log: Log) { self.log.withLock { $0 = log } }
 
   /// Writes down a release; what it throws must keep the credential from being handed out.
   func record(
@@ -138,7 +137,8 @@ extension AuditTrail {
       hasMore = part.hasMore
     }
     var page = Pages.page(
-      "entries", found, limit: params["limit"]?.int64 ?? 100, cursor: \.position, encode: \.entry)
+      "entries", found, limit: params["limit"]?.int64 ?? 100, log: log.withLock { $0 },
+      cursor: \.position, encode: \.entry)
     if page["nextCursor"] == nil, hasMore { page["nextCursor"] = cursor.map(JSONValue.string) }
     return page
   }

@@ -73,6 +73,7 @@ public final class Server: Sendable {
   let lastAccounts = LastAccounts()
   /// Only ever with `--test`.
   let isWithoutLeases = Lock(false)
+  private let attachedLog = Lock(Log.silent)
   private let sharedSnapshot = SharedSnapshot()
 
   public init(_ parts: Parts) {
@@ -89,7 +90,8 @@ public final class Server: Sendable {
     configuration = parts.configuration
     audit = AuditTrail(
       parts.audit, key: shared.maintenance.auditKey,
-      isRequired: parts.configuration.requiresAudit, now: parts.effects.now)
+      isRequired: parts.configuration.requiresAudit, now: parts.effects.now,
+      log: attachedLog)
     pauses = Pauses(parts.effects)
     files = parts.files
     configurationProblem = parts.configurationProblem
@@ -119,7 +121,7 @@ public final class Server: Sendable {
     }
     let peer = try Peer(methods: methods, streams: streams, signals: signals, options: options)
     announcer.attach(peer)
-    audit.attach(options.log)
+    attachedLog.withLock { $0 = options.log }
     defer {
       refresher.end()
       announcer.attach(nil)
@@ -129,6 +131,9 @@ public final class Server: Sendable {
 
   /// Whether the front end has called `initialize`.
   public var hasGreeted: Bool { session.frontEnd.isInitialized }
+
+  /// That of the connection that is served.
+  var log: Log { attachedLog.withLock { $0 } }
 
   var catalog: ProviderCatalog { added.catalog }
 
@@ -181,7 +186,7 @@ public final class Server: Sendable {
     }
     return .object(
       Pages.page(
-        name, rest, limit: params["limit"]?.int64, cursor: { $0[id]?.string ?? "" },
+        name, rest, limit: params["limit"]?.int64, log: log, cursor: { $0[id]?.string ?? "" },
         encode: { .object($0) }))
   }
 }

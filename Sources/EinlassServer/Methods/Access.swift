@@ -25,7 +25,8 @@ func accessList(_ server: Server) -> Method {
         }
         return .object(
           Pages.page(
-            "grants", rest ?? grants[...], limit: params["limit"]?.int64, cursor: \.place.cursor,
+            "grants", rest ?? grants[...], limit: params["limit"]?.int64, log: server.log,
+            cursor: \.place.cursor,
             encode: { JSONValue($0) }))
       }
     })

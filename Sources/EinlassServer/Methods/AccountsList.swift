@@ -21,7 +21,7 @@ func accountsList(_ server: Server) -> Method {
       let question = try AccountsQuestion(params, of: server.session.frontEnd.application)
       return try server.answer(mayWait) { patience throws(Problem) in
         let snapshot = try server.store.snapshot(patience)
-        return .object(server.lastAccounts.answer(question, snapshot))
+        return .object(server.lastAccounts.answer(question, snapshot, server.log))
       }
     })
 }
@@ -50,14 +50,14 @@ struct AccountsQuestion: Equatable {
   }
 
   /// The page that answers it, of these accounts.
-  fileprivate func answer(_ snapshot: AccountStore.Snapshot) -> JSONObject {
+  fileprivate func answer(_ snapshot: AccountStore.Snapshot, _ log: Log) -> JSONObject {
     let accounts = snapshot.accounts.lazy.filter { account in
       (position.map { account.position > $0 } ?? true)
         && (provider.map { sameBytes($0, account.provider) } ?? true)
     }
     var result: JSONObject = ["revision": JSONValue(snapshot.revision)]
     let page = Pages.page(
-      "accounts", accounts, limit: limit, cursor: { String($0.position) },
+      "accounts", accounts, limit: limit, log: log, cursor: { String($0.position) },
       encode: { JSONValue($0, for: application) })
     for member in page.members { result[member.name] = member.value }
     return result
@@ -76,11 +76,13 @@ final class LastAccounts: Sendable {
   private let last = Lock<Page?>(nil)
 
   /// The page that answers this question, of this snapshot.
-  func answer(_ question: AccountsQuestion, _ snapshot: AccountStore.Snapshot) -> JSONObject {
+  func answer(
+    _ question: AccountsQuestion, _ snapshot: AccountStore.Snapshot, _ log: Log
+  ) -> JSONObject {
     last.withLock { last in
       // Equal snapshots mostly are the same arrays, which costs one comparison.
       if let last, last.question == question, last.snapshot == snapshot { return last.answer }
-      let answer = question.answer(snapshot).keepingText()
+      let answer = question.answer(snapshot, log).keepingText()
       last = Page(question: question, snapshot: snapshot, answer: answer)
       return answer
     }

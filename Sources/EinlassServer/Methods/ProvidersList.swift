@@ -42,7 +42,8 @@ extension Server {
     }
     let frontEnd = session.frontEnd
     return .object(
-      Pages.page("providers", rest, limit: params["limit"]?.int64, cursor: \.id) { provider in
+      Pages.page("providers", rest, limit: params["limit"]?.int64, log: log, cursor: \.id) {
+        provider in
         let own = registration(for: frontEnd, at: provider.id)
         return JSONValue(
           provider, isConfigured: provider.isConfigured(by: own, or: stored),
