@@ -90,6 +90,8 @@ import Testing
     } else {
       #expect(answer["result"]?["credential"] != nil)
     }
+    // Hands out nothing, and was done before it is written down.
+    try front.call("access.set", ["provider": "twitter", "state": "denied"])
     try front.closeInput()
     #expect(try front.exitCode() == 0)
     #expect(front.logged.contains("audit"))
