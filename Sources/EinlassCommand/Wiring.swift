@@ -87,7 +87,11 @@ struct Wiring {
   }
 
   private static func store(_ options: Options) -> AccountStore {
-    if options.store == "memory" { return MemoryAccountStore.make() }
+    if options.store == "memory" {
+      return MemoryAccountStore.make(
+        passphraseDescriptor: options.passphraseDescriptor,
+        filePassphraseDescriptor: options.filePassphraseDescriptor)
+    }
     return SQLiteAccountStore.open(
       path: options.store, keyFile: options.keyFile, keyDescriptor: options.keyDescriptor,
       passphraseDescriptor: options.passphraseDescriptor,

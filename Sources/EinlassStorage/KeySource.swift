@@ -148,7 +148,8 @@ final class KeySource: Sendable {
 }
 
 extension KeyDescriptor {
-  fileprivate convenience init(passphrase number: Int32) {
+  /// One that brings a passphrase: one line.
+  convenience init(passphrase number: Int32) {
     self.init(
       number, limitBytes: KeyFromPassphrase.limitBytes + 2,
       what: "passphrase. It takes one line.", parse: KeyFromPassphrase.passphrase)

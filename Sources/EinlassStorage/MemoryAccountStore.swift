@@ -4,11 +4,12 @@ internal import EinlassSystem
 
 /// A store that writes nothing and ends with its process: `--store memory`.
 public enum MemoryAccountStore {
-  /// An empty one.
-  public static func make() -> AccountStore {
+  /// An empty one. A descriptor, named by the spawner, brings the passphrase of a file of accounts.
+  public static func make(
+    passphraseDescriptor: Int32? = nil, filePassphraseDescriptor: Int32? = nil
+  ) -> AccountStore {
     let memory = Lock(Memory())
     let turns = Turns()
-    let auditKey = SecureRandom.secret(32)
     return AccountStore(
       snapshot: { _ throws(Problem) in memory.withLock { $0.snapshot } },
       add: { new, _ throws(Problem) in
@@ -62,14 +63,29 @@ public enum MemoryAccountStore {
           memory.withLock { $0.setUnlessOwn(registration, at: provider) }
         }),
       protection: { _ throws(Problem) in "memory" },
-      maintenance: StoreMaintenance(
-        status: { _ throws(Problem) in memory.withLock { $0.status } },
-        check: { _ throws(Problem) in memory.withLock { $0.check } },
-        backup: { _, _ throws(Problem) in throw .nothingWritten },
-        rotateKey: { _ throws(Problem) in throw .nothingWritten },
-        addKeySlot: { _, _ throws(Problem) in throw .nothingWritten },
-        removeKeySlot: { _ throws(Problem) in throw .nothingWritten },
-        auditKey: { _ throws(Problem) in auditKey }))
+      maintenance: .ofMemory(
+        memory, passphrase: passphraseDescriptor.map { KeyDescriptor(passphrase: $0) },
+        filePassphrase: filePassphraseDescriptor.map { KeyDescriptor(passphrase: $0) }))
+  }
+}
+
+extension StoreMaintenance {
+  fileprivate static func ofMemory(
+    _ memory: Lock<Memory>, passphrase: KeyDescriptor?, filePassphrase: KeyDescriptor?
+  ) -> StoreMaintenance {
+    let auditKey = SecureRandom.secret(32)
+    return StoreMaintenance(
+      status: { _ throws(Problem) in memory.withLock { $0.status } },
+      check: { _ throws(Problem) in memory.withLock { $0.check } },
+      backup: { _, _ throws(Problem) in throw .nothingWritten },
+      rotateKey: { _ throws(Problem) in throw .nothingWritten },
+      addKeySlot: { _, _ throws(Problem) in throw .nothingWritten },
+      removeKeySlot: { _ throws(Problem) in throw .nothingWritten },
+      passphrase: { isOfFile throws(Problem) in
+        let ofFile = isOfFile ? filePassphrase : nil
+        return try (ofFile ?? passphrase)?.fetch(by: AccountStore.Patience.usual.deadline)
+      },
+      auditKey: { _ throws(Problem) in auditKey })
   }
 }
 

@@ -42,6 +42,19 @@ import Testing
     #expect(try front.call("accounts.add", Self.account)["created"]?.bool == true)
   }
 
+  @Test(arguments: ["--passphrase-fd", "--file-passphrase-fd"])
+  func `A store in memory takes the passphrase of a file that was brought`(option: String) throws {
+    let folder = try TemporaryFolder()
+    let passphrase = try folder.file("passphrase", "correct horse battery\n")
+    let front = try FrontEnd(
+      ["--store", "memory", option, "3"], redirecting: "3<'\(passphrase)'")
+    defer { front.terminate() }
+    try front.call("accounts.add", Self.account)
+    let exported = try front.call(
+      "accounts.export", ["path": .string("\(folder.path)/accounts.einlass")])
+    #expect(exported["accounts"] == 1)
+  }
+
   private static let account: JSONValue = [
     "provider": "twitter", "username": "ada",
     "credential": [
