@@ -100,10 +100,13 @@ extension Provider {
       value, at: pointer, provider: nil,
       words: [
         "id", "name", "setup", "retired", "accounts", "registration", "dynamicRegistration",
-        "permissions", "identity", "flows", "verify", "revoke", "errors",
+        "permissions", "identity", "flows", "verify", "revoke", "errors", "like", "origins",
       ])
     id = try Self.id(in: unnamed)
     let reader = try unnamed.naming(id)
+    for word in ["like", "origins"] where reader.has(word) {
+      throw reader.fault(word, "like and origins go together, with id and name alone.")
+    }
     name = try reader.name("name")
     let setup = try reader.object("setup", words: ["documentation", "redirect", "notes"])
     self.setup = try Setup(

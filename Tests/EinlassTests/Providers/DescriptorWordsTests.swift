@@ -172,6 +172,7 @@ struct DescriptorWordsTests {
       (#"{"id":"a","name":"A","like":"mastodon"}"#, "origins"),
       (#"{"id":"a","name":"A","like":"mastodon","origins":{}}"#, "origins"),
       (#"{"id":"a","name":"A","like":"mastodon","flows":[]}"#, "flows"),
+      (#"{"id":"a","name":"A","origins":{"https://a.example":"https://b.example"}}"#, "origins"),
       (
         #"{"id":"a","name":"A","like":"mastodon","origins":{"https://a.example":"http://b.example"}}"#,
         "origins/https:~1~1a.example"
@@ -180,6 +181,8 @@ struct DescriptorWordsTests {
       let fault = try #require(throws: ProviderCatalog.Fault.self) { try read(json) }
       #expect(fault.pointer == "/providers/0/\(pointer)")
     }
+    let unknown = try #require(throws: ProviderCatalog.Fault.self) { try read(#"{"lik":"a"}"#) }
+    #expect(unknown.explanation.hasSuffix("errors, like, origins."))
   }
 
   @Test(
