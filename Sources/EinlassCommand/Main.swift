@@ -1,3 +1,4 @@
+internal import Einlass
 internal import EinlassJSON
 internal import EinlassNetwork
 internal import EinlassRPC
@@ -113,9 +114,10 @@ enum EinlassCommand {
     return ExitCode.ok
   }
 
-  /// Says on standard error why the process ends, and answers the exit code.
+  /// Says on standard error why the process ends, and answers the exit code. An argument may stand in it.
   private static func complain(_ message: String, _ code: Int32) -> Int32 {
-    try? Descriptor.duplicate(STDERR_FILENO).writeAll(Array("einlass: \(message)\n".utf8))
+    let line = "einlass: \(presentable(message, limitBytes: 8192))\n"
+    try? Descriptor.duplicate(STDERR_FILENO).writeAll(Array(line.utf8))
     return code
   }
 }

@@ -63,7 +63,13 @@ struct EinlassControl: ParsableCommand {
         }
         if let hint = words.dashedHint { complain(hint) }
       }
-      exit(withError: error)
+      let code = exitCode(for: error)
+      guard !code.isSuccess else { exit(withError: error) }
+      // An argument may stand in it.
+      for line in fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false) {
+        complain(clean(String(line)))
+      }
+      Glibc.exit(code.rawValue)
     }
   }
 }

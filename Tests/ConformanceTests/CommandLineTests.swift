@@ -6,6 +6,7 @@ import Testing
 @Suite struct CommandLineTests {
   @Test(arguments: [
     (["--nonsense"], "unknown argument --nonsense"),
+    (["a\n\u{1b}[2J\u{202e}b"], "unknown argument a[2Jb. Try"),
     (["--store"], "--store needs a value"),
     (["--log-level", "loud"], "--log-level is one of"),
     (["--key-fd", "2"], "--key-fd needs the number"),
