@@ -1,6 +1,7 @@
 internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
+internal import EinlassSystem
 
 /// How a request that is no flow asks the person for a passphrase. Protocol section 4.
 extension Server {
@@ -16,6 +17,16 @@ extension Server {
     let prompt = Prompt.enterPassphrase(wanted)
     guard asksPassphrases else { throw .passphraseRequired(prompt) }
     return try await ask(prompt, for: call).typed
+  }
+
+  /// Runs what stretches a passphrase, which takes 128 MiB and a thread for long, when all who came before are done.
+  /// Throws `cancelled` when the task is before that, and the body's problems.
+  func inTurn<Result>(
+    _ body: () throws(Problem) -> Result
+  ) async throws(Problem) -> Result {
+    guard await turns.take("passphrase") else { throw .nothingDone }
+    defer { turns.give("passphrase") }
+    return try body()
   }
 
   private func ask(_ prompt: Prompt, for call: Call) async throws(Problem) -> Answer {
@@ -174,6 +185,9 @@ extension Problem {
   fileprivate static let wrongPassphrase = Problem.store(
     .keyUnavailable,
     "None of these passphrases opens the account store's key. Bring the one it was made with.")
+
+  /// For a request that was cancelled before it changed anything.
+  static let nothingDone = Problem(.cancelled, "The request was cancelled. Nothing was changed.")
 
   fileprivate static let passphraseRefused = Problem(
     .userCanceled, "No passphrase was entered, so nothing was done. Try again to be asked again.")

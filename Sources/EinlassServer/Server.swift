@@ -54,7 +54,6 @@ public final class Server: Sendable {
   let store: AccountStore
   let audit: AuditTrail
   let pauses: Pauses
-  /// For whoever stretches a passphrase.
   let turns = Turns()
   let files: AccountsFiles
   let effects: Effects

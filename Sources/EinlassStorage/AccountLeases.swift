@@ -23,7 +23,7 @@ final class AccountLeases: Sendable {
     guard !name.isEmpty, name.utf8.allSatisfy(isFileNameCharacter) else {
       throw .unknownAccount(account)
     }
-    try await turns.take(name)
+    guard await turns.take(name) else { throw .leaseCancelled }
     let (stream, continuation) = AsyncStream<Result<Lease, Problem>>.makeStream()
     Task(executorPreference: threads) {
       // A lease that nobody waits for any more ends here.
@@ -71,4 +71,8 @@ private func isFileNameCharacter(_ byte: UInt8) -> Bool {
     true
   default: false
   }
+}
+
+extension Problem {
+  static let leaseCancelled = Problem(.cancelled, "The request was cancelled.")
 }

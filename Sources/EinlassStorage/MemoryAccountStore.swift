@@ -53,7 +53,7 @@ public enum MemoryAccountStore {
         }
       },
       lease: { id throws(Problem) in
-        try await turns.take(id.rawValue)
+        guard await turns.take(id.rawValue) else { throw .leaseCancelled }
         return Lease(end: { turns.give(id.rawValue) })
       },
       requireWritable: {},

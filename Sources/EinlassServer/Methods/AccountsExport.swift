@@ -25,7 +25,7 @@ func accountsExport(_ server: Server) -> Method {
         try server.files.prepare(path, replaces)
         let passphrase = try await server.passphrase(
           Prompt.Passphrase(.export, path: path, isNew: true), for: call)
-        let exported = try await server.turns.take { () throws(Problem) in
+        let exported = try await server.inTurn { () throws(Problem) in
           try server.einlass.exportedAccounts(
             sealedWith: passphrase, addedProviders: server.added.descriptors())
         }

@@ -111,7 +111,7 @@ extension Server {
     while true {
       let passphrase = try await passphrase(wanted, for: call)
       do throws(Problem) {
-        return try await turns.take { () throws(Problem) in
+        return try await inTurn { () throws(Problem) in
           try AccountsFileContents(file, openedWith: passphrase)
         }
       } catch {

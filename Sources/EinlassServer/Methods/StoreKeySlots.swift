@@ -20,7 +20,7 @@ func storeAddKeySlot(_ server: Server) -> Method {
           kind == "passphrase"
           ? try await server.passphrase(
             Prompt.Passphrase(.keySlot, path: nil, isNew: true), for: call) : nil
-        let slots = try await server.turns.take { () throws(Problem) in
+        let slots = try await server.inTurn { () throws(Problem) in
           try server.store.maintenance.addKeySlot(kind, passphrase)
         }
         return ["slots": JSONValue(slots)]

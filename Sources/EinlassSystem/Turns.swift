@@ -1,13 +1,12 @@
-internal import Einlass
-internal import EinlassSystem
-
-/// One at a time for each name, in the order of asking, among the tasks of this process.
-final class Turns: Sendable {
+/// One at a time for each name, in the order of asking, among the tasks of this process. Whoever waits holds no thread.
+public final class Turns: Sendable {
   /// Who waits for each name that somebody has. An entry whose task was cancelled is finished and passed over.
   private let waiting = Lock<[String: [AsyncStream<Void>.Continuation]]>([:])
 
-  /// Waits for the turn; who got it gives it back. Throws `cancelled` when the task is.
-  func take(_ name: String) async throws(Problem) {
+  public init() {}
+
+  /// Waits for the turn; who got it gives it back. `false` when the task is cancelled before.
+  public func take(_ name: String) async -> Bool {
     let (turn, continuation) = AsyncStream<Void>.makeStream()
     let isFree = waiting.withLock { waiting in
       guard waiting[name] != nil else {
@@ -17,13 +16,13 @@ final class Turns: Sendable {
       waiting[name]?.append(continuation)
       return false
     }
-    if isFree { return }
-    for await () in turn { return }
-    throw .leaseCancelled
+    if isFree { return true }
+    for await () in turn { return true }
+    return false
   }
 
   /// Lets the next one have it.
-  func give(_ name: String) {
+  public func give(_ name: String) {
     waiting.withLock { waiting in
       while let next = waiting[name]?.first {
         waiting[name]?.removeFirst()
@@ -33,8 +32,4 @@ final class Turns: Sendable {
       waiting[name] = nil
     }
   }
-}
-
-extension Problem {
-  static let leaseCancelled = Problem(.cancelled, "The request was cancelled.")
 }
