@@ -220,9 +220,11 @@ def test_a_folder_that_others_can_write_to_is_the_store_s_problem_whatever_it_is
 
 def test_where_there_is_no_room_for_a_provider_no_parameter_is_blamed(machine):
     session = machine.start()
-    long = {"setup": {"documentation": "https://long.example/docs", "notes": "x" * 600_000}}
-    session.call("providers.add", descriptor=descriptor("one", "one.example", **long))
-    answer = session.answer(session.send("providers.add", descriptor=descriptor("two", "two.example", **long)))
+    one, two = (descriptor(id, f"{id}.example") for id in ("one", "two"))
+    for long in (one, two):
+        long["flows"][0]["scopes"] = ["x" * 600_000]
+    session.call("providers.add", descriptor=one)
+    answer = session.answer(session.send("providers.add", descriptor=two))
     assert "no room" in answer.message and "path" not in answer.data
 
 
