@@ -78,35 +78,45 @@ def percentile(values, part):
     return f"{sorted(values)[int(len(values) * part)] * 1000:.0f} ms"
 
 
+def faults_of(work, processes):
+    """What goes wrong while each process has its work, and its end, on a thread of its own."""
+    faults = []
+
+    def guarded(process, number):
+        try:
+            work(process, number)
+            process.end()
+        except Exception as fault:  # a thread's own goes unseen
+            faults.append(fault)
+            process.kill()
+
+    threads = [threading.Thread(target=guarded, args=(process, number)) for number, process in enumerate(processes)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return faults
+
+
 def loops(home, writers, changes, **spawning):
     """Each of so many processes adds an account, changes it and reads, again and again, all from the same moment on: how
     long each loop took, and what went wrong."""
     processes = [Einlass(home, **spawning) for _ in range(writers)]
     for process in processes:
         process.call("providers.list")
-    gate, durations, faults = threading.Barrier(writers), [], []
+    gate, durations = threading.Barrier(writers), []
 
     def work(process, number):
-        try:
-            gate.wait()
-            for change in range(changes):
-                start = time.monotonic()
-                account = process.add(f"w{number}-{change}")
-                process.call("accounts.update", account=account, displayName="changed")
-                read = process.call("store.status")["accounts"]
-                durations.append(time.monotonic() - start)
-                assert read > change
-            process.end()
-        except Exception as fault:  # a thread's own goes unseen
-            faults.append(fault)
-            process.kill()
+        gate.wait()
+        for change in range(changes):
+            start = time.monotonic()
+            account = process.add(f"w{number}-{change}")
+            process.call("accounts.update", account=account, displayName="changed")
+            read = process.call("store.status")["accounts"]
+            durations.append(time.monotonic() - start)
+            assert read > change
 
-    threads = [threading.Thread(target=work, args=(process, number)) for number, process in enumerate(processes)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return durations, faults
+    return durations, faults_of(work, processes)
 
 
 @pytest.mark.parametrize("writers, changes", [(8, 100), (32, 25)])
@@ -143,27 +153,17 @@ def storm(homes, count):
     processes = [Einlass(homes[number % len(homes)]) for number in range(count)]
     for process in processes:
         process.call("providers.list")
-    gate, faults, added, waits = threading.Barrier(count), [], [], []
+    gate, added, waits = threading.Barrier(count), [], []
 
     def work(process, number):
-        try:
-            gate.wait()
-            start = time.monotonic()
-            process.call("accounts.list")
-            process.add(f"user{number}")
-            added.append(f"user{number}")
-            waits.append(time.monotonic() - start)
-            process.end()
-        except Exception as fault:  # a thread's own goes unseen
-            faults.append(fault)
-            process.kill()
+        gate.wait()
+        start = time.monotonic()
+        process.call("accounts.list")
+        process.add(f"user{number}")
+        added.append(f"user{number}")
+        waits.append(time.monotonic() - start)
 
-    threads = [threading.Thread(target=work, args=(process, number)) for number, process in enumerate(processes)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return faults, set(added) - set(homes[0].accounts()), waits
+    return faults_of(work, processes), set(added) - set(homes[0].accounts()), waits
 
 
 def bearable():
