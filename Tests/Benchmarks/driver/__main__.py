@@ -4,7 +4,7 @@ import argparse
 import pathlib
 import sys
 
-from . import engine, resources, sharing, targets, tokens, wire
+from . import engine, former, resources, sharing, targets, tokens, wire
 from .process import Stores
 from .report import Report
 
@@ -13,7 +13,7 @@ MEASURES = {
     "memory": resources.memory, "wakeups": resources.wakeups, "end": resources.end, "flows": engine.flows,
     "signatures": engine.signatures, "sealed": engine.sealed, "together": engine.together, "size": targets.size,
     "changes": sharing.changes, "grants": sharing.grants,
-    "tokens": tokens.verified, "browser": tokens.browser,
+    "tokens": tokens.verified, "browser": tokens.browser, "former": former.compare,
 }
 
 
@@ -23,7 +23,7 @@ def main():
     parser.add_argument("--only", action="append", choices=MEASURES, help="only this; may be given several times")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the figures there too")
     parser.add_argument("--idle-seconds", type=int, default=60, metavar="N", help="how long to count wake-ups (60)")
-    parser.add_argument("--former", type=pathlib.Path, metavar="FILE", help="an earlier build of einlass, for its start")
+    parser.add_argument("--former", type=pathlib.Path, metavar="FILE", help="an earlier build of einlass, for `former`")
     options = parser.parse_args()
     report = Report()
     stores = Stores()
@@ -31,13 +31,11 @@ def main():
     failed = False
     try:
         for name, measure in MEASURES.items():
-            if options.only and name not in options.only:
+            if options.only and name not in options.only or name == "former" and not options.former:
                 continue
-            more = [options.idle_seconds] if name == "wakeups" else []
+            more = {"wakeups": [options.idle_seconds], "former": [options.former]}.get(name, [])
             try:
                 measure(report, stores, *more)
-                if name == "start" and options.former:
-                    wire.start_as_before(report, stores, options.former)
             except Exception as error:  # One that fails leaves the others their figures.
                 report.skip(name, "all the rest", f"{type(error).__name__}: {error}")
                 failed = True

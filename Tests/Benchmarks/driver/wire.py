@@ -40,16 +40,6 @@ def start_to_answer(report, stores):
     language_server(report, stores)
 
 
-def start_as_before(report, stores, former):
-    """The start of an earlier build and of this one, pair by pair, at stores of their own."""
-    before = [str(former), *stores.arguments("former")]
-    start([*before, "--finish"], LIST)
-    results = interleaved(100, {"einlass before": lambda: start(before)[0] * 1e3,
-                                "einlass now": lambda: start(stores.einlass(0))[0] * 1e3})
-    for name in results:
-        report.add("start as before", name, results[name], "ms", before=ratio(results, name, "einlass before"))
-
-
 def language_server(report, stores):
     if not is_there("sourcekit-lsp", report, "start to first answer"):
         return

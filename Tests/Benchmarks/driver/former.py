@@ -1,0 +1,63 @@
+"""An earlier build of einlass and today's, in turn, each at a store of three accounts that it has made itself."""
+
+import os
+import pathlib
+
+from .process import EINLASS, LIST, Session, Stores, interleaved, percentile, ratio, start
+from .provider import Provider, setup
+
+
+def compare(report, stores, former):
+    builds = {"before": str(former), "now": EINLASS}
+    with Provider() as provider:
+        argv = {name: [program, *provider.einlass(stores, f"compared-{name}")[1:]] for name, program in builds.items()}
+        account = {}
+        for name, command in argv.items():
+            with Session(command) as session:
+                account[name] = setup(session)
+                session.pipelined(b"".join(Stores.adding(number) for number in (1, 2)), 2)
+                # The provider is asked once; from then on the stored credential is handed out.
+                session.request("credentials.get", {"account": account[name]})
+        for name, program in builds.items():
+            report.add("as before: stripped size", name, pathlib.Path(program).stat().st_size / 1e6, "MB",
+                       before=os.path.getsize(program) / os.path.getsize(builds["before"]))
+        for what, unit, rounds, measure in (
+                ("start, 3 accounts", "ms", 100, lambda name: start(argv[name])[0] * 1e3),
+                ("round trip p50", "µs", 15, lambda name: round_trip(argv[name])),
+                ("pipelined accounts.list", "µs", 15, lambda name: pipelined(argv[name])),
+                ("credentials.get", "µs", 15, lambda name: credentials(argv[name], account[name], 64)),
+                ("credentials.get, one at a time", "µs", 15, lambda name: credentials(argv[name], account[name], 1)),
+                ("memory, idle", "MB", 5, lambda name: memory(argv[name]))):
+            results = interleaved(rounds, {name: lambda name=name: measure(name) for name in builds})
+            for name in builds:
+                report.add(f"as before: {what}", name, results[name], unit, before=ratio(results, name, "before"))
+
+
+def round_trip(argv):
+    cpus = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cpus)})
+    try:
+        with Session(argv, min(cpus)) as session:
+            session.round_trips(500)
+            return percentile(session.round_trips(5000), 0.5) * 1e6
+    finally:
+        os.sched_setaffinity(0, cpus)
+
+
+def pipelined(argv, count=100_000):
+    with Session(argv) as session:
+        session.pipelined(LIST * 2000, 2000)
+        return session.pipelined(LIST * count, count) / count * 1e6
+
+
+def credentials(argv, account, window, count=1_000):
+    with Session(argv) as session:
+        session.request("initialize", {"client": {"name": "benchmarks"}})
+        session.windowed("credentials.get", {"account": account}, 200, 1)
+        return session.windowed("credentials.get", {"account": account}, count, window) / count * 1e6
+
+
+def memory(argv):
+    with Session(argv) as session:
+        session.request("accounts.list")
+        return session.status("VmRSS") / 1024
