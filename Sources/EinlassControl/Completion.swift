@@ -11,6 +11,18 @@ extension CompletionKind {
     }
   }
 
+  /// Applications about which something was decided.
+  static var applications: CompletionKind {
+    .custom { words, _, _ in
+      candidates(words) { console throws(Failure) in
+        let names = try console.list("access.list", "grants").compactMap {
+          $0["application"]?.string
+        }
+        return Set(names).sorted()
+      }
+    }
+  }
+
   /// Ids of providers.
   static var providers: CompletionKind {
     .custom { words, _, _ in
@@ -33,6 +45,17 @@ private func candidates(
   else { return [] }
   defer { console.end() }
   return ((try? list(console)) ?? []).filter(isHarmless)
+}
+
+extension String {
+  /// The parser's completion script, which shows the whole names that it offers. bash shows what follows the last slash
+  /// where candidates are called file names: `ada` for `twitter/ada` and for `github/ada`.
+  var offeringWholeNames: String {
+    replacing("complete -o filenames -F", with: "complete -F")
+      .replacing(
+        "__einlassctl_add_completions -f",
+        with: "compopt -o filenames 2>/dev/null; __einlassctl_add_completions -f")
+  }
 }
 
 /// Whether a shell takes it as it stands. bash expands what a completion offers: `$(…)` would be run.

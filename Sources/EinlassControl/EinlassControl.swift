@@ -46,7 +46,8 @@ struct EinlassControl: ParsableCommand {
       Glibc.exit(Failure.internalCode)
     }
     let words = CommandLine.arguments.dropFirst()
-    if words.first == "help", let unknown = words.dropFirst().unknownCommand {
+    // Before the command that is meant where none is named, which may take a name in its place.
+    if let unknown = (words.first == "help" ? words.dropFirst() : words).unknownCommand {
       complain(unknown)
       Glibc.exit(Failure.usageCode)
     }
@@ -57,17 +58,21 @@ struct EinlassControl: ParsableCommand {
       Glibc.exit(failure.exitCode)
     } catch {
       if exitCode(for: error) == .validationFailure {
-        if let unknown = words.unknownCommand {
-          complain(unknown)
-          Glibc.exit(Failure.usageCode)
-        }
         if let hint = words.dashedHint { complain(hint) }
       }
       let code = exitCode(for: error)
-      guard !code.isSuccess else { exit(withError: error) }
+      let message = fullMessage(for: error)
+      guard !code.isSuccess else {
+        guard words.contains("--generate-completion-script") else { exit(withError: error) }
+        do throws(Failure) {
+          try TextOutput(STDOUT_FILENO).write(message.offeringWholeNames + "\n")
+          Glibc.exit(0)
+        } catch { Glibc.exit(error.exitCode) }
+      }
       // An argument may stand in it.
-      for line in fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false) {
-        complain(clean(String(line)))
+      for line in message.split(separator: "\n", omittingEmptySubsequences: false) {
+        let isFirst = line.hasPrefix("Error: ")
+        complain(clean(isFirst ? "problem: \(line.dropFirst(7))" : String(line)))
       }
       Glibc.exit(code.rawValue)
     }

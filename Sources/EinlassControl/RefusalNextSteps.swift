@@ -35,7 +35,8 @@ extension Refusal {
       switch data["advice"]?.string {
       case "checkClock": "Check this machine's clock."
       case "unlockOnWeb": "Unlock the account on the provider's web page."
-      case "changeSettings": "Change the account's settings at the provider."
+      case "changeSettings":
+        "Check the registration's client id and secret, and the application's settings at the provider."
       default: nil
       }
     return [advice.map { NextStep($0) }, ownStep ?? nextStep].compactMap(\.self)
@@ -73,6 +74,7 @@ extension Refusal {
     switch reason {
     case "noSystemAccount" where hints("accounts.signIn"):
       NextStep("Sign in there:", "sign-in", data["provider"]?.string ?? "PROVIDER")
+    case "tokenNotSaved": signInAgain
     case "reloginNeeded" where hints("accounts.signIn"): signInAgain
     case "noSystemAccount": NextStep("Add an account first:", "accounts", "add")
     case "accessNotGranted":
@@ -81,13 +83,13 @@ extension Refusal {
         data["provider"]?.string ?? "PROVIDER", "granted")
     case "accountBanned":
       NextStep("Clear it up with the provider, or use another account:", "accounts", "list")
-    case "reloginNeeded", "tokenNotSaved":
+    case "reloginNeeded":
       NextStep("Add the account once more with its new credential:", "accounts", "add", "--replace")
     case "authenticatorUnconfigured":
       data["detail"]?.string == "configuration"
         ? NextStep("Correct that file, then look again:", "doctor")
         : NextStep(
-          "Register an application there and bring its client id:", "providers", "configure",
+          "Register an application there and bring its \(missingParts):", "providers", "configure",
           data["provider"]?.string ?? "--help")
     case "networkFailure":
       NextStep("Check the network connection, the address and the clock, then try again.")
@@ -105,6 +107,16 @@ extension Refusal {
       NextStep("Check the clock. If it is right, do not trust this sign-in; report it.")
     default: NextStep("Start the command again and answer what it asks.")
     }
+  }
+
+  /// What the registration lacks, in words.
+  private var missingParts: String {
+    let names = [
+      "clientId": "client id", "clientSecret": "client secret", "redirect": "redirect address",
+      "privateKey": "private key",
+    ]
+    let parts = (data["detail"]?.string ?? "").split(separator: ", ").map { String($0) }
+    return parts.isEmpty ? "client id" : parts.map { names[$0] ?? $0 }.joined(separator: " and ")
   }
 
   private func hints(_ method: String) -> Bool {
@@ -169,6 +181,6 @@ extension Refusal {
     guard let seconds = data["retryAfterSeconds"]?.int64 else {
       return "Wait a while, then start the command again."
     }
-    return "Start the command again in \(seconds) seconds."
+    return "Start the command again in \(counted(JSONValue(seconds), "second"))."
   }
 }

@@ -25,10 +25,13 @@ extension Console {
       }
       if named.count == 1 { return first }
     }
-    let titles = named.prefix(20).map { "\($0.title) (\($0.id))" }.joined(separator: ", ")
+    // Names that look the same are told apart by their ids.
+    let names = named.prefix(20).map { account in
+      named.count { sameBytes($0.title, account.title) } == 1 ? account.title : account.id
+    }
     let index = try choice(
       "Which account?", Account.rows(named),
-      orElse: name.map { "\($0) may be \(titles). Name one by its id." }
+      orElse: name.map { "\($0) may be \(names.joined(separator: " or ")). Name one of them so." }
         ?? missing)
     return named[index]
   }

@@ -4,6 +4,8 @@ internal import Glibc
 
 /// What every command takes: which einlass, which store, and how to talk.
 struct ServerOptions: ParsableArguments {
+  private static let logLevels = ["error", "warning", "info", "debug"]
+
   @Option(help: ArgumentHelp("The account store (default: your own).", valueName: "path"))
   var store: String?
 
@@ -16,7 +18,7 @@ struct ServerOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Read a passphrase from this open descriptor, one line: the store's key's, or that of a file of accounts. Above 2: --passphrase-fd 3 3<FILE.",
+      "Read a passphrase from this open descriptor, one line: the store's key's, or that of a file of accounts; 0 is standard input: --passphrase-fd 0 <FILE.",
       valueName: "number"))
   var passphraseFd: Int32?
 
@@ -38,7 +40,8 @@ struct ServerOptions: ParsableArguments {
   var einlass: String?
 
   @Option(
-    help: ArgumentHelp("What einlass logs: error, warning, info or debug.", valueName: "level"))
+    help: ArgumentHelp("What einlass logs: error, warning, info or debug.", valueName: "level"),
+    completion: .list(logLevels))
   var logLevel: String?
 
   @Flag(help: "Print the result as JSON.")
@@ -47,18 +50,23 @@ struct ServerOptions: ParsableArguments {
   @Flag(help: "Never ask anything.")
   var noInput = false
 
-  func validate() throws {
+  mutating func validate() throws {
     for (name, value) in named + [("einlass", einlass ?? "einlass")] where value.isEmpty {
       throw ValidationError("--\(name) needs a value that is not empty.")
     }
-    try require(logLevel, "--log-level", ["error", "warning", "info", "debug"])
+    try require(logLevel, "--log-level", Self.logLevels)
     // Checked before anything is opened, or a pipe of ours could have this number.
     for (name, number) in [
       ("--key-fd", keyFd), ("--passphrase-fd", passphraseFd),
       ("--file-passphrase-fd", filePassphraseFd),
     ] {
-      guard let number, number <= 2 || fcntl(number, F_GETFD) < 0 else { continue }
-      throw ValidationError("\(name) needs the number of an open descriptor above 2.")
+      guard let number, [1, 2].contains(number) || fcntl(number, F_GETFD) < 0 else { continue }
+      throw ValidationError("\(name) needs the number of a descriptor that is open for reading.")
+    }
+    // The standard input of einlass is the protocol's.
+    let options: [WritableKeyPath<Self, Int32?>] = [\.keyFd, \.passphraseFd, \.filePassphraseFd]
+    for option in options where self[keyPath: option] == STDIN_FILENO {
+      self[keyPath: option] = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
     }
   }
 

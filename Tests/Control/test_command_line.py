@@ -66,8 +66,8 @@ def test_exit_codes_are_those_of_the_help(arguments, code):
     (["accounts", "lst"], "no command einlassctl accounts lst. There are: list, add,"),
     (["store", "rotateKey"], "no command einlassctl store rotateKey. There are: status, check, backup, rotate-key, slots."),
     (["acounts"], "no command einlassctl acounts. There are: sign-in, accounts,"),
-    (["accounts", "list", "more"], "Unexpected argument 'more'"),
-    (["accounts", "list", "tw\u202eit\x1b[2Jter"], "Unexpected argument 'tw\ufffdit\ufffd[2Jter'"),
+    (["accounts", "list", "twitter", "more"], "Unexpected argument 'more'"),
+    (["accounts", "list", "twitter", "tw\u202eit\x1b[2Jter"], "Unexpected argument 'tw\ufffdit\ufffd[2Jter'"),
 ])
 def test_a_command_that_is_none_is_answered_with_those_there_are(arguments, said):
     code, output, errors = run(*arguments)

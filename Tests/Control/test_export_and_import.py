@@ -29,7 +29,7 @@ def test_accounts_move_by_a_file_and_a_passphrase(two, tmp_path):
     assert json.loads(with_passphrase("accounts", "import", str(file), "--replace", "--json", *other)[1])["replaced"] == 2
     assert usernames(other) == ["bob", "ada"]
     code, _, errors = run("accounts", "export", str(tmp_path / "x"), *two)
-    assert code == 1 and "(interactionRequired, 1010)" in errors and "--passphrase-fd" in errors
+    assert code == 1 and "(interactionRequired, 1010)" in errors and "--file-passphrase-fd" in errors
     assert run("accounts", "list", "--passphrase-fd", "999", *two)[0] == 64
 
 

@@ -56,7 +56,7 @@ def test_a_store_that_a_passphrase_opens_is_used_at_the_terminal(sealed):
         terminal.wait_for("It takes 1 to 1024 bytes.")
         terminal.wait_for("Passphrase (opens the store ")
         terminal.type("correct horse\r")
-        assert terminal.end() == 0 and ": 1 accounts and 3 sealed values read." in terminal.shown
+        assert terminal.end() == 0 and ": 1 account and 3 sealed values read." in terminal.shown
         assert "correct" not in terminal.shown and "wrong" not in terminal.shown
     # Who only lists is not asked, and who cannot be asked is told what to do.
     environment = {**os.environ, **home}
@@ -92,7 +92,7 @@ def test_a_new_passphrase_is_typed_twice_and_moves_accounts(sealed, tmp_path):
         terminal.type("b4ttery\r")
         terminal.wait_for("Once more:")
         terminal.type("b4ttery\r")
-        assert terminal.end() == 0 and "Wrote 1 accounts" in terminal.shown and "b4t" not in terminal.shown
+        assert terminal.end() == 0 and "Wrote 1 account to " in terminal.shown and "b4t" not in terminal.shown
     (tmp_path / "other").mkdir(mode=0o700)
     other = {**home, "HOME": str(tmp_path / "other")}
     with Terminal([CONTROL, "accounts", "import", str(file), *store], **other) as terminal:

@@ -55,8 +55,45 @@ struct NextStepTests {
         #expect(throws: Never.self, "\(command)") { _ = try EinlassControl.parseAsRoot(command) }
       }
     }
-    #expect(throws: (any Error).self) { _ = try EinlassControl.parseAsRoot(["accounts", "nope"]) }
+    #expect(throws: (any Error).self) { _ = try EinlassControl.parseAsRoot(["store", "nope"]) }
     #expect(advice.nextSteps.count == 2)
+  }
+
+  @Test("the commands of errors.json are commands of this program")
+  func commandsOfErrors() throws {
+    let steps = Self.errors.compactMap { $0["nextStep"]?.string }
+    let commands = steps.flatMap { $0.matches(of: /\(einlassctl ([^)]*)\)/) }
+      .map { $0.1.split(separator: " ").map { String($0) } }
+    try #require(commands.count > 10)
+    for command in commands {
+      #expect(throws: Never.self, "\(command)") {
+        _ = try EinlassControl.parseAsRoot(command)
+      }
+    }
+  }
+
+  @Test("what a registration lacks is named in words, and one second is not several")
+  func wording() {
+    func line(_ code: JSONValue, _ reason: JSONValue, _ member: String, _ value: JSONValue)
+      -> String
+    {
+      let data = JSONObject([("reason", reason), ("provider", "vimeo"), (member, value)])
+      return Refusal(["code": code, "message": "No.", "data": .object(data)]).nextSteps
+        .map { $0.line(repeating: []) }.joined()
+    }
+    let configure = "einlassctl providers configure vimeo"
+    for (detail, parts) in [
+      ("clientSecret", "client secret"), ("clientId, clientSecret", "client id and client secret"),
+    ] {
+      #expect(
+        line(1006, "authenticatorUnconfigured", "detail", .string(detail))
+          == "Register an application there and bring its \(parts): \(configure)")
+    }
+    for (seconds, text) in [(JSONValue(1), "1 second"), (2, "2 seconds")] {
+      #expect(
+        line(1017, "throttled", "retryAfterSeconds", seconds)
+          == "Start the command again in \(text).")
+    }
   }
 
   @Test("a registration for another server is configured anew, an account added again")

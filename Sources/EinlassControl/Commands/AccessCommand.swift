@@ -58,7 +58,7 @@ struct AccessSet: ServerCommand {
     case onlyMe, friends, everyone
   }
 
-  @Argument(help: "The name that the application gives itself.")
+  @Argument(help: "The name that the application gives itself.", completion: .applications)
   var application: String?
 
   @Argument(help: "Whose accounts.", completion: .providers)
@@ -111,7 +111,7 @@ struct AccessReset: ServerCommand {
     commandName: "reset", abstract: "Forget a decision, so that the application asks again.",
     discussion: "EXAMPLE: einlassctl access reset neovim twitter")
 
-  @Argument(help: "The name that the application gives itself.")
+  @Argument(help: "The name that the application gives itself.", completion: .applications)
   var application: String?
 
   @Argument(help: "Whose accounts.", completion: .providers)

@@ -16,14 +16,18 @@ struct AccountsCommand: ParsableCommand {
 struct AccountsList: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List the accounts.",
-    discussion: "EXAMPLE: einlassctl accounts list --provider twitter")
+    discussion: "EXAMPLE: einlassctl accounts list twitter")
 
-  @Option(help: "Only those of this provider.", completion: .providers)
+  @Argument(help: "Only those of this provider.", completion: .providers)
   var provider: String?
+
+  @Option(name: .customLong("provider"), help: .hidden)
+  var sameProvider: String?
 
   @OptionGroup var server: ServerOptions
 
   func run(with console: Console) throws(Failure) {
+    let provider = provider ?? sameProvider
     let accounts = try console.accounts(of: provider)
     if accounts.isEmpty, let provider { try console.requireProvider(provider) }
     try console.report(

@@ -7,8 +7,8 @@ struct AccountsExport: ServerCommand {
     commandName: "export",
     abstract: "Write all accounts with their credentials to a file that only a passphrase opens.",
     discussion: """
-      The passphrase is asked for on the terminal, or read from --passphrase-fd. What may use the accounts, and which \
-      are preferred, is not in the file.
+      The passphrase is asked for on the terminal, or read from --file-passphrase-fd. What may use the \
+      accounts, and which are preferred, is not in the file.
 
       EXAMPLE: einlassctl accounts export ~/accounts.einlass
       """)
@@ -35,7 +35,7 @@ struct AccountsExport: ServerCommand {
     try console.report(
       .object(result),
       [
-        "Wrote \(result["accounts"]?.plain ?? "0") accounts to \(clean(path))\(bytes).",
+        "Wrote \(counted(result["accounts"], "account")) to \(clean(path))\(bytes).",
         "Who has the file and the passphrase has the accounts: remove it when they have arrived.",
       ])
   }

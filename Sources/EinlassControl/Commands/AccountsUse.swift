@@ -7,7 +7,7 @@ struct AccountsExplain: ServerCommand {
     commandName: "explain", abstract: "Say which account an application would get, and why.",
     discussion: "EXAMPLE: einlassctl accounts explain neovim twitter")
 
-  @Argument(help: "The name that the application gives itself.")
+  @Argument(help: "The name that the application gives itself.", completion: .applications)
   var application: String?
 
   @Argument(help: "Whose accounts.", completion: .providers)
@@ -84,7 +84,9 @@ struct AccountsPrefer: ServerCommand {
   @Argument(help: "User name, provider/user name or id.", completion: .accounts)
   var account: String?
 
-  @Option(name: .customLong("for"), help: "The name that the application gives itself.")
+  @Option(
+    name: .customLong("for"), help: "The name that the application gives itself.",
+    completion: .applications)
   var application: String?
 
   @Flag(help: "Prefer none of this account's provider any more.")
@@ -116,7 +118,9 @@ struct AccountsRenew: ServerCommand {
   @Argument(help: "User name, provider/user name or id.", completion: .accounts)
   var account: String?
 
-  @Option(name: .customLong("for"), help: "The name that the application gives itself.")
+  @Option(
+    name: .customLong("for"), help: "The name that the application gives itself.",
+    completion: .applications)
   var application: String?
 
   @OptionGroup var server: ServerOptions

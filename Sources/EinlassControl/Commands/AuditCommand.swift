@@ -24,7 +24,7 @@ struct AuditList: ServerCommand {
     commandName: "list", abstract: "List what happened, the newest first.",
     discussion: "EXAMPLE: einlassctl audit list --application neovim --since 2026-11-01")
 
-  @Option(help: "Only what this application did.")
+  @Option(help: "Only what this application did.", completion: .applications)
   var application: String?
 
   @Option(help: "Only what concerned this provider.", completion: .providers)
@@ -118,7 +118,7 @@ struct AuditPrune: ServerCommand {
     try console.confirm("Forget everything before \(day(before))?", isAgreed: yes)
     let result = try console.call("audit.prune", ["before": JSONValue(before)])
     try console.report(
-      .object(result), ["Forgot \(result["removed"]?.plain ?? "0") entries."])
+      .object(result), ["Forgot \(counted(result["removed"], "entry", "entries"))."])
   }
 
   /// The one that was named, or that the person types.

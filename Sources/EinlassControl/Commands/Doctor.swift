@@ -96,7 +96,7 @@ struct Doctor: ServerCommand {
     guard findings.isEmpty else { return [key] + findings }
     return [
       key,
-      Finding("store check", .well, "\(check["sealedValues"]?.plain ?? "0") sealed values read"),
+      Finding("store check", .well, "\(counted(check["sealedValues"], "sealed value")) read"),
     ]
   }
 
@@ -107,18 +107,19 @@ struct Doctor: ServerCommand {
     let signedOut = accounts.count { account in
       account.json["signedIn"]?.bool == false && !ill.contains { sameBytes($0.id, account.id) }
     }
-    let count = accounts.count == 1 ? "1 account" : "\(accounts.count) accounts"
+    let count = counted(JSONValue(Int64(accounts.count)), "account")
     let out = signedOut == 0 ? "" : ", \(signedOut) signed out"
     let well = accounts.count - ill.count - signedOut
     return [Finding("accounts", .well, "\(count), \(well) in order\(out)")]
-      + ill.map { account in
-        let needsLogin = account.json["health"]?.string == "reloginNeeded"
-        return Finding(
-          account.title, .wrong, account.state.text,
-          needsLogin
-            ? NextStep("Add it once more with its new credential:", "accounts", "add", "--replace")
-            : NextStep("Clear it up with the provider."))
-      } + (try strays(accounts, console))
+      + (try ill.map { account throws(Failure) in
+        guard account.json["health"]?.string == "reloginNeeded" else {
+          return Finding(
+            account.title, .wrong, account.state.text, NextStep("Clear it up with the provider."))
+        }
+        let error: JSONValue = ["code": 1005, "data": ["reason": "reloginNeeded"]]
+        let refusal = try console.refusal(error, at: account.provider, account)
+        return Finding(account.title, .wrong, account.state.text, refusal.nextSteps.last)
+      }) + (try strays(accounts, console))
   }
 }
 

@@ -13,7 +13,7 @@ struct ProvidersAdd: ServerCommand {
 
       EXAMPLES:
         einlassctl providers add https://login.example.com
-        einlassctl providers add https://git.example.com --id work-git --name "Git at work"
+        einlassctl providers add https://git.example.com --id work --name Work
         einlassctl providers add provider.json
       """)
 

@@ -15,7 +15,7 @@ struct ProvidersConfigure: ServerCommand {
 
       EXAMPLES:
         einlassctl providers configure github
-        einlassctl providers configure google --client-id ID --secret-fd 0 < secret.txt
+        einlassctl providers configure google --client-id ID --secret-fd 0 <FILE
         einlassctl providers configure github --remove
       """)
 

@@ -17,6 +17,10 @@ struct SignIn: ServerCommand {
         einlassctl sign-in https://photos.example.com/mcp
       """)
 
+  private static let flowKinds = [
+    "authorizationCode", "deviceCode", "oauth1", "clientCredentials",
+  ]
+
   @Argument(
     help: "Who to sign in at: a provider, or the https address of a protected resource.",
     completion: .providers)
@@ -30,8 +34,8 @@ struct SignIn: ServerCommand {
   @Option(
     name: .customLong("flow"),
     help:
-      "How: authorizationCode, deviceCode, oauth1, or clientCredentials for the application itself (default: the provider's first that works for a person)."
-  )
+      "How: authorizationCode, deviceCode, oauth1, or clientCredentials for the application itself (default: the provider's first that works for a person).",
+    completion: .list(flowKinds))
   var flowKind: String?
 
   @Option(name: .customLong("scope"), help: "Ask for this scope; may be repeated.")
@@ -43,8 +47,7 @@ struct SignIn: ServerCommand {
   @OptionGroup var server: ServerOptions
 
   func validate() throws {
-    try require(
-      flowKind, "--flow", ["authorizationCode", "deviceCode", "oauth1", "clientCredentials"])
+    try require(flowKind, "--flow", Self.flowKinds)
   }
 
   var opensBrowser: Bool { browser }
@@ -83,6 +86,10 @@ struct SignIn: ServerCommand {
       if flowKind == nil, refusal.reason == "interactionRequired", !server.noInput, let provider,
         try console.flowKinds(of: provider).contains("deviceCode")
       {
+        if console.person == nil {
+          refusal.message =
+            "Nobody can be asked here, where there is no terminal; a code is shown only for --flow deviceCode."
+        }
         refusal.ownStep = NextStep(
           "Start it on a terminal, or sign in by a code, for which nobody types here:", "sign-in",
           provider, "--flow", "deviceCode")

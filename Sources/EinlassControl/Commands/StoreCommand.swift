@@ -59,7 +59,7 @@ struct StoreCheck: ServerCommand {
     let count = result["countFindings"]?.int64 ?? Int64(findings.count)
     let rest = count > Int64(findings.count) ? ["and \(count - Int64(findings.count)) more"] : []
     let looked =
-      "\(result["accounts"]?.plain ?? "0") accounts and \(result["sealedValues"]?.plain ?? "0") sealed values read"
+      "\(counted(result["accounts"], "account")) and \(counted(result["sealedValues"], "sealed value")) read"
     try console.report(
       .object(result),
       isSound ? ["\(console.tinted("Sound", .good)): \(looked)."] : findings + rest)
@@ -121,7 +121,7 @@ struct StoreRotateKey: ServerCommand {
     try console.report(
       .object(result),
       [
-        "Sealed \(result["sealedValues"]?.plain ?? "0") values under a new key, which "
+        "Sealed \(counted(result["sealedValues"], "value")) under a new key, which "
           + "\(clean(result["slots"]?.plain ?? "")) opens."
       ] + (dropped.isEmpty ? [] : ["It is no longer opened by: \(clean(dropped))."]))
   }

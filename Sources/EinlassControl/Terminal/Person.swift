@@ -11,6 +11,8 @@ final class Person {
   let style: Style
   /// Whether a question of einlass's was left with Ctrl-C.
   var hasGivenUp = false
+  /// What of long work is shown now.
+  private var progress = ""
   /// A terminal whose cursor goes nowhere but on.
   private let isDumb = Environment.value("TERM") == "dumb"
 
@@ -30,8 +32,12 @@ final class Person {
   /// Shows how far long work is, in a line that goes when it is done.
   func showProgress(_ done: Int64?, of total: Int64?) {
     guard !isDumb else { return }
-    guard let done, let total, total > 0, done < total else { return terminal.write("\r\u{1B}[K") }
-    terminal.write("\r\u{1B}[K… \(done * 100 / total) %")
+    let blank = String(repeating: " ", count: progress.columns)
+    terminal.write(progress.isEmpty ? "" : "\r\(blank)\r")
+    progress = ""
+    guard let done, let total, total > 0, done < total else { return }
+    progress = "… \(done * 100 / total) %"
+    terminal.write(progress)
   }
 
   /// A line that the person types; `nil` when the prompt of this id closes meanwhile.

@@ -59,3 +59,9 @@ extension String {
     return String(decoding: result, as: UTF8.self)
   }
 }
+
+/// A number with the noun for one or for several: `1 account`, `2 accounts`.
+func counted(_ number: JSONValue?, _ one: String, _ several: String? = nil) -> String {
+  let count = number?.int64 ?? 0
+  return "\(count) \(count == 1 ? one : several ?? "\(one)s")"
+}

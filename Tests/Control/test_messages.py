@@ -1,0 +1,175 @@
+"""What is said to a person names what is wrong, and a command that helps; what is offered is taken.
+
+    python -m pytest Tests/Control/test_messages.py
+"""
+import json
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from control import CONTROL, EINLASS, PROJECT, account, fake, passphrase_of, run
+from terminal import PATIENCE, Terminal
+from test_sign_in_elsewhere import ready, sign_in  # noqa: F401
+
+
+@pytest.fixture
+def both(store):
+    """Two providers with an account of one name."""
+    facebook = {"provider": "facebook", "username": "ada", "credential": {"type": "oauth2", "token": "t", "clientId": "c"}}
+    assert run("accounts", "add", "-", *store, input=json.dumps([account("ada"), facebook, account("bob")]))[0] == 0
+    return store
+
+
+def test_a_name_of_two_accounts_is_answered_with_names_that_are_taken(both):
+    code, _, errors = run("accounts", "prefer", "ada", "--for", "neovim", *both)
+    assert code == 64 and "problem: ada may be twitter/ada or facebook/ada. Name one of them so.\n" in errors, errors
+    for name in re.search("may be (.*) or (.*)[.] Name", errors).groups():
+        assert run("accounts", "prefer", name, "--for", "neovim", *both)[0] == 0
+
+
+def test_accounts_of_a_provider_are_listed_by_its_name(both):
+    for arguments in (["accounts", "list", "facebook"], ["accounts", "list", "--provider", "facebook"]):
+        code, output, _ = run(*arguments, *both)
+        assert code == 0 and "facebook" in output and "twitter" not in output
+    code, _, errors = run("accounts", "list", "nope", *both)
+    assert code == 1 and errors.startswith("problem: There is no provider nope.\n   next: See which there are: ")
+    assert "There is no command einlassctl accounts lst." in run("accounts", "lst", *both)[2]
+
+
+@pytest.mark.parametrize("arguments", [["accounts", "list", "--nope"], ["doctor", "extra"], ["sign-in", "--flow"], ["audit", "--limit", "x"]])
+def test_the_parser_speaks_as_everything_else_does(arguments):
+    code, output, errors = run(*arguments)
+    assert (code, output) == (64, "") and errors.startswith("problem: ") and "Error" not in errors, errors
+
+
+def test_without_a_terminal_it_is_said_what_a_code_takes(sign_in):  # noqa: F811
+    def piped(argv, **environment):
+        return subprocess.run(argv, env=os.environ | environment, text=True, capture_output=True, start_new_session=True,
+                              stdin=subprocess.DEVNULL, timeout=PATIENCE)
+    done = sign_in("github", "--no-browser", on=piped)
+    assert done.returncode == 1 and "can't be asked here" not in done.stderr, done.stderr
+    assert "Nobody can be asked here, where there is no terminal; a code is shown only for --flow deviceCode." in done.stderr
+    assert "sign-in github --flow deviceCode" in done.stderr
+
+
+def test_a_registration_without_its_secret_is_told_what_is_missing(store):
+    code, _, errors = run("providers", "configure", "vimeo", "--client-id", "x", *store)
+    assert code != 0 and "client secret" in errors and "bring its client id" not in errors, errors
+    # The control: where nothing is there, the client id is missing too.
+    assert "bring its client id" in run("sign-in", "vimeo", "--no-input", *store)[2]
+
+
+def test_one_is_not_several(store, tmp_path):
+    run("accounts", "add", "-", *store, input=json.dumps(account("ada")))
+    assert "1 account and " in run("store", "check", *store)[1]
+    words = passphrase_of("correct horse")
+    try:
+        output = run("accounts", "export", str(tmp_path / "file"), "--file-passphrase-fd", str(words), *store, pass_fds=[words])[1]
+    finally:
+        os.close(words)
+    assert "Wrote 1 account to " in output
+    assert re.match(r"Forgot (0|[2-9]\d*) entries|Forgot 1 entry", run("audit", "prune", "2026-01-01", "--yes", *store)[1])
+
+
+@pytest.mark.parametrize("option", ["--passphrase-fd", "--file-passphrase-fd"])
+def test_a_passphrase_may_come_by_standard_input(two, tmp_path, option):
+    file = str(tmp_path / "file")
+    for command in ("export", "import"):
+        code, _, errors = run("accounts", command, file, option, "0", *two, input="correct horse\n")
+        assert code == 0, errors
+    assert run("accounts", "import", file, option, "0", *two, input="wrong\n")[0] == 1
+
+
+def test_an_export_names_the_option_of_a_file(two, tmp_path):
+    code, _, errors = run("accounts", "export", str(tmp_path / "file"), *two)
+    assert code == 1 and "Bring it with --file-passphrase-fd." in errors, errors
+    assert "--file-passphrase-fd" in run("accounts", "export", "--help")[1]
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"NO_COLOR": "1", "TERM": "dumb"}])
+def test_no_escape_is_written_where_none_is_wanted(two, environment):
+    with Terminal([CONTROL, "doctor", *two], **environment) as terminal:
+        assert terminal.end() == 0 and "store check" in terminal.shown and "\x1b" not in terminal.shown, repr(terminal.shown)
+    with Terminal([CONTROL, "store", "check", *fake("progress")], **environment) as terminal:
+        assert terminal.end() == 0 and "\x1b" not in terminal.shown, repr(terminal.shown)
+
+
+def test_the_doctor_has_no_doubt_about_the_configuration_of_the_sandbox(two, ready, tmp_path):  # noqa: F811
+    config = tmp_path / "try.json"
+    config.write_text(json.dumps(ready["config"]))
+    config.chmod(0o600)
+    code, output, _ = run("doctor", *two, "--config", str(config))
+    assert "note" not in output and f"{config} is in order" in output, output
+
+
+def helps():
+    """Every command's help."""
+    commands = [[]]
+    while commands:
+        command = commands.pop()
+        text = run("help", *command, env={**os.environ, "COLUMNS": "80"})[1]
+        yield command, text
+        listed = text.partition("SUBCOMMANDS:\n")[2]
+        commands += [[*command, name] for name in re.findall(r"^  ([a-z-]+)(?: |$)", listed, re.M) if name != "help"]
+
+
+def test_examples_in_help_can_be_pasted():
+    count = 0
+    for command, text in helps():
+        for line, after in re.findall(r"^(?:EXAMPLE: |  )(einlassctl .*)\n(?=(.*)$)", text.partition("USAGE:")[0], re.M):
+            assert shlex.split(line) and (not after or after.startswith(" ")), (command, line, after)
+            count += 1
+    assert count > 15
+
+
+def bash(*typed):
+    """What bash shows after a command line that ends in two tabs."""
+    with Terminal(["/bin/bash", "--norc", "--noprofile", "-i"], columns=200, PS1="$ ", PATH=f"{Path(CONTROL).parent}:{os.environ['PATH']}",
+                  EINLASS_BINARY=EINLASS, INPUTRC="/dev/null") as terminal:
+        terminal.wait_for("$ ")
+        terminal.type('source <(einlassctl --generate-completion-script bash); echo rea""dy\n')
+        terminal.wait_for("ready\r\n")
+        terminal.wait_for("$ ")
+        terminal.type(" ".join(typed) + "\t\t\x15exit\n")
+        assert terminal.end() == 0
+        return terminal.shown.partition("ready\r\n")[2]
+
+
+def test_bash_shows_accounts_by_names_that_are_taken(both):
+    shown = bash("einlassctl accounts remove", *both[2:], "")
+    names = re.findall(r"^((?:[a-z/]+ +)+)\r$", shown, re.M)
+    assert sorted(" ".join(names).split()) == ["facebook/ada", "twitter/ada", "twitter/bob"], repr(shown)
+
+
+@pytest.mark.parametrize("words, offered", [
+    (["sign-in", "github", "--flow"], ["authorizationCode", "clientCredentials", "deviceCode", "oauth1"]),
+    (["access", "set"], ["editor", "neovim"]),
+    (["access", "set", "neovim", "twitter"], ["denied", "granted"]),
+    (["access", "reset"], ["editor", "neovim"]),
+    (["accounts", "prefer", "twitter/ada", "--for"], ["editor", "neovim"]),
+    (["accounts", "list"], ["twitter"]),
+    (["accounts", "list", "--log-level"], ["debug", "error", "info", "warning"]),
+])
+def test_values_are_offered(two, tmp_path, words, offered):
+    for application in ("neovim", "editor"):
+        assert run("access", "set", application, "twitter", "granted", *two)[0] == 0
+    script = """
+        source <("$1" --generate-completion-script bash)
+        shift
+        COMP_WORDS=("$@" "") COMP_CWORD=$#
+        COMP_LINE="$* " COMP_POINT=$((${#COMP_LINE}))
+        _einlassctl einlassctl "" "${@: -1}"
+        printf '%s\\n' "${COMPREPLY[@]}"
+    """
+    # The store stands in front: completion reads it from anywhere.
+    line = ["einlassctl", words[0], *(words[1:2] if words[0] in ("access", "accounts") else []), *two,
+            *words[2 if words[0] in ("access", "accounts") else 1:]]
+    done = subprocess.run(["bash", "-c", script, "bash", CONTROL, *line], cwd=tmp_path, capture_output=True, text=True,
+                          env={**os.environ, "PATH": f"{Path(CONTROL).parent}:{os.environ['PATH']}"}, timeout=PATIENCE)
+    assert set(offered) <= set(done.stdout.split()), done
+    if words[:2] != ["accounts", "list"]:
+        assert sorted(done.stdout.split()) == offered
