@@ -59,6 +59,8 @@ enum Providers {
 
 extension Provider {
   var hasOwnAddress: Bool { false }
+  /// Whether einlass knows it by this name. Others are added first, and their registrations with them.
+  var isInCatalogue: Bool { !["openid", "x"].contains(name) }
 
   /// A registered application, revoked or not.
   func consumer(_ id: String, in state: JSONValue) -> Consumer? {

@@ -21,7 +21,9 @@ enum DemoState {
     var applications = JSONObject()
     var origins = JSONObject()
     for provider in Providers.all {
-      applications[provider.name] = provider.registration(in: state)
+      if provider.isInCatalogue {
+        applications[provider.name] = provider.registration(in: state)
+      }
       for origin in provider.origins {
         origins[origin] = addresses[provider.name] ?? .string(address)
       }
