@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 from typing import Any, List, Mapping, Sequence
 
@@ -31,37 +32,37 @@ NEXT_STEPS = {
     "unsupportedVersion": "Update einlass, or the program that spawned it.",
     "invalidCursor": "Start the list again without a cursor.",
     "internal": "Run einlass again with --log-level debug and report what it logs.",
-    "cancelled": "Start it again if that was not meant.",
+    "cancelled": "Start it again if that was not meant; if standard input ended too early, start einlass with --finish.",
     "overloaded": "Wait until some are answered, then try again.",
-    "noSystemAccount": "Add an account of this provider first.",
-    "accessNotGranted": "Forget the earlier answer (access reset) and sign in again; then say yes when asked.",
+    "noSystemAccount": "Sign in at the provider (einlassctl sign-in PROVIDER), or add an account with its credential (einlassctl accounts add).",
+    "accessNotGranted": "Allow it (einlassctl access set APPLICATION PROVIDER granted); or sign in again and say yes, after an earlier no is forgotten (einlassctl access reset APPLICATION PROVIDER).",
     "userCanceledAccountSelection": "Sign in again and choose an account.",
     "accountBanned": "Clear it up with the provider, or sign in with another account.",
-    "reloginNeeded": "Sign the account in again: add it once more with its new credential, replacing the old one.",
-    "authenticatorUnconfigured": "Give the application's client id and secret: in the configuration file or in `initialize`.",
+    "reloginNeeded": "Sign in to the account again (einlassctl sign-in --account ACCOUNT); where nobody signs in there, add it again with its new credential (einlassctl accounts add --replace).",
+    "authenticatorUnconfigured": "Register an application at the provider and bring what it gave (einlassctl providers configure PROVIDER), or give that in the configuration file or in `initialize`.",
     "networkFailure": "Check the network connection and the clock, then try again.",
     "providerFailure": "Look at the provider's own words; try again later.",
     "accountStoreFailure": "Mend what the message names, then try again.",
-    "interactionRequired": "Answer in advance with the parameters or methods that `prompts` names, or use a front end that can ask.",
+    "interactionRequired": "Answer in advance by what `hint` or `prompts` names, or use a front end that can ask.",
     "userCanceled": "Start again and answer the prompt.",
     "accessDenied": "Sign in again and allow it on the provider's page.",
     "stateMismatch": "Sign in again, and only with the page that this sign-in opens.",
     "flowExpired": "Start again; give a longer deadline if the time was too short.",
-    "flowNotSupported": "Use another flow, or another provider.",
+    "flowNotSupported": "Use another flow, or another provider (einlassctl providers list).",
     "wrongCredentials": "Enter name and password again.",
     "throttled": "Wait as long as the message says, then try again.",
-    "tokenNotSaved": "Mend the store, then sign the account in again.",
+    "tokenNotSaved": "Mend the store, then sign in to the account again (einlassctl sign-in --account ACCOUNT).",
     "verificationFailed": "Check the clock; if it is right, do not trust this sign-in and report it.",
-    "unknownProvider": "List the providers and use one of their ids.",
-    "unknownAccount": "List the accounts and use one of their ids.",
+    "unknownProvider": "List the providers (einlassctl providers list) and use one of their ids, or add the provider (einlassctl providers add).",
+    "unknownAccount": "List the accounts (einlassctl accounts list) and use one of their ids.",
     "unknownFlow": "Nothing to do: it has ended.",
     "unknownPrompt": "Nothing to do: it has closed.",
     "promptAlreadyAnswered": "Nothing to do: the first answer counts.",
     "invalidChoice": "Answer with one of the accounts that were offered.",
     "reservedParameter": "Leave it out of the custom parameters.",
-    "bindingMismatch": "Use the configuration with which the account was added, or add the account again.",
+    "bindingMismatch": "Use the configuration that it was made with, or bring the registration anew (einlassctl providers configure PROVIDER), or add the account again (einlassctl accounts add --replace).",
     "unsafeURL": "Use an https address.",
-    "accountExists": 'Use the stored account, or add it with "replace": true.',
+    "accountExists": 'Use the stored account, or add it with "replace": true (einlassctl accounts add --replace).',
     "serverGone": "Look at its log lines above: einlass ended before it answered.",
 }
 
@@ -77,16 +78,27 @@ def explain(error: EinlassError, options: argparse.Namespace, cancelled: bool = 
     advice = {
         "checkClock": "Check this machine's clock.",
         "unlockOnWeb": "Unlock the account on the provider's web page.",
-        "changeSettings": "Change the account's settings at the provider.",
+        "changeSettings": "Check the registration's client id and secret, and the application's settings at the provider.",
     }.get(str(error.data.get("advice")))
-    step = " ".join(filter(None, [advice, NEXT_STEPS.get(error.reason, "Look at the message.")]))
-    lines.append("   next: " + step)
+    step = filled(NEXT_STEPS.get(error.reason, "Look at the message."), error.data, options)
+    lines.append("   next: " + " ".join(filter(None, [advice, step])))
     for needed in error.data.get("prompts") or []:
         lines.append("         " + answer_in_advance(needed, str(error.data.get("provider") or "PROVIDER"), options))
     hint = error.data.get("hint")
     if isinstance(hint, Mapping) and (command := command_of(hint, error.reason)):
-        lines.append("         " + command_line(command, options))
+        line = command_line(command, options)
+        if not any(said.endswith(line) for said in lines):
+            lines.append("         " + line)
     return "\n".join(lines)
+
+
+def filled(step: str, data: Mapping[str, Any], options: argparse.Namespace) -> str:
+    """A step with the names of this problem, its commands with the files that are in use."""
+    names = {"PROVIDER": data.get("provider"), "ACCOUNT": data.get("account"), "APPLICATION": options.application}
+    files = ["--" + name.replace("_", "-") + " " + shlex.quote(value)
+             for name in ("store", "config", "key_file") if (value := getattr(options, name))]
+    step = re.sub("|".join(names), lambda found: shlex.quote(str(names[found[0]] or found[0])), step)
+    return clean(re.sub(r"\((einlassctl [^)]*)\)", lambda found: "(" + " ".join([found[1], *files]) + ")", step))
 
 
 def answer_in_advance(needed: Mapping[str, Any], provider: str, options: argparse.Namespace) -> str:
@@ -106,6 +118,7 @@ def command_of(hint: Mapping[str, Any], reason: str) -> List[str]:
     named = [str(provider)] if provider else []
     return {
         "access.reset": ["access", *(named or ["PROVIDER"]), "reset"],
+        "access.set": ["access", *(named or ["PROVIDER"]), "grant"],
         "accounts.add": ["add", "FILE", *([] if reason == "noSystemAccount" else ["--replace"])],
         "accounts.list": ["accounts", *named],
         "providers.list": ["providers"],

@@ -100,7 +100,7 @@ def handle(message):
         if params["action"] == "accept":
             send(note("auth.progress", flow="f_1", stage="selecting"), prompt("p_2"))
         else:
-            data = {"reason": "accessNotGranted", "retryable": False,
+            data = {"reason": "accessNotGranted", "retryable": False, "provider": "twitter",
                     "hint": {"method": "access.reset", "params": {"provider": "twitter"}}}
             send({"id": held.pop(), "error": {"code": 1002, "message": "Access was denied.", "data": data}})
     elif method == "prompt.answer" and params["prompt"] == "p_2" and params["action"] == "cancel":

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,14 @@ def test_a_credential_is_signed_in_for_and_verified(run, provider):
     assert code == 0 and result["verification"]["valid"], errors
     assert run("verify", provider, stdin=output)[0] == 0
     assert run("verify", provider, "--account", result["account"])[0] == 0
+
+
+@pytest.mark.parametrize("program", [(sys.executable, "-m", "einlass", "sign-in"), (CLIENTS / "bash/sign-in",)])
+def test_without_an_account_the_command_that_signs_in_is_named(run, program):
+    code, output, errors = run("vimeo", program=program)
+    command = re.search(r"einlassctl sign-in vimeo .*--store ([^\s)]+)", errors)
+    assert (code, output) == (1, "") and command, errors
+    assert command[1].endswith("store/accounts.db")
 
 
 def test_without_a_terminal_a_question_says_how_to_answer_it_in_advance(run):

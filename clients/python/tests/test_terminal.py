@@ -120,7 +120,7 @@ def test_sign_in_asks_on_a_terminal():
 def test_saying_no_ends_in_the_next_step():
     code, output, screen = run_on_a_terminal("sign-in", "twitter", typed=[("Allow", "n")])
     assert code == 1 and output == ""
-    assert NEXT_STEPS["accessNotGranted"] in screen and "python -m einlass access twitter reset" in screen
+    assert "(einlassctl access set einlass-terminal twitter granted)" in screen and "python -m einlass access twitter reset" in screen
 
 
 def test_the_next_step_is_a_command_with_the_options_in_use():
