@@ -104,8 +104,8 @@ extension Problem {
   public struct Hint: Sendable, Equatable {
     public var method: String
     public var parameters: [String: String]
-    /// `scopes` besides, where there are any.
-    public var scopes: [String] = []
+    /// The parameters that are lists: `scopes`, say. An empty one is left out.
+    public var lists: [String: [String]] = [:]
     /// `replace: true` besides: what is there already is in the way.
     public var replaces: Bool
 

@@ -3,7 +3,8 @@ extension Problem {
   /// The provider has no account in the store.
   static func noSystemAccount(_ provider: Provider) -> Problem {
     Problem(
-      .noSystemAccount, "There is no \(provider.name) account here. Add one and try again.",
+      .noSystemAccount,
+      "There is no \(provider.name) account here. Sign in there or add one, and try again.",
       provider: provider.id, hint: .init("accounts.add", ["provider": provider.id]))
   }
 
@@ -13,6 +14,17 @@ extension Problem {
       .accessNotGranted,
       "Access to \(provider.name) accounts is not granted to this application. Grant it, or reset a refusal to be asked again.",
       provider: provider.id, hint: .init("access.reset", ["provider": provider.id]))
+  }
+
+  /// The application may not use the provider's accounts, and this request asks nobody.
+  static func accessMissing(_ provider: Provider, for application: String) -> Problem {
+    Problem(
+      .accessNotGranted,
+      "The application \(application) may not use \(provider.name) accounts, and this request asks nobody. Grant it by access.set first.",
+      provider: provider.id,
+      hint: .granting(
+        AccessGrant(
+          application: application, provider: provider.id, state: .granted, changedAt: 0)))
   }
 
   /// The person dismissed the question; nothing is remembered, so nothing has to be reset.
@@ -75,19 +87,21 @@ extension Problem {
       provider: provider.id, hint: .init("providers.list"))
   }
 
-  /// `prompts`: those that the front end cannot show.
+  /// `prompts`: those about access and the account that the front end cannot show.
   static func interactionRequired(_ provider: Provider, _ prompts: [Prompt]) -> Problem {
     let kinds = prompts.map(\.kind.rawValue).joined(separator: ", ")
+    let answers = prompts.compactMap(\.answerInAdvance).joined(separator: ", ")
     return Problem(
       .interactionRequired,
-      "The person must be asked, which this front end does not: \(kinds). Give the answers in advance.",
-      provider: provider.id, neededPrompts: prompts)
+      "The person must be asked, which this front end does not: \(kinds). Answer in advance by \(answers).",
+      provider: provider.id, hint: .init("accounts.list", ["provider": provider.id]),
+      neededPrompts: prompts)
   }
 
   /// No account has this id.
   public static func unknownAccount(_ account: Account.ID, _ provider: String? = nil) -> Problem {
     Problem(
-      .unknownAccount, "There is no such account. List the accounts and choose one.",
+      .unknownAccount, "There is no account with this id. Choose one that accounts.list names.",
       provider: provider, account: account, hint: .init("accounts.list"))
   }
 
@@ -239,7 +253,29 @@ extension Problem {
   }
 }
 
+extension Prompt {
+  /// The method or the parameter that answers it before it is asked.
+  fileprivate var answerInAdvance: String? {
+    switch self {
+    case .grantAccess: "access.set"
+    case .selectAccount: "the parameter account"
+    case .confirmAccount: "the parameter confirm"
+    case .openURL, .deviceCode, .enterVerifier, .enterPassphrase: nil
+    }
+  }
+}
+
 extension Problem.Hint {
+  /// How this decision is made in advance.
+  static func granting(_ grant: AccessGrant) -> Problem.Hint {
+    var hint = Problem.Hint(
+      "access.set",
+      ["application": grant.application, "provider": grant.provider, "state": "granted"])
+    hint.parameters["audience"] = grant.audience?.rawValue
+    hint.lists = ["permissions": grant.permissions, "includes": grant.includes.map(\.rawValue)]
+    return hint
+  }
+
   /// How an account becomes usable again.
   static func relogin(_ provider: Provider) -> Problem.Hint {
     Problem.Hint("accounts.add", ["provider": provider.id], replaces: true)

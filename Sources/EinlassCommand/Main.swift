@@ -76,7 +76,8 @@ enum EinlassCommand {
   ) throws -> Int32 {
     let text = params == "-" ? try standardInput() : Array(params.utf8)
     guard let params = try? JSONReader.read(text), params.object != nil else {
-      return complain("the parameters are not one JSON object", ExitCode.usage)
+      return complain(
+        #"the parameters are not one JSON object, such as {"limit":10}"#, ExitCode.usage)
     }
     let request: JSONValue = [
       "jsonrpc": "2.0", "id": 1, "method": .string(method), "params": params,

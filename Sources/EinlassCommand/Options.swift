@@ -141,6 +141,7 @@ extension Options {
                            (only with --store memory or loopback origins)
       --test               test.advanceClock moves the clock (same condition)
 
+    call speaks as the application "anonymous": einlassctl access set anonymous PROVIDER granted
     Secrets never go on the command line: with call, give - for JSON to read it from standard input.
     Try it:   einlass call accounts.list
     Exit:     0 done, 1 an error was answered or standard output was lost, 64 usage, 70 internal,

@@ -158,7 +158,7 @@ extension Peer {
     let isFlow = method.descriptor.methodClass == .interactive
     try requests.withLock { table throws(RPCError) in
       if let waiting {
-        guard table.phase != .draining else { throw .cancelled(by: "shutdown") }
+        guard table.phase != .draining else { throw .cancelled(by: table.drainedBy) }
         guard table.remove(waiting) != nil else { return }
       }
       try table.addTask(call.ticket, isFlow: isFlow, byteCount: request.byteCount) { serial in

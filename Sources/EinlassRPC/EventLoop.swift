@@ -137,7 +137,7 @@ extension EventLoop {
       peer.requests.withLock { $0.phase = .finishing }
       stage = .finishing
     } else {
-      drain("end of input")
+      drain("end of input", by: RPCError.endOfInput)
     }
   }
 
@@ -192,8 +192,10 @@ extension EventLoop {
     // Before signals: what was sent before them is answered.
     if poller.happened(Slot.input, [.readable, .lost]) { read() }
     if poller.happened(Slot.output, [.lost, .hungUp]) {
-      let isOwed = stage == .serving || !peer.isIdle || peer.output.pendingCount > 0
-      lose("stdout is closed", exitCode: isOwed ? 1 : exitCode)
+      let isOwed = !peer.isIdle || peer.output.pendingCount > 0
+      lose(
+        "stdout is closed", exitCode: isOwed || stage == .serving ? 1 : exitCode,
+        level: isOwed ? .error : .info)
     }
     if poller.happened(Slot.process, .readable) {
       poller.ignore(Slot.process)
@@ -233,17 +235,19 @@ extension EventLoop {
 // MARK: - Ending
 
 extension EventLoop {
-  private mutating func drain(_ why: String) {
+  private mutating func drain(_ why: String, by word: String = "shutdown") {
     guard stage == .serving || stage == .finishing else { return }
     peer.options.log.info("rpc", "ending: \(why)")
     stage = .draining
     alarm.set(after: peer.options.drainLimit)
-    peer.drain()
+    peer.drain(by: word)
   }
 
   /// What is pending cannot be delivered any more.
-  private mutating func lose(_ why: String, exitCode: Int32) {
-    peer.options.log.error("rpc", why)
+  ///
+  /// - Parameter level: how much that matters; nothing is lost on a client that was owed nothing.
+  private mutating func lose(_ why: String, exitCode: Int32, level: Log.Level = .error) {
+    peer.options.log.write(level, "rpc") { why }
     self.exitCode = exitCode
     peer.output.discard()
     stopReading()

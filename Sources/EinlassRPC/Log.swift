@@ -57,7 +57,8 @@ public struct Log: Sendable {
     write(.debug, area, message)
   }
 
-  private func write(_ level: Level, _ area: StaticString, _ message: () -> String) {
+  /// A line of this level.
+  func write(_ level: Level, _ area: StaticString, _ message: () -> String) {
     guard let sink, level.rank <= self.level.rank else { return }
     let text = "\(now()) \(level.rawValue) \(area) \(singleLine(message()))\n"
     sink.withLock { sink in

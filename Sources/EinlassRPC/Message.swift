@@ -45,7 +45,7 @@ enum Message: Sendable {
   /// The message of one value, which stands in `text` alone.
   private init(_ value: JSONValue, _ text: ArraySlice<UInt8>, hasDuplicateKeys: Bool) {
     guard let object = value.object else {
-      self = .refusal(RPCError(.invalidRequest), id: nil)
+      self = .refusal(RPCError(.invalidRequest, "A message must be a JSON object."), id: nil)
       return
     }
     let envelope = Envelope(object)
@@ -62,10 +62,12 @@ enum Message: Sendable {
       self = .refusal(RPCError(.duplicateKey), id: id)
     } else if envelope.id != nil && id == nil {
       self = .refusal(RPCError(.invalidId), id: nil)
-    } else if let request = envelope.request(id, byteCount: text.count), !isResponseShaped {
-      self = .request(request)
     } else {
-      self = .refusal(RPCError(.invalidRequest), id: id)
+      do throws(RPCError) {
+        self = .request(try envelope.request(id, byteCount: text.count))
+      } catch {
+        self = .refusal(error, id: id)
+      }
     }
   }
 
@@ -149,10 +151,17 @@ private struct Envelope {
     }
   }
 
-  /// The request, if version, method and params are what they must be.
-  func request(_ id: RequestID?, byteCount: Int) -> Message.Request? {
-    guard let version = version?.string, sameBytes(version, "2.0"), let method = method?.string
-    else { return nil }
+  /// The request. Throws `invalidRequest` unless version, method and params are what they must be.
+  func request(_ id: RequestID?, byteCount: Int) throws(RPCError) -> Message.Request {
+    guard version?.string.map({ sameBytes($0, "2.0") }) ?? false else {
+      throw .invalidRequest("jsonrpc", version, #"the text "2.0""#)
+    }
+    guard let method = method?.string else {
+      throw .invalidRequest("method", method, "the name of a method")
+    }
+    guard !hasOutcome else {
+      throw RPCError(.invalidRequest, "A message with a method can't have result or error.")
+    }
     var request = Message.Request(
       id: id, method: method, params: JSONObject(), hasPositionalParams: false,
       byteCount: byteCount)
@@ -160,7 +169,7 @@ private struct Envelope {
     case nil, .null?: break
     case .object(let object)?: request.params = object
     case .array(let elements)?: request.hasPositionalParams = !elements.isEmpty
-    default: return nil
+    default: throw .invalidRequest("params", params, "an object")
     }
     return request
   }
@@ -175,6 +184,14 @@ extension JSONReader {
 }
 
 extension RPCError {
+  /// A member of a message that is missing or not as expected.
+  fileprivate static func invalidRequest(
+    _ member: String, _ value: JSONValue?, _ expected: String
+  ) -> RPCError {
+    let gap = value == nil ? "is missing; it " : ""
+    return RPCError(.invalidRequest, "The member \(member) \(gap)must be \(expected).")
+  }
+
   /// The answer to a line that is no JSON.
   fileprivate init(refusing error: JSONReadError) {
     switch error {

@@ -164,8 +164,8 @@ extension Peer {
   func end(_ serial: Int, _ outcome: Outcome) {
     let isServing = requests.withLock { table in
       if let entry = table.remove(serial) {
-        if let by = entry.cancelledBy, entry.ticket != nil, case .failure = outcome {
-          tell(entry, .failure(.cancelled(by: by)))
+        if let by = entry.cancelledBy, case .failure(let error) = outcome {
+          tell(entry, .failure(entry.ticket == nil ? error.ended(by: by) : .cancelled(by: by)))
         } else {
           tell(entry, outcome)
         }
@@ -204,19 +204,22 @@ extension Peer {
   }
 
   /// Refuses what comes and cancels all tasks; immediate requests in line still run.
-  func drain() {
+  ///
+  /// - Parameter by: what the cancelled requests name.
+  func drain(by: String) {
     let tasks = requests.withLock { table in
       table.phase = .draining
+      table.drainedBy = by
       return table.tasks
     }
-    for serial in tasks { cancel(serial: serial, by: "shutdown") }
+    for serial in tasks { cancel(serial: serial, by: by) }
   }
 
   /// Answers or announces in place of everything that has not ended.
   func abandon() {
     requests.withLock { table in
       for entry in table.removeAll() {
-        tell(entry, .failure(.cancelled(by: entry.cancelledBy ?? "shutdown")))
+        tell(entry, .failure(.cancelled(by: entry.cancelledBy ?? table.drainedBy)))
       }
     }
   }

@@ -108,10 +108,27 @@ extension RPCError {
       data: ["path": .string("/\(one)"), "expected": .string(expected)])
   }
 
-  /// A request that was ended early, by `client`, `shutdown` or a word of the application's.
+  /// A request that was ended early, by `client`, `shutdown`, `endOfInput` or a word of the application's.
   public static func cancelled(by: String) -> RPCError {
-    RPCError(.cancelled, data: ["by": .string(by)])
+    RPCError(.cancelled, cancellationMessages[by], data: ["by": .string(by)])
   }
+
+  /// The `by` of what the end of input cancels.
+  static let endOfInput = "endOfInput"
+
+  /// The error of work that went on after its answer; where the end of the process cancelled it, with that end's word.
+  func ended(by word: String) -> RPCError {
+    guard data["by"]?.string == "shutdown" else { return self }
+    let cause = RPCError.cancelled(by: word)
+    var error = self
+    (error.message, error.data["by"]) = (cause.message, cause.data["by"])
+    return error
+  }
+
+  private static let cancellationMessages = [
+    endOfInput:
+      "The request was cancelled because standard input ended. To let it finish, start with --finish."
+  ]
 
   /// The same without what is long: it may name what a request held, which may be as long as a request.
   var shortened: RPCError {

@@ -68,6 +68,8 @@ struct RequestTable {
 
   /// Whether requests are still taken.
   var phase = Phase.serving
+  /// Why what runs is cancelled when `phase` is `draining`: the `by` of `RPCError.cancelled`.
+  var drainedBy = "shutdown"
   /// Whether there has been a request (not a notification).
   var hasSeenRequest = false
   /// The work of the immediate requests in line, in order of arrival.

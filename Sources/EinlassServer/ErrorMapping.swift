@@ -80,10 +80,12 @@ extension JSONValue {
     let params = hint.parameters.sorted { $0.key < $1.key }.map {
       ($0.key, JSONValue.string($0.value))
     }
-    let scopes = hint.scopes.isEmpty ? [] : [("scopes", JSONValue(hint.scopes))]
+    let lists = hint.lists.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }.map {
+      ($0.key, JSONValue($0.value))
+    }
     let replace = hint.replaces ? [("replace", JSONValue.bool(true))] : []
     self = [
-      "method": .string(hint.method), "params": .object(JSONObject(params + scopes + replace)),
+      "method": .string(hint.method), "params": .object(JSONObject(params + lists + replace)),
     ]
   }
 
@@ -106,7 +108,7 @@ extension JSONValue {
     case .selectAccount: object["parameter"] = "account"
     case .confirmAccount: object["parameter"] = "confirm"
     case .openURL, .deviceCode, .enterVerifier: break
-    case .enterPassphrase: object["option"] = "--passphrase-fd"
+    case .enterPassphrase(let wanted): object["option"] = .string(wanted.option)
     }
     for member in prompt.wireMembers(for: application).members {
       object[member.name] = member.value

@@ -15,7 +15,7 @@ extension Server {
   ) async throws(Problem) -> Secret {
     if let brought = try store.maintenance.passphrase(wanted.purpose != .keySlot) { return brought }
     let prompt = Prompt.enterPassphrase(wanted)
-    guard asksPassphrases else { throw .passphraseRequired(prompt) }
+    guard asksPassphrases else { throw .passphraseRequired(wanted) }
     return try await ask(prompt, for: call).typed
   }
 
@@ -164,6 +164,11 @@ extension Prompt {
   }
 }
 
+extension Prompt.Passphrase {
+  /// The option that brings it.
+  var option: String { purpose == .keySlot ? "--passphrase-fd" : "--file-passphrase-fd" }
+}
+
 extension Answer {
   /// What the person typed. Throws `userCanceled` when that is nothing.
   fileprivate var typed: Secret {
@@ -175,11 +180,11 @@ extension Answer {
 }
 
 extension Problem {
-  fileprivate static func passphraseRequired(_ prompt: Prompt) -> Problem {
+  fileprivate static func passphraseRequired(_ wanted: Prompt.Passphrase) -> Problem {
     Problem(
       .interactionRequired,
-      "A passphrase is needed, which this front end does not ask for. Bring it with --passphrase-fd.",
-      neededPrompts: [prompt])
+      "A passphrase is needed, which this front end does not ask for. Bring it with \(wanted.option).",
+      neededPrompts: [.enterPassphrase(wanted)])
   }
 
   fileprivate static let wrongPassphrase = Problem.store(

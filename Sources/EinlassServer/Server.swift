@@ -72,6 +72,7 @@ public final class Server: Sendable {
   let lastAccounts = LastAccounts()
   /// Only ever with `--test`.
   let isWithoutLeases = Lock(false)
+  let hasWarnedOfValidity = Lock(false)
   private let attachedLog = Lock(Log.silent)
   private let sharedSnapshot = SharedSnapshot()
 

@@ -23,7 +23,7 @@ struct KeySecretService: Sendable {
     guard let secret = try kept(for: store) else {
       throw .store(
         .keyUnavailable,
-        "The Secret Service keeps no key of this account store, or its keyring is locked. Unlock it, or open the store by another slot."
+        "No Secret Service runs here, its keyring is locked, or it keeps no key of this account store. Start or unlock it, or open the store by another slot."
       )
     }
     return secret
@@ -79,7 +79,7 @@ extension Problem {
   fileprivate static var noKeyring: Problem {
     .store(
       .keyUnavailable,
-      "The Secret Service did not answer, or its keyring is locked. Unlock it, or open the store by another slot."
+      "No Secret Service runs here, or its keyring is locked. Start or unlock it, or open the store by another slot."
     )
   }
 }

@@ -38,7 +38,7 @@ import Testing
         let answer = try front.next()
         #expect(answer["id"]?.string == "flow")
         #expect(answer["error"]?["code"]?.int64 == -32800)
-        #expect(answer["error"]?["data"]?["by"]?.string == "shutdown")
+        #expect(answer["error"]?["data"]?["by"]?.string == "endOfInput")
         #expect(try front.exitCode() == 0)
         return ContinuousClock.now - start
       }

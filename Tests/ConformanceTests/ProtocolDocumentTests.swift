@@ -41,4 +41,40 @@ import Testing
     try #require(reasons.count > 30)
     for reason in Set(reasons) { #expect(known.contains(reason), "\(reason)") }
   }
+
+  @Test func `A next step of errors.json names what exists, and a command where a method mends it`()
+    throws
+  {
+    let errors = try #require(JSONReader.read(Self.file("errors.json"))["errors"]?.array)
+    let methods = try #require(JSONReader.read(Self.file("openrpc.json"))["methods"]?.array)
+    let named = methods.compactMap { $0["name"]?.string }
+    let help = try Self.help()
+    var count = 0
+    for error in errors {
+      let reason = error["reason"]?.string ?? ""
+      let step = try #require(error["nextStep"]?.string)
+      let data = error["data"]?.array?.compactMap(\.string) ?? []
+      for name in step.matches(of: /`([^`]+)`/).map({ String($0.1) }) {
+        #expect((named + data).contains(name), "\(reason): \(name)")
+        count += 1
+      }
+      let own = step.replacing(/\(einlassctl [^)]*\)/, with: "")
+      for option in own.matches(of: /--[a-z-]+/).map({ String($0.0) }) {
+        #expect(help.contains("\(option) "), "\(reason): \(option)")
+        count += 1
+      }
+      // Before a prompt, it is the case that names what answers it.
+      if data.contains("hint"), reason != "interactionRequired" {
+        #expect(step.contains("(einlassctl "), "\(reason)")
+      }
+    }
+    #expect(count > 5)
+  }
+
+  private static func help() throws -> String {
+    let program = try SpawnedProgram(Program.einlass, ["--help"])
+    var text = ""
+    while let line = try program.line() { text += String(decoding: line, as: UTF8.self) + "\n" }
+    return text
+  }
 }

@@ -48,4 +48,32 @@ import Testing
       #expect(FileManager.default.fileExists(atPath: path), "\(name)")
     }
   }
+
+  @Test func `The page has an example of every kind of prompt, of members that the document names`()
+    throws
+  {
+    let file = projectFolder.appending(path: "protocol/openrpc.json")
+    let prompt = try #require(
+      JSONReader.read(Array(Data(contentsOf: file)))["components"]?["schemas"]?["Prompt"]?[
+        "properties"])
+    let page = try String(
+      contentsOf: projectFolder.appending(path: "protocol/README.md"), encoding: .utf8)
+    let examples = try page.split(separator: "\n").filter { $0.hasPrefix(#"{"kind": "#) }
+      .map { try JSONReader.read(Array($0.utf8)) }
+    #expect(examples.compactMap { $0["kind"] } == prompt["kind"]?["enum"]?.array)
+    for name in examples.flatMap({ $0.object?.members.map(\.name) ?? [] }) {
+      #expect(prompt[name] != nil, "\(name)")
+    }
+  }
+
+  @Test func `The page has the number of every error of the protocol's own`() throws {
+    let file = projectFolder.appending(path: "protocol/errors.json")
+    let errors = try #require(JSONReader.read(Array(Data(contentsOf: file)))["errors"]?.array)
+      .filter { ($0["code"]?.int64 ?? 0) > 0 }
+    try #require(errors.count > 25)
+    let list = errors.map { "\($0["code"]?.text ?? "") `\($0["reason"]?.string ?? "")`" }
+    let page = try String(
+      contentsOf: projectFolder.appending(path: "protocol/README.md"), encoding: .utf8)
+    #expect(page.contains(": \(list.joined(separator: ", "))."))
+  }
 }

@@ -31,9 +31,10 @@ struct EndTests {
         #"[{"jsonrpc":"2.0","id":3,"method":"wait"},{"jsonrpc":"2.0","id":4,"method":"echo"}]"#
           + "\n")
       try gate.awaitArrivals(3)
+      let by = cause == .endOfInput ? "endOfInput" : "shutdown"
       var expected = [
-        "1 -32800 cancelled by shutdown", "2 -32800 cancelled by shutdown",
-        "[3 -32800 cancelled by shutdown, 4 ok {}]",
+        "1 -32800 cancelled by \(by)", "2 -32800 cancelled by \(by)",
+        "[3 -32800 cancelled by \(by), 4 ok {}]",
       ]
       switch cause {
       case .endOfInput: session.closeInput()
@@ -102,7 +103,7 @@ struct EndTests {
       session.closeInput()
       #expect(
         try session.rest().map(brief).sorted() == [
-          "1 -32800 cancelled by shutdown", "2 -32800 cancelled by shutdown",
+          "1 -32800 cancelled by endOfInput", "2 -32800 cancelled by endOfInput",
         ])
       #expect(try session.exitCode() == 0)
       gate.open()
@@ -124,7 +125,7 @@ struct EndTests {
       try commit.awaitArrivals()
       session.closeInput()
       // The output closes while the commit still runs.
-      #expect(try session.rest().map(brief) == ["1 -32800 cancelled by shutdown"])
+      #expect(try session.rest().map(brief) == ["1 -32800 cancelled by endOfInput"])
       commit.open()
       #expect(try session.exitCode() == 0)
     }

@@ -58,7 +58,7 @@ ERROR_DATA = {
 # ... and what only those may that errors.json says it of.
 OWN_DATA = {
     "expected": TEXT, "supported": {"type": "array", "items": {"type": "integer"}},
-    "by": {"enum": ["client", "authCancel", "shutdown"]}, "method": {"type": "string"},
+    "by": {"enum": ["client", "authCancel", "endOfInput", "shutdown"]}, "method": {"type": "string"},
     "prompts": {"type": "array", "minItems": 1, "items": {"type": "object", "required": ["kind"]}},
     "outcome": {"enum": ["accepted", "declined", "cancelled", "expired", "satisfied"]}}
 ERROR = {"type": "object", "required": ["code", "message", "data"], "maxProperties": 3, "properties": {

@@ -42,7 +42,7 @@ struct AccessGate {
       try store.requireWritable()
       // Whoever cannot be asked learns in one go what else this request would have asked.
       let next = AccessRules.choice(request, at: provider, accounts: accounts)
-      let answer = try await ask(prompt, thenPerhaps: next)
+      let answer = try await ask(prompt, thenPerhaps: next, before: grant)
       // Whoever declines more than was granted keeps what was.
       if let state = answer.decision, state == .granted || grant == nil {
         let grant = AccessRules.grant(
@@ -80,8 +80,9 @@ struct AccessGate {
     return account
   }
 
+  /// - Parameter grant: the decision that a new one would add to.
   private func ask(
-    _ prompt: Prompt, thenPerhaps next: AccessRules.Choice? = nil
+    _ prompt: Prompt, thenPerhaps next: AccessRules.Choice? = nil, before grant: AccessGrant? = nil
   ) async throws(Problem) -> Answer {
     func canAsk(_ prompt: Prompt) -> Bool {
       request.isInteractive && asker.kinds.contains(prompt.kind)
@@ -89,7 +90,12 @@ struct AccessGate {
     guard canAsk(prompt) else {
       var needed = [prompt]
       if case .ask(let further) = next, !canAsk(further) { needed.append(further) }
-      throw .interactionRequired(provider, needed)
+      var problem = Problem.interactionRequired(provider, needed)
+      if case .grantAccess = prompt {
+        problem.hint = .granting(
+          AccessRules.grant(.granted, to: request, at: provider, before: grant, now: effects.now()))
+      }
+      throw problem
     }
     asker.report(.awaitingPerson)
     return try await asker.ask(prompt)

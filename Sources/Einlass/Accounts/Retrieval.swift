@@ -25,7 +25,9 @@ struct Retrieval {
       store.registration(request.registration(provider.id), at: provider, patience),
       with: provider.registrationNeeds)
     let grant = snapshot.grants.given(to: request.application, for: provider)
-    guard let grant, grant.state == .granted else { throw .accessNotGranted(provider) }
+    guard let grant, grant.state == .granted else {
+      throw .accessMissing(provider, for: request.application)
+    }
     (self.request, self.account, self.grant) = (request, account, grant)
     (self.store, self.effects) = (store, effects)
   }
@@ -130,7 +132,7 @@ struct Retrieval {
         "accounts.signIn", ["account": account.id.rawValue, "resource": resource])
     }
     if problem.detail == Problem.notRenewable { mended.message = problem.message }
-    mended.hint?.scopes = problem.hint?.scopes ?? []
+    mended.hint?.lists = problem.hint?.lists ?? [:]
     return mended
   }
 
@@ -144,7 +146,7 @@ struct Retrieval {
     guard !missing.isEmpty else { return }
     var problem = Problem.reloginNeeded(provider, account)
     problem.detail = missing.joined(separator: " ")
-    problem.hint?.scopes = token.scopes + missing
+    problem.hint?.lists["scopes"] = token.scopes + missing
     throw problem
   }
 

@@ -209,7 +209,8 @@ struct Exchange {
     problem.reason = .throttled
     problem.isRetryable = true
     problem.retryAfterSeconds = retryAfterSeconds(response)
-    let wait = problem.retryAfterSeconds.map { "in \($0) seconds" } ?? "in some minutes"
+    let wait =
+      problem.retryAfterSeconds.map { "in \($0) second\($0 == 1 ? "" : "s")" } ?? "in some minutes"
     problem.message = "\(provider.name) has had too many requests. Try again \(wait)."
     return problem
   }
@@ -242,7 +243,8 @@ extension ErrorRule {
     return switch (outcome, advice) {
     case (.retryLater, _): "Try again later."
     case (_, .checkClock): "Set this machine's clock and try again."
-    case (_, .changeSettings): "Change the application's settings there and try again."
+    case (_, .changeSettings):
+      "Check the registration's client id and secret, and the application's settings there (its callback address, its permissions); then try again."
     case (_, .unlockOnWeb): "Unlock the account on the web and try again."
     case (_, nil): nil
     }

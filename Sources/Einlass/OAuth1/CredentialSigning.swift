@@ -68,7 +68,7 @@ extension AccountStore {
   ) throws(Problem) -> StoredCredential {
     let registration = try provider.complete(registration, with: [.clientID])
     guard snapshot.grants.given(to: application, for: provider)?.state == .granted else {
-      throw .accessNotGranted(provider)
+      throw .accessMissing(provider, for: application)
     }
     let credentials = try credentials(account.id)
     guard let stored = credentials.issued(to: registration, for: resource) else {

@@ -10,8 +10,8 @@ func accountsAdd(_ server: Server) -> Method {
       "Stores an account with its credential; every secret is sealed.",
       params: [
         .provider,
-        .required("username", .string(maxBytes: 1024), "What the person is called there."),
-        .optional("displayName", .string(maxBytes: 1024), "The name to show."),
+        .required("username", .string(maxBytes: 256), "What the person is called there."),
+        .optional("displayName", .string(maxBytes: 256), "The name to show."),
         .optional("subject", .identifier, "The provider's stable id of the person."),
         .required("credential", addedCredential, "The account's own credential.", isSecret: true),
         .optional("replace", .boolean, "Overwrite the account that is already there."),

@@ -9,7 +9,7 @@ func accountsUpdate(_ server: Server) -> Method {
       "accounts.update", .immediate,
       "Changes the name that is shown; an empty one removes it.",
       params: [
-        .account, .optional("displayName", .string(maxBytes: 1024), "The name to show."),
+        .account, .optional("displayName", .string(maxBytes: 256), "The name to show."),
       ],
       result: .object([.revision]),
       reasons: ["unknownAccount", "accountStoreFailure"]),

@@ -1,6 +1,7 @@
 internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
+internal import EinlassSystem
 
 /// `credentials.get`: the application's credential of an account, without asking anybody. Seeds 2.3.
 func credentialsGet(_ server: Server) -> Method {
@@ -57,10 +58,27 @@ extension Server {
       AuditEvent(
         "credentials.get", handing: credential, of: result.account, to: request.application,
         clientID: result.clientID), patience)
+    warn(of: credential, result.account, shorterThan: request.minValiditySeconds)
     lookAfter(credential, of: request.account, for: request.resource)
     return [
       "credential": JSONValue(credential, of: result.identity, includesRefreshToken: false)
     ]
+  }
+
+  /// Logs once that no token of the provider lasts as long as was asked for, so that every call refreshes.
+  private func warn(of credential: Credential, _ account: Account, shorterThan seconds: Int64?) {
+    guard let seconds, case .oauth2(let token) = credential, let expiresAt = token.expiresAt,
+      expiresAt < effects.now() + seconds
+    else { return }
+    let hasWarned = hasWarnedOfValidity.withLock { hasWarned in
+      defer { hasWarned = true }
+      return hasWarned
+    }
+    guard !hasWarned else { return }
+    log.warning(
+      "credentials",
+      "minValiditySeconds \(seconds) is more than a token of \(account.provider) lasts: every credentials.get refreshes it"
+    )
   }
 
   /// A request about the caller's credential of the `account` of validated parameters.

@@ -113,7 +113,7 @@ import Testing
       try await token(script, Self.request(Self.photos, scopes: ["demo", "more"]))
     }
     #expect(problem?.reason == .reloginNeeded && problem?.detail == "more")
-    #expect(problem?.hint?.scopes == ["demo", "more"])
+    #expect(problem?.hint?.lists["scopes"] == ["demo", "more"])
     // The negative control.
     #expect(
       try await token(script, Self.request(Self.photos, scopes: ["demo"])) == Self.photos)

@@ -55,6 +55,9 @@ struct ErrorMappingTests {
     #expect(problem.reason == reason)
     #expect(problem.advice == advice)
     #expect((problem.hint?.method == "accounts.add") == suggestsRelogin)
+    #expect(
+      problem.message.contains("the registration's client id and secret")
+        == (advice == .changeSettings))
     #expect(problem.isRetryable == isRetryable)
     #expect(problem.serverError == .init(status: status, code: "\(code)", text: "Because."))
   }
@@ -183,6 +186,7 @@ struct ErrorMappingTests {
     "a provider that wants to be left alone says for how long, at most 300 seconds",
     arguments: [
       (429, "Retry-After", "30", Problem.Reason.throttled, 30),
+      (429, "Retry-After", "1", Problem.Reason.throttled, 1),
       (429, "Retry-After", "100000", .throttled, 300),
       (429, "Retry-After", "Fri, 14 Jul 2017 02:40:30 GMT", .throttled, 30),
       (429, "Retry-After", "Thu, 13 Jul 2017 02:40:30 GMT", .throttled, 0),
@@ -198,6 +202,7 @@ struct ErrorMappingTests {
       .text("slow down", status: status, headers: [.init(name.lowercased(), value)]), at: 1)
     #expect(problem.reason == reason)
     #expect(problem.retryAfterSeconds == seconds)
+    if seconds == 1 { #expect(problem.message.hasSuffix("in 1 second.")) }
     #expect(problem.isRetryable)
     #expect(account.health == .ok)
   }
