@@ -276,7 +276,7 @@ def test_a_passphrase_may_come_by_a_descriptor(machine, other):
     assert other.start(passphrase=WORDS, prompts=()).call("accounts.import", path=str(path))["added"] == 1
     nobody = other.start(prompts=())
     answer = nobody.answer(nobody.send("accounts.export", path=str(other.folder / "x")))
-    assert (answer.code, answer.data["prompts"][0]["option"]) == (1010, "--passphrase-fd")
+    assert (answer.code, answer.data["prompts"][0]["option"]) == (1010, "--file-passphrase-fd")
     assert not (other.folder / "x").exists()
 
 
