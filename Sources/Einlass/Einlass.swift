@@ -29,16 +29,20 @@ public struct Einlass: Sendable {
       }
       signIn.account = error.account
       var request = request
-      request.account = try await self.signIn(signIn, asking: asker).id
-      return try await run(request, asking: asker)
+      let signedIn = try await self.signIn(signIn, asking: asker)
+      request.account = signedIn.account.id
+      var result = try await run(request, asking: asker)
+      result.created = signedIn.created
+      return result
     }
   }
 
   /// Signs a person in at a provider: adds an account, or makes one usable again.
   ///
   /// Tries the provider's flows in its order and skips those that this front end cannot show.
-  public func signIn(_ request: SignInRequest, asking asker: Asker) async throws(Problem) -> Account
-  {
+  public func signIn(
+    _ request: SignInRequest, asking asker: Asker
+  ) async throws(Problem) -> AccountStore.Added {
     let provider = try catalog.provider(request.provider)
     // Nobody is asked for what could not be kept (C-27).
     try store.requireWritable()
@@ -77,7 +81,7 @@ public struct Einlass: Sendable {
   private func signIn(
     _ request: SignInRequest, at provider: Provider, by registration: ClientRegistration,
     asking asker: Asker
-  ) async throws(Problem) -> Account {
+  ) async throws(Problem) -> AccountStore.Added {
     try await AccountSignIn(
       request: request, provider: provider, registration: registration, store: store,
       effects: effects, asker: asker
@@ -109,6 +113,19 @@ public struct Einlass: Sendable {
     // The first sign-in registers.
     if found == nil, provider.dynamicRegistration != nil { throw .noSystemAccount(provider) }
     return try provider.complete(found, with: provider.registrationNeeds)
+  }
+
+  /// Throws `authenticatorUnconfigured` where no registration is there, or the application's own lacks something: what is
+  /// known without the store's key. Throws `unknownProvider`.
+  public func requireRegistration(
+    _ own: ClientRegistration?, at provider: String
+  ) throws(Problem) {
+    let provider = try catalog.provider(provider)
+    let isStored = try store.snapshot(.usual).registrations.contains {
+      sameBytes($0.provider, provider.id)
+    }
+    guard own != nil || !isStored && provider.dynamicRegistration == nil else { return }
+    _ = try provider.complete(own, with: provider.registrationNeeds)
   }
 
   /// Which account a request would use and which rule decides, without asking anybody.

@@ -5,7 +5,8 @@ public struct Problem: Error, Sendable, Equatable {
   /// What programs switch on. The numbers 1001–1029 of the protocol stand in `ErrorMapping.swift`.
   public enum Reason: String, Sendable, CaseIterable {
     case noSystemAccount, accessNotGranted, userCanceledAccountSelection, accountBanned
-    case reloginNeeded, authenticatorUnconfigured, networkFailure, providerFailure
+    case reloginNeeded, notIssuedToThisClient, authenticatorUnconfigured, networkFailure
+    case providerFailure
     case accountStoreFailure, interactionRequired, userCanceled, accessDenied, stateMismatch
     case flowExpired, flowNotSupported, wrongCredentials, throttled, tokenNotSaved
     case verificationFailed

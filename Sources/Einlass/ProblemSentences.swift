@@ -1,3 +1,5 @@
+internal import EinlassJSON
+
 /// The problems that the engine itself finds, each with its sentence and what mends it. Protocol section 6.
 extension Problem {
   /// The provider has no account in the store.
@@ -49,6 +51,33 @@ extension Problem {
       .reloginNeeded,
       "The \(provider.name) account must be signed in to again. Add it again with its new credential.",
       provider: provider.id, account: account.id, hint: .relogin(provider))
+  }
+
+  /// Why nothing of what is stored for an account is the registration's: nothing is left, or nothing was ever issued to it.
+  static func nothingStored(
+    for registration: ClientRegistration, _ resource: String?,
+    among credentials: [StoredCredential], _ provider: Provider, _ account: Account
+  ) -> Problem {
+    let isIssuedToOthers = !credentials.contains {
+      sameBytes($0.registration.clientID, registration.clientID)
+    }
+    guard isIssuedToOthers, !credentials.isEmpty else { return .reloginNeeded(provider, account) }
+    let hint: Hint =
+      if provider.issues(from: credentials) {
+        .init("auth.perform", ["provider": provider.id, "account": account.id.rawValue])
+      } else if provider.signInKind(asking: Set(Prompt.Kind.allCases)) == nil {
+        .relogin(provider)
+      } else if let resource {
+        .init("accounts.signIn", ["resource": resource, "account": account.id.rawValue])
+      } else {
+        .init("accounts.signIn", ["provider": provider.id, "account": account.id.rawValue])
+      }
+    return Problem(
+      .notIssuedToThisClient,
+      """
+      Nothing was issued to this application's registration for the \(provider.name) account yet. Sign in to it from \
+      this application; what other applications were given stays.
+      """, provider: provider.id, account: account.id, hint: hint)
   }
 
   /// The detail of a credential that is good and that nothing renews.
@@ -185,6 +214,18 @@ extension Problem {
       hint: .init("accounts.signIn", ["provider": provider.id, "account": account.rawValue]))
   }
 
+  /// Nobody says that the person who signed in is the one of the provider's only account.
+  static func roomForOne(_ provider: Provider, _ collision: Problem) -> Problem {
+    var problem = collision
+    problem.message = """
+      \(provider.name) has room for one account and does not say who signed in. Name the stored account to replace its \
+      credential.
+      """
+    problem.hint = .init(
+      "accounts.signIn", ["provider": provider.id, "account": collision.account?.rawValue ?? ""])
+    return problem
+  }
+
   /// The application's own sign-in was asked for an account that is not the application's.
   static func personsAccount(_ provider: Provider, _ account: Account.ID) -> Problem {
     Problem(
@@ -235,12 +276,14 @@ extension Problem {
 extension Problem {
   /// Whether an account is missing or dead, and the person can sign in to one.
   func isMended(bySigningInAt provider: Provider, asking kinds: Set<Prompt.Kind>) -> Bool {
-    [.noSystemAccount, .reloginNeeded].contains(reason)
+    [.noSystemAccount, .reloginNeeded, .notIssuedToThisClient].contains(reason)
       && provider.signInKind(asking: kinds) != nil
   }
 
   /// The same problem of a missing or dead account, where the person can sign in.
   func mended(bySigningInAt provider: Provider) -> Problem {
+    // It says so itself.
+    guard reason != .notIssuedToThisClient else { return self }
     var problem = self
     var parameters = ["provider": provider.id]
     parameters["account"] = account?.rawValue

@@ -4,8 +4,8 @@ internal import EinlassJSON
 struct Questions {
   /// The kinds that can be asked here.
   static let kinds = [
-    "grantAccess", "selectAccount", "confirmAccount", "openURL", "deviceCode", "enterVerifier",
-    "enterPassphrase",
+    "grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode",
+    "enterVerifier", "enterPassphrase",
   ]
 
   let person: Person
@@ -22,6 +22,7 @@ struct Questions {
         case "grantAccess": try grantAccess(prompt, id)
         case "selectAccount": try selectAccount(prompt, id)
         case "confirmAccount": try confirmAccount(prompt, id)
+        case "replaceAccount": try replaceAccount(prompt, id)
         case "openURL": openURL(prompt)
         case "deviceCode": deviceCode(prompt)
         case "enterVerifier": try enterVerifier(prompt, id)
@@ -60,6 +61,17 @@ struct Questions {
     let question = "Use \(account?.title ?? "this account")?"
     guard let choice = try person.choice(question, rows, prompt: id) else { return nil }
     return ["action": .string(["accept", "decline"][choice])]
+  }
+
+  private func replaceAccount(_ prompt: JSONObject, _ id: String) throws(Failure) -> JSONObject? {
+    let accounts = (prompt["accounts"]?.array ?? []).compactMap(Account.init)
+    person.show("\(text(prompt["providerName"])) does not say which account you signed in to.")
+    let rows = ["None, it is a new account"] + Account.rows(accounts)
+    let question = "Replace the credential of which account?"
+    guard let choice = try person.choice(question, rows, prompt: id) else { return nil }
+    return JSONObject(present: [
+      "action": "accept", "account": choice > 0 ? .string(accounts[choice - 1].id) : nil,
+    ])
   }
 
   /// Who asks, for which address, and that it was this one that has chosen where the person goes.

@@ -8,7 +8,7 @@ extension Console {
   ) throws(Failure) -> Refusal {
     var refusal = Refusal(error)
     refusal.account = account?.title
-    guard ["noSystemAccount", "reloginNeeded"].contains(refusal.reason),
+    guard ["noSystemAccount", "reloginNeeded", "notIssuedToThisClient"].contains(refusal.reason),
       try flowKinds(of: provider).contains(where: {
         ["authorizationCode", "deviceCode", "oauth1", "clientCredentials"].contains($0.string)
       })
@@ -75,7 +75,9 @@ extension Refusal {
     case "noSystemAccount" where hints("accounts.signIn"):
       NextStep("Sign in there:", "sign-in", data["provider"]?.string ?? "PROVIDER")
     case "tokenNotSaved": signInAgain
-    case "reloginNeeded" where hints("accounts.signIn"): signInAgain
+    case "reloginNeeded" where hints("accounts.signIn"),
+      "notIssuedToThisClient" where hints("accounts.signIn"):
+      signInAgain
     case "noSystemAccount": NextStep("Add an account first:", "accounts", "add")
     case "accessNotGranted":
       NextStep(
@@ -83,7 +85,7 @@ extension Refusal {
         data["provider"]?.string ?? "PROVIDER", "granted")
     case "accountBanned":
       NextStep("Clear it up with the provider, or use another account:", "accounts", "list")
-    case "reloginNeeded":
+    case "reloginNeeded", "notIssuedToThisClient":
       NextStep("Add the account once more with its new credential:", "accounts", "add", "--replace")
     case "authenticatorUnconfigured":
       data["detail"]?.string == "configuration"

@@ -102,6 +102,28 @@ final class AddedProviders: Sendable {
     state.withLock { $0 = $0.without(id) }
   }
 
+  /// Writes down that a provider has refused to register the application, for those who ask what is wrong with it. Where
+  /// that can't be written, it is not known later.
+  func note(_ refusal: Problem) {
+    guard refusal.detail == Problem.selfRegistration, !refusal.isRetryable,
+      let id = refusal.provider
+    else { return }
+    var changed: JSONValue?
+    try? change { descriptors throws(Problem) in
+      descriptors.map { descriptor in
+        guard sameBytes(descriptor["id"]?.string ?? "", id), var object = descriptor.object,
+          var offer = object["dynamicRegistration"]?.object
+        else { return descriptor }
+        offer["refused"] = .string(refusal.message)
+        object["dynamicRegistration"] = .object(offer)
+        changed = .object(object)
+        return .object(object)
+      }
+    }
+    guard let changed, let added = try? catalog(of: [changed]) else { return }
+    state.withLock { $0 = $0.adding(added) }
+  }
+
   private func change(
     _ edit: ([JSONValue]) throws(Problem) -> [JSONValue]
   ) throws(Problem) {

@@ -10,7 +10,7 @@ extension Problem.Reason {
     case .accessNotGranted: 1002
     case .userCanceledAccountSelection: 1003
     case .accountBanned: 1004
-    case .reloginNeeded: 1005
+    case .reloginNeeded, .notIssuedToThisClient: 1005
     case .authenticatorUnconfigured: 1006
     case .networkFailure: 1007
     case .providerFailure: 1008
@@ -105,7 +105,7 @@ extension JSONValue {
     object["kind"] = .string(prompt.kind.rawValue)
     switch prompt {
     case .grantAccess: object["method"] = "access.set"
-    case .selectAccount: object["parameter"] = "account"
+    case .selectAccount, .replaceAccount: object["parameter"] = "account"
     case .confirmAccount: object["parameter"] = "confirm"
     case .openURL, .deviceCode, .enterVerifier: break
     case .enterPassphrase(let wanted): object["option"] = .string(wanted.option)

@@ -56,7 +56,13 @@ extension Server {
       let result = try await runToDeadline(flow, on: executor) { () async throws(Problem) in
         if flow.wish.isInteractive {
           // Nobody is asked for what could not be kept (C-27), not even to open the key.
-          if flow.wish.fetchesCredential { try self.store.requireWritable() }
+          if flow.wish.fetchesCredential {
+            try self.store.requireWritable()
+            // Nor a passphrase for a sign-in that cannot begin.
+            if !flow.wish.provider.isEmpty {
+              try self.einlass.requireRegistration(flow.wish.registration, at: flow.wish.provider)
+            }
+          }
           try await self.openKey(asking: asker.ask)
         }
         return try await work(flow, asker)
@@ -64,6 +70,7 @@ extension Server {
       return .object(
         JSONObject([("flow", .string(flow.id))] + result.members.map { ($0.name, $0.value) }))
     } catch {
+      added.note(error)
       var answer = RPCError(error, flow: flow.id, for: flow.application)
       if error.reason == .cancelled {
         // The peer puts its own word in when it was the one that cancelled a request.
@@ -108,8 +115,9 @@ extension Server {
     switch prompt {
     case .grantAccess, .openURL, .deviceCode, .enterVerifier, .enterPassphrase: []
     case .confirmAccount(let account): [account.id]
-    case .selectAccount(let accounts, more: false): accounts.map(\.id)
-    case .selectAccount(_, more: true):
+    case .selectAccount(let accounts, more: false), .replaceAccount(let accounts, more: false):
+      accounts.map(\.id)
+    case .selectAccount(_, more: true), .replaceAccount(_, more: true):
       try store.snapshot(.usual).accounts.filter { sameBytes($0.provider, provider) }.map(\.id)
     }
   }

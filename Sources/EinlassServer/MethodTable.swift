@@ -17,7 +17,7 @@ extension Server {
       accountsUpdate(self),
       accountsSetPreferred(self).configured(self),
       accountsExplain(self).configured(self),
-      accountsRenew(self).unlocking(self).configured(self),
+      accountsRenew(self).unlocking(self, after: requireRegistration).configured(self),
       accountsSignOut(self).unlocking(self) { $0["revoke"]?.bool ?? true }.configured(self),
       accountsRemove(self).unlocking(self).configured(self),
       accountsExport(self).unlocking(self),
@@ -29,9 +29,11 @@ extension Server {
       authList(self),
       authCancel(self),
       credentialsGet(self).unlocking(self).configured(self),
-      credentialsReject(self).unlocking(self).configured(self),
-      credentialsSign(self).unlocking(self).configured(self),
-      verify(self).unlocking(self) { $0["account"] != nil }.configured(self),
+      credentialsReject(self).unlocking(self, after: requireRegistration).configured(self),
+      credentialsSign(self).unlocking(self, after: requireRegistration).configured(self),
+      verify(self).unlocking(
+        self, if: { $0["account"] != nil }, after: requireRegistration
+      ).configured(self),
       storeAddKeySlot(self).unlocking(self),
       storeRemoveKeySlot(self),
       auditList(self),

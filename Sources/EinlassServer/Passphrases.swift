@@ -88,15 +88,18 @@ extension Method {
   /// The same method, which asks for the passphrase of the store's key where that is missing. An immediate one then
   /// goes on as a task, so that no other request waits for the person.
   ///
-  /// - Parameter needsKey: whether a request with these parameters does; of those that are not immediate.
+  /// - Parameters:
+  ///   - needsKey: whether a request with these parameters does; of those that are not immediate.
+  ///   - before: throws what such a request fails with anyway, so that nobody is asked for a passphrase in vain.
   func unlocking(
-    _ server: Server, if needsKey: @escaping @Sendable (JSONObject) -> Bool = { _ in true }
+    _ server: Server, if needsKey: @escaping @Sendable (JSONObject) -> Bool = { _ in true },
+    after before: @escaping @Sendable (JSONObject) throws(Problem) -> Void = { _ in }
   ) -> Method {
     var descriptor = descriptor
     descriptor.reasons += Self.unlockingReasons.filter { !descriptor.reasons.contains($0) }
     switch handler {
     case .task(let handle):
-      return Method(descriptor, .task(server.unlocking(handle, if: needsKey)))
+      return Method(descriptor, .task(server.unlocking(handle, if: needsKey, after: before)))
     case .taskUnlessReady(let attempt, let handle):
       return Method(
         descriptor,
@@ -123,16 +126,31 @@ extension Method {
 }
 
 extension Server {
+  /// Throws `authenticatorUnconfigured` where a request for an account's credential has no registration to go by.
+  func requireRegistration(_ params: JSONObject) throws(Problem) {
+    var provider = params["provider"]?.string
+    if provider == nil, let id = params["account"]?.string {
+      provider = try store.snapshot(.usual).accounts.first { sameBytes($0.id.rawValue, id) }?
+        .provider
+    }
+    // An unknown one the method names.
+    guard let provider else { return }
+    try einlass.requireRegistration(
+      registration(for: session.frontEnd, at: provider), at: provider)
+  }
+
   fileprivate typealias TaskHandler =
     @Sendable (JSONObject, Call) async throws(RPCError) -> JSONValue
 
   fileprivate func unlocking(
     _ handle: @escaping TaskHandler,
-    if needsKey: @escaping @Sendable (JSONObject) -> Bool = { _ in true }
+    if needsKey: @escaping @Sendable (JSONObject) -> Bool = { _ in true },
+    after before: @escaping @Sendable (JSONObject) throws(Problem) -> Void = { _ in }
   ) -> TaskHandler {
     { params, call async throws(RPCError) in
       if needsKey(params) {
         do throws(Problem) {
+          try before(params)
           try await self.openKey { prompt async throws(Problem) in
             try await self.ask(prompt, for: call)
           }

@@ -260,8 +260,8 @@ extension Prompt {
     switch (self, other) {
     case (.selectAccount, .selectAccount): true
     case (.confirmAccount(let mine), .confirmAccount(let theirs)): mine.id == theirs.id
-    // What the person brings fits one sign-in alone.
-    case (.enterVerifier, .enterVerifier): false
+    // What the person brings fits one sign-in alone, and so does the credential that one has brought.
+    case (.enterVerifier, .enterVerifier), (.replaceAccount, .replaceAccount): false
     default: self == other
     }
   }
@@ -290,7 +290,8 @@ extension Prompts.Open {
     case .openURL: return text == nil ? .textMissing("/redirectURL") : nil
     case .enterVerifier: return text == nil ? .textMissing("/text") : nil
     case .enterPassphrase: return text?.isEmpty ?? true ? .textMissing("/passphrase") : nil
-    case .selectAccount, .confirmAccount:
+    case .replaceAccount where account == nil: return nil
+    case .selectAccount, .confirmAccount, .replaceAccount:
       guard let account else { return .accountMissing }
       return offered.contains(account) ? nil : .notOffered
     }

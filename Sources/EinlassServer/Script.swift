@@ -63,11 +63,17 @@ public final class Script: Sendable {
 }
 
 extension Prompt {
-  /// The account that a scripted answer means: by id, by user name, else the first one offered.
+  /// The account that a scripted answer means: by id, by user name, else the first one that is to be selected.
   fileprivate func account(of id: String?, or username: String?) -> Account.ID? {
-    guard case .selectAccount(let accounts, _) = self else { return nil }
+    let offered: [Account]
+    var first: Account?
+    switch self {
+    case .selectAccount(let accounts, _): (offered, first) = (accounts, accounts.first)
+    case .replaceAccount(let accounts, _): offered = accounts
+    default: return nil
+    }
     if let id { return Account.ID(rawValue: id) }
-    guard let username else { return accounts.first?.id }
-    return accounts.first { sameBytes($0.username, username) }?.id
+    guard let username else { return first?.id }
+    return offered.first { sameBytes($0.username, username) }?.id
   }
 }

@@ -123,7 +123,7 @@ extension Prompt {
         "added": JSONValue(added),
         "includes": includes.isEmpty ? nil : JSONValue(includes.map(\.rawValue)),
       ])
-    case .selectAccount(let accounts, let more):
+    case .selectAccount(let accounts, let more), .replaceAccount(let accounts, let more):
       Self.fitting(accounts, for: application, more: more)
     case .confirmAccount(let account):
       ["accounts": [JSONValue(account, for: application)]]

@@ -22,10 +22,20 @@ extension AccountStore.NewAccount {
       || signsInAgain && !existing.isSignedIn && !credentials.isEmpty && isSamePerson(existing)
   }
 
-  private func isSamePerson(_ other: Account) -> Bool {
+  /// Whether it is about the same person: of the same subject or, where one side knows none, of the same username.
+  func isSamePerson(_ other: Account) -> Bool {
     if let mine = account.subject, let theirs = other.subject { return isSame(mine, theirs) }
     return isSame(account.username, other.username)
   }
+
+  /// Whether a credential of `existing` stays: nothing of another person's, and one that reverse auth pays with is the
+  /// account's only one.
+  func keeps(_ stored: StoredCredential, of existing: Account) -> Bool {
+    isSamePerson(existing) && !(stored.isSystemsAlone && bringsSystemsAlone)
+  }
+
+  /// Whether a credential that reverse auth pays with comes with it.
+  var bringsSystemsAlone: Bool { credentials.contains(where: \.isSystemsAlone) }
 
   /// What `existing` becomes: everything of the new one except who it is and since when. Who signs in again keeps what
   /// the new one does not bring.
@@ -36,14 +46,12 @@ extension AccountStore.NewAccount {
     account.addedAt = existing.addedAt
     account.lastUsedAt = existing.lastUsedAt
     account.preferredBy = existing.preferredBy
-    account.resources = []
+    if isSamePerson(existing) { account.subject = account.subject ?? existing.subject }
     if !replacesExisting {
       account.displayName = account.displayName ?? existing.displayName
       account.email = account.email ?? existing.email
       account.avatar = account.avatar ?? existing.avatar
-      account.subject = account.subject ?? existing.subject
     }
-    account.isSignedIn = !credentials.isEmpty
     return account
   }
 

@@ -113,6 +113,14 @@ extension SQLiteConnection {
     try run("DELETE FROM credential WHERE account = ?1", .text(account.rawValue))
   }
 
+  /// Removes what reverse auth pays with.
+  func deleteSystemsAlone(of account: Account.ID) throws(Problem) {
+    try run(
+      "DELETE FROM credential WHERE account = ?1 AND role = ?2 AND kind = ?3",
+      .text(account.rawValue), .text(StoredCredential.Role.system.rawValue),
+      .text(CredentialRow.Kind.oauth1.rawValue))
+  }
+
   /// The resources that credentials are for, by account, each account's in their order.
   func resources() throws(Problem) -> [Account.ID: [String]] {
     let pairs = try all(

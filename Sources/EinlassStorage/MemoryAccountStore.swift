@@ -137,7 +137,7 @@ private struct Memory {
       guard new.mayReplace(existing) else { throw new.collision(with: existing) }
       index = try self.index(of: existing.id)
       snapshot.accounts[index] = new.replacing(existing)
-      credentials[existing.position] = nil
+      set((credentials[existing.position] ?? []).filter { new.keeps($0, of: existing) }, at: index)
     } else {
       index = snapshot.accounts.count
       lastPosition += 1
@@ -245,16 +245,20 @@ private struct Memory {
 
   /// Adds it or replaces that of the same place, as of the current revision.
   private mutating func put(_ credential: StoredCredential, at index: Int) {
-    let position = snapshot.accounts[index].position
-    snapshot.accounts[index].isSignedIn = true
-    var all = credentials[position] ?? []
+    var all = credentials[snapshot.accounts[index].position] ?? []
     var credential = credential
     credential.generation = snapshot.revision
     credential.isRefused = false
     let place = credential.place
     all.removeAll { $0.place == place }
     all.append(credential)
-    credentials[position] = all
+    set(all, at: index)
+  }
+
+  /// All that the account has from now on.
+  private mutating func set(_ all: [StoredCredential], at index: Int) {
+    credentials[snapshot.accounts[index].position] = all
+    snapshot.accounts[index].isSignedIn = !all.isEmpty
     snapshot.accounts[index].resources = all.compactMap(\.resource).sorted()
   }
 }

@@ -22,7 +22,8 @@ struct RegistrationRow {
   var known: StoredRegistration.Known {
     StoredRegistration.Known(
       provider: provider, clientID: clientID, hasSecret: cells[.clientSecret] != nil,
-      redirect: redirect, origins: boundOrigins, isIssued: isIssued)
+      hasPrivateKey: cells[.privateKey] != nil, redirect: redirect, origins: boundOrigins,
+      isIssued: isIssued)
   }
 }
 

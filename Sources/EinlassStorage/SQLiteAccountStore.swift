@@ -213,7 +213,11 @@ extension OpenStore {
     if let existing {
       guard new.mayReplace(existing) else { throw new.collision(with: existing) }
       try connection.update(new.replacing(existing))
-      try connection.deleteCredentials(of: existing.id)
+      if !new.isSamePerson(existing) {
+        try connection.deleteCredentials(of: existing.id)
+      } else if new.bringsSystemsAlone {
+        try connection.deleteSystemsAlone(of: existing.id)
+      }
     } else {
       try connection.insert(new.account)
     }

@@ -64,6 +64,21 @@ public struct FileStatus: Sendable, Equatable {
     modifiedAtNanoseconds = Int64(information.st_mtim.tv_nsec)
   }
 
+  /// The folders above the one that holds this file that somebody besides this user and root may change: who may write to
+  /// one, without the sticky bit, can put another in the place of what is below.
+  public static func foldersOfOthers(above path: String) -> [String] {
+    var found: [String] = []
+    var folder = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
+    while let slash = folder.lastIndex(of: "/") {
+      folder = folder[..<slash]
+      let name = folder.isEmpty ? "/" : String(folder)
+      guard let status = following(name) else { continue }
+      let isOpen = status.mode & 0o022 != 0 && status.mode & 0o1000 == 0
+      if isOpen || ![0, geteuid()].contains(status.owner) { found.append(name) }
+    }
+    return found
+  }
+
   /// Throws unless it belongs to this user and nobody else has more permission than this.
   func requireOurs(path: String, others: PersonalFile.Others = .mayNothing) throws(FileError) {
     guard owner == geteuid() else { throw FileError(.otherOwner(owner), path: path) }

@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func `what another registration was issued has its transcript`() {
-    expect("auth.perform/binding-mismatch")
+    expect("auth.perform/issued-to-another")
   }
 
   private func expect(_ name: String) {

@@ -1,12 +1,15 @@
 """The doctor finds what is wrong with a store, its key, the configuration and the accounts, and says what mends it."""
 import json
+import os
 import re
 import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from control import fake, run, signing
+from control import EINLASS, add, fake, run, signing
 
 
 def test_the_doctor_finds_nothing_wrong_with_a_sound_store(two):
@@ -123,3 +126,68 @@ def test_the_doctor_says_what_mends_a_key_file_and_who_is_signed_out(two):
     for command in (["doctor"], ["store", "check"]):
         code, output, errors = run(*command, *two)
         assert code == 1 and "next: If the key file lies elsewhere, name it with --key-file." in output + errors
+
+
+@pytest.mark.parametrize("mode, owner, is_named", [(0o755, None, False), (0o1777, None, False), (0o775, None, True),
+                                                   (0o777, None, True), (0o755, 65534, True)])
+def test_the_doctor_notes_a_folder_above_the_store_that_others_may_change(tmp_path, mode, owner, is_named):
+    if owner is not None and os.geteuid() != 0:
+        pytest.skip("skipped: only root gives a folder away")
+    above = tmp_path / "above"
+    (above / "mine").mkdir(parents=True)
+    store = ["--einlass", EINLASS, "--store", str(above / "mine/store/a.db"), "--key-file", str(tmp_path / "key/a.key")]
+    add(store, "ada")
+    above.chmod(mode)
+    if owner is not None:
+        os.chown(above, owner, -1)
+    code, output, errors = run("doctor", *store)
+    assert (code, errors) == (0, "")
+    assert (f"note     store: others may change {above}, in which the store lies\n" in output) == is_named, output
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """An issuer that describes itself; it registers nobody until `accepts`."""
+
+    def do_GET(self):
+        base = self.server.base
+        self.answer(200, {"issuer": base, "authorization_endpoint": base + "/authorize", "token_endpoint": base + "/token",
+                          "registration_endpoint": base + "/register", "token_endpoint_auth_methods_supported": ["none"],
+                          "grant_types_supported": ["authorization_code"], "response_types_supported": ["code"]})
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.answer(*((201, {"client_id": "client"}) if self.server.accepts else (403, {"error": "access_denied"})))
+
+    def answer(self, status, document):
+        body = json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.mark.parametrize("mended", ["by the provider", "by a registration"])
+def test_the_doctor_tells_that_a_provider_did_not_register_the_application(two, mended):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        server.base, server.accepts = "http://127.0.0.1:%d" % server.server_address[1], False
+        threading.Thread(target=server.serve_forever).start()
+        assert run("providers", "add", server.base, "--id", "shy", *two)[0] == 0
+        assert run("doctor", *two)[0] == 0
+        code, _, errors = run("sign-in", "shy", "--no-input", *two)
+        assert code == 1 and "(providerFailure, 1008)" in errors
+        code, output, _ = run("doctor", *two)
+        assert code == 1 and re.search(r"^problem  shy: .* did not register this application by itself: status 403\.", output, re.M), output
+        assert "next: Bring one for this server: einlassctl providers configure shy " in output
+        assert re.search("^shy .* unusable ", run("providers", *two)[1], re.M)
+        assert "status 403" in run("providers", "show", "shy", *two)[1]
+        if mended == "by the provider":
+            server.accepts = True
+            assert "1010" in run("sign-in", "shy", "--no-input", *two)[2]
+        else:
+            assert run("providers", "configure", "shy", "--client-id", "mine", *two)[0] == 0
+        assert run("doctor", *two)[0] == 0
+        assert re.search("^shy .* there ", run("providers", *two)[1], re.M)
+        server.shutdown()

@@ -1,10 +1,12 @@
 """Providers are added by files, shown and forgotten, and so are registrations at them."""
 import json
 import re
+import subprocess
 
 import pytest
 
-from control import repeated, run
+from control import CONTROL, repeated, run, signing
+from terminal import Terminal
 
 
 def test_a_provider_is_added_by_a_file_and_forgotten(store, tmp_path):
@@ -85,3 +87,41 @@ def test_a_registration_is_brought_and_forgotten_and_its_secret_is_in_no_output(
     assert code == 1 and "lacks clientSecret" in errors and "next: " in errors
     assert run("providers", "configure", "github", "--no-input", *store)[0] == 64
     assert run(*configure, "--secret-fd", "77")[0] == 64
+
+
+def test_a_registration_with_a_private_key_is_brought_by_a_file(store, tmp_path):
+    (tmp_path / "signs.json").write_text(json.dumps(signing("ES256")["providers"][0]))
+    assert run("providers", "add", str(tmp_path / "signs.json"), *store)[0] == 0
+    key = tmp_path / "key.pem"
+    subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", str(key)], check=True)
+    configure = ["providers", "configure", "signs", "--client-id", "mine", *store]
+    code, _, errors = run(*configure)
+    assert code == 64 and "--private-key is missing" in errors
+    key.chmod(0o644)
+    code, _, errors = run(*configure, "--private-key", str(key))
+    assert code == 1 and "chmod" in errors
+    key.chmod(0o600)
+    place = "http://127.0.0.1:7777/back"
+    code, output, errors = run(*configure, "--private-key", str(key), "--key-id", "k1", "--authentication", "private_key_jwt",
+                               "--redirect", place)
+    assert (code, output) == (0, "Keeps your registration at signs.\n" f"Its redirect address: {place}\n"
+                              f"Sign in there: einlassctl sign-in signs {repeated(store)}\n"), errors
+    assert re.search("^signs +Signs +there", run("providers", *store)[1], re.M)
+    secret = key.read_text().splitlines()[1]
+    assert not any(secret.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path != key)
+    # What the provider would not take is said.
+    code, _, errors = run(*configure, "--private-key", str(key), "--authentication", "by hand")
+    assert code == 1 and "authentication" in errors
+    (tmp_path / "none.pem").write_text("no key")
+    (tmp_path / "none.pem").chmod(0o600)
+    code, _, errors = run(*configure, "--private-key", str(tmp_path / "none.pem"))
+    assert code == 1 and "(authenticatorUnconfigured, 1006)" in errors
+
+
+def test_the_address_that_was_given_is_the_one_to_register(store):
+    place = "http://127.0.0.1:7777/back"
+    with Terminal([CONTROL, "providers", "configure", "gitlab", "--redirect", place, *store]) as terminal:
+        terminal.wait_for(f"Redirect address to register: {place}")
+        terminal.wait_for("Client id:")
+        terminal.type("\x03")
+        assert terminal.end() == 1

@@ -97,6 +97,24 @@ def test_a_number_that_the_page_elsewhere_shows_is_typed(sign_in):
         assert terminal.end() == 0 and "Signed in: twitter/ada." in terminal.shown
 
 
+def test_where_nobody_says_who_signed_in_the_person_is_asked(sign_in):
+    def signed_in(choose=None):
+        with sign_in("sequencing") as terminal:
+            terminal.wait_for("paste that page's address here:")
+            terminal.type(Visitor().open(page(terminal)).press("allow").location + "\r")
+            if choose:
+                terminal.wait_for("Replace the credential of which account?")
+                terminal.wait_for("Sequencing.com")
+                terminal.type(choose + "\r")
+            assert terminal.end() == 0, terminal.shown
+            return terminal.shown
+    assert "Signed in: sequencing/Sequencing.com." in signed_in()
+    shown = signed_in(choose="1")
+    assert "Sequencing.com does not say which account you signed in to." in shown
+    assert "> 1  None, it is a new account" in shown and "Signed in: sequencing/Sequencing.com 2." in shown
+    assert re.search(r"Signed in again: sequencing/Sequencing\.com( 2)?\.", signed_in(choose="2"))
+
+
 def test_what_is_not_taken_three_times_is_called_by_its_name(sign_in):
     with sign_in("twitter") as terminal:
         for entry in ("1234567", "x", "7654321"):

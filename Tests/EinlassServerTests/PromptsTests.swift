@@ -118,6 +118,23 @@ import Testing
     _ = await asked.value
   }
 
+  @Test func `Two sign-ins ask separately which account is replaced, and take what was offered`()
+    async throws
+  {
+    let desk = Desk()
+    let question = Prompt.replaceAccount([Self.account], more: false)
+    let asked = ["f_1", "f_2"].map { desk.ask(question, Self.wish(), $0) }
+    try await desk.wait { $0.prompts.all.count == 2 }
+    let other = Account.ID(rawValue: "a_2")
+    guard case .notOffered = desk.prompts.answer("p_1", .accept(account: other)) else {
+      Issue.record("taken")
+      return
+    }
+    #expect(desk.prompts.answer("p_1", .accept(account: Self.account.id)).isTaken)
+    #expect(desk.prompts.answer("p_2", .accept()).isTaken)
+    for task in asked { _ = try await task.value.get() }
+  }
+
   @Test func `The same answer again is fine, with the only account named or not`() async throws {
     let desk = Desk()
     let asked = desk.ask(Self.question, Self.wish(), "f_1")

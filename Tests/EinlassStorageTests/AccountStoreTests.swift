@@ -123,8 +123,9 @@ struct AccountStoreTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `replacing keeps id, place and age, and takes all else from the new one`(_ kind: Kind) throws
-  {
+  func `replacing keeps id, place, age and others' credentials, all else is the new one's`(
+    _ kind: Kind
+  ) throws {
     let test = try Case(kind)
     let first = try test.store.add(.example("ada", subject: "1"), .usual)
     _ = try test.next.update(first.account.id, .usual) {
@@ -143,8 +144,55 @@ struct AccountStoreTests {
     (expected.addedAt, expected.lastUsedAt) = (first.account.addedAt, 5)
     #expect(added == AccountStore.Added(account: expected, created: false, revision: 5))
     #expect(try test.next.snapshot(.none).accounts.first == expected)
-    // What was issued to whoever stood here before is gone.
-    #expect(try test.next.contents(expected.id) == [new.credential])
+    #expect(try test.next.contents(expected.id) == [.oauth2Example("old"), new.credential])
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `a credential takes the place of that of its client id and resource alone`(_ kind: Kind)
+    throws
+  {
+    let test = try Case(kind)
+    let stored: [StoredCredential] = [
+      .oauth2Example("a"), .oauth2Example("b", resource: "https://photos.example"),
+      .oauth2Example("c", clientID: "APP2"), .oauth1Example("own"),
+    ]
+    var ada = AccountStore.NewAccount.example("ada", subject: "1", replacesExisting: true)
+    ada.credentials = stored
+    let id = try test.store.add(ada, .usual).account.id
+    ada.credentials = [.oauth2Example("new")]
+    _ = try test.next.add(ada, .usual)
+    #expect(try test.next.contents(id) == [.oauth2Example("new")] + stored[1...])
+    // One credential alone is what reverse auth pays with, under whichever client id.
+    var own = StoredCredential.oauth1Example("other")
+    own.registration.clientID = "SYS2"
+    own.binding.clientID = "SYS2"
+    ada.credentials = [own]
+    _ = try test.next.add(ada, .usual)
+    #expect(
+      try test.next.contents(id) == [.oauth2Example("new")] + stored[1...2] + [own])
+    // A file may bring an account that is signed out, and one without a subject.
+    ada.credentials = []
+    ada.account.subject = nil
+    let added = try test.next.add(ada, .usual).account
+    #expect(added.isSignedIn && added.subject == "1")
+    #expect(added.resources == ["https://photos.example"])
+    #expect(try test.next.contents(id).count == 4)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `another person in a provider's only place gets nothing of the first one's`(_ kind: Kind)
+    throws
+  {
+    let test = try Case(kind)
+    var ada = AccountStore.NewAccount.example("ada", subject: "1", isOnlyOne: true)
+    ada.credentials = [.oauth2Example("a"), .oauth2Example("b", clientID: "APP2")]
+    let id = try test.store.add(ada, .usual).account.id
+    var bob = AccountStore.NewAccount.example(
+      "bob", subject: "2", replacesExisting: true, isOnlyOne: true)
+    bob.credentials = [.oauth2Example("c")]
+    let added = try test.next.add(bob, .usual).account
+    #expect(added.id == id && added.subject == "2")
+    #expect(try test.next.contents(id) == bob.credentials)
   }
 
   @Test(arguments: Kind.allCases)

@@ -60,12 +60,14 @@ extension StoreHome {
 }
 
 extension AccountStore {
-  /// An account's credentials as they were given: without what the store keeps of them besides.
+  /// An account's credentials by their places, as they were given: without what the store keeps of them besides.
   func contents(_ account: Account.ID) throws -> [StoredCredential] {
     try credentials(account).map { stored in
       var stored = stored
       stored.generation = 0
       return stored
+    }.sorted {
+      ($0.registration.clientID, $0.resource ?? "") < ($1.registration.clientID, $1.resource ?? "")
     }
   }
 

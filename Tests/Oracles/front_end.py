@@ -53,9 +53,9 @@ class FrontEnd(Session):
         return next(entry["health"] for entry in self.call("accounts.list")["accounts"] if entry["account"] == account)
 
 
-def visit(ready, url):
+def visit(ready, url, user="user"):
     """A person who has signed in at django-oauth-toolkit, on the page that they wanted."""
-    return Visitor().open(url).press("signin", username=ready["user"], password=ready["password"])
+    return Visitor().open(url).press("signin", username=ready[user], password=ready["password"])
 
 
 def bring_back(visitor):

@@ -5,7 +5,7 @@
 
 The protocol is the library's; this file is settings, a user, some clients, a sign-in page, and keys. The library binds
 tokens to the `resource` of RFC 8707 and refuses one that was not granted, but lets a request leave it out; with
-`resources` none may. Prints one line of JSON when ready: `base`, `issuer`, `user`, `password`, `clients`.
+`resources` none may. Prints one line of JSON when ready: `base`, `issuer`, `user`, `otherUser`, `password`, `clients`.
 `POST /__rotate?overlap=0|1` signs with another key from now on, without the old one in the key set, or with it;
 `POST /__expire` makes every access token and every waiting device code a thing of the past; `POST /__forget` forgets the clients that registered themselves; GET /__log has the requests
 so far: method, path, status, and the `resource` that they name. SIGTERM ends the program.
@@ -25,9 +25,9 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from django.conf import settings
 
-USER, PASSWORD = "alice", "correct horse battery"
+USER, OTHER_USER, PASSWORD = "alice", "bob", "correct horse battery"
 CODE, DEVICE = "authorization-code", "urn:ietf:params:oauth:grant-type:device_code"
-CLIENTS = {"native": ("public", CODE, ""), "basic": ("confidential", CODE, "s3cret: with/odd+chars"),
+CLIENTS = {"native": ("public", CODE, ""), "second": ("public", CODE, ""), "basic": ("confidential", CODE, "s3cret: with/odd+chars"),
            "device": ("public", DEVICE, ""), "service": ("confidential", "client-credentials", "service-secret"),
            "hs256": ("confidential", CODE, "a secret of more than thirty-two bytes")}
 MUST_NAME_RESOURCE = sys.argv[2:] == ["resources"]
@@ -102,6 +102,7 @@ def fill_database():
     call_command("migrate", verbosity=0)
     user = get_user_model().objects.create_user(USER, "alice@example.test", PASSWORD, first_name="Alice",
                                                 last_name="Example")
+    get_user_model().objects.create_user(OTHER_USER, "bob@example.test", PASSWORD)
     for name, (kind, grant, secret) in CLIENTS.items():
         get_application_model().objects.create(
             client_id=name, name=name, user=user, client_type=kind, authorization_grant_type=grant,
@@ -201,7 +202,7 @@ def main(folder):
     fill_database()
     server.set_app(get_wsgi_application())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    print(json.dumps({"base": base, "issuer": base + "/o", "user": USER, "password": PASSWORD,
+    print(json.dumps({"base": base, "issuer": base + "/o", "user": USER, "otherUser": OTHER_USER, "password": PASSWORD,
                       "clients": {name: secret for name, (_, _, secret) in CLIENTS.items()}}), flush=True)
     server.serve_forever()
 

@@ -33,7 +33,7 @@ class Machine:
         self.folder = Path(tempfile.mkdtemp(prefix="einlass-", dir="/tmp"))
         self.sessions = []
 
-    def start(self, *options, passphrase=None, prompts=("enterPassphrase",)):
+    def start(self, *options, passphrase=None, prompts=("enterPassphrase",), applications={}):
         descriptors = []
         # The usual place of keys: who names one is never asked for a passphrase.
         environment = {"XDG_STATE_HOME": str(self.folder / "state")}
@@ -51,7 +51,7 @@ class Machine:
                 os.environ.pop(name) if value is None else os.environ.update({name: value})
             for descriptor in descriptors:
                 os.close(descriptor)
-        session.call("initialize", client={"name": "mover"}, capabilities={"prompts": list(prompts)})
+        session.call("initialize", client={"name": "mover"}, capabilities={"prompts": list(prompts)}, applications=applications)
         self.sessions.append(session)
         return session
 
@@ -110,6 +110,23 @@ def test_a_request_that_needs_the_key_asks_for_the_passphrase_once(machine):
     assert prompts[0]["path"] == str(machine.folder / "store.db") and "provider" not in prompts[0]
     assert session.call("store.check")["sealedValues"] == 6
     assert session.call("accounts.add", **account("eve"))["created"]
+
+
+def test_nobody_is_asked_for_a_passphrase_where_the_registration_is_missing(machine):
+    id = sealed(machine).call("accounts.list")["accounts"][0]["account"]
+    session = machine.start(prompts=("enterPassphrase", "openURL", "grantAccess", "selectAccount"))
+    session.call("access.set", provider="twitter", state="granted")
+    for method, params in [
+            ("auth.perform", {"provider": "twitter"}), ("accounts.signIn", {"provider": "github"}),
+            ("credentials.get", {"account": id}), ("credentials.reject", {"account": id}),
+            ("credentials.sign", {"account": id, "method": "GET", "url": "https://api.twitter.com/"}),
+            ("accounts.renew", {"account": id}), ("verify", {"provider": "twitter", "account": id})]:
+        assert session.refused(method, **params) == "authenticatorUnconfigured", method
+    assert not [name for name, _ in session.notifications if name == "prompt.opened"]
+    # The control: with a registration the key is needed, and the person is asked.
+    registered = machine.start(applications={"twitter": {"clientId": "c2", "clientSecret": "s"}})
+    registered.send("verify", provider="twitter", account=id)
+    assert registered.until("prompt.opened")["kind"] == "enterPassphrase"
 
 
 def test_other_requests_go_on_while_the_person_types(machine):

@@ -177,8 +177,8 @@ extension Prompt {
     switch self {
     case .grantAccess(_, _, let added, _):
       added.isEmpty ? "grantAccess" : "grantAccess \(added.joined(separator: ","))"
-    case .selectAccount(let accounts, let more):
-      "selectAccount \(accounts.map(\.username).joined(separator: ","))\(more ? ",…" : "")"
+    case .selectAccount(let accounts, let more), .replaceAccount(let accounts, let more):
+      "\(kind.rawValue) \(accounts.map(\.username).joined(separator: ","))\(more ? ",…" : "")"
     case .confirmAccount(let account): "confirmAccount \(account.username)"
     case .openURL(let address, let place): "openURL \(address.host)\(place.map { " \($0)" } ?? "")"
     case .deviceCode(let page, _, let userCode, _): "deviceCode \(page.host) \(userCode)"

@@ -73,7 +73,9 @@ enum AccessRules {
     }
     return .ask(
       provider.hasOneAccount
-        ? .confirmAccount(first) : selection(of: accounts, preferred: preferred))
+        ? .confirmAccount(first)
+        : .selectAccount(
+          offered(accounts, preferred: preferred), more: accounts.count > offeredAccountsLimit))
   }
 
   /// As the other, of all accounts: one of another provider is no choice.
@@ -109,8 +111,8 @@ enum AccessRules {
       }, changedAt: now)
   }
 
-  /// The question with the preferred account first, then those last used; those never used follow in order of adding.
-  private static func selection(of accounts: [Account], preferred: Account?) -> Prompt {
+  /// The first 100: the preferred account, then those last used; those never used follow in order of adding.
+  static func offered(_ accounts: [Account], preferred: Account? = nil) -> [Account] {
     func time(_ account: Account) -> UnixTime {
       account == preferred ? .max : account.lastUsedAt ?? .min
     }
@@ -118,8 +120,7 @@ enum AccessRules {
       let times = (time(left.element), time(right.element))
       return times.0 == times.1 ? left.offset < right.offset : times.0 > times.1
     }.map(\.element)
-    return .selectAccount(
-      Array(sorted.prefix(offeredAccountsLimit)), more: sorted.count > offeredAccountsLimit)
+    return Array(sorted.prefix(offeredAccountsLimit))
   }
 }
 

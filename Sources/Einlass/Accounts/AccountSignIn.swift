@@ -14,7 +14,7 @@ struct AccountSignIn {
   ///
   /// Throws `flowNotSupported`, or `interactionRequired` where more kinds of prompt would help, saying why each flow
   /// was skipped.
-  func run() async throws(Problem) -> Account {
+  func run() async throws(Problem) -> AccountStore.Added {
     let kind = try kind()
     let pageParameters = try request.pageParameters()
     var skipped: [String] = []
@@ -51,8 +51,8 @@ struct AccountSignIn {
       provider: provider.seen(by: flow), registration: registration, request: request,
       pageParameters: pageParameters, effects: effects, asker: asker,
       proof: flow.tokens?.isBound == true ? ProofOfPossession() : nil,
-      keep: { flow, credential, identity throws(Problem) in
-        try await keep(credential, identity, from: flow)
+      keep: { flow, credential, identity, asker throws(Problem) in
+        try await keep(credential, identity, from: flow, asking: asker)
       })
   }
 
@@ -78,9 +78,12 @@ struct AccountSignIn {
   }
 
   /// Stores the credential for the person's account: the one that was named, one that is there, or a new one.
+  ///
+  /// Where the provider does not say who signed in, only the person or the request says that it is one that is there.
   private func keep(
-    _ credential: Credential, _ identity: Identity?, from flow: FlowDescriptor
-  ) async throws(Problem) -> Account {
+    _ credential: Credential, _ identity: Identity?, from flow: FlowDescriptor,
+    asking asker: Asker
+  ) async throws(Problem) -> AccountStore.Added {
     let stored = StoredCredential(
       role: .application, registration: ClientRegistration(clientID: registration.clientID),
       credential: credential,
@@ -88,25 +91,48 @@ struct AccountSignIn {
         origins: provider.origins(of: flow), clientID: registration.clientID,
         flowKind: flow.kind),
       resource: request.resource)
-    let new = AccountStore.NewAccount(
-      account: account(of: identity), credentials: [stored], isOnlyOne: provider.hasOneAccount)
     try credential.requireFitting(provider)
     var id = request.account
+    if id == nil, identity == nil { id = try await accountToReplace(asker) }
+    var number = 1
     while true {
-      if let id, let account = try await renew(id, with: stored, identity) { return account }
-      do throws(Problem) {
-        if id == nil { return try store.add(new, .usual).account }
-      } catch {
+      if let id {
+        if let renewed = try await renew(id, with: stored, identity) { return renewed }
+        continue
+      }
+      let new = AccountStore.NewAccount(
+        account: account(of: identity, number: number), credentials: [stored],
+        isOnlyOne: provider.hasOneAccount)
+      do throws(Problem) { return try store.add(new, .usual) } catch {
         guard error.reason == .accountExists else { throw error }
-        id = error.account
+        guard identity == nil else {
+          id = error.account
+          continue
+        }
+        guard !provider.hasOneAccount else { throw .roomForOne(provider, error) }
+        number += 1
       }
     }
+  }
+
+  /// The account that the person says they have signed in to; `nil` for a new one, and where this cannot be asked.
+  private func accountToReplace(_ asker: Asker) async throws(Problem) -> Account.ID? {
+    let accounts = try store.snapshot(.usual).accounts.of(provider).filter { !isApplication($0) }
+    guard !accounts.isEmpty, asker.kinds.contains(.replaceAccount) else { return nil }
+    asker.report(.awaitingPerson)
+    let prompt = Prompt.replaceAccount(
+      AccessRules.offered(accounts), more: accounts.count > AccessRules.offeredAccountsLimit)
+    guard case .accept(let account, _) = try await asker.ask(prompt) else {
+      throw .userCanceled(provider)
+    }
+    asker.report(.saving)
+    return account
   }
 
   /// Puts the credential in the place of that of the same registration; `nil` when that has changed meanwhile.
   private func renew(
     _ id: Account.ID, with new: StoredCredential, _ identity: Identity?
-  ) async throws(Problem) -> Account? {
+  ) async throws(Problem) -> AccountStore.Added? {
     let lease = try await store.lease(id, waiting: effects)
     defer { lease.keep() }
     let accounts = try store.snapshot(.usual).accounts.of(provider)
@@ -134,22 +160,25 @@ struct AccountSignIn {
     credential.role = former?.role ?? credential.role
     let settlement = AccountStore.Settlement(
       basis: former.map { [$0] } ?? [], credential: credential, edit: edit)
-    guard try store.settle(id, settlement) != nil else { return nil }
+    guard let revision = try store.settle(id, settlement) else { return nil }
     edit(&account)
     account.isSignedIn = true
-    return account
+    return AccountStore.Added(account: account, created: false, revision: revision)
   }
 
   /// A new account, called what the provider calls the person.
-  private func account(of identity: Identity?) -> Account {
+  ///
+  /// - Parameter number: over 1, it stands behind a name that other accounts have.
+  private func account(of identity: Identity?, number: Int) -> Account {
     let names = [
       identity?.username, identity?.email, identity?.name, identity?.id, request.loginHint,
     ]
+    let name =
+      names.compactMap { $0.map(withoutJoiners) }.first(where: isIdentifier) ?? provider.name
     return Account(
       id: Account.ID(rawValue: "a_" + Base64URL.encode(effects.randomBytes(16))),
       provider: provider.id,
-      username: names.compactMap { $0.map(withoutJoiners) }.first(where: isIdentifier)
-        ?? provider.name,
+      username: number > 1 ? "\(cleaned(name, limitBytes: 200)) \(number)" : name,
       displayName: identity?.name.flatMap { isName($0) ? $0 : nil }, subject: identity?.id,
       email: identity?.email, avatar: identity?.avatar, isSignedIn: true, addedAt: effects.now(),
       lastUsedAt: effects.now())

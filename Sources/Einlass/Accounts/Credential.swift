@@ -115,7 +115,7 @@ extension StoredCredential {
 
   /// Whether no application may have it, whichever registration it names: reverse auth pays with it, while a bearer
   /// token that was added under an application's registration serves that application. Protocol section 3.
-  var isSystemsAlone: Bool {
+  public var isSystemsAlone: Bool {
     if case (.system, .oauth1) = (role, credential) { true } else { false }
   }
 }
@@ -125,6 +125,12 @@ extension [StoredCredential] {
   /// alone.
   func issued(to registration: ClientRegistration, for resource: String?) -> StoredCredential? {
     stored(under: registration, for: resource).flatMap { $0.isSystemsAlone ? nil : $0 }
+  }
+
+  /// The account's own: what reverse auth pays with, else the one that was stored last.
+  var accountsOwn: StoredCredential? {
+    first(where: \.isSystemsAlone)
+      ?? filter { $0.role == .system }.max { $0.generation < $1.generation }
   }
 
   /// The one in the place of this registration, whosever it is.

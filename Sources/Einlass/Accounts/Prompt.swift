@@ -11,6 +11,9 @@ public enum Prompt: Sendable, Equatable {
   case selectAccount([Account], more: Bool)
   /// Is it this one?
   case confirmAccount(Account)
+  /// A sign-in is done, and the provider does not say who signed in: which account gets the credential? At most 100,
+  /// last used first; `more`: any other account of the provider is valid too. Accepted without an account: a new one.
+  case replaceAccount([Account], more: Bool)
   /// The person's browser goes there. `returningTo`: the address that only the front end can catch, which it hands in
   /// with its answer; `nil` where einlass listens.
   case openURL(WebAddress, returningTo: String?)
@@ -34,8 +37,8 @@ public enum Prompt: Sendable, Equatable {
 
   /// The kinds, by their names in the protocol.
   public enum Kind: String, Sendable, CaseIterable {
-    case grantAccess, selectAccount, confirmAccount, openURL, deviceCode, enterVerifier
-    case enterPassphrase
+    case grantAccess, selectAccount, confirmAccount, replaceAccount, openURL, deviceCode
+    case enterVerifier, enterPassphrase
   }
 
   /// What a passphrase is asked for.
@@ -64,6 +67,7 @@ public enum Prompt: Sendable, Equatable {
     case .grantAccess: .grantAccess
     case .selectAccount: .selectAccount
     case .confirmAccount: .confirmAccount
+    case .replaceAccount: .replaceAccount
     case .openURL: .openURL
     case .deviceCode: .deviceCode
     case .enterVerifier: .enterVerifier
@@ -74,7 +78,7 @@ public enum Prompt: Sendable, Equatable {
 
 /// What the person said to a prompt.
 public enum Answer: Sendable, Equatable {
-  /// Yes; for `selectAccount` with the account, for a question for a text with that.
+  /// Yes; for `selectAccount` and `replaceAccount` with the account, for a question for a text with that.
   case accept(account: Account.ID? = nil, text: Secret? = nil)
   /// No, and remember it.
   case decline

@@ -102,8 +102,10 @@ struct Retrieval {
   /// Marks the credential as refused by a resource, unless another one has come since, and asks the provider what has
   /// happened to the account.
   func reject() async throws(Problem) {
-    guard let former = try own(of: store.credentials(account.id)) else {
-      throw .reloginNeeded(provider, account)
+    let credentials = try store.credentials(account.id)
+    guard let former = try own(of: credentials) else {
+      throw .nothingStored(
+        for: registration, request.resource, among: credentials, provider, account)
     }
     let lease = try await store.lease(account.id, waiting: effects)
     defer { lease.keep() }
@@ -187,6 +189,9 @@ struct Retrieval {
   }
 
   private func newCredential(_ flow: Flow, under lease: Lease) async throws(Problem) -> Credential {
+    guard flow.own != nil || flow.canIssue && request.resource == nil else {
+      throw flow.nothingStored
+    }
     guard canAsk else { throw .reloginNeeded(provider, account) }
     if flow.own != nil, flow.canRenew {
       switch try await flow.renewal(storedIn: store, under: lease) {

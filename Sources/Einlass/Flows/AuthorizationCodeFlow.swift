@@ -5,7 +5,7 @@ internal import EinlassJSON
 /// with the proof key of RFC 7636, and a native application's return of RFC 8252.
 func authorizationCode(
   _ words: FlowDescriptor.AuthorizationCode, _ visit: Visit
-) async throws(Setback) -> Account {
+) async throws(Setback) -> AccountStore.Added {
   let proof = ProofKey(randomBytes: visit.effects.randomBytes(ProofKey.byteCount))
   let stateParameter = visit.randomText()
   let nonce = words.tokens.vouches ? visit.randomText() : nil
@@ -31,7 +31,7 @@ func authorizationCode(
     pending.response(query: $0)
   }
 
-  return try await arrival.showing { response throws(Setback) in
+  return try await arrival.showing(visit) { response, visit throws(Setback) in
     let code = try visit.code(in: response)
     visit.asker.report(.exchanging)
     exchange.hide(code)

@@ -17,14 +17,21 @@ struct Arrival<Response: Sendable>: Sendable {
   /// Shows a page where there is a browser to show one.
   let show: @Sendable (RedirectPage.Outcome) -> Void
 
-  /// Does the rest of the flow and shows how it ended.
+  /// Does the rest of the flow and shows how it ended. A question on the way ends the page instead, because the person
+  /// is to leave the browser for it.
   func showing(
-    _ work: (Response) async throws(Setback) -> Account
-  ) async throws(Setback) -> Account {
+    _ visit: Visit, _ work: (Response, Visit) async throws(Setback) -> AccountStore.Added
+  ) async throws(Setback) -> AccountStore.Added {
+    var visit = visit
+    let asker = visit.asker
+    visit.asker.ask = { prompt async throws(Problem) in
+      show(.questionLeft)
+      return try await asker.ask(prompt)
+    }
     do throws(Setback) {
-      let account = try await work(response)
-      show(.signedIn(person: account.username))
-      return account
+      let done = try await work(response, visit)
+      show(.signedIn(person: done.account.username))
+      return done
     } catch {
       switch error {
       case .failed(let failure) where failure.problem.reason == .accessDenied: show(.denied)

@@ -6,7 +6,7 @@ internal import EinlassJSON
 /// Its account is the application itself, by its client id.
 func clientCredentials(
   _ words: TokenEndpoint, _ visit: Visit
-) async throws(Setback) -> Account {
+) async throws(Setback) -> AccountStore.Added {
   let registration = visit.registration
   guard registration.clientSecret != nil || registration.privateKey != nil else {
     throw .failed(
@@ -21,7 +21,7 @@ func clientCredentials(
   do {
     return try await visit.keep(
       .clientCredentials(words), .oauth2(token),
-      Identity(id: registration.clientID, username: registration.clientID))
+      Identity(id: registration.clientID, username: registration.clientID), visit.asker)
   } catch { throw .failed(Failure(error)) }
 }
 

@@ -4,7 +4,7 @@ internal import EinlassJSON
 /// Shows the person a code to enter at the provider, on any device, and asks until that was done. RFC 8628.
 func deviceCode(
   _ words: FlowDescriptor.DeviceCode, _ visit: Visit
-) async throws(Setback) -> Account {
+) async throws(Setback) -> AccountStore.Added {
   let tokens = words.tokens
   visit.asker.report(.requesting)
   var exchange = visit.exchange(hiding: [])

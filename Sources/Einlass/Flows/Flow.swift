@@ -50,6 +50,11 @@ struct Flow {
   /// What is stored for the application's registration and the resource.
   var own: StoredCredential? { credentials.issued(to: registration, for: resource) }
 
+  /// Why nothing is stored for the application.
+  var nothingStored: Problem {
+    .nothingStored(for: registration, resource, among: credentials, provider, account)
+  }
+
   /// What another request has stored for the application while this one waited: nobody needs to ask twice.
   var adopted: StoredCredential? {
     own.flatMap { $0.generation == formerGeneration || $0.isRefused ? nil : $0 }
@@ -63,7 +68,7 @@ struct Flow {
       return .oauth1(try await exchangedToken(words, self, &exchange))
     case .systemToken(let words): return .oauth2(try await mintedToken(words, self))
     case .authorizationCode, .deviceCode, .oauth1, .clientCredentials:
-      throw .failed(Failure(.reloginNeeded(provider, account)))
+      throw .failed(Failure(nothingStored))
     }
   }
 
@@ -123,11 +128,9 @@ struct Flow {
       secrets: [registration.clientSecret] + secrets, proof: proof)
   }
 
-  /// The account's own credential; throws `reloginNeeded` when there is none.
+  /// The account's own credential; throws `reloginNeeded` or `notIssuedToThisClient` when there is none.
   func systemCredential() throws(Setback) -> StoredCredential {
-    guard let credential = credentials.first(where: { $0.role == .system }) else {
-      throw .failed(Failure(.reloginNeeded(provider, account)))
-    }
+    guard let credential = credentials.accountsOwn else { throw .failed(Failure(nothingStored)) }
     return try sendable(credential)
   }
 

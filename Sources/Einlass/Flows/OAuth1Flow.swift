@@ -6,7 +6,7 @@ internal import EinlassJSON
 /// The verifier comes back with the browser or, where the descriptor says so, is read off the provider's page.
 func threeLegged(
   _ words: FlowDescriptor.ThreeLegged, _ visit: Visit
-) async throws(Setback) -> Account {
+) async throws(Setback) -> AccountStore.Added {
   var exchange = visit.exchange(hiding: [])
   var signer = Signer(method: words.signature, registration: visit.registration)
   let place = words.isPIN ? nil : try await visit.open(words.redirect)
@@ -61,7 +61,7 @@ func threeLegged(
   let arrival = try await visit.sendBrowser(to: page, returningTo: place) {
     pending.response(query: $0)
   }
-  return try await arrival.showing { response throws(Setback) in
+  return try await arrival.showing(visit) { response, visit throws(Setback) in
     switch response {
     case .verifier(let verifier):
       let token = try await credential(for: revealedText(verifier), &exchange)
@@ -117,7 +117,7 @@ extension Visit {
   fileprivate func keep(
     _ credential: OAuth1Credential, of words: FlowDescriptor.ThreeLegged, _ signer: Signer,
     _ exchange: Exchange
-  ) async throws(Setback) -> Account {
+  ) async throws(Setback) -> AccountStore.Added {
     asker.report(.verifying)
     var signer = signer
     signer.token = credential
@@ -125,7 +125,7 @@ extension Visit {
       provider.identity == nil
       ? nil : try await exchange.identity { signer.request($0, effects: effects) }
     asker.report(.saving)
-    do { return try await keep(.oauth1(words), .oauth1(credential), identity) } catch {
+    do { return try await keep(.oauth1(words), .oauth1(credential), identity, asker) } catch {
       throw .failed(Failure(error))
     }
   }

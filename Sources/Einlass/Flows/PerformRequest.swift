@@ -68,6 +68,8 @@ public struct PerformResult: Sendable, Equatable {
   public var clientID: String?
   /// What the application gets; `nil` when it did not want one.
   public var credential: Credential?
+  /// Whether the person's sign-in on the way has added the account; `nil` without such a sign-in.
+  public var created: Bool?
 
   public init(
     account: Account, identity: Identity? = nil, clientID: String? = nil,

@@ -73,7 +73,7 @@ extension Flow {
     if canRenew, let words = descriptor.tokens, let refresh = words.refresh, let own {
       return try await token(refreshing: bearer(own), by: refresh, at: words)
     }
-    throw .failed(Failure(.reloginNeeded(provider, account)))
+    throw .failed(Failure(own == nil ? nothingStored : .reloginNeeded(provider, account)))
   }
 
   /// The refresh of RFC 6749 section 6, or the provider's own. Who gets another person's token instead does not take it,

@@ -70,7 +70,7 @@ struct SignIn {
     for credentials: [StoredCredential], of account: Account.ID
   ) throws(Problem) -> FlowDescriptor {
     let stored =
-      credentials.issued(to: registration, for: nil) ?? credentials.first { $0.role == .system }
+      credentials.issued(to: registration, for: nil) ?? credentials.accountsOwn
     // A person's token is not the application's own, and must not be renewed as that.
     if request.flowKind == .clientCredentials, let stored,
       stored.binding.flowKind != .clientCredentials

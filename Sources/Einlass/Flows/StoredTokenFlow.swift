@@ -4,9 +4,7 @@ func storedToken(_ flow: Flow) throws(Setback) -> Flow.SignedIn {
   if let renewed = flow.renewed {
     return Flow.SignedIn(credential: .oauth2(renewed), isNew: false)
   }
-  guard let own = flow.own else {
-    throw .failed(Failure(.reloginNeeded(flow.provider, flow.account)))
-  }
+  guard let own = flow.own else { throw .failed(Failure(flow.nothingStored)) }
   let credential = try flow.sendable(own).credential
   let canRenew =
     flow.canRenew && flow.account.health != .reloginNeeded && flow.remaining.contains(.renew)

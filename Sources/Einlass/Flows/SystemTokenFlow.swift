@@ -29,11 +29,8 @@ func systemToken(
 func mintedToken(
   _ words: FlowDescriptor.SystemToken, _ flow: Flow
 ) async throws(Setback) -> OAuth2Credential {
-  guard let system = flow.accountsOwn else {
-    throw .failed(Failure(.reloginNeeded(flow.provider, flow.account)))
-  }
-  guard let recipe = words.applicationToken else {
-    throw .failed(Failure(.bindingMismatch(flow.provider, flow.account)))
+  guard let recipe = words.applicationToken, let system = flow.accountsOwn else {
+    throw .failed(Failure(flow.nothingStored))
   }
   flow.report(.requesting)
   return try await flow.token(
@@ -50,9 +47,7 @@ extension Flow {
 
   /// The account's own credential, where it is another's than the application's.
   var accountsOwn: StoredCredential? {
-    credentials.first {
-      $0.role == .system && !sameBytes($0.registration.clientID, registration.clientID)
-    }
+    credentials.filter { !sameBytes($0.registration.clientID, registration.clientID) }.accountsOwn
   }
 
   /// Whether the request asks for more than a stored token is good for, as far as that is known.

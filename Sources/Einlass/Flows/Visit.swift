@@ -10,11 +10,13 @@ struct Visit {
   /// What the front end adds to the provider's page, checked.
   let pageParameters: [Parameter]
   let effects: Effects
-  let asker: Asker
+  var asker: Asker
   /// What the tokens that come of it are bound to, where the provider binds them.
   let proof: ProofOfPossession?
-  /// Stores what came of it. Throws when it is another person's than was asked for.
-  let keep: @Sendable (FlowDescriptor, Credential, Identity?) async throws(Problem) -> Account
+  /// Stores what came of it, asking whose it is where nobody says. Throws when it is another person's than was asked for.
+  let keep:
+    @Sendable (FlowDescriptor, Credential, Identity?, Asker) async throws(Problem) ->
+      AccountStore.Added
 
   /// 256 random bits, as text: for what must not be guessed.
   func randomText() -> String { Base64URL.encode(effects.randomBytes(32)) }
@@ -46,7 +48,7 @@ struct Visit {
   func keep(
     _ answer: Exchange.Answer, of flow: FlowDescriptor, at words: TokenEndpoint, nonce: String?,
     _ exchange: inout Exchange
-  ) async throws(Setback) -> Account {
+  ) async throws(Setback) -> AccountStore.Added {
     let object = words.object(answer)
     let token = TokenResponse.credential(
       in: object, scopes: scopes(words), now: effects.now(), proof: proof)
@@ -63,7 +65,7 @@ struct Visit {
     let identity = try await identity(
       token, idToken, subject: words.subject.flatMap { object?.at(pointer: $0)?.string }, exchange)
     asker.report(.saving)
-    do { return try await keep(flow, .oauth2(token), identity) } catch {
+    do { return try await keep(flow, .oauth2(token), identity, asker) } catch {
       throw .failed(Failure(error))
     }
   }

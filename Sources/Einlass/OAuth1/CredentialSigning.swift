@@ -61,7 +61,8 @@ extension AccountStore {
   /// The credential of an account that was issued to this application's registration, for this resource or for none.
   ///
   /// Throws `accessNotGranted` unless access stands, `authenticatorUnconfigured` without a registration,
-  /// `bindingMismatch` when what is stored is another's or lives elsewhere, `reloginNeeded` when nothing is.
+  /// `notIssuedToThisClient` when what is stored is others', `bindingMismatch` when it is the system's alone or lives
+  /// elsewhere, `reloginNeeded` when nothing is stored.
   func issuedCredential(
     of account: Account, at provider: Provider, to application: String,
     _ registration: ClientRegistration?, for resource: String? = nil, in snapshot: Snapshot
@@ -72,8 +73,9 @@ extension AccountStore {
     }
     let credentials = try credentials(account.id)
     guard let stored = credentials.issued(to: registration, for: resource) else {
-      throw credentials.isEmpty || resource != nil
-        ? .reloginNeeded(provider, account) : .bindingMismatch(provider, account)
+      throw credentials.stored(under: registration, for: resource) == nil
+        ? .nothingStored(for: registration, resource, among: credentials, provider, account)
+        : .bindingMismatch(provider, account)
     }
     guard provider.isBound(stored) else { throw .bindingMismatch(provider, account) }
     return stored
@@ -81,6 +83,18 @@ extension AccountStore {
 }
 
 extension Provider {
+  /// Whether one of its flows gets an application's credential from what is stored for an account, without the person.
+  func issues(from credentials: [StoredCredential]) -> Bool {
+    flows.contains { flow in
+      switch flow {
+      case .reverseAuth: credentials.contains(where: \.isSystemsAlone)
+      case .systemToken(let words):
+        words.applicationToken != nil && credentials.contains { $0.role == .system }
+      case .authorizationCode, .deviceCode, .oauth1, .clientCredentials: false
+      }
+    }
+  }
+
   /// How its OAuth 1.0a requests are signed.
   var signatureMethod: SignatureMethod {
     for flow in flows {

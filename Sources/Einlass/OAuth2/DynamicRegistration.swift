@@ -13,6 +13,8 @@ struct DynamicRegistration: Sendable, Equatable {
   var endpoint: WebAddress
   /// What is asked for; the answer may name another way.
   var clientAuthentication: ClientAuthentication
+  /// How the last sign-in was refused, in a sentence; einlass writes it where a provider was added.
+  var refusal: String?
 
   /// Why an answer is no registration.
   enum Fault: Error, Equatable {
@@ -90,9 +92,10 @@ struct DynamicRegistration: Sendable, Equatable {
 
 extension DynamicRegistration {
   init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
-    let reader = try reader.object(name, words: ["url", "clientAuthentication"])
+    let reader = try reader.object(name, words: ["url", "clientAuthentication", "refused"])
     endpoint = try reader.address("url")
     clientAuthentication = try reader.word("clientAuthentication", ClientAuthentication.self)
+    refusal = try reader.optional("refused", reader.shown)
   }
 
   func relocated(_ move: (WebAddress) -> WebAddress) -> DynamicRegistration {

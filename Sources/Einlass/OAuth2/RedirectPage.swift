@@ -4,6 +4,8 @@ public struct RedirectPage: Sendable, Equatable {
   public enum Outcome: Sendable, Equatable {
     /// Signed in, as this person where a name is known.
     case signedIn(person: String?)
+    /// The person has one question to answer in the application.
+    case questionLeft
     /// The person, or the provider in their name, said no.
     case denied
     /// It went wrong; the sentence says what to do.
@@ -49,6 +51,7 @@ public struct RedirectPage: Sendable, Equatable {
   private var title: String {
     switch outcome {
     case .signedIn: "Signed in"
+    case .questionLeft: "One question is left"
     case .denied: "Not signed in"
     case .failed: "Sign-in failed"
     case .unexpected: "Nothing to do here"
@@ -62,6 +65,8 @@ public struct RedirectPage: Sendable, Equatable {
     case .signedIn(let person):
       let account = person.map { "\(provider) account \($0)" } ?? "\(provider) account"
       return ["\(goOn) may use your \(account) now.", close]
+    case .questionLeft:
+      return ["\(provider) does not say whose account this is. \(goOn) asks you now.", close]
     case .denied: return ["\(provider) was told not to let \(goOn) use your account.", close]
     case .failed(let sentence): return [sentence, close]
     case .unexpected:

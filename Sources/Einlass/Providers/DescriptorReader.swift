@@ -138,6 +138,24 @@ struct DescriptorReader {
     return text
   }
 
+  /// A word that may stand in a path: letters, digits, dots, hyphens and low lines.
+  func segment(_ name: String) throws(Fault) -> String {
+    let text = try string(name)
+    let isSegment = text.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"),
+        UInt8(ascii: "_"):
+        true
+      default: false
+      }
+    }
+    guard (1...32).contains(text.utf8.count), isSegment, !text.allSatisfy({ $0 == "." }) else {
+      throw fault(name, "A version should stand here: v2.8.")
+    }
+    return text
+  }
+
   /// An address to which secrets may travel.
   func address(_ name: String) throws(Fault) -> WebAddress {
     let address: WebAddress

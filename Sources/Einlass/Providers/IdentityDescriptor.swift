@@ -10,8 +10,8 @@ struct IdentityDescriptor: Sendable, Equatable {
 
   /// Where a picture's address comes from.
   enum Avatar: Sendable, Equatable {
-    /// A member of the answer, with every occurrence of a part of it replaced: another size.
-    case member(pointer: String, replacing: String?, with: String)
+    /// A member of the answer, with every occurrence of a part of it replaced, and with something behind it: another size.
+    case member(pointer: String, replacing: String?, with: String, suffix: String)
     /// An address that the id is filled into, and what the answer says of the picture where a pointer leads to that.
     case template(Template, pointer: String?)
   }
@@ -100,9 +100,10 @@ struct IdentityDescriptor: Sendable, Equatable {
   private func picture(in answer: JSONValue, id: String) -> WebAddress? {
     let text: String? =
       switch avatar {
-      case .member(let pointer, let part?, let replacement):
-        answer.at(pointer: pointer)?.string.map { replacing(part, in: $0, with: replacement) }
-      case .member(let pointer, nil, _): answer.at(pointer: pointer)?.string
+      case .member(let pointer, let part, let replacement, let suffix):
+        answer.at(pointer: pointer)?.string.map { text in
+          (part.map { replacing($0, in: text, with: replacement) } ?? text) + suffix
+        }
       case .template(let template, nil):
         template.filled(.init(texts: [.id: id]), encoding: PercentEncoding.encode)
       case .template(let template, let pointer?):
@@ -118,7 +119,8 @@ struct IdentityDescriptor: Sendable, Equatable {
   private static func avatar(
     _ name: String, in reader: DescriptorReader
   ) throws(DescriptorReader.Fault) -> Avatar {
-    let reader = try reader.object(name, words: ["pointer", "replace", "with", "template"])
+    let reader = try reader.object(
+      name, words: ["pointer", "replace", "with", "suffix", "template"])
     let pointer = try reader.optional("pointer", reader.pointer)
     if let template = try reader.template(
       "template", allowing: pointer == nil ? [.id] : [.id, .picture])
@@ -130,7 +132,8 @@ struct IdentityDescriptor: Sendable, Equatable {
     }
     return try .member(
       pointer: reader.pointer("pointer"), replacing: reader.optional("replace", reader.string),
-      with: reader.optional("with", reader.string) ?? "")
+      with: reader.optional("with", reader.string) ?? "",
+      suffix: reader.optional("suffix", reader.string) ?? "")
   }
 }
 

@@ -96,12 +96,15 @@ public struct Provider: Sendable, Equatable {
 extension Provider {
   /// Reads a descriptor. Throws a fault that names provider and place.
   init(_ value: JSONValue, at pointer: String) throws(DescriptorReader.Fault) {
+    let words = [
+      "id", "name", "setup", "retired", "accounts", "version", "registration",
+      "dynamicRegistration", "permissions", "identity", "flows", "verify", "revoke", "errors",
+      "like", "origins",
+    ]
+    let written = try DescriptorReader(value, at: pointer, provider: nil, words: words)
+    let version = try written.optional("version", written.segment)
     let unnamed = try DescriptorReader(
-      value, at: pointer, provider: nil,
-      words: [
-        "id", "name", "setup", "retired", "accounts", "registration", "dynamicRegistration",
-        "permissions", "identity", "flows", "verify", "revoke", "errors", "like", "origins",
-      ])
+      version.map(value.ofVersion) ?? value, at: pointer, provider: nil, words: words)
     id = try Self.id(in: unnamed)
     let reader = try unnamed.naming(id)
     for word in ["like", "origins"] where reader.has(word) {
@@ -251,5 +254,18 @@ private func isIDCharacter(_ byte: UInt8) -> Bool {
     UInt8(ascii: "-"), UInt8(ascii: "."):
     true
   default: false
+  }
+}
+
+extension JSONValue {
+  /// The same, every `{version}` in its texts filled in.
+  fileprivate func ofVersion(_ version: String) -> JSONValue {
+    switch self {
+    case .string(let text): .string(replacing("{version}", in: text, with: version))
+    case .array(let elements): .array(elements.map { $0.ofVersion(version) })
+    case .object(let object):
+      .object(JSONObject(object.members.map { ($0.name, $0.value.ofVersion(version)) }))
+    default: self
+    }
   }
 }

@@ -173,7 +173,8 @@ struct Registering {
     Problem(
       .providerFailure,
       "\(provider.name) did not register this application by itself: \(why). Register one there and bring it with providers.configure.",
-      provider: provider.id, hint: .init("providers.configure", ["provider": provider.id]))
+      detail: Problem.selfRegistration, provider: provider.id,
+      hint: .init("providers.configure", ["provider": provider.id]))
   }
 }
 
@@ -189,6 +190,16 @@ extension DynamicRegistration.Fault {
 }
 
 extension Problem {
+  /// The detail of a provider's refusal to register the application.
+  public static let selfRegistration = "selfRegistration"
+
+  /// What a sign-in was told last, where a provider is asked about that has registered nothing since.
+  static func registrationRefused(_ sentence: String, _ provider: Provider) -> Problem {
+    Problem(
+      .providerFailure, sentence, detail: selfRegistration, provider: provider.id,
+      hint: .init("providers.configure", ["provider": provider.id]))
+  }
+
   /// Whether the provider's own word is that it does not know the client. One that may not do this it knows. RFC 6749
   /// section 5.2.
   var isAboutUnknownClient: Bool { serverError?.code == "invalid_client" }

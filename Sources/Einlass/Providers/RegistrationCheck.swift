@@ -32,11 +32,12 @@ extension Provider {
     with own: ClientRegistration?, or stored: [StoredRegistration.Known]
   ) -> Problem? {
     guard let own else {
-      guard let known = stored.first(where: { sameBytes($0.provider, id) }), !takes(known) else {
-        return nil
+      guard let known = stored.first(where: { sameBytes($0.provider, id) }) else {
+        return dynamicRegistration?.refusal.map { .registrationRefused($0, self) }
       }
       // The next sign-in puts another in its place.
-      return dynamicRegistration != nil && known.isIssued ? nil : .foreignRegistration(self)
+      let isReplaced = dynamicRegistration != nil && known.isIssued
+      return takes(known) || isReplaced ? nil : .foreignRegistration(self)
     }
     do throws(Problem) {
       try requireFitting(complete(own, with: registrationNeeds))
@@ -102,7 +103,8 @@ extension StoredRegistration.Known {
   /// A registration that has the same parts.
   fileprivate var shape: ClientRegistration {
     ClientRegistration(
-      clientID: clientID, clientSecret: hasSecret ? Secret("sealed") : nil, redirect: redirect)
+      clientID: clientID, clientSecret: hasSecret ? Secret("sealed") : nil, redirect: redirect,
+      privateKey: hasPrivateKey ? Secret("sealed") : nil)
   }
 }
 

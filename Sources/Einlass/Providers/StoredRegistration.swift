@@ -9,18 +9,20 @@ public struct StoredRegistration: Sendable, Equatable {
     public var provider: String
     public var clientID: String
     public var hasSecret: Bool
+    public var hasPrivateKey: Bool
     public var redirect: String?
     public var origins: [String]
     /// Whether the provider gave it on request. RFC 7591.
     public var isIssued: Bool
 
     public init(
-      provider: String, clientID: String, hasSecret: Bool, redirect: String?, origins: [String],
-      isIssued: Bool
+      provider: String, clientID: String, hasSecret: Bool, hasPrivateKey: Bool = false,
+      redirect: String?, origins: [String], isIssued: Bool
     ) {
       self.provider = provider
       self.clientID = clientID
       self.hasSecret = hasSecret
+      self.hasPrivateKey = hasPrivateKey
       self.redirect = redirect
       self.origins = origins
       self.isIssued = isIssued
@@ -55,8 +57,8 @@ public struct StoredRegistration: Sendable, Equatable {
   public var known: Known {
     Known(
       provider: provider, clientID: registration.clientID,
-      hasSecret: registration.clientSecret != nil, redirect: registration.redirect,
-      origins: origins, isIssued: isIssued)
+      hasSecret: registration.clientSecret != nil, hasPrivateKey: registration.privateKey != nil,
+      redirect: registration.redirect, origins: origins, isIssued: isIssued)
   }
 }
 

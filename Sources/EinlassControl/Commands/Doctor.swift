@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import EinlassJSON
+internal import EinlassSystem
 
 /// `einlassctl doctor`: looks at everything and says what to do about what is wrong.
 struct Doctor: ServerCommand {
@@ -73,7 +74,18 @@ struct Doctor: ServerCommand {
           NextStep(
             "Let yourself write to it and to its folder, or name another store with --store."))
         : Finding("store", .well, path)
-    ] + (try contents(console, slots: status["slots"]?.plain ?? "unknown"))
+    ] + openFolders(above: status["path"]?.string)
+      + (try contents(console, slots: status["slots"]?.plain ?? "unknown"))
+  }
+
+  /// Whoever may change a folder above the store can move the store away; to read it takes more.
+  private func openFolders(above path: String?) -> [Finding] {
+    FileStatus.foldersOfOthers(above: path ?? "").map {
+      Finding(
+        "store", .notable, "others may change \($0), in which the store lies",
+        NextStep(
+          "Take that from them (chmod go-w, chown), or keep the store elsewhere with --store."))
+    }
   }
 
   /// Reads everything in the store; without its key, nothing.

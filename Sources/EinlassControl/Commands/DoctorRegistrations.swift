@@ -54,10 +54,11 @@ extension Doctor {
     providers.compactMap { provider in
       guard let problem = provider["problem"] else { return nil }
       let id = provider["id"]?.plain ?? ""
-      let isStored = problem["reason"]?.string == "bindingMismatch"
+      // Of no application's own.
+      let isForAll = ["bindingMismatch", "providerFailure"].contains(problem["reason"]?.string)
       return Finding(
-        isStored ? id : "\(application) at \(id)", .wrong, problem["message"]?.plain ?? "",
-        isStored
+        isForAll ? id : "\(application) at \(id)", .wrong, problem["message"]?.plain ?? "",
+        isForAll
           ? NextStep("Bring one for this server:", "providers", "configure", id)
           : NextStep("Correct it in \(server.config ?? "the configuration")."))
     }

@@ -26,8 +26,10 @@ struct ProvidersList: ServerCommand {
       rows: providers.map { provider in
         [
           Table.Cell(provider["id"]?.plain), Table.Cell(provider["name"]?.plain),
-          provider["configured"]?.bool == true
-            ? Table.Cell("there", .good) : Table.Cell("missing", .faint),
+          provider["problem"] != nil
+            ? Table.Cell("unusable", .bad)
+            : provider["configured"]?.bool == true
+              ? Table.Cell("there", .good) : Table.Cell("missing", .faint),
           Table.Cell(provider["flowKinds"]?.plain), Table.Cell(Self.abilities(provider["can"])),
         ]
       })
@@ -61,6 +63,7 @@ struct ProvidersShow: ServerCommand {
     let known: [(name: String, value: String?)] = [
       ("name", provider["name"]?.plain),
       ("client id", provider["configured"]?.bool == true ? "there" : "missing"),
+      ("problem", provider["problem"]?["message"]?.plain),
       ("sign-in by", provider["flowKinds"]?.plain),
       ("can", ProvidersList.abilities(provider["can"])),
       ("register at", provider["setup"]?["documentation"]?.plain),

@@ -16,6 +16,7 @@ struct ProvidersConfigure: ServerCommand {
       EXAMPLES:
         einlassctl providers configure github
         einlassctl providers configure google --client-id ID --secret-fd 0 <FILE
+        einlassctl providers configure example --client-id ID --private-key key.pem
         einlassctl providers configure github --remove
       """)
 
@@ -30,6 +31,21 @@ struct ProvidersConfigure: ServerCommand {
       "Read the client's secret, one line, from this open descriptor; 0 is standard input.",
       valueName: "number"))
   var secretFd: Int32?
+
+  @Option(
+    help: ArgumentHelp(
+      "PEM file of the private key that the client signs with; only you may be able to read it (chmod 600).",
+      valueName: "file"), completion: .file())
+  var privateKey: String?
+
+  @Option(help: ArgumentHelp("The provider's name for that key (kid).", valueName: "id"))
+  var keyId: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "How the client proves itself, where the provider leaves several ways: client_secret_basic, private_key_jwt and others of RFC 7591.",
+      valueName: "method"))
+  var authentication: String?
 
   @Option(help: "The redirect address that is registered, where it is one of your own.")
   var redirect: String?
@@ -62,6 +78,7 @@ struct ProvidersConfigure: ServerCommand {
         ? ["Forgot the registration at \(clean(provider))."]
         : [
           "Keeps your registration at \(clean(provider)).",
+          params["redirect"].map { "Its redirect address: \(clean($0.plain))" },
           isReady
             ? NextStep("Sign in there:", "sign-in", provider).line(repeating: server.repeated)
             : nil,
@@ -78,9 +95,15 @@ struct ProvidersConfigure: ServerCommand {
     let missing = "Name the client id: --client-id is missing."
     params["clientId"] = .string(
       try console.text("Client id:", given: clientId, orElse: missing))
+    let key =
+      needs.contains("privateKey") || privateKey != nil
+      ? try pem(
+        console.path(
+          "File of the private key (PEM):", given: privateKey,
+          orElse: "Name the file of the private key: --private-key is missing.")) : nil
     if let secretFd {
       params["clientSecret"] = .string(try line(of: secretFd, console))
-    } else if let person = console.person {
+    } else if key == nil || needs.contains("clientSecret"), let person = console.person {
       let isNeeded = needs.contains("clientSecret")
       let hint = isNeeded ? "not shown" : "not shown; Enter for none"
       var secret = try person.line("Client secret (\(hint)):", isHidden: true)
@@ -89,6 +112,9 @@ struct ProvidersConfigure: ServerCommand {
       }
       if let secret, !secret.isEmpty { params["clientSecret"] = .string(secret) }
     }
+    params["privateKey"] = key.map { .string($0) }
+    params["keyId"] = keyId.map { .string($0) }
+    params["authentication"] = authentication.map { .string($0) }
     let asksRedirect = needs.contains("redirect") && redirect == nil
     if let redirect = asksRedirect
       ? try console.text(
@@ -99,6 +125,14 @@ struct ProvidersConfigure: ServerCommand {
     }
   }
 
+  private func pem(_ path: String) throws(Failure) -> String {
+    do throws(FileError) {
+      let bytes = try PersonalFile.read(path, others: .mayNothing, limitBytes: 1 << 14)
+      if let text = String(validating: bytes, as: UTF8.self) { return text }
+    } catch { throw .unusable("\(path) \(error.explanation)") }
+    throw .unusable("\(path) is no PEM text.")
+  }
+
   /// What the provider wants of who registers an application.
   private func show(_ setup: JSONValue?, to person: Person) {
     for (name, title) in [
@@ -106,7 +140,8 @@ struct ProvidersConfigure: ServerCommand {
       ("redirect", "Redirect address to register:"),
       ("notes", "Mind:"),
     ] {
-      guard let text = setup?[name]?.plain else { continue }
+      let given = name == "redirect" ? redirect : nil
+      guard let text = given ?? setup?[name]?.plain else { continue }
       person.show("\(title) \(clean(text))")
     }
   }

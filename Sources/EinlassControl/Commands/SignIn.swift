@@ -100,14 +100,15 @@ struct SignIn: ServerCommand {
     let place = result["provider"]?.string ?? provider
     let signedIn = try console.accounts(of: place).first { sameBytes($0.id, id) }
     let title = signedIn?.title ?? clean(id)
+    let verb = result["created"]?.bool == false ? "Signed in again" : "Signed in"
     guard let name = result["resource"]?.string, let place else {
-      return try console.report(.object(result), ["Signed in: \(title)."])
+      return try console.report(.object(result), ["\(verb): \(title)."])
     }
     let isNew = !known.contains { sameBytes($0["id"]?.string ?? "", place) }
     try console.report(
       .object(result),
       [
-        "Signed in: \(title), for \(clean(name)) alone.",
+        "\(verb): \(title), for \(clean(name)) alone.",
         "Its tokens come from \(clean(place))\(isNew ? ", a provider that was added for that" : "").",
       ])
   }

@@ -14,7 +14,9 @@ func accountsAdd(_ server: Server) -> Method {
         .optional("displayName", .string(maxBytes: 256), "The name to show."),
         .optional("subject", .identifier, "The provider's stable id of the person."),
         .required("credential", addedCredential, "The account's own credential.", isSecret: true),
-        .optional("replace", .boolean, "Overwrite the account that is already there."),
+        .optional(
+          "replace", .boolean,
+          "Overwrite the account that is already there, and its credential of this client id."),
       ],
       result: .object([
         .account, .required("created", .boolean, "False when it replaced one."), .revision,

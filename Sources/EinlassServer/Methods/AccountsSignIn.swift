@@ -24,6 +24,7 @@ func accountsSignIn(_ server: Server) -> Method {
       result: .object([
         .required("flow", .identifier, "The flow's id."),
         .optional("account", .identifier, "The account's id; missing when detached."),
+        .optional("created", .boolean, "False when the account was there; missing when detached."),
         .optional("provider", .identifier, "With resource: who issues its tokens."),
         .optional(
           "resource", .string(maxBytes: nil),
@@ -44,10 +45,11 @@ func accountsSignIn(_ server: Server) -> Method {
         guard let request = flow.wish.signIn else {
           throw Problem(.internal, "Nothing was asked for.")
         }
-        let account = try await server.einlass.signIn(request, asking: asker)
+        let signedIn = try await server.einlass.signIn(request, asking: asker)
         let isForResource = request.resource != nil
         return JSONObject(present: [
-          "account": .string(account.id.rawValue),
+          "account": .string(signedIn.account.id.rawValue),
+          "created": .bool(signedIn.created),
           "provider": isForResource ? .string(request.provider) : nil,
           "resource": request.resource.map(JSONValue.string),
         ])

@@ -21,11 +21,15 @@ func authPerform(_ server: Server) -> Method {
       result: .object([
         .required("flow", .identifier, "The flow's id."),
         .optional("account", .identifier, "The account's id; missing when detached."),
+        .optional(
+          "created", .boolean,
+          "Where the person signed in on the way: whether that added the account."),
         .optional("credential", .reference("Credential"), "What the application may use."),
       ]),
       reasons: [
         "noSystemAccount", "accessNotGranted", "userCanceledAccountSelection", "accountBanned",
-        "reloginNeeded", "unknownAccount", "invalidChoice", "bindingMismatch",
+        "reloginNeeded", "notIssuedToThisClient", "unknownAccount", "invalidChoice",
+        "bindingMismatch",
       ] + flowReasons + signInReasons),
     .task { params, call async throws(RPCError) in
       try await server.perform(params, call) { flow, asker async throws(Problem) in
@@ -40,6 +44,7 @@ func authPerform(_ server: Server) -> Method {
         }
         return JSONObject(present: [
           "account": .string(result.account.id.rawValue),
+          "created": result.created.map(JSONValue.bool),
           "credential": result.credential.map {
             JSONValue($0, of: result.identity, includesRefreshToken: wish.includesRefreshToken)
           },

@@ -45,7 +45,7 @@ func credentialsGet(_ server: Server) -> Method {
 /// What every request about an application's credential may fail with.
 let retrievalReasons = [
   "unknownAccount", "authenticatorUnconfigured", "accessNotGranted", "reloginNeeded",
-  "bindingMismatch", "accountStoreFailure", "cancelled",
+  "notIssuedToThisClient", "bindingMismatch", "accountStoreFailure", "cancelled",
 ]
 
 extension Server {

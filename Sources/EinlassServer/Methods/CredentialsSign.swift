@@ -29,7 +29,7 @@ func credentialsSign(_ server: Server) -> Method {
       ]),
       reasons: [
         "unknownAccount", "accessNotGranted", "authenticatorUnconfigured", "reloginNeeded",
-        "unsafeURL", "bindingMismatch", "accountStoreFailure",
+        "notIssuedToThisClient", "unsafeURL", "bindingMismatch", "accountStoreFailure",
       ]),
     .task { params, _ async throws(RPCError) in
       let frontEnd = server.session.frontEnd

@@ -13,7 +13,10 @@ func promptAnswer(_ server: Server) -> Method {
         .required(
           "action", .oneOf(["accept", "decline", "cancel"]),
           "Yes; no, and remember it; not now."),
-        .optional("account", .identifier, "With accept: the account, for selectAccount."),
+        .optional(
+          "account", .identifier,
+          "With accept: the account, for selectAccount; for replaceAccount too, where it is no new one."
+        ),
         .optional(
           "redirectURL", .string(maxBytes: 32768),
           "With accept: the address that the browser was sent back to, for openURL.", isSecret: true

@@ -39,7 +39,7 @@ func verify(_ server: Server) -> Method {
       reasons: [
         "unknownProvider", "unknownAccount", "authenticatorUnconfigured", "accessNotGranted",
         "networkFailure", "providerFailure", "throttled", "accountStoreFailure",
-        "bindingMismatch", "cancelled",
+        "reloginNeeded", "notIssuedToThisClient", "bindingMismatch", "cancelled",
       ]),
     .task { params, _ async throws(RPCError) in
       let credential = VerifyRequest.Subject(params["credential"])

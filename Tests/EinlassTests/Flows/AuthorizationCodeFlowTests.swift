@@ -29,7 +29,7 @@ import Testing
   func signIn(
     _ script: Script, _ request: SignInRequest = request(), _ kinds: Set<Prompt.Kind> = kinds
   ) async throws -> Account {
-    try await Sample.engine(script).signIn(request, asking: script.asker(kinds))
+    try await Sample.engine(script).signIn(request, asking: script.asker(kinds)).account
   }
 
   func problem(

@@ -52,7 +52,7 @@ import Testing
     async throws
   {
     let script = Script([Self.token])
-    let account = try await engine(script).signIn(request(), asking: script.asker([]))
+    let account = try await engine(script).signIn(request(), asking: script.asker([])).account
     #expect(account.subject == "s6BhdRkqt3" && account.username == "s6BhdRkqt3")
     #expect(script.requests.map(\.address.text) == ["https://op.example/token"])
     #expect(
@@ -75,7 +75,7 @@ import Testing
   {
     let script = Script([Self.token, Self.fresh])
     let engine = try engine(script)
-    let account = try await engine.signIn(request(), asking: script.asker([]))
+    let account = try await engine.signIn(request(), asking: script.asker([])).account
     _ = try engine.store.setGrant(Sample.grants("op", .granted)[0], .usual)
     var wish = CredentialRequest(
       application: Sample.application, registration: { _ in Self.registration },
@@ -114,10 +114,11 @@ import Testing
     let script = Script([Self.token, Self.fresh])
     let known = try engine(script, flows)
     let account = try await known.signIn(request(.clientCredentials), asking: script.asker([]))
+      .account
     _ = try await known.signOut(account.id, revokes: false)
     var again = request()
     again.account = account.id
-    #expect(try await known.signIn(again, asking: script.asker([])).id == account.id)
+    #expect(try await known.signIn(again, asking: script.asker([])).account.id == account.id)
     #expect(script.requests.count == 2)
   }
 

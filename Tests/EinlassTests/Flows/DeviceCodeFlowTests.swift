@@ -30,7 +30,8 @@ import Testing
     return try await engine.signIn(
       SignInRequest(
         application: Sample.application, registration: ClientRegistration(clientID: "APP"),
-        provider: "example"), asking: script.asker(kinds))
+        provider: "example"), asking: script.asker(kinds)
+    ).account
   }
 
   private func sleeps(_ script: Script) -> [String] {

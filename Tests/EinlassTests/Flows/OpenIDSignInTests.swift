@@ -73,6 +73,7 @@ import Testing
       provider: "example")
     change(&request)
     return try await engine(script, provider).signIn(request, asking: script.asker([.openURL]))
+      .account
   }
 
   private func script(

@@ -62,7 +62,8 @@ import Testing
       SignInRequest(
         application: Sample.application,
         registration: ClientRegistration(clientID: "A PP", clientSecret: Secret("S")),
-        provider: "example"), asking: script.asker([.deviceCode]))
+        provider: "example"), asking: script.asker([.deviceCode])
+    ).account
   }
 
   private static func refusal(_ text: String, status: Int = 400) -> Script.Reply {

@@ -49,7 +49,8 @@ import Testing
     return try await engine.signIn(
       SignInRequest(
         application: Sample.application, registration: Sample.registration, provider: "example"),
-      asking: script.asker(kinds))
+      asking: script.asker(kinds)
+    ).account
   }
 
   private func header(_ request: HTTPRequest) throws -> [String: String] {

@@ -110,7 +110,7 @@ struct CredentialSigningTests {
     Case({ $0.account = Account.ID(rawValue: "a_eve") }, Problem.Reason.unknownAccount),
     Case({ $0.registration = nil }, .authenticatorUnconfigured),
     Case({ $0.registration?.clientSecret = nil }, .authenticatorUnconfigured),
-    Case({ $0.registration?.clientID = "OTHER" }, .bindingMismatch),
+    Case({ $0.registration?.clientID = "OTHER" }, .notIssuedToThisClient),
     Case({ $0.application = "stranger" }, .accessNotGranted),
     Case({ $0.url = "/1.1/x.json" }, .unsafeURL),
     Case({ $0.url = "http://api.twitter.com/" }, .unsafeURL),

@@ -117,7 +117,7 @@ import Testing
   private static func signIn(_ script: Script) async throws -> Account {
     let request = SignInRequest(
       application: "editor", registration: nil, provider: "as.example")
-    return try await engine(script).signIn(request, asking: script.asker([.openURL]))
+    return try await engine(script).signIn(request, asking: script.asker([.openURL])).account
   }
 
   @Test func `The first sign-in registers, what it got is kept, and the next one uses it`()

@@ -41,7 +41,8 @@ import Testing
   private static func signIn(_ script: Script) async throws -> Account {
     try await ResourceTests.engine(script).signIn(
       SignInRequest(application: "editor", registration: nil, provider: "as.example"),
-      asking: script.asker([.openURL]))
+      asking: script.asker([.openURL])
+    ).account
   }
 
   private static func kept(_ script: Script) throws -> String? {

@@ -40,7 +40,8 @@ import Testing
     try await engine(script).signIn(
       SignInRequest(
         application: Sample.application, registration: ClientRegistration(clientID: "APP"),
-        provider: "example"), asking: script.asker([.deviceCode]))
+        provider: "example"), asking: script.asker([.deviceCode])
+    ).account
   }
 
   /// Header and claims of a request's proof, whose own key has signed it.

@@ -88,6 +88,8 @@ struct ProviderCatalogTests {
         "/providers/0/name"
       ),
       ("\"name\"", "\"nmae\"", nil, "/providers/0/nmae"),
+      ("\"accounts\"", "\"version\":\"a/b\",\"accounts\"", nil, "/providers/0/version"),
+      ("\"accounts\"", "\"version\":\"..\",\"accounts\"", nil, "/providers/0/version"),
       (
         "/docs\"}", "/docs\",\"notes\":\"\(String(repeating: "N", count: 2049))\"}", "example",
         "/providers/0/setup/notes"
@@ -299,6 +301,49 @@ struct ProviderCatalogTests {
       let problem = #expect(throws: Problem.self) { try catalog.provider(id) }
       #expect(problem?.reason == .unknownProvider)
     }
+  }
+
+  @Test func `A provider's version stands in one place, and all its addresses have it`() throws {
+    let text = String(decoding: PackageResources.providers_json, as: UTF8.self)
+    #expect(text.split(separator: "v2.8", omittingEmptySubsequences: false).count == 2)
+    let newer = try ProviderCatalog(json: Array(text.replacing("v2.8", with: "v24.0").utf8))
+      .provider("facebook")
+    let now = try ProviderCatalog.builtIn().provider("facebook")
+    #expect(now.identity?.request?.address.path == "/v2.8/me")
+    #expect(newer.identity?.request?.address.path == "/v24.0/me")
+    func paths(_ provider: Provider) -> [String] {
+      provider.flows.flatMap { flow in
+        switch flow {
+        case .authorizationCode(let words):
+          [words.authorize.address.path, words.tokens.request.address.path]
+        case .deviceCode(let words):
+          [words.deviceAuthorization.address.path, words.tokens.request.address.path]
+        default: [String]()
+        }
+      } + [provider.revocation?.address.path ?? ""]
+    }
+    #expect(paths(now).count == 5 && paths(now).allSatisfy { $0.hasPrefix("/v2.8/") })
+    #expect(paths(newer) == paths(now).map { $0.replacing("v2.8", with: "v24.0") })
+  }
+
+  @Test(
+    "a picture's address is made of what the provider says",
+    arguments: [
+      (
+        "flickr", #"{"user":{"id":"12037949754@N01","username":{"_content":"Bees"}}}"#,
+        "https://www.flickr.com/buddyicons/12037949754%40N01.jpg"
+      ),
+      (
+        "tencent-weibo",
+        #"{"data":{"openid":"1","name":"ada","head":"https://app.qlogo.example/mbloghead/f1"}}"#,
+        "https://app.qlogo.example/mbloghead/f1/180"
+      ),
+      ("tencent-weibo", #"{"data":{"openid":"1","name":"ada","head":""}}"#, nil),
+    ])
+  func picture(provider: String, answer: String, address: String?) throws {
+    let identity = try ProviderCatalog.builtIn().provider(provider).identity?
+      .identity(in: JSONReader.read(Array(answer.utf8)))
+    #expect(identity != nil && identity?.avatar == address)
   }
 
   @Test("a picture's address is filled with an encoded id")

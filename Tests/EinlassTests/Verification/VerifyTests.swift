@@ -264,7 +264,7 @@ struct VerifyTests {
     "what is stored for the application is verified while access is granted, and nothing else is",
     arguments: [
       (AccessGrant.State.granted, "ada@example.org", ["APP", "SYS"], Problem.Reason?.none),
-      (.granted, "ada@example.org", ["SYSFB"], .bindingMismatch),
+      (.granted, "ada@example.org", ["SYSFB"], .notIssuedToThisClient),
       (.granted, "ada@example.org", [], .reloginNeeded),
       (.granted, "eve", ["APP"], .unknownAccount),
       (.denied, "ada@example.org", ["APP"], .accessNotGranted),

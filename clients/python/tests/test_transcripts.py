@@ -22,7 +22,8 @@ def test_most_transcripts_fit():
 def test_the_client_keeps_to_the_transcript(path):
     steps = transcripts.load(path)
     answers, heard = queue.Queue(), queue.Queue()
-    kinds = ["grantAccess", "selectAccount", "confirmAccount", "openURL", "deviceCode", "enterVerifier", "enterPassphrase"]
+    kinds = ["grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode",
+             "enterVerifier", "enterPassphrase"]
     prompts = dict.fromkeys(kinds, lambda prompt: answers.get(timeout=PATIENCE))
     calls = {}
     with Client([sys.executable, SERVER, str(path)], prompts=prompts) as client:

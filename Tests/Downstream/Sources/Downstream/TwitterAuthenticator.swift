@@ -89,7 +89,8 @@ struct TwitterAuthenticator: Sendable {
           }
           let account = accounts.first { $0.username == username }
           return account.map { .accept(account: $0.id) } ?? .cancel
-        case .confirmAccount, .openURL, .deviceCode, .enterVerifier, .enterPassphrase:
+        case .confirmAccount, .replaceAccount, .openURL, .deviceCode, .enterVerifier,
+          .enterPassphrase:
           return .cancel
         }
       },

@@ -1,0 +1,72 @@
+"""Two applications with registrations of their own use one person's account: neither destroys the other's token by following
+what einlass hints at. Whose a token is, and for which application, the server's introspection says.
+
+    python -m pytest Tests/Oracles/test_two_applications.py
+"""
+import pytest
+
+from front_end import bring_back, visit
+from test_sign_in import flow, provider
+from test_unidentified import introspection
+
+pytestmark = pytest.mark.usefixtures("built")
+
+
+@pytest.fixture
+def applications(dot, start, tmp_path):
+    """Two front ends on one store; the first one's person has signed in."""
+    folder = tmp_path / "store"
+    folder.mkdir(mode=0o700)
+    store = {"store": str(folder / "store.db"), "options": ("--key-file", str(folder / "key"))}
+    first, second = (start(provider(dot, flow(dot)), {"clientId": client}, **store) for client in ("native", "second"))
+    sign_in(first, dot)
+    return first, second
+
+
+def sign_in(front_end, dot, **params):
+    id, prompt = front_end.begin(**params)
+    assert "Signed in" in bring_back(visit(dot, prompt["url"]).press("Authorize"))
+    return front_end.end(id)
+
+
+def issued_to(dot, token):
+    said = introspection(dot, token)
+    return said.get("username"), said.get("client_id")
+
+
+def refusals(front_end, account):
+    """What each method that hands out a credential says of the account."""
+    asked = [("credentials.get", {"account": account}), ("verify", {"provider": "oracle", "account": account}),
+             ("credentials.sign", {"account": account, "method": "GET", "url": "https://example.com/"})]
+    for method, params in asked:
+        answer = front_end.answer(front_end.send(method, **params))
+        yield answer.code, answer.data["reason"], answer.data["hint"]
+
+
+def test_an_application_that_was_issued_nothing_signs_in_beside_the_other(dot, applications):
+    first, second = applications
+    [account] = [entry["account"] for entry in second.call("accounts.list")["accounts"]]
+    before = first.token(account)
+    hint = {"method": "accounts.signIn", "params": {"provider": "oracle", "account": account}}
+    assert list(refusals(second, account)) == [(1005, "notIssuedToThisClient", hint)] * 3
+    assert second.health(account) == "ok"
+    assert sign_in(second, dot, **{name: value for name, value in hint["params"].items() if name != "provider"}) == account
+    assert issued_to(dot, second.token(account)) == ("alice", "second")
+    assert first.token(account) == before and issued_to(dot, before) == ("alice", "native")
+
+
+def test_an_application_that_adds_its_own_credential_leaves_the_other_s(dot, applications):
+    first, second = applications
+    [entry] = second.call("accounts.list")["accounts"]
+    account, before = entry["account"], first.token(entry["account"])
+    added = second.call("accounts.add", provider="oracle", username=entry["username"], subject=entry["subject"], replace=True,
+                        credential={"type": "oauth2", "token": "brought", "clientId": "second"})
+    assert (added["account"], added["created"]) == (account, False)
+    assert second.token(account) == "brought"
+    assert first.token(account) == before and issued_to(dot, before) == ("alice", "native")
+    renewed = first.token(account, forceRefresh=True)
+    assert renewed != before and issued_to(dot, renewed) == ("alice", "native")
+    # The control: the credential of its own client id is the one that it replaces.
+    first.call("accounts.add", provider="oracle", username=entry["username"], subject=entry["subject"], replace=True,
+               credential={"type": "oauth2", "token": "mine", "clientId": "native"})
+    assert (first.token(account), second.token(account)) == ("mine", "brought")
