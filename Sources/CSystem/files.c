@@ -18,6 +18,10 @@ int csystem_set_dumpable(int is_dumpable) {
   return prctl(PR_SET_DUMPABLE, is_dumpable, 0, 0, 0) == 0 ? 0 : errno;
 }
 
+int csystem_forbid_new_privileges(void) {
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno;
+}
+
 int csystem_is_dumpable(void) { return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1; }
 
 int csystem_has_raised_privileges(void) { return getauxval(AT_SECURE) != 0; }

@@ -150,22 +150,24 @@ public struct Einlass: Sendable {
     }
     let registration = try provider.complete(
       store.registration(request.registration, at: provider), with: provider.verificationNeeds)
-    var credential = try credential(of: request, at: provider)
+    let credential = try credential(of: request, at: provider)
+    let store = store
     var idToken: Secret?
-    var isStored = false
+    var stored: @Sendable (String?) -> OAuth2Credential? = { _ in nil }
     switch (request.subject, credential) {
     case (.idToken(let text), _): idToken = text
-    case (.credential, .oauth2(let token)?): idToken = token.idToken
+    case (.credential, .oauth2(let token)?):
+      idToken = token.idToken
+      stored = { store.credential(token.accessToken, of: $0, at: provider, under: registration) }
     case (.account, .oauth2(let token)?):
-      isStored = true
+      stored = { _ in token }
       // It says who signed in, and ends soon; the provider's own word is worth more.
-      guard provider.verification == nil, provider.identity?.request == nil else { break }
-      (idToken, credential) = (token.idToken, nil)
+      idToken = provider.canBeAsked ? nil : token.idToken
     default: break
     }
     return try await CredentialCheck(
       provider: provider, registration: registration, credential: credential, idToken: idToken,
-      isOwn: isStored, expected: request.expected, effects: effects
+      stored: stored, expected: request.expected, effects: effects
     ).run()
   }
 

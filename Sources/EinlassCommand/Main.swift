@@ -28,7 +28,9 @@ enum EinlassCommand {
 
   private static func run(_ arguments: [String]) -> Int32 {
     do throws(Hardening.Refusal) { try Hardening.begin() } catch {
-      return complain("it does not run set-uid, set-gid or dumpable", ExitCode.configuration)
+      return complain(
+        "it does not run set-uid, set-gid, dumpable, or where a program that it starts may get more privileges",
+        ExitCode.configuration)
     }
     let options: Options
     do throws(Options.UsageError) { options = try Options(arguments) } catch {

@@ -41,7 +41,7 @@ struct EinlassControl: ParsableCommand {
     ], helpNames: .long)
 
   static func main() {
-    do throws(Hardening.Refusal) { try Hardening.begin() } catch {
+    do throws(Hardening.Refusal) { try Hardening.begin(opensBrowsers: true) } catch {
       complain("einlassctl does not run set-uid, set-gid or dumpable.")
       Glibc.exit(Failure.internalCode)
     }

@@ -132,6 +132,10 @@ let components: Components = [
             .optional("expiresAt", .unixTime, "When it ends; missing: not known."),
             .optional("idToken", .string(maxBytes: nil), "OpenID Connect.", isSecret: true),
             .optional(
+              "idTokenOf", .oneOf(IDTokenOrigin.AccessToken.allCases.map(\.rawValue)),
+              "Which access token it came with."),
+            .optional("idTokenExpiresAt", .unixTime, "When the id_token ends."),
+            .optional(
               "refreshToken", .string(maxBytes: nil), "Only with includeRefreshToken.",
               isSecret: true),
           ]

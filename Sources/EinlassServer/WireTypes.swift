@@ -80,6 +80,7 @@ extension JSONValue {
           "email": email, "avatar": avatar,
         ]))
     case .oauth2(let credential):
+      let origin = credential.idTokenOrigin
       self = .object(
         JSONObject(present: [
           "type": "oauth2", "id": id, "name": name,
@@ -88,6 +89,8 @@ extension JSONValue {
           "scopes": JSONValue(credential.scopes),
           "expiresAt": credential.expiresAt.map { JSONValue($0) },
           "idToken": credential.idToken.map(JSONValue.init(revealing:)),
+          "idTokenOf": origin.map { .string($0.accessToken.rawValue) },
+          "idTokenExpiresAt": origin?.expiresAt.map { JSONValue($0) },
           "refreshToken": includesRefreshToken
             ? credential.refreshToken.map(JSONValue.init(revealing:)) : nil,
           "email": email, "avatar": avatar,

@@ -39,9 +39,11 @@ struct CredentialRow {
   var scopes: [String]?
   var expiresAt: UnixTime?
   var cells: [SecretColumn: [UInt8]]
-  /// The two of bookkeeping; not sealed, because whoever edits them only causes another request.
+  /// The three of bookkeeping; not sealed, because whoever edits them only causes another request.
   var generation: Int64 = 0
   var isRefused = false
+  /// Whether the id_token came with a former access token; it says so itself where it matters, by its `at_hash`.
+  var hasFormerIDToken = false
 }
 
 extension SQLiteConnection {
@@ -53,7 +55,7 @@ extension SQLiteConnection {
       """
       SELECT account, client_id, resource, role, kind, bound_origins, bound_client_id, bound_flow_kind,
         binding, token_type, scopes, expires_at, generation, refused, token, token_secret, refresh_token,
-        id_token, client_secret, proof_key
+        id_token, client_secret, proof_key, id_token_former
       FROM credential WHERE account = ?1 AND (?2 IS NULL OR (client_id = ?2 AND resource = ?3))
       ORDER BY client_id, resource
       """, .text(account.rawValue), .optional(place?.clientID), .optional(place?.resource)
@@ -68,7 +70,7 @@ extension SQLiteConnection {
         boundClientID: try row.text(6), boundFlowKind: try row.text(7), binding: try row.blob(8),
         tokenType: try row.optionalText(9), scopes: try row.optionalText(10).map(TextList.items),
         expiresAt: try row.optionalInteger(11), cells: cells, generation: try row.integer(12),
-        isRefused: try row.integer(13) != 0)
+        isRefused: try row.integer(13) != 0, hasFormerIDToken: try row.integer(20) != 0)
     }
   }
 
@@ -78,8 +80,8 @@ extension SQLiteConnection {
       """
       INSERT OR REPLACE INTO credential (account, client_id, resource, role, kind, bound_origins,
         bound_client_id, bound_flow_kind, binding, token_type, scopes, expires_at, token, token_secret,
-        refresh_token, id_token, client_secret, proof_key, generation, refused)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
+        refresh_token, id_token, client_secret, proof_key, generation, refused, id_token_former)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
       """,
       .text(row.account), .text(row.clientID), .text(row.resource), .text(row.role.rawValue),
       .text(row.kind.rawValue), .text(TextList.text(row.boundOrigins)), .text(row.boundClientID),
@@ -88,7 +90,8 @@ extension SQLiteConnection {
       .optional(row.cells[.token]), .optional(row.cells[.tokenSecret]),
       .optional(row.cells[.refreshToken]), .optional(row.cells[.idToken]),
       .optional(row.cells[.clientSecret]), .optional(row.cells[.proofKey]),
-      .integer(row.generation), .integer(row.isRefused ? 1 : 0))
+      .integer(row.generation), .integer(row.isRefused ? 1 : 0),
+      .integer(row.hasFormerIDToken ? 1 : 0))
   }
 
   /// The generation of each credential of an account, by its place there.

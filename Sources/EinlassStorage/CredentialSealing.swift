@@ -26,6 +26,7 @@ extension CredentialRow {
       secrets[.token] = credential.accessToken
       secrets[.refreshToken] = credential.refreshToken
       secrets[.idToken] = credential.idToken
+      hasFormerIDToken = credential.hasFormerIDToken
       secrets[.proofKey] = credential.proofKey
     }
     self.binding = bindingHash(provider: account.provider)
@@ -68,11 +69,12 @@ extension CredentialRow {
         .oauth1(OAuth1Credential(token: token, tokenSecret: $0))
       }
     case .oauth2:
-      return .oauth2(
-        OAuth2Credential(
-          accessToken: token, tokenType: tokenType ?? "", scopes: scopes ?? [],
-          expiresAt: expiresAt, refreshToken: secrets[.refreshToken], idToken: secrets[.idToken],
-          proofKey: secrets[.proofKey]))
+      var credential = OAuth2Credential(
+        accessToken: token, tokenType: tokenType ?? "", scopes: scopes ?? [], expiresAt: expiresAt,
+        refreshToken: secrets[.refreshToken], idToken: secrets[.idToken],
+        proofKey: secrets[.proofKey])
+      credential.hasFormerIDToken = hasFormerIDToken
+      return .oauth2(credential)
     }
   }
 

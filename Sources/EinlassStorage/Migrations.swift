@@ -124,6 +124,8 @@ struct Migrations: Sendable {
       "CREATE INDEX preference_account ON preference (account)",
     ],
     resourcesAndRegistrations,
+    // Whether the id_token came with a former access token.
+    ["ALTER TABLE credential ADD COLUMN id_token_former INTEGER NOT NULL DEFAULT 0"],
   ]
 
   /// Credentials of one registration are told apart by the resource that they are for (RFC 8707), '' for none, and may
@@ -193,6 +195,7 @@ struct Migrations: Sendable {
       "account", "client_id", "resource", "role", "kind", "bound_origins", "bound_client_id",
       "bound_flow_kind", "binding", "token_type", "scopes", "expires_at", "token", "token_secret",
       "refresh_token", "id_token", "client_secret", "proof_key", "generation", "refused",
+      "id_token_former",
     ],
     "registration": [
       "provider", "client_id", "redirect", "authentication", "key_id", "bound_origins", "issued",

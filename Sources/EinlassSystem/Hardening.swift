@@ -11,15 +11,25 @@ public enum Hardening {
     case raisedPrivileges
     /// The kernel would not make the process non-dumpable, with its errno.
     case stillDumpable(Int32)
+    /// The kernel would not keep new privileges from the process and its children, with its errno.
+    case newPrivileges(Int32)
   }
 
   /// The first statement of `main`: private files, no core dump, no debugger, no backtrace on stderr, a lost reader or
-  /// a full file as an error instead of a death, and the numbers of standard input and error not free for others.
-  public static func begin() throws(Refusal) {
+  /// a full file as an error instead of a death, and the numbers of standard input and error not free for others. No
+  /// program that is started gets privileges of its own by set-uid, set-gid or file capabilities.
+  ///
+  /// - Parameter opensBrowsers: leaves that to the programs that are started, because a browser may hang on a sandbox
+  ///   that is set-uid.
+  public static func begin(opensBrowsers: Bool = false) throws(Refusal) {
     umask(0o077)
     guard csystem_has_raised_privileges() == 0 else { throw .raisedPrivileges }
     let result = csystem_set_dumpable(0)
     guard result == 0, !isDumpable else { throw .stillDumpable(result) }
+    if !opensBrowsers {
+      let result = csystem_forbid_new_privileges()
+      guard result == 0 else { throw .newPrivileges(result) }
+    }
     forbidCoreFiles()
     restoreCrashSignals()
     signal(SIGPIPE, SIG_IGN)

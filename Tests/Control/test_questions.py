@@ -175,8 +175,9 @@ def test_a_person_signs_in_by_a_page_a_pasted_address_or_a_code(how, shown):
 
 
 def test_a_browser_is_started_only_on_a_desktop_of_this_machine(tmp_path):
-    opened = tmp_path / "opened"
-    (tmp_path / "xdg-open").write_text(f'#!/bin/sh\nprintf %s "$1" >{opened}\n')
+    opened, status = tmp_path / "opened", tmp_path / "status"
+    (tmp_path / "xdg-open").write_text(
+        f'#!/bin/sh\nprintf %s "$1" >{opened}\ngrep NoNewPrivs /proc/self/status >{status}\n')
     (tmp_path / "xdg-open").chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
     for environment in ({"DISPLAY": ""}, {"DISPLAY": ":1", "SSH_CONNECTION": "x"}, {"DISPLAY": ":1", "SSH_CONNECTION": ""}):
@@ -184,3 +185,5 @@ def test_a_browser_is_started_only_on_a_desktop_of_this_machine(tmp_path):
         with Terminal([CONTROL, "sign-in", "twitter", *fake("browser")], PATH=path, WAYLAND_DISPLAY="", **environment) as terminal:
             assert terminal.end() == 0, terminal.shown
     assert opened.read_text().startswith("https://example.org/a?b")
+    # Its sandbox may be set-uid.
+    assert status.read_text().split() == ["NoNewPrivs:", "0"]

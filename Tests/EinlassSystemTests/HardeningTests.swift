@@ -24,6 +24,20 @@ struct HardeningTests {
     }
   }
 
+  @Test(arguments: [false, true])
+  func `programs that are started get no new privileges, but from who opens browsers`(
+    _ opensBrowsers: Bool
+  ) async {
+    await #expect(processExitsWith: .success) { [opensBrowsers] in
+      func isForbidden() throws -> Bool {
+        try String(contentsOfFile: "/proc/self/status", encoding: .utf8).contains("NoNewPrivs:\t1")
+      }
+      try #require(!isForbidden())
+      try Hardening.begin(opensBrowsers: opensBrowsers)
+      #expect(try isForbidden() == !opensBrowsers)
+    }
+  }
+
   @Test(arguments: [SIGILL, SIGSEGV, SIGBUS, SIGABRT, SIGTRAP, SIGFPE, SIGQUIT])
   func `a crash does what the system does by default and nothing of Swift's`(_ signal: Int32) async
   {

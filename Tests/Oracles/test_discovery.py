@@ -43,7 +43,8 @@ def test_idpyoidc_is_found_by_its_issuer(idpy, start):
     account = front_end.end(id)
     assert front_end.token(account) != front_end.token(account, forceRefresh=True)
     left = front_end.call("accounts.signOut", account=account)
-    assert (left["revoked"], left["notRevoked"]) == (["application " + client["client_id"]], [])
+    both = [f"application {client['client_id']} {token}" for token in ("refreshToken", "accessToken")]
+    assert (left["revoked"], left["notRevoked"]) == (both, [])
 
 
 @pytest.mark.parametrize("change", ["/", "/o", "?x=1"])
@@ -87,7 +88,7 @@ def test_the_browser_s_session_ends_where_the_report_says_and_the_address_holds_
         return "Authorize" in visitor.page
 
     report = front_end.call("accounts.signOut", account=account)
-    assert report["revoked"] == ["application native"]  # said in OAuth's own document alone
+    assert report["revoked"][0] == "application native refreshToken"  # said in OAuth's own document alone
     assert report["endSessionURL"] == dot["issuer"] + "/logout/?client_id=native"
     # The control: revoked tokens leave the browser where it was.
     assert is_known()

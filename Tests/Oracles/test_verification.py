@@ -74,7 +74,8 @@ def test_what_is_signed_out_of_is_revoked(dot, start):
     subject = {"provider": "oracle", "credential": {"type": "oauth2", "token": credential["token"]}}
     assert front_end.call("verify", **subject)["valid"]
     left = front_end.call("accounts.signOut", account=account)
-    assert (left["revoked"], left["notRevoked"]) == (["application basic"], [])
+    assert (left["revoked"], left["notRevoked"]) == (
+        ["application basic refreshToken", "application basic accessToken"], [])
     assert checks(front_end.call("verify", **subject)) == {"active": False}
 
 
@@ -96,6 +97,9 @@ def test_a_client_without_a_secret_asks_whose_the_token_is(dot, start):
     result = front_end.call("verify", provider="oracle", account=account)
     assert result["valid"] and result["identity"]["id"]
     given = {"type": "oauth2", "token": credential["token"]}
+    assert front_end.call("verify", provider="oracle", credential=given)["valid"]
+    # Once it is not stored any more, nobody says for whom it was issued.
+    assert front_end.call("accounts.remove", account=account)["notRevoked"]
     result = front_end.call("verify", provider="oracle", credential=given)
     assert checks(result) == {"active": True, "application": False}
     # The id_token beside it says for whom it was issued.

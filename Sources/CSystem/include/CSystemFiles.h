@@ -7,6 +7,9 @@
 /// prctl(PR_SET_DUMPABLE): no core dumps, no debugger, a closed procfs entry.
 int csystem_set_dumpable(int is_dumpable);
 
+/// prctl(PR_SET_NO_NEW_PRIVS): no program that is started gets more than this one has.
+int csystem_forbid_new_privileges(void);
+
 /// prctl(PR_GET_DUMPABLE): 1 when dumpable.
 int csystem_is_dumpable(void);
 

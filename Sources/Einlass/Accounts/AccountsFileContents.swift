@@ -168,11 +168,11 @@ extension Credential {
         isShown(tokenType), scopes.count <= 256, scopes.allSatisfy(isIdentifier),
         expiresAt.map(isTime) ?? true
       else { return nil }
-      self = .oauth2(
-        OAuth2Credential(
-          accessToken: token, tokenType: tokenType, scopes: scopes, expiresAt: expiresAt,
-          refreshToken: secret("refreshToken"), idToken: secret("idToken"),
-          proofKey: proofKey))
+      var credential = OAuth2Credential(
+        accessToken: token, tokenType: tokenType, scopes: scopes, expiresAt: expiresAt,
+        refreshToken: secret("refreshToken"), idToken: secret("idToken"), proofKey: proofKey)
+      credential.hasFormerIDToken = value["hasFormerIDToken"]?.bool ?? false
+      self = .oauth2(credential)
     default: return nil
     }
   }
@@ -200,6 +200,7 @@ extension JSONValue {
       object["expiresAt"] = credential.expiresAt.map { JSONValue($0) }
       object["refreshToken"] = credential.refreshToken.map(JSONValue.init(sealing:))
       object["idToken"] = credential.idToken.map(JSONValue.init(sealing:))
+      if credential.hasFormerIDToken { object["hasFormerIDToken"] = true }
       object["proofKey"] = credential.proofKey.map {
         .string(Base64URL.encode(revealedBytes($0)))
       }

@@ -27,6 +27,8 @@ public struct OAuth2Credential: Sendable, Equatable {
   public var expiresAt: UnixTime?
   public var refreshToken: Secret?
   public var idToken: Secret?
+  /// Whether that came with a former access token, because a refresh has brought none.
+  public var hasFormerIDToken = false
   /// The private key that the token is bound to. RFC 9449.
   public var proofKey: Secret?
 

@@ -4,7 +4,8 @@ internal import EinlassJSON
 public struct Revocation: Sendable, Equatable {
   /// A credential that is still good there.
   public struct Remainder: Sendable, Equatable {
-    /// Which one: `system`, or `application` and a client id.
+    /// Which one: `system`, or `application` and a client id; then `refreshToken` or `accessToken` where each is revoked
+    /// by itself.
     public var what: String
     /// One English sentence.
     public var reason: String
@@ -100,26 +101,28 @@ struct SignOut {
       secrets: [
         token.accessToken, token.refreshToken, own?.clientSecret, stored.registration.clientSecret,
       ])
-    do throws(Setback) {
-      switch way {
-      case .recipe(let recipe):
-        _ = try await exchange.send(
-          recipe.filled(values(for: token, of: stored)).request, at: .revoke)
-      case .standard(let request, let words):
-        try await revoke(token, of: stored, by: request, words, exchange)
+    for part in parts(of: token, by: way) {
+      let what = part.name.map { "\(what) \($0)" } ?? what
+      do throws(Setback) {
+        try await revoke(part, of: stored, by: way, exchange)
+        revocation.revoked.append(what)
+      } catch {
+        guard case .failed(let failure) = error else { continue }
+        // What has gone with the refresh token is no error by RFC 7009 section 2.2, but to some.
+        if part.name == Part.accessToken, failure.problem.serverError?.code == "invalid_token" {
+          revocation.revoked.append(what)
+          continue
+        }
+        // What nobody gave is not wrong.
+        let isRefused =
+          failure.problem.reason == .authenticatorUnconfigured
+          || [401, 403].contains(failure.problem.serverError?.status)
+        let isUnproven = isRefused && own?.clientSecret == nil && needsSecret(way, at: provider)
+        revocation.leave(
+          what,
+          isUnproven
+            ? Problem.unproven(provider, stored, account).message : failure.problem.message)
       }
-      revocation.revoked.append(what)
-    } catch {
-      guard case .failed(let failure) = error else { return }
-      // What nobody gave is not wrong.
-      let isRefused =
-        failure.problem.reason == .authenticatorUnconfigured
-        || [401, 403].contains(failure.problem.serverError?.status)
-      let isUnproven = isRefused && own?.clientSecret == nil && needsSecret(way, at: provider)
-      revocation.leave(
-        what,
-        isUnproven
-          ? Problem.unproven(provider, stored, account).message : failure.problem.message)
     }
   }
 }
@@ -129,6 +132,31 @@ extension SignOut {
   private enum Way {
     case recipe(RequestTemplate)
     case standard(RequestTemplate, TokenEndpoint)
+  }
+
+  /// A token that a request of its own revokes.
+  private struct Part {
+    static let accessToken = "accessToken"
+
+    let token: Secret
+    /// `token_type_hint` of RFC 7009 section 2.1.
+    let hint: String
+    /// What it is called in a report that names two.
+    var name: String?
+  }
+
+  /// Both tokens, because a refresh token takes what came of it along at some providers only. A recipe without a place for
+  /// the refresh token ends the grant, or what the provider has instead.
+  private func parts(of token: OAuth2Credential, by way: Way) -> [Part] {
+    let takesRefreshToken =
+      if case .recipe(let recipe) = way { recipe.mentions(.refreshToken) } else { true }
+    guard takesRefreshToken, let refreshToken = token.refreshToken else {
+      return [Part(token: token.accessToken, hint: "access_token")]
+    }
+    return [
+      Part(token: refreshToken, hint: "refresh_token", name: "refreshToken"),
+      Part(token: token.accessToken, hint: "access_token", name: Part.accessToken),
+    ]
   }
 
   /// `nil` where the provider has no way to.
@@ -174,25 +202,26 @@ extension SignOut {
       .asking([Parameter("client_id", stored.registration.clientID)])
   }
 
-  /// As the standard has it: a refresh token takes what came of it along. RFC 7009 section 2.1.
   private func revoke(
-    _ token: OAuth2Credential, of stored: StoredCredential, by request: RequestTemplate,
-    _ words: TokenEndpoint, _ exchange: Exchange
+    _ part: Part, of stored: StoredCredential, by way: Way, _ exchange: Exchange
   ) async throws(Setback) {
-    let kind = token.refreshToken == nil ? "access_token" : "refresh_token"
-    _ = try await exchange.ask(
-      words, request,
-      [
-        Parameter("token", revealedText(token.refreshToken ?? token.accessToken)),
-        Parameter("token_type_hint", kind),
-      ], by: own(of: stored) ?? stored.registration, at: .revoke)
+    switch way {
+    case .recipe(let recipe):
+      _ = try await exchange.send(
+        recipe.filled(values(for: part, of: stored)).request, at: .revoke)
+    case .standard(let request, let words):
+      _ = try await exchange.ask(
+        words, request,
+        [
+          Parameter("token", revealedText(part.token)), Parameter("token_type_hint", part.hint),
+        ], by: own(of: stored) ?? stored.registration,
+        authentication: words.revocationAuthentication, at: .revoke)
+    }
   }
 
-  /// A refresh token takes what came of it along; without one the access token stands in its place.
-  private func values(for token: OAuth2Credential, of stored: StoredCredential) -> Template.Values {
+  private func values(for part: Part, of stored: StoredCredential) -> Template.Values {
     var values = Template.Values(texts: [
-      .token: revealedText(token.accessToken),
-      .refreshToken: revealedText(token.refreshToken ?? token.accessToken),
+      .token: revealedText(part.token), .refreshToken: revealedText(part.token),
       .clientID: stored.registration.clientID,
     ])
     values[.clientSecret] = own(of: stored)?.clientSecret.map(revealedText)

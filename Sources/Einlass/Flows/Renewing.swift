@@ -178,7 +178,10 @@ extension OAuth2Credential {
     guard case .oauth2(let former)? = former?.credential else { return self }
     var token = self
     token.refreshToken = refreshToken ?? former.refreshToken
-    token.idToken = idToken ?? former.idToken
+    if idToken == nil {
+      token.idToken = former.idToken
+      token.hasFormerIDToken = former.idToken != nil
+    }
     token.proofKey = proofKey ?? former.proofKey
     return token
   }

@@ -21,14 +21,6 @@ extension Problem.ServerError {
   }
 }
 
-/// A provider's words without these secrets, which it may send back as they are or percent-encoded.
-func hiding(_ secrets: [Secret], in text: String) -> String {
-  // Longest first: one secret may begin with another.
-  secrets.map(revealedText).flatMap { [$0, PercentEncoding.encode($0)] }
-    .sorted { $0.utf8.count > $1.utf8.count }
-    .reduce(text) { $1.isEmpty ? $0 : replacing($1, in: $0, with: "…") }
-}
-
 /// The body, if it is text and neither markup nor JSON.
 private func plainText(_ body: [UInt8]) -> String? {
   guard body.count <= 16 << 10, let first = body.first(where: { $0 > 0x20 }),

@@ -67,6 +67,21 @@ extension [ClientAuthentication] {
   }
 }
 
+extension [ClientAuthentication] {
+  /// The way at an endpoint that takes others than these, where it names them: the usual one, if it is among them or the
+  /// only one that the registration can do.
+  func fitting(
+    _ registration: ClientRegistration, at others: [ClientAuthentication]?
+  ) -> ClientAuthentication {
+    let usual = fitting(registration)
+    guard let others, !others.contains(usual) else { return usual }
+    var free = registration
+    free.authentication = nil
+    let other = others.fitting(free)
+    return others.contains(other) ? other : usual
+  }
+}
+
 extension [Parameter] {
   /// Names the client, unless the form does already.
   fileprivate mutating func name(_ clientID: String) {

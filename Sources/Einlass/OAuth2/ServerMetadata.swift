@@ -16,6 +16,9 @@ struct ServerMetadata: Equatable {
   var endSessionEndpoint: WebAddress?
   /// In the server's order; the ways that are not known here are left out.
   var clientAuthentications: [ClientAuthentication]
+  /// The same for the endpoints of revocation and introspection; empty where the server does not say.
+  var revocationAuthentications: [ClientAuthentication]
+  var introspectionAuthentications: [ClientAuthentication]
   /// Of client assertions; in the server's order, empty when it does not say.
   var assertionAlgorithms: [TokenAlgorithm]
   /// Empty when it does not say.
@@ -89,9 +92,14 @@ struct ServerMetadata: Equatable {
     userinfoEndpoint = try address("userinfo_endpoint")
     keySetAddress = try address("jwks_uri")
     endSessionEndpoint = try address("end_session_endpoint")
+    func authentications(_ endpoint: String) throws(Fault) -> [ClientAuthentication]? {
+      try list("\(endpoint)_endpoint_auth_methods_supported")?
+        .compactMap(ClientAuthentication.init(rawValue:))
+    }
     // Both documents have the same default where nothing is said.
-    let ways = try list("token_endpoint_auth_methods_supported") ?? ["client_secret_basic"]
-    clientAuthentications = ways.compactMap(ClientAuthentication.init(rawValue:))
+    clientAuthentications = try authentications("token") ?? [.basic]
+    revocationAuthentications = try authentications("revocation") ?? []
+    introspectionAuthentications = try authentications("introspection") ?? []
     assertionAlgorithms =
       try list("token_endpoint_auth_signing_alg_values_supported")?
       .compactMap(TokenAlgorithm.init(rawValue:)).filter { $0 != .hs256 } ?? []

@@ -7,10 +7,11 @@ extension Exchange {
   /// - Parameters:
   ///   - token: the access token that is turned into another.
   ///   - device: what a device has been given to ask with.
+  ///   - others: the ways of proof at an endpoint that takes others than the token endpoint.
   func ask(
     _ words: TokenEndpoint, _ template: RequestTemplate, _ grant: [Parameter],
     by registration: ClientRegistration, token: Secret? = nil, device: DeviceAuthorization? = nil,
-    at step: Step
+    authentication others: [ClientAuthentication]? = nil, at step: Step
   ) async throws(Setback) -> Answer {
     var values = Template.Values(texts: [.clientID: registration.clientID])
     values[.clientSecret] = registration.clientSecret.map(revealedText)
@@ -23,7 +24,7 @@ extension Exchange {
       var request = bare
       var form = grant + added
       if !template.saysWhoAsks {
-        let way = words.clientAuthentication.fitting(registration)
+        let way = words.clientAuthentication.fitting(registration, at: others)
         try way.prove(registration, form: &form, headers: &request.headers) { () throws(Problem) in
           try words.assertion.text(
             by: registration, way, at: template.address, of: provider, issuer: words.issuer,

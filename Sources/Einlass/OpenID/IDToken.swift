@@ -10,6 +10,8 @@ public struct IDToken: Sendable {
   public let subject: String
   public let expiresAt: UnixTime
   public let issuedAt: UnixTime
+  /// Whether its `at_hash` is that of the access token that was expected. Section 3.1.3.6.
+  public fileprivate(set) var vouchesForAccessToken = false
 }
 
 /// What an ID token has to be. OpenID Connect Core 1.0 section 3.1.3.7, and C-73.
@@ -48,22 +50,26 @@ public struct IDTokenExpectation: Sendable {
   /// The token, if the signature is one of these keys' and everything is as expected at this time.
   public func check(_ text: String, keys: JSONWebKeySet, now: UnixTime) throws(Fault) -> IDToken {
     let signature: JSONWebSignature
-    do {
+    do throws(JSONWebSignature.Fault) {
       signature = try JSONWebSignature.parse(text)
+      guard signature.isOfIDToken else { throw .type }
       try signature.verify(keys, allowed: algorithms)
     } catch { throw .signature(error) }
     guard let claims = (try? JSONReader.read(signature.payload))?.object else {
       throw .claim("claims")
     }
-    let token = IDToken(
+    // Security event tokens, of which logout tokens are some, have it. RFC 8417 section 2.2.
+    guard claims["events"] == nil else { throw .signature(.type) }
+    var token = IDToken(
       claims: claims, issuer: try claims.text("iss"), subject: try claims.text("sub"),
       expiresAt: try claims.time("exp"), issuedAt: try claims.time("iat"))
     guard sameBytes(token.issuer, issuer) else { throw .issuer }
     try checkAudience(claims)
     try checkTimes(token, now)
     try checkPerson(token)
-    try check("at_hash", of: accessToken, in: claims, signature.algorithm, or: .accessTokenHash)
-    try check(
+    token.vouchesForAccessToken = try holdsHash(
+      "at_hash", of: accessToken, in: claims, signature.algorithm, or: .accessTokenHash)
+    _ = try holdsHash(
       "c_hash", of: authorizationCode, in: claims, signature.algorithm, or: .authorizationCodeHash)
     return token
   }
@@ -109,16 +115,23 @@ public struct IDTokenExpectation: Sendable {
     }
   }
 
-  /// The left half of the digest, where the token has the claim. Section 3.1.3.6.
-  private func check(
+  /// Whether the token has the claim: the left half of the digest. Section 3.1.3.6. Another one is a fault, but not
+  /// beside EdDSA, for which no digest is named.
+  private func holdsHash(
     _ claim: String, of secret: Secret?, in claims: JSONObject, _ algorithm: TokenAlgorithm,
     or fault: Fault
-  ) throws(Fault) {
-    guard let said = claims[claim], let secret else { return }
-    let digest = algorithm.digest(Array(revealedText(secret).utf8))
-    guard let text = said.string,
-      sameBytes(text, Base64URL.encode(Array(digest.prefix(digest.count / 2))))
-    else { throw fault }
+  ) throws(Fault) -> Bool {
+    guard let said = claims[claim], let secret else { return false }
+    let isSame = said.string.map { sameBytes($0, algorithm.halfDigest(of: secret)) } ?? false
+    guard isSame || algorithm == .edDSA else { throw fault }
+    return isSame
+  }
+}
+
+extension JSONWebSignature {
+  /// Whether its header permits that it is an ID token. RFC 7515 section 4.1.9, RFC 8725 section 3.11.
+  fileprivate var isOfIDToken: Bool {
+    type.map { ["jwt", "application/jwt"].contains($0.lowercased()) } ?? true
   }
 }
 
@@ -129,7 +142,7 @@ extension JSONObject {
   }
 
   /// A `NumericDate`, which may have a fraction; within what can be added to. RFC 7519 section 2.
-  fileprivate func time(_ claim: String) throws(IDTokenExpectation.Fault) -> UnixTime {
+  func time(_ claim: String) throws(IDTokenExpectation.Fault) -> UnixTime {
     guard case .number(let number)? = self[claim], let seconds = Double(number.lexeme),
       (0..<9_007_199_254_740_992).contains(seconds)
     else { throw .claim(claim) }

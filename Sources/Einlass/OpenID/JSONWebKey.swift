@@ -57,8 +57,13 @@ public struct JSONWebKey: Sendable {
     }
   }
 
+  /// Whether it may have signed by this algorithm, as far as the key itself says.
+  func serves(_ algorithm: TokenAlgorithm) -> Bool {
+    self.algorithm == nil || self.algorithm == algorithm
+  }
+
   func signed(_ message: [UInt8], as signature: [UInt8], _ algorithm: TokenAlgorithm) -> Bool {
-    guard self.algorithm == nil || self.algorithm == algorithm else { return false }
+    guard serves(algorithm) else { return false }
     switch (material, algorithm.scheme) {
     case (.publicKey(let key), let scheme?):
       return SignatureVerification.isValid(signature, of: message, by: key, scheme)

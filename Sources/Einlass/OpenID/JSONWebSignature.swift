@@ -3,6 +3,8 @@ internal import EinlassJSON
 /// A signed text in its compact form, which nobody has believed yet. RFC 7515 sections 3.1 and 7.1, read strictly.
 public struct JSONWebSignature: Sendable {
   public let algorithm: TokenAlgorithm
+  /// `typ` of the header, as it stands there.
+  public let type: String?
   /// `kid` of the header.
   public let keyID: String?
   /// What was signed: believe it after `verify`.
@@ -15,7 +17,9 @@ public struct JSONWebSignature: Sendable {
     case tooLong = "is longer than 64 KiB"
     case form = "is not three parts of base64url"
     case header = "has a header that is no proper JSON object"
-    case algorithm = "is signed in a way that is not accepted"
+    case type = "is a token of another kind"
+    case algorithm = "is signed by an algorithm that is not accepted"
+    case keyAlgorithm = "is signed by another algorithm than its key is for"
     case critical = "demands an extension that is not known"
     case key = "is signed with a key that its issuer does not have"
     case signature = "has a wrong signature"
@@ -39,18 +43,20 @@ public struct JSONWebSignature: Sendable {
     guard let name = members["alg"]?.string, let algorithm = TokenAlgorithm(rawValue: name) else {
       throw .algorithm
     }
-    let keyID = members["kid"]
-    guard keyID == nil || keyID?.string != nil else { throw .header }
+    let (type, keyID) = (members["typ"], members["kid"])
+    guard [type, keyID].allSatisfy({ $0 == nil || $0?.string != nil }) else { throw .header }
     return JSONWebSignature(
-      algorithm: algorithm, keyID: keyID?.string, payload: payload,
+      algorithm: algorithm, type: type?.string, keyID: keyID?.string, payload: payload,
       signedText: Array(bytes[..<parts[1].endIndex]), signature: signature)
   }
 
   /// Throws unless one of the keys signed it, in a way that is allowed. Without a `kid` every key that fits is tried.
   public func verify(_ keys: JSONWebKeySet, allowed: Set<TokenAlgorithm>) throws(Fault) {
     guard allowed.contains(algorithm) else { throw .algorithm }
-    let candidates = keys.candidates(id: keyID)
-    guard !candidates.isEmpty else { throw .key }
+    let named = keys.candidates(id: keyID)
+    guard !named.isEmpty else { throw .key }
+    let candidates = named.filter { $0.serves(algorithm) }
+    guard !candidates.isEmpty else { throw .keyAlgorithm }
     guard candidates.contains(where: { $0.signed(signedText, as: signature, algorithm) }) else {
       throw .signature
     }

@@ -4,7 +4,7 @@ internal import EinlassJSON
 public struct KeptKeySet: Sendable {
   /// How long they serve (C-74).
   static let lifetimeSeconds: Int64 = 86_400
-  /// How often an issuer is asked again because a token fits none of them.
+  /// How often an issuer is asked again because a token fits none of them that somebody has brought.
   static let pauseSeconds: Int64 = 60
 
   var keys: JSONWebKeySet
@@ -30,7 +30,8 @@ extension Exchange {
   /// The id_token in a text, once it is believed: one of its issuer's keys has signed it, and it is what is expected.
   /// Where HS256 is the only algorithm, the registration's secret is the key, and nobody is asked (C-70).
   ///
-  /// Keys are kept; a token that fits none of them lets the issuer be asked once more, because keys rotate (C-74).
+  /// Keys are kept; a token that fits none of them lets the issuer be asked once more, because keys rotate: once a
+  /// minute, and whenever a token was issued just now.
   func believed(
     _ text: Secret, _ expected: IDTokenExpectation, _ words: TokenEndpoint,
     _ registration: ClientRegistration
@@ -52,8 +53,10 @@ extension Exchange {
       return check(keys)
     }
     let result = check(kept.keys)
-    guard case .failure(.signature(let fault)) = result, [.key, .signature].contains(fault),
-      kept.maySeek(now)
+    // What was issued just now is signed with a key of now: whoever waits for it may always ask.
+    guard case .failure(.signature(let fault)) = result,
+      [.key, .keyAlgorithm, .signature].contains(fault),
+      expected.isFresh || kept.maySeek(now)
     else { return result }
     kept.soughtAt = now
     effects.memory.keySets.write(keySet.text, kept)

@@ -36,8 +36,14 @@ public enum TokenAlgorithm: String, Sendable, CaseIterable {
     }
   }
 
-  /// The digest of its name, by which `at_hash` is made. OpenID Connect Core 1.0 section 3.1.3.6; for Ed25519 its own.
-  func digest(_ bytes: [UInt8]) -> [UInt8] {
+  /// What `at_hash` says of a token: the left half of its digest.
+  func halfDigest(of secret: Secret) -> String {
+    let digest = digest(revealedBytes(secret))
+    return Base64URL.encode(Array(digest.prefix(digest.count / 2)))
+  }
+
+  /// The digest of its name, by which `at_hash` is made. OpenID Connect Core 1.0 section 3.1.3.6; for Ed25519, where that names none, its own.
+  private func digest(_ bytes: [UInt8]) -> [UInt8] {
     switch self {
     case .rs256, .ps256, .es256, .hs256: Digest.sha256(bytes)
     case .rs384, .ps384, .es384: Digest.sha384(bytes)

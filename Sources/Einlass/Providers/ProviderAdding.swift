@@ -148,11 +148,11 @@ extension ServerMetadata {
       "token": request("POST", tokenEndpoint),
       // Whoever gives refresh tokens takes them; many don't say so in grant_types_supported.
       "refresh": [:],
-      "clientAuthentication": clientAuthentications.isEmpty
-        ? nil : JSONValue(clientAuthentications.map(\.rawValue)),
+      "clientAuthentication": words(clientAuthentications),
       "assertion": assertionAlgorithms.isEmpty
         ? nil : ["algorithms": JSONValue(assertionAlgorithms.map(\.rawValue))],
       "revocation": revocationEndpoint.map { request("POST", $0) },
+      "revocationAuthentication": words(revocationAuthentications),
       "endSession": endSessionEndpoint.map { .string($0.text) },
       "scopes": JSONValue(
         isOpenID ? wanted.filter { $0 == "openid" || scopes.contains($0) } : []),
@@ -195,9 +195,18 @@ extension ServerMetadata {
       },
       "identity": identity(isOpenID: isOpenID).map(JSONValue.object), "flows": .array(flows),
       "verify": introspectionEndpoint.map {
-        ["recipe": "introspection", "request": request("POST", $0)]
+        .object(
+          JSONObject(present: [
+            "recipe": "introspection", "request": request("POST", $0),
+            "clientAuthentication": words(introspectionAuthentications),
+          ]))
       },
     ])
+  }
+
+  /// `nil` where there is nothing to say.
+  private func words(_ ways: [ClientAuthentication]) -> JSONValue? {
+    ways.isEmpty ? nil : JSONValue(ways.map(\.rawValue))
   }
 
   /// How a client that registers itself asks to prove itself: not at all, unless the server takes no such client.

@@ -8,14 +8,16 @@ internal import EinlassJSON
 ///     "dpop": true, "clientAuthentication": ["client_secret_basic", "private_key_jwt"], "assertion": …,
 ///     "scopes": ["openid", "email"],
 ///     "issuer": "https://example.com", "keySet": "https://example.com/jwks", "algorithms": ["RS256"],
-///     "answer": "form", "subject": "/uid", "identity": …, "revoke": …, "revocation": …,
+///     "answer": "form", "subject": "/uid", "identity": …, "revoke": …,
+///     "revocation": …, "revocationAuthentication": "client_secret_post",
 ///     "endSession": "https://example.com/logout"
 ///
 /// The grant's own fields and the client's proof are added to `token` and `refresh.request`; what stands in their
 /// `query` and `form` is sent besides. `clientAuthentication` is one word or several, of which the registration's
-/// own means decide. With `dpop` tokens are bound to a key. With `forResources` protected resources may send people
-/// here. Without `refresh` tokens are not renewed; without its `request` the address of `token` does it. A `request`
-/// with the place `{token}` takes the access token itself, while it is good, and none of the standard's fields.
+/// own means decide; `revocationAuthentication` counts where `revocation` takes others (RFC 8414 section 2). With `dpop`
+/// tokens are bound to a key. With `forResources` protected resources may send people here. Without `refresh` tokens are
+/// not renewed; without its `request` the address of `token` does it. A `request` with the place `{token}` takes the
+/// access token itself, while it is good, and none of the standard's fields.
 struct TokenEndpoint: Sendable, Equatable {
   /// How a token is renewed. RFC 6749 section 6.
   struct Refresh: Sendable, Equatable {
@@ -39,7 +41,7 @@ struct TokenEndpoint: Sendable, Equatable {
   static let words = [
     "token", "refresh", "clientAuthentication", "scopes", "issuer", "keySet", "algorithms",
     "answer", "subject", "identity", "revoke", "assertion",
-    "dpop", "revocation", "forResources", "endSession",
+    "dpop", "revocation", "revocationAuthentication", "forResources", "endSession",
   ]
 
   /// How the answers with tokens are written.
@@ -71,18 +73,15 @@ struct TokenEndpoint: Sendable, Equatable {
   var revocation: RequestTemplate?
   /// The standard's, to which token and the client's proof are added. RFC 7009 section 2.1.
   var standardRevocation: RequestTemplate?
+  /// The ways that are taken there; `nil`: as elsewhere.
+  var revocationAuthentication: [ClientAuthentication]?
   /// Where the person's browser ends its session. OpenID Connect RP-Initiated Logout 1.0 section 2.
   var endSession: WebAddress?
 
   /// Reads the words of a flow.
   init(in reader: DescriptorReader) throws(DescriptorReader.Fault) {
     request = try RequestTemplate("token", posting: reader)
-    clientAuthentication =
-      try reader.optional("clientAuthentication") { name throws(DescriptorReader.Fault) in
-        try reader.value(name).array == nil
-          ? [try reader.word(name, ClientAuthentication.self)]
-          : try reader.words(name, ClientAuthentication.self)
-      } ?? [.basic]
+    clientAuthentication = try reader.authentications("clientAuthentication") ?? [.basic]
     assertion = try ClientAssertion("assertion", in: reader)
     isBound = try reader.bool("dpop", default: false)
     isForResources = try reader.bool("forResources", default: false)
@@ -112,6 +111,7 @@ struct TokenEndpoint: Sendable, Equatable {
       name throws(DescriptorReader.Fault) in
       try RequestTemplate(name, posting: reader)
     }
+    revocationAuthentication = try reader.authentications("revocationAuthentication")
     endSession = try reader.optional("endSession", reader.address)
     guard reader.has("refresh") else { return }
     let words = try reader.object(
@@ -182,6 +182,14 @@ extension RequestTemplate {
 }
 
 extension DescriptorReader {
+  /// One way by which clients prove themselves, or several; `nil` where the word is missing.
+  func authentications(_ name: String) throws(Fault) -> [ClientAuthentication]? {
+    try optional(name) { name throws(Fault) in
+      try value(name).array == nil
+        ? [try word(name, ClientAuthentication.self)] : try words(name, ClientAuthentication.self)
+    }
+  }
+
   /// A number of seconds up to a day.
   fileprivate func seconds(_ name: String, default fallback: Int64) throws(Fault) -> Int64 {
     guard has(name) else { return fallback }

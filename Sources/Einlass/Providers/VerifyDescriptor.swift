@@ -6,10 +6,12 @@ enum VerifyDescriptor: Sendable, Equatable {
   case signedIdentity
   /// The provider is asked about the token first, then for the identity.
   case tokenInfo(TokenInfo)
-  /// The standard's question about a token, with the client's proof. RFC 7662.
+  /// The standard's question about a token, with the client's proof: by other ways than at the token endpoint, where
+  /// some are named. RFC 7662, RFC 8414 section 2.
   ///
-  ///     "verify": {"recipe": "introspection", "request": {"method": "POST", "url": "https://example.com/introspect"}}
-  case introspection(RequestTemplate)
+  ///     "verify": {"recipe": "introspection", "request": {"method": "POST", "url": "https://example.com/introspect"},
+  ///                "clientAuthentication": "client_secret_post"}
+  case introspection(RequestTemplate, authentication: [ClientAuthentication]?)
 
   /// A request about a token, and where in its answer the facts stand.
   struct TokenInfo: Sendable, Equatable {
@@ -39,8 +41,10 @@ enum VerifyDescriptor: Sendable, Equatable {
       _ = try reader.object(name, words: ["recipe"])
       self = .signedIdentity
     case .introspection:
-      let reader = try reader.object(name, words: ["recipe", "request"])
-      self = .introspection(try RequestTemplate("request", posting: reader))
+      let reader = try reader.object(name, words: ["recipe", "request", "clientAuthentication"])
+      self = .introspection(
+        try RequestTemplate("request", posting: reader),
+        authentication: try reader.authentications("clientAuthentication"))
     case .tokenInfo:
       let reader = try reader.object(
         name,
@@ -69,7 +73,8 @@ enum VerifyDescriptor: Sendable, Equatable {
     case .tokenInfo(var info):
       info.request = info.request.relocated(move)
       return .tokenInfo(info)
-    case .introspection(let request): return .introspection(request.relocated(move))
+    case .introspection(let request, let authentication):
+      return .introspection(request.relocated(move), authentication: authentication)
     }
   }
 
@@ -78,7 +83,7 @@ enum VerifyDescriptor: Sendable, Equatable {
     switch self {
     case .signedIdentity: nil
     case .tokenInfo(let info): info.request
-    case .introspection(let request): request
+    case .introspection(let request, _): request
     }
   }
 
@@ -89,6 +94,9 @@ enum VerifyDescriptor: Sendable, Equatable {
 }
 
 extension Provider {
+  /// Whether somebody there says anything of a token.
+  var canBeAsked: Bool { verification != nil || identity?.request != nil }
+
   /// What a registration must hold for the provider's recipe.
   var verificationNeeds: [RegistrationPart] {
     switch verification {

@@ -9,9 +9,9 @@ struct CredentialCheck {
   let registration: ClientRegistration
   /// `nil` for an id_token alone.
   let credential: Credential?
-  let idToken: Secret?
-  /// Whether it was issued to the registration, as the store knows.
-  let isOwn: Bool
+  var idToken: Secret?
+  /// What the store has of the credential for the registration, once it is known whose it is.
+  let stored: @Sendable (_ subject: String?) -> OAuth2Credential?
   var expected: VerifyRequest.Expectation
   let effects: Effects
 
@@ -19,20 +19,65 @@ struct CredentialCheck {
   func run() async throws(Problem) -> Verification {
     do throws(Setback) {
       guard let idToken, provider.keySource != nil else { return try await asked() }
-      let (signed, token) = try await checked(idToken)
-      guard signed.isValid, credential != nil else { return signed }
-      var check = self
-      // Both speak of one person.
-      if provider.identity?.isSubject == true { check.expected.id = token?.subject }
-      var result = try await check.asked(isBound: token?.claims["at_hash"] != nil)
-      let repeated = Set(result.checks.map(\.check))
-      result.checks = signed.checks.filter { !repeated.contains($0.check) } + result.checks
-      return result
+      let (signed, judged) = try await checked(idToken)
+      guard credential != nil else { return signed }
+      switch judged {
+      case .success(let token): return try await asked(beside: token, signed)
+      case .failure(let fault): return try await asked(instead: idToken, signed, fault)
+      }
     } catch {
       var problem = error.problem
       problem.provider = provider.id
       throw problem
     }
+  }
+
+  /// What the provider says of the token, and its id_token that is believed.
+  private func asked(
+    beside token: IDToken, _ signed: Verification
+  ) async throws(Setback) -> Verification {
+    guard signed.isValid else { return signed }
+    var check = self
+    // Both speak of one person.
+    if provider.identity?.isSubject == true { check.expected.id = token.subject }
+    if !provider.canBeAsked {
+      // Nobody can be asked: it vouches for the token that it names, or that is stored with it.
+      let own = stored(signed.identity?.id)
+      guard own != nil || token.vouchesForAccessToken else { return try await check.asked() }
+      var result = signed
+      result.scopes = own?.scopes
+      result.checks += furtherFindings(of: result)
+      return result
+    }
+    var result = try await check.asked(isBound: token.vouchesForAccessToken)
+    let repeated = Set(result.checks.map(\.check))
+    result.checks = signed.checks.filter { !repeated.contains($0.check) } + result.checks
+    return result
+  }
+
+  /// What the provider says of a token whose id_token does not vouch for it. One that has ended, or is another token's,
+  /// says nothing of this one (OpenID Connect Core 1.0 sections 3.1.3.6 and 12.2); nor does one whose key is gone, where
+  /// it was believed before and is stored with the token. Anything else is what is wrong.
+  private func asked(
+    instead idToken: Secret, _ signed: Verification, _ fault: IDTokenExpectation.Fault
+  ) async throws(Setback) -> Verification {
+    var check = self
+    check.idToken = nil
+    switch fault {
+    case .expired, .accessTokenHash: return try await check.asked()
+    case .signature(.key), .signature(.signature):
+      guard stored(subject(claimedBy: idToken))?.idToken == idToken else { return signed }
+      return try await check.asked()
+    default: return signed
+    }
+  }
+
+  /// Whose an id_token is by its own word, which nobody believes: to look up what is stored, and for nothing else.
+  private func subject(claimedBy idToken: Secret) -> String? {
+    guard let token = try? JSONWebSignature.parse(revealedText(idToken)),
+      let claims = try? JSONReader.read(token.payload)
+    else { return nil }
+    return provider.identity?.identity(in: claims)?.id ?? claims["sub"]?.string
   }
 
   /// What the provider says of the token itself.
@@ -43,8 +88,8 @@ struct CredentialCheck {
     case (.signedIdentity?, .oauth1(let token)?): return try await signedIdentity(token)
     case (.tokenInfo(let words)?, .oauth2(let token)?): return try await tokenInfo(words, token)
     case (.introspection?, .oauth2(let token)?), (nil, .oauth2(let token)?):
-      if case .introspection(let request)? = provider.verification,
-        let result = try await introspection(request, token)
+      if case .introspection(let request, let ways)? = provider.verification,
+        let result = try await introspection(request, by: ways, token, isBound: isBound)
       {
         return result
       }
@@ -161,6 +206,19 @@ extension CredentialCheck {
       detail: isOK ? nil : "The token was issued to another application than the expected one.")
   }
 
+  /// An application that the provider does not name: the one that the store or an id_token vouches for.
+  func vouchedClientID(_ own: OAuth2Credential?, isBound: Bool) -> String? {
+    own != nil ? registration.clientID : isBound ? expected.clientID ?? registration.clientID : nil
+  }
+
+  /// That nobody says to which application the token was issued.
+  func unknownApplication(isOK: Bool) -> Verification.Finding {
+    .init(
+      .application, isOK: isOK,
+      detail:
+        "\(provider.name) does not say to which application it was issued. Give its id_token too.")
+  }
+
   func expiry(of result: Verification) -> Verification.Finding {
     let isOK = result.expiresAt.map { $0 > effects.now() } ?? true
     return .init(.expiry, isOK: isOK, detail: isOK ? nil : "The token has expired.")
@@ -187,7 +245,8 @@ extension CredentialCheck {
           detail: missing.isEmpty ? nil : "The token lacks scopes that were expected."))
     }
     if expected.nonce != nil, idToken == nil {
-      findings.append(.init(.nonce, isOK: false, detail: "There is no id_token with a nonce."))
+      findings.append(
+        .init(.nonce, isOK: false, detail: "There is no current id_token with a nonce."))
     }
     return findings
   }
@@ -206,5 +265,28 @@ extension Setback {
   func refusal() throws(Setback) -> String {
     guard case .failed(let failure) = self, failure.refusesCredential else { throw self }
     return failure.problem.serverError?.text ?? failure.problem.message
+  }
+}
+
+extension AccountStore {
+  /// What is stored for a person, under this registration, with this access token; `nil` for nothing, and for a store that
+  /// cannot be read, which vouches for nobody.
+  func credential(
+    _ token: Secret, of subject: String?, at provider: Provider,
+    under registration: ClientRegistration
+  ) -> OAuth2Credential? {
+    guard let subject, let accounts = try? snapshot(.usual).accounts.of(provider) else {
+      return nil
+    }
+    for account in accounts where account.subject.map({ sameBytes($0, subject) }) == true {
+      for stored in (try? credentials(account.id)) ?? [] {
+        if case .oauth2(let own) = stored.credential, own.accessToken == token,
+          sameBytes(stored.registration.clientID, registration.clientID)
+        {
+          return own
+        }
+      }
+    }
+    return nil
   }
 }

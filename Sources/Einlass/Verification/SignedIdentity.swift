@@ -4,7 +4,9 @@ internal import EinlassJSON
 extension CredentialCheck {
   /// What an id_token says, without its issuer being asked while the keys are known. OpenID Connect Core 1.0 section
   /// 3.1.3.7.
-  func checked(_ text: Secret) async throws(Setback) -> (Verification, IDToken?) {
+  func checked(
+    _ text: Secret
+  ) async throws(Setback) -> (Verification, Result<IDToken, IDTokenExpectation.Fault>) {
     guard let words = provider.keySource, let issuer = words.issuer else {
       throw .failed(Failure(.flowNotSupported(provider, "verification of id_tokens")))
     }
@@ -18,7 +20,8 @@ extension CredentialCheck {
     if case .oauth2(let token)? = credential { wanted.accessToken = token.accessToken }
     let exchange = exchange(hiding: [text])
     var result = Verification(clientID: audience)
-    switch try await exchange.believed(text, wanted, words, registration) {
+    let judged = try await exchange.believed(text, wanted, words, registration)
+    switch judged {
     case .success(let token):
       result.expiresAt = token.expiresAt
       result.identity =
@@ -27,7 +30,6 @@ extension CredentialCheck {
         $0 == .identity ? identity(of: result, subject: nil) : .init($0, isOK: true)
       }
       if credential == nil { result.checks += furtherFindings(of: result) }
-      return (result, token)
     case .failure(let fault):
       let failed = fault.verification
       let checks = Self.signedChecks(nonce: true)
@@ -37,8 +39,8 @@ extension CredentialCheck {
         passed.filter { $0 != failed }.map { .init($0, isOK: true) } + [
           .init(failed, isOK: false, detail: "Not believed: \(fault.sentence).")
         ]
-      return (result, nil)
     }
+    return (result, judged)
   }
 
   /// In the order in which `IDTokenExpectation` makes them.

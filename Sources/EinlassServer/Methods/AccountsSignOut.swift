@@ -43,7 +43,8 @@ let leavingReasons = [
 let revocationSchema = Schema.object([
   .required(
     "revoked", .array(.string(maxBytes: nil), max: nil),
-    "What was: system, or application and a client id."),
+    "What was: system, or application and a client id; then refreshToken or accessToken where each is revoked by itself."
+  ),
   .required(
     "notRevoked",
     .array(

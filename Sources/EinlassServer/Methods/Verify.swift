@@ -38,7 +38,7 @@ func verify(_ server: Server) -> Method {
       ]),
       reasons: [
         "unknownProvider", "unknownAccount", "authenticatorUnconfigured", "accessNotGranted",
-        "networkFailure", "providerFailure", "throttled", "accountStoreFailure",
+        "flowNotSupported", "networkFailure", "providerFailure", "throttled", "accountStoreFailure",
         "reloginNeeded", "notIssuedToThisClient", "bindingMismatch", "cancelled",
       ]),
     .task { params, _ async throws(RPCError) in

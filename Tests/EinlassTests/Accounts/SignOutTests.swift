@@ -17,15 +17,16 @@ import Testing
     """
 
   private static func script(
-    _ reply: Script.Reply, issuedAt origin: String = "https://op.example"
+    _ replies: Script.Reply..., issuedAt origin: String = "https://op.example",
+    refreshToken: Secret? = nil
   ) -> Script {
     let account = Sample.account("ada", "op")
     let stored = StoredCredential(
       role: .application, registration: ClientRegistration(clientID: "APP"),
-      credential: .oauth2(OAuth2Credential(accessToken: Secret("AT"))),
+      credential: .oauth2(OAuth2Credential(accessToken: Secret("AT"), refreshToken: refreshToken)),
       binding: ProviderBinding(origins: [origin], clientID: "APP", flowKind: .deviceCode))
     return Script(
-      [reply], store: ScriptedStore(accounts: [account], credentials: [account.id: [stored]]))
+      replies, store: ScriptedStore(accounts: [account], credentials: [account.id: [stored]]))
   }
 
   private func remove(
@@ -81,6 +82,26 @@ import Testing
     #expect(
       try await remove(script, requiringRevocation: true, with: own).revoked == ["application APP"])
     #expect(work(script).last == "DELETE https://op.example/grant?secret=S")
+  }
+
+  @Test(arguments: [
+    ("invalid_token", ["application APP refreshToken", "application APP accessToken"]),
+    ("unsupported_token_type", ["application APP refreshToken"]),
+  ])
+  func `An access token that has gone with its refresh token is revoked`(
+    code: String, revoked: [String]
+  ) async throws {
+    let catalog = try ProviderCatalogTests.catalog(
+      Self.descriptor.replacing(#""bearer":"{token}""#, with: #""bearer":"{refreshToken}""#))
+    let script = Self.script(
+      .text(""), .json(#"{"error":"\(code)"}"#, status: 400), refreshToken: Secret("RT"))
+    let report = try await remove(
+      script, requiringRevocation: false,
+      with: ClientRegistration(clientID: "APP", clientSecret: Secret("S")), from: catalog)
+    #expect(report.revoked == revoked && report.notRevoked.count == 2 - revoked.count)
+    #expect(
+      script.requests.map { $0.headers.first { $0.name == "Authorization" }?.value }
+        == ["Bearer RT", "Bearer AT"])
   }
 
   @Test func `An account whose provider is not known any more goes all the same`() async throws {

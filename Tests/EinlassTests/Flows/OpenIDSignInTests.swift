@@ -112,7 +112,7 @@ import Testing
     arguments: [
       ("nonce", JSONValue.string("other"), "nonce"), ("aud", "other", "audience"),
       ("iss", "https://op.example", "issuer"), ("exp", 1, "expiry"), ("iat", 1, "expiry"),
-      ("sub", "", "claims"), ("at_hash", "AAAA", "signature"),
+      ("sub", "", "claims"), ("events", true, "signature"),
     ])
   func unbelievable(claim: String, value: JSONValue, check: String) async throws {
     let script = script([

@@ -64,6 +64,25 @@ import Testing
     #expect(metadata.keySetAddress == nil && metadata.codeChallengeMethods.isEmpty)
   }
 
+  @Test(
+    arguments: [
+      (["client_secret_post"], nil, Secret("S"), "client_secret_post"),
+      (["client_secret_post", "client_secret_basic"], nil, Secret("S"), "client_secret_basic"),
+      (["private_key_jwt"], nil, Secret("S"), "client_secret_basic"),
+      (nil, nil, Secret("S"), "client_secret_basic"),
+      (["client_secret_post"], "client_secret_basic", Secret("S"), "client_secret_post"),
+      (["client_secret_post"], nil, nil, "none"), (["none"], nil, Secret("S"), "none"),
+    ] as [([String]?, String?, Secret?, String)])
+  func `An endpoint's own ways of proof count, unless the client can do none of them`(
+    ways: [String]?, own: String?, secret: Secret?, expected: String
+  ) {
+    let registration = ClientRegistration(
+      clientID: "APP", clientSecret: secret, authentication: own)
+    let usual: [ClientAuthentication] = [.basic]
+    let others = ways?.compactMap(ClientAuthentication.init(rawValue:))
+    #expect(usual.fitting(registration, at: others).rawValue == expected)
+  }
+
   @Test func `what is not known is left out`() throws {
     let metadata = try Self.metadata {
       $0["token_endpoint_auth_methods_supported"] = [

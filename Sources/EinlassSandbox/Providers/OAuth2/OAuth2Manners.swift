@@ -13,7 +13,8 @@ struct OAuth2Manners: Sendable {
     ("lifetime", .word(["number", "text", "none"])), ("scope", .word(["text", "list", "none"])),
     ("failures", .word(["status", "200"])),
     ("refresh", .word(["rotating", "reusable", "kept", "never"])), ("offlineScope", .text),
-    ("accessSeconds", .integer), ("codeSeconds", .integer), ("refreshSeconds", .integer),
+    ("accessSeconds", .integer), ("idTokenSeconds", .integer), ("renewsIDToken", .flag),
+    ("codeSeconds", .integer), ("refreshSeconds", .integer),
     ("deviceSeconds", .integer), ("intervalSeconds", .integer), ("tellsCompleteAddress", .flag),
     ("scopes", .texts), ("scopeSeparator", .text), ("signingKey", .text),
     ("tokenMethods", .texts), ("takesQuery", .flag), ("tokenType", .text),
@@ -55,6 +56,10 @@ struct OAuth2Manners: Sendable {
   /// The scope without which there is no refresh token.
   var offlineScope: String? { json["offlineScope"]?.string }
   var accessSeconds: Int64 { json["accessSeconds"]?.int64 ?? 3600 }
+  /// Of id_tokens; without it as long as access tokens.
+  var idTokenSeconds: Int64 { json["idTokenSeconds"]?.int64 ?? accessSeconds }
+  /// Whether a refresh brings an id_token too. OpenID Connect Core 1.0 section 12.2.
+  var renewsIDToken: Bool { json["renewsIDToken"]?.bool ?? true }
   var codeSeconds: Int64 { json["codeSeconds"]?.int64 ?? 60 }
   var refreshSeconds: Int64 { json["refreshSeconds"]?.int64 ?? 86_400 * 30 }
   var deviceSeconds: Int64 { json["deviceSeconds"]?.int64 ?? 600 }

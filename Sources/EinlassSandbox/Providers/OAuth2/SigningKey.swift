@@ -84,7 +84,7 @@ extension OAuth2Provider {
     var claims = JSONObject(present: [
       "iss": .string(issuer(for: request, in: world)), "sub": .string(user.id),
       "aud": .string(grant.application.id), "iat": JSONValue(world.now),
-      "exp": JSONValue(world.now + manners(in: world).accessSeconds),
+      "exp": JSONValue(world.now + manners(in: world).idTokenSeconds),
       "nonce": grant.nonce.map(JSONValue.string),
       "at_hash": .string(base64URL(Array(digest.prefix(16)))),
     ])

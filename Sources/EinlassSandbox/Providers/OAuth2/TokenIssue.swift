@@ -24,7 +24,7 @@ extension OAuth2Provider {
     ])
     members["refresh_token"] = refreshToken(for: grant, instead: old, in: &world)
       .map(JSONValue.string)
-    if let user = grant.user, grant.scopes.contains("openid") {
+    if let user = grant.user, grant.scopes.contains("openid"), old == nil || manners.renewsIDToken {
       members["id_token"] = .string(
         try idToken(for: grant, user: user, access: access, request, in: &world))
     }

@@ -1,0 +1,193 @@
+"""einlass believes what it hands out itself: `verify` of every credential, at every provider of the sandbox, by every way in.
+
+    python -m pytest Tests/Oracles/test_believed.py
+"""
+import json
+import re
+import subprocess
+import time
+import urllib.request
+
+import pytest
+
+from browser import Visitor
+from front_end import bring_back
+from test_protocol import PROJECT, SANDBOX, Session
+
+pytestmark = pytest.mark.usefixtures("built")
+
+CATALOGUE = json.loads((PROJECT / "Sources/Einlass/Providers/providers.json").read_text())["providers"]
+WAYS = [(provider["id"], flow["kind"]) for provider in CATALOGUE for flow in provider["flows"]]
+WAYS += [("openid", kind) for kind in ("authorizationCode", "deviceCode", "clientCredentials")]
+OTHER_CLIENTS = {
+    ("twitter", "authorizationCode"): {"clientId": "demo-x", "clientSecret": "demo-secret"},
+    ("apple", "authorizationCode"): {"clientId": "demo-apple", "clientSecret": "demo-secret",
+                                     "redirect": "https://example.org/callback"}}
+SECRET = {"clientId": "secret-openid", "clientSecret": "s3cret: with/odd+chars"}
+# An OpenID provider, with a client that may ask about tokens and with one that may not.
+CLIENTS = [None, SECRET]
+# Nobody says whose a token of theirs is; of Apple's, its id_token alone does, while it is good.
+CANNOT = {"sequencing": {"new", "refreshed", "rotated", "ended"}, "apple": {"refreshed", "rotated", "ended"}}
+
+
+def without_ports(value):
+    """Any free port in the place of a fixed one: somebody else may have that here."""
+    if isinstance(value, list):
+        return [without_ports(element) for element in value]
+    if isinstance(value, dict):
+        return {name: without_ports(member) for name, member in value.items() if name != "ports"}
+    return value
+
+
+class World:
+    """The sandbox, and einlass as a front end has it."""
+
+    def __init__(self, ready, folder, provider, client):
+        self.ready, self.provider, self.offset = ready, provider, 0
+        config = ready["config"]
+        if client:
+            config["applications"]["*"][provider] = client
+        for name, value in (("config.json", config), ("providers.json", {"providers": without_ports(CATALOGUE)})):
+            (folder / name).touch(0o600)
+            (folder / name).write_text(json.dumps(value))
+        self.session = Session("--test", "--config", str(folder / "config.json"), "--providers",
+                               str(folder / "providers.json"))
+        self.call = self.session.call
+        kinds = ["openURL", "enterVerifier", "deviceCode", "confirmAccount"]
+        self.call("initialize", client={"name": "believed"}, capabilities={"prompts": kinds})
+        if provider == "openid":
+            self.call("providers.add", issuer=ready["addresses"]["openid"], id="openid")
+        manners = {"consent": "allow", "idTokenSeconds": 300, "renewsIDToken": False, "accessSeconds": 7200}
+        self.change({name: {"consent": "allow"} if name == "facebook" else {"manners": manners}
+                     for name, value in self.state().items()
+                     if name == "facebook" or isinstance(value, dict) and "manners" in value})
+
+    def control(self, method, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.ready["control"].rstrip("/") + "/state", data, method=method)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.loads(answer.read() or b"null")
+
+    def state(self):
+        return self.control("GET")
+
+    def change(self, patch):
+        self.control("PATCH", patch)
+
+    def advance(self, seconds):
+        """Time passes, here and there."""
+        self.offset += seconds
+        self.change({"clockOffsetSeconds": self.offset})
+        self.call("test.advanceClock", seconds=seconds)
+
+    def rotate(self):
+        """Other keys sign from now on, and the old ones are gone."""
+        keys = self.state().get(self.provider, {}).get("keys")
+        if keys:
+            self.change({self.provider: {"keys": {name: None for name in keys} | {"next": {"algorithm": "RS256"}}}})
+        self.advance(61)
+
+    def sign_in(self, kind):
+        if kind in ("reverseAuth", "systemToken"):
+            account = next(entry for entry in self.ready["accounts"] if entry["provider"] == self.provider)
+            return self.call("accounts.add", **account)["account"]
+        id = self.session.send("accounts.signIn", provider=self.provider, flowKind=kind, deadlineSeconds=3600)
+        answer, shown, is_device = None, "", False
+        while answer is None:
+            if is_device and self.session.lines.empty():
+                self.session.send("test.advanceClock", seconds=6)
+                self.offset += 6
+                time.sleep(0.2)
+            message = self.session.message()
+            if getattr(message, "id", None) == id:
+                answer = message
+            elif isinstance(message, dict) and message["method"] == "prompt.opened":
+                prompt = message["params"]
+                if prompt["kind"] == "deviceCode":
+                    is_device = True
+                elif prompt["kind"] == "openURL":
+                    shown = self.visit(kind, prompt)
+                elif prompt["expects"] == "pin":
+                    self.accept(prompt, text=re.search(r"\b[0-9]{7}\b", shown)[0])
+        assert not hasattr(answer, "code"), answer
+        return answer.result["account"]
+
+    def accept(self, prompt, **answer):
+        self.session.send("prompt.answer", prompt=prompt["prompt"], action="accept", **answer)
+
+    def visit(self, kind, prompt):
+        """The person agrees; what the page shows in the end, if the browser goes nowhere."""
+        visitor = Visitor().open(prompt["url"])
+        if kind == "oauth1":
+            visitor.press("allow")
+        if visitor.location is None or not visitor.location.startswith("http://127.0.0.1"):
+            self.accept(prompt, **({"redirectURL": visitor.location} if visitor.location else {}))
+        else:
+            bring_back(visitor)
+        return visitor.page
+
+    def verified(self, state, credential, account, subject):
+        """Whether einlass believes it, by name and by value, or says why it cannot."""
+        given = {name: credential[name] for name in ("type", "key", "secret", "token", "idToken") if name in credential}
+        expected = {"id": subject} if subject else {}
+        for what in ({"account": account}, {"credential": given}):
+            id = self.session.send("verify", provider=self.provider, expect=expected, **what)
+            answer = self.session.answer(id)
+            if state in CANNOT.get(self.provider, ()):
+                assert answer.code == 1015 and answer.data["provider"] == self.provider, (state, answer)
+            else:
+                assert not hasattr(answer, "code") and answer.result["valid"], (state, what, answer)
+                assert answer.result["clientId"], answer
+
+
+def is_found(provider, kind):
+    return [client for client in (CLIENTS if provider == "openid" else [OTHER_CLIENTS.get((provider, kind))])
+            if kind != "clientCredentials" or client]
+
+
+@pytest.mark.parametrize("provider, kind, client", [
+    (provider, kind, client) for provider, kind in WAYS for client in is_found(provider, kind)],
+    ids=lambda value: value["clientId"] if isinstance(value, dict) else str(value))
+def test_what_is_handed_out_is_believed(provider, kind, client, tmp_path):
+    with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
+        try:
+            world = World(json.loads(sandbox.stdout.readline()), tmp_path, provider, client)
+            account = world.sign_in(kind)
+            world.call("access.set", provider=provider, state="granted")
+            subject = next(entry.get("subject") for entry in world.call("accounts.list")["accounts"]
+                           if entry["account"] == account)
+            if kind == "clientCredentials":
+                subject = None  # Its account is the application's own; no provider says whose such a token is.
+
+            def performed():
+                return world.call("auth.perform", provider=provider, account=account, confirm=True)["credential"]
+
+            def got(**params):
+                return world.call("credentials.get", account=account, **params)["credential"]
+
+            for credential in (performed(), got()):
+                world.verified("new", credential, account, subject)
+            can_refresh = next(entry["can"]["refresh"] for entry in listed(world) if entry["id"] == provider)
+            if can_refresh and kind not in ("reverseAuth", "systemToken", "oauth1"):
+                world.verified("refreshed", got(forceRefresh=True), account, subject)
+                world.verified("refreshed", performed(), account, subject)
+            world.rotate()
+            world.verified("rotated", got(), account, subject)
+            # The end of the id_token, while the access token lives.
+            world.advance(1000)
+            kept = got()
+            assert "idToken" not in kept or kept["idTokenExpiresAt"] < time.time() + world.offset
+            world.verified("ended", kept, account, subject)
+            world.session.close()
+        finally:
+            sandbox.terminate()
+
+
+def listed(world):
+    providers, cursor = [], {}
+    while True:
+        page = world.call("providers.list", **cursor)
+        providers += page["providers"]
+        if "nextCursor" not in page:
+            return providers
+        cursor = {"cursor": page["nextCursor"]}

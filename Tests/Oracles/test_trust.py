@@ -1,0 +1,328 @@
+"""Whose word einlass takes, at an issuer whose manners are set, with tokens that PyJWT signs.
+
+    python -m pytest Tests/Oracles/test_trust.py
+"""
+import base64
+import html
+import json
+import re
+import time
+import urllib.request
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from browser import Visitor
+from front_end import bring_back
+from issuer_server import MANNERS
+from servers import running
+
+pytestmark = pytest.mark.usefixtures("built")
+
+
+def send(address, value=None):
+    body = None if value is None else json.dumps(value).encode()
+    with urllib.request.urlopen(urllib.request.Request(address, body), timeout=60) as answer:
+        return json.load(answer)
+
+
+@pytest.fixture
+def issuer():
+    with running("issuer_server.py") as ready:
+        yield ready
+
+
+class Issuer:
+    """The issuer, a front end that knows it, and what they say to each other."""
+
+    def __init__(self, ready, start, *options, **manners):
+        self.ready, self.base = ready, ready["base"]
+        self.behave(**manners)
+        self.front_end = start(None, {"clientId": ready["client"], "clientSecret": ready["secret"]}, options=options)
+        self.front_end.call("providers.add", issuer=self.base, id="oracle")
+
+    def behave(self, **manners):
+        assert set(manners) <= set(MANNERS)
+        send(self.base + "/__manners", manners)
+
+    def rotate(self):
+        send(self.base + "/__rotate", {})
+
+    def paths(self, path):
+        return [entry for entry in send(self.ready["log"]) if entry["path"] == path]
+
+    def brought(self, **params):
+        """The answer to a sign-in, once the browser has come back."""
+        id, prompt = self.front_end.begin(**params)
+        bring_back(Visitor().open(prompt["url"]))
+        return self.front_end.answer(id)
+
+    def signed_in(self):
+        answer = self.brought()
+        assert not hasattr(answer, "code"), answer
+        self.front_end.call("access.set", provider="oracle", state="granted")
+        return answer.result["account"]
+
+    def credential(self, account, **params):
+        return self.front_end.call("credentials.get", account=account, **params)["credential"]
+
+    def verify(self, credential, **expect):
+        given = {"type": "oauth2", "token": credential["token"]}
+        if "idToken" in credential:
+            given["idToken"] = credential["idToken"]
+        return self.front_end.call("verify", provider="oracle", credential=given, expect=expect)
+
+
+def checks(result):
+    return {entry["check"]: entry["ok"] for entry in result["checks"]}
+
+
+def is_id_token(oracle, token):
+    return oracle.front_end.call("verify", provider="oracle", credential={"type": "idToken", "idToken": token})
+
+
+@pytest.fixture
+def at(issuer, start):
+    return lambda *options, **manners: Issuer(issuer, start, *options, **manners)
+
+
+# RFC 8725 sections 3.11 and 3.12; RFC 8417, RFC 9068, RFC 9449, RFC 9701, Back-Channel Logout 1.0.
+OTHER_KINDS = [{"typ": typ} for typ in (
+    "logout+jwt", "at+jwt", "application/at+jwt", "secevent+jwt", "dpop+jwt", "token-introspection+jwt", "JWS")]
+OTHER_KINDS.append({"claims": {"events": {"http://schemas.openid.net/event/backchannel-logout": {}}}})
+
+
+@pytest.mark.parametrize("manners", OTHER_KINDS, ids=str)
+def test_only_an_id_token_is_believed_as_one(at, manners):
+    oracle = at()
+    token = oracle.credential(oracle.signed_in())["idToken"]
+    assert is_id_token(oracle, token)["valid"]
+    oracle.behave(**manners)
+    answer = oracle.brought()
+    assert answer.code == 1019 and answer.data["detail"] == "signature", answer
+    assert "token of another kind" in answer.message
+    # The same for one that somebody brings.
+    found = is_id_token(oracle, send(oracle.base + "/__token"))
+    assert checks(found) == {"signature": False} and "token of another kind" in found["checks"][0]["detail"]
+
+
+@pytest.mark.parametrize("typ", ["JWT", "jwt", "application/jwt", "application/JWT", None])
+def test_the_usual_kinds_of_a_header_are_believed(at, typ):
+    assert at(typ=typ).signed_in()
+
+
+def test_one_of_several_audiences_is_believed_where_it_is_the_authorized_party(at):
+    oracle = at(claims={"aud": ["client", "other"]})
+    answer = oracle.brought()
+    assert answer.code == 1019 and answer.data["detail"] == "audience"
+    oracle.behave(claims={"aud": ["client", "other"], "azp": "client"})
+    assert oracle.signed_in()
+
+
+def test_an_algorithm_that_is_not_accepted_is_named_as_that(at):
+    oracle = at(algorithm="RS512")
+    assert "by an algorithm that is not accepted" in oracle.brought().message
+    # Nor is one that the key is not for.
+    oracle.behave(algorithm="RS256", keyAlgorithm="PS256")
+    oracle.rotate()
+    assert "by another algorithm than its key is for" in oracle.brought().message
+    oracle.behave(keyAlgorithm=None)
+    oracle.rotate()
+    assert oracle.signed_in()
+
+
+@pytest.mark.parametrize("digest", ["sha256", "sha512", None])
+def test_a_token_s_digest_beside_eddsa_is_not_held_against_the_id_token(at, digest):
+    assert at(algorithm="EdDSA", atHash=digest).signed_in()
+
+
+def test_a_wrong_digest_beside_another_algorithm_is(at):
+    answer = at(algorithm="ES256", atHash="sha512").brought()
+    assert answer.code == 1019 and "it belongs to another token" in answer.message
+
+
+def test_a_second_change_of_keys_within_a_minute_is_asked_about_when_a_sign_in_waits(at):
+    oracle = at()
+    first = oracle.credential(oracle.signed_in())["idToken"]
+    for count in (2, 3, 4):
+        oracle.rotate()
+        assert oracle.signed_in()
+        assert len(oracle.paths("/keys")) == count
+    # The control: who only brings a token does not make einlass ask.
+    for _ in range(3):
+        assert checks(is_id_token(oracle, first)) == {"signature": False}
+    assert len(oracle.paths("/keys")) <= 5
+
+
+def origin(credential):
+    return credential["idTokenOf"], credential["idTokenExpiresAt"] - int(time.time())
+
+
+@pytest.mark.parametrize("digest", ["sha256", None])
+def test_an_id_token_says_of_which_access_token_it_is(at, digest, tmp_path):
+    oracle = at(refreshedIdToken=False, atHash=digest)
+    account = oracle.signed_in()
+    first = oracle.credential(account)
+    assert origin(first)[0] == "current" and 290 <= origin(first)[1] <= 300
+    second = oracle.credential(account, forceRefresh=True)
+    assert second["idToken"] == first["idToken"] and origin(second)[0] == "former"
+    assert oracle.credential(account)["idTokenOf"] == "former"
+    # The control: a refresh that brings one.
+    oracle.behave(refreshedIdToken=True)
+    third = oracle.credential(account, forceRefresh=True)
+    assert third["idToken"] != first["idToken"] and origin(third)[0] == "current"
+
+
+@pytest.fixture(params=["introspection", "introspection without a client", "userinfo"])
+def asked(request, at):
+    """An issuer that is asked about tokens, and einlass as it asks: by which check it knows the application."""
+    manners = {"introspection": {}} if request.param == "introspection" else {"introspection": {"client_id": None}}
+    if request.param == "userinfo":
+        manners["metadata"] = {"introspection_endpoint": None}
+    return lambda *options, **more: at(*options, **manners, **more)
+
+
+@pytest.mark.parametrize("digest", ["sha256", None])
+def test_what_is_handed_out_is_believed_after_a_refresh_the_id_token_s_end_and_a_rotation(asked, digest):
+    oracle = asked("--test", refreshedIdToken=False, atHash=digest)
+    account = oracle.signed_in()
+
+    def is_believed(credential):
+        for subject in ({"account": account}, {"credential": {
+                "type": "oauth2", "token": credential["token"], "idToken": credential["idToken"]}}):
+            result = oracle.front_end.call("verify", provider="oracle", **subject, expect={"id": "42", "clientId": "client"})
+            assert result["valid"] and result["clientId"] == "client", result
+
+    is_believed(oracle.credential(account))
+    former = oracle.credential(account, forceRefresh=True)
+    assert former["idTokenOf"] == "former"
+    is_believed(former)
+    oracle.rotate()
+    oracle.front_end.call("test.advanceClock", seconds=61)
+    is_believed(oracle.credential(account))
+    # Its end, while the access token lives.
+    oracle.front_end.call("test.advanceClock", seconds=1000)
+    still = oracle.credential(account)
+    assert still["token"] == former["token"] and still["idTokenExpiresAt"] < time.time() + 1061
+    is_believed(still)
+
+
+def test_an_id_token_that_does_not_vouch_makes_no_other_token_the_application_s(at):
+    oracle = at(metadata={"introspection_endpoint": None}, refreshedIdToken=False)
+    account = oracle.signed_in()
+    credential = oracle.credential(account)
+    stolen = send(oracle.base + "/__foreign")["access_token"]
+    given = {"token": stolen, "idToken": credential["idToken"]}
+    assert checks(oracle.verify(given)) == {"active": True, "application": False}
+    # Nor is a forged one believed beside the right token.
+    head, body, signature = credential["idToken"].split(".")
+    forged = ".".join([head, body, ("A" if signature[0] != "A" else "B") + signature[1:]])
+    assert checks(oracle.verify({"token": credential["token"], "idToken": forged})) == {"signature": False}
+    # A nonce that nothing vouches for is none.
+    former = oracle.credential(account, forceRefresh=True)
+    assert checks(oracle.verify(former, nonce="n"))["nonce"] is False
+
+
+def test_introspection_that_names_no_application_is_not_about_another_one(at):
+    oracle = at(introspection={"client_id": None})
+    foreign = {"token": send(oracle.base + "/__foreign")["access_token"]}
+    found = oracle.verify(foreign)
+    assert found["valid"] and "clientId" not in found
+    assert [entry for entry in found["checks"] if entry["check"] == "application"][0]["detail"].startswith(
+        "127.0.0.1 does not say to which application")
+    assert checks(oracle.verify(foreign, clientId="client"))["application"] is False
+    # What is stored vouches for itself.
+    assert oracle.verify(oracle.credential(oracle.signed_in()), clientId="client")["valid"]
+    # The control: one that is named counts.
+    oracle.behave(introspection={"client_id": "other"})
+    assert checks(oracle.verify(foreign))["application"] is False
+
+
+@pytest.mark.parametrize("method", ["client_secret_post", "client_secret_basic"])
+def test_revocation_and_introspection_take_the_ways_that_the_metadata_names(at, method):
+    names = ("revocation", "introspection")
+    paths = ("/revoke", "/introspect")
+    oracle = at(metadata={f"{name}_endpoint_auth_methods_supported": [method] for name in names},
+                methods={path: [method] for path in paths} | {"/token": ["client_secret_basic"]})
+    account = oracle.signed_in()
+    assert oracle.verify(oracle.credential(account))["valid"]
+    left = oracle.front_end.call("accounts.signOut", account=account)
+    assert not left["notRevoked"]
+    for path in paths:
+        assert {entry["authentication"] for entry in oracle.paths(path)} == {method}
+    assert {entry["authentication"] for entry in oracle.paths("/token")} == {"client_secret_basic"}
+
+
+def test_a_client_that_can_do_nothing_else_keeps_its_own_way(issuer, start):
+    send(issuer["base"] + "/__manners", {"metadata": {
+        "token_endpoint_auth_methods_supported": ["none"],
+        "revocation_endpoint_auth_methods_supported": ["client_secret_basic", "private_key_jwt"]}})
+    front_end = start(None, {"clientId": issuer["client"]})
+    front_end.call("providers.add", issuer=issuer["base"], id="oracle")
+    id, prompt = front_end.begin()
+    bring_back(Visitor().open(prompt["url"]))
+    left = front_end.call("accounts.signOut", account=front_end.end(id))
+    assert len(left["revoked"]) == 2
+    assert [entry["authentication"] for entry in send(issuer["log"]) if entry["path"] == "/revoke"] == ["none", "none"]
+
+
+def test_signing_out_revokes_both_tokens_and_names_what_was_not(at):
+    oracle = at()
+    account = oracle.signed_in()
+    left = oracle.front_end.call("accounts.signOut", account=account)
+    assert left["revoked"] == ["application client refreshToken", "application client accessToken"]
+    assert [entry["hint"] for entry in oracle.paths("/revoke")] == ["refresh_token", "access_token"]
+    assert send(oracle.base + "/__alive") == 0
+    # A server that keeps access tokens says so. RFC 7009 section 2.2.1.
+    oracle.behave(keeps="access_token")
+    left = oracle.front_end.call("accounts.signOut", account=oracle.signed_in())
+    assert left["revoked"] == ["application client refreshToken"]
+    assert [entry["what"] for entry in left["notRevoked"]] == ["application client accessToken"]
+    assert send(oracle.base + "/__alive") == 1
+
+
+def basic(id, secret):
+    return base64.b64encode(f"{id}:{secret}".encode()).decode()
+
+
+# How a server may quote what it was sent: as it stands there, or as the language that the server is written in shows it.
+SPELLINGS = {
+    "as it is": lambda id, secret: secret,
+    "form": lambda id, secret: quote_plus(secret),
+    "address": lambda id, secret: quote(secret, safe=""),
+    "lower address": lambda id, secret: re.sub("%..", lambda part: part[0].lower(), quote(secret, safe="")),
+    "every character": lambda id, secret: "".join(f"%{byte:02x}" for byte in secret.encode()),
+    "JSON of PHP": lambda id, secret: json.dumps(secret).strip('"').replace("/", "\\/"),
+    "JSON of Go": lambda id, secret: json.dumps(secret).strip('"').replace("&", "\\u0026"),
+    "HTML": lambda id, secret: html.escape(secret),
+    "HTML by numbers": lambda id, secret: secret.replace("&", "&#38;").replace("/", "&#x2F;"),
+    "Basic": lambda id, secret: "Basic " + basic(id, secret),
+    "Basic of forms": lambda id, secret: "Basic " + basic(quote_plus(id), quote_plus(secret)),
+    "its base 64 alone": lambda id, secret: base64.b64encode(secret.encode()).decode().rstrip("="),
+    "base 64 in an address": lambda id, secret: "sent/" + quote(basic(id, secret), safe=""),
+}
+
+
+@pytest.mark.parametrize("is_json", [False, True], ids=["text", "json"])
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_secret_that_an_answer_repeats_is_hidden_in_every_spelling(at, spelling, is_json, tmp_path):
+    trace = tmp_path / "trace"
+    oracle = at("--trace", str(trace))
+    quoted = SPELLINGS[spelling](oracle.ready["client"], oracle.ready["secret"])
+    # The control: an innocent word of the same sentence is shown.
+    oracle.behave(says={"error": "no", "error_description": f"you sent {quoted} today"} if is_json
+                  else f"you sent {quoted} today")
+    subject = {"type": "oauth2", "token": "unknown"}
+    answer = oracle.front_end.answer(oracle.front_end.send("verify", provider="oracle", credential=subject))
+    said = answer.data["serverError"]["text"]
+    assert said.startswith("you sent ") and said.endswith(" today") and "…" in said, said
+    written = trace.read_text()
+    for leak in {quoted.split(" ")[-1].split("/")[-1], oracle.ready["secret"]}:
+        assert leak not in said and leak not in written and json.dumps(leak)[1:-1] not in written
+
+
+def test_words_that_are_no_secret_are_shown(at):
+    oracle = at(says="Registration of applications/clients is 100% closed &amp; over + done")
+    subject = {"type": "oauth2", "token": "unknown"}
+    answer = oracle.front_end.answer(oracle.front_end.send("verify", provider="oracle", credential=subject))
+    assert answer.data["serverError"]["text"] == "Registration of applications/clients is 100% closed &amp; over + done"
