@@ -35,7 +35,7 @@ public struct AccountStore: Sendable {
     }
   }
 
-  /// What is stored, as it stands; never opens the key.
+  /// All that a store holds in the clear, where that is little or in memory.
   public struct Snapshot: Sendable, Equatable {
     /// Grows with every change by any process.
     public var revision: Int64
@@ -150,7 +150,11 @@ public struct AccountStore: Sendable {
   /// Members of an account that may change; the closure gets the current record and edits it.
   public typealias Edit = @Sendable (inout Account) -> Void
 
-  public var snapshot: @Sendable (Patience) throws(Problem) -> Snapshot
+  /// Calls the closure once with one state of the store, without opening the key. `read` is what to call.
+  public var reading:
+    @Sendable (Patience, (any StoreReader) throws(Problem) -> Void) throws(Problem) -> Void
+  /// What front ends are told of what any process has changed since this mark.
+  public var changes: @Sendable (ChangeMark?, Patience) throws(Problem) -> Changes
   /// Throws `accountExists` with the account it collided with.
   public var add: @Sendable (NewAccount, Patience) throws(Problem) -> Added
   /// All of it in one transaction.
@@ -186,7 +190,10 @@ public struct AccountStore: Sendable {
   public var maintenance: StoreMaintenance
 
   public init(
-    snapshot: @escaping @Sendable (Patience) throws(Problem) -> Snapshot,
+    reading:
+      @escaping @Sendable (Patience, (any StoreReader) throws(Problem) -> Void) throws(Problem) ->
+      Void,
+    changes: @escaping @Sendable (ChangeMark?, Patience) throws(Problem) -> Changes,
     add: @escaping @Sendable (NewAccount, Patience) throws(Problem) -> Added,
     addAll: @escaping @Sendable (Batch, Patience) throws(Problem) -> AddedBatch,
     update: @escaping @Sendable (Account.ID, Patience, Edit) throws(Problem) -> Int64,
@@ -205,7 +212,8 @@ public struct AccountStore: Sendable {
     protection: @escaping @Sendable (Patience) throws(Problem) -> String,
     maintenance: StoreMaintenance
   ) {
-    self.snapshot = snapshot
+    self.reading = reading
+    self.changes = changes
     self.add = add
     self.addAll = addAll
     self.update = update

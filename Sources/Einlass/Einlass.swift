@@ -121,9 +121,7 @@ public struct Einlass: Sendable {
     _ own: ClientRegistration?, at provider: String
   ) throws(Problem) {
     let provider = try catalog.provider(provider)
-    let isStored = try store.snapshot(.usual).registrations.contains {
-      sameBytes($0.provider, provider.id)
-    }
+    let isStored = try store.knownRegistration(at: provider) != nil
     guard own != nil || !isStored && provider.dynamicRegistration == nil else { return }
     _ = try provider.complete(own, with: provider.registrationNeeds)
   }
@@ -135,7 +133,9 @@ public struct Einlass: Sendable {
     _ request: PerformRequest, asking kinds: Set<Prompt.Kind>, patience: AccountStore.Patience
   ) throws(Problem) -> Explanation {
     let provider = try catalog.provider(request.provider)
-    var explanation = try store.snapshot(patience).explanation(of: request, at: provider)
+    var explanation = try store.read(patience) { reader throws(Problem) in
+      try reader.explanation(of: request, at: provider)
+    }
     if let problem = explanation.problem, problem.isMended(bySigningInAt: provider, asking: kinds) {
       explanation.problem = problem.mended(bySigningInAt: provider)
     }
@@ -188,8 +188,7 @@ public struct Einlass: Sendable {
   ) throws(Problem) -> Int64 {
     let provider = try catalog.provider(provider)
     if let id {
-      let accounts = try store.snapshot(patience).accounts
-      guard let account = accounts.first(where: { $0.id == id }) else { throw .unknownAccount(id) }
+      let account = try store.account(id, patience)
       guard sameBytes(account.provider, provider.id) else { throw .invalidChoice(provider, id) }
     }
     return try store.setPreferred(id, application, provider.id, patience)
@@ -276,9 +275,7 @@ public struct Einlass: Sendable {
   private func leaving(
     _ id: Account.ID, _ registration: (String) -> ClientRegistration?
   ) throws(Problem) -> SignOut {
-    guard let account = try store.snapshot(.usual).accounts.first(where: { $0.id == id }) else {
-      throw .unknownAccount(id)
-    }
+    let account = try store.account(id)
     let provider = try? catalog.provider(account.provider)
     // Whatever is wrong with the stored one, the account is left.
     let stored = provider.flatMap { try? store.registration(nil, at: $0) }
@@ -316,13 +313,9 @@ public struct Einlass: Sendable {
     case .credential(let credential): return credential
     case .idToken: return nil
     case .account(let id):
-      let snapshot = try store.snapshot(.usual)
-      guard let account = snapshot.accounts.of(provider).first(where: { $0.id == id }) else {
-        throw .unknownAccount(id, provider.id)
-      }
       return try store.issuedCredential(
-        of: account, at: provider, to: request.application,
-        store.registration(request.registration, at: provider), in: snapshot
+        of: store.account(id, of: provider), at: provider, to: request.application,
+        store.registration(request.registration, at: provider)
       ).credential
     }
   }

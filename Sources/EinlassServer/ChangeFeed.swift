@@ -4,7 +4,7 @@ public import EinlassSystem
 
 /// Tells a front end that introduced itself what changed in the store, whoever changed it.
 ///
-/// Compares what the store holds with what was last told of, so that every change is told once: those of this
+/// Asks the store for its changes since those that were last told of, so that every change is told once: those of this
 /// process when they are made, those of others when the watch rings.
 public final class ChangeFeed: Sendable {
   /// Makes the watch that rings at every change of the store; throws where the system has none to give.
@@ -13,9 +13,8 @@ public final class ChangeFeed: Sendable {
   private enum Known {
     /// Nobody has asked to be told.
     case nothing
-    /// What the store held could not be read; whatever is found next is new.
-    case unreadable
-    case snapshot(AccountStore.Snapshot)
+    /// Everything up to here; `nil` when the store could not be read, and whatever is found next is new.
+    case upTo(AccountStore.ChangeMark?)
   }
 
   private let store: AccountStore
@@ -51,10 +50,8 @@ public final class ChangeFeed: Sendable {
     if let number { peer.watch(number) { [weak self] in self?.ring() } }
   }
 
-  /// Tells of everything that happens after this; `nil` when it could not be read.
-  func begin(after snapshot: AccountStore.Snapshot?) {
-    known.withLock { $0 = snapshot.map(Known.snapshot) ?? .unreadable }
-  }
+  /// Tells of everything that happens after this; `nil` when the store could not be read.
+  func begin(after mark: AccountStore.ChangeMark?) { known.withLock { $0 = .upTo(mark) } }
 
   /// Whether every change is told without being asked for.
   var isComplete: Bool { watching == nil || watch.withLock { $0.seesAll } }
@@ -80,15 +77,11 @@ public final class ChangeFeed: Sendable {
   private func look(_ patience: AccountStore.Patience, by deadline: Deadline) -> Bool {
     do throws(Problem) {
       let isDone = try known.withLock(by: deadline) { known throws(Problem) in
-        if case .nothing = known { return true }
+        guard case .upTo(let mark) = known else { return true }
         isLookAhead.withLock { $0 = false }
-        let snapshot = try store.snapshot(patience)
-        let changes =
-          if case .snapshot(let former) = known {
-            snapshot.changes(since: former)
-          } else { StoreChanges.unknown }
-        announcer.announce(changes, snapshot.revision)
-        known = .snapshot(snapshot)
+        let changes = try store.changes(mark, patience)
+        announcer.announce(StoreChanges(changes.list), changes.revision)
+        known = .upTo(changes.mark)
         return true
       }
       return isDone ?? false

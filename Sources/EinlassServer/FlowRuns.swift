@@ -100,8 +100,9 @@ extension Server {
         guard self.session.frontEnd.prompts.contains(prompt.kind) else {
           throw .answersUsedUp(prompt)
         }
-        let offered = try self.offered(by: prompt, at: flow.provider)
-        return try await self.prompts.ask(prompt, offering: offered, for: flow)
+        return try await self.prompts.ask(prompt, for: flow) { [weak self] account in
+          self?.offers(account, by: prompt, at: flow.provider) ?? false
+        }
       },
       report: { stage in
         flow.stage = stage
@@ -110,15 +111,20 @@ extension Server {
       })
   }
 
-  /// The accounts that may be answered to a prompt: with `more`, any of the provider's.
-  private func offered(by prompt: Prompt, at provider: String) throws(Problem) -> [Account.ID] {
+  /// Whether an account may be answered to a prompt: with `more`, any of the provider's.
+  private func offers(_ id: Account.ID, by prompt: Prompt, at provider: String) -> Bool {
     switch prompt {
-    case .grantAccess, .openURL, .deviceCode, .enterVerifier, .enterPassphrase: []
-    case .confirmAccount(let account): [account.id]
-    case .selectAccount(let accounts, more: false), .replaceAccount(let accounts, more: false):
-      accounts.map(\.id)
-    case .selectAccount(_, more: true), .replaceAccount(_, more: true):
-      try store.snapshot(.usual).accounts.filter { sameBytes($0.provider, provider) }.map(\.id)
+    case .grantAccess, .openURL, .deviceCode, .enterVerifier, .enterPassphrase: return false
+    case .confirmAccount(let account): return account.id == id
+    case .selectAccount(let accounts, let more), .replaceAccount(let accounts, let more):
+      if accounts.contains(where: { $0.id == id }) { return true }
+      guard more else { return false }
+      do throws(Problem) {
+        return sameBytes(try store.account(id, .none).provider, provider)
+      } catch {
+        // Where the store cannot be read now, the flow finds out.
+        return error.reason != .unknownAccount
+      }
     }
   }
 }

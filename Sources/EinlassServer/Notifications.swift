@@ -36,7 +36,7 @@ let notifications: [NotificationDescriptor] = [
           .object([
             .account,
             .required(
-              "change", Schema(StoreChanges.Change.self), "What happened."),
+              "change", Schema(StoreChange.Kind.self), "What happened."),
           ]), max: StoreChanges.limit), "What changed."),
       .reload,
     ]),

@@ -1,3 +1,4 @@
+internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
@@ -10,18 +11,18 @@ enum Pages {
   /// and the log says so.
   ///
   /// - Parameters:
-  ///   - entries: what follows the cursor, in order.
+  ///   - next: brings what follows the cursor, one entry after the other.
   ///   - limit: at most so many.
   ///   - cursor: the cursor that stands behind an entry.
   /// - Returns: `{name: [entry], nextCursor?}`.
-  static func page<Entry>(
-    _ name: String, _ entries: some Sequence<Entry>, limit: Int64?, log: Log,
+  static func page<Entry, Failure>(
+    _ name: String, next: () throws(Failure) -> Entry?, limit: Int64?, log: Log,
     cursor: (Entry) -> String, encode: (Entry) -> JSONValue
-  ) -> JSONObject {
+  ) throws(Failure) -> JSONObject {
     var values: [JSONValue] = []
     var size = 0
     var last: Entry?
-    for entry in entries {
+    while let entry = try next() {
       let value = encode(entry)
       let count = value.bytes().count + 1
       guard count <= limitBytes else {
@@ -38,5 +39,40 @@ enum Pages {
       last = entry
     }
     return [name: .array(values)]
+  }
+
+  /// The same of entries that are there.
+  static func page<Entry>(
+    _ name: String, _ entries: some Sequence<Entry>, limit: Int64?, log: Log,
+    cursor: (Entry) -> String, encode: (Entry) -> JSONValue
+  ) -> JSONObject {
+    var iterator = entries.makeIterator()
+    return page(
+      name, next: { iterator.next() }, limit: limit, log: log, cursor: cursor, encode: encode)
+  }
+
+  /// The same of entries that are read by the piece.
+  ///
+  /// - Parameter piece: so many entries that follow this one, or the request's cursor; fewer at the end.
+  static func page<Entry>(
+    _ name: String, limit: Int64?, log: Log, cursor: (Entry) -> String,
+    encode: (Entry) -> JSONValue, piece: (Entry?, Int) throws(Problem) -> [Entry]
+  ) throws(Problem) -> JSONObject {
+    // One more than fits shows whether there is a next page.
+    let count = Int(min(limit ?? 100, 100)) + 1
+    var entries: [Entry] = []
+    var index = 0
+    var isLast = false
+    return try page(
+      name,
+      next: { () throws(Problem) in
+        if index == entries.count, !isLast {
+          entries = try piece(entries.last, count)
+          index = 0
+          isLast = entries.count < count
+        }
+        defer { index += 1 }
+        return index < entries.count ? entries[index] : nil
+      }, limit: limit, log: log, cursor: cursor, encode: encode)
   }
 }

@@ -42,7 +42,7 @@ extension Server {
       request: call.id == nil ? nil : call.wireID)
     return try await runToDeadline(waiting, on: call.peer.executor) {
       () async throws(Problem) in
-      try await self.prompts.ask(prompt, offering: [], for: waiting)
+      try await self.prompts.ask(prompt, for: waiting)
     }
   }
 
@@ -130,8 +130,9 @@ extension Server {
   func requireRegistration(_ params: JSONObject) throws(Problem) {
     var provider = params["provider"]?.string
     if provider == nil, let id = params["account"]?.string {
-      provider = try store.snapshot(.usual).accounts.first { sameBytes($0.id.rawValue, id) }?
-        .provider
+      provider = try store.read { reader throws(Problem) in
+        try reader.account(Account.ID(rawValue: id))?.provider
+      }
     }
     // An unknown one the method names.
     guard let provider else { return }

@@ -31,8 +31,8 @@ final class Prompts: Sendable {
   fileprivate struct Open: Sendable {
     var id: String
     var prompt: Prompt
-    /// The accounts that may be answered, those beyond the ones shown included.
-    var offered: [Account.ID]
+    /// Whether an account may be answered, one beyond those shown included.
+    var isOffered: @Sendable (Account.ID) -> Bool
     var waiters: [Waiter]
   }
 
@@ -82,9 +82,10 @@ final class Prompts: Sendable {
   /// Opens the prompt or joins an equal one, and waits for the answer. Throws `cancelled` when the task is, and
   /// `interactionRequired` when nobody has answered the last three.
   ///
-  /// - Parameter offered: the accounts that may be answered, those beyond the ones shown included.
+  /// - Parameter isOffered: whether an account may be answered, one beyond those shown included. Must not wait.
   func ask(
-    _ prompt: Prompt, offering offered: [Account.ID], for flow: RunningFlow
+    _ prompt: Prompt, for flow: RunningFlow,
+    offering isOffered: @escaping @Sendable (Account.ID) -> Bool = { _ in false }
   ) async throws(Problem) -> Answer {
     let number = state.withLock { state in
       state.lastNumber += 1
@@ -93,7 +94,7 @@ final class Prompts: Sendable {
     let result: Result<Answer, Problem> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         join(
-          prompt, offered,
+          prompt, isOffered,
           Waiter(number: number, flow: flow) { continuation.resume(returning: $0) })
       }
     } onCancel: {
@@ -149,7 +150,9 @@ final class Prompts: Sendable {
     }
   }
 
-  private func join(_ prompt: Prompt, _ offered: [Account.ID], _ waiter: Waiter) {
+  private func join(
+    _ prompt: Prompt, _ isOffered: @escaping @Sendable (Account.ID) -> Bool, _ waiter: Waiter
+  ) {
     let subject = Self.subject(prompt, of: waiter.flow)
     let problem = state.withLock { state -> Problem? in
       // Under the lock: a cancellation is either seen here or finds the waiter in place.
@@ -163,7 +166,8 @@ final class Prompts: Sendable {
       if let index {
         state.open[index].waiters.append(waiter)
       } else {
-        let open = Open(id: newID(), prompt: prompt, offered: offered, waiters: [waiter])
+        let open = Open(
+          id: newID(), prompt: prompt, isOffered: isOffered, waiters: [waiter])
         let announcement = Self.announcement(open)
         // Neither a line nor a page of prompt.list would hold it.
         guard JSONValue.object(announcement).bytes().count < Pages.limitBytes else {
@@ -293,7 +297,7 @@ extension Prompts.Open {
     case .replaceAccount where account == nil: return nil
     case .selectAccount, .confirmAccount, .replaceAccount:
       guard let account else { return .accountMissing }
-      return offered.contains(account) ? nil : .notOffered
+      return isOffered(account) ? nil : .notOffered
     }
   }
 }

@@ -1,8 +1,8 @@
 internal import Einlass
 internal import EinlassSystem
 
-/// The snapshot, and the audit trail's key, that the requests of one read share, so that a flood of them asks the store
-/// once.
+/// All of a small store, and the audit trail's key, that the requests of one read share, so that a flood of them asks the
+/// store once. A large one is asked each time.
 ///
 /// Only for the reader's path, the one that passes `Patience.none`. Gone with the next read, and with every
 /// change that this process makes.
@@ -12,12 +12,17 @@ final class SharedSnapshot: Sendable {
   /// The next one who asks gets a new one.
   func forget() { taken.withLock { $0 = (nil, nil) } }
 
-  /// The snapshot of this read, taken now if nobody asked before.
-  fileprivate func of(_ store: AccountStore) throws(Problem) -> AccountStore.Snapshot {
-    if let shared = taken.withLock({ $0.snapshot }) { return shared }
-    let snapshot = try store.snapshot(.none)
-    taken.withLock { $0.snapshot = snapshot }
-    return snapshot
+  /// Reads the state of this read, taken now if nobody asked before.
+  fileprivate func read(
+    _ store: AccountStore, _ body: (any StoreReader) throws(Problem) -> Void
+  ) throws(Problem) {
+    if let shared = taken.withLock({ $0.snapshot }) { return try body(shared) }
+    try store.reading(.none) { reader throws(Problem) in
+      if let snapshot = reader as? AccountStore.Snapshot {
+        taken.withLock { $0.snapshot = snapshot }
+      }
+      try body(reader)
+    }
   }
 
   /// The same of the key that tokens are named by in the audit trail.
@@ -34,10 +39,10 @@ extension AccountStore {
   func sharing(_ shared: SharedSnapshot) -> AccountStore {
     let store = self
     var result = self
-    result.snapshot = { patience throws(Problem) in
+    result.reading = { patience, body throws(Problem) in
       switch patience {
-      case .none: try shared.of(store)
-      case .usual: try store.snapshot(patience)
+      case .none: try shared.read(store, body)
+      case .usual: try store.reading(patience, body)
       }
     }
     result.maintenance.auditKey = { patience throws(Problem) in

@@ -5,47 +5,94 @@ extension SQLiteConnection {
     """
     SELECT id, provider, username, display_name, subject, email, avatar, health,
       EXISTS (SELECT 1 FROM credential WHERE credential.account = account.id),
-      added_at, last_used_at, position FROM account
+      added_at, last_used_at, position,
+      EXISTS (SELECT 1 FROM preference WHERE preference.account = account.id),
+      EXISTS (SELECT 1 FROM credential WHERE credential.account = account.id AND resource <> '')
+    FROM account
     """
   }
 
-  /// All, in order of adding.
-  func accounts() throws(Problem) -> [Account] {
-    let accounts = try all("\(Self.accountColumns) ORDER BY position") { row throws(Problem) in
-      try Self.account(row)
+  /// The accounts that this condition chooses, in this order.
+  private func accounts(_ rest: String, _ values: SQLiteValue...) throws(Problem) -> [Account] {
+    let found = try all("\(Self.accountColumns) \(rest)", values: values) { row throws(Problem) in
+      (
+        try Self.account(row), isPreferred: try row.integer(12) != 0,
+        hasResources: try row.integer(13) != 0
+      )
     }
-    return accounts.marked(by: try preferences(), try resources())
+    var accounts: [Account] = []
+    for (account, isPreferred, hasResources) in found {
+      var account = account
+      if isPreferred { account.preferredBy = try applications(preferring: account.id) }
+      if hasResources { account.resources = try resources(of: account.id) }
+      accounts.append(account)
+    }
+    return accounts
+  }
+
+  func account(_ id: Account.ID) throws(Problem) -> Account? {
+    try accounts("WHERE id = ?1", .text(id.rawValue)).first
+  }
+
+  /// Those behind a position, in order of adding: of one provider, or all.
+  func accounts(
+    of provider: String?, after position: Int64, limit: Int
+  ) throws(Problem) -> [Account] {
+    guard let provider else {
+      return try accounts(
+        "WHERE position > ?1 ORDER BY position LIMIT ?2", .integer(position), .integer(Int64(limit))
+      )
+    }
+    return try accounts(
+      "WHERE provider = ?1 AND position > ?2 ORDER BY position LIMIT ?3", .text(provider),
+      .integer(position), .integer(Int64(limit)))
+  }
+
+  /// Those last used first; those never used follow in order of adding.
+  func lastUsedAccounts(of provider: String, limit: Int) throws(Problem) -> [Account] {
+    try accounts(
+      "WHERE provider = ?1 ORDER BY last_used_at DESC, position LIMIT ?2", .text(provider),
+      .integer(Int64(limit)))
+  }
+
+  /// Those of one subject, in order of adding.
+  func accounts(
+    of provider: String, subject: String, limit: Int
+  ) throws(Problem) -> [Account] {
+    try accounts(
+      "WHERE provider = ?1 AND subject = ?2 ORDER BY position LIMIT ?3", .text(provider),
+      .text(subject), .integer(Int64(limit)))
+  }
+
+  func preferredAccount(of provider: String, by application: String) throws(Problem) -> Account? {
+    try accounts(
+      "WHERE id = (SELECT account FROM preference WHERE application = ?1 AND provider = ?2)",
+      .text(application), .text(provider)
+    ).first
+  }
+
+  /// Calls `body` with every account, in order of adding.
+  func forEachAccount(_ body: (Account) throws(Problem) -> Void) throws(Problem) {
+    try eachAccount(
+      of: { last throws(Problem) in try accounts(of: nil, after: last, limit: 100) }, body)
   }
 
   func countAccounts() throws(Problem) -> Int64 {
     try first("SELECT count(*) FROM account") { row throws(Problem) in try row.integer(0) } ?? 0
   }
 
-  func account(_ id: Account.ID) throws(Problem) -> Account? {
-    let account = try first("\(Self.accountColumns) WHERE id = ?1", .text(id.rawValue)) {
-      row throws(Problem) in
-      try Self.account(row)
-    }
-    return try account.map { [$0] }?.marked(by: preferences(), resources()).first
-  }
-
   /// Those among which a new account may find itself: what `NewAccount.existing(among:)` needs and no more.
   func candidates(for new: AccountStore.NewAccount) throws(Problem) -> [Account] {
-    let provider = SQLiteValue.text(new.account.provider)
     if new.isOnlyOne {
-      return try all(
-        "\(Self.accountColumns) WHERE provider = ?1 ORDER BY position LIMIT 1", provider
-      ) { row throws(Problem) in try Self.account(row) }
+      return try accounts(of: new.account.provider, after: .min, limit: 1)
     }
-    return try all(
+    return try accounts(
       """
-      \(Self.accountColumns)
       WHERE position IN (
         SELECT position FROM account WHERE provider = ?1 AND subject = ?2
         UNION SELECT position FROM account WHERE provider = ?1 AND username = ?3)
       ORDER BY position
-      """, provider, .optional(new.account.subject), .text(new.account.username)
-    ) { row throws(Problem) in try Self.account(row) }
+      """, .text(new.account.provider), .optional(new.account.subject), .text(new.account.username))
   }
 
   /// Adds it behind all others, whatever its `position` says.

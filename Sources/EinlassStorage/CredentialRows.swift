@@ -124,11 +124,11 @@ extension SQLiteConnection {
       .text(CredentialRow.Kind.oauth1.rawValue))
   }
 
-  /// The resources that credentials are for, by account, each account's in their order.
-  func resources() throws(Problem) -> [Account.ID: [String]] {
-    let pairs = try all(
-      "SELECT account, resource FROM credential WHERE resource <> '' ORDER BY account, resource"
-    ) { row throws(Problem) in (Account.ID(rawValue: try row.text(0)), try row.text(1)) }
-    return Dictionary(grouping: pairs, by: \.0).mapValues { $0.map(\.1) }
+  /// The resources that an account's credentials are for, in their order.
+  func resources(of account: Account.ID) throws(Problem) -> [String] {
+    try all(
+      "SELECT resource FROM credential WHERE account = ?1 AND resource <> '' ORDER BY resource",
+      .text(account.rawValue)
+    ) { row throws(Problem) in try row.text(0) }
   }
 }

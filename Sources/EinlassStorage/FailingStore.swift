@@ -4,7 +4,8 @@ extension AccountStore {
   /// A store that can't be used, and says why at every use: a front end can still start and show it.
   init(failing problem: Problem) {
     self.init(
-      snapshot: { _ throws(Problem) in throw problem },
+      reading: { _, _ throws(Problem) in throw problem },
+      changes: { _, _ throws(Problem) in throw problem },
       add: { _, _ throws(Problem) in throw problem },
       addAll: { _, _ throws(Problem) in throw problem },
       update: { _, _, _ throws(Problem) in throw problem },

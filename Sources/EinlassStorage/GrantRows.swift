@@ -1,19 +1,33 @@
 internal import Einlass
 
 extension SQLiteConnection {
-  func grants() throws(Problem) -> [AccessGrant] {
+  private static let grantColumns = """
+    SELECT application, provider, state, permissions, audience, includes, changed_at FROM access_grant
+    """
+
+  func grant(_ place: AccessGrant.Place) throws(Problem) -> AccessGrant? {
+    try first(
+      "\(Self.grantColumns) WHERE application = ?1 AND provider = ?2", .text(place.application),
+      .text(place.provider), read: Self.grant)
+  }
+
+  /// Those behind a place, or from the first on, in the order of their places.
+  func grants(after place: AccessGrant.Place?, limit: Int) throws(Problem) -> [AccessGrant] {
+    // No provider's id is empty.
     try all(
       """
-      SELECT application, provider, state, permissions, audience, includes, changed_at FROM access_grant
-      ORDER BY provider, application
-      """
-    ) { row throws(Problem) in
-      AccessGrant(
-        application: try row.text(0), provider: try row.text(1), state: try row.word(2),
-        permissions: TextList.items(try row.text(3)), audience: try row.optionalWord(4),
-        includes: TextList.items(try row.text(5)).compactMap(AccessGrant.Inclusion.init),
-        changedAt: try row.integer(6))
-    }
+      \(Self.grantColumns)
+      WHERE (provider, application) > (?1, ?2) ORDER BY provider, application LIMIT ?3
+      """, .text(place?.provider ?? ""), .text(place?.application ?? ""), .integer(Int64(limit)),
+      read: Self.grant)
+  }
+
+  private static func grant(_ row: borrowing SQLiteStatement) throws(Problem) -> AccessGrant {
+    AccessGrant(
+      application: try row.text(0), provider: try row.text(1), state: try row.word(2),
+      permissions: TextList.items(try row.text(3)), audience: try row.optionalWord(4),
+      includes: TextList.items(try row.text(5)).compactMap(AccessGrant.Inclusion.init),
+      changedAt: try row.integer(6))
   }
 
   /// Adds it or replaces that of the same application and provider.

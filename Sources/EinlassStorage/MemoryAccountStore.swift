@@ -11,7 +11,8 @@ public enum MemoryAccountStore {
     let memory = Lock(Memory())
     let turns = Turns()
     return AccountStore(
-      snapshot: { _ throws(Problem) in memory.withLock { $0.snapshot } },
+      reading: { _, body throws(Problem) in try body(memory.withLock { $0.snapshot }) },
+      changes: { mark, _ throws(Problem) in memory.withLock { $0.changes(since: mark) } },
       add: { new, _ throws(Problem) in
         try memory.withLock { memory throws(Problem) in try memory.add(new) }
       },
@@ -103,6 +104,9 @@ private struct Memory {
   var credentials: [Int64: [StoredCredential]] = [:]
   private var registrations: [StoredRegistration] = []
   private var lastPosition: Int64 = 0
+  /// The last changes; before them were `forgottenChanges`.
+  private var lastChanges: [StoreChange] = []
+  private var forgottenChanges = 0
 
   func index(of id: Account.ID) throws(Problem) -> Int {
     let index = snapshot.accounts.firstIndex { isSame($0.id.rawValue, id.rawValue) }
@@ -130,6 +134,27 @@ private struct Memory {
     return snapshot.revision
   }
 
+  func changes(since mark: AccountStore.ChangeMark?) -> AccountStore.Changes {
+    let count = forgottenChanges + lastChanges.count
+    let known = mark.map { Int($0.number) - forgottenChanges }
+    return .init(
+      mark: .init(store: "memory", number: Int64(count)), revision: snapshot.revision,
+      list: known.flatMap { $0 < 0 ? nil : Array(lastChanges.dropFirst($0)) })
+  }
+
+  private mutating func note(_ change: StoreChange) {
+    lastChanges.append(change)
+    guard lastChanges.count > 512 else { return }
+    lastChanges.removeFirst(256)
+    forgottenChanges += 256
+  }
+
+  /// Notes what front ends see of a change of the account at this place.
+  private mutating func note(_ before: Account?, at index: Int) {
+    let after = snapshot.accounts[index]
+    if let kind = StoreChange.Kind(from: before, to: after) { note(.account(after.id, kind)) }
+  }
+
   mutating func add(_ new: AccountStore.NewAccount) throws(Problem) -> AccountStore.Added {
     let existing = new.existing(among: snapshot.accounts)
     let index: Int
@@ -147,6 +172,7 @@ private struct Memory {
     }
     let revision = nextRevision()
     for credential in new.credentials { put(credential, at: index) }
+    note(existing, at: index)
     return AccountStore.Added(
       account: snapshot.accounts[index], created: existing == nil, revision: revision)
   }
@@ -157,16 +183,19 @@ private struct Memory {
     let after = before.edited(by: edit)
     guard after != before else { return snapshot.revision }
     snapshot.accounts[index] = after
+    note(before, at: index)
     return nextRevision()
   }
 
   mutating func remove(_ id: Account.ID) throws(Problem) -> Int64 {
     let account = snapshot.accounts.remove(at: try index(of: id))
     credentials[account.position] = nil
+    note(.account(account.id, .removed))
     return nextRevision()
   }
 
   mutating func set(_ grant: AccessGrant) -> Int64 {
+    if snapshot.grant(grant.place) != grant { note(.grant(grant.place)) }
     snapshot.grants.removeAll {
       isSame($0.application, grant.application) && isSame($0.provider, grant.provider)
     }
@@ -179,7 +208,9 @@ private struct Memory {
     snapshot.grants.removeAll {
       isSame($0.application, application) && isSame($0.provider, provider)
     }
-    return snapshot.grants.count == count ? snapshot.revision : nextRevision()
+    if snapshot.grants.count == count { return snapshot.revision }
+    note(.grant(.init(provider: provider, application: application)))
+    return nextRevision()
   }
 
   mutating func settle(_ settlement: AccountStore.Settlement, of id: Account.ID) throws(Problem)
@@ -200,14 +231,17 @@ private struct Memory {
     let revision = nextRevision()
     if let edit = settlement.edit { snapshot.accounts[index] = account.edited(by: edit) }
     if let credential = settlement.credential { put(credential, at: index) }
+    note(account, at: index)
     return revision
   }
 
   mutating func forgetCredentials(of id: Account.ID) throws(Problem) -> Int64 {
     let index = try index(of: id)
+    let before = snapshot.accounts[index]
     snapshot.accounts[index].isSignedIn = false
     snapshot.accounts[index].resources = []
-    credentials[snapshot.accounts[index].position] = nil
+    credentials[before.position] = nil
+    note(before, at: index)
     return nextRevision()
   }
 
@@ -217,9 +251,11 @@ private struct Memory {
     let preferred = try id.map { id throws(Problem) in try index(of: id) }
     for index in snapshot.accounts.indices where isSame(snapshot.accounts[index].provider, provider)
     {
+      let before = snapshot.accounts[index]
       snapshot.accounts[index].preferredBy.removeAll { isSame($0, application) }
       if index == preferred { snapshot.accounts[index].preferredBy.append(application) }
       snapshot.accounts[index].preferredBy.sort()
+      note(before, at: index)
     }
     return nextRevision()
   }

@@ -126,6 +126,7 @@ struct Migrations: Sendable {
     resourcesAndRegistrations,
     // Whether the id_token came with a former access token.
     ["ALTER TABLE credential ADD COLUMN id_token_former INTEGER NOT NULL DEFAULT 0"],
+    changesAndOrders,
   ]
 
   /// Credentials of one registration are told apart by the resource that they are for (RFC 8707), '' for none, and may
@@ -184,6 +185,26 @@ struct Migrations: Sendable {
     """,
   ]
 
+  /// What front ends are told of, and the orders in which a few accounts or grants of many are read.
+  private static let changesAndOrders = [
+    // The last changes in order, without gaps; `ChangeRows.swift`. Either `account` and what happened to it, or the
+    // `application` and `provider` of a grant.
+    """
+    CREATE TABLE change (
+      number INTEGER PRIMARY KEY,
+      account TEXT,
+      kind TEXT,
+      application TEXT,
+      provider TEXT
+    ) STRICT
+    """,
+    // The list of an older store begins behind a gap, because what was changed before is not in it.
+    "INSERT INTO change (number) SELECT 2 FROM meta",
+    "CREATE INDEX account_provider ON account (provider)",
+    "CREATE INDEX account_last_used ON account (provider, last_used_at DESC)",
+    "CREATE INDEX access_grant_place ON access_grant (provider, application)",
+  ]
+
   private static let releasedColumns: [String: Set<String>] = [
     "meta": ["id", "store", "revision", "key_id", "encryptions"],
     "keyslot": ["id", "kind", "parameters", "salt", "wrapped_key"],
@@ -205,5 +226,6 @@ struct Migrations: Sendable {
       "application", "provider", "state", "permissions", "audience", "changed_at", "includes",
     ],
     "preference": ["application", "provider", "account"],
+    "change": ["number", "account", "kind", "application", "provider"],
   ]
 }

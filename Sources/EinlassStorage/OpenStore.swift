@@ -6,11 +6,12 @@ internal import EinlassSystem
 final class OpenStore {
   let connection: SQLiteConnection
   let keys: KeySource
-  private let identity: FileStatus.Identity
+  let identity: FileStatus.Identity
   /// `nil` for a store that can't be written: nothing to exclude, and no file to lock.
   private var lock: FileLock?
   private var lastVersion: Int64?
-  private var cached: (stamp: Stamp, snapshot: AccountStore.Snapshot)?
+  /// All of it, if that is little; `nil` where it is more.
+  private var cached: (stamp: Stamp, snapshot: AccountStore.Snapshot?)?
   private var key: StoreKey?
   private var namedKey: (stamp: Stamp, key: Secret)?
 
@@ -81,17 +82,18 @@ final class OpenStore {
     return cached.snapshot
   }
 
-  /// Accounts, grants and registrations, read under the lock.
-  func snapshot() throws(Problem) -> AccountStore.Snapshot {
+  /// Calls `body` with one state of the store, under the lock: all of it, if that is little, which is kept.
+  func read(_ body: (any StoreReader) throws(Problem) -> Void) throws(Problem) {
     let stamp = stamp()
-    let snapshot = try connection.transaction(.read) { () throws(Problem) in
-      AccountStore.Snapshot(
-        revision: try connection.meta().revision, accounts: try connection.accounts(),
-        grants: try connection.grants(),
-        registrations: try connection.registrationRows().map(\.known))
+    let isKnownLarge = cached.map { $0.snapshot == nil && $0.stamp == stamp } ?? false
+    let snapshot = try connection.transaction(.read) {
+      () throws(Problem) -> AccountStore.Snapshot? in
+      if !isKnownLarge, let snapshot = try connection.smallSnapshot() { return snapshot }
+      try body(self)
+      return nil
     }
     cached = stamp.map { ($0, snapshot) }
-    return snapshot
+    if let snapshot { try body(snapshot) }
   }
 
   /// What tells one state of the store from another.

@@ -83,14 +83,14 @@ extension RegistrationRow {
 }
 
 extension SQLiteConnection {
-  /// All, in the order of their providers.
-  func registrationRows() throws(Problem) -> [RegistrationRow] {
+  /// All, in the order of their providers; or the one at this provider.
+  func registrationRows(at provider: String? = nil) throws(Problem) -> [RegistrationRow] {
     try all(
       """
       SELECT provider, client_id, redirect, authentication, key_id, bound_origins, issued, expires_at,
         client_secret, private_key
-      FROM registration ORDER BY provider
-      """
+      FROM registration \(provider == nil ? "" : "WHERE provider = ?1") ORDER BY provider
+      """, values: provider.map { [.text($0)] } ?? []
     ) { row throws(Problem) in
       var cells: [RegistrationColumn: [UInt8]] = [:]
       for (index, column) in RegistrationColumn.allCases.enumerated() {
@@ -131,8 +131,8 @@ extension RegistrationStore {
     RegistrationStore(
       get: { provider, patience throws(Problem) in
         try file.read(patience, withKey: true) { store throws(Problem) -> StoredRegistration? in
-          let rows = try store.connection.registrationRows()
-          guard let row = rows.first(where: { isSame($0.provider, provider) }) else { return nil }
+          let row = try store.connection.registrationRows(at: provider).first
+          guard let row else { return nil }
           // What holds nothing sealed needs no key.
           let key = row.cells.isEmpty ? nil : try store.storeKey()
           return try row.open(key: key, path: store.connection.path)
@@ -146,9 +146,7 @@ extension RegistrationStore {
           } ?? 0
         }
         return try file.write(patience, withKey: true) { store throws(Problem) in
-          let former = try store.connection.registrationRows().first {
-            isSame($0.provider, provider)
-          }
+          let former = try store.connection.registrationRows(at: provider).first
           guard registration.mayReplace(isIssued: former?.isIssued) else {
             return try store.connection.meta().revision
           }

@@ -44,10 +44,14 @@ public enum SQLiteAccountStore {
   public static var sqliteVersion: String { SQLiteConnection.sqliteVersion }
 
   static func store(location: StoreLocation, keys: KeySource) -> AccountStore {
-    let file = StoreFile(location: location, keys: keys)
-    let leases = AccountLeases(location)
+    store(in: StoreFile(location: location, keys: keys), keys: keys)
+  }
+
+  static func store(in file: StoreFile, keys: KeySource) -> AccountStore {
+    let leases = AccountLeases(file.location)
     return AccountStore(
-      snapshot: { patience throws(Problem) in try file.snapshot(patience) },
+      reading: { patience, body throws(Problem) in try file.read(patience, body) },
+      changes: { mark, patience throws(Problem) in try file.changes(since: mark, patience) },
       add: { new, patience throws(Problem) in try add(new, to: file, patience) },
       addAll: { batch, patience throws(Problem) in
         try file.write(patience, withKey: true) { store throws(Problem) in
@@ -62,7 +66,10 @@ public enum SQLiteAccountStore {
       remove: { id, patience throws(Problem) in try remove(id, from: file, patience) },
       setGrant: { grant, patience throws(Problem) in
         try file.write(patience) { store throws(Problem) in
-          try store.connection.put(grant)
+          if try store.connection.grant(grant.place) != grant {
+            try store.connection.put(grant)
+            try store.connection.note(.grant(grant.place))
+          }
           return try store.connection.nextRevision()
         }
       },
@@ -73,15 +80,9 @@ public enum SQLiteAccountStore {
         try credentials(of: id, at: place, in: file, patience)
       },
       settle: { id, settlement throws(Problem) in try settle(settlement, of: id, in: file) },
-      forgetCredentials: { id throws(Problem) in
-        try change(id, in: file) { store throws(Problem) in
-          try store.connection.deleteCredentials(of: id)
-        }
-      },
+      forgetCredentials: { id throws(Problem) in try forgetCredentials(of: id, in: file) },
       setPreferred: { id, application, provider, patience throws(Problem) in
-        try change(id, in: file, patience) { store throws(Problem) in
-          try store.connection.prefer(id, application: application, provider: provider)
-        }
+        try setPreferred(id, application, provider, in: file, patience)
       },
       lease: { id throws(Problem) in
         // What a provider gives could not be kept (C-27).
@@ -111,11 +112,13 @@ extension SQLiteAccountStore {
     _ edit: AccountStore.Edit
   ) throws(Problem) -> Int64 {
     let revision = try file.change(patience) { store throws(Problem) in
-      guard let before = try store.connection.account(id) else { throw Problem.unknownAccount(id) }
-      let after = before.edited(by: edit)
-      guard after != before else { return try store.connection.meta().revision }
-      try store.connection.update(after)
-      return try store.connection.nextRevision()
+      try store.changing(id) { before throws(Problem) in
+        guard let before else { throw Problem.unknownAccount(id) }
+        let after = before.edited(by: edit)
+        guard after != before else { return try store.connection.meta().revision }
+        try store.connection.update(after)
+        return try store.connection.nextRevision()
+      }
     }
     guard let revision else { throw .unknownAccount(id) }
     return revision
@@ -125,8 +128,10 @@ extension SQLiteAccountStore {
     _ id: Account.ID, from file: StoreFile, _ patience: AccountStore.Patience
   ) throws(Problem) -> Int64 {
     let revision = try file.change(patience) { store throws(Problem) in
-      guard try store.connection.deleteAccount(id) else { throw Problem.unknownAccount(id) }
-      return try store.connection.nextRevision()
+      try store.changing(id) { _ throws(Problem) in
+        guard try store.connection.deleteAccount(id) else { throw Problem.unknownAccount(id) }
+        return try store.connection.nextRevision()
+      }
     }
     guard let revision else { throw .unknownAccount(id) }
     return revision
@@ -136,8 +141,11 @@ extension SQLiteAccountStore {
     _ application: String, _ provider: String, in file: StoreFile, _ patience: AccountStore.Patience
   ) throws(Problem) -> Int64 {
     try file.change(patience) { store throws(Problem) in
-      try store.connection.deleteGrant(application: application, provider: provider)
-        ? try store.connection.nextRevision() : try store.connection.meta().revision
+      guard try store.connection.deleteGrant(application: application, provider: provider) else {
+        return try store.connection.meta().revision
+      }
+      try store.connection.note(.grant(.init(provider: provider, application: application)))
+      return try store.connection.nextRevision()
     } ?? 0
   }
 
@@ -160,29 +168,42 @@ extension SQLiteAccountStore {
   ) throws(Problem) -> Int64? {
     let needsKey = settlement.credential != nil
     let revision = try file.change(.usual, withKey: needsKey) { store throws(Problem) -> Int64? in
-      guard let before = try store.connection.account(id) else { throw Problem.unknownAccount(id) }
-      guard settlement.isCurrent(try store.connection.generations(of: id)) else { return nil }
-      if settlement.isRefusal {
-        for refused in settlement.basis {
-          try store.connection.refuse(refused.place, of: id)
-        }
+      try store.changing(id) { before throws(Problem) in
+        guard let before else { throw Problem.unknownAccount(id) }
+        return try store.settle(settlement, of: before)
       }
-      if let edit = settlement.edit { try store.connection.update(before.edited(by: edit)) }
-      if let credential = settlement.credential { return try store.save(credential, of: id) }
-      return try store.connection.nextRevision()
     }
     guard let revision else { throw .unknownAccount(id) }
     return revision
   }
 
-  /// Changes something about an account that has to be there; without one, at a store that has to be there.
-  private static func change(
-    _ id: Account.ID?, in file: StoreFile, _ patience: AccountStore.Patience = .usual,
-    _ body: (OpenStore) throws(Problem) -> Void
+  private static func forgetCredentials(
+    of id: Account.ID, in file: StoreFile
+  ) throws(Problem) -> Int64 {
+    let revision = try file.change(.usual) { store throws(Problem) in
+      try store.changing(id) { before throws(Problem) in
+        guard before != nil else { throw Problem.unknownAccount(id) }
+        try store.connection.deleteCredentials(of: id)
+        return try store.connection.nextRevision()
+      }
+    }
+    guard let revision else { throw .unknownAccount(id) }
+    return revision
+  }
+
+  private static func setPreferred(
+    _ id: Account.ID?, _ application: String, _ provider: String, in file: StoreFile,
+    _ patience: AccountStore.Patience
   ) throws(Problem) -> Int64 {
     let revision = try file.change(patience) { store throws(Problem) in
-      if let id, try store.connection.account(id) == nil { throw Problem.unknownAccount(id) }
-      try body(store)
+      if let id, try store.account(id) == nil { throw Problem.unknownAccount(id) }
+      let former = try store.preferredAccount(of: provider, by: application)?.id
+      if former != id {
+        try store.connection.prefer(id, application: application, provider: provider)
+        for id in [former, id].compactMap(\.self) {
+          try store.connection.note(.account(id, .updated))
+        }
+      }
       return try store.connection.nextRevision()
     }
     if revision == nil, let id { throw .unknownAccount(id) }
@@ -210,22 +231,38 @@ extension OpenStore {
   /// Throws `accountExists`, having changed nothing.
   fileprivate func add(_ new: AccountStore.NewAccount) throws(Problem) -> AccountStore.Added {
     let existing = new.existing(among: try connection.candidates(for: new))
-    if let existing {
-      guard new.mayReplace(existing) else { throw new.collision(with: existing) }
-      try connection.update(new.replacing(existing))
-      if !new.isSamePerson(existing) {
-        try connection.deleteCredentials(of: existing.id)
-      } else if new.bringsSystemsAlone {
-        try connection.deleteSystemsAlone(of: existing.id)
-      }
-    } else {
-      try connection.insert(new.account)
-    }
     let id = existing?.id ?? new.account.id
-    var revision = new.credentials.isEmpty ? try connection.nextRevision() : 0
-    for credential in new.credentials { revision = try save(credential, of: id) }
+    let revision = try changing(id) { _ throws(Problem) in
+      if let existing {
+        guard new.mayReplace(existing) else { throw new.collision(with: existing) }
+        try connection.update(new.replacing(existing))
+        if !new.isSamePerson(existing) {
+          try connection.deleteCredentials(of: id)
+        } else if new.bringsSystemsAlone {
+          try connection.deleteSystemsAlone(of: id)
+        }
+      } else {
+        try connection.insert(new.account)
+      }
+      var revision = new.credentials.isEmpty ? try connection.nextRevision() : 0
+      for credential in new.credentials { revision = try save(credential, of: id) }
+      return revision
+    }
     guard let account = try connection.account(id) else { throw Problem.unknownAccount(id) }
     return AccountStore.Added(account: account, created: existing == nil, revision: revision)
+  }
+
+  /// `nil`, and nothing was written, when the basis has changed meanwhile.
+  fileprivate func settle(
+    _ settlement: AccountStore.Settlement, of account: Account
+  ) throws(Problem) -> Int64? {
+    guard settlement.isCurrent(try connection.generations(of: account.id)) else { return nil }
+    if settlement.isRefusal {
+      for refused in settlement.basis { try connection.refuse(refused.place, of: account.id) }
+    }
+    if let edit = settlement.edit { try connection.update(account.edited(by: edit)) }
+    if let credential = settlement.credential { return try save(credential, of: account.id) }
+    return try connection.nextRevision()
   }
 
   fileprivate func save(_ credential: StoredCredential, of id: Account.ID) throws(Problem) -> Int64

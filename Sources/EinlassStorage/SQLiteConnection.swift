@@ -48,6 +48,14 @@ struct SQLiteConnection: ~Copyable {
     _ sql: String, _ values: SQLiteValue...,
     read: (borrowing SQLiteStatement) throws(Problem) -> Element
   ) throws(Problem) -> [Element] {
+    try all(sql, values: values, read: read)
+  }
+
+  /// What `read` makes of every row.
+  func all<Element>(
+    _ sql: String, values: [SQLiteValue],
+    read: (borrowing SQLiteStatement) throws(Problem) -> Element
+  ) throws(Problem) -> [Element] {
     let statement = try SQLiteStatement(sql, on: handle)
     try statement.bind(values)
     var elements: [Element] = []
@@ -73,6 +81,9 @@ struct SQLiteConnection: ~Copyable {
 
   /// Rows changed by the last INSERT, UPDATE or DELETE.
   var changes: Int64 { handle.changes }
+
+  /// How many instructions its statements have run so far, for tests: unlike time, the same at each run.
+  var countSteps: Int64 { handle.countSteps }
 
   /// How long SQLite waits for a lock of a program that is not ours.
   func wait(milliseconds: Int32) { handle.wait(milliseconds: milliseconds) }
@@ -152,6 +163,11 @@ enum SQLiteTransaction: String {
   }
 
   var changes: Int64 { unsafe sqlite3_changes64(connection) }
+  var countSteps: Int64 {
+    unsafe prepared.values.reduce(0) {
+      unsafe $0 + Int64(sqlite3_stmt_status($1, SQLITE_STMTSTATUS_VM_STEP, 0))
+    }
+  }
   var isInTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
 
   private func harden() throws(Problem) {

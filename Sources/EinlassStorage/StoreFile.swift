@@ -14,13 +14,30 @@ final class StoreFile: Sendable {
     self.keys = keys
   }
 
-  /// Accounts and grants; empty when there is no store yet. Costs two system calls while nobody changes them.
-  func snapshot(_ patience: AccountStore.Patience) throws(Problem) -> AccountStore.Snapshot {
+  /// Calls `body` with one state of the store, an empty one when there is none yet. Costs two system calls while the
+  /// store is small and nobody changes it.
+  func read(
+    _ patience: AccountStore.Patience, _ body: (any StoreReader) throws(Problem) -> Void
+  ) throws(Problem) {
     try alone(patience) { opened, deadline throws(Problem) in
-      if let unchanged = opened?.unchangedSnapshot() { return unchanged }
-      return try read(&opened, deadline) { store throws(Problem) in try store.snapshot() }
-        ?? AccountStore.Snapshot()
+      if let unchanged = opened?.unchangedSnapshot() { return try body(unchanged) }
+      let isThere = try read(&opened, deadline) { store throws(Problem) in
+        try store.read(body)
+        return true
+      }
+      if isThere == nil { try body(AccountStore.Snapshot()) }
     }
+  }
+
+  /// What has changed since a mark.
+  func changes(
+    since mark: AccountStore.ChangeMark?, _ patience: AccountStore.Patience
+  ) throws(Problem) -> AccountStore.Changes {
+    try read(patience) { store throws(Problem) in
+      try store.connection.transaction(.read) { () throws(Problem) in
+        try store.changes(since: mark)
+      }
+    } ?? .init(mark: .noStore, revision: 0, list: mark == .noStore ? [] : nil)
   }
 
   /// The key that tokens are named by in the audit trail; `nil` when there is no store yet. Costs two system calls while

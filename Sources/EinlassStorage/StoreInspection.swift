@@ -18,8 +18,7 @@ extension OpenStore {
   private func inspectSeals(
     _ check: inout StoreMaintenance.Check, _ progress: StoreMaintenance.Progress
   ) throws(Problem) {
-    let accounts = try connection.accounts()
-    check.accounts = accounts.count
+    check.accounts = Int(try connection.countAccounts())
     for account in try connection.accountsWrittenByOthers() {
       check.add(
         .init(
@@ -28,8 +27,10 @@ extension OpenStore {
           account: account))
     }
     guard let key = try keyOrFinding(&check) else { return }
-    for (index, account) in accounts.enumerated() {
-      try progress(index, accounts.count)
+    var index = 0
+    try connection.forEachAccount { account throws(Problem) in
+      try progress(index, check.accounts)
+      index += 1
       for row in try connection.credentialRows(of: account.id) {
         check.sealedValues += row.cells.count
         do throws(Problem) {
@@ -48,7 +49,7 @@ extension OpenStore {
         check.add(.init(.undecryptable, error.message))
       }
     }
-    try progress(accounts.count, accounts.count)
+    try progress(check.accounts, check.accounts)
   }
 
   private func keyOrFinding(_ check: inout StoreMaintenance.Check) throws(Problem) -> StoreKey? {

@@ -14,10 +14,12 @@ extension OpenStore {
     let old = try storeKey()
     let root = SecureRandom.secret(AuthenticatedEncryption.keyCount)
     let new = StoreKey(id: SecureRandom.bytes(StoreKey.idCount), store: old.store, root: root)
-    let accounts = try connection.accounts()
+    let countAccounts = Int(try connection.countAccounts())
+    var index = 0
     var count = 0
-    for (index, account) in accounts.enumerated() {
-      try progress(index, accounts.count)
+    try connection.forEachAccount { account throws(Problem) in
+      try progress(index, countAccounts)
+      index += 1
       for row in try connection.credentialRows(of: account.id) {
         let stored = try row.open(account: account, key: old, path: connection.path)
         let resealed = CredentialRow(stored, account: account, key: new)
@@ -31,7 +33,7 @@ extension OpenStore {
       try connection.put(resealed)
       count += resealed.cells.count
     }
-    try progress(accounts.count, accounts.count)
+    try progress(countAccounts, countAccounts)
     let before = try connection.keySlots()
     let slots = try keySlots(around: root)
     // The old key may be known from before, and what opens it be gone since: then nobody could open the new one.

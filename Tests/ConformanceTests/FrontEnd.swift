@@ -37,6 +37,8 @@ final class FrontEnd: @unchecked Sendable {
   }
   /// How much memory it has had at most, in bytes.
   func peakMemory() throws -> Int { try program.peakMemory() }
+  /// How many bytes it has read from files and pipes; `nil` where the kernel tells only root.
+  func readBytes() -> Int? { program.readBytes() }
   /// How often each of its threads has waited.
   func waits() throws -> [String: String] { try program.waits() }
   func signal(_ number: Int32) { program.signal(number) }

@@ -2,7 +2,7 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// Many secrets and many threads at once: the locked memory for keys is small, and libcrypto wants some of it too.
+/// A store of 100 000 accounts, and many secrets and many threads at once: the locked memory for keys is small, and libcrypto wants some of it too.
 @Suite struct ManyAccountsTests {
   private static let accountCount = 1000
 
@@ -56,5 +56,106 @@ import Testing
     #expect(try front.call("auth.list")["flows"]?.array?.count == 64)
     try front.closeInput()
     #expect(try front.exitCode() == 0)
+  }
+
+  /// The account of ada, signed in to at the sandbox, and as many others besides as there are to be.
+  private static func fill(
+    _ folder: TemporaryFolder, _ options: [String], at sandbox: Sandbox, count: Int
+  ) throws -> JSONValue {
+    let front = try FrontEnd(options)
+    defer { front.terminate() }
+    let account = try #require(
+      try front.call("accounts.add", sandbox.account("ada"))["account"])
+    try front.call("access.set", ["provider": "twitter", "state": "granted"])
+    try front.call("auth.perform", ["provider": "twitter", "account": account])
+    try front.closeInput()
+    #expect(try front.exitCode() == 0)
+    let fill = try SpawnedProgram(
+      "sqlite3",
+      [
+        "\(folder.path)/data/store.db",
+        """
+        CREATE TEMP TABLE number AS SELECT value AS n FROM generate_series(1, \(count));
+        CREATE TEMP TABLE one AS SELECT * FROM credential;
+        BEGIN;
+        INSERT INTO account (id, provider, username, health, added_at, last_used_at)
+          SELECT 'a_' || n, 'twitter', 'user' || n, 'ok', n, n FROM number;
+        INSERT INTO access_grant (application, provider, state, permissions, changed_at)
+          SELECT 'app' || n, 'twitter', 'granted', '', n FROM number;
+        INSERT INTO credential SELECT 'a_' || n, client_id, resource, role, kind, bound_origins, bound_client_id,
+          bound_flow_kind, binding, token_type, scopes, expires_at, token, token_secret, refresh_token, id_token,
+          client_secret, proof_key, generation, refused FROM one, number;
+        COMMIT
+        """,
+      ])
+    #expect(try fill.exitCode(within: 60) == 0)
+    return account
+  }
+
+  /// Bytes that each request makes a process read, once it has read what it keeps; and the most memory that it has had.
+  private static func costs(count: Int) throws -> (bytes: [String: Int], memory: Int) {
+    let sandbox = try Sandbox()
+    defer { sandbox.terminate() }
+    let folder = try TemporaryFolder()
+    let options = [
+      "--store", "\(folder.path)/data/store.db", "--key-file", "\(folder.path)/keys/store.key",
+      "--config", try folder.file("config.json", (sandbox.ready["config"] ?? [:]).text),
+    ]
+    let account = try fill(folder, options, at: sandbox, count: count)
+    let front = try FrontEnd(options)
+    defer { front.terminate() }
+    try front.call("initialize", ["client": ["name": "anonymous"]])
+    let choice: JSONValue = ["provider": "twitter", "credential": "none", "interactive": false]
+    let named: JSONValue = ["provider": "twitter", "credential": "none", "account": account]
+    let requests: [(String, String, JSONValue)] = [
+      ("page", "accounts.list", ["limit": 1]),
+      ("page of a provider", "accounts.list", ["limit": 1, "provider": "twitter", "cursor": "5"]),
+      ("whole page", "accounts.list", [:]), ("grants", "access.list", ["limit": 1]),
+      ("credential", "credentials.get", ["account": account]),
+      (
+        "signature", "credentials.sign",
+        ["account": account, "method": "GET", "url": "https://api.twitter.com/1.1/a.json"]
+      ),
+      ("explained", "accounts.explain", choice), ("chosen", "auth.perform", named),
+      ("update", "accounts.update", ["account": account, "displayName": "Ada"]),
+      ("preferred", "accounts.setPreferred", ["provider": "twitter", "account": account]),
+      ("grant", "access.set", ["provider": "twitter", "state": "granted"]),
+      ("providers", "providers.list", [:]),
+    ]
+    for (_, method, params) in requests { _ = try front.answer(method, params) }
+    var bytes: [String: Int] = [:]
+    var former = front.readBytes() ?? 0
+    func note(_ name: String) {
+      let now = front.readBytes()
+      bytes[name] = now.map { $0 - former }
+      former = now ?? 0
+    }
+    for (name, method, params) in requests {
+      let answer = try front.answer(method, params)
+      #expect(answer["error"] == nil, "\(name): \(answer.text)")
+      note(name)
+    }
+    let memory = try front.peakMemory()
+    // The control: a request that looks at every row.
+    try front.call("store.check")
+    note("check")
+    return (bytes, memory)
+  }
+
+  @Test func `A request reads as little among 100 000 accounts as among a thousand, in 20 MB`()
+    throws
+  {
+    let (some, many) = (try Self.costs(count: 1000), try Self.costs(count: 100_000))
+    #expect(many.memory < 20_000_000)
+    guard !many.bytes.isEmpty else {
+      return print("skipped: only root can see here how much a process reads")
+    }
+    // A few pages more, because the trees of a larger store are higher.
+    let margin = 40 * 4096
+    for (name, count) in some.bytes where name != "check" {
+      let count = (count, try #require(many.bytes[name]))
+      #expect(count.1 < count.0 + margin, "\(name): \(count)")
+    }
+    #expect(try #require(many.bytes["check"]) > (try #require(some.bytes["check"])) + 50 * margin)
   }
 }

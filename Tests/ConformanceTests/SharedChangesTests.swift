@@ -93,18 +93,14 @@ import Testing
     defer { other.terminate() }
     _ = try add("ada", by: other)
     _ = try told.next("accounts.changed")
-    // Behind the back of both; the next change of ours shows it.
-    let program = try SpawnedProgram(
-      "sqlite3",
-      [
-        "\(folder.path)/data/store.db",
-        """
-        INSERT INTO access_grant (application, provider, state, permissions, changed_at)
-        SELECT 'app-' || value, 'twitter', 'granted', '', 0 FROM generate_series(1, 100)
-        """,
-      ])
-    #expect(try program.exitCode() == 0)
-    try other.call("access.set", ["provider": "twitter", "application": "x", "state": "granted"])
+    // It sleeps while they are made.
+    told.signal(SIGSTOP)
+    for number in 0...100 {
+      try other.call(
+        "access.set",
+        ["provider": "twitter", "application": .string("x\(number)"), "state": "granted"])
+    }
+    told.signal(SIGCONT)
     let access = try told.next("access.changed")
     #expect(access["reload"]?.bool == true)
     #expect(access["application"] == nil)
@@ -155,5 +151,18 @@ import Testing
     #expect(throws: SpawnedProgram.Failure.self) { try told.next(within: 1) }
     try told.call("providers.list")
     #expect(try told.next("accounts.changed")["changes"] == change(account, "added"))
+  }
+
+  @Test func `What another program writes into the store is listed, and is not told`() throws {
+    let (told, _) = try watcher()
+    defer { told.terminate() }
+    let account = try add("ada", by: told)
+    #expect(try told.next("accounts.changed")["changes"] == change(account, "added"))
+    let program = try SpawnedProgram(
+      "sqlite3", ["\(folder.path)/data/store.db", "UPDATE account SET display_name = 'Ada'"])
+    #expect(try program.exitCode() == 0)
+    try told.call("access.set", ["provider": "twitter", "application": "x", "state": "granted"])
+    #expect(try told.next()["method"]?.string == "access.changed")
+    #expect(try told.call("accounts.list")["accounts"]?.array?[0]["displayName"]?.string == "Ada")
   }
 }

@@ -119,6 +119,12 @@ final class SpawnedProgram: @unchecked Sendable {
     return count << 10
   }
 
+  /// How many bytes it has read from files and pipes; `nil` where the kernel tells only root.
+  func readBytes() -> Int? {
+    let counts = try? String(contentsOfFile: "/proc/\(process)/io", encoding: .utf8)
+    return (counts?.firstMatch(of: /rchar: (\d+)/)).flatMap { Int($0.1) }
+  }
+
   /// How often each of its threads has waited.
   func waits() throws -> [String: String] {
     let folder = "/proc/\(process)/task"

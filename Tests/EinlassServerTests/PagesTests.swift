@@ -1,3 +1,4 @@
+import Einlass
 import EinlassJSON
 import EinlassRPC
 import EinlassSystem
@@ -17,5 +18,24 @@ import Testing
     #expect(page["nextCursor"] == nil)
     let lines = String(decoding: written.contents(), as: UTF8.self)
     #expect(lines.hasSuffix("left out: two\n"))
+  }
+
+  @Test(arguments: [0, 1, 7, 99, 100, 101, 102, 250, 950], [nil, 1, 7, 100, 101, 1000])
+  func `Entries that are read by the piece are each on one page`(count: Int, limit: Int64?) throws {
+    var found: [Int] = []
+    var start = 0
+    while true {
+      let page = try Pages.page(
+        "things", limit: limit, log: .silent, cursor: { String($0) },
+        encode: { .string(String(repeating: "x", count: 300) + String($0)) },
+        piece: { (last: Int?, most) throws(Problem) in
+          Array(((last ?? start) + 1..<max(count, last ?? start) + 1).prefix(most))
+        })
+      found += (page["things"]?.array ?? []).compactMap { Int($0.string?.dropFirst(300) ?? "") }
+      guard let cursor = page["nextCursor"]?.string.flatMap({ Int($0) }) else { break }
+      #expect(cursor == found.last && cursor < count)
+      start = cursor
+    }
+    #expect(found == Array(1..<count + 1))
   }
 }

@@ -288,8 +288,7 @@ private final class Desk: Sendable {
     Task {
       do throws(Problem) {
         return .success(
-          try await prompts.ask(
-            prompt, offering: [Account.ID(rawValue: "a_1")], for: flow))
+          try await prompts.ask(prompt, for: flow) { $0 == Account.ID(rawValue: "a_1") })
       } catch { return .failure(error) }
     }
   }

@@ -2,6 +2,7 @@ import Einlass
 import EinlassCrypto
 import EinlassStorage
 import Foundation
+import TestSupport
 import Testing
 
 /// What every store does: in memory, in a file, and in a file that the next process opens.

@@ -1,6 +1,7 @@
 import EinlassCrypto
 import EinlassJSON
 import EinlassStorage
+import TestSupport
 import Testing
 
 @testable import Einlass

@@ -1,5 +1,6 @@
 import Einlass
 import Foundation
+import TestSupport
 import Testing
 
 @testable import EinlassStorage

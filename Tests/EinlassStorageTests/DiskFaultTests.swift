@@ -1,6 +1,7 @@
 import CSQLite
 import Einlass
 import Foundation
+import TestSupport
 import Testing
 
 @testable import EinlassStorage

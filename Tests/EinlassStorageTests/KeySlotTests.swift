@@ -2,6 +2,7 @@ import Einlass
 import EinlassCrypto
 import EinlassSystem
 import Foundation
+import TestSupport
 import Testing
 
 @testable import EinlassStorage

@@ -1,6 +1,7 @@
 import Einlass
 import EinlassCrypto
 import Foundation
+import TestSupport
 import Testing
 
 @testable import EinlassStorage

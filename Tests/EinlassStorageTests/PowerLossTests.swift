@@ -1,6 +1,7 @@
 import Einlass
 import EinlassSystem
 import Foundation
+import TestSupport
 import Testing
 
 @testable import EinlassStorage
@@ -82,7 +83,7 @@ private struct PowerCuts {
     try store.acquire(.exclusive, by: AccountStore.Patience.usual.deadline)
     defer { store.release() }
     try store.change { () throws(Problem) in
-      let accounts = try store.connection.accounts()
+      let accounts = try store.accounts(of: nil, after: .min, limit: .max)
       if number % 3 == 2 {
         var account = accounts[number % accounts.count]
         if number % 2 == 0 {

@@ -55,7 +55,9 @@ extension StoreHome {
     INSERT INTO credential SELECT account, client_id, role, kind, bound_origins, bound_client_id,
       bound_flow_kind, binding, token_type, scopes, expires_at, token, token_secret, refresh_token,
       id_token, client_secret FROM newer;
-    DROP TABLE newer; DROP TABLE registration; DROP TABLE preference; PRAGMA user_version = 2
+    DROP TABLE newer; DROP TABLE registration; DROP TABLE preference; DROP TABLE change;
+    DROP INDEX account_provider; DROP INDEX account_last_used; DROP INDEX access_grant_place;
+    PRAGMA user_version = 2
     """
 }
 

@@ -59,7 +59,7 @@ public final class ScriptedStore: Sendable {
     state.withLock { $0.credentials[account] ?? [] }
   }
 
-  /// Makes every further call of this closure throw: `snapshot`, `setGrant`, `settle`, …
+  /// Makes every further call of this closure throw: `reading`, `setGrant`, `settle`, …
   public func fail(_ closure: String, with problem: Problem) {
     state.withLock { $0.failures[closure] = problem }
   }
@@ -67,7 +67,12 @@ public final class ScriptedStore: Sendable {
   /// The store as the domain sees it.
   public var accountStore: AccountStore {
     AccountStore(
-      snapshot: { [self] _ throws(Problem) in try read("snapshot") { $0.snapshot } },
+      reading: { [self] _, body throws(Problem) in
+        try body(read("reading") { $0.snapshot })
+      },
+      changes: { _, _ throws(Problem) in
+        throw Problem(.internal, "A scripted store keeps no list of changes.")
+      },
       add: { [self] new, _ throws(Problem) in
         try change("add", "add \(new.account.username)") { (state) throws(Problem) in
           let existing = state.snapshot.accounts.first {

@@ -32,16 +32,20 @@ struct AccessGate {
 
   /// Throws unless access is granted, now or before; whether it was before.
   private func access() async throws(Problem) -> Bool {
-    let snapshot = try store.snapshot(.usual)
-    let grant = snapshot.grants.given(to: request.application, for: provider)
-    let accounts = snapshot.accounts.of(provider)
-    switch AccessRules.access(request, at: provider, grant: grant, accounts: accounts) {
+    let (grant, choices) = try store.read { reader throws(Problem) in
+      (
+        try reader.grant(to: request.application, for: provider),
+        try reader.choices(for: request, at: provider)
+      )
+    }
+    let hasAccounts = choices.first != nil
+    switch AccessRules.access(request, at: provider, grant: grant, hasAccounts: hasAccounts) {
     case .granted: return true
     case .problem(let problem): throw problem
     case .ask(let prompt):
       try store.requireWritable()
       // Whoever cannot be asked learns in one go what else this request would have asked.
-      let next = AccessRules.choice(request, at: provider, accounts: accounts)
+      let next = AccessRules.choice(request, at: provider, among: choices)
       let answer = try await ask(prompt, thenPerhaps: next, before: grant)
       // Whoever declines more than was granted keeps what was.
       if let state = answer.decision, state == .granted || grant == nil {
@@ -56,8 +60,10 @@ struct AccessGate {
   }
 
   private func account() async throws(Problem) -> Account {
-    let accounts = try store.snapshot(.usual).accounts
-    switch AccessRules.choice(request, at: provider, among: accounts) {
+    let choices = try store.read { reader throws(Problem) in
+      try reader.choices(for: request, at: provider)
+    }
+    switch AccessRules.choice(request, at: provider, among: choices) {
     case .use(let account, _): return account
     case .problem(let problem): throw problem
     case .ask(let prompt):
@@ -73,11 +79,7 @@ struct AccessGate {
     let id: Account.ID? =
       if case .confirmAccount(let account) = prompt { account.id } else { chosen }
     guard let id else { throw .invalidChoice(provider, nil) }
-    let accounts = try store.snapshot(.usual).accounts.of(provider)
-    guard let account = accounts.first(where: { $0.id == id }) else {
-      throw .unknownAccount(id, provider.id)
-    }
-    return account
+    return try store.account(id, of: provider)
   }
 
   /// - Parameter grant: the decision that a new one would add to.
@@ -100,20 +102,6 @@ struct AccessGate {
     asker.report(.awaitingPerson)
     return try await asker.ask(prompt)
   }
-}
-
-extension [AccessGrant] {
-  /// The decision about an application and a provider; `nil` when there was none.
-  func given(to application: String, for provider: Provider) -> AccessGrant? {
-    let place = AccessGrant.Place(provider: provider.id, application: application)
-    let index = firstIndex(notBefore: place)
-    return index < count && self[index].place == place ? self[index] : nil
-  }
-}
-
-extension [Account] {
-  /// Those of one provider.
-  func of(_ provider: Provider) -> [Account] { filter { sameBytes($0.provider, provider.id) } }
 }
 
 extension Answer {

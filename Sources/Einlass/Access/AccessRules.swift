@@ -16,19 +16,16 @@ enum AccessRules {
     case problem(Problem)
   }
 
-  /// The most accounts that one question offers.
-  static let offeredAccountsLimit = 100
-
   /// A denial comes before everything, a missing account before every question. Protocol section 7.
   ///
   /// - Parameters:
   ///   - grant: the person's last decision; `nil` when never asked.
-  ///   - accounts: the provider's, in order of adding.
+  ///   - hasAccounts: whether the provider has any.
   static func access(
-    _ request: PerformRequest, at provider: Provider, grant: AccessGrant?, accounts: [Account]
+    _ request: PerformRequest, at provider: Provider, grant: AccessGrant?, hasAccounts: Bool
   ) -> Access {
     if grant?.state == .denied { return .problem(.accessNotGranted(provider)) }
-    guard !accounts.isEmpty else { return .problem(.noSystemAccount(provider)) }
+    guard hasAccounts else { return .problem(.noSystemAccount(provider)) }
     let permissions = provider.permissions(asked: request.permissions)
     let audience = request.audience ?? provider.defaultAudience
     let includes = request.includes
@@ -53,42 +50,23 @@ enum AccessRules {
   /// A provider with room for one account has it confirmed, any other has one selected; the account's id answers both
   /// in advance and wins over everything, `confirmsOnlyAccount` answers the former alone, and `whenMany` asks neither
   /// about one alone nor where the application prefers one.
-  ///
-  /// - Parameter accounts: the provider's, in order of adding, at least one.
-  static func choice(_ request: PerformRequest, at provider: Provider, accounts: [Account])
-    -> Choice
-  {
+  static func choice(
+    _ request: PerformRequest, at provider: Provider, among choices: AccountChoices
+  ) -> Choice {
     if let id = request.account {
-      return accounts.first { $0.id == id }.map { .use($0, by: .account) }
-        ?? .problem(.unknownAccount(id, provider.id))
+      guard let named = choices.named else { return .problem(.unknownAccount(id, provider.id)) }
+      return sameBytes(named.provider, provider.id)
+        ? .use(named, by: .account) : .problem(.invalidChoice(provider, id))
     }
-    guard let first = accounts.first else { return .problem(.noSystemAccount(provider)) }
-    let isOnlyOne = accounts.count == 1 || provider.hasOneAccount
+    guard let first = choices.first else { return .problem(.noSystemAccount(provider)) }
+    let isOnlyOne = choices.lastUsed.count == 1 || provider.hasOneAccount
     let isConfirmed = provider.hasOneAccount && request.confirmsOnlyAccount
     if isConfirmed { return .use(first, by: .confirm) }
-    let preferred = accounts.preferred(by: request.application)
     if request.selection == .whenMany {
       if isOnlyOne { return .use(first, by: .onlyAccount) }
-      if let preferred { return .use(preferred, by: .preferred) }
+      if let preferred = choices.preferred { return .use(preferred, by: .preferred) }
     }
-    return .ask(
-      provider.hasOneAccount
-        ? .confirmAccount(first)
-        : .selectAccount(
-          offered(accounts, preferred: preferred), more: accounts.count > offeredAccountsLimit))
-  }
-
-  /// As the other, of all accounts: one of another provider is no choice.
-  static func choice(_ request: PerformRequest, at provider: Provider, among all: [Account])
-    -> Choice
-  {
-    let accounts = all.of(provider)
-    if let id = request.account, all.contains(where: { $0.id == id }),
-      !accounts.contains(where: { $0.id == id })
-    {
-      return .problem(.invalidChoice(provider, id))
-    }
-    return choice(request, at: provider, accounts: accounts)
+    return .ask(provider.hasOneAccount ? .confirmAccount(first) : selection(of: choices))
   }
 
   /// What is remembered of an answer: what was granted before stays in the list.
@@ -111,23 +89,15 @@ enum AccessRules {
       }, changedAt: now)
   }
 
-  /// The first 100: the preferred account, then those last used; those never used follow in order of adding.
-  static func offered(_ accounts: [Account], preferred: Account? = nil) -> [Account] {
-    func time(_ account: Account) -> UnixTime {
-      account == preferred ? .max : account.lastUsedAt ?? .min
+  /// The question with the preferred account first, then those last used.
+  private static func selection(of choices: AccountChoices) -> Prompt {
+    var offered = choices.lastUsed
+    if let preferred = choices.preferred {
+      offered = [preferred] + offered.filter { $0.id != preferred.id }
     }
-    let sorted = accounts.enumerated().sorted { left, right in
-      let times = (time(left.element), time(right.element))
-      return times.0 == times.1 ? left.offset < right.offset : times.0 > times.1
-    }.map(\.element)
-    return Array(sorted.prefix(offeredAccountsLimit))
-  }
-}
-
-extension [Account] {
-  /// The one that the application prefers.
-  fileprivate func preferred(by application: String) -> Account? {
-    first { $0.preferredBy.contains { sameBytes($0, application) } }
+    return .selectAccount(
+      Array(offered.prefix(AccountChoices.offeredLimit)),
+      more: offered.count > AccountChoices.offeredLimit)
   }
 }
 

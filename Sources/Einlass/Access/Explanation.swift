@@ -25,12 +25,15 @@ public struct Explanation: Sendable, Equatable {
   public var problem: Problem?
 }
 
-extension AccountStore.Snapshot {
+extension StoreReader {
   /// Which account this request would use, and why.
-  func explanation(of request: PerformRequest, at provider: Provider) -> Explanation {
+  func explanation(
+    of request: PerformRequest, at provider: Provider
+  ) throws(Problem) -> Explanation {
+    let choices = try choices(for: request, at: provider)
     let access = AccessRules.access(
-      request, at: provider, grant: grants.given(to: request.application, for: provider),
-      accounts: accounts.of(provider))
+      request, at: provider, grant: try grant(to: request.application, for: provider),
+      hasAccounts: choices.first != nil)
     var explanation = Explanation(rule: .nothing, prompts: [])
     switch access {
     case .granted: break
@@ -39,24 +42,31 @@ extension AccountStore.Snapshot {
       explanation.problem = problem
       return explanation
     }
-    switch AccessRules.choice(request, at: provider, among: accounts) {
+    switch AccessRules.choice(request, at: provider, among: choices) {
     case .use(let account, let rule):
       (explanation.account, explanation.rule) = (account, rule)
-      explanation.problem = problem(usingOneOf: [account], at: provider)
+      explanation.problem = [account].problem(naming: account, at: provider)
     case .ask(let prompt):
       explanation.prompts.append(prompt)
       explanation.rule = .person
-      var offered = accounts.of(provider)
-      if case .confirmAccount(let account) = prompt { offered = [account] }
-      explanation.problem = problem(usingOneOf: offered, at: provider)
+      explanation.problem =
+        switch prompt {
+        case .confirmAccount(let account): [account].problem(naming: account, at: provider)
+        // Of those that the question does not show, one may be signed in.
+        case .selectAccount(let accounts, more: false):
+          accounts.problem(naming: choices.first, at: provider)
+        default: nil
+        }
     case .problem(let problem): explanation.problem = problem
     }
     return explanation
   }
+}
 
+extension [Account] {
   /// What comes of it whichever of them is chosen: nobody gets a credential of an account that is signed out.
-  private func problem(usingOneOf accounts: [Account], at provider: Provider) -> Problem? {
-    guard let account = accounts.first, !accounts.contains(where: \.isSignedIn) else { return nil }
+  fileprivate func problem(naming account: Account?, at provider: Provider) -> Problem? {
+    guard let account, !contains(where: \.isSignedIn) else { return nil }
     return .reloginNeeded(provider, account)
   }
 }

@@ -60,10 +60,8 @@ struct AccountSignIn {
   /// named has to be one of the provider's.
   private func kind() throws(Problem) -> FlowKind? {
     guard let id = request.account else { return request.flowKind }
-    let accounts = try store.snapshot(.usual).accounts
-    guard let account = accounts.first(where: { $0.id == id }) else {
-      throw .unknownAccount(id, provider.id)
-    }
+    let account = try store.read { reader throws(Problem) in try reader.account(id) }
+    guard let account else { throw .unknownAccount(id, provider.id) }
     guard sameBytes(account.provider, provider.id) else { throw .invalidChoice(provider, id) }
     if request.flowKind == .clientCredentials, !isApplication(account) {
       throw .personsAccount(provider, id)
@@ -117,11 +115,14 @@ struct AccountSignIn {
 
   /// The account that the person says they have signed in to; `nil` for a new one, and where this cannot be asked.
   private func accountToReplace(_ asker: Asker) async throws(Problem) -> Account.ID? {
-    let accounts = try store.snapshot(.usual).accounts.of(provider).filter { !isApplication($0) }
+    let limit = AccountChoices.offeredLimit
+    let accounts = try store.read { reader throws(Problem) in
+      try reader.lastUsedAccounts(of: provider.id, limit: limit + 1)
+    }.filter { !isApplication($0) }
     guard !accounts.isEmpty, asker.kinds.contains(.replaceAccount) else { return nil }
     asker.report(.awaitingPerson)
     let prompt = Prompt.replaceAccount(
-      AccessRules.offered(accounts), more: accounts.count > AccessRules.offeredAccountsLimit)
+      Array(accounts.prefix(limit)), more: accounts.count > limit)
     guard case .accept(let account, _) = try await asker.ask(prompt) else {
       throw .userCanceled(provider)
     }
@@ -135,19 +136,17 @@ struct AccountSignIn {
   ) async throws(Problem) -> AccountStore.Added? {
     let lease = try await store.lease(id, waiting: effects)
     defer { lease.keep() }
-    let accounts = try store.snapshot(.usual).accounts.of(provider)
-    guard var account = accounts.first(where: { $0.id == id }) else {
-      throw .unknownAccount(id, provider.id)
-    }
+    var account = try store.account(id, of: provider)
     // One that was not named may be in the way.
     if new.binding.flowKind == .clientCredentials, !isApplication(account) {
       throw .personsAccount(provider, id)
     }
     if let person = identity?.id {
       let owner = account.subject ?? person
-      let isOthers = accounts.contains { other in
-        other.id != id && other.subject.map { sameBytes($0, person) } ?? false
+      let theirs = try store.read { reader throws(Problem) in
+        try reader.accounts(of: provider.id, subject: person, limit: 2)
       }
+      let isOthers = theirs.contains { $0.id != id }
       guard sameBytes(owner, person), !isOthers else { throw .wrongAccount(provider, id) }
     }
     let now = effects.now()

@@ -11,8 +11,7 @@ extension Einlass {
     sealedWith passphrase: Secret, addedProviders: [JSONValue] = []
   ) throws(Problem) -> (bytes: [UInt8], count: Int) {
     var accounts: [PortableAccount] = []
-    let snapshot = try store.snapshot(.usual)
-    for account in snapshot.accounts {
+    try store.forEachAccount { account throws(Problem) in
       if Task.isCancelled { throw Problem(.cancelled, "The export was cancelled.") }
       do throws(Problem) {
         accounts.append(
@@ -24,7 +23,8 @@ extension Einlass {
     }
     guard !accounts.isEmpty else { throw .nothingToExport }
     var registrations: [StoredRegistration] = []
-    for known in snapshot.registrations {
+    let known = try store.read { reader throws(Problem) in try reader.registrations }
+    for known in known {
       guard let stored = try store.registrations.get(known.provider, .usual) else { continue }
       registrations.append(stored)
     }

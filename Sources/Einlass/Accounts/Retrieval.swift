@@ -16,15 +16,17 @@ struct Retrieval {
     _ request: CredentialRequest, in catalog: ProviderCatalog, store: AccountStore,
     effects: Effects, patience: AccountStore.Patience = .usual
   ) throws(Problem) {
-    let snapshot = try store.snapshot(patience)
-    guard let account = snapshot.accounts.first(where: { $0.id == request.account }) else {
-      throw .unknownAccount(request.account)
+    let (account, grant) = try store.read(patience) { reader throws(Problem) in
+      guard let account = try reader.account(request.account) else {
+        throw Problem.unknownAccount(request.account)
+      }
+      let place = AccessGrant.Place(provider: account.provider, application: request.application)
+      return (account, try reader.grant(place))
     }
     provider = try catalog.provider(account.provider)
     registration = try provider.complete(
       store.registration(request.registration(provider.id), at: provider, patience),
       with: provider.registrationNeeds)
-    let grant = snapshot.grants.given(to: request.application, for: provider)
     guard let grant, grant.state == .granted else {
       throw .accessMissing(provider, for: request.application)
     }

@@ -6,14 +6,11 @@ internal import EinlassJSON
 func authorization(
   for request: SignRequest, in catalog: ProviderCatalog, store: AccountStore, effects: Effects
 ) throws(Problem) -> RequestAuthorization {
-  let snapshot = try store.snapshot(.usual)
-  guard let account = snapshot.accounts.first(where: { $0.id == request.account }) else {
-    throw .unknownAccount(request.account)
-  }
+  let account = try store.account(request.account)
   let provider = try catalog.provider(account.provider)
   let own = try store.registration(request.registration, at: provider)
   let stored = try store.issuedCredential(
-    of: account, at: provider, to: request.application, own, for: request.resource, in: snapshot)
+    of: account, at: provider, to: request.application, own, for: request.resource)
   let clientID = stored.registration.clientID
   let address = try address(of: request)
   switch stored.credential {
@@ -65,10 +62,13 @@ extension AccountStore {
   /// elsewhere, `reloginNeeded` when nothing is stored.
   func issuedCredential(
     of account: Account, at provider: Provider, to application: String,
-    _ registration: ClientRegistration?, for resource: String? = nil, in snapshot: Snapshot
+    _ registration: ClientRegistration?, for resource: String? = nil
   ) throws(Problem) -> StoredCredential {
     let registration = try provider.complete(registration, with: [.clientID])
-    guard snapshot.grants.given(to: application, for: provider)?.state == .granted else {
+    let grant = try read { reader throws(Problem) in
+      try reader.grant(to: application, for: provider)
+    }
+    guard grant?.state == .granted else {
       throw .accessMissing(provider, for: application)
     }
     let credentials = try credentials(account.id)

@@ -103,12 +103,9 @@ struct Registering {
   /// The stored one while its secret is good; one that was made for another server does not count, and is replaced only
   /// if nobody brought it.
   private func stored(insteadOf forgotten: ClientRegistration? = nil) throws(Problem) -> Found? {
-    let known = try store.snapshot(.usual).registrations.first {
-      sameBytes($0.provider, provider.id)
-    }
-    guard known != nil, let stored = try store.registrations.get(provider.id, .usual) else {
-      return nil
-    }
+    guard try store.knownRegistration(at: provider) != nil,
+      let stored = try store.registrations.get(provider.id, .usual)
+    else { return nil }
     guard stored.isIssued else {
       return try store.registration(nil, at: provider).map {
         Found(registration: $0, isIssued: false, mayBeForgotten: false)

@@ -115,8 +115,7 @@ extension AccountStore {
     _ own: ClientRegistration?, at provider: Provider, _ patience: Patience = .usual
   ) throws(Problem) -> ClientRegistration? {
     if let own { return own }
-    let known = try snapshot(patience).registrations.first { sameBytes($0.provider, provider.id) }
-    guard let known else { return nil }
+    guard let known = try knownRegistration(at: provider, patience) else { return nil }
     guard provider.takes(known) else { throw .foreignRegistration(provider) }
     return try registrations.get(provider.id, patience)?.registration
   }

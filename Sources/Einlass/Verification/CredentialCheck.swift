@@ -275,10 +275,12 @@ extension AccountStore {
     _ token: Secret, of subject: String?, at provider: Provider,
     under registration: ClientRegistration
   ) -> OAuth2Credential? {
-    guard let subject, let accounts = try? snapshot(.usual).accounts.of(provider) else {
-      return nil
-    }
-    for account in accounts where account.subject.map({ sameBytes($0, subject) }) == true {
+    guard let subject,
+      let accounts = try? read({ reader throws(Problem) in
+        try reader.accounts(of: provider.id, subject: subject, limit: 2)
+      })
+    else { return nil }
+    for account in accounts {
       for stored in (try? credentials(account.id)) ?? [] {
         if case .oauth2(let own) = stored.credential, own.accessToken == token,
           sameBytes(stored.registration.clientID, registration.clientID)

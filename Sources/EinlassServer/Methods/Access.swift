@@ -19,15 +19,15 @@ func accessList(_ server: Server) -> Method {
         return place
       }
       return try server.answer(mayWait) { patience throws(Problem) in
-        let grants = try server.store.snapshot(patience).grants
-        let rest = start.map { start in
-          grants[grants.firstIndex(notBefore: start)...].drop { $0.place == start }
+        try server.store.read(patience) { reader throws(Problem) in
+          .object(
+            try Pages.page(
+              "grants", limit: params["limit"]?.int64, log: server.log, cursor: \.place.cursor,
+              encode: { JSONValue($0) },
+              piece: { (last: AccessGrant?, count) throws(Problem) in
+                try reader.grants(after: last?.place ?? start, limit: count)
+              }))
         }
-        return .object(
-          Pages.page(
-            "grants", rest ?? grants[...], limit: params["limit"]?.int64, log: server.log,
-            cursor: \.place.cursor,
-            encode: { JSONValue($0) }))
       }
     })
 }

@@ -20,8 +20,9 @@ func accountsList(_ server: Server) -> Method {
     .immediate { params, _, mayWait throws(RPCError) in
       let question = try AccountsQuestion(params, of: server.session.frontEnd.application)
       return try server.answer(mayWait) { patience throws(Problem) in
-        let snapshot = try server.store.snapshot(patience)
-        return .object(server.lastAccounts.answer(question, snapshot, server.log))
+        try server.store.read(patience) { reader throws(Problem) in
+          .object(try server.lastAccounts.answer(question, reader, server.log))
+        }
       }
     })
 }
@@ -49,22 +50,22 @@ struct AccountsQuestion: Equatable {
       && left.provider.map(JSONValue.string) == right.provider.map(JSONValue.string)
   }
 
-  /// The page that answers it, of these accounts.
-  fileprivate func answer(_ snapshot: AccountStore.Snapshot, _ log: Log) -> JSONObject {
-    let accounts = snapshot.accounts.lazy.filter { account in
-      (position.map { account.position > $0 } ?? true)
-        && (provider.map { sameBytes($0, account.provider) } ?? true)
-    }
-    var result: JSONObject = ["revision": JSONValue(snapshot.revision)]
-    let page = Pages.page(
-      "accounts", accounts, limit: limit, log: log, cursor: { String($0.position) },
-      encode: { JSONValue($0, for: application) })
+  /// The page that answers it.
+  fileprivate func answer(_ reader: any StoreReader, _ log: Log) throws(Problem) -> JSONObject {
+    var result: JSONObject = ["revision": JSONValue(try reader.revision)]
+    let page = try Pages.page(
+      "accounts", limit: limit, log: log, cursor: { String($0.position) },
+      encode: { JSONValue($0, for: application) },
+      piece: { (last: Account?, count) throws(Problem) in
+        try reader.accounts(
+          of: provider, after: last?.position ?? position ?? .min, limit: count)
+      })
     for member in page.members { result[member.name] = member.value }
     return result
   }
 }
 
-/// The last page of accounts as it was written: front ends ask for the same one again and again, and a
+/// The last page of a small store's accounts as it was written: front ends ask for the same one again and again, and a
 /// store that did not change answers with the same snapshot.
 final class LastAccounts: Sendable {
   private struct Page {
@@ -75,14 +76,17 @@ final class LastAccounts: Sendable {
 
   private let last = Lock<Page?>(nil)
 
-  /// The page that answers this question, of this snapshot.
+  /// The page that answers this question.
   func answer(
-    _ question: AccountsQuestion, _ snapshot: AccountStore.Snapshot, _ log: Log
-  ) -> JSONObject {
-    last.withLock { last in
+    _ question: AccountsQuestion, _ reader: any StoreReader, _ log: Log
+  ) throws(Problem) -> JSONObject {
+    guard let snapshot = reader as? AccountStore.Snapshot else {
+      return try question.answer(reader, log)
+    }
+    return try last.withLock { last throws(Problem) in
       // Equal snapshots mostly are the same arrays, which costs one comparison.
       if let last, last.question == question, last.snapshot == snapshot { return last.answer }
-      let answer = question.answer(snapshot, log).keepingText()
+      let answer = try question.answer(snapshot, log).keepingText()
       last = Page(question: question, snapshot: snapshot, answer: answer)
       return answer
     }

@@ -35,10 +35,7 @@ func credentialsSign(_ server: Server) -> Method {
       let frontEnd = server.session.frontEnd
       let id = Account.ID(params)
       do throws(Problem) {
-        let accounts = try server.store.snapshot(.usual).accounts
-        guard let account = accounts.first(where: { $0.id == id }) else {
-          throw .unknownAccount(id)
-        }
+        let account = try server.store.account(id)
         var request = SignRequest(
           application: frontEnd.application,
           registration: server.registration(for: frontEnd, at: account.provider), account: id,

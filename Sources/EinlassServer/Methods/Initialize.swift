@@ -62,9 +62,9 @@ func initialize(_ server: Server) -> Method {
       do throws(Problem) {
         let patience: AccountStore.Patience = mayWait ? .usual : .none
         let protection = try server.store.protection(patience)
-        let snapshot = try server.store.snapshot(patience)
-        server.changes.begin(after: snapshot)
-        store = ["protection": .string(protection), "revision": JSONValue(snapshot.revision)]
+        let changes = try server.store.changes(nil, patience)
+        server.changes.begin(after: changes.mark)
+        store = ["protection": .string(protection), "revision": JSONValue(changes.revision)]
       } catch {
         if error.isLockedStore, !mayWait { return nil }
         server.changes.begin(after: nil)

@@ -54,8 +54,8 @@ func providersRemove(_ server: Server) -> Method {
         let id = params["provider"]?.string ?? ""
         var hadRegistration = false
         try server.added.remove(id) { id throws(Problem) in
-          hadRegistration = try server.store.snapshot(.usual).registrations.contains {
-            sameBytes($0.provider, id)
+          hadRegistration = try server.store.read { reader throws(Problem) in
+            try reader.registration(at: id) != nil
           }
           _ = try server.store.registrations.set(id, nil, .usual)
         }

@@ -31,9 +31,9 @@ func providersConfigure(_ server: Server) -> Method {
           AuditEvent(
             application: frontEnd.application, method: "providers.configure", provider: id,
             clientID: registration?.clientID))
+        let stored = try server.store.read { reader throws(Problem) in try reader.registrations }
         let isConfigured = try server.catalog.provider(id).isConfigured(
-          by: server.registration(for: frontEnd, at: id),
-          or: server.store.snapshot(.usual).registrations)
+          by: server.registration(for: frontEnd, at: id), or: stored)
         return ["configured": .bool(isConfigured), "revision": JSONValue(revision)]
       } catch { throw RPCError(error) }
     })

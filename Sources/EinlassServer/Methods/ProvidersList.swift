@@ -35,7 +35,9 @@ extension Server {
       rest = all[(index + 1)...]
     }
     let stored: [StoredRegistration.Known]
-    do throws(Problem) { stored = try store.snapshot(patience).registrations } catch {
+    do throws(Problem) {
+      stored = try store.read(patience) { reader throws(Problem) in try reader.registrations }
+    } catch {
       if error.isLockedStore, patience == .none { return nil }
       // What can be signed in to is known without the store.
       stored = []

@@ -218,7 +218,7 @@ struct AccessGateTests {
 
   @Test(
     "a store that fails is accountStoreFailure wherever it happens",
-    arguments: ["snapshot", "setGrant", "credentials", "settle", "lease"])
+    arguments: ["reading", "setGrant", "credentials", "settle", "lease"])
   func storeFailure(closure: String) async throws {
     let script = Script(
       [.text(Sample.requestToken), .text(Sample.accessToken), .json(Sample.chirpIdentity)],

@@ -33,6 +33,20 @@ struct AccessRulesTests {
     }
   }
 
+  /// The choice among these accounts, which are made the provider's.
+  func choice(_ request: PerformRequest, at provider: Provider, _ accounts: [Account])
+    throws(Problem) -> AccessRules.Choice
+  {
+    let accounts = accounts.map { account in
+      var account = account
+      account.provider = provider.id
+      return account
+    }
+    return AccessRules.choice(
+      request, at: provider,
+      among: try AccountStore.Snapshot(accounts: accounts).choices(for: request, at: provider))
+  }
+
   /// One choice in a word.
   func word(_ choice: AccessRules.Choice) -> String {
     switch choice {
@@ -54,10 +68,9 @@ struct AccessRulesTests {
       (.denied, 2, "accessNotGranted"),
     ] as [(AccessGrant.State?, Int, String)])
   func access(state: AccessGrant.State?, count: Int, expected: String) {
-    let accounts = (0..<count).map { Sample.account("u\($0)", "any") }
     for provider in [Self.many, Self.one] {
       let access = AccessRules.access(
-        request(), at: provider, grant: state.map { grant($0) }, accounts: accounts)
+        request(), at: provider, grant: state.map { grant($0) }, hasAccounts: count > 0)
       #expect(word(access) == expected)
     }
   }
@@ -73,24 +86,24 @@ struct AccessRulesTests {
     ])
   func choice(
     selection: PerformRequest.Selection, count: Int, confirms: Bool, atMany: String, atOne: String
-  ) {
+  ) throws {
     let accounts = (0..<count).map { Sample.account("u\($0)", "any") }
     let request = request {
       $0.selection = selection
       $0.confirmsOnlyAccount = confirms
     }
-    #expect(word(AccessRules.choice(request, at: Self.many, accounts: accounts)) == atMany)
-    #expect(word(AccessRules.choice(request, at: Self.one, accounts: accounts)) == atOne)
+    #expect(word(try choice(request, at: Self.many, accounts)) == atMany)
+    #expect(word(try choice(request, at: Self.one, accounts)) == atOne)
   }
 
   @Test("an account named in advance is used, if there is one of that id, compared as bytes")
-  func namedAccount() {
+  func namedAccount() throws {
     let accounts = [Sample.account("u0", "any"), Sample.account("K", "any")]
     for (name, expected) in [
       ("u0", "use u0"), ("K", "use K"), ("\u{212A}", "unknownAccount"), ("x", "unknownAccount"),
     ] {
       let request = request { $0.account = Account.ID(rawValue: "a_\(name)") }
-      #expect(word(AccessRules.choice(request, at: Self.many, accounts: accounts)) == expected)
+      #expect(word(try choice(request, at: Self.many, accounts)) == expected)
     }
   }
 
@@ -99,7 +112,7 @@ struct AccessRulesTests {
     var accounts = (0..<102).map { Sample.account("u\($0)", "any") }
     accounts[7].lastUsedAt = 5
     accounts[9].lastUsedAt = 6
-    let choice = AccessRules.choice(request(), at: Self.many, accounts: accounts)
+    let choice = try choice(request(), at: Self.many, accounts)
     guard case .ask(.selectAccount(let offered, let more)) = choice else {
       Issue.record("Nobody was asked.")
       return
@@ -107,6 +120,29 @@ struct AccessRulesTests {
     #expect(offered.prefix(4).map(\.username) == ["u9", "u7", "u0", "u1"])
     #expect(offered.count == 100)
     #expect(more)
+  }
+
+  @Test("an account of another provider is no choice")
+  func ofAnotherProvider() throws {
+    let request = request { $0.account = Account.ID(rawValue: "a_u0") }
+    let others = AccountStore.Snapshot(accounts: [Sample.account("u0", "facebook")])
+    let choices = try others.choices(for: request, at: Self.many)
+    #expect(word(AccessRules.choice(request, at: Self.many, among: choices)) == "invalidChoice")
+  }
+
+  @Test(
+    "the preferred account comes first, however long it was not used", arguments: [2, 100, 101])
+  func preferred(count: Int) throws {
+    var accounts = (0..<count).map { Sample.account("u\($0)", "any") }
+    accounts[count - 1].preferredBy = [Sample.application]
+    let choice = try choice(request(), at: Self.many, accounts)
+    guard case .ask(.selectAccount(let offered, let more)) = choice else {
+      Issue.record("Nobody was asked.")
+      return
+    }
+    #expect(offered.prefix(2).map(\.username) == ["u\(count - 1)", "u0"])
+    #expect(Set(offered.map(\.username)).count == min(count, 100))
+    #expect(more == (count > 100))
   }
 
   @Test(
@@ -120,7 +156,7 @@ struct AccessRulesTests {
   func added(granted: [String], asked: [String]?, added: [String]?) {
     let access = AccessRules.access(
       request { $0.permissions = asked }, at: Self.one, grant: grant(.granted, granted),
-      accounts: [Sample.account("u", "any")])
+      hasAccounts: true)
     guard case .ask(.grantAccess(_, _, let new, _)) = access else {
       #expect(access == .granted)
       #expect(added == nil)
@@ -138,7 +174,7 @@ struct AccessRulesTests {
   func audience(granted: AccessGrant.Audience?, asked: AccessGrant.Audience?, isAsked: Bool) {
     let access = AccessRules.access(
       request { $0.audience = asked }, at: Self.one, grant: grant(.granted, [], granted),
-      accounts: [Sample.account("u", "any")])
+      hasAccounts: true)
     #expect((access != .granted) == isAsked)
   }
 
@@ -149,7 +185,7 @@ struct AccessRulesTests {
         $0.permissions = ["email"]
         $0.audience = .friends
         $0.includesRefreshToken = true
-      }, at: Self.one, grant: nil, accounts: [Sample.account("u", "any")])
+      }, at: Self.one, grant: nil, hasAccounts: true)
     #expect(
       access
         == .ask(
@@ -169,7 +205,7 @@ struct AccessRulesTests {
     before.includes = granted
     let request = request { $0.includesRefreshToken = isWanted }
     let access = AccessRules.access(
-      request, at: Self.many, grant: before, accounts: [Sample.account("u", "any")])
+      request, at: Self.many, grant: before, hasAccounts: true)
     let question = Prompt.grantAccess(
       permissions: [], audience: nil, added: [], includes: [.refreshToken])
     #expect(access == (isAsked ? .ask(question) : .granted))

@@ -2,6 +2,7 @@ import Einlass
 import EinlassCrypto
 import EinlassStorage
 import Foundation
+import TestSupport
 
 /// F-8: a store file that somebody changed is read as it was, as another sound store, or refused with a problem.
 ///

@@ -1,0 +1,65 @@
+internal import Einlass
+
+/// Answers from the database, within a transaction of the caller's.
+extension OpenStore: StoreReader {
+  var revision: Int64 { get throws(Problem) { try connection.meta().revision } }
+
+  func account(_ id: Account.ID) throws(Problem) -> Account? { try connection.account(id) }
+
+  func accounts(
+    of provider: String?, after position: Int64, limit: Int
+  ) throws(Problem) -> [Account] {
+    try connection.accounts(of: provider, after: position, limit: limit)
+  }
+
+  func lastUsedAccounts(of provider: String, limit: Int) throws(Problem) -> [Account] {
+    try connection.lastUsedAccounts(of: provider, limit: limit)
+  }
+
+  func accounts(
+    of provider: String, subject: String, limit: Int
+  ) throws(Problem) -> [Account] {
+    try connection.accounts(of: provider, subject: subject, limit: limit)
+  }
+
+  func preferredAccount(of provider: String, by application: String) throws(Problem) -> Account? {
+    try connection.preferredAccount(of: provider, by: application)
+  }
+
+  func grant(_ place: AccessGrant.Place) throws(Problem) -> AccessGrant? {
+    try connection.grant(place)
+  }
+
+  func grants(after place: AccessGrant.Place?, limit: Int) throws(Problem) -> [AccessGrant] {
+    try connection.grants(after: place, limit: limit)
+  }
+
+  func registration(at provider: String) throws(Problem) -> StoredRegistration.Known? {
+    try connection.registrationRows(at: provider).first?.known
+  }
+
+  var registrations: [StoredRegistration.Known] {
+    get throws(Problem) { try connection.registrationRows().map(\.known) }
+  }
+}
+
+extension SQLiteConnection {
+  /// So many accounts and grants are read at once and kept, because asking again costs more.
+  private static let smallLimit = 100
+
+  /// All that the store holds in the clear; `nil` where it is more than a little.
+  func smallSnapshot() throws(Problem) -> AccountStore.Snapshot? {
+    let count = try first(
+      """
+      SELECT (SELECT count(*) FROM (SELECT 1 FROM account LIMIT ?1))
+        + (SELECT count(*) FROM (SELECT 1 FROM access_grant LIMIT ?1))
+      """, .integer(Int64(Self.smallLimit + 1))
+    ) { row throws(Problem) in try row.integer(0) }
+    guard let count, count <= Self.smallLimit else { return nil }
+    return AccountStore.Snapshot(
+      revision: try meta().revision,
+      accounts: try accounts(of: nil, after: .min, limit: Self.smallLimit),
+      grants: try grants(after: nil, limit: Self.smallLimit),
+      registrations: try registrationRows().map(\.known))
+  }
+}

@@ -1,0 +1,14 @@
+public import Einlass
+
+extension AccountStore {
+  /// All that the store holds in the clear, however much it is.
+  public func snapshot(_ patience: Patience) throws(Problem) -> Snapshot {
+    try read(patience) { reader throws(Problem) in
+      Snapshot(
+        revision: try reader.revision,
+        accounts: try reader.accounts(of: nil, after: .min, limit: .max),
+        grants: try reader.grants(after: nil, limit: .max),
+        registrations: try reader.registrations)
+    }
+  }
+}
