@@ -21,6 +21,7 @@ let package = Package(
     // C libraries
     .target(name: "CCurl"),
     .target(name: "CSystem"),
+    .target(name: "CWALIndex", dependencies: ["CSQLite"]),
     .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
 
@@ -40,7 +41,7 @@ let package = Package(
       dependencies: ["Einlass", "EinlassCrypto", "EinlassSystem", "CCurl", "CSystem"]),
     .target(
       name: "EinlassStorage",
-      dependencies: ["Einlass", "EinlassCrypto", "EinlassSystem", "CSQLite"]),
+      dependencies: ["Einlass", "EinlassCrypto", "EinlassSystem", "CSQLite", "CWALIndex"]),
     .target(name: "EinlassRPC", dependencies: ["EinlassJSON", "EinlassSystem"]),
     .target(
       name: "EinlassServer",

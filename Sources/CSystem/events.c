@@ -74,7 +74,7 @@ int csystem_watch_open(void) { return or_errno(inotify_init1(IN_CLOEXEC | IN_NON
 
 int csystem_watch_file(int descriptor, const char *path) {
   return or_errno(inotify_add_watch(
-      descriptor, path, IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF | IN_DONT_FOLLOW));
+      descriptor, path, IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_MOVE_SELF | IN_DELETE_SELF | IN_DONT_FOLLOW));
 }
 
 int csystem_watch_directory(int descriptor, const char *path) {

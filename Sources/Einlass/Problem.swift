@@ -41,6 +41,8 @@ public struct Problem: Error, Sendable, Equatable {
   public var account: Account.ID?
   /// A file of the person's, or a JSON pointer for `invalidParameter`.
   public var path: String?
+  /// The id of the process that keeps the store locked.
+  public var holder: Int?
   /// An NSURLErrorDomain number.
   public var networkCode: Int?
   public var retryAfterSeconds: Int?

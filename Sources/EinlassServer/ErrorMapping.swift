@@ -64,6 +64,7 @@ extension RPCError {
         "account": problem.account.map { .string($0.rawValue) },
         "flow": flow.map(JSONValue.string),
         "path": problem.path.map(JSONValue.string),
+        "holder": problem.holder.map { JSONValue(Int64($0)) },
         "networkCode": problem.networkCode.map { JSONValue(Int64($0)) },
         "retryAfterSeconds": problem.retryAfterSeconds.map { JSONValue(Int64($0)) },
         "serverError": problem.serverError.map(JSONValue.init(serverError:)),

@@ -16,9 +16,7 @@ extension StoreMaintenance {
         } ?? Check()
       },
       backup: { path, progress throws(Problem) in
-        let copy = try file.read(.usual) { store throws(Problem) in
-          try store.copy(to: path, progress)
-        }
+        let copy = try file.copy { store throws(Problem) in try store.copy(to: path, progress) }
         guard let copy else { throw file.location.nothingThere }
         return copy
       },

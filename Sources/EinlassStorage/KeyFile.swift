@@ -36,13 +36,20 @@ struct KeyFile {
     return try parse(secret)
   }
 
-  /// Reads it, or makes it when there is none: what a new store needs.
+  /// Reads it, or makes it when there is none.
+  func create(awayFrom store: borrowing SafeDirectory) throws(Problem) -> Secret {
+    let (secret, isNew) = try prepare(awayFrom: store)
+    guard isNew, try !write(secret) else { return secret }
+    return try read()
+  }
+
+  /// What stands in it, or, when there is none, a new key that `write` puts there.
   ///
   /// Refuses the store's own directory: whoever copies that one must not get the key along with it.
-  func create(awayFrom store: borrowing SafeDirectory) throws(Problem) -> Secret {
-    let directory = try FileProblem.key { () throws(FileError) in
-      try SafeDirectory.create(parent)
-    }
+  func prepare(
+    awayFrom store: borrowing SafeDirectory
+  ) throws(Problem) -> (secret: Secret, isNew: Bool) {
+    let directory = try parentDirectory()
     guard directory.path != store.path else {
       throw .store(
         .refused,
@@ -50,16 +57,26 @@ struct KeyFile {
         path: path)
     }
     if let existing = try FileProblem.key({ () throws(FileError) in try bytes(in: directory) }) {
-      return try parse(existing)
+      return (try parse(existing), false)
     }
-    let secret = SecureRandom.secret(AuthenticatedEncryption.keyCount)
+    return (SecureRandom.secret(AuthenticatedEncryption.keyCount), true)
+  }
+
+  /// Makes the file. `false` when somebody else was first and made the key that all use.
+  func write(_ secret: Secret) throws(Problem) -> Bool {
+    let directory = try parentDirectory()
     let text = Array(KeyText.text(secret).utf8)
     let suffix = Hexadecimal.encode(SecureRandom.bytes(8))
-    let isOurs = try FileProblem.key { () throws(FileError) in
+    return try FileProblem.key { () throws(FileError) in
       try directory.create(name, text, temporaryName: ".\(name).\(suffix)")
     }
-    // Whoever was first made the key that all use.
-    return isOurs ? secret : try read()
+  }
+
+  /// Removes the file of a store that could not be made.
+  func remove() { (try? parentDirectory())?.remove(name) }
+
+  private func parentDirectory() throws(Problem) -> SafeDirectory {
+    try FileProblem.key { () throws(FileError) in try SafeDirectory.create(parent) }
   }
 
   private func bytes(in directory: borrowing SafeDirectory) throws(FileError) -> [UInt8]? {

@@ -43,6 +43,8 @@ final class KeySource: Sendable {
   /// What that came to, by the slot's salt.
   let prepared = Lock<[[UInt8]: Result<Secret, Problem>]>([:])
   let location: StoreLocation
+  /// The key that was opened last.
+  let opened = Lock<StoreKey?>(nil)
 
   /// Some slots of a store.
   struct Awaited {
@@ -90,9 +92,16 @@ final class KeySource: Sendable {
     }
   }
 
-  /// Makes or reads what the first slot of a new store is wrapped with.
-  func create(store: String, storeDirectory: borrowing SafeDirectory) throws(Problem) -> NewSlot {
-    try newSlot(kind, store: store, storeDirectory: storeDirectory)
+  /// Makes or reads what the first slot of a new store is wrapped with, and where that is still to be written.
+  func create(
+    store: String, storeDirectory: borrowing SafeDirectory
+  ) throws(Problem) -> (slot: NewSlot, unwritten: KeyFile?) {
+    guard kind == .keyfile else {
+      return (try newSlot(kind, store: store, storeDirectory: storeDirectory), nil)
+    }
+    let file = KeyFile(path: try keyFile(store: store))
+    let (secret, isNew) = try file.prepare(awayFrom: storeDirectory)
+    return (try slot(of: file, secret), isNew ? file : nil)
   }
 
   /// Makes or reads what another slot of this kind is wrapped with. Throws `keyUnavailable`, and `refused` for what
@@ -106,9 +115,7 @@ final class KeySource: Sendable {
     switch kind {
     case .keyfile:
       let file = KeyFile(path: try keyFile(store: store))
-      let secret = try file.create(awayFrom: storeDirectory)
-      guard case .file = choice else { return NewSlot(kind: .keyfile, secret: secret) }
-      return NewSlot(kind: .keyfile, parameters: try file.absolutePath(), secret: secret)
+      return try slot(of: file, file.create(awayFrom: storeDirectory))
     case .fd:
       guard let secret = try key?.secret else { throw .notBrought("a key", "--key-fd") }
       return NewSlot(kind: .fd, secret: secret)
@@ -124,6 +131,11 @@ final class KeySource: Sendable {
     case .secretservice:
       return NewSlot(kind: .secretservice, secret: try secretService.make(store: store))
     }
+  }
+
+  private func slot(of file: KeyFile, _ secret: Secret) throws(Problem) -> NewSlot {
+    guard case .file = choice else { return NewSlot(kind: .keyfile, secret: secret) }
+    return NewSlot(kind: .keyfile, parameters: try file.absolutePath(), secret: secret)
   }
 
   /// The passphrase that was brought or typed.

@@ -2,111 +2,111 @@ internal import Einlass
 internal import EinlassCrypto
 internal import EinlassSystem
 
-/// An open database with its lock and what is remembered of it. Belongs to whoever holds `StoreFile`'s lock.
+/// An open database and what is remembered of it. Belongs to the thread that holds `StoreFile`'s lock around it.
 final class OpenStore {
   let connection: SQLiteConnection
   let keys: KeySource
   let identity: FileStatus.Identity
-  /// `nil` for a store that can't be written: nothing to exclude, and no file to lock.
+  /// Of a store that is written. One that is read needs none, unless SQLite's own locks cannot be had.
   private var lock: FileLock?
+  let isReadOnly: Bool
+  /// SQLite's, of what was last read: another one as soon as another connection has committed.
   private var lastVersion: Int64?
-  /// All of it, if that is little; `nil` where it is more.
-  private var cached: (stamp: Stamp, snapshot: AccountStore.Snapshot?)?
+  /// All of the store, if that is little; `nil` inside where it is more.
+  private var cached: AccountStore.Snapshot??
   private var key: StoreKey?
-  private var namedKey: (stamp: Stamp, key: Secret)?
+  private var namedKey: Secret?
 
   /// Takes over a checked connection and its lock, as it is held.
   init(
     connection: consuming SQLiteConnection, identity: FileStatus.Identity,
-    lock: consuming FileLock?, keys: KeySource
+    lock: consuming FileLock? = nil, isReadOnly: Bool = false, keys: KeySource
   ) {
     self.connection = connection
     self.identity = identity
     self.lock = lock
+    self.isReadOnly = isReadOnly
     self.keys = keys
   }
 
-  deinit {
-    // Moves the journal into the database, so that the next start is quick; only while nobody else reads or
-    // writes (C-24).
+  /// Moves the journal into the database, so that the next start is quick, unless another process writes just now.
+  func close() {
     guard (try? lock?.acquire(.exclusive, by: .now)) == true else { return }
     emptyJournal()
   }
 
   /// Moves the journal into the database, if that can be done now. Only under the exclusive lock.
   func emptyJournal() {
-    // Others wait for the lock: a program that is not ours gets a moment to end its reading, and no more.
+    // Other writers wait for the lock: who reads gets a moment to end that, and no more.
     connection.wait(milliseconds: 200)
     try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 
-  var isReadOnly: Bool { lock == nil }
-
   /// Whether the path still leads to this file: somebody may have removed or replaced the store.
   var isStillThere: Bool { FileStatus.at(connection.path)?.identity == identity }
 
-  func acquire(_ mode: FileLock.Mode, by deadline: Deadline) throws(Problem) {
-    let isHeld = try FileProblem.store { () throws(FileError) in
-      try lock?.acquire(mode, by: deadline) ?? true
-    }
-    guard isHeld else { throw Problem.storeLocked(path: connection.path) }
+  func acquire(by deadline: Deadline) throws(Problem) {
+    try lock?.acquire(.exclusive, by: deadline, of: connection.path)
     connection.wait(milliseconds: deadline.millisecondsLeft)
   }
 
   func release() { lock?.release() }
 
-  /// Makes sure that it is still a store of ours after another program changed it.
-  func recheckIfChanged() throws(Problem) {
+  /// Reads one state of the store throughout.
+  func read<Result>(
+    by deadline: Deadline, _ body: (OpenStore) throws(Problem) -> Result
+  ) throws(Problem) -> Result {
+    connection.wait(milliseconds: deadline.millisecondsLeft)
+    return try connection.transaction(.read) { () throws(Problem) in
+      try recheckIfChanged()
+      return try body(self)
+    }
+  }
+
+  /// Makes sure that it is still a store of ours after somebody else changed it.
+  private func recheckIfChanged() throws(Problem) {
     let version = try connection.pragma("data_version")
     guard version != lastVersion else { return }
     lastVersion = nil
+    (cached, namedKey) = (nil, nil)
     try StoreCheck.version(of: connection, knows: .released)
     lastVersion = version
   }
 
-  /// One durable transaction around `body`.
+  /// One durable transaction around `body`, which runs twice where the journal has filled the disk: what is moved into
+  /// the database gives its room back.
   func change<Result>(_ body: () throws(Problem) -> Result) throws(Problem) -> Result {
-    try connection.transaction(.write) { () throws(Problem) in
+    do throws(Problem) { return try changeOnce(body) } catch {
+      guard error.detail == Problem.StoreDetail.full.rawValue else { throw error }
+      emptyJournal()
+      return try changeOnce(body)
+    }
+  }
+
+  /// Pages that the journal needs for a removal, and more: an addition leaves them free.
+  private static let sparePages: Int64 = 16
+
+  private func changeOnce<Result>(_ body: () throws(Problem) -> Result) throws(Problem) -> Result {
+    let result = try connection.transaction(.write) { () throws(Problem) in
+      try recheckIfChanged()
+      let countBefore = try connection.pragma("page_count")
       let result = try body()
-      // Before the commit: who finds the old count has not missed a change, however this process ends.
-      try FileProblem.store { () throws(FileError) in try lock?.countChange() }
+      let count = try connection.pragma("page_count")
+      // Or the journal could not be moved into the database on a full disk, and would fill it for ever.
+      if count > countBefore { try connection.allocate(pages: count + Self.sparePages) }
       return result
     }
+    // Who reads needs no lock, and would find the old state before the commit.
+    lock?.announceChange()
+    return result
   }
 
-  /// The last snapshot, if nothing was changed since; needs no lock and does not touch the database.
-  ///
-  /// What other tools than einlass change is only seen at the next change of ours.
-  func unchangedSnapshot() -> AccountStore.Snapshot? {
-    guard let cached, let stamp = stamp(), stamp == cached.stamp else { return nil }
-    return cached.snapshot
-  }
-
-  /// Calls `body` with one state of the store, under the lock: all of it, if that is little, which is kept.
-  func read(_ body: (any StoreReader) throws(Problem) -> Void) throws(Problem) {
-    let stamp = stamp()
-    let isKnownLarge = cached.map { $0.snapshot == nil && $0.stamp == stamp } ?? false
-    let snapshot = try connection.transaction(.read) {
-      () throws(Problem) -> AccountStore.Snapshot? in
-      if !isKnownLarge, let snapshot = try connection.smallSnapshot() { return snapshot }
-      try body(self)
-      return nil
-    }
-    cached = stamp.map { ($0, snapshot) }
-    if let snapshot { try body(snapshot) }
-  }
-
-  /// What tells one state of the store from another.
-  private struct Stamp: Equatable {
-    var file: FileStatus
-    var changeCount: Int64
-  }
-
-  private func stamp() -> Stamp? {
-    guard let file = FileStatus.at(connection.path), let changeCount = lock?.changeCount else {
-      return nil
-    }
-    return Stamp(file: file, changeCount: changeCount)
+  /// Calls `body` with what answers for the store: all of it, if that is little, which is kept, else the database.
+  /// Within `read`.
+  func answer(_ body: (any StoreReader) throws(Problem) -> Void) throws(Problem) {
+    let snapshot = try cached ?? connection.smallSnapshot()
+    cached = .some(snapshot)
+    if let snapshot { try body(snapshot) } else { try body(self) }
   }
 
   /// The opened key, of what was fetched before the store was locked. Throws `keyUnavailable`.
@@ -115,7 +115,7 @@ final class OpenStore {
     if let key = openKey(meta) { return key }
     let root = try keys.root(of: try connection.keySlots(), store: meta.store)
     let opened = StoreKey(id: meta.keyID, store: meta.store, root: root)
-    key = opened
+    keys.opened.withLock { $0 = opened }
     return opened
   }
 
@@ -126,22 +126,18 @@ final class OpenStore {
   }
 
   private func openKey(_ meta: Meta) -> StoreKey? {
-    guard let key, key.id == meta.keyID, key.store == meta.store else { return nil }
+    guard let key = keys.opened.withLock({ $0 }), key.id == meta.keyID, key.store == meta.store
+    else { return nil }
     return key
   }
 
-  /// The key that tokens are named by in the audit trail, read under the lock.
+  /// The key that tokens are named by in the audit trail; that of the last time while nothing has changed.
+  /// Within `read`.
   func auditKey() throws(Problem) -> Secret {
-    let stamp = stamp()
+    if let namedKey { return namedKey }
     let key = try storeKey().auditKey
-    namedKey = stamp.map { ($0, key) }
+    namedKey = key
     return key
-  }
-
-  /// The same, if nothing was changed since, as `unchangedSnapshot`.
-  func unchangedAuditKey() -> Secret? {
-    guard let namedKey, let stamp = stamp(), stamp == namedKey.stamp else { return nil }
-    return namedKey.key
   }
 
   /// The slots that still open the store when its key is this one.
@@ -162,8 +158,23 @@ extension AccountStore.Patience {
 
 extension Problem {
   /// Another holder has the store and keeps it.
-  static func storeLocked(path: String) -> Problem {
-    .store(
-      .locked, "The account store \(path) is in use by another process. Try again.", path: path)
+  static func storeLocked(path: String, holder: Int? = nil) -> Problem {
+    let process = holder.map { "process \($0)" } ?? "another process"
+    var problem = Problem.store(
+      .locked,
+      "The account store \(path) is kept locked by \(process). Try again, or see why that one does not go on.",
+      path: path)
+    problem.holder = holder
+    return problem
+  }
+}
+
+extension FileLock {
+  /// Throws `locked` for the store at this path when somebody else keeps it longer.
+  mutating func acquire(
+    _ mode: Mode, by deadline: Deadline, of path: String
+  ) throws(Problem) {
+    let isHeld = try FileProblem.store { () throws(FileError) in try acquire(mode, by: deadline) }
+    guard isHeld else { throw .storeLocked(path: path, holder: holder) }
   }
 }

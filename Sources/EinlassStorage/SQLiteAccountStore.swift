@@ -154,10 +154,7 @@ extension SQLiteAccountStore {
     _ patience: AccountStore.Patience
   ) throws(Problem) -> [StoredCredential] {
     let credentials = try file.read(patience, withKey: true) { store throws(Problem) in
-      // One state of the database, for which SQLite locks it once.
-      try store.connection.transaction(.read) { () throws(Problem) in
-        try store.credentials(of: id, at: place)
-      }
+      try store.credentials(of: id, at: place)
     }
     guard let credentials else { throw .unknownAccount(id) }
     return credentials

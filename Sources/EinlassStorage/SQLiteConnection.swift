@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import CWALIndex
 internal import Einlass
 
 /// One connection to one database file, set up for a file that somebody may have tampered with.
@@ -8,6 +9,8 @@ struct SQLiteConnection: ~Copyable {
   /// How the file is opened; it is never created here.
   enum Access {
     case readWrite
+    /// For reading with an index in memory: nobody may write meanwhile, and nothing is made.
+    case readOnly
     /// Without locks or a journal, for a file that nobody can change meanwhile.
     case immutable
   }
@@ -71,6 +74,7 @@ struct SQLiteConnection: ~Copyable {
     do throws(Problem) {
       let result = try body()
       try run("COMMIT")
+      try handle.control(CWALINDEX_CHECK, 0)
       return result
     } catch {
       // On a full disk SQLite has rolled back by itself, and a second time would hide the first error.
@@ -85,8 +89,13 @@ struct SQLiteConnection: ~Copyable {
   /// How many instructions its statements have run so far, for tests: unlike time, the same at each run.
   var countSteps: Int64 { handle.countSteps }
 
-  /// How long SQLite waits for a lock of a program that is not ours.
+  /// How long SQLite waits for its own locks.
   func wait(milliseconds: Int32) { handle.wait(milliseconds: milliseconds) }
+
+  /// Gives the file room for so many pages, so that the journal can be moved into it. Throws `full`.
+  func allocate(pages: Int64) throws(Problem) {
+    try handle.control(CWALINDEX_ALLOCATE, pages * pragma("page_size"))
+  }
 
   /// Writes a whole, compact copy into an existing empty file.
   func copy(into path: String) throws(Problem) {
@@ -133,6 +142,8 @@ enum SQLiteTransaction: String {
   let path: String
   private let connection: OpaquePointer
   private var prepared: [String: OpaquePointer] = unsafe [:]
+  /// The way to files on which a full disk is an error and no signal.
+  static let files: String = unsafe String(cString: cwalindex_register())
 
   init(path: String, access: SQLiteConnection.Access) throws(Problem) {
     var connection: OpaquePointer?
@@ -140,11 +151,13 @@ enum SQLiteTransaction: String {
     let code =
       switch access {
       case .readWrite:
-        unsafe sqlite3_open_v2(path, &connection, common | SQLITE_OPEN_READWRITE, nil)
+        unsafe sqlite3_open_v2(path, &connection, common | SQLITE_OPEN_READWRITE, Self.files)
+      case .readOnly:
+        unsafe sqlite3_open_v2(path, &connection, common | SQLITE_OPEN_READONLY, Self.files)
       case .immutable:
         unsafe sqlite3_open_v2(
           "file:\(Self.percentEncoded(path))?immutable=1", &connection,
-          common | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nil)
+          common | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, Self.files)
       }
     guard code == SQLITE_OK, let connection = unsafe connection else {
       let extended = unsafe connection.map { unsafe sqlite3_extended_errcode($0) } ?? code
@@ -195,7 +208,19 @@ enum SQLiteTransaction: String {
     _ = unsafe sqlite3_limit(connection, limit, value)
   }
 
-  func wait(milliseconds: Int32) { _ = unsafe sqlite3_busy_timeout(connection, milliseconds) }
+  func wait(milliseconds: Int32) {
+    _ = unsafe sqlite3_busy_timeout(connection, milliseconds)
+    // Who may not wait still passes by those who hold a lock for a moment.
+    var patience = max(milliseconds, 20)
+    _ = unsafe sqlite3_file_control(connection, "main", CWALINDEX_PATIENCE, &patience)
+  }
+
+  /// Asks something of the database's file.
+  func control(_ operation: Int32, _ number: Int64) throws(Problem) {
+    var number = number
+    let code = unsafe sqlite3_file_control(connection, "main", operation, &number)
+    guard code == SQLITE_OK else { throw SQLiteProblem.problem(code, path: path) }
+  }
 
   /// A compiled statement that nobody else uses; give it back.
   func take(_ sql: String) throws(Problem) -> OpaquePointer {

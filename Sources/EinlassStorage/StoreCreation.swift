@@ -14,19 +14,37 @@ struct StoreCreation {
     // Or the new store would be read with the changes of an old one.
     try directory.requireNoJournal(of: opening.location.name)
     directory.removeDatabase(temporary)
+    // A process that still has an old one open would keep its index from being cleared.
+    directory.remove(opening.location.name + "-shm")
     do throws(Problem) {
       let store = Hexadecimal.encode(SecureRandom.bytes(16))
-      let slot = try opening.keys.create(store: store, storeDirectory: directory)
+      let (slot, keyFile) = try opening.keys.create(store: store, storeDirectory: directory)
       try FileProblem.store { () throws(FileError) in try directory.createEmpty(temporary) }
       try fill(directory.path(of: temporary), store: store, slot: slot)
+      // The key comes when there was room for all else, or it would stay behind without a store.
+      guard try keyFile?.write(slot.secret) ?? true else {
+        throw Problem.storeLocked(path: directory.path(of: opening.location.name))
+      }
+      try publish(temporary, in: directory, with: keyFile)
     } catch {
       directory.removeDatabase(temporary)
       throw error
     }
-    let isNew = try FileProblem.store { () throws(FileError) in
-      try directory.publish(temporary, as: opening.location.name)
+  }
+
+  private func publish(
+    _ temporary: String, in directory: borrowing SafeDirectory, with keyFile: KeyFile?
+  ) throws(Problem) {
+    do throws(Problem) {
+      let isNew = try FileProblem.store { () throws(FileError) in
+        try directory.publish(temporary, as: opening.location.name)
+      }
+      guard isNew else { throw .storeLocked(path: directory.path(of: opening.location.name)) }
+    } catch {
+      // One that the person has named may be another store's key by now.
+      if opening.keys.choice == .usual { keyFile?.remove() }
+      throw error
     }
-    guard isNew else { throw .storeLocked(path: directory.path(of: opening.location.name)) }
   }
 
   private func fill(_ path: String, store: String, slot: KeySource.NewSlot) throws(Problem) {

@@ -2,51 +2,47 @@ internal import Einlass
 internal import EinlassCrypto
 internal import EinlassSystem
 
-/// The store's file as one process uses it: opened on first use, locked for each, checked whenever another
+/// The store's file as one process uses it: opened on first use, locked for each change, checked whenever another
 /// program changed it. Several processes share the file; several threads share one value of this.
+///
+/// Reading and writing have a connection each, so that who reads waits for no writer, of this process or another.
 final class StoreFile: Sendable {
   let location: StoreLocation
   private let keys: KeySource
-  private let opened = Lock<OpenStore?>(nil)
+  private let reading = Lock<OpenStore?>(nil)
+  private let writing = Lock<OpenStore?>(nil)
 
   init(location: StoreLocation, keys: KeySource) {
     self.location = location
     self.keys = keys
   }
 
-  /// Calls `body` with one state of the store, an empty one when there is none yet. Costs two system calls while the
+  deinit { writing.withLock { $0?.close() } }
+
+  /// Calls `body` with one state of the store, an empty one when there is none yet. Costs three system calls while the
   /// store is small and nobody changes it.
   func read(
     _ patience: AccountStore.Patience, _ body: (any StoreReader) throws(Problem) -> Void
   ) throws(Problem) {
-    try alone(patience) { opened, deadline throws(Problem) in
-      if let unchanged = opened?.unchangedSnapshot() { return try body(unchanged) }
-      let isThere = try read(&opened, deadline) { store throws(Problem) in
-        try store.read(body)
-        return true
-      }
-      if isThere == nil { try body(AccountStore.Snapshot()) }
+    let isThere = try read(patience) { store throws(Problem) in
+      try store.answer(body)
+      return true
     }
+    if isThere == nil { try body(AccountStore.Snapshot()) }
   }
 
   /// What has changed since a mark.
   func changes(
     since mark: AccountStore.ChangeMark?, _ patience: AccountStore.Patience
   ) throws(Problem) -> AccountStore.Changes {
-    try read(patience) { store throws(Problem) in
-      try store.connection.transaction(.read) { () throws(Problem) in
-        try store.changes(since: mark)
-      }
-    } ?? .init(mark: .noStore, revision: 0, list: mark == .noStore ? [] : nil)
+    try read(patience) { store throws(Problem) in try store.changes(since: mark) }
+      ?? .init(mark: .noStore, revision: 0, list: mark == .noStore ? [] : nil)
   }
 
-  /// The key that tokens are named by in the audit trail; `nil` when there is no store yet. Costs two system calls while
-  /// nobody changes the store, and is another one after `store.rotateKey` of whatever process.
+  /// The key that tokens are named by in the audit trail; `nil` when there is no store yet. Costs three system calls
+  /// while nobody changes the store, and is another one after `store.rotateKey` of whatever process.
   func auditKey(_ patience: AccountStore.Patience) throws(Problem) -> Secret? {
-    try alone(patience, withKey: true) { opened, deadline throws(Problem) in
-      if let unchanged = opened?.unchangedAuditKey() { return unchanged }
-      return try read(&opened, deadline) { store throws(Problem) in try store.auditKey() }
-    }
+    try read(patience, withKey: true) { store throws(Problem) in try store.auditKey() }
   }
 
   /// Throws `readOnly` where nothing could be stored now. Locks nothing and makes nothing.
@@ -54,13 +50,21 @@ final class StoreFile: Sendable {
     try StoreOpening(location: location, keys: keys).requireWritable()
   }
 
-  /// Reads under the shared lock; `nil` when there is no store yet, and then nothing is made.
+  /// Reads one state of the store; `nil` when there is none yet, and then nothing is made. Waits for no writer.
   func read<Result>(
     _ patience: AccountStore.Patience, withKey needsKey: Bool = false,
     _ body: (OpenStore) throws(Problem) -> Result
   ) throws(Problem) -> Result? {
-    try alone(patience, withKey: needsKey) { opened, deadline throws(Problem) in
-      try read(&opened, deadline, body)
+    try open(patience, withKey: needsKey) { store, deadline throws(Problem) in
+      try store.read(by: deadline, body)
+    }
+  }
+
+  /// Copies the store, as `read` otherwise: SQLite copies outside of a transaction, and one state all the same.
+  func copy<Result>(_ body: (OpenStore) throws(Problem) -> Result) throws(Problem) -> Result? {
+    try open(.usual) { store, deadline throws(Problem) in
+      try store.read(by: deadline) { _ throws(Problem) in }
+      return try body(store)
     }
   }
 
@@ -84,9 +88,9 @@ final class StoreFile: Sendable {
     leavingNoTrace: Bool = false,
     _ body: (OpenStore) throws(Problem) -> Result
   ) throws(Problem) -> Result? {
-    try alone(patience, withKey: needsKey) { opened, deadline throws(Problem) in
+    try alone(writing, patience, withKey: needsKey) { opened, deadline throws(Problem) in
       if let store = opened, store.isStillThere {
-        try store.acquire(.exclusive, by: deadline)
+        try store.acquire(by: deadline)
       } else {
         opened = nil
         opened = try StoreOpening(location: location, keys: keys)
@@ -94,43 +98,45 @@ final class StoreFile: Sendable {
       }
       guard let store = opened else { return nil }
       defer { store.release() }
-      try store.recheckIfChanged()
       let result = try store.change { () throws(Problem) in try body(store) }
       if leavingNoTrace { store.emptyJournal() }
       return result
     }
   }
 
-  private func read<Result>(
-    _ opened: inout OpenStore?, _ deadline: Deadline,
-    _ body: (OpenStore) throws(Problem) -> Result
+  /// Opens the store for reading: as all share it, or alone where that takes room that the disk does not have.
+  private func open<Result>(
+    _ patience: AccountStore.Patience, withKey needsKey: Bool = false,
+    _ body: (OpenStore, Deadline) throws(Problem) -> Result
   ) throws(Problem) -> Result? {
-    if let store = opened, store.isStillThere {
-      try store.acquire(.shared, by: deadline)
-    } else {
-      opened = nil  // closes it
-      opened = try StoreOpening(location: location, keys: keys).openShared(by: deadline)
+    try alone(reading, patience, withKey: needsKey) { opened, deadline throws(Problem) in
+      let opening = StoreOpening(location: location, keys: keys)
+      do throws(Problem) {
+        if opened?.isStillThere != true {
+          opened = nil  // closes it
+          opened = try opening.openForReading(by: deadline)
+        }
+        guard let store = opened else { return nil }
+        return try body(store, deadline)
+      } catch {
+        guard error.isForWantOfAnIndex else { throw error }
+        opened = nil
+        // Read once and forgotten: there may be room soon, and no writer is to wait.
+        return try body(opening.openAlone(by: deadline, because: error), deadline)
+      }
     }
-    guard let store = opened else { return nil }
-    defer {
-      store.release()
-      // What can't be locked is read once and forgotten: it may become writable for somebody.
-      if store.isReadOnly { opened = nil }
-    }
-    try store.recheckIfChanged()
-    return try body(store)
   }
 
   /// One thread of this process at a time, until the deadline that all waits of one use share. Nothing is
   /// locked while the key is waited for.
   private func alone<Result>(
-    _ patience: AccountStore.Patience, withKey needsKey: Bool = false,
+    _ opened: Lock<OpenStore?>, _ patience: AccountStore.Patience, withKey needsKey: Bool = false,
     _ body: (inout OpenStore?, Deadline) throws(Problem) -> Result
   ) throws(Problem) -> Result {
     let deadline = patience.deadline
     if needsKey { try keys.fetch(by: deadline) }
     while true {
-      do throws(Problem) { return try once(by: deadline, body) } catch {
+      do throws(Problem) { return try once(opened, by: deadline, body) } catch {
         // What failed for want of the key has changed nothing.
         guard needsKey, patience != .none, error == .keyAwaited else { throw error }
         keys.prepare()
@@ -139,7 +145,8 @@ final class StoreFile: Sendable {
   }
 
   private func once<Result>(
-    by deadline: Deadline, _ body: (inout OpenStore?, Deadline) throws(Problem) -> Result
+    _ opened: Lock<OpenStore?>, by deadline: Deadline,
+    _ body: (inout OpenStore?, Deadline) throws(Problem) -> Result
   ) throws(Problem) -> Result {
     let result = try opened.withLock(by: deadline) { opened throws(Problem) in
       try body(&opened, deadline)
@@ -148,5 +155,12 @@ final class StoreFile: Sendable {
       throw .store(.locked, "The account store is in use for a moment. Try again.")
     }
     return result
+  }
+}
+
+extension Problem {
+  /// What a store says that cannot be shared now: no room for SQLite's index, or nowhere to write it.
+  fileprivate var isForWantOfAnIndex: Bool {
+    [Problem.StoreDetail.full, .readOnly].contains { $0.rawValue == detail }
   }
 }

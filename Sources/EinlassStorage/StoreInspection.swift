@@ -1,18 +1,16 @@
 internal import Einlass
 
 extension OpenStore {
-  /// Looks at every page, every row and every sealed value, in one state of the store.
+  /// Looks at every page, every row and every sealed value. Within `read`.
   func inspect(_ progress: StoreMaintenance.Progress) throws(Problem) -> StoreMaintenance.Check {
-    try connection.transaction(.read) { () throws(Problem) in
-      var check = StoreMaintenance.Check()
-      do throws(Problem) {
-        try connection.inspectPages(&check)
-        try inspectSeals(&check, progress)
-      } catch  where error.detail == Problem.StoreDetail.corrupt.rawValue {
-        check.add(.init(.damage, error.message))
-      }
-      return check
+    var check = StoreMaintenance.Check()
+    do throws(Problem) {
+      try connection.inspectPages(&check)
+      try inspectSeals(&check, progress)
+    } catch  where error.detail == Problem.StoreDetail.corrupt.rawValue {
+      check.add(.init(.damage, error.message))
     }
+    return check
   }
 
   private func inspectSeals(

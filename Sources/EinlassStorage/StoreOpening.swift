@@ -8,24 +8,60 @@ struct StoreOpening {
   let keys: KeySource
   var migrations = Migrations.released
 
-  /// Opens an existing store and holds the shared lock; `nil` when there is none, and then nothing is made.
-  func openShared(by deadline: Deadline) throws(Problem) -> OpenStore? {
+  /// Opens an existing store for reading, without its lock; `nil` when there is none, and then nothing is made.
+  ///
+  /// Brings it up to date before. Throws `full` and `readOnly` where SQLite cannot have the index that all share.
+  func openForReading(by deadline: Deadline) throws(Problem) -> OpenStore? {
     let directory = try FileProblem.store { () throws(FileError) in
       try SafeDirectory.open(location.directory)
     }
-    guard let directory else { return nil }
-    guard try exists(in: directory) else { return nil }
-    guard canWrite(in: directory) else { return try openReadOnly(in: directory) }
-    let lock = try acquire(.shared, by: deadline, in: directory)
-    let connection = try connect(by: deadline, in: directory)
-    if try StoreCheck.run(on: connection, knows: migrations) == .current {
-      return OpenStore(
-        connection: connection, identity: try identity(in: directory), lock: lock, keys: keys)
+    guard let directory, try exists(in: directory) else { return nil }
+    guard canWrite(in: directory) else {
+      throw SQLiteProblem.readOnly(directory.path(of: location.name))
     }
-    lock.release()
-    let store = try openExclusive(by: deadline, makesStore: false)
-    try store?.acquire(.shared, by: deadline)
+    // With a journal of the other kind SQLite would change the file.
+    if try count("-journal", in: directory) == 0,
+      let store = try openCurrent(by: deadline, in: directory)
+    {
+      return store
+    }
+    guard try openExclusive(by: deadline, makesStore: false) != nil else { return nil }
+    guard let store = try openCurrent(by: deadline, in: directory) else {
+      throw .storeLocked(path: directory.path(of: location.name))
+    }
     return store
+  }
+
+  /// `nil` for a store that has to be brought up to date.
+  private func openCurrent(
+    by deadline: Deadline, in directory: borrowing SafeDirectory
+  ) throws(Problem) -> OpenStore? {
+    let connection = try connect(by: deadline, in: directory)
+    guard try StoreCheck.run(on: connection, knows: migrations) == .current else { return nil }
+    return OpenStore(connection: connection, identity: try identity(in: directory), keys: keys)
+  }
+
+  /// Opens an existing store for reading with an index in memory, under the shared lock: where no index can be had that
+  /// all share, for this reason. Where no lock can be had either, nobody can write.
+  func openAlone(by deadline: Deadline, because reason: Problem) throws(Problem) -> OpenStore {
+    let directory = try FileProblem.store { () throws(FileError) in
+      try SafeDirectory.open(location.directory)
+    }
+    guard let directory else { throw reason }
+    let path = directory.path(of: location.name)
+    var lock = try FileProblem.store { () throws(FileError) in
+      try FileLock.ifPossible(location.lockName, in: directory)
+    }
+    try lock?.acquire(.shared, by: deadline, of: path)
+    // SQLite wants to see a journal, unless it is told that there is none.
+    let isComplete = try directory.journal(of: location.name) == nil
+    let connection = try SQLiteConnection(path: path, access: isComplete ? .immutable : .readOnly)
+    try connection.configure()
+    // An older store would have to be brought up to date first.
+    if case .older = try StoreCheck.run(on: connection, knows: migrations) { throw reason }
+    return OpenStore(
+      connection: connection, identity: try identity(in: directory), lock: lock,
+      isReadOnly: !canWrite(in: directory), keys: keys)
   }
 
   /// Opens or makes the store, brings it up to date and holds the exclusive lock; `nil` when there is none and
@@ -42,7 +78,10 @@ struct StoreOpening {
     let path = directory.path(of: location.name)
     guard canWrite(in: directory) else { throw SQLiteProblem.readOnly(path) }
     guard !directory.isOnNetwork else { throw SQLiteProblem.unsupportedFileSystem(path) }
-    let lock = try acquire(.exclusive, by: deadline, in: directory)
+    var lock = try FileProblem.store { () throws(FileError) in
+      try FileLock(location.lockName, in: directory)
+    }
+    try lock.acquire(.exclusive, by: deadline, of: path)
     if try !exists(in: directory) {
       guard makesStore else { return nil }
       try StoreCreation(self).run(in: directory)
@@ -72,31 +111,13 @@ struct StoreOpening {
     }
   }
 
-  /// Reads what nobody of this user can change now. What is still in a journal could not be seen (C-27).
-  private func openReadOnly(in directory: borrowing SafeDirectory) throws(Problem) -> OpenStore {
-    let path = directory.path(of: location.name)
-    if let journal = try directory.journal(of: location.name) {
-      throw .store(
-        .readOnly,
-        "The account store \(path) has changes in \(journal) that can't be read while it can't be written. Make the file and its directory writable.",
-        path: path)
-    }
-    let connection = try SQLiteConnection(path: path, access: .immutable)
-    try connection.configure()
-    // An older store would have to be brought up to date first.
-    if case .older = try StoreCheck.run(on: connection, knows: migrations) {
-      throw SQLiteProblem.readOnly(path)
-    }
-    return OpenStore(
-      connection: connection, identity: try identity(in: directory), lock: nil, keys: keys)
-  }
-
-  /// Connects to what may still be anybody's file; the caller holds the lock and checks it.
+  /// Connects to what may still be anybody's file; the caller checks it.
   private func connect(
     by deadline: Deadline, in directory: borrowing SafeDirectory
   ) throws(Problem) -> SQLiteConnection {
     let path = directory.path(of: location.name)
     for suffix in ["-wal", "-shm"] { _ = try count(suffix, in: directory) }
+    _ = try FileProblem.store { () throws(FileError) in try directory.inspect(location.lockName) }
     if try count("-journal", in: directory) > 0 {
       // SQLite would roll it back before we can see whose file it is; a stranger's stays as it is.
       try StoreCheck.owner(of: SQLiteConnection(path: path, access: .immutable))
@@ -152,18 +173,5 @@ struct StoreOpening {
   /// Whether the database, or a new one, could be written now.
   private func canWrite(in directory: borrowing SafeDirectory) -> Bool {
     directory.isWritable && directory.canWrite(location.name)
-  }
-
-  private func acquire(
-    _ mode: FileLock.Mode, by deadline: Deadline, in directory: borrowing SafeDirectory
-  ) throws(Problem) -> FileLock {
-    var lock = try FileProblem.store { () throws(FileError) in
-      try FileLock(location.lockName, in: directory)
-    }
-    let isHeld = try FileProblem.store { () throws(FileError) in
-      try lock.acquire(mode, by: deadline)
-    }
-    guard isHeld else { throw .storeLocked(path: directory.path(of: location.name)) }
-    return lock
   }
 }

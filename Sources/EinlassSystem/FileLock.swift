@@ -1,8 +1,7 @@
 internal import CSystem
 internal import Glibc
 
-/// A reader/writer lock between processes: `flock` on a private file, whose length counts what was changed
-/// under it.
+/// A reader/writer lock between processes: `flock` on a private file, whose length changes with what it protects.
 ///
 /// The kernel lets go when the process dies, however it dies. One value stands for one holder: two values
 /// on the same file exclude each other, also inside one process. Not for use across threads at once.
@@ -23,7 +22,24 @@ public struct FileLock: ~Copyable, Sendable {
 
   /// A lock on this file, made when it is missing.
   public init(_ name: String, in directory: borrowing SafeDirectory) throws(FileError) {
-    descriptor = try Self.open(name, in: directory)
+    self.init(name, in: directory, descriptor: try Self.open(name, in: directory))
+  }
+
+  /// A lock on this file for what cannot be written: it is made when it can be, and `nil` when it is missing.
+  public static func ifPossible(
+    _ name: String, in directory: borrowing SafeDirectory
+  ) throws(FileError) -> FileLock? {
+    do throws(FileError) { return try FileLock(name, in: directory) } catch {
+      guard try directory.inspect(name) != nil else { return nil }
+      return try FileLock(
+        name, in: directory, descriptor: directory.open(name, flags: O_RDONLY))
+    }
+  }
+
+  private init(
+    _ name: String, in directory: borrowing SafeDirectory, descriptor: Int32
+  ) {
+    self.descriptor = descriptor
     identity = FileStatus.of(descriptor)?.identity
     self.name = name
     self.directory = directory.path
@@ -61,21 +77,13 @@ public struct FileLock: ~Copyable, Sendable {
     try SafeDirectory.open(directory)?.remove(name)
   }
 
-  /// How far the count of changes is; `nil` when somebody removed the file, so that nobody counts here any more.
+  /// Tells all who watch the file that a change was made; only while holding the lock exclusively.
   ///
-  /// Whoever read something under the lock, and the count before, knows without the lock that it still holds
-  /// while the count is the same.
-  public var changeCount: Int64? {
-    guard let status = FileStatus.of(descriptor), status.links > 0 else { return nil }
-    return status.countBytes
-  }
-
-  /// Counts a change that is about to be made; only while holding the lock exclusively.
-  public func countChange() throws(FileError) {
-    guard let status = FileStatus.of(descriptor) else { throw .last(path: path) }
+  /// Who is killed between the change and this closes the file, which those who watch hear too.
+  public func announceChange() {
+    let count = FileStatus.of(descriptor)?.countBytes ?? 0
     // The file is one hole, but its length still counts against a limit of the process.
-    let count = (status.countBytes + 1) % (1 << 16)
-    guard ftruncate(descriptor, off_t(count)) == 0 else { throw .last(path: path) }
+    if ftruncate(descriptor, off_t((count + 1) % (1 << 16))) != 0 { ftruncate(descriptor, 0) }
   }
 
   var path: String { "\(directory)/\(name)" }

@@ -11,7 +11,7 @@ import Testing
     "EinlassCrypto": ["COpenSSL"],
     "Einlass": ["EinlassJSON", "EinlassCrypto"],
     "EinlassNetwork": ["Einlass", "EinlassCrypto", "EinlassSystem", "CCurl", "CSystem"],
-    "EinlassStorage": ["Einlass", "EinlassCrypto", "EinlassSystem", "CSQLite"],
+    "EinlassStorage": ["Einlass", "EinlassCrypto", "EinlassSystem", "CSQLite", "CWALIndex"],
     "EinlassRPC": ["EinlassJSON", "EinlassSystem"],
     "EinlassServer": ["Einlass", "EinlassCrypto", "EinlassJSON", "EinlassRPC", "EinlassSystem"],
     "EinlassCommand": [

@@ -1,15 +1,17 @@
 import CSQLite
 import Foundation
 
+@testable import EinlassStorage
+
 /// SQLite's own way to files with every exclusive lock of the journal written down, by all processes to one file.
 ///
-/// It becomes the default of its process. A line is `process + lock` before it is asked for, `process x lock` when it
+/// It takes the place of einlass's own in its process. A line is `process + lock` before it is asked for, `process x lock` when it
 /// was refused, and `process - lock` after it was given back: what lies between is longer than the lock was held.
 enum LockTrace {
   /// Locks of SQLite's write-ahead log.
   static let (writing, checkpointing): (Int32, Int32) = (0, 1)
 
-  nonisolated(unsafe) private static var system = sqlite3_vfs_find(nil)!
+  nonisolated(unsafe) private static var system = sqlite3_vfs_find(SQLiteHandle.files)!
   nonisolated(unsafe) private static var methods: sqlite3_io_methods?
   nonisolated(unsafe) private static var traced: UnsafeMutablePointer<sqlite3_io_methods>?
   nonisolated(unsafe) private static var descriptor: Int32 = -1
@@ -19,7 +21,6 @@ enum LockTrace {
     descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
     let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     vfs.initialize(to: system.pointee)
-    vfs.pointee.zName = UnsafePointer(strdup("traced"))
     vfs.pointee.pNext = nil
     vfs.pointee.xOpen = { _, path, file, flags, outFlags in
       let code = LockTrace.system.pointee.xOpen(LockTrace.system, path, file, flags, outFlags)

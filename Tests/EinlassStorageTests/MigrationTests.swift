@@ -23,7 +23,7 @@ struct MigrationTests {
     let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
     return try StoreOpening(
       location: location, keys: KeySource(.usual, location: location), migrations: migrations
-    ).openShared(by: AccountStore.Patience.usual.deadline)
+    ).openForReading(by: AccountStore.Patience.usual.deadline)
   }
 
   @Test func `an older store is migrated with a copy beside it`() throws {

@@ -80,7 +80,7 @@ private struct PowerCuts {
   /// Adds two accounts of three, changes or removes an older one for the third.
   private static func change(_ store: OpenStore, _ number: Int, _ state: State) throws -> State {
     var state = state
-    try store.acquire(.exclusive, by: AccountStore.Patience.usual.deadline)
+    try store.acquire(by: AccountStore.Patience.usual.deadline)
     defer { store.release() }
     try store.change { () throws(Problem) in
       let accounts = try store.accounts(of: nil, after: .min, limit: .max)

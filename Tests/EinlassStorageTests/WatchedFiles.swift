@@ -1,9 +1,11 @@
 import CSQLite
 import Foundation
 
+@testable import EinlassStorage
+
 /// SQLite's own way to files with somebody in between who writes down, or fails, what changes them.
 ///
-/// It becomes the default of its process, so only a test that runs in a process of its own installs it, and uses
+/// It takes the place of einlass's own in its process, so only a test that runs in a process of its own installs it, and uses
 /// it from one thread.
 enum WatchedFiles {
   enum Operation {
@@ -34,7 +36,8 @@ enum WatchedFiles {
   /// Calls since the fault was set.
   nonisolated(unsafe) static var calls = 0
   nonisolated(unsafe) private static var folder: String?
-  nonisolated(unsafe) private static var system = sqlite3_vfs_find(nil)!
+  nonisolated(unsafe) private static var isWatching = false
+  nonisolated(unsafe) private static var system = sqlite3_vfs_find(SQLiteHandle.files)!
   nonisolated(unsafe) private static var open: [UnsafeMutablePointer<sqlite3_file>: Original] = [:]
 
   private struct Original {
@@ -45,10 +48,10 @@ enum WatchedFiles {
   /// Watches the files under this folder from now on.
   static func watch(_ folder: String?) {
     self.folder = folder
-    guard sqlite3_vfs_find("watched") == nil else { return }
+    guard !isWatching else { return }
+    isWatching = true
     let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     vfs.initialize(to: system.pointee)
-    vfs.pointee.zName = UnsafePointer(strdup("watched"))
     vfs.pointee.pNext = nil
     vfs.pointee.xOpen = { _, path, file, flags, outFlags in
       WatchedFiles.open(path, file!, flags, outFlags)

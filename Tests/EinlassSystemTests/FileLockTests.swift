@@ -1,7 +1,8 @@
-import EinlassSystem
 import Foundation
 import TestSupport
 import Testing
+
+@testable import EinlassSystem
 
 struct FileLockTests {
   /// Two holders of one lock, as two processes are.
@@ -32,8 +33,8 @@ struct FileLockTests {
       lock = try FileLock("test.lock", in: directory)
     }
 
-    var changeCount: Int64? { lock.changeCount }
-    func countChange() throws { try lock.countChange() }
+    var holder: Int? { lock.holder }
+    func announceChange() { lock.announceChange() }
     func release() { lock.release() }
     func tryAcquire(_ mode: FileLock.Mode) throws -> Bool { try lock.acquire(mode, by: .now) }
     func acquire(_ mode: FileLock.Mode, milliseconds: Int) throws -> Bool {
@@ -123,21 +124,46 @@ struct FileLockTests {
   @Test func `a removed lock file is made anew and still excludes`() throws {
     let (home, first, second) = try Self.pair()
     defer { _ = try? FileManager.default.removeItem(atPath: home) }
-    #expect(first.changeCount == 0)
     unlink(home + "/test.lock")
-    #expect(first.changeCount == nil)
     #expect(try first.tryAcquire(.exclusive))
     #expect(try !second.tryAcquire(.exclusive))
-    #expect(first.changeCount == 0)
   }
 
-  @Test func `changes are counted for everybody`() throws {
+  @Test func `The length of the file changes with every change, and at its end begins anew`() throws
+  {
+    let (home, first, _) = try Self.pair()
+    defer { _ = try? FileManager.default.removeItem(atPath: home) }
+    for (before, after) in [(0, 1), (1, 2), (65535, 0)] {
+      truncate(home + "/test.lock", before)
+      first.announceChange()
+      let attributes = try FileManager.default.attributesOfItem(atPath: home + "/test.lock")
+      #expect(attributes[.size] as? Int == after)
+    }
+  }
+
+  @Test func `The process that keeps a lock is named while it keeps it`() throws {
     let (home, first, second) = try Self.pair()
     defer { _ = try? FileManager.default.removeItem(atPath: home) }
-    for count in 1...3 as ClosedRange<Int64> {
-      try first.countChange()
-      #expect(second.changeCount == count)
-    }
+    #expect(second.holder == nil)
+    #expect(try first.tryAcquire(.exclusive))
+    #expect(second.holder == Int(getpid()))
+    first.release()
+    #expect(second.holder == nil)
+  }
+
+  @Test
+  func `A holder is found by device and inode, and by the inode alone where the device is another`()
+  {
+    let file = FileStatus.Identity(device: 0xFD01, inode: 77)
+    let waiting = "1: -> FLOCK  ADVISORY  WRITE 11 fd:01:77 0 EOF"
+    let posix = "2: POSIX  ADVISORY  WRITE 12 fd:01:77 0 EOF"
+    let other = "3: FLOCK  ADVISORY  WRITE 13 fd:02:77 0 EOF"
+    let held = "4: FLOCK  ADVISORY  WRITE 14 fd:01:77 0 EOF"
+    #expect(
+      FileLock.holder(of: file, in: [waiting, posix, other, held].joined(separator: "\n")) == 14)
+    #expect(FileLock.holder(of: file, in: [waiting, posix, other].joined(separator: "\n")) == 13)
+    #expect(FileLock.holder(of: file, in: [other, other].joined(separator: "\n")) == nil)
+    #expect(FileLock.holder(of: file, in: "nonsense\n\n: : : : : : :") == nil)
   }
 
   @Test func `many threads never hold it together`() async throws {

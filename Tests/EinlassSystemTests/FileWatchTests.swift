@@ -55,6 +55,22 @@ import Testing
     try FileManager.default.removeItem(atPath: folder)
   }
 
+  @Test func `A file rings when somebody who could write to it closes it or dies, and not a reader`()
+    throws
+  {
+    try write(folder + "/file")
+    let watch = try FileWatch(folder + "/file")
+    close(open(folder + "/file", O_RDONLY))
+    #expect(!hasRung(watch.number))
+    let child = Process()
+    child.executableURL = URL(filePath: "/bin/sh")
+    child.arguments = ["-c", "exec 3<>\"$1\"; kill -9 $$", "sh", folder + "/file"]
+    try child.run()
+    child.waitUntilExit()
+    #expect(child.terminationReason == .uncaughtSignal && hasRung(watch.number))
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
   @Test func `What is not there yet is found when it comes, with all the directories above it`()
     throws
   {

@@ -176,7 +176,7 @@ private final class Folder {
   init(_ path: String) throws { directory = try SafeDirectory.create(path) }
   func inspect(_ name: String) throws -> FileStatus? { try directory.inspect(name) }
   func createEmpty(_ name: String) throws { try directory.createEmpty(name) }
-  func lock(_ name: String) throws { _ = try FileLock(name, in: directory).changeCount }
+  func lock(_ name: String) throws { try FileLock(name, in: directory).release() }
   func create(_ name: String, _ bytes: [UInt8]) throws -> Bool {
     try directory.create(name, bytes, temporaryName: "new")
   }

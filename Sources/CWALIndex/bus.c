@@ -1,0 +1,71 @@
+// SIGBUS in a mapped index ends no process: a copy in memory takes the place of what cannot be written to.
+#define _GNU_SOURCE
+#include "index.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { most_chunks = 1024 };
+
+static struct {
+  _Atomic(char *) chunk;
+  off_t offset;
+  struct walindex *index;
+} watched[most_chunks];
+
+static long size;
+static struct sigaction former;
+
+long chunk_size(void) { return size; }
+
+/// Uses only what a signal handler may. The file is read and not its mapping, so that nothing fails here again.
+static int replace(char *address) {
+  for (int number = 0; number < most_chunks; number++) {
+    char *chunk = atomic_load(&watched[number].chunk);
+    if (!chunk || address < chunk || address >= chunk + size) continue;
+    struct walindex *index = watched[number].index;
+    void *copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED || pread(index->descriptor, copy, size, watched[number].offset) < 0) return -1;
+    if (mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, chunk) == MAP_FAILED) return -1;
+    index->is_lost = index->has_failed = 1;
+    return 0;
+  }
+  return -1;
+}
+
+/// Whose fault it is not, goes the way it went before.
+static void on_bus_error(int number, siginfo_t *information, void *context) {
+  if (replace(information->si_addr) == 0) return;
+  if (former.sa_flags & SA_SIGINFO) former.sa_sigaction(number, information, context);
+  else if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) former.sa_handler(number);
+  else sigaction(SIGBUS, &former, NULL); // and once more
+}
+
+void watch_bus(void) {
+  long page = sysconf(_SC_PAGESIZE);
+  size = page > 32768 ? page : 32768;
+  struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGBUS, &action, &former);
+}
+
+int watch_chunk(void *chunk, off_t offset, struct walindex *index) {
+  for (int number = 0; number < most_chunks; number++) {
+    char *none = NULL, *reserved = (char *)-1L - size;
+    if (!atomic_compare_exchange_strong(&watched[number].chunk, &none, reserved)) continue;
+    watched[number].offset = offset;
+    watched[number].index = index;
+    atomic_store(&watched[number].chunk, chunk);
+    return 0;
+  }
+  return -1;
+}
+
+void unwatch_chunk(void *chunk) {
+  for (int number = 0; number < most_chunks; number++) {
+    char *same = chunk;
+    if (atomic_compare_exchange_strong(&watched[number].chunk, &same, NULL)) return;
+  }
+}

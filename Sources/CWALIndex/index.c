@@ -1,0 +1,326 @@
+// Where the disk is full, writing to a mapped page can be SIGBUS: where the page has no block, or, on btrfs, when the
+// page was written back and the file system has no room to note that it changes again. So
+// - every page is allocated before it is mapped;
+// - whether all can be written to is tried (MADV_POPULATE_WRITE) before a write begins and before a commit counts;
+// - what goes wrong in between replaces the pages by a copy in memory (bus.c), and the transaction fails.
+#define _GNU_SOURCE
+#include "index.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum {
+  region_size = 32768, // what SQLite asks for at a time
+  lock_base = 120,     // of the eight locks, which are bytes of the file
+  alive_lock = 128,    // shared by all who have the index open
+  write_lock = 0
+};
+
+static sqlite3_vfs vfs;
+
+/// What is ours of an open file, behind the part of the "unix" VFS.
+static void *own(sqlite3_file *file) { return (char *)file + vfs.szOsFile - sizeof(struct walindex); }
+
+static struct walindex *of(sqlite3_file *file) { return own(file); }
+
+static long long now_milliseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+static int busy(const struct walindex *index) {
+  return now_milliseconds() < index->deadline ? SQLITE_BUSY : SQLITE_BUSY_TIMEOUT;
+}
+
+static int is_full(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
+
+/// Locks of the open file, not of the process: each connection has its own, and closing another one's descriptor ends
+/// none. They exclude SQLite's own locks of other processes. 0, or -1 with errno.
+static int set_lock(int descriptor, short type, int offset, int count) {
+  struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = count};
+  return fcntl(descriptor, F_OFD_SETLK, &lock);
+}
+
+/// Gives these bytes of the file blocks and zeros.
+static int allocate(int descriptor, off_t start, off_t end) {
+  static const char zeros[4096];
+  // Blocks first: only an allocated block can be written in place on btrfs. What cannot do that just writes.
+  if (fallocate(descriptor, FALLOC_FL_KEEP_SIZE, start, end - start) != 0 && is_full(errno)) return SQLITE_FULL;
+  while (start < end) {
+    ssize_t count = pwrite(descriptor, zeros, sizeof zeros, start);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return count == 0 || is_full(errno) ? SQLITE_FULL : SQLITE_IOERR_WRITE;
+    start += count;
+  }
+  return SQLITE_OK;
+}
+
+/// On btrfs every write takes a new block, unless the file was told otherwise while it was empty.
+static int write_in_place(int descriptor) {
+  struct statfs system;
+  int flags = 0;
+  if (fstatfs(descriptor, &system) != 0 || system.f_type != BTRFS_SUPER_MAGIC) return SQLITE_OK;
+  if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags) == 0 && flags & FS_NOCOW_FL) return SQLITE_OK;
+  flags = (flags | FS_NOCOW_FL) & ~FS_COMPR_FL;
+  if (ftruncate(descriptor, 0) != 0 || ioctl(descriptor, FS_IOC_SETFLAGS, &flags) != 0)
+    return is_full(errno) ? SQLITE_FULL : SQLITE_IOERR_SHMOPEN;
+  return SQLITE_OK;
+}
+
+/// Clears what a crash may have left. The blocks stay, so that a full disk is no hindrance.
+static int clear(int descriptor) {
+  int code = write_in_place(descriptor);
+  struct stat status;
+  if (code != SQLITE_OK) return code;
+  if (fstat(descriptor, &status) != 0) return SQLITE_IOERR_SHMOPEN;
+  off_t size = status.st_size - status.st_size % chunk_size();
+  if (status.st_blocks * 512 < size) size = 0; // it has holes
+  if (size != status.st_size && ftruncate(descriptor, size) != 0)
+    return is_full(errno) ? SQLITE_FULL : SQLITE_IOERR_SHMOPEN;
+  code = allocate(descriptor, 0, size ? size : chunk_size());
+  if (code != SQLITE_OK && size == 0) (void)!ftruncate(descriptor, 0);
+  return code;
+}
+
+/// Opens the file; who is the first to do so clears it.
+static int attach(struct walindex *index) {
+  int descriptor = open(index->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor < 0) return is_full(errno) ? SQLITE_FULL : SQLITE_IOERR_SHMOPEN;
+  int code = SQLITE_OK;
+  if (set_lock(descriptor, F_WRLCK, alive_lock, 1) == 0) code = clear(descriptor);
+  else if (errno != EAGAIN && errno != EACCES) code = SQLITE_IOERR_SHMLOCK;
+  if (code == SQLITE_OK && set_lock(descriptor, F_RDLCK, alive_lock, 1) != 0) code = busy(index);
+  if (code != SQLITE_OK) close(descriptor);
+  else index->descriptor = descriptor;
+  return code;
+}
+
+/// Whether every page can be written to. A kernel before 5.14 cannot tell.
+static int populate(void *chunk) {
+  while (madvise(chunk, chunk_size(), MADV_POPULATE_WRITE) != 0)
+    if (errno != EINTR && errno != EAGAIN) return errno == EINVAL ? SQLITE_OK : SQLITE_FULL;
+  return SQLITE_OK;
+}
+
+static int populate_all(const struct walindex *index) {
+  for (int chunk = 0; chunk < index->count; chunk++) {
+    int code = populate(index->chunks[chunk]);
+    if (code != SQLITE_OK) return code;
+  }
+  return index->is_lost ? SQLITE_FULL : SQLITE_OK;
+}
+
+/// Maps the file again over a copy that took its place.
+static int map_again(struct walindex *index) {
+  for (int chunk = 0; chunk < index->count; chunk++)
+    if (mmap(index->chunks[chunk], chunk_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, index->descriptor,
+             chunk * chunk_size()) == MAP_FAILED)
+      return SQLITE_IOERR_SHMMAP;
+  index->is_lost = 0;
+  return SQLITE_OK;
+}
+
+/// Maps one chunk more; none, and SQLITE_OK, where the file ends and is not to be extended.
+static int map_next(struct walindex *index, int may_extend) {
+  off_t start = (off_t)index->count * chunk_size(), end = start + chunk_size();
+  struct stat status;
+  if (fstat(index->descriptor, &status) != 0) return SQLITE_IOERR_SHMSIZE;
+  if (status.st_size < end) {
+    if (!may_extend) return SQLITE_OK;
+    int code = allocate(index->descriptor, start, end);
+    if (code != SQLITE_OK) {
+      (void)!ftruncate(index->descriptor, status.st_size);
+      return code;
+    }
+  }
+  void **chunks = sqlite3_realloc64(index->chunks, (index->count + 1) * sizeof *chunks);
+  if (!chunks) return SQLITE_NOMEM;
+  index->chunks = chunks;
+  void *chunk = mmap(NULL, chunk_size(), PROT_READ | PROT_WRITE, MAP_SHARED, index->descriptor, start);
+  if (chunk == MAP_FAILED) return errno == ENOMEM ? SQLITE_NOMEM : SQLITE_IOERR_SHMMAP;
+  int code = populate(chunk);
+  if (code == SQLITE_OK && watch_chunk(chunk, start, index) != 0) code = SQLITE_NOMEM;
+  if (code == SQLITE_OK) chunks[index->count++] = chunk;
+  else munmap(chunk, chunk_size());
+  return code;
+}
+
+static int shm_map(sqlite3_file *file, int region, int size, int may_extend, void volatile **page) {
+  struct walindex *index = of(file);
+  *page = NULL;
+  if (size != region_size) return SQLITE_IOERR_SHMMAP;
+  // SQLite then makes an index in memory.
+  if (index->is_private) return SQLITE_READONLY_CANTINIT;
+  int code = index->descriptor < 0 ? attach(index) : SQLITE_OK;
+  long long offset = (long long)region * region_size;
+  int chunk = (int)(offset / chunk_size());
+  while (code == SQLITE_OK && index->count <= chunk) {
+    int count = index->count;
+    code = map_next(index, may_extend);
+    if (index->count == count) return code;
+  }
+  if (code == SQLITE_OK) *page = (char *)index->chunks[chunk] + offset % chunk_size();
+  return code;
+}
+
+static int shm_lock(sqlite3_file *file, int offset, int count, int flags) {
+  struct walindex *index = of(file);
+  if (index->is_private) return SQLITE_OK;
+  int locks = ((1 << count) - 1) << offset, is_shared = flags & SQLITE_SHM_SHARED;
+  if (offset == write_lock) index->last_write = -1;
+  if (flags & SQLITE_SHM_UNLOCK) {
+    index->locks &= ~locks;
+    return set_lock(index->descriptor, F_UNLCK, lock_base + offset, count) == 0 ? SQLITE_OK : SQLITE_IOERR_SHMLOCK;
+  }
+  int code = index->is_lost && !index->locks ? map_again(index) : SQLITE_OK;
+  // Trying is slow on a full disk, and who reads seldom writes to the index.
+  if (code == SQLITE_OK) code = offset == write_lock ? populate_all(index) : index->is_lost ? SQLITE_FULL : SQLITE_OK;
+  if (code != SQLITE_OK) return code;
+  if (set_lock(index->descriptor, is_shared ? F_RDLCK : F_WRLCK, lock_base + offset, count) == 0) {
+    index->locks |= locks;
+    return SQLITE_OK;
+  }
+  if (errno != EAGAIN && errno != EACCES) return SQLITE_IOERR_SHMLOCK;
+  // Of the others SQLite just takes another one.
+  return is_shared || offset == write_lock ? busy(index) : SQLITE_BUSY;
+}
+
+static void shm_barrier(sqlite3_file *file) {
+  (void)file;
+  atomic_thread_fence(memory_order_seq_cst);
+}
+
+static int shm_unmap(sqlite3_file *file, int removes) {
+  struct walindex *index = of(file);
+  while (index->count > 0) {
+    void *chunk = index->chunks[--index->count];
+    unwatch_chunk(chunk);
+    munmap(chunk, chunk_size());
+  }
+  index->is_lost = index->locks = 0;
+  if (index->descriptor < 0) return SQLITE_OK;
+  if (removes) unlink(index->path);
+  close(index->descriptor);
+  index->descriptor = -1;
+  return SQLITE_OK;
+}
+
+static int file_control(sqlite3_file *file, int operation, void *argument) {
+  struct walindex *index = of(file);
+  if (operation == CWALINDEX_PATIENCE) {
+    index->deadline = now_milliseconds() + *(int *)argument;
+    return SQLITE_OK;
+  }
+  if (operation == CWALINDEX_CHECK) {
+    int has_failed = index->has_failed;
+    index->has_failed = 0;
+    return has_failed ? SQLITE_FULL : SQLITE_OK;
+  }
+  if (operation != CWALINDEX_ALLOCATE) return index->base->xFileControl(file, operation, argument);
+  sqlite3_int64 size = 0, wanted = *(long long *)argument;
+  int code = index->base->xFileSize(file, &size);
+  if (code != SQLITE_OK || size >= wanted) return code;
+  // SQLite's own descriptor allocates, in units that have to be set: closing another one would end SQLite's locks.
+  int unit = 4096;
+  index->base->xFileControl(file, SQLITE_FCNTL_CHUNK_SIZE, &unit);
+  code = index->base->xFileControl(file, SQLITE_FCNTL_SIZE_HINT, &wanted);
+  if (code != SQLITE_OK) index->base->xTruncate(file, size);
+  return code == SQLITE_IOERR_WRITE ? SQLITE_FULL : code;
+}
+
+static int close_file(sqlite3_file *file) {
+  struct walindex *index = of(file);
+  shm_unmap(file, 0);
+  sqlite3_free(index->chunks);
+  sqlite3_free(index->path);
+  return index->base->xClose(file);
+}
+
+/// The log of an index, which may not be written while the index is lost: others would not know of it.
+struct log_file {
+  sqlite3_io_methods methods;
+  const sqlite3_io_methods *base;
+  struct walindex *index;
+};
+
+static int write_log(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 offset) {
+  struct log_file *log = own(file);
+  if (log->index->is_lost) return SQLITE_FULL;
+  log->index->last_write = offset;
+  return log->base->xWrite(file, bytes, count, offset);
+}
+
+static int truncate_log(sqlite3_file *file, sqlite3_int64 size) {
+  struct log_file *log = own(file);
+  return log->index->is_lost ? SQLITE_FULL : log->base->xTruncate(file, size);
+}
+
+/// What was written counts when it is in the index too. Where that cannot be written to, it is cut off again.
+static int sync_log(sqlite3_file *file, int flags) {
+  struct log_file *log = own(file);
+  int code = log->base->xSync(file, flags);
+  if (code != SQLITE_OK || log->index->is_private) return code;
+  code = populate_all(log->index);
+  if (code != SQLITE_OK && log->index->last_write >= 0) log->base->xTruncate(file, log->index->last_write);
+  return code;
+}
+
+static int open_log(const char *path, sqlite3_file *file) {
+  struct log_file *log = own(file);
+  *log = (struct log_file){
+      .methods = *file->pMethods, .base = file->pMethods, .index = of(sqlite3_database_file_object(path))};
+  log->methods.xWrite = write_log;
+  log->methods.xTruncate = truncate_log;
+  log->methods.xSync = sync_log;
+  file->pMethods = &log->methods;
+  return SQLITE_OK;
+}
+
+static int open_file(sqlite3_vfs *self, const char *path, sqlite3_file *file, int flags, int *out_flags) {
+  sqlite3_vfs *base = self->pAppData;
+  int code = base->xOpen(base, path, file, flags, out_flags);
+  if (code == SQLITE_OK && flags & SQLITE_OPEN_WAL) return open_log(path, file);
+  if (code != SQLITE_OK || !(flags & SQLITE_OPEN_MAIN_DB)) return code;
+  struct walindex *index = of(file);
+  *index = (struct walindex){.methods = *file->pMethods, .base = file->pMethods, .descriptor = -1, .last_write = -1};
+  index->is_private = flags & SQLITE_OPEN_READONLY;
+  index->path = sqlite3_mprintf("%s-shm", path);
+  index->methods.xClose = close_file;
+  index->methods.xFileControl = file_control;
+  index->methods.xShmMap = shm_map;
+  index->methods.xShmLock = shm_lock;
+  index->methods.xShmBarrier = shm_barrier;
+  index->methods.xShmUnmap = shm_unmap;
+  file->pMethods = &index->methods;
+  return index->path ? SQLITE_OK : (close_file(file), file->pMethods = NULL, SQLITE_NOMEM);
+}
+
+const char *cwalindex_register(void) {
+  sqlite3_vfs *base = sqlite3_vfs_find("unix");
+  if (!vfs.zName && base) {
+    vfs = *base;
+    vfs.pNext = NULL;
+    vfs.pAppData = base;
+    vfs.szOsFile = (base->szOsFile + 15) / 16 * 16 + (int)sizeof(struct walindex);
+    vfs.xOpen = open_file;
+    vfs.zName = "einlass";
+    watch_bus();
+    sqlite3_vfs_register(&vfs, 0);
+  }
+  return "einlass";
+}

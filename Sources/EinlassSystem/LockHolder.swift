@@ -1,0 +1,38 @@
+internal import Glibc
+
+extension FileLock {
+  /// The id of a process that keeps the file locked; `nil` when none can be seen from here.
+  public var holder: Int? {
+    guard let identity = FileStatus.of(descriptor)?.identity else { return nil }
+    let locks = unsafe open("/proc/locks", O_RDONLY | O_CLOEXEC)
+    guard locks >= 0 else { return nil }
+    defer { close(locks) }
+    guard let bytes = try? readToEnd(locks, path: "/proc/locks", limitBytes: 1 << 22) else {
+      return nil
+    }
+    return Self.holder(of: identity, in: String(decoding: bytes, as: UTF8.self))
+  }
+
+  /// What a text as that of `/proc/locks` says, proc(5). A file system with subvolumes shows a device there that no
+  /// file of it has: then the inode alone counts, if it stands there once.
+  static func holder(of file: FileStatus.Identity, in locks: String) -> Int? {
+    var others: [Int] = []
+    for line in locks.split(separator: "\n") {
+      // 1: FLOCK ADVISORY WRITE 4711 fd:01:1234 0 EOF; `->` in the second place is one that waits.
+      let words = line.split(separator: " ")
+      guard words.count > 5, words[1] == "FLOCK", let process = Int(words[4]) else { continue }
+      let place = words[5].split(separator: ":")
+      guard place.count == 3, UInt64(place[2]) == file.inode else { continue }
+      let device = (UInt64(place[0], radix: 16), UInt64(place[1], radix: 16))
+      if device == (file.majorDevice, file.minorDevice) { return process }
+      others.append(process)
+    }
+    return others.count == 1 ? others[0] : nil
+  }
+}
+
+extension FileStatus.Identity {
+  // makedev(3)
+  fileprivate var majorDevice: UInt64 { device >> 8 & 0xFFF | device >> 32 & ~0xFFF }
+  fileprivate var minorDevice: UInt64 { device & 0xFF | device >> 12 & 0xFFFF_FF00 }
+}

@@ -1,0 +1,302 @@
+"""A full disk of any kind: reading works, a write is refused as `full`, nothing acknowledged is lost, and no signal ends
+a process. With room again everything works.
+
+    python test_full_disks.py TEST KIND FOLDER    (in a mount namespace of its own, as root)
+"""
+import itertools
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from stores import EINLASS, Einlass, Home, Refused
+
+# The size of a disk and the command that makes its file system.
+KINDS = {
+    "btrfs": ("120M", ["mkfs.btrfs", "-q", "-f"]),
+    "btrfs-mixed": ("32M", ["mkfs.btrfs", "-q", "-f", "--mixed"]),
+    "ext4-1k": ("4M", ["mkfs.ext4", "-q", "-F", "-b", "1024"]),
+    "ext4-4k": ("4M", ["mkfs.ext4", "-q", "-F", "-b", "4096"]),
+    "xfs": ("300M", ["mkfs.xfs", "-q", "-f"]),
+    "tmpfs": ("2M", None),
+    "tmpfs-512k": ("512k", None),
+}
+# With room for the store and little else.
+SMALL = ("tmpfs-512k", "ext4-4k", "ext4-1k")
+# Where SQLite's own index is a danger: it takes blocks for itself only when it is written to.
+DANGEROUS = ("btrfs", "btrfs-mixed", "ext4-1k")
+
+NUMBERS = itertools.count()
+
+READ = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+print(connection.execute("SELECT count(*) FROM account").fetchone()[0])
+"""
+
+
+def on_a_disk(test, kind):
+    """What a function of this file prints, on a disk of this kind that is mounted for it alone."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount a disk image")
+    if KINDS[kind][1] and not shutil.which(KINDS[kind][1][0]):
+        pytest.skip(f"there is no {KINDS[kind][1][0]} here")
+    with tempfile.TemporaryDirectory(prefix="einlass-") as folder:
+        command = ["unshare", "--mount", sys.executable, __file__, test, kind, folder]
+        run = subprocess.run(command, capture_output=True, text=True)
+        if run.returncode == 77:
+            pytest.skip(run.stdout.strip())
+        assert run.returncode == 0, run.stdout + run.stderr
+        return run.stdout.strip()
+
+
+def mount(kind, folder):
+    """The folder of a new disk. It goes with the namespace, and its loop device too."""
+    size, make = KINDS[kind]
+    disk, image = Path(folder, "disk"), Path(folder, "image")
+    disk.mkdir()
+    if make:
+        with open(image, "wb") as file:
+            file.truncate(int(size[:-1]) << 20)
+        subprocess.run([*make, image], check=True, stdout=subprocess.DEVNULL)
+        command = ["mount", "-o", "loop", image, disk]
+    else:
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "none", disk]
+    mounted = subprocess.run(command, capture_output=True, text=True)
+    if mounted.returncode != 0:
+        print(f"no {kind} can be mounted here: {mounted.stderr.strip()}")
+        sys.exit(77)
+    tempfile.tempdir = str(disk)
+    return disk
+
+
+class Filler:
+    """Somebody else's files, which take what room there is."""
+
+    def __init__(self, disk):
+        self.folder = disk / "others"
+        self.folder.mkdir()
+        self.count = 0
+        self.fill()
+
+    def fill(self):
+        # File systems keep a rest back for a moment: full is when nothing helps.
+        while self.take(1 << 26) + self.take(1 << 12, writes=True):
+            os.sync()
+
+    def take(self, size, writes=False):
+        """Bytes that a file more takes, in halves of this size."""
+        self.count += 1
+        taken = 0
+        try:
+            descriptor = os.open(self.folder / str(self.count), os.O_WRONLY | os.O_CREAT)
+        except OSError:
+            return 0
+        while size >= 512:
+            try:
+                if writes:
+                    taken += os.write(descriptor, bytes(size))
+                else:
+                    os.posix_fallocate(descriptor, taken, size)
+                    taken += size
+            except OSError:
+                size //= 2
+        os.close(descriptor)
+        return taken
+
+    def remove(self):
+        shutil.rmtree(self.folder)
+        os.sync()
+
+
+def names(process):
+    return {account["username"] for account in process.accounts()}
+
+
+def refusals(process):
+    """What was acknowledged before three writes were refused: there may be room left in SQLite's files."""
+    known, added, refused = names(process), set(), set()
+    while len(refused) < 3:
+        name = f"user{next(NUMBERS)}"
+        try:
+            process.add(name)
+            added.add(name)
+        except Refused as refusal:
+            assert refusal.detail == "full", refusal.error
+            refused.add(name)
+        assert len(added) < 2000, "there is room without end"
+    assert names(process) == known | added
+    return added
+
+
+def stock(home):
+    """How SQLite itself fares with the store, in a process of its own."""
+    run = subprocess.run([sys.executable, "-c", READ, home.database], capture_output=True, text=True)
+    if run.returncode == -signal.SIGBUS:
+        return "SIGBUS"
+    return "reads" if run.returncode == 0 else run.stderr.strip().splitlines()[-1]
+
+
+def usernames(prefix, count):
+    return {f"{prefix}{number}" for number in range(count)}
+
+
+def add(process, expected):
+    for name in sorted(expected):
+        process.add(name)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_disk_that_fills_up_under_a_running_process(kind, report):
+    report(outcome=on_a_disk("running", kind))
+
+
+def running(disk, kind):
+    expected = usernames("early", 10)
+    with Home() as home:
+        with Einlass(home) as process:
+            add(process, expected)
+            filler = Filler(disk)
+            expected |= refusals(process)
+            filler.fill()
+            assert names(process) == expected
+            # A process that is new reads and refuses too.
+            with Einlass(home) as other:
+                assert names(other) == expected
+                expected |= refusals(other)
+            assert names(process) == expected
+            filler.remove()
+            process.add("room again")
+        assert set(home.accounts()) == expected | {"room again"}
+    print(f"{len(expected) + 1} acknowledged, none lost")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_disk_that_is_full_before_a_process_starts(kind, report):
+    report(outcome=on_a_disk("before", kind))
+
+
+def before(disk, kind):
+    fared = {}
+    for has_index in (True, False):
+        for has_journal in (True, False):
+            with Home() as home:
+                expected = usernames("early", 10)
+                process = Einlass(home)
+                add(process, expected)
+                process.kill() if has_journal else process.end()
+                index, journal = (home.database.with_name("store.db" + suffix) for suffix in ("-shm", "-wal"))
+                assert (journal.stat().st_size > 0) == has_journal
+                if not has_index:
+                    index.unlink()
+                filler = Filler(disk)
+                for _ in range(2):
+                    with Einlass(home) as process:
+                        assert names(process) == expected
+                        expected |= refusals(process)
+                    filler.fill()
+                # The negative control, on a copy of what was left: SQLite with its own index.
+                if not has_index and has_journal and not index.exists():
+                    fared[kind] = stock(home)
+                filler.remove()
+                with Einlass(home) as process:
+                    process.add("room again")
+                assert set(home.accounts()) == expected | {"room again"}
+    print(f"none lost; SQLite alone: {fared}")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_disk_that_becomes_read_only(kind, report):
+    report(outcome=on_a_disk("read_only", kind))
+
+
+def read_only(disk, kind):
+    for has_index in (True, False):
+        for has_journal in (True, False):
+            with Home() as home:
+                expected = usernames("early", 10)
+                process = Einlass(home)
+                add(process, expected)
+                process.kill() if has_journal else process.end()
+                if not has_index:
+                    home.database.with_name("store.db-shm").unlink()
+                subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+                with Einlass(home) as process:
+                    assert names(process) == expected
+                    with pytest.raises(Refused) as refused:
+                        process.add("late")
+                    assert refused.value.detail == "readOnly"
+                subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+                # The negative control.
+                with Einlass(home) as process:
+                    process.add("late")
+                assert set(home.accounts()) == expected | {"late"}
+    print("read, with and without a journal and an index")
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_a_disk_that_the_store_fills_alone(kind, report):
+    report(outcome=on_a_disk("small", kind))
+
+
+def small(disk, kind):
+    with Home() as home:
+        with Einlass(home) as process:
+            count = len(refusals(process))
+            # The negative control: somebody who reads an old state keeps the journal from giving room back.
+            reader = sqlite3.connect(home.database)
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM account").fetchone()
+            while "the journal has room":
+                try:
+                    process.call("accounts.remove", account=process.accounts()[0]["account"])
+                except Refused as refusal:
+                    assert refusal.detail == "full"
+                    break
+            reader.close()
+        # A process that finds the disk full removes them all.
+        with Einlass(home) as process:
+            refusals(process)
+            for account in process.accounts():
+                process.call("accounts.remove", account=account["account"])
+            again = len(refusals(process))
+            expected = names(process)
+        assert set(home.accounts()) == expected
+    assert again > count * 0.8
+    print(f"{count} accounts fitted, and {again} after those were removed")
+
+
+def test_a_first_start_without_room_leaves_no_key(report):
+    report(outcome=on_a_disk("first", "tmpfs"))
+
+
+def first(disk, _):
+    refused = 0
+    for kilobytes in range(8, 400, 8):
+        subprocess.run(["mount", "-o", f"remount,size={kilobytes}k", disk], check=True)
+        with Home() as home:
+            usual = {"HOME": str(home.path), "PATH": os.environ["PATH"]}
+            keys = home.path / ".local/state/einlass/keys"
+            for options, environment, folder in ((home.options, None, home.keys), ([], usual, keys)):
+                account = {"provider": "twitter", "username": "ada", "credential": {
+                    "type": "oauth1", "key": "k", "secret": "s", "clientId": "c", "clientSecret": "z"}}
+                run = subprocess.run([EINLASS, *options, "call", "accounts.add", json.dumps(account)], env=environment,
+                                     capture_output=True, text=True)
+                made = list(folder.iterdir()) if folder.exists() else []
+                refused += run.returncode != 0
+                assert len(made) == (run.returncode == 0), (kilobytes, made, run.stderr)
+    # The negative control: with room enough there is a store with its key.
+    assert refused > 5 and run.returncode == 0
+    print(f"{refused} of {2 * 49} first starts refused")
+
+
+if __name__ == "__main__":
+    test, kind, folder = sys.argv[1:]
+    {"running": running, "before": before, "read_only": read_only, "small": small, "first": first}[test](mount(kind, folder), kind)

@@ -1,0 +1,95 @@
+"""A process that is stopped in the midst of a write keeps nobody from reading. Who wants to write is told its id."""
+import fcntl
+import os
+import random
+import signal
+import time
+
+import pytest
+
+from stores import Einlass, Home, Refused
+
+STOPS = 20
+# How often another process tries to write meanwhile, which takes its whole patience.
+WRITES = 5
+
+
+def holds_lock(process, home):
+    """Whether the kernel says that it has the store's lock alone, so that it is in a write."""
+    inode = home.database.with_name("store.lock").stat().st_ino
+    with open("/proc/locks") as locks:
+        held = [line.split() for line in locks]
+    return any(words[1] == "FLOCK" and words[3:5] == ["WRITE", str(process.pid)] and words[5].endswith(f":{inode}")
+               for words in held)
+
+
+def stop_in_a_write(writer, home, states):
+    """Stops the writer where it has the lock; how often it had to be tried."""
+    tries = 0
+    while True:
+        tries += 1
+        asked = [writer.send("access.set", application="editor", provider="github", state=next(states))
+                 for _ in range(20)]
+        time.sleep(random.uniform(0, 0.02))
+        writer.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, writer.process.pid, os.WSTOPPED)
+        if holds_lock(writer.process, home):
+            return tries, asked
+        go_on(writer, asked)
+
+
+def go_on(writer, asked):
+    """Lets the writer go on; all that it was asked is done."""
+    writer.process.send_signal(signal.SIGCONT)
+    waiting = set(asked)
+    while waiting:
+        message = writer.message()
+        assert "error" not in message, message
+        waiting.discard(message.get("id"))
+
+
+def introduce(process):
+    process.call("initialize", client={"name": "reader"},
+                 applications={"github": {"clientId": "c", "clientSecret": "z"}})
+
+
+def alternately():
+    while True:
+        yield "granted"
+        yield "denied"
+
+
+def test_nobody_waits_for_a_stopped_writer_but_who_writes(report):
+    states, tries, longest = alternately(), 0, 0
+    with Home() as home, Einlass(home) as writer, Einlass(home) as other:
+        account = writer.call("accounts.add", provider="github", username="ada", credential={
+            "type": "oauth2", "token": "secret", "tokenType": "bearer", "clientId": "c"})["account"]
+        introduce(other)
+        other.call("access.set", provider="github", state="granted")
+        for stop in range(STOPS):
+            tried, asked = stop_in_a_write(writer, home, states)
+            tries += tried
+            # The negative control: who takes the writers' lock for reading has to wait.
+            with open(home.database.with_name("store.lock")) as lock, pytest.raises(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            start = time.monotonic()
+            for process in (other, Einlass(home)):
+                if process is not other:
+                    introduce(process)
+                assert [account["username"] for account in process.accounts()] == ["ada"]
+                assert process.call("credentials.get", account=account)["credential"]["token"] == "secret"
+                assert process.call("rpc.discover")["methods"]
+                if process is not other:
+                    process.end()
+            longest = max(longest, time.monotonic() - start)
+            if stop % (STOPS // WRITES) == 0:
+                with pytest.raises(Refused) as refused:
+                    other.call("access.set", application="other", provider="github", state="granted")
+                error = refused.value.error
+                assert (error["data"]["detail"], error["data"]["holder"]) == ("locked", writer.process.pid)
+                assert f"process {writer.process.pid}" in error["message"]
+            go_on(writer, asked)
+        other.call("access.set", application="other", provider="github", state="granted")
+        assert other.call("store.check")["sound"]
+    report(stops=STOPS, tries=tries, longest_seconds=round(longest, 2))
+    assert longest < 5
