@@ -1,8 +1,11 @@
 #include "CCurl.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 // curl.h wraps some functions in type-checking macros; the table wants the plain names.
 #undef curl_easy_setopt
@@ -20,13 +23,20 @@ static struct {
   FUNCTIONS(MEMBER)
 } table;
 
-static ccurl_state state;
+static ccurl_state state = CCURL_NO_DESCRIPTOR;
+
+ccurl_state ccurl_shortage(void) {
+  int descriptor = open("/", O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return errno == EMFILE || errno == ENFILE ? CCURL_NO_DESCRIPTOR : CCURL_BROKEN;
+  close(descriptor);
+  return CCURL_BROKEN;
+}
 
 static void open_library(void) {
   // A fixed name, so that nothing from outside ever reaches dlopen.
   void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) {
-    state = CCURL_MISSING;
+    state = ccurl_shortage() == CCURL_NO_DESCRIPTOR ? CCURL_NO_DESCRIPTOR : CCURL_MISSING;
     return;
   }
 #define LOAD(name)                                                                                \
@@ -46,9 +56,12 @@ static void open_library(void) {
 }
 
 ccurl_state ccurl_open(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, open_library);
-  return state;
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&mutex);
+  if (state == CCURL_NO_DESCRIPTOR) open_library();
+  ccurl_state found = state;
+  pthread_mutex_unlock(&mutex);
+  return found;
 }
 
 CURL *ccurl_easy_init(void) { return table.easy_init(); }

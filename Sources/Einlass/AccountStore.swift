@@ -6,9 +6,11 @@ internal import EinlassJSON
 /// for another process throws `accountStoreFailure`, detail `locked`, having done nothing.
 public struct AccountStore: Sendable {
   /// How long a closure may wait for the store's lock.
-  public enum Patience: Sendable {
+  public enum Patience: Sendable, Equatable {
     /// Not at all: for the path that answers immediate methods.
     case none
+    /// Until this moment of the system's monotonic clock, which all waits of one request share.
+    case until(monotonicMilliseconds: Int64)
     /// As long as is usual (10 s).
     case usual
   }

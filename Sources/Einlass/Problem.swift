@@ -28,7 +28,7 @@ public struct Problem: Error, Sendable, Equatable {
   /// Why the account store failed, as `detail` on the wire.
   public enum StoreDetail: String, Sendable, CaseIterable {
     case locked, full, readOnly, corrupt, tooNew, permissions, keyUnavailable, decryptFailed
-    case unsupportedFileSystem, refused
+    case unsupportedFileSystem, refused, tooManyOpenFiles
   }
 
   public var reason: Reason

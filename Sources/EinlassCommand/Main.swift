@@ -56,8 +56,10 @@ enum EinlassCommand {
       return complain("\(message). Try: einlass --help", ExitCode.usage)
     } catch Wiring.Refusal.configuration(let message) {
       return complain(message, ExitCode.configuration)
+    } catch let error as SystemError {
+      return complain("it cannot start, because \(error.explanation)", ExitCode.internal)
     } catch {
-      return complain("the system refused a descriptor", ExitCode.internal)
+      return complain("it cannot start", ExitCode.internal)
     }
   }
 

@@ -36,7 +36,8 @@ struct Wiring {
     let effects = LiveEffects.make(
       caFile: configuration.caFile, proxy: configuration.proxy, clock: clock)
     var parts = Server.Parts(
-      catalog: catalog, store: Self.store(options), audit: Self.audit(options), files: .local,
+      catalog: catalog, store: Self.store(options),
+      audit: Self.audit(options, isDurable: configuration.requiresAudit), files: .local,
       overlay: Self.overlay(options), effects: effects, configuration: configuration,
       configurationProblem: problem, leftOut: leftOut,
       script: try Self.script(options.answers), version: version)
@@ -104,9 +105,10 @@ struct Wiring {
       : SQLiteAccountStore.providerOverlay(path: options.store)
   }
 
-  private static func audit(_ options: Options) -> AuditLines {
+  private static func audit(_ options: Options, isDurable: Bool) -> AuditLines {
     options.store == "memory"
-      ? MemoryAccountStore.makeAuditLines() : SQLiteAccountStore.auditLines(path: options.store)
+      ? MemoryAccountStore.makeAuditLines()
+      : SQLiteAccountStore.auditLines(path: options.store, isDurable: isDurable)
   }
 
   /// Configuration and catalogue and what the latter lacks, or none of all and why.

@@ -1,5 +1,6 @@
 import CCurl
 import Einlass
+import EinlassSystem
 import Glibc
 
 /// Why there is no answer.
@@ -136,6 +137,8 @@ extension TransferFault {
       NetworkCode.secureConnectionFailed.problem(
         host, "The file of trusted certificates cannot be read; check caFile in the configuration.",
         path: caFile)
+    case .curl(let report) where SystemError(number: report.systemError).isForWantOfDescriptors:
+      NetworkCode.unknown.problem(host, CCURL_NO_DESCRIPTOR.sentence)
     case .curl(let report) where report.isAboutProxy:
       report.networkCode.problem(
         host, "The proxy does not let einlass through to \(host); check the proxy setting.")
@@ -206,6 +209,8 @@ extension ccurl_state {
     switch self {
     case CCURL_MISSING: "libcurl.so.4 is missing; install it (on Debian the package libcurl4)."
     case CCURL_TOO_OLD: "libcurl.so.4 is too old; install version 7.87 or later."
+    case CCURL_NO_DESCRIPTOR:
+      "The provider cannot be asked: \(SystemError.tooManyOpenFiles)."
     default: "libcurl.so.4 could not be started; install it again."
     }
   }

@@ -88,11 +88,12 @@ extension CurlLoop {
     // Before libcurl gets to it, or libcrypto would tidy up in `exit` under a running transfer.
     CryptoLibrary.start()
     let library = ccurl_open()
-    guard library == CCURL_READY, let multi = unsafe ccurl_multi_init() else {
-      for transfer in retire(if: { _ in true }) ?? [] {
-        transfer.end(.failure(.noLibrary(library)))
-      }
-      return
+    guard library == CCURL_READY else { return fail(library) }
+    guard let multi = unsafe ccurl_multi_init() else { return fail(ccurl_shortage()) }
+    guard unsafe ccurl_multi_wakeup(multi) == CURLM_OK else {
+      // Nobody could hand it another transfer.
+      unsafe ccurl_multi_cleanup(multi)
+      return fail(ccurl_shortage())
     }
     state.withLock { unsafe $0.multi = multi }
     var running: [UInt: CurlTransfer] = [:]
@@ -108,6 +109,12 @@ extension CurlLoop {
     for transfer in running.values { unsafe transfer.detach(from: multi) }
     for transfer in (abandoned ?? []) + running.values { transfer.end(.failure(.cancelled)) }
     unsafe ccurl_multi_cleanup(multi)
+  }
+
+  private func fail(_ library: ccurl_state) {
+    for transfer in retire(if: { _ in true }) ?? [] {
+      transfer.end(.failure(.noLibrary(library)))
+    }
   }
 
   /// Makes this thread one that nobody knows any more and returns what was still waiting for it; `nil` when

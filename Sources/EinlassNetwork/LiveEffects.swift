@@ -45,14 +45,24 @@ public enum LiveEffects {
 
   private static let drawn = Lock<[UInt8]>([])
 
-  private static let sleepers = Result { try SleepThread(name: "einlass-sleep") }
+  private static let sleepers = Lock<SleepThread?>(nil)
+
+  private static func sleepThread() throws(SystemError) -> SleepThread {
+    try sleepers.withLock { thread throws(SystemError) in
+      if thread == nil { thread = try SleepThread(name: "einlass-sleep") }
+      return thread!
+    }
+  }
 
   private static func sleep(until time: UnixTime) async throws(Problem) {
     let seconds = min(max(time - now(), 0), 1 << 40)
     let deadline = Deadline(milliseconds: Int(seconds) * 1000)
-    guard let thread = try? sleepers.get(), await thread.sleep(until: deadline) else {
-      throw .sleepCancelled
+    let isTimeUp: Bool
+    do throws(SystemError) { isTimeUp = try await sleepThread().sleep(until: deadline) } catch {
+      throw Problem(
+        .internal, "einlass cannot wait, because \(error.explanation).", isRetryable: true)
     }
+    if !isTimeUp { throw .sleepCancelled }
   }
 }
 
@@ -61,7 +71,9 @@ extension Problem {
   static func nothingToListenOn(_ place: RedirectPlace, _ error: SystemError) -> Problem {
     let ports = place.ports.map { "\($0)" }.joined(separator: ", ")
     let why =
-      if place.ports.isEmpty {
+      if error.isExhaustion {
+        error.explanation
+      } else if place.ports.isEmpty {
         "this machine has no port left"
       } else if error.isAddressInUse {
         "other programs have port \(ports)"

@@ -133,17 +133,18 @@ extension Peer {
   private func startImmediate(
     _ request: Message.Request, _ call: Call, mustWait: Bool,
     _ handle:
-      @escaping @Sendable (JSONObject, Call, _ mayWait: Bool) throws(RPCError) -> JSONValue?,
+      @escaping @Sendable (JSONObject, Call, Deadline?) throws(RPCError) -> JSONValue?,
     otherwise: @escaping @Sendable (_ serial: Int) throws(RPCError) -> Void
   ) throws(RPCError) {
     let isDone =
       !mustWait
       && finishIfReady(call.ticket) { () throws(RPCError) in
-        try handle(request.params, call, false)
+        try handle(request.params, call, nil)
       }
     if isDone { return }
+    let deadline = Deadline(milliseconds: Limits.immediateWaitMilliseconds)
     try wait(call.ticket, request.byteCount) { serial throws(RPCError) in
-      if let result = try handle(request.params, call, true) { return result }
+      if let result = try handle(request.params, call, deadline) { return result }
       try otherwise(serial)
       return nil
     }
@@ -211,8 +212,8 @@ extension Peer {
     }
     guard needsThread else { return }
     do { try WorkThread.start("einlass-wait") { self.runWaitingWork() } } catch {
-      // No thread to be had: late answers are better than none.
-      runWaitingWork()
+      // No thread to be had: one of those that run tasks does it once it is free.
+      Task.detached(executorPreference: executor) { self.runWaitingWork() }
     }
   }
 

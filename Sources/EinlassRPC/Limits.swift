@@ -14,6 +14,8 @@ public enum Limits {
   public static let batchEntries = 64
   /// Requests that wait: for a task's turn or for the store.
   public static let queuedRequests = 1024
+  /// How long an immediate request may wait for the store, from its arrival.
+  public static let immediateWaitMilliseconds = 2000
   /// Interactive requests and detached flows at once; network requests have as many places of their own.
   public static let runningFlows = 64
 

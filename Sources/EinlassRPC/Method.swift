@@ -1,4 +1,5 @@
 public import EinlassJSON
+public import EinlassSystem
 
 /// A method: its descriptor and what answers it. Parameters are validated before a handler sees them.
 public struct Method: Sendable {
@@ -15,20 +16,19 @@ public struct Method: Sendable {
 
   /// What answers a method.
   public enum Handler: Sendable {
-    /// Runs on the reader's path in order of arrival. With `mayWait` false it answers `nil` instead of waiting,
-    /// having done nothing: it is then called again with `mayWait` true on a thread that may, and the immediate
-    /// requests after it wait their turn behind it.
+    /// Runs on the reader's path in order of arrival. Without a deadline it answers `nil` instead of waiting, having
+    /// done nothing: it is then called again on a thread that may wait, with a deadline counted from its arrival, and
+    /// the immediate requests after it wait their turn behind it.
     case immediate(
-      @Sendable (JSONObject, Call, _ mayWait: Bool) throws(RPCError) -> JSONValue?)
-    /// Runs on the reader's path and never waits; overtakes immediate requests that do. For answers to
-    /// questions and for cancelling.
+      @Sendable (JSONObject, Call, Deadline?) throws(RPCError) -> JSONValue?)
+    /// Runs on the reader's path and never waits; overtakes immediate requests that do. For what needs no store.
     case urgent(@Sendable (JSONObject, Call) throws(RPCError) -> JSONValue)
     /// Runs as a task of its own. When it is cancelled, any error it throws becomes `cancelled`.
     case task(@Sendable (JSONObject, Call) async throws(RPCError) -> JSONValue)
     /// As the first, but `nil` where it might wait makes it a task, which takes the request's place: for what turns out
     /// to need a person.
     case immediateOrTask(
-      @Sendable (JSONObject, Call, _ mayWait: Bool) throws(RPCError) -> JSONValue?,
+      @Sendable (JSONObject, Call, Deadline?) throws(RPCError) -> JSONValue?,
       @Sendable (JSONObject, Call) async throws(RPCError) -> JSONValue)
     /// A task, but tried before on the reader's path, where what is ready costs no other thread. The attempt never
     /// waits; `nil`: it has done nothing, and the task runs.

@@ -47,7 +47,9 @@ public final class Peer: Sendable {
   /// Where requests run that may take long; a task that one starts and that may block must name it too.
   public let executor: any TaskExecutor
   /// Those of all connections of the process: an idle thread of one that has ended serves the next.
-  private static let taskThreads = TaskThreads(name: "einlass-task")
+  private static let taskThreads = Result { () throws(SystemError) in
+    try TaskThreads(name: "einlass-task")
+  }
   /// The process whose end ends the connection.
   let watchedProcess = Lock<ProcessDescriptor?>(nil)
   /// What else is polled.
@@ -65,7 +67,7 @@ public final class Peer: Sendable {
     options: Options = Options()
   ) throws(SystemError) {
     wakeUp = try WakeUp()
-    executor = Peer.taskThreads
+    executor = try Peer.taskThreads.get()
     var table: [String: RegisteredMethod] = [:]
     for method in methods { table[method.descriptor.name] = RegisteredMethod(method) }
     for lifecycle in Lifecycle.allCases {

@@ -144,8 +144,10 @@ extension AuditTrail {
   }
 
   /// Forgets what is older, and answers how many entries that were.
-  func prune(before time: UnixTime) throws(Problem) -> Int {
-    try lines.remove(.usual) { line in
+  func prune(
+    before time: UnixTime, _ patience: AccountStore.Patience
+  ) throws(Problem) -> Int {
+    try lines.remove(patience) { line in
       // What is no entry is no loss.
       (try? JSONReader.read(line))?["at"]?.int64.map { $0 < time } ?? true
     }

@@ -86,7 +86,12 @@ extension Server {
     _ work: @escaping @Sendable () async throws(Problem) -> Success
   ) async throws(Problem) -> Success {
     let deadline = Task(executorPreference: executor) {
-      if (try? await self.effects.sleepUntil(flow.expiresAt)) != nil { flow.end(.expired) }
+      do throws(Problem) {
+        try await self.effects.sleepUntil(flow.expiresAt)
+        flow.end(.expired)
+      } catch {
+        if error.reason != .cancelled { flow.end(.failed(error)) }
+      }
     }
     defer { deadline.cancel() }
     return try await flow.run(on: executor, work)

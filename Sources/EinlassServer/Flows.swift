@@ -6,11 +6,13 @@ internal import EinlassSystem
 /// waits for the person all the same.
 final class RunningFlow: Sendable {
   /// Why a flow ended before its own end.
-  enum End: Sendable {
+  enum End: Sendable, Equatable {
     /// The deadline passed.
     case expired
     /// `auth.cancel`.
     case cancelledByCall
+    /// Its deadline could not be watched.
+    case failed(Problem)
   }
 
   private struct State {
@@ -108,6 +110,7 @@ final class RunningFlow: Sendable {
     }
     switch (result, end) {
     case (.failure(let problem), .expired) where problem.reason == .cancelled: throw .expired
+    case (.failure(let problem), .failed(let cause)) where problem.reason == .cancelled: throw cause
     default: return try result.get()
     }
   }

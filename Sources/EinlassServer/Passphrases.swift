@@ -111,13 +111,16 @@ extension Method {
       return Method(
         descriptor,
         .immediateOrTask(
-          { params, call, mayWait throws(RPCError) in
+          { params, call, deadline throws(RPCError) in
             try server.unlessKeyIsMissing { () throws(RPCError) in
-              try handle(params, call, mayWait)
+              try handle(params, call, deadline)
             }
           },
           server.unlocking { params, call async throws(RPCError) in
-            guard let result = try handle(params, call, true) else { throw RPCError(.internal) }
+            let deadline = Deadline(milliseconds: Limits.immediateWaitMilliseconds)
+            guard let result = try handle(params, call, deadline) else {
+              throw RPCError(.internal)
+            }
             return result
           }))
     case .urgent, .immediateOrTask: return self

@@ -161,14 +161,14 @@ public final class Server: Sendable {
       ?? configuration.registration(frontEnd.application, provider)
   }
 
-  /// Answers from the store: at once, or `nil` when that would mean to wait and waiting is not allowed here.
+  /// Answers from the store: by that moment, or `nil` when waiting is not allowed here and would be needed.
   func answer<Success>(
-    _ mayWait: Bool, _ body: (AccountStore.Patience) throws(Problem) -> Success
+    by deadline: Deadline?, _ body: (AccountStore.Patience) throws(Problem) -> Success
   ) throws(RPCError) -> Success? {
     do throws(Problem) {
-      return try body(mayWait ? .usual : .none)
+      return try body(AccountStore.Patience(until: deadline))
     } catch {
-      if error.isLockedStore, !mayWait { return nil }
+      if error.isLockedStore, deadline == nil { return nil }
       throw RPCError(error)
     }
   }
@@ -200,6 +200,13 @@ extension AccountStore {
       isWithoutLeases.withLock { $0 } ? Lease(end: {}) : try await store.lease(id)
     }
     return result
+  }
+}
+
+extension AccountStore.Patience {
+  /// As long as an immediate method has; without a deadline not at all.
+  init(until deadline: Deadline?) {
+    self = deadline.map { .until(monotonicMilliseconds: $0.monotonicMilliseconds) } ?? .none
   }
 }
 

@@ -42,13 +42,13 @@ extension AccountStore {
     result.reading = { patience, body throws(Problem) in
       switch patience {
       case .none: try shared.read(store, body)
-      case .usual: try store.reading(patience, body)
+      default: try store.reading(patience, body)
       }
     }
     result.maintenance.auditKey = { patience throws(Problem) in
       switch patience {
       case .none: try shared.auditKey(of: store)
-      case .usual: try store.maintenance.auditKey(patience)
+      default: try store.maintenance.auditKey(patience)
       }
     }
     result.add = { new, patience throws(Problem) in

@@ -3,9 +3,11 @@ internal import EinlassSystem
 
 extension SQLiteAccountStore {
   /// The audit trail of the store at this path, or of the usual one: a file of JSON Lines beside it.
-  public static func auditLines(path: String? = nil) -> AuditLines {
+  ///
+  /// - Parameter isDurable: a line is on the disk when it is appended, and outlives a power cut.
+  public static func auditLines(path: String? = nil, isDurable: Bool = false) -> AuditLines {
     do throws(Problem) {
-      return AuditFile(location: try StoreLocation(path: path)).lines
+      return AuditFile(location: try StoreLocation(path: path), isDurable: isDurable).lines
     } catch {
       return AuditLines(
         append: { _, _ throws(Problem) in throw error },
@@ -17,16 +19,20 @@ extension SQLiteAccountStore {
 
 /// The file of an audit trail: kept open, made by the first line, and shortened before it grows too long.
 final class AuditFile: Sendable {
-  /// What a longer file is cut from: its older half goes (C-15).
+  /// Of a longer file the newest half of this stays.
   static let limitBytes: Int64 = 16 << 20
   /// What is read at a time to find a page.
   static let partBytes: Int64 = 64 << 10
 
   private let location: StoreLocation
   private let limitBytes: Int64
+  private let isDurable: Bool
   private let opened = Lock<LineFile?>(nil)
 
-  init(location: StoreLocation, limitBytes: Int64 = AuditFile.limitBytes) {
+  init(
+    location: StoreLocation, limitBytes: Int64 = AuditFile.limitBytes, isDurable: Bool = false
+  ) {
+    self.isDurable = isDurable
     self.location = location
     self.limitBytes = limitBytes
   }
@@ -52,15 +58,9 @@ final class AuditFile: Sendable {
       try file.append(line, by: deadline)
     }
     guard count > limitBytes else { return }
-    var dropped: Int64 = 0
-    let half = limitBytes / 2
-    // Whoever else is at it does it for all.
+    // Another process that is at it does it for all.
     _ = try? using(.none) { file, deadline throws(FileError) in
-      try file.remove(by: deadline) { line in
-        guard dropped < count - half else { return false }
-        dropped += Int64(line.count) + 1
-        return true
-      }
+      try file.keepLast(bytes: limitBytes / 2, by: deadline)
     }
   }
 
@@ -91,7 +91,7 @@ final class AuditFile: Sendable {
       try opened.withLock(by: deadline) { opened throws(FileError) -> Result? in
         if opened == nil {
           opened = try LineFile(
-            location.auditName, in: SafeDirectory.create(location.directory))
+            location.auditName, in: SafeDirectory.create(location.directory), isDurable: isDurable)
         }
         return try body(&opened!, deadline)
       }

@@ -60,7 +60,8 @@ enum FileProblem {
     case .system(ENOSPC), .system(EDQUOT), .system(EFBIG): .full
     case .system(ENOLCK), .system(ENOSYS), .system(EOPNOTSUPP): .unsupportedFileSystem
     case .system(EIO): .corrupt
-    case .system(EMFILE), .system(ENFILE), .system(ENOMEM): nil
+    case .system(EMFILE), .system(ENFILE): .tooManyOpenFiles
+    case .system(ENOMEM): nil
     case .system: .permissions
     }
   }

@@ -14,7 +14,6 @@ final class OpenStore {
   private var lastVersion: Int64?
   /// All of the store, if that is little; `nil` inside where it is more.
   private var cached: AccountStore.Snapshot??
-  private var key: StoreKey?
   private var namedKey: Secret?
 
   /// Takes over a checked connection and its lock, as it is held.
@@ -151,6 +150,7 @@ extension AccountStore.Patience {
   var deadline: Deadline {
     switch self {
     case .none: .now
+    case .until(let moment): Deadline(monotonicMilliseconds: moment)
     case .usual: Deadline(milliseconds: 10_000)
     }
   }

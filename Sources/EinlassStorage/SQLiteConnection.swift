@@ -161,8 +161,9 @@ enum SQLiteTransaction: String {
       }
     guard code == SQLITE_OK, let connection = unsafe connection else {
       let extended = unsafe connection.map { unsafe sqlite3_extended_errcode($0) } ?? code
+      let systemError = unsafe connection.map { unsafe sqlite3_system_errno($0) } ?? 0
       _ = unsafe sqlite3_close_v2(connection)
-      throw SQLiteProblem.problem(extended, path: path)
+      throw SQLiteProblem.problem(extended, path: path, systemError: systemError)
     }
     _ = unsafe sqlite3_extended_result_codes(connection, 1)
     self.path = path
@@ -222,15 +223,19 @@ enum SQLiteTransaction: String {
     guard code == SQLITE_OK else { throw SQLiteProblem.problem(code, path: path) }
   }
 
+  /// What the last failed call means.
+  func problem(_ code: Int32) -> Problem {
+    SQLiteProblem.problem(
+      code, path: path, systemError: unsafe sqlite3_system_errno(connection))
+  }
+
   /// A compiled statement that nobody else uses; give it back.
   func take(_ sql: String) throws(Problem) -> OpaquePointer {
     if let statement = unsafe prepared.removeValue(forKey: sql) { return unsafe statement }
     var statement: OpaquePointer?
     let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
     let code = unsafe sqlite3_prepare_v3(connection, sql, -1, flags, &statement, nil)
-    guard code == SQLITE_OK, let statement = unsafe statement else {
-      throw SQLiteProblem.problem(code, path: path)
-    }
+    guard code == SQLITE_OK, let statement = unsafe statement else { throw problem(code) }
     return unsafe statement
   }
 

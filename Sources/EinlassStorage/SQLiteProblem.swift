@@ -1,11 +1,20 @@
 internal import CSQLite
 internal import Einlass
+internal import EinlassSystem
 
 /// The only place where SQLite's result codes are read.
 enum SQLiteProblem {
   /// What a failed call means for whoever spawned us.
-  static func problem(_ extendedCode: Int32, path: String) -> Problem {
+  ///
+  /// - Parameter systemError: the errno behind it, if it was a call of the system that failed.
+  static func problem(_ extendedCode: Int32, path: String, systemError: Int32 = 0) -> Problem {
     switch extendedCode & 0xFF {
+    case SQLITE_CANTOPEN,
+      SQLITE_IOERR
+    where SystemError(number: systemError).isForWantOfDescriptors:
+      .store(
+        .tooManyOpenFiles,
+        "The account store \(path) can't be opened: \(SystemError.tooManyOpenFiles).", path: path)
     case SQLITE_BUSY, SQLITE_LOCKED:
       .store(
         .locked, "Another program keeps the account store \(path) locked. Try again, or close it.",

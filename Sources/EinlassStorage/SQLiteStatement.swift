@@ -43,7 +43,7 @@ enum SQLiteValue {
     switch code {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
-    default: throw SQLiteProblem.problem(code, path: handle.path)
+    default: throw handle.problem(code)
     }
   }
 

@@ -4,17 +4,19 @@ internal import CSystem
 ///
 /// Counts on a clock that only runs forward, and tells nobody the time.
 public struct Deadline: Sendable {
-  let monotonicMilliseconds: Int64
+  /// That moment, for whom the clock is handed in.
+  public let monotonicMilliseconds: Int64
+
+  /// A moment of the system's monotonic clock.
+  public init(monotonicMilliseconds: Int64) { self.monotonicMilliseconds = monotonicMilliseconds }
 
   /// So many milliseconds from now.
   public init(milliseconds: Int) {
     monotonicMilliseconds = csystem_monotonic_milliseconds() + Int64(milliseconds)
   }
 
-  private init() { monotonicMilliseconds = 0 }
-
   /// Over already: for what may not wait at all.
-  public static let now = Deadline()
+  public static let now = Deadline(monotonicMilliseconds: 0)
 
   /// What is left, 0 when it is over.
   public var millisecondsLeft: Int32 {

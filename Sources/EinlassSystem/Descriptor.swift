@@ -135,4 +135,23 @@ public struct SystemError: Error, Sendable, Equatable {
   public var isAddressInUse: Bool { number == EADDRINUSE }
   /// Whether there is no such process.
   public var isNoSuchProcess: Bool { number == ESRCH }
+  /// Whether the limit on open files is reached, of the process or of the machine.
+  public var isForWantOfDescriptors: Bool { number == EMFILE || number == ENFILE }
+  /// Whether a limit is reached: on open files, or on threads.
+  public var isExhaustion: Bool { isForWantOfDescriptors || number == EAGAIN }
+
+  /// Why there is no descriptor or no thread, and how to mend it: a clause without its full stop.
+  public var explanation: String {
+    switch number {
+    case EMFILE, ENFILE: Self.tooManyOpenFiles
+    case EAGAIN:
+      "the system starts no more threads; raise the limit on processes (ulimit -u, pids.max) or on memory"
+    case ENOMEM: "there is no memory left"
+    default: "the system refuses it with error \(number)"
+    }
+  }
+
+  /// What `EMFILE` and `ENFILE` mean.
+  public static let tooManyOpenFiles =
+    "too many files are open; close some, or raise the limit on open files (ulimit -n)"
 }

@@ -82,7 +82,7 @@ public struct FileError: Error, Sendable, Equatable {
     case EROFS: "the file system is read-only"
     case ENOSPC, EDQUOT: "the disk is full"
     case EEXIST: "it exists already"
-    case EMFILE, ENFILE: "too many files are open"
+    case EMFILE, ENFILE: SystemError.tooManyOpenFiles
     case EISDIR: "it is a directory"
     case ELOOP: "it is a symbolic link"
     case ENOTDIR: "something above it is no directory"

@@ -25,12 +25,20 @@ public struct LineFile: ~Copyable, Sendable {
   private var lock: FileLock
   private let directory: String
   private let name: String
+  private let isDurable: Bool
+  /// The file whose name is on the disk.
+  private var named: FileStatus.Identity?
   /// Where the last line of ours ends: if nobody has written since, no need to look at it.
   private var end: Int64 = 0
 
   /// The file of this name, made when it is missing.
-  public init(_ name: String, in directory: borrowing SafeDirectory) throws(FileError) {
+  ///
+  /// - Parameter isDurable: a line is on the disk when it is appended, and not only in the system's memory.
+  public init(
+    _ name: String, in directory: borrowing SafeDirectory, isDurable: Bool = false
+  ) throws(FileError) {
     lock = try FileLock(name, in: directory)
+    self.isDurable = isDurable
     self.name = name
     self.directory = directory.path
   }
@@ -40,12 +48,14 @@ public struct LineFile: ~Copyable, Sendable {
   public mutating func append(_ line: [UInt8], by deadline: Deadline) throws(FileError) -> Int64? {
     guard try lock.acquire(.exclusive, by: deadline) else { return nil }
     defer { lock.release() }
-    let count = try lock.status().countBytes
+    let status = try lock.status()
+    let count = status.countBytes
     // What a power cut left of a line ends here.
     let isWhole = if count == end { true } else { try endsInLineFeed(count) }
     let bytes = (isWhole ? [] : [Self.lineFeed]) + line + [Self.lineFeed]
     do throws(FileError) {
       try writeAll(bytes, to: lock.descriptor, at: count, path: lock.path)
+      if isDurable { try synchronize(status.identity) }
     } catch {
       ftruncate(lock.descriptor, off_t(count))
       throw error
@@ -54,13 +64,21 @@ public struct LineFile: ~Copyable, Sendable {
     return end
   }
 
+  private mutating func synchronize(_ file: FileStatus.Identity) throws(FileError) {
+    guard fdatasync(lock.descriptor) == 0 else { throw .last(path: lock.path) }
+    guard named != file else { return }
+    try SafeDirectory.open(directory)?.synchronize()
+    named = file
+  }
+
   private func endsInLineFeed(_ count: Int64) throws(FileError) -> Bool {
     try readAll(lock.descriptor, from: max(0, count - 1), to: count, path: lock.path)
       == [Self.lineFeed]
   }
 
   /// The lines that end before this position, or the last ones, oldest first: as many as begin within so many
-  /// bytes before it, or the one that is longer. `nil` when the position is of a file that was shortened since.
+  /// bytes before it, or the one that is longer, empty when it is too long. `nil` when the position is of a file that was
+  /// shortened since.
   public mutating func lines(
     before end: Position?, withinBytes limit: Int64
   ) throws(FileError) -> [Line]? {
@@ -74,8 +92,11 @@ public struct LineFile: ~Copyable, Sendable {
       let lines = try lines(from: start, to: stop, of: file)
       if !lines.isEmpty || start == 0 { return lines }
       // One that is longer hides none of those before it.
+      guard stop - start <= Self.lineLimitBytes else { break }
       start = max(0, stop - 2 * (stop - start))
     }
+    let beginning = Position(file: file, offset: try contents().beginning(before: start))
+    return [Line(position: beginning, bytes: [])]
   }
 
   private func lines(
@@ -94,30 +115,122 @@ public struct LineFile: ~Copyable, Sendable {
     return lines
   }
 
-  /// Takes out the lines that this says, and answers how many; `nil` when others had the file until that moment.
-  /// Whoever is interrupted has changed nothing.
+  /// Takes out the lines that this says, and those that are too long, and answers how many; `nil` when others had the
+  /// file until that moment. A process that is interrupted has changed nothing.
   public mutating func remove(
     by deadline: Deadline, _ isToGo: ([UInt8]) -> Bool
   ) throws(FileError) -> Int? {
-    guard try lock.acquire(.exclusive, by: deadline) else { return nil }
-    defer { lock.release() }
-    guard let directory = try SafeDirectory.open(directory) else { throw .missing(directory) }
-    let size = try lock.status().countBytes
-    let lines = try readAll(lock.descriptor, from: 0, to: size, path: lock.path)
-      .split(separator: Self.lineFeed)
-    let kept = lines.filter { !isToGo(Array($0)) }
-    guard kept.count < lines.count else { return 0 }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(Int(size))
-    for line in kept {
-      bytes += line
-      bytes.append(Self.lineFeed)
+    var removedCount = 0
+    let isDone = try rewrite(by: deadline) { old, new throws(FileError) in
+      var kept: [UInt8] = []
+      try old.eachLine { line throws(FileError) in
+        if line.count > Self.lineLimitBytes || isToGo(line) {
+          removedCount += 1
+          return
+        }
+        kept += line
+        kept.append(Self.lineFeed)
+        guard kept.count >= Self.partBytes else { return }
+        try new.write(kept)
+        kept.removeAll(keepingCapacity: true)
+      }
+      try new.write(kept)
+      return removedCount > 0
     }
-    try directory.replace(name, bytes, temporaryName: name + ".new")
-    return lines.count - kept.count
+    return isDone ? removedCount : nil
   }
 
-  private static let lineFeed = UInt8(ascii: "\n")
+  /// Takes out the lines that begin before the last so many bytes, without reading them; `false` when others had the file
+  /// until that moment.
+  public mutating func keepLast(
+    bytes: Int64, by deadline: Deadline
+  ) throws(FileError) -> Bool {
+    try rewrite(by: deadline) { old, new throws(FileError) in
+      var (start, isInLine) = (max(0, old.size - bytes), old.size > bytes)
+      while start < old.size {
+        var part = try old.part(from: start)[...]
+        guard !part.isEmpty else { break }
+        start += Int64(part.count)
+        if isInLine, let feed = part.firstIndex(of: Self.lineFeed) {
+          isInLine = false
+          part = part[(feed + 1)...]
+        }
+        if !isInLine { try new.write(Array(part)) }
+      }
+      return true
+    }
+  }
+
+  /// Puts what the body writes in the file's place, unless it answers `false`; `false` when others had the file until
+  /// that moment.
+  private mutating func rewrite(
+    by deadline: Deadline,
+    _ body: (Contents, SafeDirectory.Unfinished) throws(FileError) -> Bool
+  ) throws(FileError) -> Bool {
+    guard try lock.acquire(.exclusive, by: deadline) else { return false }
+    defer { lock.release() }
+    guard let directory = try SafeDirectory.open(directory) else { throw .missing(directory) }
+    let old = try contents()
+    try directory.replace(name, temporaryName: name + ".new") { new throws(FileError) in
+      try body(old, new)
+    }
+    return true
+  }
+
+  private func contents() throws(FileError) -> Contents {
+    Contents(descriptor: lock.descriptor, size: try lock.status().countBytes, path: lock.path)
+  }
+
+  /// No line that is appended here is longer.
+  fileprivate static let lineLimitBytes = 64 << 10
+  /// What is in memory at a time.
+  fileprivate static let partBytes: Int64 = 64 << 10
+  fileprivate static let lineFeed = UInt8(ascii: "\n")
+}
+
+/// What stands in the file, a part of which is in memory at a time.
+private struct Contents {
+  let descriptor: Int32
+  let size: Int64
+  let path: String
+
+  func part(from start: Int64, to end: Int64? = nil) throws(FileError) -> [UInt8] {
+    let end = min(end ?? size, size, start + LineFile.partBytes)
+    return try readAll(descriptor, from: start, to: end, path: path)
+  }
+
+  /// Each line that is not empty, of one that is too long the beginning.
+  func eachLine(_ body: ([UInt8]) throws(FileError) -> Void) throws(FileError) {
+    var line: [UInt8] = []
+    var offset: Int64 = 0
+    while offset < size {
+      let part = try part(from: offset)
+      guard !part.isEmpty else { break }
+      offset += Int64(part.count)
+      var rest = part[...]
+      while let feed = rest.firstIndex(of: LineFile.lineFeed) {
+        line += rest[..<feed]
+        if !line.isEmpty { try body(line) }
+        line.removeAll(keepingCapacity: true)
+        rest = rest[(feed + 1)...]
+      }
+      if line.count <= LineFile.lineLimitBytes { line += rest }
+    }
+    if !line.isEmpty { try body(line) }
+  }
+
+  /// Where the line begins that goes on at this place.
+  func beginning(before offset: Int64) throws(FileError) -> Int64 {
+    var end = offset
+    while end > 0 {
+      let start = max(0, end - LineFile.partBytes)
+      if let feed = try part(from: start, to: end).lastIndex(of: LineFile.lineFeed) {
+        return start + Int64(feed) + 1
+      }
+      end = start
+    }
+    return 0
+  }
 }
 
 private func writeAll(

@@ -90,11 +90,33 @@ extension SafeDirectory {
   /// Puts these bytes in the place of a private file: whole and durable, or not at all. The temporary file is
   /// the caller's own, from an earlier attempt too.
   public func replace(_ name: String, _ bytes: [UInt8], temporaryName: String) throws(FileError) {
+    try replace(name, temporaryName: temporaryName) { file throws(FileError) in
+      try file.write(bytes)
+      return true
+    }
+  }
+
+  /// A file that is being written.
+  struct Unfinished {
+    fileprivate let descriptor: Int32
+    fileprivate let path: String
+
+    func write(_ bytes: [UInt8]) throws(FileError) {
+      try writeAll(bytes, to: descriptor, path: path)
+    }
+  }
+
+  /// The same with what the body writes, in as many parts as it likes; when it answers `false`, nothing is replaced.
+  func replace(
+    _ name: String, temporaryName: String, _ body: (Unfinished) throws(FileError) -> Bool
+  ) throws(FileError) {
     remove(temporaryName)
     let opened = try open(temporaryName, flags: O_WRONLY | O_CREAT | O_EXCL)
     do throws(FileError) {
       defer { close(opened) }
-      try writeAll(bytes, to: opened, path: path(of: temporaryName))
+      guard try body(Unfinished(descriptor: opened, path: path(of: temporaryName))) else {
+        return remove(temporaryName)
+      }
       guard fsync(opened) == 0 else { throw .last(path: path(of: temporaryName)) }
       guard unsafe renameat(descriptor, temporaryName, descriptor, name) == 0 else {
         throw .last(path: path(of: name))

@@ -4,7 +4,7 @@
 public final class SleepThread: Sendable {
   private struct Sleeper {
     var deadline: Deadline
-    var continuation: CheckedContinuation<Bool, Never>
+    var continuation: CheckedContinuation<Result<Bool, SystemError>, Never>
   }
 
   private struct State {
@@ -25,8 +25,9 @@ public final class SleepThread: Sendable {
     wakeUp = try WakeUp()
   }
 
-  /// Returns when the time has come; `false` at once when the task is cancelled or the system has no thread.
-  public func sleep(until deadline: Deadline) async -> Bool {
+  /// Returns when the time has come; `false` at once when the task is cancelled. Throws where the system has no thread
+  /// to give.
+  public func sleep(until deadline: Deadline) async throws(SystemError) -> Bool {
     let number = state.withLock { state in
       state.nextNumber += 1
       return state.nextNumber
@@ -40,7 +41,7 @@ public final class SleepThread: Sendable {
     }
     // A cancellation that came after the waking left its mark.
     state.withLock { _ = $0.cancelled.remove(number) }
-    return isTimeUp
+    return try isTimeUp.get()
   }
 
   private func lieDown(_ number: Int, _ sleeper: Sleeper) {
@@ -51,7 +52,7 @@ public final class SleepThread: Sendable {
       return !state.isRunning
     }
     switch isStarting {
-    case nil: sleeper.continuation.resume(returning: false)
+    case nil: sleeper.continuation.resume(returning: .success(false))
     case false?: wakeUp.ring()
     case true?:
       do { try WorkThread.start(name) { self.run() } } catch {
@@ -60,7 +61,7 @@ public final class SleepThread: Sendable {
           defer { state.sleepers = [:] }
           return state.sleepers.values
         }
-        for sleeper in all { sleeper.continuation.resume(returning: false) }
+        for sleeper in all { sleeper.continuation.resume(returning: .failure(error)) }
       }
     }
   }
@@ -72,7 +73,7 @@ public final class SleepThread: Sendable {
       return sleeper
     }
     guard let sleeper else { return }
-    sleeper.continuation.resume(returning: false)
+    sleeper.continuation.resume(returning: .success(false))
     wakeUp.ring()
   }
 
@@ -88,7 +89,7 @@ public final class SleepThread: Sendable {
         state.isRunning = left != nil
         return (due.values, left)
       }
-      for sleeper in due { sleeper.continuation.resume(returning: true) }
+      for sleeper in due { sleeper.continuation.resume(returning: .success(true)) }
       guard let left else { return }
       poller.wait(milliseconds: left)
       if poller.happened(0, .readable) { wakeUp.clear() }

@@ -1,19 +1,32 @@
-/// One at a time for each name, in the order of asking, among the tasks of this process. Whoever waits holds no thread.
+/// So many at a time for each name, in the order of asking, among the tasks of this process. A task that waits holds no
+/// thread.
 public final class Turns: Sendable {
-  /// Who waits for each name that somebody has. An entry whose task was cancelled is finished and passed over.
-  private let waiting = Lock<[String: [AsyncStream<Void>.Continuation]]>([:])
+  private struct Line {
+    /// How many have a turn.
+    var count = 1
+    /// An entry whose task was cancelled is finished and passed over.
+    var waiting: [AsyncStream<Void>.Continuation] = []
+  }
 
-  public init() {}
+  private let places: Int
+  /// The line for each name that somebody has.
+  private let lines = Lock<[String: Line]>([:])
 
-  /// Waits for the turn; who got it gives it back. `false` when the task is cancelled before.
+  public init(places: Int = 1) { self.places = places }
+
+  /// Waits for the turn, which has to be given back. `false` when the task is cancelled before.
   public func take(_ name: String) async -> Bool {
     let (turn, continuation) = AsyncStream<Void>.makeStream()
-    let isFree = waiting.withLock { waiting in
-      guard waiting[name] != nil else {
-        waiting[name] = []
+    let isFree = lines.withLock { lines in
+      guard let line = lines[name] else {
+        lines[name] = Line()
         return true
       }
-      waiting[name]?.append(continuation)
+      guard line.count == places else {
+        lines[name]?.count += 1
+        return true
+      }
+      lines[name]?.waiting.append(continuation)
       return false
     }
     if isFree { return true }
@@ -23,13 +36,14 @@ public final class Turns: Sendable {
 
   /// Lets the next one have it.
   public func give(_ name: String) {
-    waiting.withLock { waiting in
-      while let next = waiting[name]?.first {
-        waiting[name]?.removeFirst()
+    lines.withLock { lines in
+      while let next = lines[name]?.waiting.first {
+        lines[name]?.waiting.removeFirst()
         // What is enqueued is received, also by a task that is cancelled from now on.
         if case .enqueued = next.yield() { return }
       }
-      waiting[name] = nil
+      lines[name]?.count -= 1
+      if lines[name]?.count == 0 { lines[name] = nil }
     }
   }
 }

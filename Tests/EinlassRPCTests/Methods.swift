@@ -96,8 +96,8 @@ func waiting(
 func storing(at gate: Gate) -> Method {
   Method(
     MethodDescriptor("store", .immediate, "", result: .any),
-    .immediate { _, _, mayWait in
-      guard mayWait else { return nil }
+    .immediate { _, _, deadline in
+      guard deadline != nil else { return nil }
       gate.block()
       return "stored"
     })

@@ -103,6 +103,28 @@ struct RequestTests {
     }
   }
 
+  @Test func `Requests that wait share one deadline, counted from their arrival`() async throws {
+    let deadlines = Lock<[Int64]>([])
+    let stalled = Method(
+      MethodDescriptor("stall", .immediate, "", result: .any),
+      .immediate { _, _, deadline throws(RPCError) in
+        guard let deadline else { return nil }
+        deadlines.withLock { $0.append(deadline.monotonicMilliseconds) }
+        while deadline.millisecondsLeft > 0 { usleep(1000) }
+        throw RPCError(.overloaded)
+      })
+    try await Session.with([stalled]) { session in
+      try session.send(
+        (1...3).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"stall"}"# + "\n" }.joined())
+      for id in 1...3 {
+        #expect(try session.line().map(brief)?.hasPrefix("\(id) -32001") == true)
+      }
+    }
+    let found = deadlines.withLock { $0 }
+    // One after the other, the second would have begun when the first had ended.
+    #expect(found.count == 3 && found[2] - found[0] < Int64(Limits.immediateWaitMilliseconds))
+  }
+
   @Test(
     "immediate requests keep their order behind one that waits; urgent ones and tasks do not wait")
   func order() async throws {

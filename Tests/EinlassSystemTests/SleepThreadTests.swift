@@ -10,7 +10,7 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       for milliseconds in [300, 0, 150] {
         group.addTask {
-          #expect(await thread.sleep(until: Deadline(milliseconds: milliseconds)))
+          #expect(try await thread.sleep(until: Deadline(milliseconds: milliseconds)))
           #expect(ContinuousClock.now - start >= .milliseconds(milliseconds - 2))
           woken.withLock { $0.append(milliseconds) }
         }
@@ -19,20 +19,20 @@ import Testing
     }
     #expect(woken.withLock { $0.count } == 3)
     // After the thread has ended, another begins.
-    #expect(await thread.sleep(until: Deadline(milliseconds: 1)))
+    #expect(try await thread.sleep(until: Deadline(milliseconds: 1)))
   }
 
   @Test func `a cancelled task sleeps no longer, whenever it was cancelled`() async throws {
     let thread = try SleepThread(name: "test-sleep")
     let tasks = (0..<200).map { number in
-      (number, Task { await thread.sleep(until: Deadline(milliseconds: 3_600_000)) })
+      (number, Task { try await thread.sleep(until: Deadline(milliseconds: 3_600_000)) })
     }
     for (number, task) in tasks {
       for _ in 0..<number % 5 { await Task.yield() }
       task.cancel()
     }
-    for (_, task) in tasks { #expect(await !task.value) }
+    for (_, task) in tasks { #expect(try await !task.value) }
     // The control: one that nobody cancels.
-    #expect(await thread.sleep(until: Deadline(milliseconds: 1)))
+    #expect(try await thread.sleep(until: Deadline(milliseconds: 1)))
   }
 }

@@ -1,11 +1,13 @@
 // Preloaded into a process: writes the folders that it makes and the files and folders that it syncs, a line for each, to
-// the file of EINLASS_NAMES.
+// the file of EINLASS_NAMES. fdatasync fails for the file that EINLASS_UNSYNCED names.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,10 +24,19 @@ int mkdir(const char *path, mode_t mode) {
   return result;
 }
 
-int fsync(int descriptor) {
-  int (*real)(int) = dlsym(RTLD_NEXT, "fsync");
+static int sync_and_note(const char *function, int descriptor) {
+  int (*real)(int) = dlsym(RTLD_NEXT, function);
   char link[32], path[PATH_MAX] = "";
   snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-  if (readlink(link, path, sizeof path - 1) > 0) note("synced", path);
+  if (readlink(link, path, sizeof path - 1) <= 0) return real(descriptor);
+  const char *unsynced = getenv("EINLASS_UNSYNCED");
+  if (unsynced && strcmp(path, unsynced) == 0) {
+    errno = EIO;
+    return -1;
+  }
+  note("synced", path);
   return real(descriptor);
 }
+
+int fsync(int descriptor) { return sync_and_note("fsync", descriptor); }
+int fdatasync(int descriptor) { return sync_and_note("fdatasync", descriptor); }

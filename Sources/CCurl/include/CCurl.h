@@ -15,10 +15,15 @@ typedef enum {
   CCURL_TOO_OLD,
   /// It is there, but would not start.
   CCURL_BROKEN,
+  /// The process may open no more files.
+  CCURL_NO_DESCRIPTOR,
 } ccurl_state;
 
-/// Opens libcurl.so.4 once in the life of the process and says how that went. From any thread.
+/// Opens libcurl.so.4 once in the life of the process and says how that went; again after CCURL_NO_DESCRIPTOR. From any
+/// thread.
 ccurl_state ccurl_open(void);
+/// CCURL_NO_DESCRIPTOR where the process may open no more files, else CCURL_BROKEN: why libcurl failed just now.
+ccurl_state ccurl_shortage(void);
 
 CURL *ccurl_easy_init(void);
 void ccurl_easy_cleanup(CURL *easy);

@@ -40,7 +40,9 @@ extension AccountStore {
         }
       }
       group.addTask {
-        try? await effects.sleepUntil(effects.now() + Self.leaseLimitSeconds)
+        do throws(Problem) {
+          try await effects.sleepUntil(effects.now() + Self.leaseLimitSeconds)
+        } catch { if error.reason != .cancelled { return .failure(error) } }
         return nil
       }
       let first = await group.next() ?? nil

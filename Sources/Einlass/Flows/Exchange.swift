@@ -126,7 +126,8 @@ struct Exchange {
   private func answer(_ response: HTTPResponse, at step: Step) throws(Setback) -> Answer {
     let json = try? JSONReader.read(response.body)
     let object = json?.object == nil ? nil : json
-    if provider.errors.readsBodyFirst && object == nil {
+    let isLimited = response.status == 429
+    if provider.errors.readsBodyFirst && object == nil && !isLimited {
       throw unusable(
         step, status: response.status,
         retryAfterSeconds: response.isSuccess ? nil : retryAfterSeconds(response))
@@ -134,6 +135,10 @@ struct Exchange {
     let words = provider.errors.shapes.lazy
       .compactMap { $0.words(json: object, body: response.body) }.first
     let rule = provider.errors.rule(for: response, words, at: step, remaining: remaining)
+    // Whatever the body says, except to a question that is asked again and again.
+    if isLimited, rule?.outcome.deviceState == nil {
+      throw .failed(Failure(throttled(failure(response, words, at: step), response)))
+    }
     if let rule { throw setback(rule, response, words, at: step) }
     guard response.isSuccess, words?.isRefusal != true else {
       throw refusal(response, words, at: step)
@@ -193,9 +198,9 @@ struct Exchange {
   private func refusal(_ response: HTTPResponse, _ words: ProviderWords?, at step: Step) -> Setback
   {
     var problem = failure(response, words, at: step)
-    let isLimited =
-      response.status == 429 || (response.status == 503 && problem.retryAfterSeconds != nil)
-    if isLimited { return .failed(Failure(throttled(problem, response))) }
+    if response.status == 503, problem.retryAfterSeconds != nil {
+      return .failed(Failure(throttled(problem, response)))
+    }
     problem.isRetryable = response.status >= 500
     // A remedy that was already tried leaves what it was to mend: a refused credential.
     let spent = provider.errors.rule(for: response, words, at: step, remaining: [.regrant, .renew])

@@ -13,12 +13,12 @@ func accessList(_ server: Server) -> Method {
         .required("grants", .array(.reference("Grant"), max: nil), "Grants."), .nextCursor,
       ]),
       reasons: ["accountStoreFailure", "invalidCursor"]),
-    .immediate { params, _, mayWait throws(RPCError) in
+    .immediate { params, _, deadline throws(RPCError) in
       let start = try params["cursor"]?.string.map { cursor throws(RPCError) in
         guard let place = AccessGrant.Place(cursor: cursor) else { throw RPCError(.invalidCursor) }
         return place
       }
-      return try server.answer(mayWait) { patience throws(Problem) in
+      return try server.answer(by: deadline) { patience throws(Problem) in
         try server.store.read(patience) { reader throws(Problem) in
           .object(
             try Pages.page(
@@ -45,7 +45,7 @@ func accessSet(_ server: Server) -> Method {
       ],
       result: .object([.revision]),
       reasons: ["unknownProvider", "accountStoreFailure"]),
-    .immediate { params, _, mayWait throws(RPCError) in
+    .immediate { params, _, deadline throws(RPCError) in
       let (application, provider) = try server.subject(of: params)
       let grant = AccessGrant(
         application: application, provider: provider.id,
@@ -55,7 +55,7 @@ func accessSet(_ server: Server) -> Method {
           ?? provider.defaultAudience,
         includes: (params["includes"]?.strings ?? []).compactMap(AccessGrant.Inclusion.init),
         changedAt: server.effects.now())
-      return try server.answer(mayWait) { patience throws(Problem) in
+      return try server.answer(by: deadline) { patience throws(Problem) in
         let revision = try server.store.setGrant(grant, patience)
         server.audit.note(
           AuditEvent(
@@ -78,9 +78,9 @@ func accessReset(_ server: Server) -> Method {
       ],
       result: .object([.revision]),
       reasons: ["unknownProvider", "accountStoreFailure"]),
-    .immediate { params, _, mayWait throws(RPCError) in
+    .immediate { params, _, deadline throws(RPCError) in
       let (application, provider) = try server.subject(of: params)
-      return try server.answer(mayWait) { patience throws(Problem) in
+      return try server.answer(by: deadline) { patience throws(Problem) in
         let revision = try server.store.resetGrant(application, provider.id, patience)
         server.audit.note(
           AuditEvent(

@@ -22,7 +22,7 @@ func accountsAdd(_ server: Server) -> Method {
         .account, .required("created", .boolean, "False when it replaced one."), .revision,
       ]),
       reasons: ["unknownProvider", "accountExists", "accountStoreFailure", "bindingMismatch"]),
-    .immediate { params, _, mayWait throws(RPCError) in
+    .immediate { params, _, deadline throws(RPCError) in
       guard let credential = Credential(params["credential"]),
         let registration = ClientRegistration(params["credential"]),
         let provider = params["provider"]?.string, let username = params["username"]?.string
@@ -32,7 +32,7 @@ func accountsAdd(_ server: Server) -> Method {
         subject: params["subject"]?.string, credential: credential, registration: registration,
         replacesExisting: params["replace"]?.bool ?? false)
       server.prompts.personActed()
-      return try server.answer(mayWait) { patience throws(Problem) in
+      return try server.answer(by: deadline) { patience throws(Problem) in
         let added = try server.einlass.addAccount(request, patience: patience)
         return [
           "account": .string(added.account.id.rawValue), "created": .bool(added.created),

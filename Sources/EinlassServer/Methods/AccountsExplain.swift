@@ -17,10 +17,10 @@ func accountsExplain(_ server: Server) -> Method {
         .optional("error", .any, "Why it would fail: {code, message, data}."),
       ]),
       reasons: ["unknownProvider", "accountStoreFailure"]),
-    .immediate { params, _, mayWait throws(RPCError) in
+    .immediate { params, _, deadline throws(RPCError) in
       let wish = server.wish(
         params, of: server.session.frontEnd, at: params["provider"]?.string ?? "")
-      return try server.answer(mayWait) { patience throws(Problem) in
+      return try server.answer(by: deadline) { patience throws(Problem) in
         let explanation = try server.einlass.explain(
           wish, asking: server.session.frontEnd.prompts, patience: patience)
         return .object(

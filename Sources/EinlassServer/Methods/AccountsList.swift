@@ -17,9 +17,9 @@ func accountsList(_ server: Server) -> Method {
         .nextCursor,
       ]),
       reasons: ["accountStoreFailure", "invalidCursor"]),
-    .immediate { params, _, mayWait throws(RPCError) in
+    .immediate { params, _, deadline throws(RPCError) in
       let question = try AccountsQuestion(params, of: server.session.frontEnd.application)
-      return try server.answer(mayWait) { patience throws(Problem) in
+      return try server.answer(by: deadline) { patience throws(Problem) in
         try server.store.read(patience) { reader throws(Problem) in
           .object(try server.lastAccounts.answer(question, reader, server.log))
         }

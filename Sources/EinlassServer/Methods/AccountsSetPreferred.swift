@@ -14,10 +14,10 @@ func accountsSetPreferred(_ server: Server) -> Method {
       ],
       result: .object([.revision]),
       reasons: ["unknownProvider", "unknownAccount", "invalidChoice", "accountStoreFailure"]),
-    .immediate { params, _, mayWait throws(RPCError) in
+    .immediate { params, _, deadline throws(RPCError) in
       let application = params["application"]?.string ?? server.session.frontEnd.application
       server.prompts.personActed()
-      return try server.answer(mayWait) { patience throws(Problem) in
+      return try server.answer(by: deadline) { patience throws(Problem) in
         let revision = try server.einlass.setPreferred(
           params["account"] == nil ? nil : Account.ID(params), of: params["provider"]?.string ?? "",
           for: application, patience: patience)

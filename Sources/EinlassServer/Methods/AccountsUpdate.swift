@@ -13,9 +13,9 @@ func accountsUpdate(_ server: Server) -> Method {
       ],
       result: .object([.revision]),
       reasons: ["unknownAccount", "accountStoreFailure"]),
-    .immediate { params, _, mayWait throws(RPCError) in
+    .immediate { params, _, deadline throws(RPCError) in
       let displayName = params["displayName"]?.string
-      return try server.answer(mayWait) { patience throws(Problem) in
+      return try server.answer(by: deadline) { patience throws(Problem) in
         let id = Account.ID(params)
         let revision =
           if let displayName {

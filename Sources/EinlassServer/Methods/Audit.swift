@@ -20,8 +20,8 @@ func auditList(_ server: Server) -> Method {
         .required("entries", .array(.reference("AuditEntry"), max: nil), "Entries."), .nextCursor,
       ]),
       reasons: ["accountStoreFailure", "invalidCursor"]),
-    .immediate { params, _, mayWait throws(RPCError) in
-      let page = try server.answer(mayWait) { patience throws(Problem) -> JSONObject? in
+    .immediate { params, _, deadline throws(RPCError) in
+      let page = try server.answer(by: deadline) { patience throws(Problem) -> JSONObject? in
         try server.audit.page(params, patience)
       }
       guard let page else { return nil }
@@ -38,11 +38,13 @@ func auditPrune(_ server: Server) -> Method {
       params: [.required("before", .unixTime, "Everything older goes.")],
       result: .object([.required("removed", .integer(0...Int64.max), "How many entries.")]),
       reasons: ["accountStoreFailure"]),
-    .immediate { params, _, mayWait throws(RPCError) in
+    .immediate { params, _, deadline throws(RPCError) in
       // The whole file is read: not where others wait for their answers.
-      guard mayWait else { return nil }
+      guard let deadline else { return nil }
       do throws(Problem) {
-        let removed = Int64(try server.audit.prune(before: params["before"]?.int64 ?? 0))
+        let removed = Int64(
+          try server.audit.prune(
+            before: params["before"]?.int64 ?? 0, .init(until: deadline)))
         server.audit.note(
           AuditEvent(
             application: server.session.frontEnd.application, method: "audit.prune",

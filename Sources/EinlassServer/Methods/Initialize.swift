@@ -43,7 +43,7 @@ func initialize(_ server: Server) -> Method {
             ]), max: leftOutLimit), "The added providers that cannot be read, if there are any."),
       ]),
       reasons: ["alreadyInitialized", "unsupportedVersion"], isBatchable: false),
-    .immediate { params, call, mayWait throws(RPCError) in
+    .immediate { params, call, deadline throws(RPCError) in
       guard call.isFirstRequest else { throw RPCError(.alreadyInitialized) }
       guard params["protocolVersion"]?.int64 ?? 1 >= 1 else {
         throw RPCError(.unsupportedVersion, data: ["supported": [1]])
@@ -60,13 +60,13 @@ func initialize(_ server: Server) -> Method {
       }
       let store: JSONValue
       do throws(Problem) {
-        let patience: AccountStore.Patience = mayWait ? .usual : .none
+        let patience = AccountStore.Patience(until: deadline)
         let protection = try server.store.protection(patience)
         let changes = try server.store.changes(nil, patience)
         server.changes.begin(after: changes.mark)
         store = ["protection": .string(protection), "revision": JSONValue(changes.revision)]
       } catch {
-        if error.isLockedStore, !mayWait { return nil }
+        if error.isLockedStore, deadline == nil { return nil }
         server.changes.begin(after: nil)
         store = ["problem": problemObject(error)]
       }

@@ -7,5 +7,5 @@ func discover(_ server: Server) -> Method {
     MethodDescriptor(
       "rpc.discover", .immediate, "This binary's OpenRPC document.", result: .any,
       isLineLimited: false),
-    .immediate { _, _, _ throws(RPCError) in server.protocolDocument })
+    .urgent { _, _ throws(RPCError) in server.protocolDocument })
 }

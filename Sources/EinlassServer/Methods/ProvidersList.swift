@@ -1,6 +1,7 @@
 internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
+internal import EinlassSystem
 
 /// `providers.list`: what this binary can sign in to, and what each provider can do.
 func providersList(_ server: Server) -> Method {
@@ -14,10 +15,13 @@ func providersList(_ server: Server) -> Method {
           "providers", .array(.reference("Provider"), max: nil), "Providers."), .nextCursor,
       ]),
       reasons: ["invalidCursor"]),
-    // Overtakes what waits for the key or the store.
+    // Overtakes what waits for the store.
     .taskUnlessReady(
       { params, _ throws(RPCError) in try server.providers(params, .none) },
-      { params, _ async throws(RPCError) in try server.providers(params, .usual) ?? .null }))
+      { params, _ async throws(RPCError) in
+        let deadline = Deadline(milliseconds: Limits.immediateWaitMilliseconds)
+        return try server.providers(params, .init(until: deadline)) ?? .null
+      }))
 }
 
 extension Server {

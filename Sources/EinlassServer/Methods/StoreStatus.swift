@@ -27,8 +27,8 @@ func storeStatus(_ server: Server) -> Method {
         .optional("sqlite", .string(maxBytes: nil), "Version of the database library."),
       ]),
       reasons: ["accountStoreFailure"]),
-    .immediate { _, _, mayWait throws(RPCError) in
-      try server.answer(mayWait) { patience throws(Problem) in
+    .immediate { _, _, deadline throws(RPCError) in
+      try server.answer(by: deadline) { patience throws(Problem) in
         JSONValue(try server.store.maintenance.status(patience))
       }
     })

@@ -136,6 +136,8 @@ import Testing
       (.json(#"{"error":"temporarily_unavailable"}"#, status: 400), .providerFailure, .ok),
       (.text("busy", status: 503), .providerFailure, .ok),
       (.text("", status: 429), .throttled, .ok),
+      (.json(#"{"error":"temporarily_unavailable"}"#, status: 429), .throttled, .ok),
+      (.json(#"{"error":"invalid_grant"}"#, status: 429), .throttled, .ok),
       (.text("<html>invalid_grant", status: 400), .providerFailure, .ok),
       (.json(#"{"error":"invalid_grant"}"#), .providerFailure, .ok),
       (.networkFailure(-1005), .networkFailure, .ok),

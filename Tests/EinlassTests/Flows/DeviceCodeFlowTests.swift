@@ -44,7 +44,8 @@ import Testing
     let script = Script(
       [
         .json(Self.device), .json(#"{"error":"authorization_pending"}"#),
-        .json(#"{"error":"slow_down"}"#, status: 400), Self.token,
+        .json(#"{"error":"slow_down"}"#, status: 400),
+        .json(#"{"error":"slow_down"}"#, status: 429), Self.token,
       ],
       answers: [.accept()])
     _ = try await signIn(script)
@@ -56,7 +57,7 @@ import Testing
             scheme: .https, host: "op.example", path: "/go", query: "c=WDJB-MJHT"),
           userCode: "WDJB-MJHT", expiresAt: Script.now + 900)
       ])
-    #expect(sleeps(script) == [7, 7, 12].map { (seconds: Int64) in "\(Script.now + seconds)" })
+    #expect(sleeps(script) == [7, 7, 12, 17].map { (seconds: Int64) in "\(Script.now + seconds)" })
     let forms = script.requests.map { FormEncoding.decode($0.body, plus: .space) }
     #expect(forms[0] == [Parameter("scope", "a b"), Parameter("client_id", "APP")])
     #expect(

@@ -208,6 +208,21 @@ struct ErrorMappingTests {
   }
 
   @Test(
+    "Status 429 is a limit, whatever the body says",
+    arguments: [
+      "<html>", "{}", #"{"error":{"code":190}}"#, #"{"error":"temporarily_unavailable"}"#,
+    ])
+  func limitedStatus(body: String) async throws {
+    for problem in [
+      try await graph(.text(body, status: 429)).0, try await chirp(.text(body, status: 429)).0,
+    ] {
+      #expect(problem.reason == .throttled && problem.isRetryable)
+    }
+    // The control: the same body with another status.
+    #expect(try await graph(.text(body, status: 400)).0.reason != .throttled)
+  }
+
+  @Test(
     "a status outside 200…299 is a failure, redirects and oddities included",
     arguments: [199, 301, 304, 400, 404, 418])
   func statuses(status: Int) async throws {

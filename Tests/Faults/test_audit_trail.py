@@ -1,0 +1,110 @@
+"""The audit trail: of a long one only the end is read, and a required entry is on the disk before a credential leaves."""
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from stores import Einlass, Home, Refused
+
+MEGABYTES = int(os.environ.get("EINLASS_TRAIL_MEGABYTES", "200"))
+# What a process may take for a trail of any length; one that reads it whole takes more.
+MEMORY_KILOBYTES = 60_000
+
+
+def peak_kilobytes(process):
+    status = Path(f"/proc/{process.process.pid}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0])
+
+
+def long_trail(path):
+    """A trail that somebody else has written: so many megabytes of entries, the newest at its end."""
+    entry = json.dumps({"at": 1, "application": "long", "method": "credentials.get", "process": 1, "parent": "x" * 900})
+    part = (entry + "\n").encode() * 1100
+    with path.open("wb") as file:
+        for _ in range(MEGABYTES):
+            file.write(part)
+        file.write((json.dumps({"at": 2_000_000_000, "application": "newest", "method": "access.set"}) + "\n").encode())
+    path.chmod(0o600)
+    return path.stat().st_size
+
+
+@pytest.mark.parametrize("method", ["access.set", "audit.prune", "audit.list"])
+def test_a_long_trail_takes_no_memory(report, method):
+    with Home() as home:
+        with Einlass(home) as process:
+            process.add("ada")
+        trail = home.data / "store.audit.jsonl"
+        before = long_trail(trail)
+        with Einlass(home) as process:
+            start = time.monotonic()
+            if method == "access.set":
+                process.call(method, provider="twitter", state="granted")
+            elif method == "audit.prune":
+                assert process.call(method, before=2)["removed"] == MEGABYTES * 1100
+            else:
+                assert process.call(method)["entries"][0]["application"] == "newest"
+            seconds = time.monotonic() - start
+            peak = peak_kilobytes(process)
+            found = {entry["application"] for entry in process.call("audit.list", since=2)["entries"]}
+        report(megabytes_before=before >> 20, bytes_after=trail.stat().st_size, seconds=round(seconds, 2), peak_kilobytes=peak)
+        assert found == {"newest"} | ({"anonymous"} if method != "audit.list" else set())
+        if method == "access.set":
+            assert 7 << 20 < trail.stat().st_size <= 8 << 20
+        assert peak < MEMORY_KILOBYTES
+        # The negative control: a program that reads the trail whole, or most of it, would be found.
+        assert before / 1024 > MEMORY_KILOBYTES
+
+
+def test_a_line_without_end_takes_no_memory(report):
+    with Home() as home:
+        with Einlass(home) as process:
+            process.add("ada")
+        trail = home.data / "store.audit.jsonl"
+        entry = json.dumps({"at": 1, "application": "first", "method": "access.set"})
+        with trail.open("wb") as file:
+            file.write(entry.encode() + b"\n")
+            for _ in range(MEGABYTES):
+                file.write(b"x" * (1 << 20))
+            file.write(b"\n")
+        trail.chmod(0o600)
+        with Einlass(home) as process:
+            assert [entry["application"] for entry in process.call("audit.list")["entries"]] == ["first"]
+            assert process.call("audit.prune", before=1)["removed"] == 1
+            assert "first" in {entry["application"] for entry in process.call("audit.list")["entries"]}
+            peak = peak_kilobytes(process)
+        report(peak_kilobytes=peak)
+        assert peak < MEMORY_KILOBYTES
+
+
+def hand_out(home, preload, is_required, unsynced=None):
+    """Asks for a stored credential, and answers what of the trail was synced by then."""
+    noted, configuration = home.path / "names", home.path / "config.json"
+    configuration.write_text(json.dumps({"audit": "required"} if is_required else {}))
+    configuration.chmod(0o600)
+    environment = {**os.environ, "LD_PRELOAD": str(preload("naming")), "EINLASS_NAMES": str(noted)}
+    if unsynced:
+        environment["EINLASS_UNSYNCED"] = str(unsynced)
+    with Einlass(home, "--config", str(configuration), env=environment) as process:
+        process.call("initialize", client={"name": "trail"},
+                     applications={"twitter": {"clientId": "c", "clientSecret": "z"}})
+        account = process.add("ada")
+        process.call("access.set", provider="twitter", state="granted")
+        noted.unlink(missing_ok=True)
+        assert process.call("credentials.get", account=account)["credential"]["key"] == "key of ada"
+        # The answer is here, so the entry was synced before it or never.
+        return noted.read_text().splitlines() if noted.exists() else []
+
+
+def test_a_required_entry_is_on_the_disk_before_the_credential_leaves(preload):
+    with Home() as home:
+        trail = home.data / "store.audit.jsonl"
+        assert f"synced {trail}" in hand_out(home, preload, is_required=True)
+    with Home() as home:
+        # What cannot be synced is not handed out.
+        with pytest.raises(Refused):
+            hand_out(home, preload, is_required=True, unsynced=home.data / "store.audit.jsonl")
+    with Home() as home:
+        # The negative control: where it is not required, nothing is synced, and nothing fails.
+        assert hand_out(home, preload, is_required=False, unsynced=home.data / "store.audit.jsonl") == []

@@ -1,0 +1,220 @@
+"""The system gives no more threads or descriptors: that is said, what needs none is answered, and the process ends when
+it is told to.
+"""
+import fcntl
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from rotation import CLIENT, World
+from stores import EINLASS, Einlass, Home
+
+# An account of the system that has no other process, so that each thread of a test counts.
+NOBODY = 61_234
+THREAD_LIMIT, DESCRIPTOR_LIMIT = 64, 128
+# Turns a hang into a failure.
+PATIENCE_SECONDS = 60
+
+
+def only(threads):
+    """For a process of a user that may have so many threads in all."""
+    def enter():
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+        resource.setrlimit(resource.RLIMIT_NPROC, (threads, 4096))
+    return enter
+
+
+@pytest.fixture
+def home():
+    if os.geteuid() != 0:
+        pytest.skip("only root may become a user without other processes")
+    with Home() as home:
+        program = home.path / "einlass"  # a copy, because a project's folder may be closed to that user
+        program.write_bytes(Path(EINLASS).read_bytes())
+        program.chmod(0o755)
+        configuration = home.path / "config.json"
+        configuration.write_text(json.dumps({"origins": {"https://api.twitter.com": "http://127.0.0.1:9"}}))
+        configuration.chmod(0o600)
+        for path in home.path, configuration:
+            os.chown(path, NOBODY, NOBODY)
+        yield home
+
+
+def spawned(home, threads):
+    return subprocess.Popen(
+        [home.path / "einlass", *home.options, "--config", home.path / "config.json"], preexec_fn=only(threads),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={"HOME": str(home.path)})
+
+
+def ask(process, *requests):
+    """Sends all at once and waits for all answers, by method."""
+    for number, (method, params) in enumerate(requests, 1):
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n")
+    process.stdin.flush()
+    watch = threading.Timer(PATIENCE_SECONDS, process.kill)
+    watch.start()
+    answers = {}
+    while len(answers) < len(requests):
+        line = process.stdout.readline()
+        assert line, f"it does not answer; what was answered: {list(answers)}"
+        message = json.loads(line)
+        if "id" in message:
+            answers[requests[message["id"] - 1][0]] = message
+    watch.cancel()
+    return answers
+
+
+REGISTRATION = {"twitter": {"clientId": "c", "clientSecret": "z"}}
+ADA = {"provider": "twitter", "username": "ada", "credential":
+       {"type": "oauth1", "key": "k", "secret": "s", "clientId": "c", "clientSecret": "z"}}
+REQUESTS = [
+    ("initialize", {"client": {"name": "limits"}, "applications": REGISTRATION}), ("accounts.add", ADA),
+    ("access.set", {"provider": "twitter", "state": "granted"}), ("accounts.list", {}), ("rpc.discover", {}),
+    ("store.check", {}), ("auth.perform", {"provider": "twitter"}), ("auth.list", {})]
+NEED_A_THREAD_MORE = {"auth.perform"}
+
+
+def end(process, how):
+    """Ends it and answers its exit code and what it has said."""
+    if how == "end of input":
+        process.stdin.close()
+    else:
+        process.send_signal(signal.SIGTERM)
+    code = process.wait(PATIENCE_SECONDS)
+    return code, process.stderr.read()
+
+
+def test_a_process_that_gets_no_thread_at_all_says_so_and_ends(home):
+    process = spawned(home, threads=1)
+    try:
+        output, said = process.communicate("", timeout=PATIENCE_SECONDS)
+    finally:
+        process.kill()
+    assert process.returncode == 70 and output == ""
+    assert said.count("\n") == 1 and "threads" in said and "ulimit -u" in said
+    # The control: one thread more.
+    process = spawned(home, threads=2)
+    assert end(process, "end of input") == (0, "")
+
+
+@pytest.mark.parametrize("how", ["end of input", "SIGTERM"])
+def test_everything_is_answered_where_no_more_threads_can_be_started(home, how):
+    process = spawned(home, threads=2)
+    try:
+        answers = ask(process, *REQUESTS)
+        assert {method for method, answer in answers.items() if "error" in answer} == NEED_A_THREAD_MORE
+        assert "threads" in answers["auth.perform"]["error"]["message"], answers["auth.perform"]
+        # The control: with threads the same request gets as far as the network.
+        resource.prlimit(process.pid, resource.RLIMIT_NPROC, (1024, 4096))
+        error = ask(process, ("auth.perform", {"provider": "twitter"}))["auth.perform"]["error"]
+        assert error["data"]["networkCode"] == -1004, error
+        assert end(process, how)[0] == 0
+    finally:
+        process.kill()
+
+
+def test_a_store_that_waits_for_its_lock_is_answered_for_without_another_thread(home):
+    process = spawned(home, threads=2)
+    try:
+        ask(process, *REQUESTS[:3])
+        with open(home.data / "store.lock") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            setting = ("access.set", {"provider": "twitter", "state": "granted"})
+            answers = ask(process, setting, ("rpc.discover", {}), ("store.check", {}))
+            assert answers["access.set"]["error"]["data"]["detail"] == "locked"
+            assert "result" in answers["rpc.discover"]
+        assert "result" in ask(process, setting)["access.set"]  # the control
+        assert end(process, "SIGTERM")[0] == 0
+    finally:
+        process.kill()
+
+
+def test_a_limit_on_descriptors_is_called_one(report):
+    """From too few to start with up to enough: each process works or says what is missing."""
+    said = {}
+    with Home() as home:
+        with Einlass(home) as process:
+            account = process.add("ada")
+        configuration = home.path / "config.json"
+        configuration.write_text(json.dumps({
+            "origins": {"https://api.twitter.com": "http://127.0.0.1:9"},
+            "applications": {"anonymous": REGISTRATION}}))
+        configuration.chmod(0o600)
+        with Einlass(home) as process:
+            process.call("access.set", provider="twitter", state="granted")
+        calls = [("accounts.list", {}), ("access.set", {"provider": "twitter", "state": "granted"}),
+                 ("auth.perform", {"provider": "twitter", "account": account})]
+        for method, params in calls:
+            for limit in range(4, 40):
+                done = subprocess.run(
+                    [EINLASS, *home.options, "--config", configuration, "call", method, json.dumps(params)],
+                    capture_output=True, text=True, timeout=PATIENCE_SECONDS,
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+                error = json.loads(done.stdout).get("error", {}) if done.stdout else {"message": done.stderr}
+                message = error.get("message", "works")
+                if error.get("data", {}).get("networkCode") == -1004:
+                    message = "works"
+                said.setdefault(message, []).append((method, limit))
+        with_enough = [method for method, limit in said["works"] if limit == 39]
+    report(works_from={method: min(limit for name, limit in said["works"] if name == method) for method, _ in calls})
+    wrong = {message: at for message, at in said.items() if message != "works" and "too many files are open" not in message
+             and "error while loading shared libraries" not in message}
+    assert wrong == {}
+    assert len(said) > 1 and with_enough == [method for method, _ in calls]  # the control
+
+
+def counts(pid):
+    """Threads and descriptors of a process now."""
+    return tuple(len(os.listdir(f"/proc/{pid}/{kind}")) for kind in ("task", "fd"))
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_burst_of_sign_ins_takes_few_threads(report, is_held):
+    """Each request for an account of its own, whose lease another process holds or not."""
+    world = World(1)
+    try:
+        process = world.processes[0]
+        accounts = [world.add(f"user{number}")[0] for number in range(64)]
+        locks = []
+        if is_held:
+            world.get(accounts[0])  # makes the folder of leases
+            for account in accounts:
+                locks.append(open(world.folder / f"data/locks/{account}.lock", "a"))
+                os.chmod(locks[-1].name, 0o600)
+                fcntl.flock(locks[-1], fcntl.LOCK_EX)
+        threads = descriptors = 0
+        asked = [process.send("auth.perform", provider="rotating", account=accounts[number % 64]) for number in range(400)]
+        deadline = time.monotonic() + 3
+        while time.monotonic() < deadline:
+            now = counts(process.process.pid)
+            threads, descriptors = max(threads, now[0]), max(descriptors, now[1])
+        for lock in locks:
+            lock.close()
+        answers = [process.answer(number) for number in asked]
+        fine = sum("result" in answer for answer in answers)
+        report(threads=threads, descriptors=descriptors, answered=len(answers), signed_in=fine)
+        assert None not in answers and fine >= 64
+        assert {answer["error"]["data"]["reason"] for answer in answers if "error" in answer} <= {"overloaded"}
+        assert threads <= THREAD_LIMIT and descriptors <= DESCRIPTOR_LIMIT
+    finally:
+        world.close()
+    # The negative control: more threads than that are counted.
+    ready, done = threading.Barrier(THREAD_LIMIT + 2), threading.Event()
+    others = [threading.Thread(target=lambda: (ready.wait(), done.wait())) for _ in range(THREAD_LIMIT + 1)]
+    for other in others:
+        other.start()
+    ready.wait()
+    assert counts(os.getpid())[0] > THREAD_LIMIT
+    done.set()
+    for other in others:
+        other.join()

@@ -1,0 +1,102 @@
+"""Another process keeps the store's lock and does not go on. What needs no store is answered at once, what has to wait
+ends together, and what reads is answered.
+"""
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from stores import Einlass, Home
+
+# A front end's patience; what waits has two seconds, and an earlier einlass took 10 s for each request.
+GENEROUS_SECONDS = 8
+HOLDER = "import fcntl, sys, time; file = open(sys.argv[1]); fcntl.flock(file, fcntl.LOCK_EX); print(flush=True); time.sleep(600)"
+
+
+class Holder:
+    """A process that is stopped while it holds the lock of a store."""
+
+    def __init__(self, home):
+        self.process = subprocess.Popen([sys.executable, "-c", HOLDER, home.data / "store.lock"], stdout=subprocess.PIPE)
+        self.process.stdout.readline()
+        self.process.send_signal(signal.SIGSTOP)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def home():
+    with Home() as home:
+        with Einlass(home) as process:
+            process.add("ada")
+        yield home
+
+
+def pipelined(process, *methods):
+    """Sends all at once; the ids of the answers in their order, the answers by method, and how long all took."""
+    start = time.monotonic()
+    names = {process.send(method, **params): method for method, params in methods}
+    order, answers = [], {}
+    while len(order) < len(names):
+        message = process.message()
+        if "id" in message:
+            order.append(message["id"])
+            answers.setdefault(names[message["id"]], []).append(message)
+    return order, answers, time.monotonic() - start
+
+
+SET = ("access.set", {"provider": "twitter", "state": "granted"})
+NEEDS_NO_STORE = [("rpc.discover", {}), ("providers.list", {}), ("auth.list", {}), ("prompt.list", {})]
+
+
+def test_requests_that_wait_for_a_stopped_writer_end_together(home, report):
+    with Einlass(home) as process:
+        process.accounts()
+        with Holder(home):
+            order, answers, seconds = pipelined(process, SET, SET, SET, *NEEDS_NO_STORE)
+            assert [answer["error"]["data"]["detail"] for answer in answers["access.set"]] == ["locked"] * 3
+            # Those that need no store come before those that wait for it, which keep their order.
+            waited = [answer["id"] for answer in answers["access.set"]]
+            assert order[-3:] == waited == sorted(waited)
+            assert all("result" in answer for method, _ in NEEDS_NO_STORE for answer in answers[method])
+            report(seconds_for_three=round(seconds, 1))
+            assert seconds < GENEROUS_SECONDS
+        # The control: the same requests without a holder are answered in their order.
+        order, answers, _ = pipelined(process, SET, SET, SET, *NEEDS_NO_STORE)
+        assert all("result" in answer for answer in answers["access.set"])
+        assert order[:3] == sorted(order[:3]) == [answer["id"] for answer in answers["access.set"]]
+
+
+def test_a_new_process_introduces_itself_while_the_store_is_locked(home, report):
+    with Holder(home), Einlass(home) as process:
+        start = time.monotonic()
+        greeting = process.call("initialize", client={"name": "locked"})
+        seconds = time.monotonic() - start
+        report(seconds=round(seconds, 1))
+        assert seconds < GENEROUS_SECONDS
+        assert "revision" in greeting["store"] or greeting["store"]["problem"]["detail"] == "locked"
+
+
+def test_a_read_sees_the_write_before_it(home):
+    """On the same stream, also when the write had to wait."""
+    with Einlass(home) as process:
+        for _ in range(10):
+            with Holder(home):
+                asked = [process.send("access.set", provider="twitter", state=state) for state in ("denied", "granted")]
+                asked.append(process.send("access.list"))
+                time.sleep(0.1)
+            states = {}
+            while len(states) < 3:
+                message = process.message()
+                if "id" in message:
+                    states[message["id"]] = message
+            assert list(states) == asked
+            assert [grant["state"] for grant in states[asked[2]]["result"]["grants"]] == ["granted"]
