@@ -190,6 +190,7 @@ public struct AccountStore: Sendable {
   /// How the key is protected: `keyfile`, `fd`, `memory`; never opens it. Throws why the store can't be used.
   public var protection: @Sendable (Patience) throws(Problem) -> String
   public var maintenance: StoreMaintenance
+  public var begunRenewals = BegunRenewals.none
 
   public init(
     reading:

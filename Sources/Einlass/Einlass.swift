@@ -229,6 +229,27 @@ public struct Einlass: Sendable {
     }
   }
 
+  /// Tries again what a process had begun to renew that has ended since, if it is the application's to renew.
+  ///
+  /// - Parameter request: about the application's credential for a resource, or for none.
+  public func finish(
+    _ begun: BegunRenewal, _ request: (_ resource: String?) -> CredentialRequest?
+  ) async throws(Problem) {
+    let stored: [StoredCredential]
+    do throws(Problem) { stored = try store.credentials(begun.account) } catch {
+      guard error.reason == .unknownAccount else { throw error }
+      return store.begunRenewals.end(begun)
+    }
+    guard let credential = stored.first(where: { $0.generation == begun.generation }) else {
+      // Another one has taken its place.
+      return store.begunRenewals.end(begun)
+    }
+    guard let request = request(credential.resource) else { return }
+    try await retrieving(request) { retrieval throws(Problem) in
+      try await retrieval.finish(begun)
+    }
+  }
+
   /// When the application's credential of an account is to be refreshed if nobody asks for it before; `nil` when it
   /// does not end, or nothing refreshes it.
   ///

@@ -45,6 +45,8 @@ public struct Problem: Error, Sendable, Equatable {
   public var holder: Int?
   /// An NSURLErrorDomain number.
   public var networkCode: Int?
+  /// Whether a request without an answer may have reached the server all the same.
+  public var mayHaveArrived = false
   public var retryAfterSeconds: Int?
   public var serverError: ServerError?
   /// The method that mends it, with its parameters.

@@ -175,6 +175,36 @@ extension Problem {
       provider: provider.id, serverError: said)
   }
 
+  /// A no without the issuer's name, which the provider promises to give: it may be anybody's.
+  static func anonymousRefusal(_ provider: Provider, _ said: Problem.ServerError) -> Problem {
+    Problem(
+      .verificationFailed,
+      """
+      The sign-in was refused by an answer that does not name its issuer, as \(provider.name) promises of each of its \
+      answers (RFC 9207). Sign in again, and report it if that happens again.
+      """, provider: provider.id, serverError: said)
+  }
+
+  /// The provider refuses a renewal without a word, twice. Its token may be good: only `invalid_grant` says that it is not.
+  static func refusedWithoutAWord(
+    _ provider: Provider, _ account: Account, _ said: Problem.ServerError?
+  ) -> Problem {
+    var problem = reloginNeeded(provider, account)
+    problem.isRetryable = true
+    problem.serverError = said
+    return problem
+  }
+
+  /// A sign-in without a page for the person was asked for what only a page can show. `name`: in the protocol.
+  static func pageParameter(_ name: String, _ provider: Provider) -> Problem {
+    var problem = invalidParameter(
+      "/\(name)",
+      "The application signs in to \(provider.name) by itself, so that no page takes \(name). Leave it out."
+    )
+    problem.provider = provider.id
+    return problem
+  }
+
   /// The provider knows no such number, however often it was asked for.
   static func wrongPIN(_ provider: Provider, _ said: Problem.ServerError?) -> Problem {
     Problem(

@@ -142,12 +142,18 @@ extension TransferFault {
     case .curl(let report) where report.isAboutProxy:
       report.networkCode.problem(
         host, "The proxy does not let einlass through to \(host); check the proxy setting.")
-    case .curl(let report): report.networkCode.problem(host)
+    case .curl(let report): report.problem(host)
     }
   }
 }
 
 extension CurlReport {
+  fileprivate func problem(_ host: String) -> Problem {
+    var problem = networkCode.problem(host)
+    problem.mayHaveArrived = isSent
+    return problem
+  }
+
   fileprivate var isAboutProxy: Bool {
     code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_PROXY || proxyStatus >= 300
   }

@@ -26,6 +26,26 @@ final class Announcer: Sendable {
     if session.frontEnd.isInitialized { announce(method, params) }
   }
 
+  /// Another token has taken the place of the one before.
+  func announceRefresh(_ token: OAuth2Credential, of account: Account.ID) {
+    announceChange(
+      "credentials.refreshed",
+      JSONObject(present: [
+        "account": .string(account.rawValue), "tokenType": .string(token.tokenType),
+        "scopes": JSONValue(token.scopes), "expiresAt": token.expiresAt.map { JSONValue($0) },
+      ]))
+  }
+
+  /// A credential is not refreshed any more without being asked for.
+  func announceRefreshFailure(_ request: CredentialRequest, _ problem: Problem) {
+    announceChange(
+      "credentials.refreshFailed",
+      JSONObject(present: [
+        "account": .string(request.account.rawValue),
+        "resource": request.resource.map(JSONValue.string), "error": RPCError(problem).json,
+      ]))
+  }
+
   /// Starts work that the process waits for, silent, before it ends.
   func outlive(_ work: @escaping @Sendable () async -> Void) async {
     guard let peer = peer.withLock({ $0 }) else { return await work() }
@@ -74,21 +94,15 @@ extension JSONValue {
 }
 
 extension AccountStore.Settlement {
-  /// The token that takes the place of another one.
-  fileprivate var refreshed: OAuth2Credential? {
-    guard let credential, case .oauth2(let token) = credential.credential,
-      basis.contains(where: { $0.place == credential.place })
+  /// The token that has taken the place of another one, unless the front end has been told of it.
+  fileprivate func refreshed(
+    at revision: Int64?, of account: Account.ID, unlessToldBy held: HeldTokens
+  ) -> OAuth2Credential? {
+    guard let revision, let credential, case .oauth2(let token) = credential.credential,
+      basis.contains(where: { $0.place == credential.place }),
+      held.isNews(revision, at: .init(account: account, place: credential.place))
     else { return nil }
     return token
-  }
-}
-
-extension JSONObject {
-  fileprivate init(_ token: OAuth2Credential, of account: Account.ID) {
-    self.init(present: [
-      "account": .string(account.rawValue), "tokenType": .string(token.tokenType),
-      "scopes": JSONValue(token.scopes), "expiresAt": token.expiresAt.map { JSONValue($0) },
-    ])
   }
 }
 
@@ -129,10 +143,9 @@ extension AccountStore {
     }
     result.settle = { id, settlement throws(Problem) in
       let revision = try store.settle(id, settlement)
+      let refreshed = settlement.refreshed(at: revision, of: id, unlessToldBy: feed.held)
       feed.look()
-      if revision != nil, let token = settlement.refreshed {
-        announcer.announceChange("credentials.refreshed", JSONObject(token, of: id))
-      }
+      if let refreshed { announcer.announceRefresh(refreshed, of: id) }
       return revision
     }
     result.forgetCredentials = { id throws(Problem) in

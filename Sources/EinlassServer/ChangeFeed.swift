@@ -17,6 +17,8 @@ public final class ChangeFeed: Sendable {
     case upTo(AccountStore.ChangeMark?)
   }
 
+  /// What the front end has been given.
+  let held = HeldTokens()
   private let store: AccountStore
   private let announcer: Announcer
   private let known = Lock(Known.nothing)
@@ -53,6 +55,9 @@ public final class ChangeFeed: Sendable {
   /// Tells of everything that happens after this; `nil` when the store could not be read.
   func begin(after mark: AccountStore.ChangeMark?) { known.withLock { $0 = .upTo(mark) } }
 
+  /// Whether another process may change the store.
+  var isWatching: Bool { watching != nil }
+
   /// Whether every change is told without being asked for.
   var isComplete: Bool { watching == nil || watch.withLock { $0.seesAll } }
 
@@ -80,6 +85,9 @@ public final class ChangeFeed: Sendable {
         guard case .upTo(let mark) = known else { return true }
         isLookAhead.withLock { $0 = false }
         let changes = try store.changes(mark, patience)
+        if isWatching {
+          try held.look(in: store, at: changes.revision, patience, announcer.announceRefresh)
+        }
         announcer.announce(StoreChanges(changes.list), changes.revision)
         known = .upTo(changes.mark)
         return true

@@ -54,6 +54,13 @@ let notifications: [NotificationDescriptor] = [
       .optional("expiresAt", .unixTime, "When it ends; missing: not known."),
     ]),
   NotificationDescriptor(
+    "credentials.refreshFailed",
+    "A credential is not refreshed any more without being asked for; the next credentials.get tries.",
+    params: [
+      .account, .optional("resource", .string(maxBytes: nil), "Which resource's; missing: none."),
+      .required("error", .any, "Why: {code, message, data}, data.hint mends it."),
+    ]),
+  NotificationDescriptor(
     "store.progress", "How far a long work on the store is.",
     params: [
       .required("request", .any, "The id of the request."),

@@ -3,38 +3,61 @@ internal import EinlassSystem
 
 /// Keeps fresh what this process has handed out: a token is refreshed before it ends, without anybody asking. Seeds 4.5.
 ///
-/// One sleeping task for each account, and resource, whose token ends and can be refreshed, and none for any other. It ends when the
-/// credential is forgotten, access taken away, or only the person can help.
+/// One sleeping task for each account, and resource, whose token ends and can be refreshed, and none for any other. It
+/// ends when the credential is forgotten, access is taken away, or a refresh fails in a way that does not pass.
 final class Refresher: Sendable {
   private struct Key: Hashable {
-    var account: Account.ID
+    /// `nil` for all that former processes have left.
+    var account: Account.ID?
     var resource: String?
   }
 
   private let sleeping = Lock([Key: Task<Void, Never>]())
   private let effects: Effects
   private let executor: @Sendable () -> (any TaskExecutor)?
+  private let failed: @Sendable (CredentialRequest, Problem) -> Void
 
-  init(effects: Effects, executor: @escaping @Sendable () -> (any TaskExecutor)?) {
+  /// `failed` is told why a credential is not refreshed any more.
+  init(
+    effects: Effects, executor: @escaping @Sendable () -> (any TaskExecutor)?,
+    failed: @escaping @Sendable (CredentialRequest, Problem) -> Void
+  ) {
     self.effects = effects
     self.executor = executor
+    self.failed = failed
   }
 
-  /// Looks after a credential that is just handed out, from now on. `engine` makes each attempt's, and holds nothing that
-  /// has to be closed in order when the process ends: a sleeping task may be the last to go.
-  func lookAfter(
-    _ credential: Credential, _ request: CredentialRequest,
-    _ engine: @escaping @Sendable () -> Einlass?
-  ) {
-    guard case .oauth2(let token) = credential, token.expiresAt != nil, let executor = executor()
-    else { return }
-    let key = Key(account: request.account, resource: request.resource)
+  /// Looks after a credential that has just been handed out or stored, from now on. `engine` makes each attempt's, and
+  /// holds nothing that has to be closed in order when the process ends: a sleeping task may be the last to go.
+  func lookAfter(_ request: CredentialRequest, _ engine: @escaping @Sendable () -> Einlass?) {
     // Whatever moves the clock on before the task gets to run.
     let now = effects.now()
+    start(Key(account: request.account, resource: request.resource)) { [self] in
+      await keepFresh(request, since: now, engine)
+    }
+  }
+
+  /// Tries again at once what processes had begun to renew when they ended.
+  func finish(
+    _ begun: Set<BegunRenewal>, _ engine: @escaping @Sendable () -> Einlass?,
+    _ request: @escaping @Sendable (Account.ID, _ resource: String?) -> CredentialRequest?
+  ) {
+    guard !begun.isEmpty else { return }
+    start(Key()) {
+      for renewal in begun where !Task.isCancelled {
+        // Access may be gone, or the credential another application's.
+        try? await engine()?.finish(renewal) { request(renewal.account, $0) }
+      }
+    }
+  }
+
+  /// Starts work of this name unless there is some already.
+  private func start(_ key: Key, _ work: @escaping @Sendable () async -> Void) {
+    guard let executor = executor() else { return }
     sleeping.withLock { sleeping in
       guard sleeping[key] == nil else { return }
       sleeping[key] = Task(executorPreference: executor) { [self] in
-        await keepFresh(request, since: now, engine)
+        await work()
         self.sleeping.withLock { $0[key] = nil }
       }
     }
@@ -48,7 +71,10 @@ final class Refresher: Sendable {
       guard (try? await effects.sleepUntil(next)) != nil else { return }
       latest = effects.now()
       do throws(Problem) { _ = try await engine()?.credential(request) } catch {
-        guard error.isRetryable || error.reason == .networkFailure else { return }
+        guard error.isRetryable || error.reason == .networkFailure else {
+          if !error.isSomebodysWish { failed(request, error) }
+          return
+        }
       }
     }
   }
@@ -56,5 +82,12 @@ final class Refresher: Sendable {
   /// Nothing is refreshed any more.
   func end() {
     for task in sleeping.withLock({ Array($0.values) }) { task.cancel() }
+  }
+}
+
+extension Problem {
+  /// Whether the refreshing ended because somebody wanted it to; other notifications tell of that.
+  fileprivate var isSomebodysWish: Bool {
+    [.cancelled, .accessNotGranted, .unknownAccount].contains(reason)
   }
 }

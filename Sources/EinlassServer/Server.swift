@@ -102,7 +102,12 @@ public final class Server: Sendable {
     changes = ChangeFeed(store: parts.store, announcer: announcer, watching: parts.watch)
     store = shared.announced(by: changes, announcer)
       .leasing(unless: isWithoutLeases)
-    refresher = Refresher(effects: effects, executor: { announcer.executor })
+    refresher = Refresher(effects: effects, executor: { announcer.executor }) {
+      [attachedLog] request, problem in
+      announcer.announceRefreshFailure(request, problem)
+      attachedLog.withLock { $0 }.warning(
+        "refresh", "\(request.account.rawValue) is refreshed no more: \(problem.message)")
+    }
     prompts = Prompts(
       newID: { [effects] in identifier("p", effects) }, notify: { announcer.announce($0, $1) })
   }
@@ -145,10 +150,31 @@ public final class Server: Sendable {
     Einlass(catalog: catalog, store: store, effects: effects.within(seconds: 30))
   }
 
-  /// Keeps what was handed out fresh while this process runs.
-  func lookAfter(_ credential: Credential, of account: Account.ID, for resource: String? = nil) {
-    refresher.lookAfter(credential, credentialRequest(of: account, for: resource)) { [weak self] in
+  /// Keeps what was handed out fresh while this process runs, if it ends, and tells of every token that replaces it.
+  func lookAfter(_ result: PerformResult, for resource: String? = nil) {
+    guard case .oauth2(let token)? = result.credential, let clientID = result.clientID else {
+      return
+    }
+    if changes.isWatching {
+      let place = AccountStore.Place(clientID, resource: resource ?? "")
+      changes.held.hold(token, at: .init(account: result.account.id, place: place), in: store)
+    }
+    if token.expiresAt != nil { lookAfter(result.account.id, for: resource) }
+  }
+
+  /// The same of what is stored.
+  func lookAfter(_ account: Account.ID, for resource: String?) {
+    refresher.lookAfter(credentialRequest(of: account, for: resource)) { [weak self] in
       self?.budgetedEinlass
+    }
+  }
+
+  /// Tries again at once what other processes had begun to renew when they ended.
+  func finishRenewals() {
+    refresher.finish(store.begunRenewals.all()) { [weak self] in
+      self?.budgetedEinlass
+    } _: { [weak self] in
+      self?.credentialRequest(of: $0, for: $1)
     }
   }
 

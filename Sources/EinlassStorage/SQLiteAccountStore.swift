@@ -49,7 +49,7 @@ public enum SQLiteAccountStore {
 
   static func store(in file: StoreFile, keys: KeySource) -> AccountStore {
     let leases = AccountLeases(file.location)
-    return AccountStore(
+    var store = AccountStore(
       reading: { patience, body throws(Problem) in try file.read(patience, body) },
       changes: { mark, patience throws(Problem) in try file.changes(since: mark, patience) },
       add: { new, patience throws(Problem) in try add(new, to: file, patience) },
@@ -96,6 +96,8 @@ public enum SQLiteAccountStore {
           ?? keys.kind.rawValue
       },
       maintenance: .ofDatabase(file, keys: keys))
+    store.begunRenewals = .beside(file.location)
+    return store
   }
 }
 

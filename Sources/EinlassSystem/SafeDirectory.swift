@@ -66,6 +66,26 @@ public struct SafeDirectory: ~Copyable, Sendable {
   /// The absolute path of an entry.
   public func path(of name: String) -> String { path == "/" ? "/\(name)" : "\(path)/\(name)" }
 
+  /// The names of its entries, in no order.
+  public func names() throws(FileError) -> [String] {
+    // Reading moves the position of the descriptor, and of every copy of it.
+    let opened = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard opened >= 0, let stream = unsafe fdopendir(opened) else {
+      let error = FileError.last(path: path)
+      if opened >= 0 { close(opened) }
+      throw error
+    }
+    defer { unsafe closedir(stream) }
+    var names: [String] = []
+    while let entry = unsafe readdir(stream) {
+      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+  }
+
   /// Makes renames and new entries durable.
   public func synchronize() throws(FileError) {
     guard fsync(descriptor) == 0 else { throw .last(path: path) }

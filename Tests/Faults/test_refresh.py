@@ -106,7 +106,7 @@ def test_no_refused_allocation_loses_a_token_that_was_handed_out(world, preload,
         else:
             # Nobody can close this window (C-43): the provider had turned the token, and its answer did not come through.
             assert answer is None or answer["error"]["code"] == 1007, f"allocation {place}: {answer}"
-            assert after["error"]["code"] == 1005 and family["used"], f"allocation {place}"
+            assert after["error"]["code"] == 1005 and family["turned"], f"allocation {place}"
             outcomes["lost between answer and commit"] += 1
     report(allocations=total, rounds=ROUNDS, **outcomes)
     assert outcomes["turned"] < ROUNDS, "nothing was refused"

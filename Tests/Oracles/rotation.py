@@ -1,13 +1,16 @@
 """A provider with strict refresh-token rotation, on Python's standard library alone, and processes of einlass that share an account at it.
 
 Each refresh token works once. One that comes again revokes its whole family, as RFC 9700 section 4.14.2 wants it, unless
-the provider grants a grace period. A test may hold an answer back, and see who is asking meanwhile.
+the provider grants a grace period. A test may hold an answer back, or reset its connection, and see who is asking
+meanwhile.
 """
 import json
 import os
 import queue
 import secrets
 import shutil
+import socket
+import struct
 import subprocess
 import tempfile
 import threading
@@ -28,11 +31,12 @@ PATIENCE = 60
 class Provider:
     """Families of tokens. `scripted`: an answer (status, body) instead of the right one. `gate`: called with the number
     of a token request, before the token is turned (`"before"`, and it is not if that answers `"drop"`) and before the
-    answer goes (`"after"`)."""
+    answer goes (`"after"`, and the connection is reset instead if that answers `"reset"`). `grace`: for how many seconds
+    a refresh token works after it was turned; `seconds` have passed for the provider, besides those of its clock."""
 
-    def __init__(self, grace=False, flow="systemToken"):
+    def __init__(self, grace=0, flow="systemToken"):
         self.lock = threading.Lock()
-        self.grace, self.flow = grace, flow
+        self.grace, self.flow, self.seconds = grace, flow, 0
         self.families, self.requests = {}, []
         self.scripted, self.gate = None, lambda number, when: None
         provider = self
@@ -40,16 +44,23 @@ class Provider:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             timeout = PATIENCE
+            disable_nagle_algorithm = True  # head and body go in two pieces
 
             def log_message(self, *arguments):
                 pass
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-                self.answer(*provider.token({name: values[0] for name, values in parse_qs(body).items()}))
+                answer = provider.token({name: values[0] for name, values in parse_qs(body).items()})
+                self.answer(*answer) if answer else self.reset()
 
             def do_GET(self):
                 self.answer(200, {"id": "7", "name": "Ada"})
+
+            def reset(self):
+                self.close_connection = True
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                os.close(self.connection.detach())
 
             def answer(self, status, body):
                 content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -74,7 +85,7 @@ class Provider:
         """A new family, whose access token is over already: what `accounts.add` gets of it."""
         name = secrets.token_hex(8)
         with self.lock:
-            family = self.families[name] = {"used": set(), "revoked": False}
+            family = self.families[name] = {"turned": {}, "revoked": False}
             self.issue(name)
             return name, {"type": "oauth2", "token": family["access"], "refreshToken": family["refresh"],
                           "expiresAt": 1, "clientId": CLIENT}
@@ -95,15 +106,15 @@ class Provider:
         with self.lock:
             family = self.families[name]
             is_current = form["refresh_token"] == family["refresh"]
-            if not is_current and not self.grace:
+            now = time.monotonic() + self.seconds
+            turned = family["turned"].setdefault(form["refresh_token"], now)
+            if not is_current and now - turned >= self.grace:
                 family["revoked"] = True
             if family["revoked"]:
                 return 400, {"error": "invalid_grant"}
-            family["used"].add(form["refresh_token"])
             self.issue(name)
             answer = {"access_token": family["access"], "refresh_token": family["refresh"], "expires_in": 3600}
-        self.gate(number, "after")
-        return 200, answer
+        return None if self.gate(number, "after") == "reset" else (200, answer)
 
     def words(self):
         """The flow that renews."""
@@ -134,7 +145,7 @@ class Process:
             [EINLASS, "--store", str(folder / "data/store.db"), "--key-file", str(folder / "keys/key"),
              "--providers", str(folder / "providers.json"), "--config", str(folder / "config.json"), *options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **spawning)
-        self.number, self.answers, self.is_killed = 0, {}, False
+        self.number, self.answers, self.notifications, self.is_killed = 0, {}, [], False
         self.lines = queue.Queue()
         threading.Thread(target=self.read, daemon=True).start()
         if is_introduced:
@@ -164,9 +175,20 @@ class Process:
             if message is None:
                 self.lines.put(None)  # and so for whoever asks next
                 return None
-            if "id" in message:
-                self.answers[message["id"]] = message
+            self.take(message)
         return self.answers.pop(number)
+
+    def take(self, message):
+        if "id" in message:
+            self.answers[message["id"]] = message
+        else:
+            self.notifications.append(message)
+
+    def wait_for(self, method):
+        """Until such a notification has come."""
+        deadline = time.monotonic() + PATIENCE
+        while all(entry["method"] != method for entry in self.notifications):
+            self.take(self.lines.get(timeout=max(0.1, deadline - time.monotonic())))
 
     def call(self, method, /, **params):
         return self.answer(self.send(method, **params))
@@ -187,7 +209,7 @@ class Process:
 class World:
     """A provider, a store and some processes."""
 
-    def __init__(self, count, *options, grace=False, flow="systemToken"):
+    def __init__(self, count, *options, grace=0, flow="systemToken"):
         self.folder = Path(tempfile.mkdtemp(prefix="einlass-", dir="/tmp"))
         self.provider = Provider(grace, flow)
         self.options = options
@@ -214,10 +236,10 @@ class World:
                                         credential=credential, replace=True)
         return answer["result"]["account"], family
 
-    def get(self, account, processes=None):
+    def get(self, account, processes=None, **params):
         """What each process gets, all asking at once."""
         processes = processes or self.processes
-        numbers = [process.send("credentials.get", account=account) for process in processes]
+        numbers = [process.send("credentials.get", account=account, **params) for process in processes]
         return [process.answer(number) for process, number in zip(processes, numbers)]
 
     def accounts(self):

@@ -5,6 +5,7 @@
 """
 import json
 import os
+import random
 import resource
 import threading
 import time
@@ -125,7 +126,7 @@ def test_who_holds_the_lock_is_killed(world, when, survives):
 
 
 def test_a_provider_with_grace_loses_nothing_even_then():
-    world = World(4, grace=True)
+    world = World(4, grace=PATIENCE)
     for _ in range(ROUNDS):
         account, family = world.add()
         first, killed = len(world.provider.requests), []
@@ -150,8 +151,79 @@ def test_a_provider_with_grace_loses_nothing_even_then():
     world.close()
 
 
+@pytest.mark.parametrize("grace", [2, 0])
+def test_a_refresh_whose_answer_is_lost_is_tried_again_at_once(grace):
+    """The provider turns the token and resets every third connection. A minute later it would take that for a theft."""
+    world = World(8, grace=grace, flow="authorizationCode")
+    provider, lost = world.provider, []
+    account, family = world.add()
+
+    def gate(number, when):
+        if when == "after" and number % 3 == 2:
+            lost.append(number)
+            return "reset"
+
+    provider.gate = gate
+    for number in range(200):
+        provider.seconds += 60
+        asking = random.Random(number).sample(world.processes, 1 + number % 8)
+        answers = world.get(account, asking, forceRefresh=True)
+        if not grace and lost:
+            break
+        assert all("result" in answer for answer in answers), answers
+    provider.gate = lambda number, when: None
+    (entry,) = world.accounts()
+    assert entry["account"] == account and provider.families[family]["revoked"] == (not grace)
+    if grace:
+        assert len(lost) >= 200 // 3 and entry["health"] == "ok" and world.kept(account, family)
+    else:
+        assert entry["health"] == "reloginNeeded"
+        assert {answer["error"]["code"] for answer in world.get(account, forceRefresh=True)} == {1005}
+    world.close()
+
+
+def test_the_negative_control_two_answers_are_lost_in_a_row():
+    world = World(1, grace=2, flow="authorizationCode")
+    account, family = world.add()
+    world.provider.gate = lambda number, when: "reset" if when == "after" and number < 2 else None
+    assert world.get(account)[0]["error"]["code"] == 1007 and len(world.provider.requests) == 2
+    world.provider.seconds += 60
+    assert world.get(account, forceRefresh=True)[0]["error"]["code"] == 1005
+    assert world.provider.families[family]["revoked"]
+    world.close()
+
+
+def test_what_a_killed_process_had_begun_is_tried_again_when_the_next_one_starts():
+    """Nobody asks for the credential."""
+    world = World(2, grace=PATIENCE, flow="authorizationCode")
+    process, other = world.processes
+    account, family = world.add()
+    killed = threading.Event()
+
+    def gate(number, when):
+        if when == "after" and number == 0:
+            process.kill()
+            process.process.wait(PATIENCE)
+            killed.set()
+            return "reset"
+
+    world.provider.gate = gate
+    process.send("credentials.get", account=account)
+    assert killed.wait(PATIENCE)
+    (begun,) = os.listdir(world.folder / "data/renewals")
+    assert begun.startswith(account + ".")
+    world.processes = [other, world.spawn()]
+    deadline = time.monotonic() + PATIENCE
+    while os.listdir(world.folder / "data/renewals"):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert len(world.provider.requests) == 2 and world.kept(account, family)
+    process.close()
+    world.close()
+
+
 def test_a_slow_answer_does_not_overwrite_a_newer_token():
-    world = World(2, "--test", grace=True)
+    world = World(2, "--test", grace=PATIENCE)
     slow, quick = world.processes
     slow.call("test.withoutLeases")
     for _ in range(min(ROUNDS, 20)):
@@ -234,6 +306,25 @@ def test_the_negative_control_a_process_that_is_killed_then_stores_nothing():
     world.close()
 
 
+@of(3)
+def test_a_front_end_hears_once_of_the_token_that_takes_the_place_of_its_own(world):
+    account, _ = world.add()
+    world.get(account, world.processes[:2])
+    for number in range(ROUNDS):
+        for process in world.processes:
+            process.notifications.clear()
+        got = world.processes[0].call("credentials.get", account=account, forceRefresh=True)["result"]["credential"]
+        # Changes are told in the order of their making: this one comes after.
+        world.processes[2].call("access.set", provider="rotating", state=["granted", "denied"][number % 2],
+                                application="bell")
+        for process in world.processes:
+            process.wait_for("access.changed")
+        told = [[entry["params"] for entry in process.notifications if entry["method"] == "credentials.refreshed"]
+                for process in world.processes]
+        news = {name: got[name] for name in ("tokenType", "scopes", "expiresAt")} | {"account": account}
+        assert told == [[news], [news], []]
+
+
 @of(2)
 def test_the_trail_names_a_token_by_the_same_digest_in_every_process(world):
     account, family = world.add()
@@ -297,7 +388,7 @@ REFUSALS = [
     (400, {"error": "unauthorized_client"}, "rejected", "ok", "accountStoreFailure"),
     (400, {"error": "invalid_request"}, "rejected", "ok", "providerFailure"),
     (400, b"<html><body>Bad Request</body></html>", "failed", "ok", "providerFailure"),
-    (400, b"", "failed", "ok", "providerFailure"),
+    (400, b"", "failed", "ok", "reloginNeeded"),
     (401, b"", "failed", "ok", "providerFailure"),
     (403, b"Forbidden", "failed", "ok", "providerFailure"),
     (404, {}, "failed", "ok", "providerFailure"),

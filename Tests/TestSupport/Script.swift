@@ -29,6 +29,14 @@ public final class Script: Sendable {
     public static func networkFailure(_ code: Int) -> Reply {
       .problem(Problem(.networkFailure, "The network failed.", networkCode: code))
     }
+
+    /// The server may have done its work.
+    public static var lostAnswer: Reply {
+      var problem = Problem(
+        .networkFailure, "The connection was lost.", isRetryable: true, networkCode: -1005)
+      problem.mayHaveArrived = true
+      return .problem(problem)
+    }
   }
 
   /// Where the clock of every script begins.

@@ -8,6 +8,7 @@ public final class ScriptedStore: Sendable {
     var credentials: [Account.ID: [StoredCredential]] = [:]
     var registrations: [String: StoredRegistration] = [:]
     var failures: [String: Problem] = [:]
+    var begunRenewals: Set<BegunRenewal> = []
     var watch: (@Sendable (String) -> Void)?
 
     func note(_ event: String) { watch?(event) }
@@ -64,8 +65,23 @@ public final class ScriptedStore: Sendable {
     state.withLock { $0.failures[closure] = problem }
   }
 
+  /// The renewals that have begun and whose answer is not stored.
+  public var begunRenewals: Set<BegunRenewal> {
+    get { state.withLock { $0.begunRenewals } }
+    set { state.withLock { $0.begunRenewals = newValue } }
+  }
+
   /// The store as the domain sees it.
   public var accountStore: AccountStore {
+    var store = closures
+    store.begunRenewals = BegunRenewals(
+      begin: { [self] begun in state.withLock { _ = $0.begunRenewals.insert(begun) } },
+      end: { [self] begun in state.withLock { _ = $0.begunRenewals.remove(begun) } },
+      all: { [self] in begunRenewals })
+    return store
+  }
+
+  private var closures: AccountStore {
     AccountStore(
       reading: { [self] _, body throws(Problem) in
         try body(read("reading") { $0.snapshot })

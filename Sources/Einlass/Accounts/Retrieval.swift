@@ -101,6 +101,16 @@ struct Retrieval {
     return renewal
   }
 
+  /// Renews what another process had begun to renew, unless that has an answer by now.
+  func finish(_ begun: BegunRenewal) async throws(Problem) {
+    let lease = try await store.lease(account.id, waiting: effects)
+    defer { lease.keep() }
+    guard canAsk, store.begunRenewals.all().contains(begun) else { return }
+    let flow = try flow(under: lease, nil)
+    guard flow.canRenew, flow.own?.generation == begun.generation else { return }
+    _ = try await flow.renewal(storedIn: store, under: lease)
+  }
+
   /// Marks the credential as refused by a resource, unless another one has come since, and asks the provider what has
   /// happened to the account.
   func reject() async throws(Problem) {

@@ -18,7 +18,7 @@ public struct SignInRequest: Sendable {
   public var resource: String?
   /// What the resource wants, where the front end does not say.
   public var resourceScopes: [String] = []
-  /// For the provider's page, as they are.
+  /// For the provider's page, or for a device's request, as they are.
   public var customParameters: [Parameter] = []
   /// What OpenID Connect Core 1.0 section 3.1.2.1 has parameters for.
   public var loginHint: String?
@@ -34,7 +34,16 @@ public struct SignInRequest: Sendable {
     self.provider = provider
   }
 
-  /// All that is added to the provider's page. Throws `reservedParameter` for a name that stands for itself already.
+  /// The first of the parameters, by its name in the protocol, that only a page can show; `nil` when there is none.
+  var pageParameterName: String? {
+    [
+      ("loginHint", loginHint != nil), ("prompt", prompt != nil),
+      ("maxAgeSeconds", maxAgeSeconds != nil), ("acrValues", acrValues != nil),
+      ("claims", claims != nil), ("customParameters", !customParameters.isEmpty),
+    ].first { $0.1 }?.0
+  }
+
+  /// All that is added to the provider's page, or to a device's request. Throws `reservedParameter` for a name that stands for itself already.
   func pageParameters() throws(Problem) -> [Parameter] {
     let standard = [
       ("login_hint", loginHint), ("prompt", prompt), ("max_age", maxAgeSeconds.map { "\($0)" }),

@@ -63,17 +63,19 @@ extension Exchange {
 }
 
 extension Visit {
-  /// The code of an answer. Throws what the provider says instead; `access_denied` is the person's no.
+  /// The code of an answer. Throws what the provider says instead; after a page was shown, most of it is the person's no.
   fileprivate func code(in response: AuthorizationResponse) throws(Setback) -> Secret {
     switch response {
     case .code(let code): return code
+    case .anonymous(let error):
+      throw .failed(
+        Failure(.anonymousRefusal(provider, .init(code: cleaned(error, limitBytes: 64)))))
     case .refused(let error, let description):
       let said = Problem.ServerError(
         code: cleaned(error, limitBytes: 64),
         text: description.map { cleaned($0, limitBytes: 200) })
-      guard error != "access_denied" else {
-        throw .failed(Failure(.accessDenied(provider, said)))
-      }
+      let isNo = error == "access_denied" || request.prompt != "none" && isUnwilling(error)
+      guard !isNo else { throw .failed(Failure(.accessDenied(provider, said))) }
       var problem = Problem(
         .providerFailure,
         "\(provider.name) refused the sign-in. See its own words and check the registration.",
@@ -82,4 +84,9 @@ extension Visit {
       throw .failed(Failure(problem))
     }
   }
+}
+
+/// Whether it says that the person did not do what the page asked for. OpenID Connect Core 1.0 section 3.1.2.6.
+private func isUnwilling(_ error: String) -> Bool {
+  ["consent_required", "interaction_required", "login_required"].contains(error)
 }

@@ -12,6 +12,9 @@ func clientCredentials(
     throw .failed(
       Failure(.authenticatorUnconfigured(visit.provider, missing: [.clientSecret])))
   }
+  if let name = visit.request.pageParameterName {
+    throw .failed(Failure(.pageParameter(name, visit.provider)))
+  }
   visit.asker.report(.requesting)
   var exchange = visit.exchange(hiding: [])
   let token = try await exchange.ownToken(

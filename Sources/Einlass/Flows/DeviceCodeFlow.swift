@@ -11,7 +11,8 @@ func deviceCode(
   let scope = visit.scopes(tokens).joined(separator: visit.provider.permissions.separator)
   let granted = try await exchange.ask(
     tokens, words.deviceAuthorization,
-    (scope.isEmpty ? [] : [Parameter("scope", scope)]) + visit.resourceParameters,
+    (scope.isEmpty ? [] : [Parameter("scope", scope)]) + visit.resourceParameters
+      + visit.pageParameters,
     by: visit.registration, at: .deviceAuthorization)
   let given = DeviceAuthorization(
     granted.object, words.answer, from: words.deviceAuthorization.address, now: visit.effects.now())

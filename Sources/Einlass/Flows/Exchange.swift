@@ -204,9 +204,10 @@ struct Exchange {
     problem.isRetryable = response.status >= 500
     // A remedy that was already tried leaves what it was to mend: a refused credential.
     let spent = provider.errors.rule(for: response, words, at: step, remaining: [.regrant, .renew])
-    return .failed(
-      Failure(
-        problem, refusesCredential: spent != nil || [401, 403].contains(response.status)))
+    var failure = Failure(
+      problem, refusesCredential: spent != nil || [401, 403].contains(response.status))
+    failure.isWordless = response.status == 400 && response.body.isEmpty
+    return .failed(failure)
   }
 
   private func throttled(_ problem: Problem, _ response: HTTPResponse) -> Problem {

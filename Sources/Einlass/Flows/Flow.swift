@@ -32,6 +32,8 @@ struct Flow {
   let remaining: Set<Remedy>
   let effects: Effects
   let report: @Sendable (Stage) -> Void
+  /// How long a stored token has to be good for; `nil`: as long as is usual.
+  var minValiditySeconds: Int64?
 
   /// Runs it: the one switch from descriptor to function.
   func run() async -> Result<SignedIn, Setback> {

@@ -31,6 +31,8 @@ public struct PerformRequest: Sendable {
   public var isInteractive: Bool
   /// Whether a refresh token is handed out with the credential; access has to include it.
   public var includesRefreshToken: Bool
+  /// How long the credential has to be good for; `nil`: a minute, if that can be had.
+  public var minValiditySeconds: Int64?
   /// What a sign-in would be asked for.
   public var signIn: SignInRequest?
   /// Whether the person signs in where there is no account that works.

@@ -20,17 +20,39 @@ extension Flow {
   ) async throws(Problem) -> Renewal {
     try await effects.finishing { () throws(Problem) in
       defer { lease.keep() }
+      let begun = BegunRenewal(account: account.id, generation: own?.generation ?? 0)
+      store.begunRenewals.begin(begun)
       let token: OAuth2Credential
       do throws(Setback) {
-        token = try await freshToken()
+        token = try await answeredToken()
       } catch {
+        if !error.isLostAnswer { store.begunRenewals.end(begun) }
         return try refusal(error, in: store)
       }
       let kept = token.keeping(own)
       guard Credential.oauth2(kept).isFitting else {
+        store.begunRenewals.end(begun)
         return .failed(.credentialTooLarge(provider).about(provider, account.id))
       }
-      return try await keep(kept, in: store)
+      let renewal = try await keep(kept, in: store)
+      store.begunRenewals.end(begun)
+      return renewal
+    }
+  }
+
+  /// A fresh token. When its answer is lost, or an empty 400, it is asked for once more, at once and with the same
+  /// refresh token: a server may take that for some seconds yet, and any later use of it is no better.
+  private func answeredToken() async throws(Setback) -> OAuth2Credential {
+    let isLost: Bool
+    do throws(Setback) { return try await freshToken() } catch {
+      isLost = error.isLostAnswer
+      guard isLost || error.isWordless else { throw error }
+    }
+    do throws(Setback) { return try await freshToken() } catch {
+      guard isLost, case .failed(var failure) = error, failure.problem.reason == .networkFailure
+      else { throw error }
+      failure.problem.mayHaveArrived = true
+      throw .failed(failure)
     }
   }
 
@@ -147,6 +169,9 @@ extension Flow {
       return .rejected(.reloginNeeded(provider, account))
     }
     guard failure.problem.reason != .cancelled else { throw failure.problem }
+    if failure.isWordless {
+      return .failed(.refusedWithoutAWord(provider, account, failure.problem.serverError))
+    }
     let isOAuthError = failure.problem.serverError?.code != nil && !failure.problem.isRetryable
     guard isOAuthError else { return .failed(failure.problem.about(provider, account.id)) }
     if let health = failure.health,
@@ -169,6 +194,16 @@ extension Flow {
       return .failed(.reloginNeeded(provider, account))
     }
     return .renewed(token)
+  }
+}
+
+extension Setback {
+  fileprivate var isLostAnswer: Bool {
+    if case .failed(let failure) = self { failure.problem.mayHaveArrived } else { false }
+  }
+
+  fileprivate var isWordless: Bool {
+    if case .failed(let failure) = self { failure.isWordless } else { false }
   }
 }
 

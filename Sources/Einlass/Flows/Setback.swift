@@ -12,6 +12,8 @@ struct Failure: Equatable {
   var health: Account.Health?
   /// Whether the provider refused the credential itself, not the request around it.
   var refusesCredential = false
+  /// Whether the provider refused with 400 and an empty body.
+  var isWordless = false
   /// What the provider said of a device's code, in words of its own.
   var deviceState: DeviceState?
 

@@ -46,7 +46,8 @@ struct SignIn {
         permissions: provider.permissions(asked: request.permissions),
         audience: request.audience ?? provider.defaultAudience,
         wasGrantedBefore: admission.wasGrantedBefore, formerGeneration: former, renewed: renewed,
-        remaining: remaining, effects: effects, report: report)
+        remaining: remaining, effects: effects, report: report,
+        minValiditySeconds: request.minValiditySeconds)
       switch await flow.run() {
       case .success(let signedIn):
         if let result = try save(signedIn, of: flow) { return result }
@@ -94,7 +95,8 @@ struct SignIn {
     case .renewed(let credential): return credential
     // What is good for some time yet is better than nothing.
     case .failed(let why)
-    where flow.descriptor.tokens != nil && flow.keepsToken(after: why) && flow.secondsLeft > 0:
+    where flow.descriptor.tokens != nil && flow.keepsToken(after: why) && flow.secondsLeft > 0
+      && request.minValiditySeconds == nil:
       return nil
     // The standard's refusals say themselves what is to be done.
     case .rejected(let why) where flow.descriptor.tokens != nil,

@@ -6,16 +6,26 @@ func storedToken(_ flow: Flow) throws(Setback) -> Flow.SignedIn {
   }
   guard let own = flow.own else { throw .failed(Failure(flow.nothingStored)) }
   let credential = try flow.sendable(own).credential
-  let canRenew =
-    flow.canRenew && flow.account.health != .reloginNeeded && flow.remaining.contains(.renew)
-  if flow.secondsLeft > (canRenew ? flow.provider.marginSeconds(of: own) : 0) {
-    return Flow.SignedIn(credential: credential, isNew: false)
-  }
-  guard canRenew else { throw .failed(Failure(.reloginNeeded(flow.provider, flow.account))) }
-  throw .remedy(.renew, advice: nil)
+  let usual = flow.canRenewNow ? flow.provider.marginSeconds(of: own) : 0
+  guard flow.secondsLeft > flow.minValiditySeconds ?? usual else { throw flow.wantsRenewal }
+  return Flow.SignedIn(credential: credential, isNew: false)
 }
 
 extension Flow {
+  /// Whether the stored token can be renewed, and was not yet.
+  fileprivate var canRenewNow: Bool {
+    canRenew && account.health != .reloginNeeded && remaining.contains(.renew)
+  }
+
+  /// Why a stored token that is not good for long enough does not serve.
+  var wantsRenewal: Setback {
+    canRenewNow
+      ? .remedy(.renew, advice: nil) : .failed(Failure(.reloginNeeded(provider, account)))
+  }
+
+  /// Whether the stored token is good for as long as the request says, if it does.
+  var isGoodForLongEnough: Bool { minValiditySeconds.map { secondsLeft > $0 } ?? true }
+
   /// How long the application's stored token is good for; nothing for one that a resource has refused.
   var secondsLeft: Int64 {
     guard let own, !own.isRefused else { return 0 }

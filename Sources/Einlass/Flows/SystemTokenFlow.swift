@@ -12,7 +12,9 @@ func systemToken(
   var isNew = false
   switch (flow.renewed, flow.own) {
   case (let renewed?, _): token = renewed
-  case (nil, let own?) where !flow.mintsAnother(words): token = try flow.bearer(own)
+  case (nil, let own?) where !flow.mintsAnother(words):
+    guard flow.isGoodForLongEnough else { throw flow.wantsRenewal }
+    token = try flow.bearer(own)
   case (nil, _):
     token = try await mintedToken(words, flow)
     isNew = true
@@ -42,7 +44,7 @@ extension Flow {
   /// than that is good for. Another request's of this moment serves.
   fileprivate func mintsAnother(_ words: FlowDescriptor.SystemToken) -> Bool {
     words.applicationToken != nil && accountsOwn != nil
-      && (!wasGrantedBefore && adopted == nil || reachesBeyond(own))
+      && (!wasGrantedBefore && adopted == nil || reachesBeyond(own) || !isGoodForLongEnough)
   }
 
   /// The account's own credential, where it is another's than the application's.

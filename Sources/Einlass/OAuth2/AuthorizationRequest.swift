@@ -40,7 +40,8 @@ struct AuthorizationRequest {
   static let reservedNames: Set<String> = [
     "client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce",
     "code_challenge", "code_challenge_method", "resource", "request", "request_uri",
-    "client_secret", "oauth_callback", "oauth_consumer_key", "oauth_nonce", "oauth_signature",
+    "client_secret", "client_assertion", "client_assertion_type", "oauth_callback",
+    "oauth_consumer_key", "oauth_nonce", "oauth_signature",
     "oauth_signature_method", "oauth_timestamp", "oauth_token", "oauth_verifier", "oauth_version",
   ]
 

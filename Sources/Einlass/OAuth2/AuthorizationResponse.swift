@@ -6,6 +6,8 @@ enum AuthorizationResponse {
   case code(Secret)
   /// The provider's error, which is for this flow: its code, cleaned, and its description.
   case refused(error: String, description: String?)
+  /// An error without the issuer that every answer was promised to name.
+  case anonymous(error: String)
 }
 
 /// What an answer has to match. RFC 9207 for the issuer.
@@ -30,10 +32,16 @@ struct PendingAuthorization {
     }
     let single = ["state", "code", "iss", "error", "error_description"]
     guard single.allSatisfy({ values($0).count <= 1 }), let state = values("state").first,
-      constantTimeEqual(Array(state.utf8), Array(stateParameter.utf8)),
-      isOurs(issuer: values("iss").first)
+      constantTimeEqual(Array(state.utf8), Array(stateParameter.utf8))
     else { return nil }
-    switch (values("code").first, values("error").first) {
+    let answer = (code: values("code").first, error: values("error").first)
+    guard isOurs(issuer: values("iss").first) else {
+      // An answer that knows the state may end this sign-in, and must not complete it.
+      guard values("iss").isEmpty, answer.code == nil, let error = answer.error, !error.isEmpty
+      else { return nil }
+      return .anonymous(error: cleaned(error))
+    }
+    switch answer {
     case (let code?, nil) where TokenResponse.isCode(code): return .code(Secret(code))
     case (nil, let error?) where !error.isEmpty:
       return .refused(

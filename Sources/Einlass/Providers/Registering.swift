@@ -5,6 +5,7 @@ internal import EinlassJSON
 struct Registering {
   /// How long before its end a secret is not begun with.
   private static let marginSeconds: Int64 = 60
+  private static let deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
 
   let provider: Provider
   /// What people read on the provider's page.
@@ -35,9 +36,12 @@ struct Registering {
     defer { lease.keep() }
     if let stored = try stored(insteadOf: forgotten) { return stored }
     let redirect = try redirect()
-    let request = offer.request(
-      name: cleaned(applicationName, limitBytes: 128), redirect: redirect, grantTypes: grantTypes)
-    let response = try await effects.send(request)
+    var response = try await answer(of: offer, redirect, grantTypes)
+    // Some refuse the device's grant, which a sign-in by the browser can do without.
+    if response.status == 400, provider.flowKinds.contains(.authorizationCode) {
+      let others = grantTypes.filter { $0 != Self.deviceGrant }
+      if others != grantTypes { response = try await answer(of: offer, redirect, others) }
+    }
     let json = try? JSONReader.read(response.body)
     guard response.isSuccess else { throw refusal(response, json) }
     let registration: ClientRegistration
@@ -53,6 +57,15 @@ struct Registering {
     // A person's, who brought one meanwhile, stays.
     if let stored = try stored(), !stored.isIssued { return stored }
     return Found(registration: registration, isIssued: true, mayBeForgotten: false)
+  }
+
+  private func answer(
+    of offer: DynamicRegistration, _ redirect: String?, _ grantTypes: [String]
+  ) async throws(Problem) -> HTTPResponse {
+    try await effects.send(
+      offer.request(
+        name: cleaned(applicationName, limitBytes: 128), redirect: redirect, grantTypes: grantTypes)
+    )
   }
 
   /// The one that takes the place of one that is forgotten: made now, or by somebody else meanwhile.
@@ -85,8 +98,7 @@ struct Registering {
         Parameter("redirect_uri", registration.redirect ?? ""), Parameter("code_verifier", nothing),
       ]
       : [
-        Parameter("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
-        Parameter("device_code", nothing),
+        Parameter("grant_type", Self.deviceGrant), Parameter("device_code", nothing),
       ]
     do throws(Setback) {
       _ = try await Exchange(
@@ -146,7 +158,7 @@ struct Registering {
   private var grantTypes: [String] {
     let kinds = provider.flowKinds
     return (kinds.contains(.authorizationCode) ? ["authorization_code"] : [])
-      + (kinds.contains(.deviceCode) ? ["urn:ietf:params:oauth:grant-type:device_code"] : [])
+      + (kinds.contains(.deviceCode) ? [Self.deviceGrant] : [])
       + ["refresh_token"]
   }
 

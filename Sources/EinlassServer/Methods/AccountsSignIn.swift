@@ -46,6 +46,7 @@ func accountsSignIn(_ server: Server) -> Method {
           throw Problem(.internal, "Nothing was asked for.")
         }
         let signedIn = try await server.einlass.signIn(request, asking: asker)
+        server.lookAfter(signedIn.account.id, for: request.resource)
         let isForResource = request.resource != nil
         return JSONObject(present: [
           "account": .string(signedIn.account.id.rawValue),
@@ -81,8 +82,8 @@ extension Server {
 let pageParams: [Field] = [
   .optional("scopes", .array(.identifier, max: 256), "Instead of the provider's usual ones."),
   .optional(
-    "customParameters", .map(.string(maxBytes: 4096)), "For the provider's page, as they are.",
-    isSecret: true),
+    "customParameters", .map(.string(maxBytes: 4096)),
+    "For the provider's page, or the request for a device's code, as they are.", isSecret: true),
   .optional("loginHint", .string(maxBytes: 1024), "Who is expected: an address or a name."),
   .optional("prompt", .string(maxBytes: 256), "login, consent, select_account, none."),
   .optional(

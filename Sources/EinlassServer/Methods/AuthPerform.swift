@@ -16,7 +16,7 @@ func authPerform(_ server: Server) -> Method {
         .optional(
           "credential", .oneOf(["fetch", "none"]), "none: only the choice of an account."),
         .optional("interactive", .oneOf(["auto", "never"]), "never: no prompt, 1010 instead."),
-        .detached, .deadlineSeconds,
+        .minValiditySeconds, .detached, .deadlineSeconds,
       ] + pageParams,
       result: .object([
         .required("flow", .identifier, "The flow's id."),
@@ -40,7 +40,7 @@ func authPerform(_ server: Server) -> Method {
             AuditEvent(
               "auth.perform", handing: credential, of: result.account, to: wish.application,
               clientID: result.clientID))
-          server.lookAfter(credential, of: result.account.id)
+          server.lookAfter(result)
         }
         return JSONObject(present: [
           "account": .string(result.account.id.rawValue),
@@ -82,6 +82,7 @@ extension Server {
       fetchesCredential: params["credential"]?.string != "none",
       isInteractive: params["interactive"]?.string != "never",
       includesRefreshToken: params["includeRefreshToken"]?.bool ?? false)
+    wish.minValiditySeconds = params["minValiditySeconds"]?.int64
     wish.signIn = SignInRequest(params, of: frontEnd, for: wish)
     wish.signsInIfNeeded = params["signIn"]?.string == "ifNeeded"
     return wish

@@ -11,8 +11,7 @@ func credentialsGet(_ server: Server) -> Method {
       "The application's credential: the stored one while it is good, else a new one. Asks nobody.",
       params: [
         .account,
-        .optional(
-          "minValiditySeconds", .integer(0...31_536_000), "How long it has to be good for; 60."),
+        .minValiditySeconds,
         .optional("forceRefresh", .boolean, "A new one, however good the stored one is."),
         .optional("scopes", .array(.identifier, max: 256), "What it has to be good for."),
         .resource,
@@ -48,6 +47,13 @@ let retrievalReasons = [
   "notIssuedToThisClient", "bindingMismatch", "accountStoreFailure", "cancelled",
 ]
 
+extension Field {
+  static let minValiditySeconds = optional(
+    "minValiditySeconds", .integer(0...31_536_000),
+    "How long it has to be good for. Without it 60, or as the provider's descriptor says; what nothing renews serves to its end."
+  )
+}
+
 extension Server {
   /// Writes down who gets the credential, then answers with it.
   fileprivate func handOut(
@@ -59,7 +65,7 @@ extension Server {
         "credentials.get", handing: credential, of: result.account, to: request.application,
         clientID: result.clientID), patience)
     warn(of: credential, result.account, shorterThan: request.minValiditySeconds)
-    lookAfter(credential, of: request.account, for: request.resource)
+    lookAfter(result, for: request.resource)
     return [
       "credential": JSONValue(credential, of: result.identity, includesRefreshToken: false)
     ]

@@ -57,6 +57,7 @@ func initialize(_ server: Server) -> Method {
       if !server.session.frontEnd.isInitialized {
         server.session.initialize(Session.FrontEnd(params))
         server.changes.watch(by: call.peer)
+        server.finishRenewals()
       }
       let store: JSONValue
       do throws(Problem) {

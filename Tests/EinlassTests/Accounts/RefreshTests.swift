@@ -247,6 +247,35 @@ import Testing
     #expect(work(script) == [Self.refresh, "save application APP", "update"])
   }
 
+  @Test(
+    "A sign-in hands out what is good for as long as it was asked for",
+    arguments: [
+      (store(endsIn: 5000), 4999, true), (store(endsIn: 5000), 5000, false),
+      (store(endsIn: 10), 5, true), (store(endsIn: 100, refreshToken: nil), 99, true),
+    ] as [(ScriptedStore, Int64, Bool)])
+  func performValidity(store: ScriptedStore, seconds: Int64, serves: Bool) async throws {
+    let script = Script([.json(Self.rotated)], store: store)
+    let result = try await Sample.engine(script).perform(
+      Self.perform { $0.minValiditySeconds = seconds }, asking: script.asker([]))
+    let token = try #require(result.credential.flatMap(oauth2))
+    #expect(token.accessToken == Secret(serves ? "OLD" : "NEW"))
+    #expect(script.requests.count == (serves ? 0 : 1))
+  }
+
+  @Test func `What is not good for long enough is not handed out by a sign-in`() async throws {
+    for (store, reason) in [
+      (Self.store(endsIn: 300), Problem.Reason.providerFailure),
+      (Self.store(endsIn: 300, refreshToken: nil), .reloginNeeded),
+    ] {
+      let script = Script([.text("busy", status: 503)], store: store)
+      let problem = await #expect(throws: Problem.self) {
+        try await Sample.engine(script).perform(
+          Self.perform { $0.minValiditySeconds = 400 }, asking: script.asker([]))
+      }
+      #expect(problem?.reason == reason)
+    }
+  }
+
   @Test func `a dead account is signed in to again where the request allows it`() async throws {
     let script = Script(
       [.json(#"{"error":"invalid_grant"}"#, status: 400), .json(AuthorizationCodeFlowTests.token)],

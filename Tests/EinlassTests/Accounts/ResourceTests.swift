@@ -24,8 +24,10 @@ import Testing
   ]
 
   /// An engine that knows the authorization server, as it described itself.
-  static func engine(_ script: Script, isForResources: Bool = true) async throws -> Einlass {
-    let asked = Script([.json(server)])
+  static func engine(
+    _ script: Script, isForResources: Bool = true, more: String = ""
+  ) async throws -> Einlass {
+    let asked = Script([.json(server.replacing("{\"issuer\"", with: "{\(more)\"issuer\""))])
     let descriptor = try await Sample.engine(asked).descriptor(
       of: AddProviderRequest(.issuer("https://as.example")))
     let text = String(

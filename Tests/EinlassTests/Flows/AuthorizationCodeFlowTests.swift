@@ -152,6 +152,9 @@ import Testing
     "what the provider says instead of a code",
     arguments: [
       ("access_denied", Problem.Reason.accessDenied, false, "page denied"),
+      ("consent_required", .accessDenied, false, "page denied"),
+      ("interaction_required", .accessDenied, false, "page denied"),
+      ("login_required", .accessDenied, false, "page denied"),
       ("temporarily_unavailable", .providerFailure, true, "page failed"),
       ("invalid_scope", .providerFailure, false, "page failed"),
     ])
@@ -166,6 +169,17 @@ import Testing
     #expect(problem.serverError == .init(code: error, text: "No!"))
     #expect(script.requests.isEmpty)
     #expect(script.log[2].hasPrefix(page) && script.log.last == "close")
+  }
+
+  @Test func `Where no page may be shown, the person has said nothing`() async throws {
+    for (error, reason) in [
+      ("login_required", Problem.Reason.providerFailure), ("access_denied", .accessDenied),
+    ] {
+      let script = Script(
+        answers: [.accept()], brought: ["error=\(error)&state=\(Self.stateParameter)"])
+      let problem = try await problem(script, Self.request { $0.prompt = "none" })
+      #expect(problem.reason == reason)
+    }
   }
 
   @Test(

@@ -44,6 +44,31 @@ import Testing
     return request
   }
 
+  @Test func `What only a page can take is refused by its name, and nobody is asked`()
+    async throws
+  {
+    let changes: [(String, (inout SignInRequest) -> Void)] = [
+      ("loginHint", { $0.loginHint = "ada" }), ("prompt", { $0.prompt = "login" }),
+      ("maxAgeSeconds", { $0.maxAgeSeconds = 1 }), ("acrValues", { $0.acrValues = "a" }),
+      ("claims", { $0.claims = "{}" }),
+      ("customParameters", { $0.customParameters = [Parameter("audience", "a")] }),
+    ]
+    for (name, change) in changes {
+      let script = Script([Self.token])
+      let engine = try engine(script)
+      var request = request()
+      change(&request)
+      do throws(Problem) {
+        _ = try await engine.signIn(request, asking: script.asker([]))
+        Issue.record("\(name) was taken")
+      } catch {
+        #expect(error.reason == .invalidParameter && error.path == "/\(name)")
+        #expect(error.message.contains(name))
+      }
+      #expect(script.requests.isEmpty)
+    }
+  }
+
   private func form(_ request: HTTPRequest) -> [Parameter]? {
     FormEncoding.decode(request.body, plus: .space)
   }

@@ -22,16 +22,17 @@ import Testing
   private static let token = Script.Reply.json(#"{"access_token":"AT","token_type":"Bearer"}"#)
 
   private func signIn(
-    _ script: Script, kinds: Set<Prompt.Kind> = [.deviceCode]
+    _ script: Script, kinds: Set<Prompt.Kind> = [.deviceCode],
+    _ change: (inout SignInRequest) -> Void = { _ in }
   ) async throws -> Account {
     let engine = Einlass(
       catalog: try ProviderCatalogTests.catalog(Self.provider), store: script.store.accountStore,
       effects: script.effects)
-    return try await engine.signIn(
-      SignInRequest(
-        application: Sample.application, registration: ClientRegistration(clientID: "APP"),
-        provider: "example"), asking: script.asker(kinds)
-    ).account
+    var request = SignInRequest(
+      application: Sample.application, registration: ClientRegistration(clientID: "APP"),
+      provider: "example")
+    change(&request)
+    return try await engine.signIn(request, asking: script.asker(kinds)).account
   }
 
   private func sleeps(_ script: Script) -> [String] {
@@ -66,6 +67,26 @@ import Testing
         Parameter("device_code", "DC"), Parameter("client_id", "APP"),
       ])
     #expect(script.store.accounts.count == 1)
+  }
+
+  @Test func `What the front end adds goes with the request for the code`() async throws {
+    let script = Script([.json(Self.device), Self.token], answers: [.accept()])
+    _ = try await signIn(script) {
+      $0.loginHint = "ada@example.org"
+      $0.customParameters = [Parameter("audience", "https://api.example")]
+    }
+    let forms = script.requests.map { FormEncoding.decode($0.body, plus: .space) ?? [] }
+    let added = [
+      Parameter("login_hint", "ada@example.org"), Parameter("audience", "https://api.example"),
+    ]
+    #expect(forms[0] == [Parameter("scope", "a b")] + added + [Parameter("client_id", "APP")])
+    #expect(forms[1].allSatisfy { !added.contains($0) })
+    let reserved = await #expect(throws: Problem.self) {
+      try await signIn(Script()) {
+        $0.customParameters = [Parameter("Client_Assertion", "x")]
+      }
+    }
+    #expect(reserved?.reason == .reservedParameter)
   }
 
   @Test(

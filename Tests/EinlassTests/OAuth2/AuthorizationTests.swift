@@ -84,6 +84,7 @@ import Testing
     switch pending.response(query: query) {
     case .code(let code): String(decoding: code.reveal(), as: UTF8.self)
     case .refused(let error, let description): description.map { "\(error): \($0)" } ?? error
+    case .anonymous(let error): "anonymous \(error)"
     case nil: nil
     }
   }
@@ -112,7 +113,11 @@ import Testing
     var pending = Self.pending
     pending.promisesIssuer = true
     #expect(word("code=C&state=STATE", pending) == nil)
-    #expect(word("error=access_denied&state=STATE", pending) == nil)
+    #expect(word("error=access_denied&state=STATE", pending) == "anonymous access_denied")
+    #expect(word("error=access_denied&state=state", pending) == nil)
+    #expect(word("error=x&code=C&state=STATE", pending) == nil)
+    #expect(
+      word("error=x&state=STATE&iss=https%3A%2F%2Fissuer.example%2F", pending) == nil)
     #expect(word("code=C&state=STATE&iss=https%3A%2F%2Fissuer.example", pending) == "C")
   }
 

@@ -158,6 +158,29 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false])
+  func `A server that refuses the device's grant is asked for a registration without it`(
+    _ isDeviceRefused: Bool
+  ) async throws {
+    let refusal = Script.Reply.json(#"{"error":"invalid_client_metadata"}"#, status: 400)
+    let script = Script(
+      (isDeviceRefused ? [refusal] : []) + [.json(Self.answer, status: 201), .json(Self.token)],
+      answers: [.accept()], brought: [Self.query(registering: true)])
+    let engine = try await ResourceTests.engine(
+      script, more: #""device_authorization_endpoint":"https://as.example/device","#)
+    _ = try await engine.signIn(
+      SignInRequest(application: "editor", registration: nil, provider: "as.example"),
+      asking: script.asker([.openURL]))
+    let grants = script.requests.filter { $0.address.path == "/register" }.map { request in
+      (try? JSONReader.read(request.body))?["grant_types"]?.array?.compactMap(\.string) ?? []
+    }
+    let device = "urn:ietf:params:oauth:grant-type:device_code"
+    #expect(
+      grants == [["authorization_code", device, "refresh_token"]]
+        + (isDeviceRefused ? [["authorization_code", "refresh_token"]] : []))
+    #expect(script.store.accounts.count == 1)
+  }
+
   @Test func `The port of a registration is drawn from all of the range that the system leaves`()
     async throws
   {

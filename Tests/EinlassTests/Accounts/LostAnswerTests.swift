@@ -1,0 +1,126 @@
+import EinlassCrypto
+import TestSupport
+import Testing
+
+@testable import Einlass
+
+/// A refresh whose answer is lost: the refresh token may be dead, and for some seconds it may still work.
+struct LostAnswerTests {
+  static let begun = BegunRenewal(account: RefreshTests.account, generation: 0)
+  static let fresh = Script.Reply.json(RefreshTests.rotated)
+  static let refused = Script.Reply.json(#"{"error":"invalid_grant"}"#, status: 400)
+
+  static func request(_ application: String = Sample.application) -> CredentialRequest {
+    RetrievalTests.request("ada", application: application)
+  }
+
+  @Test(
+    "A lost answer is asked for once more, at once, and what has no answer yet is remembered",
+    arguments: [
+      ([.lostAnswer, fresh], 2, nil, false),
+      ([.lostAnswer, refused], 2, .reloginNeeded, false),
+      ([.lostAnswer, .lostAnswer, fresh], 2, .networkFailure, true),
+      ([.lostAnswer, .networkFailure(-1004)], 2, .networkFailure, true),
+      ([.lostAnswer, .text("busy", status: 503)], 2, .providerFailure, false),
+      ([.networkFailure(-1004), fresh], 1, .networkFailure, false),
+      ([.text("busy", status: 503), fresh], 1, .providerFailure, false),
+    ] as [([Script.Reply], Int, Problem.Reason?, Bool)])
+  func lost(
+    replies: [Script.Reply], requestCount: Int, reason: Problem.Reason?, isRemembered: Bool
+  ) async throws {
+    let script = Script(replies, store: RefreshTests.store(endsIn: 0))
+    let engine = try Sample.engine(script)
+    do throws(Problem) {
+      _ = try await engine.credential(Self.request())
+      #expect(reason == nil)
+    } catch { #expect(error.reason == reason) }
+    #expect(script.requests.count == requestCount)
+    #expect(Set(script.requests.map(\.body)).count == 1)
+    #expect(script.store.begunRenewals == (isRemembered ? [Self.begun] : []))
+  }
+
+  @Test(
+    "An empty 400 is asked about once more; then the person can mend it, and the refresh token is kept",
+    arguments: [false, true])
+  func wordless(isPerform: Bool) async throws {
+    let script = Script(
+      [.text("", status: 400), .text("", status: 400), Self.fresh],
+      store: RefreshTests.store(endsIn: 0))
+    let engine = try Sample.engine(script)
+    var request = Self.request()
+    request.promptKinds = [.openURL]
+    func token() async throws -> Credential? {
+      isPerform
+        ? try await engine.perform(RefreshTests.perform(), asking: script.asker([.openURL]))
+          .credential
+        : try await engine.credential(request).credential
+    }
+    let problem = await #expect(throws: Problem.self) { try await token() }
+    #expect(problem?.reason == .reloginNeeded && problem?.isRetryable == true)
+    #expect(problem?.hint?.method == "accounts.signIn" && problem?.serverError?.status == 400)
+    #expect(script.requests.count == 2 && script.store.accounts[0].health == .ok)
+    #expect(script.store.begunRenewals.isEmpty)
+    // The next request tries it again.
+    #expect(try await token() != nil)
+    #expect(script.requests.count == 3 && Set(script.requests.map(\.body)).count == 1)
+  }
+
+  @Test func `A token that is still good serves on while its renewal is refused without a word`()
+    async throws
+  {
+    let script = Script(
+      [.text("", status: 400), .text("", status: 400)], store: RefreshTests.store(endsIn: 300))
+    _ = try await Sample.engine(script).credential(Self.request())
+    #expect(script.requests.count == 2)
+  }
+
+  @Test func `A renewal is remembered before its request goes out`() async throws {
+    let script = Script([Self.fresh], store: RefreshTests.store(endsIn: 0))
+    var effects = script.effects
+    effects.send = { [send = effects.send] request throws(Problem) in
+      #expect(script.store.begunRenewals == [Self.begun])
+      return try await send(request)
+    }
+    let engine = Einlass(
+      catalog: try ProviderCatalog.builtIn(), store: script.store.accountStore, effects: effects)
+    _ = try await engine.credential(Self.request())
+    #expect(script.requests.count == 1 && script.store.begunRenewals.isEmpty)
+  }
+
+  @Test func `A renewal that a process has left behind is tried again`() async throws {
+    let script = Script([Self.fresh], store: RefreshTests.store(endsIn: 5000))
+    script.store.begunRenewals = [Self.begun]
+    let engine = try Sample.engine(script)
+    try await engine.finish(Self.begun) { _ in Self.request() }
+    #expect(script.requests.count == 1 && script.store.begunRenewals.isEmpty)
+    // It has its answer now.
+    try await engine.finish(Self.begun) { _ in Self.request() }
+    #expect(script.requests.count == 1)
+  }
+
+  @Test func `An application without access leaves a begun renewal to others`() async throws {
+    let script = Script([Self.fresh], store: RefreshTests.store(endsIn: 0))
+    script.store.begunRenewals = [Self.begun]
+    let problem = await #expect(throws: Problem.self) {
+      try await Sample.engine(script).finish(Self.begun) { _ in Self.request("stranger") }
+    }
+    #expect(problem?.reason == .accessNotGranted)
+    var foreign = Self.request()
+    foreign.registration = { _ in
+      ClientRegistration(clientID: "OTHER", clientSecret: Secret("OTHER-SECRET"))
+    }
+    try await Sample.engine(script).finish(Self.begun) { [foreign] _ in foreign }
+    #expect(script.requests.isEmpty && script.store.begunRenewals == [Self.begun])
+  }
+
+  @Test(arguments: [RefreshTests.account, Account.ID(rawValue: "a_gone")])
+  func `A begun renewal of a credential that is no more is forgotten`(account: Account.ID)
+    async throws
+  {
+    let script = Script(store: RefreshTests.store(endsIn: 0))
+    let former = BegunRenewal(account: account, generation: 7)
+    script.store.begunRenewals = [former]
+    try await Sample.engine(script).finish(former) { _ in Self.request() }
+    #expect(script.requests.isEmpty && script.store.begunRenewals.isEmpty)
+  }
+}
