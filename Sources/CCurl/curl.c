@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "CCurl.h"
 
 #include <dlfcn.h>
@@ -26,9 +27,11 @@ static struct {
 static ccurl_state state = CCURL_NO_DESCRIPTOR;
 
 ccurl_state ccurl_shortage(void) {
-  int descriptor = open("/", O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return errno == EMFILE || errno == ENFILE ? CCURL_NO_DESCRIPTOR : CCURL_BROKEN;
-  close(descriptor);
+  // libcurl begins with a pair of descriptors to wake itself.
+  int pair[2];
+  if (pipe2(pair, O_CLOEXEC) != 0) return errno == EMFILE || errno == ENFILE ? CCURL_NO_DESCRIPTOR : CCURL_BROKEN;
+  close(pair[0]);
+  close(pair[1]);
   return CCURL_BROKEN;
 }
 

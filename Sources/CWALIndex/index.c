@@ -56,18 +56,23 @@ static int set_lock(int descriptor, short type, int offset, int count) {
   return fcntl(descriptor, F_OFD_SETLK, &lock);
 }
 
-/// Gives these bytes of the file blocks and zeros.
-static int allocate(int descriptor, off_t start, off_t end) {
-  static const char zeros[4096];
-  // Blocks first: only an allocated block can be written in place on btrfs. What cannot do that just writes.
-  if (fallocate(descriptor, FALLOC_FL_KEEP_SIZE, start, end - start) != 0 && is_full(errno)) return SQLITE_FULL;
+/// Fills a part of the file with zeros.
+static int clear_bytes(int descriptor, off_t start, off_t end) {
+  static const char zeros[region_size];
   while (start < end) {
-    ssize_t count = pwrite(descriptor, zeros, sizeof zeros, start);
+    ssize_t count = pwrite(descriptor, zeros, end - start < region_size ? end - start : region_size, start);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return count == 0 || is_full(errno) ? SQLITE_FULL : SQLITE_IOERR_WRITE;
     start += count;
   }
   return SQLITE_OK;
+}
+
+/// Gives a part of the file blocks and zeros.
+static int allocate(int descriptor, off_t start, off_t end) {
+  // Blocks first: only an allocated block can be written in place on btrfs. What cannot do that just writes.
+  if (fallocate(descriptor, FALLOC_FL_KEEP_SIZE, start, end - start) != 0 && is_full(errno)) return SQLITE_FULL;
+  return clear_bytes(descriptor, start, end);
 }
 
 /// On btrfs every write takes a new block, unless the file was told otherwise while it was empty.
@@ -92,8 +97,9 @@ static int clear(int descriptor) {
   if (status.st_blocks * 512 < size) size = 0; // it has holes
   if (size != status.st_size && ftruncate(descriptor, size) != 0)
     return is_full(errno) ? SQLITE_FULL : SQLITE_IOERR_SHMOPEN;
-  code = allocate(descriptor, 0, size ? size : chunk_size());
-  if (code != SQLITE_OK && size == 0) (void)!ftruncate(descriptor, 0);
+  if (size > 0) return clear_bytes(descriptor, 0, size);
+  code = allocate(descriptor, 0, chunk_size());
+  if (code != SQLITE_OK) (void)!ftruncate(descriptor, 0);
   return code;
 }
 
@@ -182,7 +188,12 @@ static int shm_lock(sqlite3_file *file, int offset, int count, int flags) {
   struct walindex *index = of(file);
   if (index->is_private) return SQLITE_OK;
   int locks = ((1 << count) - 1) << offset, is_shared = flags & SQLITE_SHM_SHARED;
-  if (offset == write_lock) index->last_write = -1;
+  if (offset == write_lock) {
+    index->last_write = -1;
+    // A checkpoint may follow a commit, and does not matter to it.
+    index->has_write_failed = index->has_failed;
+    index->has_failed = 0;
+  }
   if (flags & SQLITE_SHM_UNLOCK) {
     index->locks &= ~locks;
     return set_lock(index->descriptor, F_UNLCK, lock_base + offset, count) == 0 ? SQLITE_OK : SQLITE_IOERR_SHMLOCK;
@@ -226,15 +237,21 @@ static int file_control(sqlite3_file *file, int operation, void *argument) {
     index->deadline = now_milliseconds() + *(int *)argument;
     return SQLITE_OK;
   }
+  if (operation == CWALINDEX_STATE) {
+    if (index->count == 0 || index->is_lost) return SQLITE_NOTFOUND;
+    memcpy(argument, index->chunks[0], CWALINDEX_STATE_SIZE);
+    return SQLITE_OK;
+  }
   if (operation == CWALINDEX_CHECK) {
-    int has_failed = index->has_failed;
+    int has_failed = *(long long *)argument ? index->has_write_failed : index->has_failed;
     index->has_failed = 0;
     return has_failed ? SQLITE_FULL : SQLITE_OK;
   }
   if (operation != CWALINDEX_ALLOCATE) return index->base->xFileControl(file, operation, argument);
   sqlite3_int64 size = 0, wanted = *(long long *)argument;
   int code = index->base->xFileSize(file, &size);
-  if (code != SQLITE_OK || size >= wanted) return code;
+  if (code != SQLITE_OK || size == wanted) return code;
+  if (size > wanted) return index->base->xTruncate(file, wanted);
   // SQLite's own descriptor allocates, in units that have to be set: closing another one would end SQLite's locks.
   int unit = 4096;
   index->base->xFileControl(file, SQLITE_FCNTL_CHUNK_SIZE, &unit);

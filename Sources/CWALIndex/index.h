@@ -21,6 +21,7 @@ struct walindex {
   sqlite3_int64 last_write;           // to the log, since the write lock was taken; -1: none
   volatile sig_atomic_t is_lost;      // a chunk is a copy that nobody else sees
   volatile sig_atomic_t has_failed;   // it was lost since this was last asked
+  int has_write_failed;               // the same while the write lock was held the last time
 };
 
 /// Mapped at a time: SQLite's 32 KiB, or a page where that is larger.

@@ -333,6 +333,7 @@ extension Prompt {
     case .grantAccess: "access.set"
     case .selectAccount: "the parameter account"
     case .confirmAccount: "the parameter confirm"
+    case .replaceAccount: "the parameter account"
     case .openURL, .deviceCode, .enterVerifier, .enterPassphrase: nil
     }
   }

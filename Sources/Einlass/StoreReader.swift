@@ -4,6 +4,8 @@ internal import EinlassJSON
 ///
 /// The cost of an answer depends on its own size, not on that of the store. Names compare as bytes.
 public protocol StoreReader {
+  /// All that the store holds in the clear, where that is in memory.
+  var whole: AccountStore.Snapshot? { get }
   /// Grows with every change by any process.
   var revision: Int64 { get throws(Problem) }
   /// The account of this id, whichever provider's it is.
@@ -95,8 +97,13 @@ public func eachAccount(
 }
 
 extension AccountStore.Snapshot: StoreReader {
+  /// Itself.
+  public var whole: AccountStore.Snapshot? { self }
+
+  /// The account of this id.
   public func account(_ id: Account.ID) -> Account? { accounts.first { $0.id == id } }
 
+  /// The accounts behind a position, in order of adding.
   public func accounts(of provider: String?, after position: Int64, limit: Int) -> [Account] {
     let found = accounts.lazy.filter { account in
       account.position > position && (provider.map { sameBytes($0, account.provider) } ?? true)
@@ -104,6 +111,7 @@ extension AccountStore.Snapshot: StoreReader {
     return Array(found.prefix(limit))
   }
 
+  /// A provider's accounts, those last used first.
   public func lastUsedAccounts(of provider: String, limit: Int) -> [Account] {
     let sorted = accounts.filter { sameBytes($0.provider, provider) }.enumerated().sorted {
       let times = ($0.element.lastUsedAt ?? .min, $1.element.lastUsedAt ?? .min)
@@ -112,6 +120,7 @@ extension AccountStore.Snapshot: StoreReader {
     return sorted.prefix(limit).map(\.element)
   }
 
+  /// A provider's accounts of one subject, in order of adding.
   public func accounts(of provider: String, subject: String, limit: Int) -> [Account] {
     let found = accounts.lazy.filter { account in
       sameBytes(account.provider, provider)
@@ -120,6 +129,7 @@ extension AccountStore.Snapshot: StoreReader {
     return Array(found.prefix(limit))
   }
 
+  /// The account that an application prefers of a provider.
   public func preferredAccount(of provider: String, by application: String) -> Account? {
     accounts.first { account in
       sameBytes(account.provider, provider)
@@ -127,11 +137,13 @@ extension AccountStore.Snapshot: StoreReader {
     }
   }
 
+  /// The grant in this place.
   public func grant(_ place: AccessGrant.Place) -> AccessGrant? {
     let index = grants.firstIndex(notBefore: place)
     return index < grants.count && grants[index].place == place ? grants[index] : nil
   }
 
+  /// The grants behind a place, in the order of their places.
   public func grants(after place: AccessGrant.Place?, limit: Int) -> [AccessGrant] {
     let rest = place.map { place in
       grants[grants.firstIndex(notBefore: place)...].drop { $0.place == place }
@@ -139,6 +151,7 @@ extension AccountStore.Snapshot: StoreReader {
     return Array((rest ?? grants[...]).prefix(limit))
   }
 
+  /// What stands in the clear of the registration for a provider.
   public func registration(at provider: String) -> StoredRegistration.Known? {
     registrations.first { sameBytes($0.provider, provider) }
   }

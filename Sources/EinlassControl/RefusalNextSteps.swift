@@ -136,6 +136,7 @@ extension Refusal {
     switch data["detail"]?.string {
     case "locked": NextStep("Another einlass is using the store: wait a moment, then try again.")
     case "full": NextStep("Make room on the disk, then try again.")
+    case "tooManyOpenFiles": NextStep("Raise the limit of open files (ulimit -n), then try again.")
     case "readOnly": NextStep("Let it be written to, or name another store with --store.")
     case "corrupt" where Self.remedies.contains(where: message.hasSuffix): nil
     case "corrupt": NextStep("Put back a copy that is whole.")

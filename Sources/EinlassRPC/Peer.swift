@@ -87,7 +87,7 @@ public final class Peer: Sendable {
       var loop = try EventLoop(self)
       return loop.run()
     } catch {
-      options.log.error("rpc", "the event loop can't start: error \(error.number) of the system")
+      options.log.error("rpc", "the event loop can't start: \(error.explanation)")
       return 70
     }
   }

@@ -102,12 +102,13 @@ public final class Server: Sendable {
     changes = ChangeFeed(store: parts.store, announcer: announcer, watching: parts.watch)
     store = shared.announced(by: changes, announcer)
       .leasing(unless: isWithoutLeases)
-    refresher = Refresher(effects: effects, executor: { announcer.executor }) {
-      [attachedLog] request, problem in
-      announcer.announceRefreshFailure(request, problem)
-      attachedLog.withLock { $0 }.warning(
-        "refresh", "\(request.account.rawValue) is refreshed no more: \(problem.message)")
-    }
+    refresher = Refresher(
+      effects: effects, executor: { announcer.executor },
+      failed: { [attachedLog] request, problem in
+        announcer.announceRefreshFailure(request, problem)
+        attachedLog.withLock { $0 }.warning(
+          "refresh", "\(request.account.rawValue) is refreshed no more: \(problem.message)")
+      })
     prompts = Prompts(
       newID: { [effects] in identifier("p", effects) }, notify: { announcer.announce($0, $1) })
   }

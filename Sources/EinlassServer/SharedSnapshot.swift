@@ -7,7 +7,8 @@ internal import EinlassSystem
 /// Only for the reader's path, the one that passes `Patience.none`. Gone with the next read, and with every
 /// change that this process makes.
 final class SharedSnapshot: Sendable {
-  private let taken = Lock<(snapshot: AccountStore.Snapshot?, auditKey: Secret?)>((nil, nil))
+  /// The snapshot as a reader, because making one of it for each request is dear.
+  private let taken = Lock<(snapshot: (any StoreReader & Sendable)?, auditKey: Secret?)>((nil, nil))
 
   /// The next one who asks gets a new one.
   func forget() { taken.withLock { $0 = (nil, nil) } }
@@ -18,9 +19,7 @@ final class SharedSnapshot: Sendable {
   ) throws(Problem) {
     if let shared = taken.withLock({ $0.snapshot }) { return try body(shared) }
     try store.reading(.none) { reader throws(Problem) in
-      if let snapshot = reader as? AccountStore.Snapshot {
-        taken.withLock { $0.snapshot = snapshot }
-      }
+      if let snapshot = reader.whole { taken.withLock { $0.snapshot = snapshot } }
       try body(reader)
     }
   }

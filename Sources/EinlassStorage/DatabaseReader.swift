@@ -2,6 +2,7 @@ internal import Einlass
 
 /// Answers from the database, within a transaction of the caller's.
 extension OpenStore: StoreReader {
+  var whole: AccountStore.Snapshot? { nil }
   var revision: Int64 { get throws(Problem) { try connection.meta().revision } }
 
   func account(_ id: Account.ID) throws(Problem) -> Account? { try connection.account(id) }

@@ -139,7 +139,8 @@ private struct Memory {
     let known = mark.map { Int($0.number) - forgottenChanges }
     return .init(
       mark: .init(store: "memory", number: Int64(count)), revision: snapshot.revision,
-      list: known.flatMap { $0 < 0 ? nil : Array(lastChanges.dropFirst($0)) })
+      list: known.flatMap { (0...lastChanges.count).contains($0) ? Array(lastChanges[$0...]) : nil }
+    )
   }
 
   private mutating func note(_ change: StoreChange) {

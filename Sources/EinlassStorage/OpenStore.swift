@@ -12,9 +12,11 @@ final class OpenStore {
   let isReadOnly: Bool
   /// SQLite's, of what was last read: another one as soon as another connection has committed.
   private var lastVersion: Int64?
-  /// All of the store, if that is little; `nil` inside where it is more.
-  private var cached: AccountStore.Snapshot??
-  private var namedKey: Secret?
+  /// All of the store, if that is little, and of which state; no snapshot where it is more.
+  private var cached: (state: [UInt64]?, snapshot: AccountStore.Snapshot?)?
+  private var namedKey: (state: [UInt64]?, key: Secret)?
+  /// Of the database before what is being read was read.
+  private var state: [UInt64]?
 
   /// Takes over a checked connection and its lock, as it is held.
   init(
@@ -39,6 +41,8 @@ final class OpenStore {
     // Other writers wait for the lock: who reads gets a moment to end that, and no more.
     connection.wait(milliseconds: 200)
     try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    // What a change that failed has kept free.
+    if let count = try? connection.pragma("page_count") { try? connection.allocate(pages: count) }
   }
 
   /// Whether the path still leads to this file: somebody may have removed or replaced the store.
@@ -56,6 +60,7 @@ final class OpenStore {
     by deadline: Deadline, _ body: (OpenStore) throws(Problem) -> Result
   ) throws(Problem) -> Result {
     connection.wait(milliseconds: deadline.millisecondsLeft)
+    state = connection.state
     return try connection.transaction(.read) { () throws(Problem) in
       try recheckIfChanged()
       return try body(self)
@@ -67,7 +72,6 @@ final class OpenStore {
     let version = try connection.pragma("data_version")
     guard version != lastVersion else { return }
     lastVersion = nil
-    (cached, namedKey) = (nil, nil)
     try StoreCheck.version(of: connection, knows: .released)
     lastVersion = version
   }
@@ -100,11 +104,18 @@ final class OpenStore {
     return result
   }
 
+  /// The last snapshot, if nothing was changed since; takes no lock.
+  func unchangedSnapshot() -> AccountStore.Snapshot? {
+    guard let cached, let state = cached.state, state == connection.state else { return nil }
+    return cached.snapshot
+  }
+
   /// Calls `body` with what answers for the store: all of it, if that is little, which is kept, else the database.
   /// Within `read`.
   func answer(_ body: (any StoreReader) throws(Problem) -> Void) throws(Problem) {
-    let snapshot = try cached ?? connection.smallSnapshot()
-    cached = .some(snapshot)
+    let isKnownLarge = state != nil && cached?.state == state && cached?.snapshot == nil
+    let snapshot = isKnownLarge ? nil : try connection.smallSnapshot()
+    cached = (state, snapshot)
     if let snapshot { try body(snapshot) } else { try body(self) }
   }
 
@@ -130,13 +141,17 @@ final class OpenStore {
     return key
   }
 
-  /// The key that tokens are named by in the audit trail; that of the last time while nothing has changed.
-  /// Within `read`.
+  /// The key that tokens are named by in the audit trail. Within `read`.
   func auditKey() throws(Problem) -> Secret {
-    if let namedKey { return namedKey }
     let key = try storeKey().auditKey
-    namedKey = key
+    namedKey = (state, key)
     return key
+  }
+
+  /// The same, if nothing was changed since, as `unchangedSnapshot`.
+  func unchangedAuditKey() -> Secret? {
+    guard let namedKey, let state = namedKey.state, state == connection.state else { return nil }
+    return namedKey.key
   }
 
   /// The slots that still open the store when its key is this one.

@@ -74,7 +74,7 @@ struct SQLiteConnection: ~Copyable {
     do throws(Problem) {
       let result = try body()
       try run("COMMIT")
-      try handle.control(CWALINDEX_CHECK, 0)
+      try handle.control(CWALINDEX_CHECK, kind == .write ? 1 : 0)
       return result
     } catch {
       // On a full disk SQLite has rolled back by itself, and a second time would hide the first error.
@@ -89,10 +89,14 @@ struct SQLiteConnection: ~Copyable {
   /// How many instructions its statements have run so far, for tests: unlike time, the same at each run.
   var countSteps: Int64 { handle.countSteps }
 
+  /// What tells one state of the database from another, `nil` when a lock is needed to see it. What is read after this
+  /// is of that state or of a later one.
+  var state: [UInt64]? { handle.state }
+
   /// How long SQLite waits for its own locks.
   func wait(milliseconds: Int32) { handle.wait(milliseconds: milliseconds) }
 
-  /// Gives the file room for so many pages, so that the journal can be moved into it. Throws `full`.
+  /// Gives the file room for so many pages and no more, so that the journal can be moved into it. Throws `full`.
   func allocate(pages: Int64) throws(Problem) {
     try handle.control(CWALINDEX_ALLOCATE, pages * pragma("page_size"))
   }
@@ -109,6 +113,8 @@ struct SQLiteConnection: ~Copyable {
     for setting in [
       "synchronous = FULL", "secure_delete = ON", "cell_size_check = ON", "mmap_size = 0",
       "foreign_keys = ON", "temp_store = MEMORY", "wal_autocheckpoint = 256",
+      // KiB, because a process has two connections.
+      "cache_size = -1000",
     ] { try run("PRAGMA \(setting)") }
   }
 
@@ -214,6 +220,13 @@ enum SQLiteTransaction: String {
     // Who may not wait still passes by those who hold a lock for a moment.
     var patience = max(milliseconds, 20)
     _ = unsafe sqlite3_file_control(connection, "main", CWALINDEX_PATIENCE, &patience)
+  }
+
+  /// What tells one state of the database from another, as far as that can be seen without a lock.
+  var state: [UInt64]? {
+    var state = [UInt64](repeating: 0, count: Int(CWALINDEX_STATE_SIZE) / 8)
+    let code = unsafe sqlite3_file_control(connection, "main", CWALINDEX_STATE, &state)
+    return code == SQLITE_OK ? state : nil
   }
 
   /// Asks something of the database's file.

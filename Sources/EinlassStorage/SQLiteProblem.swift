@@ -8,10 +8,10 @@ enum SQLiteProblem {
   ///
   /// - Parameter systemError: the errno behind it, if it was a call of the system that failed.
   static func problem(_ extendedCode: Int32, path: String, systemError: Int32 = 0) -> Problem {
-    switch extendedCode & 0xFF {
-    case SQLITE_CANTOPEN,
-      SQLITE_IOERR
-    where SystemError(number: systemError).isForWantOfDescriptors:
+    let error = SystemError(number: systemError)
+    return switch extendedCode & 0xFF {
+    case SQLITE_CANTOPEN where error.isForWantOfDescriptors,
+      SQLITE_IOERR where error.isForWantOfDescriptors:
       .store(
         .tooManyOpenFiles,
         "The account store \(path) can't be opened: \(SystemError.tooManyOpenFiles).", path: path)
@@ -19,7 +19,8 @@ enum SQLiteProblem {
       .store(
         .locked, "Another program keeps the account store \(path) locked. Try again, or close it.",
         path: path)
-    case SQLITE_FULL:
+    case SQLITE_FULL,
+      SQLITE_CANTOPEN where error.isForWantOfRoom:
       full(path)
     case SQLITE_READONLY, SQLITE_PERM:
       readOnly(path)

@@ -19,13 +19,17 @@ final class StoreFile: Sendable {
 
   deinit { writing.withLock { $0?.close() } }
 
-  /// Calls `body` with one state of the store, an empty one when there is none yet. Costs three system calls while the
+  /// Calls `body` with one state of the store, an empty one when there is none yet. Costs one system call while the
   /// store is small and nobody changes it.
   func read(
     _ patience: AccountStore.Patience, _ body: (any StoreReader) throws(Problem) -> Void
   ) throws(Problem) {
-    let isThere = try read(patience) { store throws(Problem) in
-      try store.answer(body)
+    let isThere = try open(patience) { store, deadline throws(Problem) in
+      if let unchanged = store.unchangedSnapshot() {
+        try body(unchanged)
+      } else {
+        try store.read(by: deadline) { store throws(Problem) in try store.answer(body) }
+      }
       return true
     }
     if isThere == nil { try body(AccountStore.Snapshot()) }
@@ -39,10 +43,13 @@ final class StoreFile: Sendable {
       ?? .init(mark: .noStore, revision: 0, list: mark == .noStore ? [] : nil)
   }
 
-  /// The key that tokens are named by in the audit trail; `nil` when there is no store yet. Costs three system calls
-  /// while nobody changes the store, and is another one after `store.rotateKey` of whatever process.
+  /// The key that tokens are named by in the audit trail; `nil` when there is no store yet. Costs one system call while
+  /// nobody changes the store, and is another one after `store.rotateKey` of whatever process.
   func auditKey(_ patience: AccountStore.Patience) throws(Problem) -> Secret? {
-    try read(patience, withKey: true) { store throws(Problem) in try store.auditKey() }
+    try open(patience, withKey: true) { store, deadline throws(Problem) in
+      if let unchanged = store.unchangedAuditKey() { return unchanged }
+      return try store.read(by: deadline) { store throws(Problem) in try store.auditKey() }
+    }
   }
 
   /// Throws `readOnly` where nothing could be stored now. Locks nothing and makes nothing.
@@ -119,7 +126,11 @@ final class StoreFile: Sendable {
         guard let store = opened else { return nil }
         return try body(store, deadline)
       } catch {
-        guard error.isForWantOfAnIndex else { throw error }
+        // Where there is no room for a journal, SQLite says only that it cannot open it.
+        let isForWantOfAJournal =
+          error.detail == Problem.StoreDetail.permissions.rawValue
+          && FileStatus.at("\(location.directory)/\(location.name)-wal") == nil
+        guard error.isForWantOfAnIndex || isForWantOfAJournal else { throw error }
         opened = nil
         // Read once and forgotten: there may be room soon, and no writer is to wait.
         return try body(opening.openAlone(by: deadline, because: error), deadline)

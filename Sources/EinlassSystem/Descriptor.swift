@@ -137,6 +137,9 @@ public struct SystemError: Error, Sendable, Equatable {
   public var isNoSuchProcess: Bool { number == ESRCH }
   /// Whether the limit on open files is reached, of the process or of the machine.
   public var isForWantOfDescriptors: Bool { number == EMFILE || number == ENFILE }
+
+  /// Whether the disk, or the user's share of it, is full.
+  public var isForWantOfRoom: Bool { number == ENOSPC || number == EDQUOT }
   /// Whether a limit is reached: on open files, or on threads.
   public var isExhaustion: Bool { isForWantOfDescriptors || number == EAGAIN }
 

@@ -189,8 +189,8 @@ def test_for_a_resource_it_is_said_who_asks_for_which_address_and_who_issues_its
                 assert "resource=" in url
                 terminal.type(Visitor().open(url).press("allow").location + "\r")
                 assert terminal.end() == 0, terminal.shown
-            signed_in, issued = re.search(r"(Signed in: .*)\s+(Its tokens .*)", terminal.shown).groups()
-            assert re.fullmatch(rf"Signed in: \S+/\S+, for {resource['resource']} alone\.\s*", signed_in)
+            signed_in, issued = re.search(r"(Signed in(?: again)?: .*)\s+(Its tokens .*)", terminal.shown).groups()
+            assert re.fullmatch(rf"Signed in{'' if new else ' again'}: \S+/\S+, for {resource['resource']} alone\.\s*", signed_in)
             assert ("a provider that was added for that" in issued) == new
     # The control: who signs in at a provider is told nothing of the kind.
     with sign_in("gitlab") as terminal:

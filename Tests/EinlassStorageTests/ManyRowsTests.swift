@@ -39,12 +39,16 @@ struct ManyRowsTests {
           SELECT 'caf\u{E9}' || n, 'example', 'granted', '', n FROM number;
         COMMIT
         """)
+      // The copies of the sealed columns are bound to the first account and do not open.
+      _ = try store.forgetCredentials(Self.account)
+      _ = try store.saveCredential(Self.account, .oauth2Example("own"))
     }
 
     /// How many instructions the statements of this run.
     func steps(_ body: (AccountStore) throws -> Void) throws -> Int64 {
       func count() throws -> Int64 {
-        try file.read(.usual) { store throws(Problem) in store.connection.countSteps } ?? 0
+        func steps(_ store: OpenStore) -> Int64 { store.connection.countSteps }
+        return try (file.read(.usual, steps) ?? 0) + (file.change(.usual, steps) ?? 0)
       }
       let before = try count()
       try body(store)
@@ -57,6 +61,37 @@ struct ManyRowsTests {
     ) throws -> Int64 {
       try steps { store in _ = try store.read(.usual, question) }
     }
+  }
+
+  /// One change of each kind, in an order in which all are possible.
+  private static func changes(of id: Account.ID) -> [(String, (AccountStore) throws -> Void)] {
+    [
+      ("add", { _ = try $0.add(.example("new", subject: "new"), .usual) }),
+      (
+        "replace",
+        { _ = try $0.add(.example("new", subject: "new", replacesExisting: true), .usual) }
+      ),
+      (
+        "add the only one",
+        { store in
+          _ = problem { _ = try store.add(.example("user2", isOnlyOne: true), .usual) }
+        }
+      ),
+      ("update", { _ = try $0.update(id, .usual) { $0.lastUsedAt = 1_800_000_000 } }),
+      ("prefer", { _ = try $0.setPreferred(id, "caf\u{E9}7", "example", .usual) }),
+      (
+        "grant",
+        {
+          _ = try $0.setGrant(
+            AccessGrant(application: "new", provider: "example", state: .granted, changedAt: 1),
+            .usual)
+        }
+      ),
+      ("reset", { _ = try $0.resetGrant("new", "example", .usual) }),
+      ("settle", { _ = try $0.settle(id, .init(basis: [], credential: .oauth2Example("new"))) }),
+      ("forget", { _ = try $0.forgetCredentials(id) }),
+      ("remove", { _ = try $0.remove(id, .usual) }),
+    ]
   }
 
   /// What one use of the store costs, by name.
@@ -95,34 +130,7 @@ struct ManyRowsTests {
       "credentials": try test.steps { _ = try $0.credentials(id) },
       "changes": try test.steps { _ = try $0.changes(.noStore, .usual) },
     ]
-    let changes: [(String, (AccountStore) throws -> Void)] = [
-      ("add", { _ = try $0.add(.example("new", subject: "new"), .usual) }),
-      (
-        "replace",
-        { _ = try $0.add(.example("new", subject: "new", replacesExisting: true), .usual) }
-      ),
-      (
-        "add the only one",
-        { store in
-          _ = problem { _ = try store.add(.example("user2", isOnlyOne: true), .usual) }
-        }
-      ),
-      ("update", { _ = try $0.update(id, .usual) { $0.lastUsedAt = 1_800_000_000 } }),
-      ("prefer", { _ = try $0.setPreferred(id, "caf\u{E9}7", "example", .usual) }),
-      (
-        "grant",
-        {
-          _ = try $0.setGrant(
-            AccessGrant(application: "new", provider: "example", state: .granted, changedAt: 1),
-            .usual)
-        }
-      ),
-      ("reset", { _ = try $0.resetGrant("new", "example", .usual) }),
-      ("settle", { _ = try $0.settle(id, .init(basis: [], credential: .oauth2Example("new"))) }),
-      ("forget", { _ = try $0.forgetCredentials(id) }),
-      ("remove", { _ = try $0.remove(id, .usual) }),
-    ]
-    for (name, change) in changes { costs[name] = try test.steps(change) }
+    for (name, change) in changes(of: id) { costs[name] = try test.steps(change) }
     // The control: what no index answers.
     costs["scan"] = try test.steps { _ in
       _ = try test.file.read(.usual) { store throws(Problem) in
@@ -137,7 +145,8 @@ struct ManyRowsTests {
   {
     let (some, many) = (try Self.costs(count: 200), try Self.costs(count: 20_000))
     for (name, cost) in some where name != "scan" {
-      #expect(many[name] == cost, "\(name)")
+      // A change may find that it is the one which shortens the list of changes.
+      #expect(abs((many[name] ?? .max) - cost) < 20, "\(name)")
       #expect(cost > 0, "\(name)")
     }
     #expect(try #require(many["scan"]) > 50 * (try #require(some["scan"])))

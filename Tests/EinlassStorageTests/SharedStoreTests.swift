@@ -40,9 +40,9 @@ struct SharedStoreTests {
     }
     #expect(problem { _ = try store.add(.example("b"), .none) }?.detail == "locked")
     #expect(problem { _ = try store.remove(id, .none) }?.isRetryable == true)
-    let problem = problem { _ = try store.update(id, .none) { $0.email = nil } }
-    #expect(problem?.holder == Int(getpid()))
-    #expect(problem?.message.contains("process \(getpid())") == true)
+    let refused = problem { _ = try store.update(id, .none) { $0.email = nil } }
+    #expect(refused?.holder == Int(getpid()))
+    #expect(refused?.message.contains("process \(getpid())") == true)
     // The negative control: without the other's lock it is changed.
     other.release()
     _ = try store.update(id, .none) { $0.email = nil }

@@ -55,7 +55,7 @@ import Testing
     try FileManager.default.removeItem(atPath: folder)
   }
 
-  @Test func `A file rings when somebody who could write to it closes it or dies, and not a reader`()
+  @Test func `A file rings when a writer closes it or dies, and not for a reader`()
     throws
   {
     try write(folder + "/file")

@@ -10,7 +10,8 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       for milliseconds in [300, 0, 150] {
         group.addTask {
-          #expect(try await thread.sleep(until: Deadline(milliseconds: milliseconds)))
+          let isOver = try await thread.sleep(until: Deadline(milliseconds: milliseconds))
+          #expect(isOver)
           #expect(ContinuousClock.now - start >= .milliseconds(milliseconds - 2))
           woken.withLock { $0.append(milliseconds) }
         }

@@ -88,11 +88,12 @@ def hand_out(home, preload, is_required, unsynced=None):
         environment["EINLASS_UNSYNCED"] = str(unsynced)
     with Einlass(home, "--config", str(configuration), env=environment) as process:
         process.call("initialize", client={"name": "trail"},
-                     applications={"twitter": {"clientId": "c", "clientSecret": "z"}})
-        account = process.add("ada")
-        process.call("access.set", provider="twitter", state="granted")
+                     applications={"github": {"clientId": "c"}})
+        account = process.call("accounts.add", provider="github", username="ada",
+                               credential={"type": "oauth2", "token": "of-ada", "clientId": "c"})["account"]
+        process.call("access.set", provider="github", state="granted")
         noted.unlink(missing_ok=True)
-        assert process.call("credentials.get", account=account)["credential"]["key"] == "key of ada"
+        assert process.call("credentials.get", account=account)["credential"]["token"] == "of-ada"
         # The answer is here, so the entry was synced before it or never.
         return noted.read_text().splitlines() if noted.exists() else []
 

@@ -11,8 +11,9 @@ from session import EINLASS, PATIENCE, PERMITTED, PROJECT
 DOCUMENT = json.loads((PROJECT / "protocol/openrpc.json").read_text())
 SECRET = re.compile(r"secret|token|password|passphrase|(^|[a-z])key$|^key|cookie|session|verifier|assertion|authorization"
                     r"|private|signature|^code$|redirectURL", re.IGNORECASE)
-# Words that look like secrets and are none: where a browser is signed out, an address names the application alone.
-HARMLESS = {"tokenType", "tokenDigest", "publicKey", "formerPublicKey", "endSessionURL"}
+# Words that look like secrets and are none: where a browser is signed out, an address names the application alone; which
+# token an id_token came with is one of two words.
+HARMLESS = {"tokenType", "tokenDigest", "idTokenOf", "publicKey", "formerPublicKey", "endSessionURL"}
 
 
 def places(document, schema, path=()):

@@ -122,7 +122,7 @@ def test_nobody_is_asked_for_a_passphrase_where_the_registration_is_missing(mach
             ("credentials.sign", {"account": id, "method": "GET", "url": "https://api.twitter.com/"}),
             ("accounts.renew", {"account": id}), ("verify", {"provider": "twitter", "account": id})]:
         assert session.refused(method, **params) == "authenticatorUnconfigured", method
-    assert not [name for name, _ in session.notifications if name == "prompt.opened"]
+    assert not [note for note in session.notifications if note["method"] == "prompt.opened"]
     # The control: with a registration the key is needed, and the person is asked.
     registered = machine.start(applications={"twitter": {"clientId": "c2", "clientSecret": "s"}})
     registered.send("verify", provider="twitter", account=id)

@@ -257,14 +257,21 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
         explained = session.call("accounts.explain", provider=provider)
         assert explained["rule"] == "person" and len(explained["prompts"]) == 1
 
-    consent = {"sequencing": {"manners": {"consent": "allow"}}}
-    urllib.request.urlopen(urllib.request.Request(ready["control"].rstrip("/") + "/state", json.dumps(consent).encode(), method="PATCH"))
+    def change(state):
+        address = ready["control"].rstrip("/") + "/state"
+        urllib.request.urlopen(urllib.request.Request(address, json.dumps(state).encode(), method="PATCH"))
+
+    change({"sequencing": {"manners": {"consent": "allow", "refreshSeconds": 60}}})
     flow = session.send("accounts.signIn", provider="sequencing", loginHint="ada@example.org")
     page = session.until("prompt.opened")["url"]
     assert b"Signed in" in urllib.request.urlopen(page).read()
     signed_in = session.answer(flow).result["account"]
     session.call("access.set", provider="sequencing", state="granted")
     session.call("credentials.get", account=signed_in, forceRefresh=True)
+    # The refresh token has ended when the access token is about to end.
+    change({"clockOffsetSeconds": 3001})
+    session.call("test.advanceClock", seconds=3001)
+    assert session.until("credentials.refreshFailed")["account"] == signed_in
 
     assert session.call("providers.add", issuer=ready["addresses"]["openid"], id="op") == {"provider": "op", "created": True}
     assert session.call("providers.configure", provider="op", clientId="mine")["configured"]

@@ -15,9 +15,7 @@ pytestmark = pytest.mark.usefixtures("built")
 @pytest.fixture
 def applications(dot, start, tmp_path):
     """Two front ends on one store; the first one's person has signed in."""
-    folder = tmp_path / "store"
-    folder.mkdir(mode=0o700)
-    store = {"store": str(folder / "store.db"), "options": ("--key-file", str(folder / "key"))}
+    store = {"store": str(tmp_path / "data" / "store.db"), "options": ("--key-file", str(tmp_path / "keys" / "key"))}
     first, second = (start(provider(dot, flow(dot)), {"clientId": client}, **store) for client in ("native", "second"))
     sign_in(first, dot)
     return first, second
@@ -25,7 +23,8 @@ def applications(dot, start, tmp_path):
 
 def sign_in(front_end, dot, **params):
     id, prompt = front_end.begin(**params)
-    assert "Signed in" in bring_back(visit(dot, prompt["url"]).press("Authorize"))
+    page = bring_back(visit(dot, prompt["url"]).press("Authorize"))
+    assert "Signed in" in page, page
     return front_end.end(id)
 
 

@@ -8,13 +8,19 @@
 /// After that, SQLite is told SQLITE_BUSY_TIMEOUT, which it does not retry.
 #define CWALINDEX_PATIENCE 4711
 
-/// File control of a main database: gives its file room for so many bytes, a `long long`, or changes nothing and
-/// answers SQLITE_FULL.
+/// File control of a main database: gives its file room for so many bytes, a `long long`, and no more. Or changes
+/// nothing and answers SQLITE_FULL.
 #define CWALINDEX_ALLOCATE 4712
 
-/// File control of a main database: SQLITE_FULL when, since it was last asked, something written to the index did not
-/// reach the others. What was read or committed then does not count.
+/// File control of a main database: SQLITE_FULL when something written to the index did not reach the others, since this
+/// was last asked or, where the argument, a `long long`, is not 0, in the last write. What was read or committed then
+/// does not count.
 #define CWALINDEX_CHECK 4713
+
+/// File control of a main database: the state of the log as it is now, CWALINDEX_STATE_SIZE bytes that change with every
+/// commit. SQLITE_NOTFOUND without an index. What is read after it is of this state or a later one.
+#define CWALINDEX_STATE 4714
+#define CWALINDEX_STATE_SIZE 48
 
 /// Registers the VFS, which is nobody's default, and answers its name. Not for several threads at once.
 ///

@@ -117,7 +117,7 @@ struct AccountSignIn {
   private func accountToReplace(_ asker: Asker) async throws(Problem) -> Account.ID? {
     let limit = AccountChoices.offeredLimit
     let accounts = try store.read { reader throws(Problem) in
-      try reader.lastUsedAccounts(of: provider.id, limit: limit + 1)
+      try reader.lastUsedAccounts(of: provider.id, limit: limit + 2)
     }.filter { !isApplication($0) }
     guard !accounts.isEmpty, asker.kinds.contains(.replaceAccount) else { return nil }
     asker.report(.awaitingPerson)

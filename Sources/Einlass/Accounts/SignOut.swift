@@ -108,11 +108,6 @@ struct SignOut {
         revocation.revoked.append(what)
       } catch {
         guard case .failed(let failure) = error else { continue }
-        // What has gone with the refresh token is no error by RFC 7009 section 2.2, but to some.
-        if part.name == Part.accessToken, failure.problem.serverError?.code == "invalid_token" {
-          revocation.revoked.append(what)
-          continue
-        }
         // What nobody gave is not wrong.
         let isRefused =
           failure.problem.reason == .authenticatorUnconfigured

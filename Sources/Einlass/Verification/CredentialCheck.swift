@@ -276,9 +276,11 @@ extension AccountStore {
     under registration: ClientRegistration
   ) -> OAuth2Credential? {
     guard let subject,
-      let accounts = try? read({ reader throws(Problem) in
-        try reader.accounts(of: provider.id, subject: subject, limit: 2)
-      })
+      let accounts = try? read(
+        .usual,
+        { reader throws(Problem) -> [Account] in
+          try reader.accounts(of: provider.id, subject: subject, limit: 2)
+        })
     else { return nil }
     for account in accounts {
       for stored in (try? credentials(account.id)) ?? [] {

@@ -80,7 +80,7 @@ final class LastAccounts: Sendable {
   func answer(
     _ question: AccountsQuestion, _ reader: any StoreReader, _ log: Log
   ) throws(Problem) -> JSONObject {
-    guard let snapshot = reader as? AccountStore.Snapshot else {
+    guard let snapshot = reader.whole else {
       return try question.answer(reader, log)
     }
     return try last.withLock { last throws(Problem) in

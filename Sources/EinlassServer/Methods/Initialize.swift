@@ -55,9 +55,7 @@ func initialize(_ server: Server) -> Method {
       }
       // Before the store is waited for: what does not need it goes on meanwhile.
       if !server.session.frontEnd.isInitialized {
-        server.session.initialize(Session.FrontEnd(params))
-        server.changes.watch(by: call.peer)
-        server.finishRenewals()
+        server.begin(for: Session.FrontEnd(params), call.peer)
       }
       let store: JSONValue
       do throws(Problem) {
@@ -102,6 +100,12 @@ extension Session.FrontEnd {
 }
 
 extension Server {
+  fileprivate func begin(for frontEnd: Session.FrontEnd, _ peer: Peer) {
+    session.initialize(frontEnd)
+    changes.watch(by: peer)
+    finishRenewals()
+  }
+
   fileprivate func greeting(store: JSONValue) -> JSONValue {
     let capabilities: JSONObject = [
       "methods": JSONValue(

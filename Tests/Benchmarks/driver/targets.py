@@ -14,6 +14,7 @@ TARGETS = [
     ("round trip p99, any core", "einlass", "floor", "-", 5),
     ("pipelined accounts.list", "einlass", None, "+", 300_000),
     ("pipelined accounts.list", "einlass", "node", "+", 2),
+    ("accounts.list, cost of an account", "10000 accounts", "that_of_10", "-", 2),
     ("accounts.list, one at a time", "100000 accounts", "that_of_1000", "-", 1.5),
     ("accounts.explain, one at a time", "100000 accounts", "that_of_1000", "-", 1.5),
     ("memory, most of these requests", "100000 accounts", None, "-", 20),

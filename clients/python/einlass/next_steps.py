@@ -39,7 +39,7 @@ NEXT_STEPS = {
     "userCanceledAccountSelection": "Sign in again and choose an account.",
     "accountBanned": "Clear it up with the provider, or sign in with another account.",
     "reloginNeeded": "Sign in to the account again (einlassctl sign-in --account ACCOUNT); where nobody signs in there, add it again with its new credential (einlassctl accounts add --replace).",
-    "notIssuedToThisClient": "Sign in to the account from this application: what other applications were given stays.",
+    "notIssuedToThisClient": "Sign in to the account from this application, or with its client id (einlassctl sign-in --account ACCOUNT): what other applications were given stays.",
     "authenticatorUnconfigured": "Register an application at the provider and bring what it gave (einlassctl providers configure PROVIDER), or give that in the configuration file or in `initialize`.",
     "networkFailure": "Check the network connection and the clock, then try again.",
     "providerFailure": "Look at the provider's own words; try again later.",
