@@ -13,9 +13,11 @@ def compare(report, stores, former):
         argv = {name: [program, *provider.einlass(stores, f"compared-{name}")[1:]] for name, program in builds.items()}
         account = {}
         for name, command in argv.items():
+            # A front end that has introduced itself would hear of these between the answers.
+            with Session(command) as session:
+                session.pipelined(b"".join(Stores.adding(number) for number in (1, 2)), 2)
             with Session(command) as session:
                 account[name] = setup(session)
-                session.pipelined(b"".join(Stores.adding(number) for number in (1, 2)), 2)
                 # The provider is asked once; from then on the stored credential is handed out.
                 session.request("credentials.get", {"account": account[name]})
         for name, program in builds.items():
