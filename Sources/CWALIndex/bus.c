@@ -35,7 +35,7 @@ static int replace(char *address) {
   return -1;
 }
 
-/// Whose fault it is not, goes the way it went before.
+/// A SIGBUS at any other address goes to the handler that was there before.
 static void on_bus_error(int number, siginfo_t *information, void *context) {
   if (replace(information->si_addr) == 0) return;
   if (former.sa_flags & SA_SIGINFO) former.sa_sigaction(number, information, context);

@@ -2,7 +2,7 @@
 // page was written back and the file system has no room to note that it changes again. So
 // - every page is allocated before it is mapped;
 // - whether all can be written to is tried (MADV_POPULATE_WRITE) before a write begins and before a commit counts;
-// - what goes wrong in between replaces the pages by a copy in memory (bus.c), and the transaction fails.
+// - a SIGBUS in between replaces the pages by a copy in memory (bus.c), and the transaction fails.
 #define _GNU_SOURCE
 #include "index.h"
 
@@ -32,7 +32,7 @@ enum {
 
 static sqlite3_vfs vfs;
 
-/// What is ours of an open file, behind the part of the "unix" VFS.
+/// The `walindex` or `log_file` of an open file, which lies behind the memory of the "unix" VFS.
 static void *own(sqlite3_file *file) { return (char *)file + vfs.szOsFile - sizeof(struct walindex); }
 
 static struct walindex *of(sqlite3_file *file) { return own(file); }
@@ -70,7 +70,8 @@ static int clear_bytes(int descriptor, off_t start, off_t end) {
 
 /// Gives a part of the file blocks and zeros.
 static int allocate(int descriptor, off_t start, off_t end) {
-  // Blocks first: only an allocated block can be written in place on btrfs. What cannot do that just writes.
+  // Blocks first: only an allocated block can be written in place on btrfs. A file
+  // system without fallocate gets zeros alone.
   if (fallocate(descriptor, FALLOC_FL_KEEP_SIZE, start, end - start) != 0 && is_full(errno)) return SQLITE_FULL;
   return clear_bytes(descriptor, start, end);
 }
@@ -103,7 +104,7 @@ static int clear(int descriptor) {
   return code;
 }
 
-/// Opens the file; who is the first to do so clears it.
+/// Opens the index. The first connection of all processes clears it.
 static int attach(struct walindex *index) {
   int descriptor = open(index->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor < 0) return is_full(errno) ? SQLITE_FULL : SQLITE_IOERR_SHMOPEN;
@@ -287,7 +288,7 @@ static int truncate_log(sqlite3_file *file, sqlite3_int64 size) {
   return log->index->is_lost ? SQLITE_FULL : log->base->xTruncate(file, size);
 }
 
-/// What was written counts when it is in the index too. Where that cannot be written to, it is cut off again.
+/// A commit in the log counts when the index has it too. Where the index cannot be written, the commit is cut off again.
 static int sync_log(sqlite3_file *file, int flags) {
   struct log_file *log = own(file);
   int code = log->base->xSync(file, flags);

@@ -1,5 +1,5 @@
 #pragma once
-// What the files of this target share.
+// Declarations that index.c and bus.c share.
 
 #include "CWALIndex.h"
 

@@ -155,7 +155,7 @@ public struct AccountStore: Sendable {
   /// Calls the closure once with one state of the store, without opening the key. `read` is what to call.
   public var reading:
     @Sendable (Patience, (any StoreReader) throws(Problem) -> Void) throws(Problem) -> Void
-  /// What front ends are told of what any process has changed since this mark.
+  /// The changes by any process since this mark, as front ends are told of them.
   public var changes: @Sendable (ChangeMark?, Patience) throws(Problem) -> Changes
   /// Throws `accountExists` with the account it collided with.
   public var add: @Sendable (NewAccount, Patience) throws(Problem) -> Added

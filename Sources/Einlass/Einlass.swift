@@ -115,8 +115,8 @@ public struct Einlass: Sendable {
     return try provider.complete(found, with: provider.registrationNeeds)
   }
 
-  /// Throws `authenticatorUnconfigured` where no registration is there, or the application's own lacks something: what is
-  /// known without the store's key. Throws `unknownProvider`.
+  /// Throws `authenticatorUnconfigured` where no registration is there, or the application's own lacks a part. Reads no
+  /// sealed column, so that the store's key is not needed. Throws `unknownProvider`.
   public func requireRegistration(
     _ own: ClientRegistration?, at provider: String
   ) throws(Problem) {

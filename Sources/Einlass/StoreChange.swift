@@ -1,6 +1,6 @@
 /// A change of the store that front ends are told of.
 public enum StoreChange: Sendable, Equatable {
-  /// What happened to an account, in the words of the protocol.
+  /// The kinds of change of an account, in the words of the protocol.
   public enum Kind: String, Sendable, CaseIterable {
     case added, removed, updated, health
   }
@@ -11,7 +11,7 @@ public enum StoreChange: Sendable, Equatable {
 }
 
 extension StoreChange.Kind {
-  /// What happened to an account between these two states; `nil` for nothing that front ends see.
+  /// The change of an account between these two states; `nil` where front ends see none.
   public init?(from before: Account?, to after: Account?) {
     switch (before, after) {
     case (nil, nil): return nil
@@ -46,7 +46,7 @@ extension AccountStore {
     public static let noStore = ChangeMark(store: "", number: 0)
   }
 
-  /// What has changed since a mark.
+  /// The changes since a mark.
   public struct Changes: Sendable, Equatable {
     /// Where to go on from.
     public var mark: ChangeMark

@@ -23,7 +23,7 @@ public protocol StoreReader {
   func grant(_ place: AccessGrant.Place) throws(Problem) -> AccessGrant?
   /// The grants behind a place, or from the first on, in the order of their places.
   func grants(after place: AccessGrant.Place?, limit: Int) throws(Problem) -> [AccessGrant]
-  /// What stands in the clear of the registration that the store keeps for a provider.
+  /// The unsealed columns of the registration that the store keeps for a provider.
   func registration(at provider: String) throws(Problem) -> StoredRegistration.Known?
   /// All of these: at most one for each provider.
   var registrations: [StoredRegistration.Known] { get throws(Problem) }
@@ -37,7 +37,7 @@ extension StoreReader {
 }
 
 extension AccountStore {
-  /// What `body` makes of one state of the store; inside, nothing else may be asked of the store.
+  /// The result of `body` on one state of the store. `body` may ask its reader alone, because the store is in use.
   public func read<Result>(
     _ patience: Patience = .usual, _ body: (any StoreReader) throws(Problem) -> Result
   ) throws(Problem) -> Result {
@@ -75,7 +75,7 @@ extension AccountStore {
     return account
   }
 
-  /// What stands in the clear of the registration that is kept for a provider.
+  /// The unsealed columns of the registration that is kept for a provider.
   func knownRegistration(
     at provider: Provider, _ patience: Patience = .usual
   ) throws(Problem) -> StoredRegistration.Known? {
@@ -151,7 +151,7 @@ extension AccountStore.Snapshot: StoreReader {
     return Array((rest ?? grants[...]).prefix(limit))
   }
 
-  /// What stands in the clear of the registration for a provider.
+  /// The unsealed columns of the registration for a provider.
   public func registration(at provider: String) -> StoredRegistration.Known? {
     registrations.first { sameBytes($0.provider, provider) }
   }

@@ -111,7 +111,7 @@ extension Refusal {
     }
   }
 
-  /// What the registration lacks, in words.
+  /// The missing parts of the registration, in words.
   private var missingParts: String {
     let names = [
       "clientId": "client id", "clientSecret": "client secret", "redirect": "redirect address",

@@ -207,7 +207,7 @@ extension Peer {
 
   /// Refuses what comes and cancels all tasks; immediate requests in line still run.
   ///
-  /// - Parameter by: what the cancelled requests name.
+  /// - Parameter by: the `by` of the cancelled requests.
   func drain(by: String) {
     let tasks = requests.withLock { table in
       table.phase = .draining

@@ -17,7 +17,7 @@ public final class ChangeFeed: Sendable {
     case upTo(AccountStore.ChangeMark?)
   }
 
-  /// What the front end has been given.
+  /// The tokens that the front end has been given.
   let held = HeldTokens()
   private let store: AccountStore
   private let announcer: Announcer

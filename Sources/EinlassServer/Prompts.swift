@@ -264,7 +264,7 @@ extension Prompt {
     switch (self, other) {
     case (.selectAccount, .selectAccount): true
     case (.confirmAccount(let mine), .confirmAccount(let theirs)): mine.id == theirs.id
-    // What the person brings fits one sign-in alone, and so does the credential that one has brought.
+    // A verifier and a new credential belong to one sign-in alone.
     case (.enterVerifier, .enterVerifier), (.replaceAccount, .replaceAccount): false
     default: self == other
     }

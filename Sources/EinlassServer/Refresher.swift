@@ -3,8 +3,8 @@ internal import EinlassSystem
 
 /// Keeps fresh what this process has handed out: a token is refreshed before it ends, without anybody asking. Seeds 4.5.
 ///
-/// One sleeping task for each account, and resource, whose token ends and can be refreshed, and none for any other. It
-/// ends when the credential is forgotten, access is taken away, or a refresh fails in a way that does not pass.
+/// One sleeping task for each account and resource with a token that ends and can be refreshed. It ends when the
+/// credential is forgotten, access is taken away, or a refresh fails in a way that does not pass.
 final class Refresher: Sendable {
   private struct Key: Hashable {
     /// `nil` for all that former processes have left.

@@ -1,6 +1,6 @@
 internal import Einlass
 
-/// What has changed in the store since a front end was last told, each account and grant once.
+/// The changes of the store since a front end was last told, each account and grant once.
 struct StoreChanges: Equatable {
   /// One account and what happened to it.
   struct OfAccount: Equatable {
@@ -46,7 +46,7 @@ extension StoreChanges {
 }
 
 extension StoreChange.Kind {
-  /// What this and what happened before come to; `nil` for an account that came and went.
+  /// This change after an earlier one of the same account; `nil` for an account that came and went.
   fileprivate func following(_ former: Self?) -> Self? {
     switch (former, self) {
     case (.added, .removed): nil

@@ -51,7 +51,7 @@ extension SQLiteConnection {
 }
 
 extension OpenStore {
-  /// What has changed since a mark, read in one transaction of the caller's.
+  /// The changes since a mark, read in one transaction of the caller's.
   func changes(since mark: AccountStore.ChangeMark?) throws(Problem) -> AccountStore.Changes {
     let meta = try connection.meta()
     let here = AccountStore.ChangeMark(

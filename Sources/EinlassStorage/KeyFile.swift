@@ -43,9 +43,9 @@ struct KeyFile {
     return try read()
   }
 
-  /// What stands in it, or, when there is none, a new key that `write` puts there.
+  /// The key in the file, or, when there is none, a new key that `write` puts there.
   ///
-  /// Refuses the store's own directory: whoever copies that one must not get the key along with it.
+  /// Refuses the store's own directory, because a copy of it would carry the key along.
   func prepare(
     awayFrom store: borrowing SafeDirectory
   ) throws(Problem) -> (secret: Secret, isNew: Bool) {

@@ -185,7 +185,7 @@ struct Migrations: Sendable {
     """,
   ]
 
-  /// What front ends are told of, and the orders in which a few accounts or grants of many are read.
+  /// The list of changes for front ends, and indexes for reading a few accounts or grants of many.
   private static let changesAndOrders = [
     // The last changes in order, without gaps; `ChangeRows.swift`. Either `account` and what happened to it, or the
     // `application` and `provider` of a grant.

@@ -38,10 +38,10 @@ final class OpenStore {
 
   /// Moves the journal into the database, if that can be done now. Only under the exclusive lock.
   func emptyJournal() {
-    // Other writers wait for the lock: who reads gets a moment to end that, and no more.
+    // Other writers wait for the lock, so readers get 200 ms to end and no more.
     connection.wait(milliseconds: 200)
     try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
-    // What a change that failed has kept free.
+    // A change that failed leaves its reserved pages behind the end.
     if let count = try? connection.pragma("page_count") { try? connection.allocate(pages: count) }
   }
 
@@ -76,8 +76,8 @@ final class OpenStore {
     lastVersion = version
   }
 
-  /// One durable transaction around `body`, which runs twice where the journal has filled the disk: what is moved into
-  /// the database gives its room back.
+  /// One durable transaction around `body`. `body` runs a second time after `full`, because the journal gives its room
+  /// back when it is moved into the database.
   func change<Result>(_ body: () throws(Problem) -> Result) throws(Problem) -> Result {
     do throws(Problem) { return try changeOnce(body) } catch {
       guard error.detail == Problem.StoreDetail.full.rawValue else { throw error }
@@ -99,7 +99,7 @@ final class OpenStore {
       if count > countBefore { try connection.allocate(pages: count + Self.sparePages) }
       return result
     }
-    // Who reads needs no lock, and would find the old state before the commit.
+    // After the commit, because a reader takes no lock and would find the old state before it.
     lock?.announceChange()
     return result
   }

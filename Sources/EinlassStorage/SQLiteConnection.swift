@@ -46,7 +46,7 @@ struct SQLiteConnection: ~Copyable {
     return try statement.step() ? try read(statement) : nil
   }
 
-  /// What `read` makes of every row.
+  /// The result of `read` for every row.
   func all<Element>(
     _ sql: String, _ values: SQLiteValue...,
     read: (borrowing SQLiteStatement) throws(Problem) -> Element
@@ -54,7 +54,7 @@ struct SQLiteConnection: ~Copyable {
     try all(sql, values: values, read: read)
   }
 
-  /// What `read` makes of every row.
+  /// The result of `read` for every row.
   func all<Element>(
     _ sql: String, values: [SQLiteValue],
     read: (borrowing SQLiteStatement) throws(Problem) -> Element
@@ -89,8 +89,8 @@ struct SQLiteConnection: ~Copyable {
   /// How many instructions its statements have run so far, for tests: unlike time, the same at each run.
   var countSteps: Int64 { handle.countSteps }
 
-  /// What tells one state of the database from another, `nil` when a lock is needed to see it. What is read after this
-  /// is of that state or of a later one.
+  /// Different for every committed state of the database; `nil` when a lock is needed to see it. A later read sees that
+  /// state or a newer one.
   var state: [UInt64]? { handle.state }
 
   /// How long SQLite waits for its own locks.
@@ -217,12 +217,12 @@ enum SQLiteTransaction: String {
 
   func wait(milliseconds: Int32) {
     _ = unsafe sqlite3_busy_timeout(connection, milliseconds)
-    // Who may not wait still passes by those who hold a lock for a moment.
+    // 20 ms even without patience, because other connections hold these locks for microseconds.
     var patience = max(milliseconds, 20)
     _ = unsafe sqlite3_file_control(connection, "main", CWALINDEX_PATIENCE, &patience)
   }
 
-  /// What tells one state of the database from another, as far as that can be seen without a lock.
+  /// Different for every committed state of the database, as far as that can be seen without a lock.
   var state: [UInt64]? {
     var state = [UInt64](repeating: 0, count: Int(CWALINDEX_STATE_SIZE) / 8)
     let code = unsafe sqlite3_file_control(connection, "main", CWALINDEX_STATE, &state)
@@ -236,7 +236,7 @@ enum SQLiteTransaction: String {
     guard code == SQLITE_OK else { throw SQLiteProblem.problem(code, path: path) }
   }
 
-  /// What the last failed call means.
+  /// The problem of the last failed call.
   func problem(_ code: Int32) -> Problem {
     SQLiteProblem.problem(
       code, path: path, systemError: unsafe sqlite3_system_errno(connection))

@@ -35,7 +35,7 @@ final class StoreFile: Sendable {
     if isThere == nil { try body(AccountStore.Snapshot()) }
   }
 
-  /// What has changed since a mark.
+  /// The changes since a mark.
   func changes(
     since mark: AccountStore.ChangeMark?, _ patience: AccountStore.Patience
   ) throws(Problem) -> AccountStore.Changes {
@@ -170,7 +170,7 @@ final class StoreFile: Sendable {
 }
 
 extension Problem {
-  /// What a store says that cannot be shared now: no room for SQLite's index, or nowhere to write it.
+  /// Whether the shared index cannot be had: no room for it, or nowhere to write it.
   fileprivate var isForWantOfAnIndex: Bool {
     [Problem.StoreDetail.full, .readOnly].contains { $0.rawValue == detail }
   }

@@ -154,7 +154,7 @@ public struct SystemError: Error, Sendable, Equatable {
     }
   }
 
-  /// What `EMFILE` and `ENFILE` mean.
+  /// The sentence for `EMFILE` and `ENFILE`.
   public static let tooManyOpenFiles =
     "too many files are open; close some, or raise the limit on open files (ulimit -n)"
 }

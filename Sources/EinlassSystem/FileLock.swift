@@ -1,7 +1,8 @@
 internal import CSystem
 internal import Glibc
 
-/// A reader/writer lock between processes: `flock` on a private file, whose length changes with what it protects.
+/// A reader/writer lock between processes: `flock` on a private file, which grows by a byte with
+/// every change that is made under it.
 ///
 /// The kernel lets go when the process dies, however it dies. One value stands for one holder: two values
 /// on the same file exclude each other, also inside one process. Not for use across threads at once.
@@ -79,7 +80,7 @@ public struct FileLock: ~Copyable, Sendable {
 
   /// Tells all who watch the file that a change was made; only while holding the lock exclusively.
   ///
-  /// Who is killed between the change and this closes the file, which those who watch hear too.
+  /// Watchers also hear of a process that is killed between its change and this call, because its end closes the file.
   public func announceChange() {
     let count = FileStatus.of(descriptor)?.countBytes ?? 0
     // The file is one hole, but its length still counts against a limit of the process.

@@ -64,8 +64,8 @@ public struct FileStatus: Sendable, Equatable {
     modifiedAtNanoseconds = Int64(information.st_mtim.tv_nsec)
   }
 
-  /// The folders above the one that holds this file that somebody besides this user and root may change: who may write to
-  /// one, without the sticky bit, can put another in the place of what is below.
+  /// The folders above the file's own that another user than this one and root may change. Write permission without the
+  /// sticky bit lets that user replace the folders below.
   public static func foldersOfOthers(above path: String) -> [String] {
     var found: [String] = []
     var folder = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]

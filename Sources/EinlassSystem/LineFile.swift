@@ -183,12 +183,12 @@ public struct LineFile: ~Copyable, Sendable {
 
   /// No line that is appended here is longer.
   fileprivate static let lineLimitBytes = 64 << 10
-  /// What is in memory at a time.
+  /// Bytes of the file that are in memory at a time.
   fileprivate static let partBytes: Int64 = 64 << 10
   fileprivate static let lineFeed = UInt8(ascii: "\n")
 }
 
-/// What stands in the file, a part of which is in memory at a time.
+/// The bytes of the file, of which one part is in memory at a time.
 private struct Contents {
   let descriptor: Int32
   let size: Int64

@@ -13,8 +13,8 @@ extension FileLock {
     return Self.holder(of: identity, in: String(decoding: bytes, as: UTF8.self))
   }
 
-  /// What a text as that of `/proc/locks` says, proc(5). A file system with subvolumes shows a device there that no
-  /// file of it has: then the inode alone counts, if it stands there once.
+  /// The holder of a file by the text of `/proc/locks`, proc(5). A file system with subvolumes shows a device there that
+  /// no file of it has. The inode alone counts then, if the text has it once.
   static func holder(of file: FileStatus.Identity, in locks: String) -> Int? {
     var others: [Int] = []
     for line in locks.split(separator: "\n") {

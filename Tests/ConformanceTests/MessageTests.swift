@@ -2,7 +2,7 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// What a person or a front end's author reads after an error: it is true, and names what helps.
+/// Error messages and hints are true and name a next step.
 @Suite struct MessageTests {
   @Test(arguments: [
     (

@@ -1,4 +1,4 @@
-"""What is said to a person names what is wrong, and a command that helps; what is offered is taken.
+"""Messages of einlassctl name the fault and a command that helps. Completion offers values that are accepted.
 
     python -m pytest Tests/Control/test_messages.py
 """
@@ -127,7 +127,7 @@ def test_examples_in_help_can_be_pasted():
 
 
 def bash(*typed):
-    """What bash shows after a command line that ends in two tabs."""
+    """The words that bash shows after a command line that ends in two tabs."""
     with Terminal(["/bin/bash", "--norc", "--noprofile", "-i"], columns=200, PS1="$ ", PATH=f"{Path(CONTROL).parent}:{os.environ['PATH']}",
                   EINLASS_BINARY=EINLASS, INPUTRC="/dev/null") as terminal:
         terminal.wait_for("$ ")

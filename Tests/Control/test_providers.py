@@ -109,7 +109,7 @@ def test_a_registration_with_a_private_key_is_brought_by_a_file(store, tmp_path)
     assert re.search("^signs +Signs +there", run("providers", *store)[1], re.M)
     secret = key.read_text().splitlines()[1]
     assert not any(secret.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path != key)
-    # What the provider would not take is said.
+    # The provider's refusal is shown.
     code, _, errors = run(*configure, "--private-key", str(key), "--authentication", "by hand")
     assert code == 1 and "authentication" in errors
     (tmp_path / "none.pem").write_text("no key")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EinlassStorage
 
-/// What is left of a renewal when its process is killed.
+/// The note that a renewal leaves when its process is killed.
 struct BegunRenewalTests {
   static let begun = BegunRenewal(account: Account.ID(rawValue: "a_ada"), generation: 12)
   static let another = BegunRenewal(account: Account.ID(rawValue: "a_bob"), generation: 3)

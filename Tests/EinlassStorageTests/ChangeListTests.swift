@@ -3,7 +3,7 @@ import EinlassStorage
 import TestSupport
 import Testing
 
-/// What front ends are told of: every store keeps a list of its last changes.
+/// Every store keeps a list of its last changes for front ends.
 struct ChangeListTests {
   typealias Kind = AccountStoreTests.Kind
 

@@ -327,7 +327,7 @@ import Testing
     // Three seconds are promised; sixty would be the program's.
     #expect(ContinuousClock.now - start < .seconds(30))
     #expect(found?.detail == (row.isTaken ? nil : "keyUnavailable"))
-    // What ends like this need not be locked: there may be none.
+    // A program that exits with 1 may mean an absent Secret Service, not a locked one.
     if row.does == "exit 1" { #expect(found?.message.contains("No Secret Service runs") == true) }
     #expect((try slots() == before) == !row.isTaken)
     #expect(outcome(try store(), id) == "opens")

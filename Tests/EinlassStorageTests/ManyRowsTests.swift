@@ -94,7 +94,7 @@ struct ManyRowsTests {
     ]
   }
 
-  /// What one use of the store costs, by name.
+  /// The instructions of one use of the store, by name.
   private static func costs(count: Int) throws -> [String: Int64] {
     let test = try Case(count: count)
     let (id, middle) = (Case.account, Int64(count / 2))
@@ -131,7 +131,7 @@ struct ManyRowsTests {
       "changes": try test.steps { _ = try $0.changes(.noStore, .usual) },
     ]
     for (name, change) in changes(of: id) { costs[name] = try test.steps(change) }
-    // The control: what no index answers.
+    // The control: a query without an index.
     costs["scan"] = try test.steps { _ in
       _ = try test.file.read(.usual) { store throws(Problem) in
         try store.connection.run("SELECT 1 FROM account WHERE email = 'ada@example.com'")

@@ -79,7 +79,7 @@ struct SharedStoreTests {
     var last = 0
     while last < 200 {
       let acknowledged = counts.withLock { $0 }
-      // Often in the midst of a change: what is read then must not be taken for the state after it.
+      // This read often falls into a change. Its snapshot must not be kept as the state after the change.
       last = try reader.snapshot(.none).accounts.count - 1
       isStale = isStale || last < acknowledged
     }

@@ -9,7 +9,7 @@ import pytest
 from stores import Einlass, Home, Refused
 
 MEGABYTES = int(os.environ.get("EINLASS_TRAIL_MEGABYTES", "200"))
-# What a process may take for a trail of any length; one that reads it whole takes more.
+# The most memory for a trail of any length. A program that reads the trail whole takes more.
 MEMORY_KILOBYTES = 60_000
 
 
@@ -103,7 +103,7 @@ def test_a_required_entry_is_on_the_disk_before_the_credential_leaves(preload):
         trail = home.data / "store.audit.jsonl"
         assert f"synced {trail}" in hand_out(home, preload, is_required=True)
     with Home() as home:
-        # What cannot be synced is not handed out.
+        # Without a sync of its entry the credential is not handed out.
         with pytest.raises(Refused):
             hand_out(home, preload, is_required=True, unsynced=home.data / "store.audit.jsonl")
     with Home() as home:

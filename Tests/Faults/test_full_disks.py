@@ -43,7 +43,7 @@ print(connection.execute("SELECT count(*) FROM account").fetchone()[0])
 
 
 def on_a_disk(test, kind):
-    """What a function of this file prints, on a disk of this kind that is mounted for it alone."""
+    """The output of a function of this file, on a disk of this kind that is mounted for it alone."""
     if os.geteuid() != 0:
         pytest.skip("only root may mount a disk image")
     if KINDS[kind][1] and not shutil.which(KINDS[kind][1][0]):
@@ -121,7 +121,7 @@ def names(process):
 
 
 def refusals(process):
-    """What was acknowledged before three writes were refused: there may be room left in SQLite's files."""
+    """The accounts acknowledged before three writes were refused, because SQLite's files may have room left after one."""
     known, added, refused = names(process), set(), set()
     while len(refused) < 3:
         name = f"user{next(NUMBERS)}"

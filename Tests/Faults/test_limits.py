@@ -1,5 +1,5 @@
-"""The system gives no more threads or descriptors: that is said, what needs none is answered, and the process ends when
-it is told to.
+"""The system gives no more threads or descriptors. The error says so, other requests are answered, and the process ends
+when it is told to.
 """
 import fcntl
 import json
@@ -187,7 +187,7 @@ def counts(pid):
 
 @pytest.mark.parametrize("is_held", [True, False])
 def test_a_burst_of_sign_ins_takes_few_threads(report, is_held):
-    """Each request for an account of its own, whose lease another process holds or not."""
+    """The requests are for 64 accounts. Another process holds their leases, or none does."""
     world = World(1)
     try:
         process = world.processes[0]

@@ -1,5 +1,5 @@
-"""Another process keeps the store's lock and does not go on. What needs no store is answered at once, what has to wait
-ends together, and what reads is answered.
+"""Another process keeps the store's lock and does not go on. Requests that need no store are answered at once, writes
+that wait end together, and reads are answered.
 """
 import signal
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 
 from stores import Einlass, Home
 
-# A front end's patience; what waits has two seconds, and an earlier einlass took 10 s for each request.
+# A front end's patience. A request waits two seconds; an earlier einlass took 10 s for each.
 GENEROUS_SECONDS = 8
 HOLDER = "import fcntl, sys, time; file = open(sys.argv[1]); fcntl.flock(file, fcntl.LOCK_EX); print(flush=True); time.sleep(600)"
 

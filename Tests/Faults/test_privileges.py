@@ -1,4 +1,4 @@
-"""What a release binary loads, and what the programs that it starts may become.
+"""The libraries of a release binary, and the privileges of the programs that it starts.
 
     python -m pytest Tests/Faults/test_privileges.py
 """
@@ -18,7 +18,7 @@ PRODUCTS = ("einlass", "einlassctl", "einlass-sandbox")
 
 
 def search_paths(path):
-    """What readelf shows of the folders in which a program's libraries are looked for."""
+    """The RPATH and RUNPATH entries that readelf shows."""
     shown = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout
     assert "NEEDED" in shown
     return re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", shown)

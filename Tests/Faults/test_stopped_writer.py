@@ -1,4 +1,5 @@
-"""A process that is stopped in the midst of a write keeps nobody from reading. Who wants to write is told its id."""
+"""A process that is stopped in the midst of a write keeps nobody from reading. A writer is told its
+process id."""
 import fcntl
 import os
 import random
@@ -69,7 +70,7 @@ def test_nobody_waits_for_a_stopped_writer_but_who_writes(report):
         for stop in range(STOPS):
             tried, asked = stop_in_a_write(writer, home, states)
             tries += tried
-            # The negative control: who takes the writers' lock for reading has to wait.
+            # The negative control: a reader that takes the writers' lock has to wait.
             with open(home.database.with_name("store.lock")) as lock, pytest.raises(BlockingIOError):
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
             start = time.monotonic()

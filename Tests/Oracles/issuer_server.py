@@ -1,4 +1,4 @@
-"""An issuer whose manners a test sets: kinds of id_tokens, ways of authentication, introspection, what it says in errors.
+"""An issuer with manners that a test sets: kinds of id_tokens, ways of authentication, introspection, error texts.
 
     pip install -r requirements.txt
     python issuer_server.py PORT        (0 = any)
@@ -24,7 +24,7 @@ CLIENT, SECRET, PERSON = "client", "s3cr/t&=+", "42"
 KEYS = {"RS256": lambda: rsa.generate_private_key(public_exponent=65537, key_size=2048),
         "ES256": lambda: ec.generate_private_key(ec.SECP256R1()), "EdDSA": ed25519.Ed25519PrivateKey.generate}
 KEYS["RS512"] = KEYS["PS256"] = KEYS["RS256"]
-# What a provider does; None stands for what is not said.
+# The manners and their defaults; None leaves the member out.
 MANNERS = {
     "algorithm": "ES256", "keyAlgorithm": None, "typ": "JWT", "claims": {}, "atHash": "sha256", "idTokenSeconds": 300,
     "refreshedIdToken": True, "metadata": {}, "introspection": {}, "methods": {}, "says": None,

@@ -119,7 +119,7 @@ class World:
         self.session.send("prompt.answer", prompt=prompt["prompt"], action="accept", **answer)
 
     def visit(self, kind, prompt):
-        """The person agrees; what the page shows in the end, if the browser goes nowhere."""
+        """The person agrees. Returns the last page, if the browser stays on it."""
         visitor = Visitor().open(prompt["url"])
         if kind == "oauth1":
             visitor.press("allow")

@@ -1,4 +1,4 @@
-"""Whose word einlass takes, at an issuer whose manners are set, with tokens that PyJWT signs.
+"""The tokens and answers of an issuer that einlass believes. The test sets the issuer's manners; PyJWT signs its tokens.
 
     python -m pytest Tests/Oracles/test_trust.py
 """
@@ -148,7 +148,7 @@ def test_a_second_change_of_keys_within_a_minute_is_asked_about_when_a_sign_in_w
         oracle.rotate()
         assert oracle.signed_in()
         assert len(oracle.paths("/keys")) == count
-    # The control: who only brings a token does not make einlass ask.
+    # The control: a token that is only verified does not make einlass ask for the keys again.
     for _ in range(3):
         assert checks(is_id_token(oracle, first)) == {"signature": False}
     assert len(oracle.paths("/keys")) <= 5
@@ -231,7 +231,7 @@ def test_introspection_that_names_no_application_is_not_about_another_one(at):
     assert [entry for entry in found["checks"] if entry["check"] == "application"][0]["detail"].startswith(
         "127.0.0.1 does not say to which application")
     assert checks(oracle.verify(foreign, clientId="client"))["application"] is False
-    # What is stored vouches for itself.
+    # The stored credential vouches for itself.
     assert oracle.verify(oracle.credential(oracle.signed_in()), clientId="client")["valid"]
     # The control: one that is named counts.
     oracle.behave(introspection={"client_id": "other"})

@@ -34,7 +34,7 @@ def issued_to(dot, token):
 
 
 def refusals(front_end, account):
-    """What each method that hands out a credential says of the account."""
+    """The answer about the account of each method that hands out a credential."""
     asked = [("credentials.get", {"account": account}), ("verify", {"provider": "oracle", "account": account}),
              ("credentials.sign", {"account": account, "method": "GET", "url": "https://example.com/"})]
     for method, params in asked:

@@ -1,5 +1,5 @@
-"""Two persons at a plain OAuth 2.0 server, which does not say who signed in: nobody's token gives way unasked. Whose a token
-is, the server's introspection says.
+"""Two persons at a plain OAuth 2.0 server, which identifies neither. No token gives way unasked. The server's introspection
+names the owner of a token.
 
     python -m pytest Tests/Oracles/test_unidentified.py
 """
@@ -27,7 +27,7 @@ def unidentified(dot):
 
 
 def introspection(dot, token):
-    """What the server says of a token. RFC 7662."""
+    """The server's introspection of a token. RFC 7662."""
     proof = base64.b64encode(f"service:{dot['clients']['service']}".encode()).decode()
     form = urllib.parse.urlencode({"token": token}).encode()
     request = urllib.request.Request(dot["issuer"] + "/introspect/", form, {"Authorization": "Basic " + proof})

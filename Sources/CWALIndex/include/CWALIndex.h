@@ -13,12 +13,13 @@
 #define CWALINDEX_ALLOCATE 4712
 
 /// File control of a main database: SQLITE_FULL when something written to the index did not reach the others, since this
-/// was last asked or, where the argument, a `long long`, is not 0, in the last write. What was read or committed then
-/// does not count.
+/// was last asked or, where the argument, a `long long`, is not 0, in the last write. The rows that a
+/// transaction has read or committed then do not count.
 #define CWALINDEX_CHECK 4713
 
 /// File control of a main database: the state of the log as it is now, CWALINDEX_STATE_SIZE bytes that change with every
-/// commit. SQLITE_NOTFOUND without an index. What is read after it is of this state or a later one.
+/// commit. SQLITE_NOTFOUND without an index. A later read sees this state
+/// or a newer one.
 #define CWALINDEX_STATE 4714
 #define CWALINDEX_STATE_SIZE 48
 

@@ -1,4 +1,4 @@
-/// What decides which account a request gets, of a provider's accounts: a bounded part of them.
+/// The accounts of a provider that the choice of a request's account depends on: at most 104, however many there are.
 struct AccountChoices: Equatable {
   /// The account that the request names, whichever provider's it is.
   var named: Account?
@@ -15,7 +15,7 @@ struct AccountChoices: Equatable {
 }
 
 extension StoreReader {
-  /// What decides which account this request gets.
+  /// The accounts that the choice of this request's account depends on.
   func choices(
     for request: PerformRequest, at provider: Provider
   ) throws(Problem) -> AccountChoices {

@@ -129,7 +129,7 @@ extension [StoredCredential] {
     stored(under: registration, for: resource).flatMap { $0.isSystemsAlone ? nil : $0 }
   }
 
-  /// The account's own: what reverse auth pays with, else the one that was stored last.
+  /// The account's own credential: the one that reverse auth exchanges, else the system credential stored last.
   var accountsOwn: StoredCredential? {
     first(where: \.isSystemsAlone)
       ?? filter { $0.role == .system }.max { $0.generation < $1.generation }

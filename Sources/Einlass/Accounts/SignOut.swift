@@ -108,7 +108,7 @@ struct SignOut {
         revocation.revoked.append(what)
       } catch {
         guard case .failed(let failure) = error else { continue }
-        // What nobody gave is not wrong.
+        // A missing client secret is reported as missing, not as wrong.
         let isRefused =
           failure.problem.reason == .authenticatorUnconfigured
           || [401, 403].contains(failure.problem.serverError?.status)
@@ -136,7 +136,7 @@ extension SignOut {
     let token: Secret
     /// `token_type_hint` of RFC 7009 section 2.1.
     let hint: String
-    /// What it is called in a report that names two.
+    /// Its name in a report of two tokens.
     var name: String?
   }
 

@@ -135,7 +135,7 @@ struct Exchange {
     let words = provider.errors.shapes.lazy
       .compactMap { $0.words(json: object, body: response.body) }.first
     let rule = provider.errors.rule(for: response, words, at: step, remaining: remaining)
-    // Whatever the body says, except to a question that is asked again and again.
+    // Status 429 outweighs every error code of the body, except while a device code is polled (RFC 8628 section 3.5).
     if isLimited, rule?.outcome.deviceState == nil {
       throw .failed(Failure(throttled(failure(response, words, at: step), response)))
     }

@@ -22,11 +22,11 @@ func hiding(_ secrets: [Secret], in text: String) -> String {
 private struct SpeltText {
   /// Of a secret that is longer, its beginning is worth hiding too.
   private static let enoughBytes = 64
-  /// What is shorter may stand in base 64 by chance.
+  /// A shorter secret may stand in base 64 by chance.
   private static let leastBytes = 4
 
   let bytes: [UInt8]
-  /// By their first byte: what else is spelt there, and where that ends.
+  /// For each byte, the escaped character that begins there and the end of its escape.
   private let spellings: [(byte: UInt8, end: Int)?]
 
   init(_ bytes: [UInt8]) {
@@ -63,7 +63,7 @@ private struct SpeltText {
         digits.append(digit.value)
         end = digit.end
       }
-      // What stands before it, a path for instance, may look like a part of it.
+      // A path before the run may look like a part of it, so every alignment is decoded.
       if (0..<4).contains(where: { Self.holds(Self.decoded(digits.dropFirst($0)), secrets) }) {
         runs[start] = end
       }

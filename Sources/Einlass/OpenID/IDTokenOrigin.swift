@@ -1,6 +1,6 @@
 internal import EinlassJSON
 
-/// What is known of an id_token that is stored beside an access token. It was believed when it came.
+/// The origin of an id_token that is stored beside an access token. Its signature was verified when it came.
 public struct IDTokenOrigin: Sendable, Equatable {
   /// Which access token it came with.
   public enum AccessToken: String, Sendable, CaseIterable {

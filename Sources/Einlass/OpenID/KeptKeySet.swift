@@ -53,7 +53,7 @@ extension Exchange {
       return check(keys)
     }
     let result = check(kept.keys)
-    // What was issued just now is signed with a key of now: whoever waits for it may always ask.
+    // A sign-in has a token that was issued just now, with a key of now, so it may always ask for the keys again.
     guard case .failure(.signature(let fault)) = result,
       [.key, .keyAlgorithm, .signature].contains(fault),
       expected.isFresh || kept.maySeek(now)

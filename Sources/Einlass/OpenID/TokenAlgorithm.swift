@@ -36,7 +36,7 @@ public enum TokenAlgorithm: String, Sendable, CaseIterable {
     }
   }
 
-  /// What `at_hash` says of a token: the left half of its digest.
+  /// The `at_hash` of a token: the left half of its digest.
   func halfDigest(of secret: Secret) -> String {
     let digest = digest(revealedBytes(secret))
     return Base64URL.encode(Array(digest.prefix(digest.count / 2)))

@@ -202,7 +202,7 @@ extension Problem {
   /// The detail of a provider's refusal to register the application.
   public static let selfRegistration = "selfRegistration"
 
-  /// What a sign-in was told last, where a provider is asked about that has registered nothing since.
+  /// The refusal of the last self-registration at a provider, while nothing is registered there.
   static func registrationRefused(_ sentence: String, _ provider: Provider) -> Problem {
     Problem(
       .providerFailure, sentence, detail: selfRegistration, provider: provider.id,

@@ -10,7 +10,7 @@ struct CredentialCheck {
   /// `nil` for an id_token alone.
   let credential: Credential?
   var idToken: Secret?
-  /// What the store has of the credential for the registration, once it is known whose it is.
+  /// The stored credential of a subject, under the registration.
   let stored: @Sendable (_ subject: String?) -> OAuth2Credential?
   var expected: VerifyRequest.Expectation
   let effects: Effects
@@ -32,7 +32,7 @@ struct CredentialCheck {
     }
   }
 
-  /// What the provider says of the token, and its id_token that is believed.
+  /// The provider's verdict on the token, together with a verified id_token.
   private func asked(
     beside token: IDToken, _ signed: Verification
   ) async throws(Setback) -> Verification {
@@ -55,9 +55,9 @@ struct CredentialCheck {
     return result
   }
 
-  /// What the provider says of a token whose id_token does not vouch for it. One that has ended, or is another token's,
-  /// says nothing of this one (OpenID Connect Core 1.0 sections 3.1.3.6 and 12.2); nor does one whose key is gone, where
-  /// it was believed before and is stored with the token. Anything else is what is wrong.
+  /// The provider's verdict on a token whose id_token does not vouch for it. An id_token that has ended, or belongs to
+  /// another access token, says nothing of this one (OpenID Connect Core 1.0 sections 3.1.3.6 and 12.2). Neither does one
+  /// whose key is gone, where it is stored with the token, because it was verified then. Any other fault is the result.
   private func asked(
     instead idToken: Secret, _ signed: Verification, _ fault: IDTokenExpectation.Fault
   ) async throws(Setback) -> Verification {
@@ -72,7 +72,7 @@ struct CredentialCheck {
     }
   }
 
-  /// Whose an id_token is by its own word, which nobody believes: to look up what is stored, and for nothing else.
+  /// The subject that an unverified id_token claims. Serves to look up the stored credential and nothing else.
   private func subject(claimedBy idToken: Secret) -> String? {
     guard let token = try? JSONWebSignature.parse(revealedText(idToken)),
       let claims = try? JSONReader.read(token.payload)
@@ -269,8 +269,8 @@ extension Setback {
 }
 
 extension AccountStore {
-  /// What is stored for a person, under this registration, with this access token; `nil` for nothing, and for a store that
-  /// cannot be read, which vouches for nobody.
+  /// The stored credential of a person, under this registration, with this access token. `nil` where there is none, and
+  /// where the store cannot be read, because it vouches for nobody then.
   func credential(
     _ token: Secret, of subject: String?, at provider: Provider,
     under registration: ClientRegistration

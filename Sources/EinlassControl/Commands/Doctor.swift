@@ -78,7 +78,7 @@ struct Doctor: ServerCommand {
       + (try contents(console, slots: status["slots"]?.plain ?? "unknown"))
   }
 
-  /// Whoever may change a folder above the store can move the store away; to read it takes more.
+  /// Another user that may change a folder above the store can move the store away, but not read it.
   private func openFolders(above path: String?) -> [Finding] {
     FileStatus.foldersOfOthers(above: path ?? "").map {
       Finding(

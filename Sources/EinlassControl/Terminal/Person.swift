@@ -11,7 +11,7 @@ final class Person {
   let style: Style
   /// Whether a question of einlass's was left with Ctrl-C.
   var hasGivenUp = false
-  /// What of long work is shown now.
+  /// The progress of long work as it is shown now.
   private var progress = ""
   /// A terminal whose cursor goes nowhere but on.
   private let isDumb = Environment.value("TERM") == "dumb"

@@ -58,7 +58,7 @@ def accounts(report, stores):
 
 
 def adding(report, stores):
-    """What an account costs that is added while a front end hears of it, after few and after many."""
+    """The cost of adding an account while a front end hears of it, after few and after many."""
     def measure(count):
         with Session([EINLASS, *stores.arguments(f"adding-{count}-{time.monotonic_ns()}")]) as session:
             session.request("initialize", APPLICATION)

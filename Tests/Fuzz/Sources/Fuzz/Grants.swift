@@ -125,7 +125,8 @@ private struct Conversation {
     request.flowKind = kind
     request.resource = resource?.name
     request.resourceScopes = resource?.scopes ?? []
-    let account = try await engine.signIn(request, asking: script.asker([.openURL, .deviceCode])).account
+    let account = try await engine.signIn(request, asking: script.asker([.openURL, .deviceCode]))
+      .account
     check(account.provider.utf8.elementsEqual(provider.id.utf8), "an account has its provider")
   }
 
