@@ -24,8 +24,8 @@ PATIENCE_SECONDS = 300
 class Home:
     """A private folder with a place for a store and one for its key."""
 
-    def __init__(self):
-        self.path = Path(tempfile.mkdtemp(prefix="einlass-"))
+    def __init__(self, folder=None):
+        self.path = Path(tempfile.mkdtemp(prefix="einlass-", dir=folder))
         self.data, self.keys = self.path / "data", self.path / "keys"
         self.database = self.data / "store.db"
 

@@ -38,8 +38,9 @@ def only(threads):
 def home():
     if os.geteuid() != 0:
         pytest.skip("only root may become a user without other processes")
-    with Home() as home:
-        program = home.path / "einlass"  # a copy, because a project's folder may be closed to that user
+    # Outside the project and with a copy of the program, because a project's folder may be closed to that user.
+    with Home("/var/tmp") as home:
+        program = home.path / "einlass"
         program.write_bytes(Path(EINLASS).read_bytes())
         program.chmod(0o755)
         configuration = home.path / "config.json"
