@@ -38,7 +38,7 @@ extension StoreReader {
 
 extension AccountStore {
   /// The result of `body` on one state of the store. `body` may ask its reader alone, because the store is in use.
-  public func read<Result>(
+  @inlinable @inline(__always) public func read<Result>(
     _ patience: Patience = .usual, _ body: (any StoreReader) throws(Problem) -> Result
   ) throws(Problem) -> Result {
     var result: Result?

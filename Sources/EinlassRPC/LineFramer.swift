@@ -1,3 +1,5 @@
+internal import EinlassSystem
+
 /// Bytes in, lines out: a value that is fed what was read and asked for lines until it has none.
 ///
 /// A line ends with LF; one CR before it and one byte order mark at the start of the stream are taken away, and
@@ -72,9 +74,7 @@ public struct LineFramer: Sendable {
   private mutating func lineEnd() -> Int? {
     let from = scanned
     scanned = buffer.count
-    let bytes = buffer.span
-    for index in from..<bytes.count where bytes[index] == 0x0A { return index }
-    return nil
+    return buffer.firstIndex(of: 0x0A, from: from)
   }
 
   private mutating func stripped(_ line: Range<Int>) -> Line? {

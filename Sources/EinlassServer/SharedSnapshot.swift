@@ -8,7 +8,7 @@ internal import EinlassSystem
 /// change that this process makes.
 final class SharedSnapshot: Sendable {
   /// The snapshot as a reader, because making one of it for each request is dear.
-  private let taken = Lock<(snapshot: (any StoreReader & Sendable)?, auditKey: Secret?)>((nil, nil))
+  private let taken = Lock<(snapshot: (any StoreReader)?, auditKey: Secret?)>((nil, nil))
 
   /// The next one who asks gets a new one.
   func forget() { taken.withLock { $0 = (nil, nil) } }

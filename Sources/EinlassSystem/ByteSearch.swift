@@ -1,0 +1,12 @@
+internal import Glibc
+
+extension Array where Element == UInt8 {
+  /// The index of the first such byte at or behind `start`. The C library compares many bytes at once.
+  public func firstIndex(of byte: UInt8, from start: Int) -> Int? {
+    withUnsafeBytes { bytes in
+      guard start < bytes.count, let base = bytes.baseAddress else { return nil }
+      let found = unsafe memchr(base + start, Int32(byte), bytes.count - start)
+      return unsafe found.map { unsafe UnsafeRawPointer($0) - base }
+    }
+  }
+}
