@@ -71,11 +71,9 @@ import Testing
   }
 
   @Test func `Access that nobody was asked about is granted by the hint`() throws {
-    let sandbox = try Sandbox()
-    defer { sandbox.terminate() }
     let folder = try TemporaryFolder()
-    let config = try folder.file("config.json", try #require(sandbox.ready["config"]).text)
-    let front = try FrontEnd(["--store", "memory", "--config", config])
+    let (sandbox, front) = try Self.sandboxed(folder)
+    defer { sandbox.terminate() }
     defer { front.terminate() }
     let account = try front.call("accounts.add", sandbox.account("ada"))["account"] ?? .null
 
@@ -104,11 +102,9 @@ import Testing
   }
 
   @Test func `The hint of a wider grant keeps what was granted`() throws {
-    let sandbox = try Sandbox()
-    defer { sandbox.terminate() }
     let folder = try TemporaryFolder()
-    let config = try folder.file("config.json", try #require(sandbox.ready["config"]).text)
-    let front = try FrontEnd(["--store", "memory", "--config", config])
+    let (sandbox, front) = try Self.sandboxed(folder)
+    defer { sandbox.terminate() }
     defer { front.terminate() }
     let account = try #require(
       sandbox.ready["accounts"]?.array?.first { $0["provider"]?.string == "facebook" })
@@ -133,11 +129,9 @@ import Testing
   }
 
   @Test func `A validity that no token has is logged once`() throws {
-    let sandbox = try Sandbox()
-    defer { sandbox.terminate() }
     let folder = try TemporaryFolder()
-    let config = try folder.file("config.json", try #require(sandbox.ready["config"]).text)
-    let front = try FrontEnd(["--store", "memory", "--config", config])
+    let (sandbox, front) = try Self.sandboxed(folder)
+    defer { sandbox.terminate() }
     defer { front.terminate() }
     try sandbox.patch(["spotify": ["manners": ["consent": "allow"]]])
     let account = try Self.signIn("spotify", front)
@@ -155,6 +149,13 @@ import Testing
     try front.closeOutput()
     #expect(try front.exitCode() == 1)
     #expect(front.logged == "")
+  }
+
+  /// A front end whose providers are the sandbox's. The folder keeps its configuration.
+  private static func sandboxed(_ folder: TemporaryFolder) throws -> (Sandbox, FrontEnd) {
+    let sandbox = try Sandbox()
+    let config = try folder.file("config.json", try #require(sandbox.ready["config"]).text)
+    return (sandbox, try FrontEnd(["--store", "memory", "--config", config]))
   }
 
   /// A front end whose request or flow waits for a person.

@@ -140,6 +140,23 @@ class Einlass:
                          credential={"type": "oauth1", "key": f"key of {username}", "secret": "s",
                                      "clientId": "c", "clientSecret": "z"})["account"]
 
+    def fill(self, usernames):
+        """Adds accounts until three were refused, because SQLite's files may have room left after the first refusal.
+
+        The accounts that were acknowledged, and those that were refused.
+        """
+        added, refused = set(), set()
+        for name in usernames:
+            try:
+                self.add(name)
+                added.add(name)
+            except Refused as refusal:
+                assert refusal.detail == "full", refusal.error
+                refused.add(name)
+            if len(refused) == 3:
+                return added, refused
+        raise AssertionError("there is room without end")
+
     def accounts(self):
         accounts, cursor = [], {}
         while True:

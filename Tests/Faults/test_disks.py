@@ -18,21 +18,6 @@ from stores import EINLASS, Einlass, Home, Refused
 LIMIT_BYTES = 200_000
 
 
-def fill(process):
-    """Adds accounts until there is no room: those that were acknowledged, and those that were refused."""
-    added, refused = set(), set()
-    while len(refused) < 3:
-        name = f"user{len(added) + len(refused)}"
-        try:
-            process.add(name)
-            added.add(name)
-        except Refused as refusal:
-            assert refusal.detail == "full", refusal.error
-            refused.add(name)
-        assert len(added) < 20_000, "there is room without end"
-    return added, refused
-
-
 def names(preload, folder, command):
     """The folders that a command makes, and those of them whose names it does not sync."""
     noted = folder / "names"
@@ -65,7 +50,7 @@ def test_a_limit_on_files_loses_nothing(report):
     with Home() as home:
         # The signal for it is at its default, which ends a process, as the shell would have it.
         with Einlass(home, preexec_fn=limit_size, restore_signals=True) as process:
-            added, refused = fill(process)
+            added, refused = process.fill(f"user{number}" for number in range(20_000))
             assert {account["username"] for account in process.accounts()} == added
             assert process.call("store.check")["sound"]
             resource.prlimit(process.process.pid, resource.RLIMIT_FSIZE,
@@ -105,7 +90,7 @@ def full(folder):
     other.write_bytes(bytes(350_000))
     with Home() as home:
         with Einlass(home) as process:
-            added, refused = fill(process)
+            added, refused = process.fill(f"user{number}" for number in range(20_000))
             assert {account["username"] for account in process.accounts()} == added
             other.unlink()
             process.add("room again")
