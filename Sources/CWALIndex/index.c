@@ -70,8 +70,8 @@ static int clear_bytes(int descriptor, off_t start, off_t end) {
 
 /// Gives a part of the file blocks and zeros.
 static int allocate(int descriptor, off_t start, off_t end) {
-  // Blocks first: only an allocated block can be written in place on btrfs. A file
-  // system without fallocate gets zeros alone.
+  // The blocks come first, because btrfs writes in place only to an allocated block. A file system without fallocate gets
+  // zeros alone.
   if (fallocate(descriptor, FALLOC_FL_KEEP_SIZE, start, end - start) != 0 && is_full(errno)) return SQLITE_FULL;
   return clear_bytes(descriptor, start, end);
 }
@@ -81,11 +81,15 @@ static int write_in_place(int descriptor) {
   struct statfs system;
   int flags = 0;
   if (fstatfs(descriptor, &system) != 0 || system.f_type != BTRFS_SUPER_MAGIC) return SQLITE_OK;
-  if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags) == 0 && flags & FS_NOCOW_FL) return SQLITE_OK;
-  flags = (flags | FS_NOCOW_FL) & ~FS_COMPR_FL;
-  if (ftruncate(descriptor, 0) != 0 || ioctl(descriptor, FS_IOC_SETFLAGS, &flags) != 0)
-    return is_full(errno) ? SQLITE_FULL : SQLITE_IOERR_SHMOPEN;
-  return SQLITE_OK;
+  if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags) != 0 || flags & FS_NOCOW_FL) return SQLITE_OK;
+  if (ftruncate(descriptor, 0) != 0) return is_full(errno) ? SQLITE_FULL : SQLITE_IOERR_SHMOPEN;
+  // A folder may hand on that its files are compressed, or that they are not. btrfs takes the one flag only when the
+  // others have gone.
+  int others = flags & ~(FS_COMPR_FL | FS_NOCOMP_FL);
+  if (others != flags) (void)!ioctl(descriptor, FS_IOC_SETFLAGS, &others);
+  flags = others | FS_NOCOW_FL;
+  // Refused for another reason, the index is used as it is, because a store without it could not be used at all.
+  return ioctl(descriptor, FS_IOC_SETFLAGS, &flags) != 0 && is_full(errno) ? SQLITE_FULL : SQLITE_OK;
 }
 
 /// Clears what a crash may have left. The blocks stay, so that a full disk is no hindrance.
@@ -200,7 +204,7 @@ static int shm_lock(sqlite3_file *file, int offset, int count, int flags) {
     return set_lock(index->descriptor, F_UNLCK, lock_base + offset, count) == 0 ? SQLITE_OK : SQLITE_IOERR_SHMLOCK;
   }
   int code = index->is_lost && !index->locks ? map_again(index) : SQLITE_OK;
-  // Trying is slow on a full disk, and who reads seldom writes to the index.
+  // Trying is slow on a full disk, and a reader seldom writes to the index.
   if (code == SQLITE_OK) code = offset == write_lock ? populate_all(index) : index->is_lost ? SQLITE_FULL : SQLITE_OK;
   if (code != SQLITE_OK) return code;
   if (set_lock(index->descriptor, is_shared ? F_RDLCK : F_WRLCK, lock_base + offset, count) == 0) {
