@@ -49,7 +49,7 @@ final class OpenStore {
   var isStillThere: Bool { FileStatus.at(connection.path)?.identity == identity }
 
   func acquire(by deadline: Deadline) throws(Problem) {
-    try lock?.acquire(.exclusive, by: deadline, of: connection.path)
+    let deadline = try lock?.acquire(.exclusive, by: deadline, of: connection.path) ?? deadline
     connection.wait(milliseconds: deadline.millisecondsLeft)
   }
 
@@ -186,10 +186,23 @@ extension Problem {
 
 extension FileLock {
   /// Throws `locked` for the store at this path when somebody else keeps it longer.
+  ///
+  /// The wait begins again while others make changes, up to the usual patience, because a queue that moves is not held up
+  /// by a process that is stopped.
+  ///
+  /// - Returns: the deadline of further waits.
+  @discardableResult
   mutating func acquire(
     _ mode: Mode, by deadline: Deadline, of path: String
-  ) throws(Problem) {
-    let isHeld = try FileProblem.store { () throws(FileError) in try acquire(mode, by: deadline) }
-    guard isHeld else { throw .storeLocked(path: path, holder: holder) }
+  ) throws(Problem) -> Deadline {
+    let (wait, last) = (deadline.millisecondsLeft, AccountStore.Patience.usual.deadline)
+    var (deadline, count) = (deadline, changeCount)
+    while try !FileProblem.store({ () throws(FileError) in try acquire(mode, by: deadline) }) {
+      let isMoving = wait > 0 && changeCount != count && last.millisecondsLeft > 0
+      guard isMoving else { throw .storeLocked(path: path, holder: holder) }
+      count = changeCount
+      deadline = Deadline(milliseconds: Int(min(wait, last.millisecondsLeft)))
+    }
+    return deadline
   }
 }

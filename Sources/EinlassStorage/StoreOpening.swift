@@ -81,7 +81,7 @@ struct StoreOpening {
     var lock = try FileProblem.store { () throws(FileError) in
       try FileLock(location.lockName, in: directory)
     }
-    try lock.acquire(.exclusive, by: deadline, of: path)
+    let deadline = try lock.acquire(.exclusive, by: deadline, of: path)
     if try !exists(in: directory) {
       guard makesStore else { return nil }
       try StoreCreation(self).run(in: directory)

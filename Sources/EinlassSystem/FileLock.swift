@@ -82,10 +82,12 @@ public struct FileLock: ~Copyable, Sendable {
   ///
   /// Watchers also hear of a process that is killed between its change and this call, because its end closes the file.
   public func announceChange() {
-    let count = FileStatus.of(descriptor)?.countBytes ?? 0
     // The file is one hole, but its length still counts against a limit of the process.
-    if ftruncate(descriptor, off_t((count + 1) % (1 << 16))) != 0 { ftruncate(descriptor, 0) }
+    if ftruncate(descriptor, off_t((changeCount + 1) % (1 << 16))) != 0 { ftruncate(descriptor, 0) }
   }
+
+  /// Another number after each change that was announced, until 65 536 of them.
+  public var changeCount: Int64 { FileStatus.of(descriptor)?.countBytes ?? 0 }
 
   var path: String { "\(directory)/\(name)" }
 

@@ -1,6 +1,8 @@
 """Another process keeps the store's lock and does not go on. Requests that need no store are answered at once, writes
 that wait end together, and reads are answered.
 """
+import fcntl
+import os
 import signal
 import subprocess
 import sys
@@ -73,6 +75,23 @@ def test_requests_that_wait_for_a_stopped_writer_end_together(home, report):
         order, answers, _ = pipelined(process, SET, SET, SET, *NEEDS_NO_STORE)
         assert all("result" in answer for answer in answers["access.set"])
         assert order[:3] == sorted(order[:3]) == [answer["id"] for answer in answers["access.set"]]
+
+
+@pytest.mark.parametrize("is_moving", [True, False])
+def test_a_request_waits_longer_where_others_make_changes(home, is_moving):
+    """A queue of writers that moves is no stopped writer. The lock's file grows with each change."""
+    with Einlass(home) as process, open(home.data / "store.lock", "r+") as lock:
+        process.accounts()
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        asked = process.send(SET[0], **SET[1])
+        for _ in range(8):
+            time.sleep(0.5)
+            if is_moving:
+                lock.truncate(os.fstat(lock.fileno()).st_size + 1)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        while (message := process.message()).get("id") != asked:
+            pass
+        assert ("result" in message) == is_moving
 
 
 def test_a_new_process_introduces_itself_while_the_store_is_locked(home, report):
