@@ -7,11 +7,17 @@ func hiding(_ secrets: [Secret], in text: String) -> String {
   let spelt = SpeltText(Array(text.utf8))
   let runs = spelt.runs(holding: secrets)
   var result: [UInt8] = []
-  /// Of what is hidden.
+  /// The end of what is hidden of each secret.
+  var ends = secrets.map { _ in 0 }
+  /// The end of all that is hidden.
   var end = 0
   for (index, byte) in spelt.bytes.enumerated() {
-    let found = secrets.compactMap { spelt.end(of: $0, from: index) }.max()
-    let next = max(found ?? 0, runs[index] ?? 0)
+    // Deep inside a hidden secret the same secret begins again only where it repeats itself.
+    for (number, secret) in secrets.enumerated()
+    where ends[number] < index + SpeltText.enoughBytes {
+      ends[number] = spelt.end(of: secret, from: index) ?? ends[number]
+    }
+    let next = max(ends.max() ?? 0, runs[index] ?? 0)
     if index >= end { result += next > index ? Array("…".utf8) : [byte] }
     end = max(end, next)
   }
@@ -21,7 +27,7 @@ func hiding(_ secrets: [Secret], in text: String) -> String {
 /// Text in which a character may be written in one other way than as it is.
 private struct SpeltText {
   /// Of a secret that is longer, its beginning is worth hiding too.
-  private static let enoughBytes = 64
+  static let enoughBytes = 64
   /// A shorter secret may stand in base 64 by chance.
   private static let leastBytes = 4
 
