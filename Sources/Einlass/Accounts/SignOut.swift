@@ -101,13 +101,20 @@ struct SignOut {
       secrets: [
         token.accessToken, token.refreshToken, own?.clientSecret, stored.registration.clientSecret,
       ])
+    var isRefreshTokenRevoked = false
     for part in parts(of: token, by: way) {
       let what = part.name.map { "\(what) \($0)" } ?? what
       do throws(Setback) {
         try await revoke(part, of: stored, by: way, exchange)
         revocation.revoked.append(what)
+        isRefreshTokenRevoked = true
       } catch {
         guard case .failed(let failure) = error else { continue }
+        // Some providers revoke the access token along with the refresh token, and call it invalid then.
+        if isRefreshTokenRevoked, failure.problem.serverError?.code == "invalid_token" {
+          revocation.revoked.append(what)
+          continue
+        }
         // A missing client secret is reported as missing, not as wrong.
         let isRefused =
           failure.problem.reason == .authenticatorUnconfigured

@@ -100,6 +100,23 @@ import Testing
         == ["Bearer RT", "Bearer AT"])
   }
 
+  @Test(arguments: [true, false])
+  func `An access token that the refresh token has taken along is revoked`(
+    _ isRefreshTokenRevoked: Bool
+  ) async throws {
+    let catalog = try ProviderCatalogTests.catalog(
+      Self.descriptor.replacing(#""bearer":"{token}""#, with: #""bearer":"{refreshToken}""#))
+    let invalid = Script.Reply.json(#"{"error":"invalid_token"}"#, status: 400)
+    let script = Self.script(
+      isRefreshTokenRevoked ? .text("") : invalid, invalid, refreshToken: Secret("RT"))
+    let report = try await remove(
+      script, requiringRevocation: false,
+      with: ClientRegistration(clientID: "APP", clientSecret: Secret("S")), from: catalog)
+    let tokens = ["application APP refreshToken", "application APP accessToken"]
+    #expect(report.revoked == (isRefreshTokenRevoked ? tokens : []))
+    #expect(report.notRevoked.map(\.what) == (isRefreshTokenRevoked ? [] : tokens))
+  }
+
   @Test func `An account whose provider is not known any more goes all the same`() async throws {
     let script = Self.script(.text("", status: 204))
     let report = try await remove(script, requiringRevocation: true, from: ProviderCatalog.none)
