@@ -118,6 +118,16 @@ def test_a_registration_with_a_private_key_is_brought_by_a_file(store, tmp_path)
     assert code == 1 and "(authenticatorUnconfigured, 1006)" in errors
 
 
+def test_a_way_of_authentication_needs_its_part(store):
+    configure = ["providers", "configure", "microsoft", "--client-id", "mine", *store]
+    code, _, errors = run(*configure, "--authentication", "private_key_jwt")
+    assert code == 1 and "lacks privateKey" in errors, errors
+    code, _, errors = run(*configure, "--authentication", "client_secret_post")
+    assert code == 1 and "lacks clientSecret" in errors, errors
+    code, _, errors = run(*configure)  # the control
+    assert code == 0, errors
+
+
 def test_the_address_that_was_given_is_the_one_to_register(store):
     place = "http://127.0.0.1:7777/back"
     with Terminal([CONTROL, "providers", "configure", "gitlab", "--redirect", place, *store]) as terminal:

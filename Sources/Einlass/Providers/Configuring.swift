@@ -15,8 +15,9 @@ extension Einlass {
       return try store.registrations.set(provider.id, nil, .usual)
     }
     try registration.check()
-    try provider.requireFitting(
-      provider.complete(registration, with: provider.registrationNeeds))
+    let needs = provider.registrationNeeds
+    let proof = registration.proof.filter { !needs.contains($0) }
+    try provider.requireFitting(provider.complete(registration, with: needs + proof))
     return try store.registrations.set(
       provider.id,
       StoredRegistration(
@@ -25,6 +26,15 @@ extension Einlass {
 }
 
 extension ClientRegistration {
+  /// The part that the chosen authentication needs.
+  fileprivate var proof: [Provider.RegistrationPart] {
+    switch authentication.flatMap(ClientAuthentication.init(rawValue:)) {
+    case nil, .some(.none), .basicEmpty: []
+    case .privateKeyJWT: [.privateKey]
+    case .basic, .basicPlain, .post, .secretJWT: [.clientSecret]
+    }
+  }
+
   /// Throws `invalidParameter` for what no provider gives.
   fileprivate func check() throws(Problem) {
     guard isIdentifier(clientID) else {
