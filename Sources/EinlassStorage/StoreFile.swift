@@ -162,14 +162,24 @@ final class StoreFile: Sendable {
     let result = try opened.withLock(by: deadline) { opened throws(Problem) in
       try body(&opened, deadline)
     }
-    guard let result else {
-      throw .store(.locked, "The account store is in use for a moment. Try again.")
-    }
+    guard let result else { throw deadline.isNow ? .storeInUse : stillInUse }
     return result
+  }
+
+  /// Another request of this process has the store longer, mostly because it waits for another process.
+  private var stillInUse: Problem {
+    guard let directory = try? SafeDirectory.open(location.directory),
+      let lock = try? FileLock.ifPossible(location.lockName, in: directory),
+      let holder = lock.holder, holder != Int(ThisProcess.id)
+    else { return .storeInUse }
+    return .storeLocked(path: directory.path(of: location.name), holder: holder)
   }
 }
 
 extension Problem {
+  fileprivate static let storeInUse = Problem.store(
+    .locked, "The account store is in use for a moment. Try again.")
+
   /// Whether the shared index cannot be had: no room for it, or nowhere to write it.
   fileprivate var isForWantOfAnIndex: Bool {
     [Problem.StoreDetail.full, .readOnly].contains { $0.rawValue == detail }

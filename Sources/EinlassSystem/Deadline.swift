@@ -18,6 +18,9 @@ public struct Deadline: Sendable {
   /// Over already: for what may not wait at all.
   public static let now = Deadline(monotonicMilliseconds: 0)
 
+  /// Whether nothing may be waited for.
+  public var isNow: Bool { monotonicMilliseconds == 0 }
+
   /// What is left, 0 when it is over.
   public var millisecondsLeft: Int32 {
     Int32(clamping: max(0, monotonicMilliseconds - csystem_monotonic_milliseconds()))

@@ -77,6 +77,20 @@ def test_requests_that_wait_for_a_stopped_writer_end_together(home, report):
         assert order[:3] == sorted(order[:3]) == [answer["id"] for answer in answers["access.set"]]
 
 
+def test_every_request_that_waits_is_told_of_the_holder(home):
+    """Also a request behind another one of its own process."""
+    with Einlass(home) as process:
+        account = process.accounts()[0]["account"]
+        with Holder(home) as holder:
+            # A task, which waits for ten seconds, and a request behind it.
+            task = process.send("accounts.signOut", account=account)
+            time.sleep(0.5)
+            asked = process.send("accounts.update", account=account, displayName="Ada")
+            while (message := process.message()).get("id") != asked:
+                assert message.get("id") != task, message
+            assert message["error"]["data"]["holder"] == holder.process.pid, message
+
+
 @pytest.mark.parametrize("is_moving", [True, False])
 def test_a_request_waits_longer_where_others_make_changes(home, is_moving):
     """A queue of writers that moves is no stopped writer. The lock's file grows with each change."""
