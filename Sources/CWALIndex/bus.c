@@ -1,4 +1,4 @@
-// SIGBUS in a mapped index ends no process: a copy in memory takes the place of what cannot be written to.
+// SIGBUS in a mapped index ends no process: a copy in memory takes the place of a page that cannot be written to.
 #define _GNU_SOURCE
 #include "index.h"
 

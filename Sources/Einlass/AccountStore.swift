@@ -152,7 +152,7 @@ public struct AccountStore: Sendable {
   /// Members of an account that may change; the closure gets the current record and edits it.
   public typealias Edit = @Sendable (inout Account) -> Void
 
-  /// Calls the closure once with one state of the store, without opening the key. `read` is what to call.
+  /// Calls the closure once with one state of the store, without opening the key. Callers use `read`.
   public var reading:
     @Sendable (Patience, (any StoreReader) throws(Problem) -> Void) throws(Problem) -> Void
   /// The changes by any process since this mark, as front ends are told of them.

@@ -229,7 +229,7 @@ public struct Einlass: Sendable {
     }
   }
 
-  /// Tries again what a process had begun to renew that has ended since, if it is the application's to renew.
+  /// Tries a renewal again that an ended process had begun, if the credential is the application's to renew.
   ///
   /// - Parameter request: about the application's credential for a resource, or for none.
   public func finish(

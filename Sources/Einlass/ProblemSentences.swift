@@ -53,7 +53,7 @@ extension Problem {
       provider: provider.id, account: account.id, hint: .relogin(provider))
   }
 
-  /// Why nothing of what is stored for an account is the registration's: nothing is left, or nothing was ever issued to it.
+  /// Why no stored credential of an account is the registration's: none is left, or none was ever issued to it.
   static func nothingStored(
     for registration: ClientRegistration, _ resource: String?,
     among credentials: [StoredCredential], _ provider: Provider, _ account: Account
@@ -195,7 +195,7 @@ extension Problem {
     return problem
   }
 
-  /// A sign-in without a page for the person was asked for what only a page can show. `name`: in the protocol.
+  /// A sign-in without a page for the person was asked for something that only a page can show. `name`: in the protocol.
   static func pageParameter(_ name: String, _ provider: Provider) -> Problem {
     var problem = invalidParameter(
       "/\(name)",
@@ -244,7 +244,7 @@ extension Problem {
       hint: .init("accounts.signIn", ["provider": provider.id, "account": account.rawValue]))
   }
 
-  /// Nobody says that the person who signed in is the one of the provider's only account.
+  /// The provider has room for one account and does not say that the person is the one of that account.
   static func roomForOne(_ provider: Provider, _ collision: Problem) -> Problem {
     var problem = collision
     problem.message = """

@@ -1,6 +1,6 @@
 internal import EinlassJSON
 
-/// One state of the store, asked for what a request needs. Opens no key.
+/// One state of the store, asked for the rows that a request needs. Opens no key.
 ///
 /// The cost of an answer depends on its own size, not on that of the store. Names compare as bytes.
 public protocol StoreReader {

@@ -21,7 +21,7 @@ public struct Method: Sendable {
     /// the immediate requests after it wait their turn behind it.
     case immediate(
       @Sendable (JSONObject, Call, Deadline?) throws(RPCError) -> JSONValue?)
-    /// Runs on the reader's path and never waits; overtakes immediate requests that do. For what needs no store.
+    /// Runs on the reader's path and never waits; overtakes immediate requests that do. For methods that need no store.
     case urgent(@Sendable (JSONObject, Call) throws(RPCError) -> JSONValue)
     /// Runs as a task of its own. When it is cancelled, any error it throws becomes `cancelled`.
     case task(@Sendable (JSONObject, Call) async throws(RPCError) -> JSONValue)

@@ -102,7 +102,7 @@ final class AddedProviders: Sendable {
     state.withLock { $0 = $0.without(id) }
   }
 
-  /// Writes down that a provider has refused to register the application, for those who ask what is wrong with it. Where
+  /// Writes down that a provider has refused to register the application, for `doctor` and `providers.list`. Where
   /// that can't be written, it is not known later.
   func note(_ refusal: Problem) {
     guard refusal.detail == Problem.selfRegistration, !refusal.isRetryable,

@@ -13,7 +13,7 @@ public final class ChangeFeed: Sendable {
   private enum Known {
     /// Nobody has asked to be told.
     case nothing
-    /// Everything up to here; `nil` when the store could not be read, and whatever is found next is new.
+    /// Everything up to here; `nil` when the store could not be read, and every change that is found next is new.
     case upTo(AccountStore.ChangeMark?)
   }
 

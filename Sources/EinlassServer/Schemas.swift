@@ -133,7 +133,7 @@ let components: Components = [
             .optional("idToken", .string(maxBytes: nil), "OpenID Connect.", isSecret: true),
             .optional(
               "idTokenOf", .oneOf(IDTokenOrigin.AccessToken.allCases.map(\.rawValue)),
-              "Which access token it came with."),
+              "The id_token came with the current access token, or with a former one."),
             .optional("idTokenExpiresAt", .unixTime, "When the id_token ends."),
             .optional(
               "refreshToken", .string(maxBytes: nil), "Only with includeRefreshToken.",

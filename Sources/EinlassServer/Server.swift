@@ -163,7 +163,7 @@ public final class Server: Sendable {
     if token.expiresAt != nil { lookAfter(result.account.id, for: resource) }
   }
 
-  /// The same of what is stored.
+  /// The same of a stored credential.
   func lookAfter(_ account: Account.ID, for resource: String?) {
     refresher.lookAfter(credentialRequest(of: account, for: resource)) { [weak self] in
       self?.budgetedEinlass

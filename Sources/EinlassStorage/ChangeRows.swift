@@ -1,7 +1,7 @@
 internal import Einlass
 internal import EinlassSystem
 
-/// The list of the last changes that front ends are told of, so that nobody has to compare the store with what it was.
+/// The list of the last changes that front ends are told of, so that no process has to compare two states of the store.
 ///
 /// Numbers have no gaps and are never used again: the newest row always stays.
 extension SQLiteConnection {

@@ -39,7 +39,7 @@ struct CredentialRow {
   var scopes: [String]?
   var expiresAt: UnixTime?
   var cells: [SecretColumn: [UInt8]]
-  /// The three of bookkeeping; not sealed, because whoever edits them only causes another request.
+  /// The three of bookkeeping; not sealed, because an edit of them only causes another request.
   var generation: Int64 = 0
   var isRefused = false
   /// Whether the id_token came with a former access token; it says so itself where it matters, by its `at_hash`.

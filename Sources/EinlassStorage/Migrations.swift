@@ -187,7 +187,7 @@ struct Migrations: Sendable {
 
   /// The list of changes for front ends, and indexes for reading a few accounts or grants of many.
   private static let changesAndOrders = [
-    // The last changes in order, without gaps; `ChangeRows.swift`. Either `account` and what happened to it, or the
+    // The last changes in order, without gaps; `ChangeRows.swift`. Either `account` and its kind of change, or the
     // `application` and `provider` of a grant.
     """
     CREATE TABLE change (

@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassCrypto
 internal import EinlassSystem
 
-/// An open database and what is remembered of it. Belongs to the thread that holds `StoreFile`'s lock around it.
+/// An open database and the state that is remembered of it. Belongs to the thread that holds `StoreFile`'s lock around it.
 final class OpenStore {
   let connection: SQLiteConnection
   let keys: KeySource
@@ -10,7 +10,7 @@ final class OpenStore {
   /// Of a store that is written. One that is read needs none, unless SQLite's own locks cannot be had.
   private var lock: FileLock?
   let isReadOnly: Bool
-  /// SQLite's, of what was last read: another one as soon as another connection has committed.
+  /// SQLite's, of the last read: another one as soon as another connection has committed.
   private var lastVersion: Int64?
   /// All of the store, if that is little, and of which state; no snapshot where it is more.
   private var cached: (state: [UInt64]?, snapshot: AccountStore.Snapshot?)?
@@ -110,7 +110,7 @@ final class OpenStore {
     return cached.snapshot
   }
 
-  /// Calls `body` with what answers for the store: all of it, if that is little, which is kept, else the database.
+  /// Calls `body` with a reader of the store: its whole content where that is little, which is kept, else the database.
   /// Within `read`.
   func answer(_ body: (any StoreReader) throws(Problem) -> Void) throws(Problem) {
     let isKnownLarge = state != nil && cached?.state == state && cached?.snapshot == nil

@@ -5,7 +5,7 @@ internal import EinlassSystem
 /// The store's file as one process uses it: opened on first use, locked for each change, checked whenever another
 /// program changed it. Several processes share the file; several threads share one value of this.
 ///
-/// Reading and writing have a connection each, so that who reads waits for no writer, of this process or another.
+/// Reading and writing have a connection each, so that a reader waits for no writer, of this process or another.
 final class StoreFile: Sendable {
   let location: StoreLocation
   private let keys: KeySource

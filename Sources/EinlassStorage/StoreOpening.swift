@@ -111,7 +111,7 @@ struct StoreOpening {
     }
   }
 
-  /// Connects to what may still be anybody's file; the caller checks it.
+  /// Connects to a file that may still be anybody's; the caller checks it.
   private func connect(
     by deadline: Deadline, in directory: borrowing SafeDirectory
   ) throws(Problem) -> SQLiteConnection {

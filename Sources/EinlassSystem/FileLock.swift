@@ -26,7 +26,7 @@ public struct FileLock: ~Copyable, Sendable {
     self.init(name, in: directory, descriptor: try Self.open(name, in: directory))
   }
 
-  /// A lock on this file for what cannot be written: it is made when it can be, and `nil` when it is missing.
+  /// A lock on this file where it may not be writable: it is made when it can be, and `nil` when it is missing.
   public static func ifPossible(
     _ name: String, in directory: borrowing SafeDirectory
   ) throws(FileError) -> FileLock? {
@@ -72,13 +72,13 @@ public struct FileLock: ~Copyable, Sendable {
 
   /// Removes the lock's file; only while holding the lock exclusively, or two could hold what looks like one.
   ///
-  /// Who waits for it finds it gone and makes another.
+  /// A waiter finds it gone and makes another.
   public func removeFile() throws(FileError) {
     guard isInPlace else { return }
     try SafeDirectory.open(directory)?.remove(name)
   }
 
-  /// Tells all who watch the file that a change was made; only while holding the lock exclusively.
+  /// Tells all watchers of the file that a change was made; only while holding the lock exclusively.
   ///
   /// Watchers also hear of a process that is killed between its change and this call, because its end closes the file.
   public func announceChange() {

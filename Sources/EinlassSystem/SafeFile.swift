@@ -106,7 +106,7 @@ extension SafeDirectory {
     }
   }
 
-  /// The same with what the body writes, in as many parts as it likes; when it answers `false`, nothing is replaced.
+  /// The same with the bytes that the body writes, in as many parts as it likes; when it answers `false`, nothing is replaced.
   func replace(
     _ name: String, temporaryName: String, _ body: (Unfinished) throws(FileError) -> Bool
   ) throws(FileError) {

@@ -29,7 +29,7 @@ import Testing
     ("+a -a", ""), ("+a ~b -a", "~b"), ("~a ~a", "~a"), ("!a ~a", "!a"), ("~a !a", "!a"),
     ("~a ~b !a", "!a ~b"), ("~a -a", "-a"), ("!a -a +b", "-a +b"),
   ])
-  func `An account is told once, with what its changes come to`(changes: String, told: String) {
+  func `An account is told once, with the sum of its changes`(changes: String, told: String) {
     #expect(Self.words(StoreChanges(Self.changes(changes)).accounts) == told)
   }
 

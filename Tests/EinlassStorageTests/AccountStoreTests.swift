@@ -163,7 +163,7 @@ struct AccountStoreTests {
     ada.credentials = [.oauth2Example("new")]
     _ = try test.next.add(ada, .usual)
     #expect(try test.next.contents(id) == [.oauth2Example("new")] + stored[1...])
-    // One credential alone is what reverse auth pays with, under whichever client id.
+    // Reverse auth pays with one credential alone, under any client id.
     var own = StoredCredential.oauth1Example("other")
     own.registration.clientID = "SYS2"
     own.binding.clientID = "SYS2"

@@ -67,8 +67,7 @@ struct ChangeListTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `Who was told long ago learns that it is not known what happened since`(_ kind: Kind) throws
-  {
+  func `A mark that is too old gets no list of changes`(_ kind: Kind) throws {
     let test = try AccountStoreTests.Case(kind)
     let id = try test.store.add(.example(), .usual).account.id
     var (old, late) = (try test.store.changes(nil, .usual).mark, AccountStore.ChangeMark.noStore)

@@ -64,7 +64,7 @@ struct SharedStoreTests {
     #expect(try store.snapshot(.none).accounts[0].displayName == "late")
   }
 
-  @Test func `What is announced can be read, whoever reads it`() async throws {
+  @Test func `An announced change can be read by every process`() async throws {
     let home = try StoreHome()
     let (writer, reader) = (home.store(), home.store())
     _ = try writer.add(.example("user0"), .usual)

@@ -25,7 +25,7 @@ struct HardeningTests {
   }
 
   @Test(arguments: [false, true])
-  func `programs that are started get no new privileges, but from who opens browsers`(
+  func `Started programs get no new privileges, except from a process that opens browsers`(
     _ opensBrowsers: Bool
   ) async {
     await #expect(processExitsWith: .success) { [opensBrowsers] in

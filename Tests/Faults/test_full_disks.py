@@ -259,7 +259,7 @@ def small(disk, kind):
     with Home() as home:
         with Einlass(home) as process:
             count = len(refusals(process))
-            # The negative control: somebody who reads an old state keeps the journal from giving room back.
+            # The negative control: a reader of an old state keeps the journal from giving room back.
             reader = sqlite3.connect(home.database)
             reader.execute("BEGIN")
             reader.execute("SELECT * FROM account").fetchone()

@@ -86,7 +86,7 @@ NEED_A_THREAD_MORE = {"auth.perform"}
 
 
 def end(process, how):
-    """Ends it and answers its exit code and what it has said."""
+    """Ends it; its exit code and its standard error."""
     if how == "end of input":
         process.stdin.close()
     else:

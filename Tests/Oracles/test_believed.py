@@ -26,7 +26,7 @@ OTHER_CLIENTS = {
 SECRET = {"clientId": "secret-openid", "clientSecret": "s3cret: with/odd+chars"}
 # An OpenID provider, with a client that may ask about tokens and with one that may not.
 CLIENTS = [None, SECRET]
-# Nobody says whose a token of theirs is; of Apple's, its id_token alone does, while it is good.
+# These providers do not name the owner of a token. Of Apple's token the id_token alone does, while it is good.
 CANNOT = {"sequencing": {"new", "refreshed", "rotated", "ended"}, "apple": {"refreshed", "rotated", "ended"}}
 # Their descriptors can refresh, and the sandbox gives no refresh token for these flows.
 WITHOUT_REFRESH = {("facebook", "deviceCode"), ("github", "authorizationCode"), ("github", "deviceCode"),

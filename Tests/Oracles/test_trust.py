@@ -33,7 +33,7 @@ def issuer():
 
 
 class Issuer:
-    """The issuer, a front end that knows it, and what they say to each other."""
+    """The issuer, a front end that knows it, and the messages between them."""
 
     def __init__(self, ready, start, *options, **manners):
         self.ready, self.base = ready, ready["base"]

@@ -50,7 +50,7 @@ def sign_in(front_end, dot, user, choose=None, **params):
 
 
 def people(front_end, dot):
-    """The names of the accounts, and whose their tokens are, as the server says."""
+    """The names of the accounts, and the owners of their tokens, as the server says."""
     accounts = front_end.call("accounts.list")["accounts"]
     return {account["username"]: introspection(dot, front_end.token(account["account"])).get("username")
             for account in accounts}

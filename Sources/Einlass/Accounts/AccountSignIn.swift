@@ -77,7 +77,7 @@ struct AccountSignIn {
 
   /// Stores the credential for the person's account: the one that was named, one that is there, or a new one.
   ///
-  /// Where the provider does not say who signed in, only the person or the request says that it is one that is there.
+  /// Where the provider does not identify the person, only the person or the request names an account that is there.
   private func keep(
     _ credential: Credential, _ identity: Identity?, from flow: FlowDescriptor,
     asking asker: Asker

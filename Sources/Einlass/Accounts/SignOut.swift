@@ -4,8 +4,8 @@ internal import EinlassJSON
 public struct Revocation: Sendable, Equatable {
   /// A credential that is still good there.
   public struct Remainder: Sendable, Equatable {
-    /// Which one: `system`, or `application` and a client id; then `refreshToken` or `accessToken` where each is revoked
-    /// by itself.
+    /// The credential's role: `system`, or `application` and a client id. Behind it the token, `refreshToken` or
+    /// `accessToken`, where each token is revoked by itself.
     public var what: String
     /// One English sentence.
     public var reason: String
@@ -148,7 +148,7 @@ extension SignOut {
   }
 
   /// Both tokens, because a refresh token takes what came of it along at some providers only. A recipe without a place for
-  /// the refresh token ends the grant, or what the provider has instead.
+  /// the refresh token ends the grant, or the provider's counterpart of a grant.
   private func parts(of token: OAuth2Credential, by way: Way) -> [Part] {
     let takesRefreshToken =
       if case .recipe(let recipe) = way { recipe.mentions(.refreshToken) } else { true }

@@ -7,9 +7,9 @@ func hiding(_ secrets: [Secret], in text: String) -> String {
   let spelt = SpeltText(Array(text.utf8))
   let runs = spelt.runs(holding: secrets)
   var result: [UInt8] = []
-  /// The end of what is hidden of each secret.
+  /// The end of the hidden part, of each secret.
   var ends = secrets.map { _ in 0 }
-  /// The end of all that is hidden.
+  /// The end of the hidden part, of all secrets.
   var end = 0
   for (index, byte) in spelt.bytes.enumerated() {
     // Deep inside a hidden secret the same secret begins again only where it repeats itself.
@@ -85,7 +85,7 @@ private struct SpeltText {
     }
   }
 
-  /// A digit of base 64, of either alphabet, and what follows it.
+  /// A digit of base 64, of either alphabet, and the index behind it.
   private func digit(at index: Int) -> (value: UInt8, end: Int)? {
     let others = spellings[index].map { [($0.byte, $0.end)] } ?? []
     for (byte, end) in [(bytes[index], index + 1)] + others {

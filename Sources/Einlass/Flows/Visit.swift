@@ -13,7 +13,8 @@ struct Visit {
   var asker: Asker
   /// What the tokens that come of it are bound to, where the provider binds them.
   let proof: ProofOfPossession?
-  /// Stores what came of it, asking whose it is where nobody says. Throws when it is another person's than was asked for.
+  /// Stores the credential, and asks the provider for the person where the answer names none. Throws when the credential
+  /// is another person's than was asked for.
   let keep:
     @Sendable (FlowDescriptor, Credential, Identity?, Asker) async throws(Problem) ->
       AccountStore.Added

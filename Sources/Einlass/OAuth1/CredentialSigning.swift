@@ -83,7 +83,7 @@ extension AccountStore {
 }
 
 extension Provider {
-  /// Whether one of its flows gets an application's credential from what is stored for an account, without the person.
+  /// Whether one of its flows gets an application's credential from an account's stored one, without the person.
   func issues(from credentials: [StoredCredential]) -> Bool {
     flows.contains { flow in
       switch flow {

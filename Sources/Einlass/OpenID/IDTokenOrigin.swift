@@ -2,7 +2,7 @@ internal import EinlassJSON
 
 /// The origin of an id_token that is stored beside an access token. Its signature was verified when it came.
 public struct IDTokenOrigin: Sendable, Equatable {
-  /// Which access token it came with.
+  /// The access token that the id_token came with: the current one or a former one.
   public enum AccessToken: String, Sendable, CaseIterable {
     /// The one that it is stored with.
     case current

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Einlass
 
-/// Signing in where the provider does not say who did: nobody's credential gives way unasked.
+/// Sign-ins at a provider that does not identify the person replace no credential unasked.
 @Suite struct UnidentifiedSignInTests {
   typealias Flow = AuthorizationCodeFlowTests
 
