@@ -56,8 +56,15 @@ struct SharedStoreTests {
     let id = try store.add(.example(), .usual).account.id
     let other = try Holder(home)
     #expect(try other.tryAcquire())
-    let change = Thread.result { try store.update(id, .usual) { $0.displayName = "late" } }
-    while try !other.isWaitedFor() { await Task.yield() }
+    let hasEnded = Lock(false)
+    let change = Thread.result {
+      defer { hasEnded.withLock { $0 = true } }
+      let deadline = Deadline(milliseconds: 60_000).monotonicMilliseconds
+      return try store.update(id, .until(monotonicMilliseconds: deadline)) {
+        $0.displayName = "late"
+      }
+    }
+    while try !other.isWaitedFor(), !hasEnded.withLock({ $0 }) { await Task.yield() }
     #expect(try store.snapshot(.none).accounts[0].displayName == "Ada L.")
     other.release()
     #expect(try await change.value == 2)

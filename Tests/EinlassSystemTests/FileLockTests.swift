@@ -92,19 +92,18 @@ struct FileLockTests {
     let (home, first, second) = try Self.pair()
     defer { _ = try? FileManager.default.removeItem(atPath: home) }
     #expect(try first.tryAcquire(.exclusive))
-    let hasLock = Lock(false)
+    let hasEnded = Lock(false)
     let waiter = Thread.result { () throws -> Bool in
-      let isHeld = try second.acquire(.exclusive, milliseconds: 60_000)
-      hasLock.withLock { $0 = true }
-      return isHeld
+      defer { hasEnded.withLock { $0 = true } }
+      return try second.acquire(.exclusive, milliseconds: 60_000)
     }
-    while try !first.isWaitedFor() { await Task.yield() }
+    while try !first.isWaitedFor(), !hasEnded.withLock({ $0 }) { await Task.yield() }
     unlink(home + "/test.lock")
     let third = try Holder(home)
     #expect(try third.tryAcquire(.exclusive))
     first.release()
-    while try !third.isWaitedFor(), !hasLock.withLock({ $0 }) { await Task.yield() }
-    #expect(!hasLock.withLock { $0 })
+    while try !third.isWaitedFor(), !hasEnded.withLock({ $0 }) { await Task.yield() }
+    #expect(!hasEnded.withLock { $0 })
     third.release()
     #expect(try await waiter.value)
     #expect(try !third.tryAcquire(.shared))
