@@ -43,13 +43,20 @@ public final class ChangeFeed: Sendable {
   }
 
   /// Begins to watch. Before the store is first read, so that nothing falls between.
-  func watch(by peer: Peer) {
+  ///
+  /// - Parameter rung: called after each look that another process's change or end caused.
+  func watch(by peer: Peer, rung: @escaping @Sendable () -> Void) {
     let number = watch.withLock { watch in
       watch.file = try? watching?()
       watch.seesAll = watch.file != nil
       return watch.file?.number
     }
-    if let number { peer.watch(number) { [weak self] in self?.ring() } }
+    if let number {
+      peer.watch(number) { [weak self] in
+        self?.ring()
+        rung()
+      }
+    }
   }
 
   /// Tells of everything that happens after this; `nil` when the store could not be read.

@@ -6,10 +6,9 @@ internal import EinlassSystem
 /// One sleeping task for each account and resource with a token that ends and can be refreshed. It ends when the
 /// credential is forgotten, access is taken away, or a refresh fails in a way that does not pass.
 final class Refresher: Sendable {
-  private struct Key: Hashable {
-    /// `nil` for all that former processes have left.
-    var account: Account.ID?
-    var resource: String?
+  private enum Key: Hashable {
+    case keepFresh(Account.ID, resource: String?)
+    case finish(BegunRenewal)
   }
 
   private let sleeping = Lock([Key: Task<Void, Never>]())
@@ -32,19 +31,18 @@ final class Refresher: Sendable {
   func lookAfter(_ request: CredentialRequest, _ engine: @escaping @Sendable () -> Einlass?) {
     // Whatever moves the clock on before the task gets to run.
     let now = effects.now()
-    start(Key(account: request.account, resource: request.resource)) { [self] in
+    start(.keepFresh(request.account, resource: request.resource)) { [self] in
       await keepFresh(request, since: now, engine)
     }
   }
 
-  /// Tries again at once what processes had begun to renew when they ended.
+  /// Tries the renewals again that an ended process had begun. One that another process has in hand is waited for.
   func finish(
     _ begun: Set<BegunRenewal>, _ engine: @escaping @Sendable () -> Einlass?,
     _ request: @escaping @Sendable (Account.ID, _ resource: String?) -> CredentialRequest?
   ) {
-    guard !begun.isEmpty else { return }
-    start(Key()) {
-      for renewal in begun where !Task.isCancelled {
+    for renewal in begun {
+      start(.finish(renewal)) {
         // Access may be gone, or the credential another application's.
         try? await engine()?.finish(renewal) { request(renewal.account, $0) }
       }

@@ -4,10 +4,20 @@ internal import EinlassSystem
 extension BegunRenewals {
   /// Those of a store in a file: an empty file for each, `renewals/<account>.<generation>` beside the store. Nothing is
   /// synchronized, because a power cut takes longer than any server's grace.
+  ///
+  /// A process that has begun a renewal keeps the store's lock file open for writing. Its end closes the file, which
+  /// the processes that watch the store hear.
   static func beside(_ location: StoreLocation) -> BegunRenewals {
     let path = location.directory + "/renewals"
+    let watched = Lock<FileLock?>(nil)
     return BegunRenewals(
       begin: { begun in
+        watched.withLock { watched in
+          guard watched == nil, let directory = try? SafeDirectory.open(location.directory) else {
+            return
+          }
+          watched = try? FileLock(location.lockName, in: directory)
+        }
         try? SafeDirectory.create(path).createEmpty(begun.fileName)
       },
       end: { begun in

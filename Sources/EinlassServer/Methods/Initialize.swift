@@ -102,7 +102,7 @@ extension Session.FrontEnd {
 extension Server {
   fileprivate func begin(for frontEnd: Session.FrontEnd, _ peer: Peer) {
     session.initialize(frontEnd)
-    changes.watch(by: peer)
+    changes.watch(by: peer) { [weak self] in self?.finishRenewals() }
     finishRenewals()
   }
 
