@@ -6,6 +6,8 @@ public enum StoreChange: Sendable, Equatable {
   }
 
   case account(Account.ID, Kind)
+  /// A credential of the account was replaced or added. Front ends see it as `credentials.refreshed`, if they hold it.
+  case credential(Account.ID)
   /// A grant was made, changed or forgotten.
   case grant(AccessGrant.Place)
 }

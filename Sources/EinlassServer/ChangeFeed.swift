@@ -93,7 +93,7 @@ public final class ChangeFeed: Sendable {
         isLookAhead.withLock { $0 = false }
         let changes = try store.changes(mark, patience)
         if isWatching {
-          try held.look(in: store, at: changes.revision, patience, announcer.announceRefresh)
+          try held.look(in: store, after: changes.list, patience, announcer.announceRefresh)
         }
         announcer.announce(StoreChanges(changes.list), changes.revision)
         known = .upTo(changes.mark)

@@ -35,6 +35,7 @@ extension StoreChanges {
           kinds[id] = .some(kind)
           order.append(id)
         }
+      case .credential: break
       case .grant(let place):
         if !grants.contains(place) { grants.append(place) }
       }

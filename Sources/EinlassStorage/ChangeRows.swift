@@ -5,6 +5,9 @@ internal import EinlassSystem
 ///
 /// Numbers have no gaps and are never used again: the newest row always stays.
 extension SQLiteConnection {
+  /// In the column of the kinds of change of an account, because every change of a credential has an account.
+  private static let credentialKind = "credential"
+
   /// How many changes are kept at least.
   static var keptChanges: Int64 { 256 }
 
@@ -14,6 +17,8 @@ extension SQLiteConnection {
     switch change {
     case .account(let id, let kind):
       try run(insert, .text(id.rawValue), .text(kind.rawValue), .null, .null)
+    case .credential(let id):
+      try run(insert, .text(id.rawValue), .text(Self.credentialKind), .null, .null)
     case .grant(let place):
       try run(insert, .null, .null, .text(place.application), .text(place.provider))
     }
@@ -37,9 +42,10 @@ extension SQLiteConnection {
       "SELECT account, kind, application, provider FROM change WHERE number > ?1 ORDER BY number",
       .integer(number)
     ) { row throws(Problem) -> StoreChange? in
-      if let account = try row.optionalText(0), let kind: StoreChange.Kind = try row.optionalWord(1)
-      {
-        return .account(Account.ID(rawValue: account), kind)
+      if let account = try row.optionalText(0).map(Account.ID.init(rawValue:)) {
+        if try row.optionalText(1) == Self.credentialKind { return .credential(account) }
+        let kind: StoreChange.Kind? = try row.optionalWord(1)
+        return kind.map { .account(account, $0) }
       }
       guard let application = try row.optionalText(2), let provider = try row.optionalText(3) else {
         return nil

@@ -161,6 +161,7 @@ private struct Memory {
     let index: Int
     if let existing {
       guard new.mayReplace(existing) else { throw new.collision(with: existing) }
+      note(.credential(existing.id))
       index = try self.index(of: existing.id)
       snapshot.accounts[index] = new.replacing(existing)
       set((credentials[existing.position] ?? []).filter { new.keeps($0, of: existing) }, at: index)
@@ -231,7 +232,10 @@ private struct Memory {
     }
     let revision = nextRevision()
     if let edit = settlement.edit { snapshot.accounts[index] = account.edited(by: edit) }
-    if let credential = settlement.credential { put(credential, at: index) }
+    if let credential = settlement.credential {
+      note(.credential(id))
+      put(credential, at: index)
+    }
     note(account, at: index)
     return revision
   }

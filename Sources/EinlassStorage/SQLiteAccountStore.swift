@@ -234,6 +234,7 @@ extension OpenStore {
     let revision = try changing(id) { _ throws(Problem) in
       if let existing {
         guard new.mayReplace(existing) else { throw new.collision(with: existing) }
+        try connection.note(.credential(id))
         try connection.update(new.replacing(existing))
         if !new.isSamePerson(existing) {
           try connection.deleteCredentials(of: id)
@@ -260,7 +261,10 @@ extension OpenStore {
       for refused in settlement.basis { try connection.refuse(refused.place, of: account.id) }
     }
     if let edit = settlement.edit { try connection.update(account.edited(by: edit)) }
-    if let credential = settlement.credential { return try save(credential, of: account.id) }
+    if let credential = settlement.credential {
+      try connection.note(.credential(account.id))
+      return try save(credential, of: account.id)
+    }
     return try connection.nextRevision()
   }
 

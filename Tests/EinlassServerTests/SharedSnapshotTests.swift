@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct SharedSnapshotTests {
   /// A store that counts how often it is asked, and whose revision grows with every grant.
-  private static func store(
+  static func store(
     asked: Lock<Int>, revision: Lock<Int64>
   ) -> AccountStore {
     let unused = Problem(.internal, "Nobody asks for this here.")

@@ -1,0 +1,84 @@
+import Einlass
+import EinlassCrypto
+import EinlassSystem
+import Testing
+
+@testable import EinlassServer
+
+struct HeldTokensTests {
+  /// A store that keeps one token for each account, and the accounts whose credential was read.
+  private struct World {
+    let tokens = Lock([Account.ID: StoredCredential]())
+    let read = Lock([Account.ID]())
+    let held = HeldTokens()
+    let store: AccountStore
+
+    init() {
+      var store = SharedSnapshotTests.store(asked: Lock(0), revision: Lock(1))
+      store.credentials = { [tokens, read] id, _, _ throws(Problem) in
+        read.withLock { $0.append(id) }
+        guard let token = tokens.withLock({ $0[id] }) else { throw .unknownAccount(id) }
+        return [token]
+      }
+      self.store = store
+    }
+
+    func keep(_ token: String, of id: Account.ID, generation: Int64) -> OAuth2Credential {
+      let token = OAuth2Credential(accessToken: Secret(token))
+      tokens.withLock {
+        $0[id] = StoredCredential(
+          role: .application, registration: ClientRegistration(clientID: "app"),
+          credential: .oauth2(token),
+          binding: ProviderBinding(origins: [], clientID: "app", flowKind: .authorizationCode),
+          generation: generation)
+      }
+      return token
+    }
+
+    func hold(_ token: OAuth2Credential, of id: Account.ID) {
+      held.hold(
+        token, at: .init(account: id, place: AccountStore.Place("app", resource: "")), in: store)
+    }
+
+    /// The accounts that the front end is told of, and those that were read for it.
+    func look(_ changes: [StoreChange]?) throws -> (told: [Account.ID], read: Set<Account.ID>) {
+      read.withLock { $0 = [] }
+      let told = Lock([Account.ID]())
+      try held.look(in: store, after: changes, .none) { _, id in told.withLock { $0.append(id) } }
+      return (told.withLock(\.self), Set(read.withLock(\.self)))
+    }
+  }
+
+  private static let ids = (0..<100).map { Account.ID(rawValue: "a_\($0)") }
+
+  @Test func `A change reads the held tokens of the changed accounts and no others`() throws {
+    let world = World()
+    for id in Self.ids { world.hold(world.keep("old", of: id, generation: 1), of: id) }
+    _ = world.keep("new", of: Self.ids[7], generation: 2)
+    let renamed = try world.look([.account(Self.ids[8], .updated), .account(Self.ids[7], .health)])
+    #expect(renamed.told == [] && renamed.read == [])
+    for told in [[Self.ids[7]], []] {
+      let looked = try world.look([.credential(Self.ids[7])])
+      #expect(looked.told == told && looked.read == [Self.ids[7]])
+    }
+    #expect(try world.look(nil).read == Set(Self.ids))
+  }
+
+  @Test func `A removed account's token is held no more`() throws {
+    let world = World()
+    let id = Self.ids[0]
+    world.hold(world.keep("old", of: id, generation: 1), of: id)
+    world.tokens.withLock { $0 = [:] }
+    #expect(try world.look([.account(id, .removed)]).read == [id])
+    #expect(try world.look(nil).read == [])
+  }
+
+  @Test func `A token that was replaced while it was handed out is told at the next look`() throws {
+    let world = World()
+    let id = Self.ids[0]
+    _ = world.keep("new", of: id, generation: 2)
+    world.hold(OAuth2Credential(accessToken: Secret("old")), of: id)
+    #expect(try world.look([]).told == [id])
+    #expect(try world.look([]).told == [])
+  }
+}
