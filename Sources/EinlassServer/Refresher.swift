@@ -11,7 +11,16 @@ final class Refresher: Sendable {
     case finish(BegunRenewal)
   }
 
-  private let sleeping = Lock([Key: Task<Void, Never>]())
+  private struct Job {
+    var task: Task<Void, Never>
+    /// When it goes on, if it sleeps.
+    var wakesAt: UnixTime
+  }
+
+  /// Between a failure that may pass and the next attempt.
+  private static let pauseSeconds: Int64 = 60
+
+  private let jobs = Lock([Key: Job]())
   private let effects: Effects
   private let executor: @Sendable () -> (any TaskExecutor)?
   private let failed: @Sendable (CredentialRequest, Problem) -> Void
@@ -28,11 +37,17 @@ final class Refresher: Sendable {
 
   /// Looks after a credential that has just been handed out or stored, from now on. `engine` makes each attempt's, and
   /// holds nothing that has to be closed in order when the process ends: a sleeping task may be the last to go.
-  func lookAfter(_ request: CredentialRequest, _ engine: @escaping @Sendable () -> Einlass?) {
-    // Whatever moves the clock on before the task gets to run.
+  ///
+  /// - Parameter end: the token's; `nil` for a new one whose end has to be looked up.
+  func lookAfter(
+    _ request: CredentialRequest, endingAt end: UnixTime?,
+    _ engine: @escaping @Sendable () -> Einlass?
+  ) {
+    // The clock may be moved on before the task gets to run.
     let now = effects.now()
-    start(.keepFresh(request.account, resource: request.resource)) { [self] in
-      await keepFresh(request, since: now, engine)
+    let key = Key.keepFresh(request.account, resource: request.resource)
+    start(key, before: end ?? now) { [self] in
+      await keepFresh(request, as: key, since: now, engine)
     }
   }
 
@@ -42,44 +57,58 @@ final class Refresher: Sendable {
     _ request: @escaping @Sendable (Account.ID, _ resource: String?) -> CredentialRequest?
   ) {
     for renewal in begun {
-      start(.finish(renewal)) {
+      start(.finish(renewal), before: .max) {
         // Access may be gone, or the credential another application's.
         try? await engine()?.finish(renewal) { request(renewal.account, $0) }
       }
     }
   }
 
-  /// Starts work of this name unless there is some already.
-  private func start(_ key: Key, _ work: @escaping @Sendable () async -> Void) {
+  /// Starts work of this name, unless there is some already that goes on before that moment.
+  private func start(
+    _ key: Key, before moment: UnixTime, _ work: @escaping @Sendable () async -> Void
+  ) {
     guard let executor = executor() else { return }
-    sleeping.withLock { sleeping in
-      guard sleeping[key] == nil else { return }
-      sleeping[key] = Task(executorPreference: executor) { [self] in
-        await work()
-        self.sleeping.withLock { $0[key] = nil }
+    jobs.withLock { jobs in
+      if let job = jobs[key] {
+        guard moment < job.wakesAt else { return }
+        job.task.cancel()
       }
+      let task = Task(executorPreference: executor) { [self] in
+        await work()
+        // A cancelled task has a successor of this name.
+        if !Task.isCancelled { self.jobs.withLock { $0[key] = nil } }
+      }
+      jobs[key] = Job(task: task, wakesAt: moment)
     }
   }
 
   private func keepFresh(
-    _ request: CredentialRequest, since start: UnixTime, _ engine: @Sendable () -> Einlass?
+    _ request: CredentialRequest, as key: Key, since start: UnixTime,
+    _ engine: @Sendable () -> Einlass?
   ) async {
     var latest = start
-    while let next = try? engine()?.nextRefresh(request, since: latest) {
-      guard (try? await effects.sleepUntil(next)) != nil else { return }
-      latest = effects.now()
-      do throws(Problem) { _ = try await engine()?.credential(request) } catch {
+    while true {
+      do throws(Problem) {
+        guard let next = try engine()?.nextRefresh(request, since: latest) else { return }
+        jobs.withLock { if !Task.isCancelled { $0[key]?.wakesAt = next } }
+        try await effects.sleepUntil(next)
+        latest = effects.now()
+        _ = try await engine()?.credential(request)
+      } catch {
         guard error.isRetryable || error.reason == .networkFailure else {
           if !error.isSomebodysWish { failed(request, error) }
           return
         }
+        latest = effects.now()
+        guard (try? await effects.sleepUntil(latest + Self.pauseSeconds)) != nil else { return }
       }
     }
   }
 
   /// Nothing is refreshed any more.
   func end() {
-    for task in sleeping.withLock({ Array($0.values) }) { task.cancel() }
+    for job in jobs.withLock({ Array($0.values) }) { job.task.cancel() }
   }
 }
 

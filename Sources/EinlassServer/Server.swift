@@ -160,12 +160,13 @@ public final class Server: Sendable {
       let place = AccountStore.Place(clientID, resource: resource ?? "")
       changes.held.hold(token, at: .init(account: result.account.id, place: place), in: store)
     }
-    if token.expiresAt != nil { lookAfter(result.account.id, for: resource) }
+    if let end = token.expiresAt { lookAfter(result.account.id, for: resource, endingAt: end) }
   }
 
-  /// The same of a stored credential.
-  func lookAfter(_ account: Account.ID, for resource: String?) {
-    refresher.lookAfter(credentialRequest(of: account, for: resource)) { [weak self] in
+  /// The same of a stored credential; without an `end` of a new one.
+  func lookAfter(_ account: Account.ID, for resource: String?, endingAt end: UnixTime? = nil) {
+    refresher.lookAfter(credentialRequest(of: account, for: resource), endingAt: end) {
+      [weak self] in
       self?.budgetedEinlass
     }
   }

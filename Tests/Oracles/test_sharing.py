@@ -327,6 +327,24 @@ def test_a_front_end_hears_once_of_the_token_that_takes_the_place_of_its_own(wor
         assert told == [[news], [news], []]
 
 
+def test_a_token_that_ends_earlier_than_the_one_before_is_refreshed_in_time():
+    world = World(1, "--test", flow="authorizationCode")
+    (process,) = world.processes
+    family, credential = world.provider.family()
+    for seconds, refreshes in ((36_000, 0), (3_000, 1)):
+        credential["expiresAt"] = int(time.time()) + seconds
+        account = process.call("accounts.add", provider="rotating", username="ada", credential=credential,
+                               replace=True)["result"]["account"]
+        assert token(process.call("credentials.get", account=account)) == credential["token"]
+        process.notifications.clear()
+        process.call("test.advanceClock", seconds=3_000 * refreshes)
+        if refreshes:
+            process.wait_for("credentials.refreshed")
+        assert len(world.provider.requests) == refreshes
+    assert world.kept(account, family)
+    world.close()
+
+
 @of(2)
 def test_the_trail_names_a_token_by_the_same_digest_in_every_process(world):
     account, family = world.add()
