@@ -81,6 +81,8 @@ extension StoreMaintenance {
     /// What is still to be moved from the journal into the database.
     public var journalBytes: Int64 = 0
     public var isReadOnly = false
+    /// The id of another process that keeps changes waiting now.
+    public var holder: Int?
     /// How often the key has sealed something; at 2^31 it has to be rotated.
     public var keyUses: Int64 = 0
     /// Whether keys in memory are kept from being written to a swap file.

@@ -7,8 +7,11 @@ extension StoreMaintenance {
   static func ofDatabase(_ file: StoreFile, keys: KeySource) -> StoreMaintenance {
     StoreMaintenance(
       status: { patience throws(Problem) in
-        try file.read(patience) { store throws(Problem) in try store.status() }
+        var status =
+          try file.read(patience) { store throws(Problem) in try store.status() }
           ?? file.location.statusWithoutStore(protection: keys.kind)
+        status.holder = file.location.otherHolder
+        return status
       },
       check: { progress throws(Problem) in
         try file.read(.usual, withKey: true) { store throws(Problem) in
@@ -69,6 +72,15 @@ extension KeySlot.Kind {
 extension StoreLocation {
   /// Of the database.
   var path: String { "\(directory)/\(name)" }
+
+  /// The id of another process that keeps the store locked now, if it can be seen from here.
+  var otherHolder: Int? {
+    guard let directory = try? SafeDirectory.open(self.directory),
+      let lock = try? FileLock.ifPossible(lockName, in: directory),
+      let holder = lock.holder, holder != Int(ThisProcess.id)
+    else { return nil }
+    return holder
+  }
 
   fileprivate func statusWithoutStore(protection: KeySlot.Kind) -> StoreMaintenance.Status {
     var status = StoreMaintenance.Status(path: path, protection: protection.rawValue)

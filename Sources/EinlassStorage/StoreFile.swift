@@ -168,11 +168,7 @@ final class StoreFile: Sendable {
 
   /// Another request of this process has the store longer, mostly because it waits for another process.
   private var stillInUse: Problem {
-    guard let directory = try? SafeDirectory.open(location.directory),
-      let lock = try? FileLock.ifPossible(location.lockName, in: directory),
-      let holder = lock.holder, holder != Int(ThisProcess.id)
-    else { return .storeInUse }
-    return .storeLocked(path: directory.path(of: location.name), holder: holder)
+    location.otherHolder.map { .storeLocked(path: location.path, holder: $0) } ?? .storeInUse
   }
 }
 

@@ -2,6 +2,7 @@
 that wait end together, and reads are answered.
 """
 import fcntl
+import json
 import os
 import signal
 import subprocess
@@ -10,7 +11,9 @@ import time
 
 import pytest
 
-from stores import Einlass, Home
+from stores import EINLASS, Einlass, Home
+
+EINLASSCTL = os.environ.get("EINLASS_CONTROL", EINLASS + "ctl")
 
 # A front end's patience. A request waits two seconds; an earlier einlass took 10 s for each.
 GENEROUS_SECONDS = 8
@@ -133,3 +136,16 @@ def test_a_read_sees_the_write_before_it(home):
                     states[message["id"]] = message
             assert list(states) == asked
             assert [grant["state"] for grant in states[asked[2]]["result"]["grants"]] == ["granted"]
+
+
+def test_doctor_names_the_process_that_keeps_the_store_locked(home):
+    def doctor():
+        done = subprocess.run([EINLASSCTL, "doctor", "--json", "--einlass", EINLASS, *home.options],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        findings = json.loads(done.stdout)["findings"]
+        return done.returncode, [one["detail"] for one in findings if one["check"] == "store" and one["verdict"] == "problem"]
+
+    with Holder(home) as holder:
+        code, (detail,) = doctor()
+        assert code == 1 and f"process {holder.process.pid} keeps" in detail
+    assert doctor() == (0, [])

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import EinlassJSON
 internal import EinlassSystem
+internal import Glibc
 
 /// `einlassctl doctor`: looks at everything and says what to do about what is wrong.
 struct Doctor: ServerCommand {
@@ -66,6 +67,13 @@ struct Doctor: ServerCommand {
       ]
     }
     let path = status["path"]?.plain ?? "in memory alone"
+    if let holder = try lastingHolder(status, console) {
+      return [
+        Finding(
+          "store", .wrong, "process \(holder) keeps \(path) locked: nothing can be changed",
+          NextStep("See why that process does not go on, or end it."))
+      ]
+    }
     return [
       status["readOnly"]?.bool == true
         ? Finding(
@@ -76,6 +84,15 @@ struct Doctor: ServerCommand {
         : Finding("store", .well, path)
     ] + openFolders(above: status["path"]?.string)
       + (try contents(console, slots: status["slots"]?.plain ?? "unknown"))
+  }
+
+  /// The process that has kept the store locked for longer than a change takes.
+  private func lastingHolder(
+    _ status: JSONObject, _ console: Console
+  ) throws(Failure) -> Int64? {
+    guard let holder = status["holder"]?.int64 else { return nil }
+    usleep(1_000_000)
+    return try console.call("store.status")["holder"]?.int64 == holder ? holder : nil
   }
 
   /// Another user that may change a folder above the store can move the store away, but not read it.

@@ -22,6 +22,9 @@ func storeStatus(_ server: Server) -> Method {
         .required("databaseBytes", count, "Size of the database."),
         .required("journalBytes", count, "Size of the journal beside it."),
         .required("readOnly", .boolean, "Whether it cannot be written now."),
+        .optional(
+          "holder", .integer(1...Int64.max),
+          "The id of another process that keeps changes waiting now."),
         .required("keyUses", count, "How often the key has sealed something; 2^31 is the end."),
         .required("memoryLocked", .boolean, "Whether keys in memory are kept out of swap files."),
         .optional("sqlite", .string(maxBytes: nil), "Version of the database library."),
@@ -46,7 +49,7 @@ extension JSONValue {
         "accounts": JSONValue(status.accounts),
         "databaseBytes": JSONValue(status.databaseBytes),
         "journalBytes": JSONValue(status.journalBytes), "readOnly": .bool(status.isReadOnly),
-        "keyUses": JSONValue(status.keyUses),
+        "holder": status.holder.map { JSONValue(Int64($0)) }, "keyUses": JSONValue(status.keyUses),
         "memoryLocked": .bool(status.isMemoryLocked), "sqlite": status.sqlite.map(JSONValue.string),
       ]))
   }
