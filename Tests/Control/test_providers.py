@@ -128,6 +128,15 @@ def test_a_way_of_authentication_needs_its_part(store):
     assert code == 0, errors
 
 
+def test_a_private_key_is_refused_where_nothing_signs_with_it(store, tmp_path):
+    key = tmp_path / "key.pem"
+    subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
+    key.chmod(0o600)
+    for more, code in ((), 1), (("--authentication", "private_key_jwt"), 0):
+        done = run("providers", "configure", "github", "--client-id", "mine", "--private-key", str(key), *more, *store)
+        assert done[0] == code and ("GitHub takes no private key" in done[2]) == (code == 1), done
+
+
 def test_the_address_that_was_given_is_the_one_to_register(store):
     place = "http://127.0.0.1:7777/back"
     with Terminal([CONTROL, "providers", "configure", "gitlab", "--redirect", place, *store]) as terminal:

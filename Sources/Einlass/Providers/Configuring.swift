@@ -15,6 +15,7 @@ extension Einlass {
       return try store.registrations.set(provider.id, nil, .usual)
     }
     try registration.check()
+    try provider.requireUse(ofKeyIn: registration)
     let needs = provider.registrationNeeds
     let proof = registration.proof.filter { !needs.contains($0) }
     try provider.requireFitting(provider.complete(registration, with: needs + proof))
@@ -22,6 +23,23 @@ extension Einlass {
       provider.id,
       StoredRegistration(
         provider: provider.id, registration: registration, origins: provider.origins), .usual)
+  }
+}
+
+extension Provider {
+  /// Throws `invalidParameter` for a private key that nothing here would sign with.
+  fileprivate func requireUse(ofKeyIn registration: ClientRegistration) throws(Problem) {
+    let isUsed =
+      registrationNeeds.contains(.privateKey) || registration.proof.contains(.privateKey)
+      || flows.contains { $0.tokens?.clientAuthentication.contains(.privateKeyJWT) ?? false }
+    guard registration.privateKey == nil || isUsed else {
+      throw .invalidParameter(
+        "/privateKey",
+        """
+        \(name) takes no private key, as far as its description says. Bring the application's client secret, or say \
+        authentication private_key_jwt.
+        """)
+    }
   }
 }
 
