@@ -157,6 +157,9 @@ extension Peer {
     insteadOf waiting: Int? = nil
   ) throws(RPCError) {
     let isFlow = method.descriptor.methodClass == .interactive
+    do throws(SystemError) { try threads.start() } catch {
+      throw RPCError(.internal, "The request cannot begin, because \(error.explanation).")
+    }
     try requests.withLock { table throws(RPCError) in
       if let waiting {
         guard table.phase != .draining else { throw .cancelled(by: table.drainedBy) }
@@ -212,7 +215,8 @@ extension Peer {
     }
     guard needsThread else { return }
     do { try WorkThread.start("einlass-wait") { self.runWaitingWork() } } catch {
-      // No thread to be had: one of those that run tasks does it once it is free.
+      // One of the threads that run tasks does it once it is free; without any the event loop itself waits.
+      guard let executor = startedExecutor else { return runWaitingWork() }
       Task.detached(executorPreference: executor) { self.runWaitingWork() }
     }
   }

@@ -44,12 +44,9 @@ public final class Peer: Sendable {
   let wakeUp: WakeUp
   /// What is not answered yet. Its lock is held while an answer is appended, never while a handler runs.
   let requests = Lock(RequestTable())
-  /// Where requests run that may take long; a task that one starts and that may block must name it too.
-  public let executor: any TaskExecutor
   /// Those of all connections of the process: an idle thread of one that has ended serves the next.
-  private static let taskThreads = Result { () throws(SystemError) in
-    try TaskThreads(name: "einlass-task")
-  }
+  let threads = Peer.taskThreads
+  private static let taskThreads = TaskThreads(name: "einlass-task")
   /// The process whose end ends the connection.
   let watchedProcess = Lock<ProcessDescriptor?>(nil)
   /// What else is polled.
@@ -61,13 +58,21 @@ public final class Peer: Sendable {
     var react: @Sendable () -> Void
   }
 
+  /// Where requests run that may take long; a task that one starts and that may block must name it too.
+  public var executor: any TaskExecutor { threads }
+
+  /// The same for work that no running task starts; `nil` where the system has no thread to give.
+  public var startedExecutor: (any TaskExecutor)? {
+    do throws(SystemError) { try threads.start() } catch { return nil }
+    return threads
+  }
+
   /// A connection that answers these methods and those of `Lifecycle`; `run` starts it.
   public init(
     methods: [Method], streams: consuming StandardStreams, signals: consuming SignalDescriptor?,
     options: Options = Options()
   ) throws(SystemError) {
     wakeUp = try WakeUp()
-    executor = try Peer.taskThreads.get()
     var table: [String: RegisteredMethod] = [:]
     for method in methods { table[method.descriptor.name] = RegisteredMethod(method) }
     for lifecycle in Lifecycle.allCases {

@@ -13,8 +13,8 @@ final class Announcer: Sendable {
   /// Announces to this peer until told otherwise; `nil` lets go of it, and of all that its methods hold.
   func attach(_ peer: Peer?) { self.peer.withLock { $0 = peer } }
 
-  /// Where work may wait that ends in a notification; `nil` when there is nobody to notify any more.
-  var executor: (any TaskExecutor)? { peer.withLock { $0?.executor } }
+  /// Where work may wait that ends in a notification; `nil` when there is nobody to notify any more, or no thread.
+  var executor: (any TaskExecutor)? { peer.withLock { $0?.startedExecutor } }
 
   /// A notification about this process's own flows: goes to every front end.
   func announce(_ method: String, _ params: JSONObject) {

@@ -2,14 +2,14 @@
 /// of the few of the concurrency pool, and never waits for that pool to get a thread, for which it tries for ever.
 ///
 /// A job that finds no idle thread starts one, up to the limit and as far as the system has them; beyond that it waits
-/// for the first that is free. The first thread stays, so that a job always has one. Another one ends after a few idle
-/// seconds.
+/// for the first that is free. The first thread, which `start` starts, stays, so that a job always has one. Another one
+/// ends after a few idle seconds.
 public final class TaskThreads: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
     /// The last to become idle is the first to work again, so that the others come to their end.
     var idle: [Sleeper] = []
-    var threadCount = 1
+    var threadCount = 0
   }
 
   /// A thread that waits for a job.
@@ -24,14 +24,22 @@ public final class TaskThreads: TaskExecutor {
   private let limit: Int
   private let state = Lock(State())
 
-  /// Starts the first thread; each has this name (at most 15 bytes). Throws where the system has none to give.
-  ///
-  /// - Parameter limit: how many threads there are at most.
-  public init(name: String, limit: Int = 24) throws(SystemError) {
+  /// Threads of this name (at most 15 bytes), so many at most. `start` comes before the first job.
+  public init(name: String, limit: Int = 24) {
     self.name = name
     self.limit = limit
-    let sleeper = try Sleeper()
-    try WorkThread.start(name) { self.work(sleeper, until: -1) }
+  }
+
+  /// Starts the first thread, if it does not run. Throws where the system has none to give.
+  ///
+  /// Not at launch, because a process of one thread starts sooner, and its system calls and allocations take no locks.
+  public func start() throws(SystemError) {
+    try state.withLock { state throws(SystemError) in
+      guard state.threadCount == 0 else { return }
+      let sleeper = try Sleeper()
+      try WorkThread.start(name) { self.work(sleeper, until: -1) }
+      state.threadCount = 1
+    }
   }
 
   /// Runs a part of a task on the next free thread.
