@@ -77,7 +77,7 @@ final class Refresher: Sendable {
       let task = Task(executorPreference: executor) { [self] in
         await work()
         // A cancelled task has a successor of this name.
-        if !Task.isCancelled { self.jobs.withLock { $0[key] = nil } }
+        self.jobs.withLock { if !Task.isCancelled { $0[key] = nil } }
       }
       jobs[key] = Job(task: task, wakesAt: moment)
     }
