@@ -1,7 +1,7 @@
 """Many processes, one store, one account: exactly one of them asks the provider (T-20 to T-26 of the threat model).
 
     python -m pytest Tests/Oracles/test_sharing.py
-    EINLASS_ROUNDS=500 python -m pytest Tests/Oracles/test_sharing.py
+    EINLASS_FAULT_ROUNDS=500 python -m pytest Tests/Oracles/test_sharing.py
 """
 import json
 import os
@@ -15,7 +15,7 @@ import pytest
 from rotation import PATIENCE, World, holder
 
 pytestmark = pytest.mark.usefixtures("built")
-ROUNDS = int(os.environ.get("EINLASS_ROUNDS", "50"))
+ROUNDS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "50"))
 
 
 @pytest.fixture
