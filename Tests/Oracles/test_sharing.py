@@ -193,6 +193,22 @@ def test_the_negative_control_two_answers_are_lost_in_a_row():
     world.close()
 
 
+def test_a_refresh_token_whose_answers_are_lost_is_not_sent_again_at_a_change_of_the_store():
+    world = World(4, grace=PATIENCE, flow="authorizationCode")
+    process, *_, other = world.processes
+    account, _ = world.add()
+    world.provider.gate = lambda number, when: "reset" if when == "after" else None
+    assert world.get(account, [process])[0]["error"]["code"] == 1007
+    for number in range(5):
+        other.call("accounts.update", account=account, displayName=f"Ada {number}")
+        for each in world.processes:
+            each.call("accounts.list")
+        time.sleep(0.1)
+    assert len(world.provider.requests) == 2 and os.listdir(world.folder / "data/renewals") == []
+    world.provider.gate = lambda number, when: None
+    world.close()
+
+
 @pytest.mark.parametrize("running", [0, 3])
 def test_a_renewal_that_a_killed_process_had_begun_is_tried_again(running):
     """By the processes that run, else by the next one that starts; nobody asks for the credential."""

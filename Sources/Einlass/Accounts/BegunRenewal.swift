@@ -1,4 +1,4 @@
-/// A renewal whose request may have been sent, and whose answer is not stored.
+/// A renewal between its request and its end, which is a stored token or a failure.
 public struct BegunRenewal: Hashable, Sendable {
   public var account: Account.ID
   /// Of the stored credential that is to be replaced.

@@ -22,38 +22,27 @@ extension Flow {
       defer { lease.keep() }
       let begun = BegunRenewal(account: account.id, generation: own?.generation ?? 0)
       store.begunRenewals.begin(begun)
+      defer { store.begunRenewals.end(begun) }
       let token: OAuth2Credential
       do throws(Setback) {
-        token = try await answeredToken()
+        token = try await answeredToken().keeping(own)
       } catch {
-        if !error.isLostAnswer { store.begunRenewals.end(begun) }
         return try refusal(error, in: store)
       }
-      let kept = token.keeping(own)
-      guard Credential.oauth2(kept).isFitting else {
-        store.begunRenewals.end(begun)
+      guard Credential.oauth2(token).isFitting else {
         return .failed(.credentialTooLarge(provider).about(provider, account.id))
       }
-      let renewal = try await keep(kept, in: store)
-      store.begunRenewals.end(begun)
-      return renewal
+      return try await keep(token, in: store)
     }
   }
 
   /// A fresh token. When its answer is lost, or an empty 400, it is asked for once more, at once and with the same
   /// refresh token: a server may take that for some seconds yet, and any later use of it is no better.
   private func answeredToken() async throws(Setback) -> OAuth2Credential {
-    let isLost: Bool
     do throws(Setback) { return try await freshToken() } catch {
-      isLost = error.isLostAnswer
-      guard isLost || error.isWordless else { throw error }
+      guard error.isLostAnswer || error.isWordless else { throw error }
     }
-    do throws(Setback) { return try await freshToken() } catch {
-      guard isLost, case .failed(var failure) = error, failure.problem.reason == .networkFailure
-      else { throw error }
-      failure.problem.mayHaveArrived = true
-      throw .failed(failure)
-    }
+    return try await freshToken()
   }
 
   /// Whether there is something to renew the stored token with.
