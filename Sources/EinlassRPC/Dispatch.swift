@@ -142,9 +142,16 @@ extension Peer {
         try handle(request.params, call, nil)
       }
     if isDone { return }
-    let deadline = Deadline(milliseconds: Limits.immediateWaitMilliseconds)
-    try wait(call.ticket, request.byteCount) { serial throws(RPCError) in
-      if let result = try handle(request.params, call, deadline) { return result }
+    let wait = Limits.immediateWaitMilliseconds
+    let own = Deadline(milliseconds: wait)
+    try self.wait(call.ticket, request.byteCount) { serial throws(RPCError) in
+      let deadline = max(own, self.requests.withLock { $0.lineDeadline })
+      let mayWait = deadline.millisecondsLeft > 0
+      let result = try handle(request.params, call, deadline)
+      if mayWait, deadline.millisecondsLeft == 0 {
+        self.requests.withLock { $0.lineDeadline = Deadline(milliseconds: wait) }
+      }
+      if let result { return result }
       try otherwise(serial)
       return nil
     }

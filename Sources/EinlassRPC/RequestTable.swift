@@ -74,6 +74,9 @@ struct RequestTable {
   var hasSeenRequest = false
   /// The work of the immediate requests in line, in order of arrival.
   var waitingWork: [@Sendable () -> Void] = []
+  /// The end of the wait of all requests in line, where a request before them got its turn after its own time: other
+  /// processes make changes in turn then, and none of them is stopped.
+  var lineDeadline = Deadline.now
   /// Whether the thread that may wait runs.
   var hasWaitingThread = false
   /// Work that must not be cut by the end of the process.

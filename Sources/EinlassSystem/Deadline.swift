@@ -3,7 +3,7 @@ internal import CSystem
 /// The moment by which enough was waited, over however many waits.
 ///
 /// Counts on a clock that only runs forward, and tells nobody the time.
-public struct Deadline: Sendable {
+public struct Deadline: Comparable, Sendable {
   /// That moment, for whom the clock is handed in.
   public let monotonicMilliseconds: Int64
 
@@ -13,6 +13,10 @@ public struct Deadline: Sendable {
   /// So many milliseconds from now.
   public init(milliseconds: Int) {
     monotonicMilliseconds = csystem_monotonic_milliseconds() + Int64(milliseconds)
+  }
+
+  public static func < (one: Deadline, other: Deadline) -> Bool {
+    one.monotonicMilliseconds < other.monotonicMilliseconds
   }
 
   /// Over already: for what may not wait at all.

@@ -4,6 +4,7 @@ import fcntl
 import os
 import random
 import signal
+import threading
 import time
 
 import pytest
@@ -94,3 +95,36 @@ def test_nobody_waits_for_a_stopped_writer_but_who_writes(report):
         assert other.call("store.check")["sound"]
     report(stops=STOPS, tries=tries, longest_seconds=round(longest, 2))
     assert longest < 5
+
+
+def test_pipelined_writes_wait_while_other_writers_take_turns():
+    """Each turn comes after more than the two seconds of a request, and the lock's file tells of each change."""
+    ended = threading.Event()
+
+    def write_in_turn():
+        with open(home.database.with_name("store.lock"), "r+") as lock:
+            while not ended.is_set():
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                time.sleep(0.8)
+                lock.truncate(os.fstat(lock.fileno()).st_size + 1)
+                fcntl.flock(lock, fcntl.LOCK_UN)
+
+    with Home() as home, Einlass(home) as process:
+        process.add("ada")
+        writers = [threading.Thread(target=write_in_turn) for _ in range(3)]
+        for writer in writers:
+            writer.start()
+        try:
+            time.sleep(0.2)
+            start = time.monotonic()
+            asked = {process.send("access.set", provider="github", state=state) for state in ("granted", "denied", "granted")}
+            while asked:
+                message = process.message()
+                assert "error" not in message, message
+                asked.discard(message.get("id"))
+            waited = time.monotonic() - start
+        finally:
+            ended.set()
+            for writer in writers:
+                writer.join()
+    assert waited > 2
