@@ -50,8 +50,9 @@ struct StoreOpening {
     guard let directory else { throw reason }
     let path = directory.path(of: location.name)
     var lock = try FileProblem.store { () throws(FileError) in
-      try FileLock.ifPossible(location.lockName, in: directory)
+      try FileLock.existing(location.lockName, in: directory)
     }
+    if lock == nil { lock = try? FileLock(location.lockName, in: directory) }
     try lock?.acquire(.shared, by: deadline, of: path)
     // SQLite wants to see a journal, unless it is told that there is none.
     let isComplete = try directory.journal(of: location.name) == nil

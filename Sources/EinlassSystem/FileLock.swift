@@ -26,15 +26,13 @@ public struct FileLock: ~Copyable, Sendable {
     self.init(name, in: directory, descriptor: try Self.open(name, in: directory))
   }
 
-  /// A lock on this file where it may not be writable: it is made when it can be, and `nil` when it is missing.
-  public static func ifPossible(
+  /// A lock on this file without changing it, `nil` when it is missing. It is opened for reading only, because closing
+  /// a file that was open for writing tells its watchers of a change.
+  public static func existing(
     _ name: String, in directory: borrowing SafeDirectory
   ) throws(FileError) -> FileLock? {
-    do throws(FileError) { return try FileLock(name, in: directory) } catch {
-      guard try directory.inspect(name) != nil else { return nil }
-      return try FileLock(
-        name, in: directory, descriptor: directory.open(name, flags: O_RDONLY))
-    }
+    guard try directory.inspect(name) != nil else { return nil }
+    return try FileLock(name, in: directory, descriptor: directory.open(name, flags: O_RDONLY))
   }
 
   private init(

@@ -46,6 +46,11 @@ struct MaintenanceTests {
     let none = try empty.store().maintenance.status(.none)
     #expect(!none.exists && none.path == empty.database && none.protection == "keyfile")
     #expect(!FileManager.default.fileExists(atPath: empty.directory))
+    try FileManager.default.createDirectory(
+      atPath: empty.directory, withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700])
+    #expect(try !empty.store().maintenance.status(.none).exists)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: empty.directory).isEmpty)
   }
 
   /// What is broken, with SQL or as a file, and what is found.

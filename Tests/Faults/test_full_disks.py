@@ -140,6 +140,18 @@ def stock(home):
     return "reads" if run.returncode == 0 else run.stderr.strip().splitlines()[-1]
 
 
+def switches(process, seconds):
+    """How often the threads of an idle process went to sleep or lost their core in these seconds."""
+    def count():
+        tasks = Path(f"/proc/{process.process.pid}/task")
+        lines = [line for task in tasks.iterdir() for line in (task / "status").read_text().splitlines()]
+        return sum(int(line.split()[1]) for line in lines if "voluntary_ctxt_switches" in line)
+
+    before = count()
+    time.sleep(seconds)
+    return count() - before
+
+
 def usernames(prefix, count):
     return {f"{prefix}{number}" for number in range(count)}
 
@@ -201,7 +213,9 @@ def before(disk, kind):
                 # The negative control: SQLite with its own way to the index, which it cuts short first.
                 fared.append(stock(home))
                 with Einlass(home) as process:
+                    process.call("initialize", client={"name": "editor"})
                     assert names(process) == expected
+                    assert switches(process, seconds=0.5) < 50, "reading the store rings its own watch"
                 filler.remove()
                 with Einlass(home) as process:
                     process.add("room again")
