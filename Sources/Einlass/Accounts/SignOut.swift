@@ -51,13 +51,11 @@ struct SignOut {
       guard error.reason == .accountStoreFailure else { throw error }
     }
     defer { lease?.keep() }
-    // Credentials that do not open are forgotten all the same.
+    // Credentials that cannot be decrypted are forgotten all the same, unless revocation is required.
     let credentials = Result { () throws(Problem) in
       revokes ? try store.credentials(account.id) : []
     }
-    if isRequired, case .success(let credentials) = credentials,
-      let obstacle = credentials.lazy.compactMap(obstacle).first
-    {
+    if isRequired, let obstacle = try credentials.get().lazy.compactMap(obstacle).first {
       throw obstacle
     }
     var revocation: Revocation

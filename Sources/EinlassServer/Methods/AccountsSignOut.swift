@@ -29,7 +29,7 @@ extension Field {
   /// Whether an account is kept whose credentials the provider could be asked to revoke, but not from here.
   static let requireRevocation = Field.optional(
     "requireRevocation", .boolean,
-    "Forget nothing where the provider can't be asked: its registration is not here (1006), or it is elsewhere (1027); false."
+    "Forget nothing where the provider can't be asked: its registration is not here (1006), it is elsewhere (1027), or its credential does not open (1009); false."
   )
 }
 

@@ -62,6 +62,20 @@ import Testing
     #expect(script.store.accounts.isEmpty)
   }
 
+  @Test func `Credentials that cannot be decrypted are kept where revocation is required`()
+    async throws
+  {
+    let script = Self.script()
+    script.store.fail("credentials", with: .store(.keyUnavailable, "The key is not here."))
+    let refusal = await #expect(throws: Problem.self) {
+      try await remove(script, requiringRevocation: true)
+    }
+    #expect(refusal?.reason == .accountStoreFailure && script.store.accounts.count == 1)
+    let report = try await remove(script, requiringRevocation: false)
+    #expect(report.notRevoked.map(\.reason) == ["The key is not here."])
+    #expect(script.store.accounts.isEmpty)
+  }
+
   @Test func `A secret that was given and is refused is wrong, one that was not given is missing`()
     async throws
   {
