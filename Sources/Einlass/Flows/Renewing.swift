@@ -112,9 +112,10 @@ extension Flow {
     }
     do {
       if token.idToken != nil {
-        _ = try await exchange.idToken(of: token, at: words, for: registration) { expected in
-          if provider.identity?.isSubject ?? true { expected.subject = account.subject }
+        let idToken = try await exchange.idToken(of: token, at: words, for: registration) {
+          if provider.identity?.isSubject ?? true { $0.subject = account.subject }
         }
+        if idToken == nil { token.idToken = nil }
       }
     } catch {
       if case .failed(let failure) = error, failure.problem.isAboutAnotherPerson { throw error }

@@ -239,6 +239,30 @@ import Testing
     }
   }
 
+  @Test func `An id_token of a refresh is not stored where no key can verify it`() async throws {
+    let first = script(Self.replies)
+    let account = try await signIn(first)
+    let store = ScriptedStore(
+      accounts: [account], grants: Sample.grants("example", .granted),
+      credentials: [account.id: first.store.credentials(of: account.id)])
+    let fresh = Self.idToken { $0["iat"] = JSONValue(Script.now - 1) }
+    let script = Script([Self.token(fresh, refreshToken: "RT2")], store: store)
+    let words = Self.provider
+      .replacing(#""identity":{"#, with: Self.userinfo)
+      .replacing(#""keySet":"https://op.example/keys","algorithms":["EdDSA"],"#, with: "")
+    _ = try await engine(script, words).credential(
+      CredentialRequest(
+        application: Sample.application,
+        registration: { _ in ClientRegistration(clientID: "APP") }, account: account.id,
+        forcesRefresh: true))
+    guard case .oauth2(let token)? = store.credentials(of: account.id).first?.credential else {
+      Issue.record("Nothing was stored.")
+      return
+    }
+    #expect(token.refreshToken == Secret("RT2") && token.hasFormerIDToken)
+    #expect(token.idToken == Secret(Self.idToken()))
+  }
+
   @Test(arguments: [#""id":"/email""#, #""id":"/sub","idPrefix":"4""#])
   func
     `An id that is not the issuer's own name of the person is no reason to lose a refreshed token`(
