@@ -56,7 +56,7 @@ extension Einlass {
       let response = try await effects.send(
         HTTPRequest(.get, place, responseLimitBytes: ServerMetadata.limitBytes))
       guard response.isSuccess else {
-        guard response.status < 500 else {
+        guard response.status < 500, response.status != 429 else {
           throw .undescribed(resource, "try again later", isRetryable: true)
         }
         continue

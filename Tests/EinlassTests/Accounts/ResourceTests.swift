@@ -53,6 +53,17 @@ import Testing
     #expect(script.log == Self.found)
   }
 
+  @Test(arguments: [(429, true), (503, true), (404, false)])
+  func `A resource that is busy is one to ask again later`(status: Int, isRetryable: Bool)
+    async throws
+  {
+    let script = Script([Script.Reply](repeating: .text("", status: status), count: 2))
+    let problem = await #expect(throws: Problem.self) {
+      try await Sample.engine(script).protectedResource(at: Self.address)
+    }
+    #expect(problem?.reason == .providerFailure && problem?.isRetryable == isRetryable)
+  }
+
   @Test func `A server that the catalogue has is used, in the order of the catalogue's own`()
     async throws
   {
