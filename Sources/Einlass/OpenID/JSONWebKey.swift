@@ -86,11 +86,6 @@ public struct JSONWebKeySet: Sendable {
     keys = members.compactMap { $0.object.flatMap(JSONWebKey.init) }
   }
 
-  /// Whether there is a key of this id: an issuer that has it may be asked again at most once (C-74).
-  public func holds(_ id: String) -> Bool {
-    keys.contains { $0.id.map { sameBytes($0, id) } == true }
-  }
-
   /// Those that a token with this header may have been signed with. Two keys of one id are none: which of them is
   /// meant cannot be told. A client secret has no id, whatever the token calls it.
   func candidates(id: String?) -> [JSONWebKey] {
