@@ -131,6 +131,7 @@ int csystem_thread_start(const char *name, void (*body)(void *), void *argument)
   pthread_attr_setstacksize(&attributes, 512 * 1024);
   sigset_t all, before;
   sigfillset(&all);
+  sigdelset(&all, SIGBUS);  // the kernel ends a process whose failing thread blocks it, in spite of a handler
   pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread inherits it: signals are the loop's
   pthread_t thread;
   result = pthread_create(&thread, &attributes, run, work);

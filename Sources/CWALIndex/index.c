@@ -203,6 +203,8 @@ static int shm_lock(sqlite3_file *file, int offset, int count, int flags) {
     index->locks &= ~locks;
     return set_lock(index->descriptor, F_UNLCK, lock_base + offset, count) == 0 ? SQLITE_OK : SQLITE_IOERR_SHMLOCK;
   }
+  // A reader writes its mark under another lock before this one. SQLite looks for a lost mark for ten seconds.
+  if (is_shared && index->has_failed && !index->locks) return index->has_failed = 0, SQLITE_FULL;
   int code = index->is_lost && !index->locks ? map_again(index) : SQLITE_OK;
   // Trying is slow on a full disk, and a reader seldom writes to the index.
   if (code == SQLITE_OK) code = offset == write_lock ? populate_all(index) : index->is_lost ? SQLITE_FULL : SQLITE_OK;
