@@ -41,8 +41,11 @@ final class OpenStore {
     // Other writers wait for the lock, so readers get 200 ms to end and no more.
     connection.wait(milliseconds: 200)
     try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
-    // A change that failed leaves its reserved pages behind the end.
-    if let count = try? connection.pragma("page_count") { try? connection.allocate(pages: count) }
+    // A change that failed leaves its reserved pages behind the end. Another program of SQLite's may add pages, so they are
+    // counted and cut off under SQLite's own lock.
+    try? connection.transaction(.write) { () throws(Problem) in
+      try connection.allocate(pages: try connection.pragma("page_count"))
+    }
   }
 
   /// Whether the path still leads to this file: somebody may have removed or replaced the store.
