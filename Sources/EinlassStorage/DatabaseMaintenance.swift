@@ -76,7 +76,8 @@ extension StoreLocation {
   /// The id of another process that keeps the store locked now, if it can be seen from here.
   var otherHolder: Int? {
     guard let directory = try? SafeDirectory.open(self.directory),
-      let lock = try? FileLock.existing(lockName, in: directory),
+      var lock = try? FileLock.existing(lockName, in: directory),
+      (try? lock.acquire(.shared, by: .now)) == false,
       let holder = lock.holder, holder != Int(ThisProcess.id)
     else { return nil }
     return holder

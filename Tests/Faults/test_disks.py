@@ -3,6 +3,7 @@ T-09: nothing may be written; what is complete can be read.
 
     python test_disks.py NAME FOLDER    (in a mount namespace of its own)
 """
+import fcntl
 import json
 import os
 import resource
@@ -225,6 +226,32 @@ def sign_in(_):
     print("nobody was asked")
 
 
+def test_a_lock_on_another_disk_is_not_taken_for_the_stores(report):
+    report(outcome=in_a_namespace("twin"))
+
+
+def twin(folder):
+    """Two disks on which files have the same inode numbers. Another program holds a lock on one of them."""
+    disks = [Path(folder, name) for name in ("ours", "theirs")]
+    for disk in disks:
+        disk.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=700,inode64", "none", disk], check=True)
+    tempfile.tempdir = str(disks[0])
+    home = Home()
+    with Einlass(home) as process:
+        process.add("ada")
+        number = home.database.with_name("store.lock").stat().st_ino
+        files = (disks[1] / str(count) for count in range(5000))
+        lock = next(file for file in map(lambda path: open(path, "w"), files) if os.stat(file.fileno()).st_ino == number)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "holder" not in process.call("store.status")
+    # The control: the store's own lock.
+    with open(home.database.with_name("store.lock")) as lock, Einlass(home) as process:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert process.call("store.status")["holder"] == os.getpid()
+    print("no holder is named")
+
+
 def refusal(body):
     """The detail that a request is refused with."""
     try:
@@ -235,4 +262,4 @@ def refusal(body):
 
 
 if __name__ == "__main__":
-    {"full": full, "read_only": read_only, "refresh": refresh, "sign_in": sign_in}[sys.argv[1]](os.path.abspath(sys.argv[2]))
+    {"full": full, "read_only": read_only, "refresh": refresh, "sign_in": sign_in, "twin": twin}[sys.argv[1]](os.path.abspath(sys.argv[2]))
