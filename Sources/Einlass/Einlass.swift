@@ -117,13 +117,16 @@ public struct Einlass: Sendable {
 
   /// Throws `authenticatorUnconfigured` where no registration is there, or the application's own lacks a part. Reads no
   /// sealed column, so that the store's key is not needed. Throws `unknownProvider`.
+  ///
+  /// - Parameter needs: the parts that the request needs of it.
   public func requireRegistration(
-    _ own: ClientRegistration?, at provider: String
+    _ own: ClientRegistration?, at provider: String,
+    needs: (Provider) -> [Provider.RegistrationPart] = { $0.registrationNeeds }
   ) throws(Problem) {
     let provider = try catalog.provider(provider)
     let isStored = try store.knownRegistration(at: provider) != nil
     guard own != nil || !isStored && provider.dynamicRegistration == nil else { return }
-    _ = try provider.complete(own, with: provider.registrationNeeds)
+    _ = try provider.complete(own, with: needs(provider))
   }
 
   /// Which account a request would use and which rule decides, without asking anybody.

@@ -1,3 +1,4 @@
+internal import Einlass
 internal import EinlassJSON
 public import EinlassRPC
 
@@ -17,7 +18,7 @@ extension Server {
       accountsUpdate(self),
       accountsSetPreferred(self).configured(self),
       accountsExplain(self).configured(self),
-      accountsRenew(self).unlocking(self, after: requireRegistration).configured(self),
+      accountsRenew(self).unlocking(self, after: registrationCheck()).configured(self),
       accountsSignOut(self).unlocking(self) { $0["revoke"]?.bool ?? true }.configured(self),
       accountsRemove(self).unlocking(self).configured(self),
       accountsExport(self).unlocking(self),
@@ -29,10 +30,11 @@ extension Server {
       authList(self),
       authCancel(self),
       credentialsGet(self).unlocking(self).configured(self),
-      credentialsReject(self).unlocking(self, after: requireRegistration).configured(self),
-      credentialsSign(self).unlocking(self, after: requireRegistration).configured(self),
+      credentialsReject(self).unlocking(self, after: registrationCheck()).configured(self),
+      credentialsSign(self).unlocking(self, after: registrationCheck { _ in [.clientID] })
+        .configured(self),
       verify(self).unlocking(
-        self, if: { $0["account"] != nil }, after: requireRegistration
+        self, if: { $0["account"] != nil }, after: registrationCheck(\.verificationNeeds)
       ).configured(self),
       storeAddKeySlot(self).unlocking(self),
       storeRemoveKeySlot(self),

@@ -129,18 +129,25 @@ extension Method {
 }
 
 extension Server {
-  /// Throws `authenticatorUnconfigured` where a request for an account's credential has no registration to go by.
-  func requireRegistration(_ params: JSONObject) throws(Problem) {
-    var provider = params["provider"]?.string
-    if provider == nil, let id = params["account"]?.string {
-      provider = try store.read { reader throws(Problem) in
-        try reader.account(Account.ID(rawValue: id))?.provider
-      }
+  /// A check that throws `authenticatorUnconfigured` where a request for an account's credential has no registration with
+  /// the parts that the method needs.
+  func registrationCheck(
+    _ needs: @escaping @Sendable (Provider) -> [Provider.RegistrationPart] = {
+      $0.registrationNeeds
     }
-    // An unknown one the method names.
-    guard let provider else { return }
-    try einlass.requireRegistration(
-      registration(for: session.frontEnd, at: provider), at: provider)
+  ) -> @Sendable (JSONObject) throws(Problem) -> Void {
+    { [self] params throws(Problem) in
+      var provider = params["provider"]?.string
+      if provider == nil, let id = params["account"]?.string {
+        provider = try store.read { reader throws(Problem) in
+          try reader.account(Account.ID(rawValue: id))?.provider
+        }
+      }
+      // An unknown one the method names.
+      guard let provider else { return }
+      try einlass.requireRegistration(
+        registration(for: session.frontEnd, at: provider), at: provider, needs: needs)
+    }
   }
 
   fileprivate typealias TaskHandler =

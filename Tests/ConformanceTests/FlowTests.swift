@@ -34,6 +34,37 @@ import Testing
     return (front, accounts)
   }
 
+  @Test(arguments: ["credentials.sign", "verify", "accounts.renew"])
+  func `A method asks no more of a registration than it needs`(method: String) throws {
+    let sandbox = try Sandbox()
+    defer { sandbox.terminate() }
+    let folder = try TemporaryFolder()
+    let front = try FrontEnd([
+      "--store", "memory",
+      "--config", try folder.file("config.json", (sandbox.ready["config"] ?? [:]).text),
+    ])
+    defer { front.terminate() }
+    try front.call(
+      "initialize",
+      [
+        "client": ["name": "editor"], "applications": ["sequencing": ["clientId": "public"]],
+      ])
+    let credential: JSONValue = ["type": "oauth2", "token": "token", "clientId": "public"]
+    let account = try #require(
+      try front.call(
+        "accounts.add", ["provider": "sequencing", "username": "ada", "credential": credential])[
+          "account"])
+    try front.call("access.set", ["provider": "sequencing", "state": "granted"])
+    let params: [String: JSONValue] = [
+      "credentials.sign": ["account": account, "method": "GET", "url": "https://a.example/"],
+      "verify": ["provider": "sequencing", "account": account],
+      "accounts.renew": ["account": account],
+    ]
+    let answer = try front.answer(method, params[method] ?? .null)
+    let isUnconfigured = answer["error"]?["data"]?["reason"] == "authenticatorUnconfigured"
+    #expect(isUnconfigured == (method == "accounts.renew"), "\(answer.text)")
+  }
+
   @Test
   func
     `A cancelled flow answers at once while other requests wait for another process's store lock`()

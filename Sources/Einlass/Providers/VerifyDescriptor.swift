@@ -98,7 +98,7 @@ extension Provider {
   var canBeAsked: Bool { verification != nil || identity?.request != nil }
 
   /// What a registration must hold for the provider's recipe.
-  var verificationNeeds: [RegistrationPart] {
+  public var verificationNeeds: [RegistrationPart] {
     switch verification {
     case .signedIdentity: signatureMethod.needs
     case .tokenInfo: [.clientID, .clientSecret]
