@@ -94,6 +94,7 @@ let package = Package(
       name: "EinlassServerTests",
       dependencies: [
         "EinlassServer", "Einlass", "EinlassCrypto", "EinlassJSON", "EinlassRPC", "EinlassSystem",
+        "TestSupport",
       ]),
     .testTarget(
       name: "EinlassSandboxTests",

@@ -253,6 +253,11 @@ public struct Einlass: Sendable {
     }
   }
 
+  /// Whether an account is there and has a credential, of any application. Needs no key.
+  public func isSignedIn(_ account: Account.ID) throws(Problem) -> Bool {
+    try store.read { reader throws(Problem) in try reader.account(account) }?.isSignedIn ?? false
+  }
+
   /// When the application's credential of an account is to be refreshed if nobody asks for it before; `nil` when it
   /// does not end, or nothing refreshes it.
   ///

@@ -6,7 +6,7 @@ internal import EinlassSystem
 /// One sleeping task for each account and resource with a token that ends and can be refreshed. It ends when the
 /// credential is forgotten, access is taken away, or a refresh fails in a way that does not pass.
 final class Refresher: Sendable {
-  private enum Key: Hashable {
+  enum Key: Hashable {
     case keepFresh(Account.ID, resource: String?)
     case finish(BegunRenewal)
   }
@@ -83,7 +83,8 @@ final class Refresher: Sendable {
     }
   }
 
-  private func keepFresh(
+  /// Keeps one credential fresh until there is nothing more to do for it.
+  func keepFresh(
     _ request: CredentialRequest, as key: Key, since start: UnixTime,
     _ engine: @Sendable () -> Einlass?
   ) async {
@@ -93,10 +94,14 @@ final class Refresher: Sendable {
         guard let next = try engine()?.nextRefresh(request, since: latest) else { return }
         jobs.withLock { if !Task.isCancelled { $0[key]?.wakesAt = next } }
         try await effects.sleepUntil(next)
+        // Nobody waits for the failure of an account that was signed out meanwhile.
+        guard try engine()?.isSignedIn(request.account) == true else { return }
         latest = effects.now()
         _ = try await engine()?.credential(request)
       } catch {
-        guard error.isRetryable || error.reason == .networkFailure else {
+        let mayPass = error.isRetryable || error.reason == .networkFailure
+        // After an empty 400 a request of the front end tries the same refresh token, and the person can sign in.
+        guard mayPass, error.reason != .reloginNeeded else {
           if !error.isSomebodysWish { failed(request, error) }
           return
         }

@@ -168,6 +168,10 @@ public final class ScriptedStore: Sendable {
       forgetCredentials: { [self] id throws(Problem) in
         try change("forgetCredentials", "forget") { (state) throws(Problem) in
           state.credentials[id] = nil
+          for index in state.snapshot.accounts.indices where state.snapshot.accounts[index].id == id
+          {
+            state.snapshot.accounts[index].isSignedIn = false
+          }
           return state.snapshot.revision
         }
       },
