@@ -108,13 +108,22 @@ final class AddedProviders: Sendable {
     guard refusal.detail == Problem.selfRegistration, !refusal.isRetryable,
       let id = refusal.provider
     else { return }
+    setRefusal(refusal.message, of: id)
+  }
+
+  /// Forgets that a provider has refused to register the application, so that `doctor` counts on the next attempt.
+  func forgetRefusal(of id: String) {
+    if !catalog.holdsItself(id) { setRefusal(nil, of: id) }
+  }
+
+  private func setRefusal(_ sentence: String?, of id: String) {
     var changed: JSONValue?
     try? change { descriptors throws(Problem) in
       descriptors.map { descriptor in
         guard sameBytes(descriptor["id"]?.string ?? "", id), var object = descriptor.object,
           var offer = object["dynamicRegistration"]?.object
         else { return descriptor }
-        offer["refused"] = .string(refusal.message)
+        offer["refused"] = sentence.map(JSONValue.string)
         object["dynamicRegistration"] = .object(offer)
         changed = .object(object)
         return .object(object)

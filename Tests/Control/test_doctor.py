@@ -190,4 +190,7 @@ def test_the_doctor_tells_that_a_provider_did_not_register_the_application(two, 
             assert run("providers", "configure", "shy", "--client-id", "mine", *two)[0] == 0
         assert run("doctor", *two)[0] == 0
         assert re.search("^shy .* there ", run("providers", *two)[1], re.M)
+        # Without a registration the next sign-in asks for one again.
+        assert run("providers", "configure", "shy", "--remove", "--no-input", *two)[0] == 0
+        assert run("doctor", *two)[0] == 0
         server.shutdown()

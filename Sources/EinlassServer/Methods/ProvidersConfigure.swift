@@ -26,6 +26,7 @@ func providersConfigure(_ server: Server) -> Method {
         }
         let id = params["provider"]?.string ?? ""
         let revision = try server.einlass.configure(id, registration)
+        if registration == nil { server.added.forgetRefusal(of: id) }
         let frontEnd = server.session.frontEnd
         server.audit.note(
           AuditEvent(
