@@ -110,22 +110,38 @@ import Testing
     try front.call("initialize", ["client": ["name": "anonymous"]])
     let choice: JSONValue = ["provider": "twitter", "credential": "none", "interactive": false]
     let named: JSONValue = ["provider": "twitter", "credential": "none", "account": account]
-    let requests: [(String, String, JSONValue)] = [
-      ("page", "accounts.list", ["limit": 1]),
-      ("page of a provider", "accounts.list", ["limit": 1, "provider": "twitter", "cursor": "5"]),
-      ("whole page", "accounts.list", [:]), ("grants", "access.list", ["limit": 1]),
-      ("credential", "credentials.get", ["account": account]),
-      (
-        "signature", "credentials.sign",
-        ["account": account, "method": "GET", "url": "https://api.twitter.com/1.1/a.json"]
-      ),
-      ("explained", "accounts.explain", choice), ("chosen", "auth.perform", named),
-      ("update", "accounts.update", ["account": account, "displayName": "Ada"]),
-      ("preferred", "accounts.setPreferred", ["provider": "twitter", "account": account]),
-      ("grant", "access.set", ["provider": "twitter", "state": "granted"]),
-      ("providers", "providers.list", [:]),
-    ]
-    for (_, method, params) in requests { _ = try front.answer(method, params) }
+    // The second round changes what the first one has set.
+    func requests(round: Int) -> [(String, String, JSONValue)] {
+      [
+        ("page", "accounts.list", ["limit": 1]),
+        (
+          "page of a provider", "accounts.list", ["limit": 1, "provider": "twitter", "cursor": "5"]
+        ),
+        ("whole page", "accounts.list", [:]), ("grants", "access.list", ["limit": 1]),
+        ("credential", "credentials.get", ["account": account]),
+        (
+          "signature", "credentials.sign",
+          ["account": account, "method": "GET", "url": "https://api.twitter.com/1.1/a.json"]
+        ),
+        ("explained", "accounts.explain", choice), ("chosen", "auth.perform", named),
+        (
+          "update", "accounts.update", ["account": account, "displayName": .string("Ada \(round)")]
+        ),
+        (
+          "preferred", "accounts.setPreferred",
+          round == 1 ? ["provider": "twitter", "account": account] : ["provider": "twitter"]
+        ),
+        (
+          "grant", "access.set",
+          [
+            "application": "other", "provider": "twitter",
+            "state": round == 1 ? "granted" : "denied",
+          ]
+        ),
+        ("providers", "providers.list", [:]),
+      ]
+    }
+    for (_, method, params) in requests(round: 1) { _ = try front.answer(method, params) }
     var bytes: [String: Int] = [:]
     var former = front.readBytes() ?? 0
     func note(_ name: String) {
@@ -133,7 +149,7 @@ import Testing
       bytes[name] = now.map { $0 - former }
       former = now ?? 0
     }
-    for (name, method, params) in requests {
+    for (name, method, params) in requests(round: 2) {
       let answer = try front.answer(method, params)
       #expect(answer["error"] == nil, "\(name): \(answer.text)")
       note(name)
