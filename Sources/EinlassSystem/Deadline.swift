@@ -15,6 +15,7 @@ public struct Deadline: Comparable, Sendable {
     monotonicMilliseconds = csystem_monotonic_milliseconds() + Int64(milliseconds)
   }
 
+  /// Whether one deadline comes before another.
   public static func < (one: Deadline, other: Deadline) -> Bool {
     one.monotonicMilliseconds < other.monotonicMilliseconds
   }
