@@ -146,9 +146,11 @@ extension Peer {
     let own = Deadline(milliseconds: wait)
     try self.wait(call.ticket, request.byteCount) { serial throws(RPCError) in
       let deadline = max(own, self.requests.withLock { $0.lineDeadline })
-      let mayWait = deadline.millisecondsLeft > 0
+      let left = deadline.millisecondsLeft
       let result = try handle(request.params, call, deadline)
-      if mayWait, deadline.millisecondsLeft == 0 {
+      // A wait that ended with a turn shows that the queue moves.
+      let waited = left - deadline.millisecondsLeft
+      if left > 0, waited >= min(left, Limits.noticedWaitMilliseconds) {
         self.requests.withLock { $0.lineDeadline = Deadline(milliseconds: wait) }
       }
       if let result { return result }

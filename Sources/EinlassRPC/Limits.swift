@@ -16,6 +16,8 @@ public enum Limits {
   public static let queuedRequests = 1024
   /// How long an immediate request may wait for the store, from its arrival.
   public static let immediateWaitMilliseconds = 2000
+  /// A wait for the store that is longer than the work of any immediate request.
+  static let noticedWaitMilliseconds: Int32 = 100
   /// Interactive requests and detached flows at once; network requests have as many places of their own.
   public static let runningFlows = 64
 

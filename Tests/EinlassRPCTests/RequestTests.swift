@@ -125,6 +125,27 @@ struct RequestTests {
     #expect(found.count == 3 && found[2] - found[0] < Int64(Limits.immediateWaitMilliseconds))
   }
 
+  @Test func `A request behind one that got its turn has two seconds from that turn`() async throws {
+    let left = Lock<[Int32]>([])
+    let patient = Method(
+      MethodDescriptor("wait", .immediate, "", result: .any),
+      .immediate { params, _, deadline throws(RPCError) in
+        guard let deadline else { return nil }
+        left.withLock { $0.append(deadline.millisecondsLeft) }
+        usleep(useconds_t(params["milliseconds"]?.int64 ?? 0) * 1000)
+        return [:]
+      })
+    try await Session.with([patient]) { session in
+      let waits = [2100, 1800, 0]
+      try session.send(
+        waits.enumerated().map { id, wait in
+          #"{"jsonrpc":"2.0","id":\#(id),"method":"wait","params":{"milliseconds":\#(wait)}}"# + "\n"
+        }.joined())
+      for id in waits.indices { #expect(try session.line().map(brief) == "\(id) ok {}") }
+    }
+    #expect(left.withLock { $0 }.allSatisfy { $0 > 1500 })
+  }
+
   @Test(
     "immediate requests keep their order behind one that waits; urgent ones and tasks do not wait")
   func order() async throws {
