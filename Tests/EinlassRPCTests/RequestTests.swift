@@ -125,7 +125,8 @@ struct RequestTests {
     #expect(found.count == 3 && found[2] - found[0] < Int64(Limits.immediateWaitMilliseconds))
   }
 
-  @Test func `A request behind one that got its turn has two seconds from that turn`() async throws {
+  @Test func `A request behind one that got its turn has two seconds from that turn`() async throws
+  {
     let left = Lock<[Int32]>([])
     let patient = Method(
       MethodDescriptor("wait", .immediate, "", result: .any),
@@ -139,7 +140,8 @@ struct RequestTests {
       let waits = [2100, 1800, 0]
       try session.send(
         waits.enumerated().map { id, wait in
-          #"{"jsonrpc":"2.0","id":\#(id),"method":"wait","params":{"milliseconds":\#(wait)}}"# + "\n"
+          #"{"jsonrpc":"2.0","id":\#(id),"method":"wait","params":{"milliseconds":\#(wait)}}"#
+            + "\n"
         }.joined())
       for id in waits.indices { #expect(try session.line().map(brief) == "\(id) ok {}") }
     }
