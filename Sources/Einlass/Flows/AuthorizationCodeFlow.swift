@@ -1,8 +1,8 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// Sends the person's browser to the provider and trades the code that it brings back for a token. RFC 6749 section 4.1,
-/// with the proof key of RFC 7636, and a native application's return of RFC 8252.
+/// Sends the person's browser to the provider and exchanges the returned code for a token. RFC 6749
+/// section 4.1, with PKCE (RFC 7636) and a native application's redirect (RFC 8252).
 func authorizationCode(
   _ words: FlowDescriptor.AuthorizationCode, _ visit: Visit
 ) async throws(Setback) -> AccountStore.Added {
@@ -48,7 +48,8 @@ func authorizationCode(
 }
 
 extension Exchange {
-  /// What stands for the parameters in the browser, once the provider has them. RFC 9126 section 2.
+  /// Pushes the parameters to the provider and returns the `request_uri`, which replaces them in
+  /// the browser's address. RFC 9126 section 2.
   fileprivate func reference(
     to request: AuthorizationRequest, _ pushed: RequestTemplate, _ words: TokenEndpoint,
     _ visit: Visit
@@ -63,7 +64,9 @@ extension Exchange {
 }
 
 extension Visit {
-  /// The code of an answer. Throws what the provider says instead; after a page was shown, most of it is the person's no.
+  /// Returns the authorization code of a response, or throws the provider's error. An error about
+  /// an unfinished page counts as the person's refusal, unless the request allowed no page
+  /// (`prompt=none`).
   fileprivate func code(in response: AuthorizationResponse) throws(Setback) -> Secret {
     switch response {
     case .code(let code): return code
@@ -86,7 +89,8 @@ extension Visit {
   }
 }
 
-/// Whether it says that the person did not do what the page asked for. OpenID Connect Core 1.0 section 3.1.2.6.
+/// Whether the error says that the person did not finish a step of the page. OpenID Connect Core
+/// 1.0 section 3.1.2.6.
 private func isUnwilling(_ error: String) -> Bool {
   ["consent_required", "interaction_required", "login_required"].contains(error)
 }

@@ -1,24 +1,24 @@
 internal import EinlassJSON
 
-/// Where the browser is sent back to.
+/// The redirect address of a sign-in, with its listener.
 struct ReturnPlace: Sendable {
-  /// As it is named to the provider.
+  /// The redirect URI, exactly as sent to the provider.
   let address: String
-  /// `nil` where only the front end, or the person, sees what the browser brings.
+  /// `nil` when einlass does not listen: the front end catches the redirect, or the person pastes
+  /// it.
   let listener: OpenRedirect?
 
-  /// Nobody listens any more.
   func close() { listener?.close() }
 }
 
-/// What the browser has brought, and how it is told what came of it.
+/// The browser's response, and a way to show the outcome in the browser.
 struct Arrival<Response: Sendable>: Sendable {
   let response: Response
-  /// Shows a page where there is a browser to show one.
+  /// Shows a page in the browser; does nothing if the response did not reach the listener.
   let show: @Sendable (RedirectPage.Outcome) -> Void
 
-  /// Does the rest of the flow and shows how it ended. A question on the way ends the page instead, because the person
-  /// is to leave the browser for it.
+  /// Runs the rest of the flow and shows its outcome. A prompt before the end shows "one question
+  /// is left" instead, because the person must leave the browser to answer it.
   func showing(
     _ visit: Visit, _ work: (Response, Visit) async throws(Setback) -> AccountStore.Added
   ) async throws(Setback) -> AccountStore.Added {
@@ -44,15 +44,17 @@ struct Arrival<Response: Sendable>: Sendable {
 }
 
 extension Visit {
-  /// How many answers that are not for this flow may come before it gives up: somebody is guessing.
+  /// The number of foreign responses a sign-in takes before it fails. So many mean that somebody is
+  /// guessing the secret in the redirect.
   static let wrongReturnsLimit = 20
-  /// How often a person is asked for what they bring, when it is something else.
+  /// The number of attempts a person has to enter the right address or PIN.
   static let entriesLimit = 3
 
-  /// How often a registered port is tried, a second apart: another application's person may be at the provider.
+  /// The number of attempts to open a registered port, one second apart, because another sign-in
+  /// may still use it.
   private static let openAttempts = 60
 
-  /// Opens the place that the browser comes back to: the one that is registered, else as the descriptor says.
+  /// Opens the redirect address: the one in the registration, otherwise the descriptor's.
   func open(_ redirect: RedirectDescriptor) async throws(Setback) -> ReturnPlace {
     let registered = registration.redirect.flatMap { RedirectDescriptor(address: $0) }
     switch registered ?? redirect {
@@ -61,7 +63,6 @@ extension Visit {
       let place = RedirectPlace(
         host: host, ports: ports,
         path: path ?? "/\(Base64URL.encode(effects.randomBytes(16)))/callback")
-      // A registered port may still be that of the sign-in before.
       var attemptsLeft = registered == nil || ports.isEmpty ? 1 : Self.openAttempts
       do throws(Problem) {
         while true {
@@ -79,8 +80,8 @@ extension Visit {
     }
   }
 
-  /// Sends the person's browser away and waits for what it brings back: to the listener, to the front end, or copied
-  /// by the person; the first that `read` can make something of counts.
+  /// Opens the provider's page and returns the first response that `read` accepts. It comes from
+  /// the listener, from the front end, or from the person, who pastes the address.
   func sendBrowser<Response: Sendable>(
     to address: WebAddress, returningTo place: ReturnPlace,
     _ read: @escaping @Sendable (_ query: String) -> Response?
@@ -96,7 +97,8 @@ extension Visit {
       prompts.append(.enterVerifier(.redirectURL, returningTo: returningTo))
     }
     for prompt in prompts {
-      // Who has opened the page has brought nothing yet.
+      // `brought` returns `nil` when the front end accepts without an address. The page is open
+      // then, and the other ways go on.
       ways.append {
         await outcome { () throws(Problem) in try await brought(prompt, to: place, read) }
       }
@@ -136,7 +138,8 @@ extension Visit {
         return Arrival(response: response, show: { _ in })
       }
       problem = query == nil ? .notTheAddress(provider) : .stateMismatch(provider)
-      // A program that brings another address would do so again.
+      // Only a person is asked again: a front end that caught the wrong redirect would send it
+      // again.
       guard case .enterVerifier(let verifier, _, let returningTo) = prompt else { break }
       prompt = .enterVerifier(verifier, isAgain: true, returningTo: returningTo)
     }
@@ -144,8 +147,9 @@ extension Visit {
   }
 }
 
-/// The query of the address that a browser ended on; `nil` unless it is that place. Scheme and host in any letter case,
-/// the path exactly (seeds 4.3); blanks around it and a fragment are the clipboard's and the browser's.
+/// Returns the query of a returned address; `nil` if it has none or its other parts differ from
+/// `place`. Scheme and host match in any letter case, the path only exactly. Surrounding whitespace
+/// and a fragment are ignored, because clipboards and browsers add them.
 func query(of text: String, broughtTo place: String) -> String? {
   let text = text.drop { $0.isWhitespace }.prefix { !$0.isWhitespace && $0 != "#" }
   guard let mark = text.firstIndex(of: "?"),

@@ -1,9 +1,9 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// Asks for a token of the application's own, which no person is needed for. RFC 6749 section 4.4.
+/// Requests a token for the application itself, without a person. RFC 6749 section 4.4.
 ///
-/// Its account is the application itself, by its client id.
+/// The account is the application, identified by its client id.
 func clientCredentials(
   _ words: TokenEndpoint, _ visit: Visit
 ) async throws(Setback) -> AccountStore.Added {
@@ -29,7 +29,8 @@ func clientCredentials(
 }
 
 extension Exchange {
-  /// The grant of section 4.4.2. What would renew the token or name a person is not taken: neither belongs in the answer.
+  /// Requests a token with the grant of RFC 6749 section 4.4.2. A refresh token or an id_token in
+  /// the answer is dropped, because this grant should issue neither (section 4.4.3).
   mutating func ownToken(
     _ words: TokenEndpoint, _ request: RequestTemplate, scopes: [String], resource: String?,
     by registration: ClientRegistration, at step: Step

@@ -1,7 +1,8 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// Shows the person a code to enter at the provider, on any device, and asks until that was done. RFC 8628.
+/// Shows the person a code to enter at the provider on any device, and polls until it was entered.
+/// RFC 8628.
 func deviceCode(
   _ words: FlowDescriptor.DeviceCode, _ visit: Visit
 ) async throws(Setback) -> AccountStore.Added {
@@ -35,7 +36,8 @@ func deviceCode(
           guard case .accept = try await visit.asker.ask(device.prompt) else {
             throw .userCanceled(visit.provider)
           }
-          // The code was shown; what the person does with it, the provider knows.
+          // Accepting the prompt only says that the code was shown. The poll learns the person's
+          // decision.
           return nil
         }
       },
@@ -45,16 +47,18 @@ func deviceCode(
 }
 
 extension Visit {
-  /// The longest wait between two questions.
+  /// The limit up to which a failed poll doubles the interval. A longer interval of the server
+  /// stays.
   private static let intervalLimitSeconds: Int64 = 60
   private static let requestLimitSeconds: Int64 = 30
 
-  /// Asks for the token as often as the provider wants it, until it is there. RFC 8628 section 3.5.
+  /// Polls for the token at the server's interval until the code is approved, refused or expired.
+  /// RFC 8628 section 3.5.
   fileprivate func poll(
     _ words: FlowDescriptor.DeviceCode, for device: DeviceAuthorization, _ exchange: Exchange
   ) async throws(Problem) -> Exchange.Answer {
     var interval = device.intervalSeconds
-    // Counted and not looked up: the clock may be set meanwhile (C-60).
+    // Counted down, not compared with the clock, because the clock may be set during the wait.
     var leftSeconds = device.lifetimeSeconds
     let standard = [
       Parameter("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
@@ -70,13 +74,13 @@ extension Visit {
       var problem: Problem?
       var state: DeviceState?
       let askedAt = effects.now()
-      // No request takes longer, whatever the clock says.
+      // A request takes 30 s at most, so a larger difference means that the clock was set.
       defer { leftSeconds -= min(max(effects.now() - askedAt, 0), Self.requestLimitSeconds) }
       do throws(Setback) {
         let answer = try await exchange.ask(
           words.tokens, words.question ?? words.tokens.request, grant, by: registration,
           device: device, at: .deviceToken)
-        // Some say it with a status of success.
+        // Some providers report an error with a success status.
         guard let error = answer.object?["error"]?.string else { return answer }
         let shown = exchange.shown(cleaned(error, limitBytes: 16 << 10))
         said = Problem.ServerError(code: cleaned(shown, limitBytes: 64))
@@ -101,8 +105,8 @@ extension Visit {
   }
 }
 
-/// What has become of a device's code, as the RFC's errors say it; a provider's own words are its error rules' business.
-/// RFC 8628 section 3.5.
+/// The state of a device code, by the error codes of RFC 8628 section 3.5. A provider's own codes
+/// are mapped by its error rules.
 enum DeviceState: String, Sendable {
   case pending = "authorization_pending"
   case slowDown = "slow_down"
@@ -110,18 +114,18 @@ enum DeviceState: String, Sendable {
   case expired = "expired_token"
 }
 
-/// What a device is told to show and to ask with. RFC 8628 section 3.2.
+/// The answer to a device authorization request. RFC 8628 section 3.2.
 struct DeviceAuthorization {
   var deviceCode: Secret
   var userCode: String
   var page: WebAddress
-  /// With the code in it, for machines that can show a picture of it.
+  /// The page with the user code in its address, for front ends that show it as a QR code.
   var wholePage: WebAddress?
   var expiresAt: UnixTime
   var lifetimeSeconds: Int64
   var intervalSeconds: Int64
 
-  /// No code is waited for any longer, whatever its issuer says. C-60.
+  /// The longest lifetime of a code; a longer `expires_in` is cut to it.
   private static let limitSeconds: Int64 = 900
 
   init?(

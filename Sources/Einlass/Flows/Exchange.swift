@@ -1,9 +1,10 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// Sends the requests of one flow and tells what their answers mean, by the provider's error rules.
+/// Sends the requests of one flow and interprets the answers by the provider's error rules.
 struct Exchange {
-  /// An answer that the provider meant well: a status in 200…299 and no rule against it.
+  /// A successful answer: status 200…299, with neither a matching error rule nor a refusal in the
+  /// body.
   struct Answer {
     var body: [UInt8]
     /// The body, if it is a JSON object.
@@ -12,11 +13,11 @@ struct Exchange {
 
   let provider: Provider
   let effects: Effects
-  /// The remedies that were not tried yet.
+  /// The remedies not tried yet.
   let remaining: Set<Remedy>
-  /// What must not appear in any error, however the provider words it.
+  /// The secrets cut out of every error, because providers quote them in various spellings.
   private(set) var secrets: [Secret]
-  /// What the tokens of this flow are bound to.
+  /// The key that the flow's tokens are bound to. RFC 9449.
   let proof: ProofOfPossession?
 
   init(
@@ -30,15 +31,16 @@ struct Exchange {
     self.proof = proof
   }
 
-  /// Keeps a secret that the flow has just learned out of errors.
+  /// Adds a secret to those cut out of errors.
   mutating func hide(_ secret: Secret) { secrets.append(secret) }
 
-  /// One request and its answer. Transport errors pass through as they are.
+  /// Sends one request and returns its answer. A transport error is reported unchanged.
   func send(_ request: HTTPRequest, at step: Step) async throws(Setback) -> Answer {
     try await send(at: step) { () throws(Problem) in request }
   }
 
-  /// One request, made again where the server wants to see something new in its proof, once at most (C-58).
+  /// Sends a request, and a second one if the server demands a nonce in the DPoP proof (RFC 9449
+  /// section 8). `making` is called for each, because a client assertion serves only once.
   func send(
     at step: Step, _ making: () throws(Problem) -> HTTPRequest
   ) async throws(Setback) -> Answer {
@@ -49,7 +51,7 @@ struct Exchange {
         first.wantsAnother ? try await respond(making(), at: step).exchange : first.exchange
     } catch { throw .failed(Failure(error)) }
     do { return try answer(response, at: step) } catch {
-      // What is refused while the clock is that wrong is refused for it.
+      // The clock is far off from the server's, so report it as the cause of this rejection.
       guard case .failed(var failure) = error, [400, 401, 403].contains(response.status),
         let clock = effects.clockError(at: request.address)
       else { throw error }
@@ -71,7 +73,8 @@ struct Exchange {
     return ((request, response), wantsAnother)
   }
 
-  /// Whose token it is, by the provider's identity request, which `making` signs or gives a token.
+  /// Asks the provider for the token's owner. `making` signs the identity request or adds the
+  /// token.
   func identity(
     _ making: (RequestTemplate) -> HTTPRequest
   ) async throws(Setback) -> Identity {
@@ -80,7 +83,7 @@ struct Exchange {
     }
     var identity = try identity(in: try await send(making(request), at: .identity).object)
     if identity.email == nil, let emails = provider.identity?.emails {
-      // Without an answer to this one the person has signed in all the same.
+      // A failed request for the email addresses does not fail the sign-in.
       do throws(Setback) {
         let answer = try await send(making(emails.request), at: .identity)
         identity.email = (try? JSONReader.read(answer.body)).flatMap(emails.email).map(name)
@@ -93,7 +96,7 @@ struct Exchange {
     return identity
   }
 
-  /// Who an answer, or an id_token that is believed, speaks of.
+  /// Returns the person described by an answer or by the claims of a verified id_token.
   func identity(in claims: JSONValue?) throws(Setback) -> Identity {
     guard var identity = claims.flatMap({ provider.identity?.identity(in: $0) }),
       sameBytes(name(identity.id), identity.id)
@@ -105,13 +108,14 @@ struct Exchange {
     return identity
   }
 
-  /// The provider's words without the flow's secrets.
+  /// Returns a provider's text without the flow's secrets.
   func shown(_ text: String) -> String { hiding(secrets, in: text) }
 
-  /// The same of what names a person, which must not be spoilt by what is shorter than any secret should be.
+  /// Returns a name without the flow's secrets. A secret under 8 bytes is ignored, because it may
+  /// occur in a name by chance.
   private func name(_ text: String) -> String { hiding(secrets.filter { $0.count >= 8 }, in: text) }
 
-  /// What is thrown for a well-meant answer that does not hold what it should.
+  /// Returns the failure for an answer without the expected content.
   func unusable(_ step: Step, status: Int? = nil, retryAfterSeconds: Int? = nil) -> Setback {
     .failed(
       Failure(
@@ -135,7 +139,8 @@ struct Exchange {
     let words = provider.errors.shapes.lazy
       .compactMap { $0.words(json: object, body: response.body) }.first
     let rule = provider.errors.rule(for: response, words, at: step, remaining: remaining)
-    // Status 429 outweighs every error code of the body, except while a device code is polled (RFC 8628 section 3.5).
+    // Status 429 outweighs every error code of the body, except while a device code is polled (RFC
+    // 8628 section 3.5).
     if isLimited, rule?.outcome.deviceState == nil {
       throw .failed(Failure(throttled(failure(response, words, at: step), response)))
     }
@@ -146,7 +151,7 @@ struct Exchange {
     return Answer(body: response.body, object: object)
   }
 
-  /// What a rule of the descriptor makes of an answer.
+  /// Applies an error rule of the descriptor to an answer.
   private func setback(
     _ rule: ErrorRule, _ response: HTTPResponse, _ words: ProviderWords?, at step: Step
   ) -> Setback {
@@ -194,7 +199,7 @@ struct Exchange {
     return .failed(failure)
   }
 
-  /// What an answer outside 200…299 means that no rule speaks of.
+  /// Interprets a refusal to which no error rule applies.
   private func refusal(_ response: HTTPResponse, _ words: ProviderWords?, at step: Step) -> Setback
   {
     var problem = failure(response, words, at: step)
@@ -202,7 +207,7 @@ struct Exchange {
       return .failed(Failure(throttled(problem, response)))
     }
     problem.isRetryable = response.status >= 500
-    // A remedy that was already tried leaves what it was to mend: a refused credential.
+    // The remedy was already tried once, so treat this as a rejected credential.
     let spent = provider.errors.rule(for: response, words, at: step, remaining: [.regrant, .renew])
     var failure = Failure(
       problem, refusesCredential: spent != nil || [401, 403].contains(response.status))
@@ -241,7 +246,7 @@ struct Exchange {
 }
 
 extension ErrorRule {
-  /// What the person does next, where the rule tells.
+  /// The next step for the person, if the rule implies one.
   fileprivate var nextStep: String? {
     if outcome == .relogin || suggestsRelogin {
       return "Add the account again with a new credential."
@@ -258,7 +263,7 @@ extension ErrorRule {
 }
 
 extension Step {
-  /// The request in a sentence.
+  /// The request as a noun phrase, for error messages.
   fileprivate var phrase: String {
     switch self {
     case .requestToken: "the application's request"

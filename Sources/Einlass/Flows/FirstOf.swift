@@ -1,10 +1,10 @@
-/// The first of several ways to come to something, or to fail; the others are cancelled. A way that comes to `nil` has
-/// only ended. When all have, it is this problem.
+/// Runs the closures concurrently and returns the first value or throws the first error; the others
+/// are cancelled. A closure that returns `nil` is ignored. Throws `problem` when all return `nil`.
 func first<Success: Sendable>(
   of ways: [@Sendable () async -> Result<Success?, Problem>], or problem: Problem
 ) async throws(Setback) -> Success {
   let result = await withTaskGroup(of: Result<Success?, Problem>.self) { group in
-    // In their order: a person is shown a page before being asked what stands there.
+    // Immediate tasks start in this order: the person sees a page before the question about it.
     for way in ways { group.addImmediateTask(operation: way) }
     for await result in group {
       if case .success(nil) = result { continue }
@@ -20,7 +20,7 @@ func first<Success: Sendable>(
   }
 }
 
-/// What the work comes to, as one of several ways.
+/// Returns the result of the work, in the form that `first(of:or:)` takes.
 func outcome<Success>(
   _ work: () async throws(Problem) -> Success?
 ) async -> Result<Success?, Problem> {

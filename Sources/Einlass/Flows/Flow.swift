@@ -1,41 +1,44 @@
 internal import EinlassCrypto
 
-/// One running flow: everything that its function reads.
+/// One run of a flow: the input of its function.
 struct Flow {
-  /// How a flow ends well.
+  /// The result of a successful flow.
   struct SignedIn: Equatable {
     var credential: Credential
-    /// Who the provider says it is; `nil` where it was not asked.
+    /// The person, as the provider reports them; `nil` if it was not asked.
     var identity: Identity?
-    /// Whether the credential came with this flow and has to be saved.
+    /// Whether the credential is new and must be stored.
     var isNew: Bool
   }
 
   let provider: Provider
   let descriptor: FlowDescriptor
-  /// The application's own; complete, as far as the provider needs it.
+  /// The application's registration, with every part that the provider needs.
   let registration: ClientRegistration
-  /// The protected resource that the credential is for; `nil` for none in particular. RFC 8707.
+  /// The protected resource of the credential (RFC 8707); `nil` for no particular one.
   let resource: String?
   let account: Account
-  /// All that is stored for the account.
+  /// All stored credentials of the account.
   let credentials: [StoredCredential]
   let permissions: [String]
   let audience: AccessGrant.Audience?
-  /// Whether access had been granted before this request; if not, a stored token does not prove it.
+  /// Whether access was granted before this request. If not, a stored token does not prove that the
+  /// provider allows it.
   let wasGrantedBefore: Bool
-  /// What was stored for the application before the account's lease was waited for; 0 for nothing.
+  /// The generation of the application's stored credential before the wait for the account's lease;
+  /// 0 without one.
   let formerGeneration: Int64
-  /// A token that the remedy `renew` has brought.
+  /// The token from the `renew` remedy.
   let renewed: OAuth2Credential?
-  /// The remedies that were not tried yet.
+  /// The remedies not tried yet.
   let remaining: Set<Remedy>
   let effects: Effects
   let report: @Sendable (Stage) -> Void
-  /// How long a stored token has to be good for; `nil`: as long as is usual.
+  /// The remaining lifetime that a stored token must have, in seconds; `nil` for the provider's
+  /// margin.
   var minValiditySeconds: Int64?
 
-  /// Runs it: the one switch from descriptor to function.
+  /// Runs the function of the descriptor's kind.
   func run() async -> Result<SignedIn, Setback> {
     do {
       switch descriptor {
@@ -49,20 +52,21 @@ struct Flow {
     }
   }
 
-  /// What is stored for the application's registration and the resource.
+  /// The credential issued to the application's registration for the resource.
   var own: StoredCredential? { credentials.issued(to: registration, for: resource) }
 
-  /// Why nothing is stored for the application.
+  /// The problem to report when nothing is stored for the application.
   var nothingStored: Problem {
     .nothingStored(for: registration, resource, among: credentials, provider, account)
   }
 
-  /// What another request has stored for the application while this one waited: nobody needs to ask twice.
+  /// The credential that another request stored for the application while this one waited for the
+  /// lease. Using it saves a request to the provider.
   var adopted: StoredCredential? {
     own.flatMap { $0.generation == formerGeneration || $0.isRefused ? nil : $0 }
   }
 
-  /// A credential of the application's, asked for without a look at whose it is.
+  /// Gets a credential for the application without asking for its owner.
   func issued() async throws(Setback) -> Credential {
     switch descriptor {
     case .reverseAuth(let words):
@@ -74,19 +78,21 @@ struct Flow {
     }
   }
 
-  /// What came of asking the provider, to be written down if nobody else changed what this flow has read.
+  /// Returns the change to store after a request to the provider. The store applies it only if the
+  /// credentials read by this flow are unchanged.
   ///
-  /// - Parameter credential: takes the place of that of the application's registration, bound to where it came from.
+  /// - Parameter credential: Replaces the credential of the application's registration, bound to
+  ///   the flow's origins.
   func settlement(
     _ credential: Credential? = nil, edit: AccountStore.Edit? = nil
   ) -> AccountStore.Settlement {
     let former = credentials.stored(under: registration, for: resource)
     let basis = credentials.filter { $0.role == .system || $0 == former }
-    // What reverse auth pays with keeps its place.
+    // Never overwrite the account's own token, which reverse auth exchanges.
     guard let credential, former?.isSystemsAlone != true else {
       return AccountStore.Settlement(basis: basis, edit: edit)
     }
-    // An account whose own credential is under the application's registration stays the system's.
+    // A system credential under the application's registration keeps its role and registration.
     let isSystem = former?.role == .system
     return AccountStore.Settlement(
       basis: basis,
@@ -103,15 +109,15 @@ struct Flow {
       edit: edit)
   }
 
-  /// Writes down what the provider said about the account, unless somebody has changed its credentials since.
+  /// Stores the account's health after a failure, unless its credentials have changed since.
   func remember(_ failure: Failure, in store: AccountStore) {
     guard let health = failure.health else { return }
-    // A store that fails now must not hide why the request failed.
+    // A store failure must not hide the reason of the request's failure.
     _ = try? store.settle(account.id, settlement(noting: health))
   }
 
-  /// What is written down when the provider says how the account is. A refresh token for one resource that is dead says
-  /// nothing of the others: only that is forgotten.
+  /// Returns the change to store for the account's health. A dead refresh token for one resource
+  /// says nothing about the others, so only this token is removed.
   func settlement(noting health: Account.Health) -> AccountStore.Settlement {
     guard resource != nil, health == .reloginNeeded, let own,
       case .oauth2(var token) = own.credential
@@ -121,7 +127,8 @@ struct Flow {
     return settlement(.oauth2(token))
   }
 
-  /// For the requests of this flow.
+  /// Returns an exchange for this flow, with errors free of the registration's secret and
+  /// `secrets`.
   func exchange(hiding secrets: [Secret?]) -> Exchange {
     var proof: ProofOfPossession?
     if case .oauth2(let token)? = own?.credential { proof = ProofOfPossession(token) }
@@ -130,13 +137,15 @@ struct Flow {
       secrets: [registration.clientSecret] + secrets, proof: proof)
   }
 
-  /// The account's own credential; throws `reloginNeeded` or `notIssuedToThisClient` when there is none.
+  /// Returns the account's own credential. Throws `reloginNeeded` or `notIssuedToThisClient`
+  /// without one, and `bindingMismatch` if it is bound to other origins.
   func systemCredential() throws(Setback) -> StoredCredential {
     guard let credential = credentials.accountsOwn else { throw .failed(Failure(nothingStored)) }
     return try sendable(credential)
   }
 
-  /// Throws `bindingMismatch` for a credential that does not belong where the requests of this flow go.
+  /// Returns the credential. Throws `bindingMismatch` if the flow uses an origin outside its
+  /// binding.
   func sendable(_ credential: StoredCredential) throws(Setback) -> StoredCredential {
     guard Set(provider.origins(of: descriptor)).isSubset(of: credential.binding.origins) else {
       throw .failed(Failure(.bindingMismatch(provider, account)))
@@ -146,7 +155,8 @@ struct Flow {
 }
 
 extension Provider {
-  /// The flow of this kind, else the provider's first. Throws `flowNotSupported`.
+  /// Returns the flow of this kind, or the provider's first flow for `nil`. Throws
+  /// `flowNotSupported`.
   func flow(_ kind: FlowKind?) throws(Problem) -> FlowDescriptor {
     guard let flow = flows.first(where: { kind == nil || $0.kind == kind }) else {
       throw .flowNotSupported(self, kind?.rawValue ?? "any flow")

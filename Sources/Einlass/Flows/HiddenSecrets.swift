@@ -1,18 +1,20 @@
 internal import EinlassCrypto
 
-/// A provider's words without these secrets, however it spells them: each character as it is, as in a form or an address,
-/// or escaped as in JSON or HTML; all of it also in base 64, as HTTP Basic has it.
+/// Returns a provider's text with "…" in place of these secrets. A character is recognized as it
+/// is, as in a form or an address, or escaped as in JSON or HTML. A secret is also found inside
+/// base64, as in HTTP Basic.
 func hiding(_ secrets: [Secret], in text: String) -> String {
   let secrets = secrets.map(revealedBytes).filter { !$0.isEmpty }
   let spelt = SpeltText(Array(text.utf8))
   let runs = spelt.runs(holding: secrets)
   var result: [UInt8] = []
-  /// The end of the hidden part, of each secret.
+  /// For each secret, the end of its last match.
   var ends = secrets.map { _ in 0 }
-  /// The end of the hidden part, of all secrets.
+  /// The end of the hidden part.
   var end = 0
   for (index, byte) in spelt.bytes.enumerated() {
-    // Deep inside a hidden secret the same secret begins again only where it repeats itself.
+    // The search for a secret pauses until 64 bytes before the end of its last match, because only
+    // a secret that repeats itself begins again earlier.
     for (number, secret) in secrets.enumerated()
     where ends[number] < index + SpeltText.enoughBytes {
       ends[number] = spelt.end(of: secret, from: index) ?? ends[number]
@@ -24,15 +26,15 @@ func hiding(_ secrets: [Secret], in text: String) -> String {
   return String(decoding: result, as: UTF8.self)
 }
 
-/// Text in which a character may be written in one other way than as it is.
+/// Text with characters in plain or in escaped form.
 private struct SpeltText {
-  /// Of a secret that is longer, its beginning is worth hiding too.
+  /// The length of a longer secret's prefix that is hidden even without the rest.
   static let enoughBytes = 64
-  /// A shorter secret may stand in base 64 by chance.
+  /// The shortest secret searched for in base64, because a shorter one may occur there by chance.
   private static let leastBytes = 4
 
   let bytes: [UInt8]
-  /// For each byte, the escaped character that begins there and the end of its escape.
+  /// For each byte, the character of the escape beginning there and the index after the escape.
   private let spellings: [(byte: UInt8, end: Int)?]
 
   init(_ bytes: [UInt8]) {
@@ -40,7 +42,7 @@ private struct SpeltText {
     spellings = bytes.indices.map { Self.spelling(in: bytes[$0...]) }
   }
 
-  /// The end of a secret that begins here; `nil` where none does.
+  /// Returns the index after a secret beginning at `start`; `nil` if none begins there.
   func end(of secret: [UInt8], from start: Int) -> Int? {
     guard bytes[start] == secret[0] || spellings[start]?.byte == secret[0] else { return nil }
     var ends = [start]
@@ -56,7 +58,7 @@ private struct SpeltText {
     return ends.max()
   }
 
-  /// Where runs of base 64 begin that hold one of these secrets, and where they end.
+  /// Returns the base64 runs with one of these secrets inside: each start with its end.
   func runs(holding secrets: [[UInt8]]) -> [Int: Int] {
     let secrets = secrets.filter { $0.count >= Self.leastBytes }
     guard !secrets.isEmpty else { return [:] }
@@ -69,7 +71,7 @@ private struct SpeltText {
         digits.append(digit.value)
         end = digit.end
       }
-      // A path before the run may look like a part of it, so every alignment is decoded.
+      // A path before the base64 looks like a part of the run, so all four alignments are decoded.
       if (0..<4).contains(where: { Self.holds(Self.decoded(digits.dropFirst($0)), secrets) }) {
         runs[start] = end
       }
@@ -85,7 +87,7 @@ private struct SpeltText {
     }
   }
 
-  /// A digit of base 64, of either alphabet, and the index behind it.
+  /// Returns a base64 digit of either alphabet and the index after it.
   private func digit(at index: Int) -> (value: UInt8, end: Int)? {
     let others = spellings[index].map { [($0.byte, $0.end)] } ?? []
     for (byte, end) in [(bytes[index], index + 1)] + others {
@@ -114,7 +116,8 @@ private struct SpeltText {
     return bytes
   }
 
-  /// The other spelling that these bytes begin with: `%2F`, `+` for a space, `\/`, `\u002f`, `&amp;`, `&#47;`, `&#x2F;`.
+  /// Returns the character escaped at the beginning of these bytes and the index after the escape:
+  /// `%2F`, `+` for a space, `\/`, `\u002f`, `&amp;`, `&#47;`, `&#x2F;`.
   private static func spelling(in rest: ArraySlice<UInt8>) -> (byte: UInt8, end: Int)? {
     func number(_ digits: ArraySlice<UInt8>, radix: Int) -> UInt8? {
       digits.isEmpty || digits.count > 4

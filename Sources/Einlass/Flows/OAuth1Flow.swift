@@ -1,9 +1,11 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// The three steps of OAuth 1.0a: a request token, the person's yes to it, an access token for both. RFC 5849 section 2.
+/// Runs the three steps of OAuth 1.0a: gets a request token, lets the person approve it, and
+/// exchanges it with the verifier for an access token. RFC 5849 section 2.
 ///
-/// The verifier comes back with the browser or, where the descriptor says so, is read off the provider's page.
+/// The verifier comes back with the browser. If the descriptor says so, the person reads it off the
+/// provider's page instead.
 func threeLegged(
   _ words: FlowDescriptor.ThreeLegged, _ visit: Visit
 ) async throws(Setback) -> AccountStore.Added {
@@ -17,7 +19,8 @@ func threeLegged(
     signer.request(
       words.requestToken, adding: [Parameter("oauth_callback", place?.address ?? "oob")],
       effects: visit.effects), at: .requestToken)
-  // Without the confirmation the callback is not bound to the token: the attack that 1.0a ended.
+  // Without the confirmation the callback is not bound to the token. This allowed the session
+  // fixation attack that OAuth 1.0a prevents.
   guard let temporary = oauth1Credential(in: first.body, &exchange),
     temporary.token.count <= WebAddress.limitBytes,
     value("oauth_callback_confirmed", in: first.body) == "true"
@@ -71,9 +74,9 @@ func threeLegged(
   }
 }
 
-/// What a callback has to match. RFC 5849 section 2.2.
+/// A request token waiting for its callback. RFC 5849 section 2.2.
 struct PendingThreeLegged {
-  /// What the browser brought.
+  /// The content of a callback.
   enum Response: Equatable {
     case verifier(Secret)
     case denied
@@ -81,7 +84,8 @@ struct PendingThreeLegged {
 
   let token: String
 
-  /// Reads a query; `nil` for another token's. A no is said in two ways: `denied` with the token, or `oauth_problem`.
+  /// Reads a callback's query; `nil` if it is for another token. Providers report a refusal as
+  /// `denied` with the token, or as `oauth_problem`.
   func response(query: String) -> Response? {
     guard query.utf8.count <= PendingAuthorization.queryLimitBytes,
       let parameters = FormEncoding.decode(query.utf8, plus: .space)
@@ -103,7 +107,7 @@ struct PendingThreeLegged {
 }
 
 extension Visit {
-  /// Where the person says yes or no to the request token.
+  /// Returns the address at which the person approves the request token.
   fileprivate func page(_ words: FlowDescriptor.ThreeLegged, token: String) -> WebAddress {
     var page = words.authorize.filled(.init(texts: [.clientID: registration.clientID]))
       .request.address
@@ -113,7 +117,7 @@ extension Visit {
     return page
   }
 
-  /// Asks whose the token is, and keeps it for that account.
+  /// Asks for the token's owner and stores the token for their account.
   fileprivate func keep(
     _ credential: OAuth1Credential, of words: FlowDescriptor.ThreeLegged, _ signer: Signer,
     _ exchange: Exchange
@@ -130,7 +134,7 @@ extension Visit {
     }
   }
 
-  /// The number that the person reads off the provider's page.
+  /// Asks the person for the PIN shown on the provider's page.
   fileprivate func pin(
     shownAt page: WebAddress, isAgain: Bool
   ) async throws(Setback) -> String {
@@ -148,7 +152,7 @@ extension Visit {
           }
         }
       }, or: .userCanceled(provider))
-    // As it is read: 123-456, or with a blank at either end.
+    // People copy the blanks of a displayed PIN. A hyphen stays, because it may be part of the PIN.
     let pin = revealedText(text).filter { !$0.isWhitespace }
     guard TokenResponse.isToken(pin) else { throw .failed(Failure(.userCanceled(provider))) }
     return pin
@@ -156,7 +160,7 @@ extension Visit {
 }
 
 extension Setback {
-  /// How the provider did not take what it was brought: a number that was misread, most likely.
+  /// The provider's error for a PIN refused with 400 or 401, most likely a misread one.
   fileprivate var refusedWords: Problem.ServerError? {
     guard case .failed(let failure) = self, let said = failure.problem.serverError,
       [400, 401].contains(said.status)
@@ -165,7 +169,7 @@ extension Setback {
   }
 }
 
-/// A token and its secret in a form, from now on kept out of errors.
+/// Returns the token and its secret from a form, and hides both in later errors.
 private func oauth1Credential(in body: [UInt8], _ exchange: inout Exchange) -> OAuth1Credential? {
   guard let token = value("oauth_token", in: body), TokenResponse.isToken(token),
     let secret = value("oauth_token_secret", in: body)

@@ -1,41 +1,42 @@
-/// What a front end wants when it asks for a sign-in: `auth.perform` of the protocol, section 3.
+/// The parameters of `auth.perform`.
 public struct PerformRequest: Sendable {
-  /// Whether one account alone is asked about.
+  /// The conditions for asking the person to choose an account.
   public enum Selection: String, Sendable, CaseIterable {
-    /// Always, as Einlass did (seeds 1.3 T2, 1.4 F2).
+    /// Always.
     case always
-    /// Only when there is a choice, as SocialAuth did (seeds 2.1).
+    /// Only if there are several accounts and the application prefers none of them.
     case whenMany
   }
 
-  /// The application as it named itself: whom access is granted to.
+  /// The application's own name for itself. Access is granted to this name.
   public var application: String
-  /// The application's own registration at the provider; `nil` when it has none.
+  /// The application's own registration at the provider; `nil` if it has none.
   public var registration: ClientRegistration?
   /// The provider's id in the catalogue.
   public var provider: String
   /// Answers `selectAccount` and `confirmAccount` in advance.
   public var account: Account.ID?
-  /// Answers `confirmAccount` in advance: a provider's only account, where it has room for one.
+  /// Answers `confirmAccount` in advance, at a provider with room for one account only.
   public var confirmsOnlyAccount: Bool
   public var selection: Selection
   /// `nil` or empty: the provider's defaults.
   public var permissions: [String]?
   /// `nil`: the provider's default.
   public var audience: AccessGrant.Audience?
-  /// `nil`: the first flow of the provider.
+  /// `nil`: the flow of the stored credential, otherwise the provider's first.
   public var flowKind: FlowKind?
-  /// `false` ends after the selection, with the account alone.
+  /// `false` ends the request after the selection, with the account alone.
   public var fetchesCredential: Bool
-  /// `false` makes every prompt an `interactionRequired`.
+  /// `false` throws `interactionRequired` in place of every prompt.
   public var isInteractive: Bool
-  /// Whether a refresh token is handed out with the credential; access has to include it.
+  /// Whether the refresh token is returned with the credential; the access grant must include it.
   public var includesRefreshToken: Bool
-  /// How long the credential has to be good for; `nil`: a minute, if that can be had.
+  /// The remaining lifetime that the credential must have, in seconds; `nil` for the provider's
+  /// margin, usually a minute, as far as the credential can be renewed.
   public var minValiditySeconds: Int64?
-  /// What a sign-in would be asked for.
+  /// The parameters of the sign-in, if the person has to sign in.
   public var signIn: SignInRequest?
-  /// Whether the person signs in where there is no account that works.
+  /// Whether the person signs in when no account works.
   public var signsInIfNeeded = false
 
   public init(
@@ -60,17 +61,17 @@ public struct PerformRequest: Sendable {
   }
 }
 
-/// How a sign-in ended well.
+/// The result of a successful `auth.perform`.
 public struct PerformResult: Sendable, Equatable {
-  /// The account as it is after the flow.
+  /// The account after the flow.
   public var account: Account
-  /// Who the provider says it is; `nil` without a credential.
+  /// The person, as the provider reports them; `nil` without a credential.
   public var identity: Identity?
-  /// The registration that the credential was issued to; `nil` without one.
+  /// The registration that the credential was issued to; `nil` without a credential.
   public var clientID: String?
-  /// What the application gets; `nil` when it did not want one.
+  /// The application's credential; `nil` if the request did not ask for one.
   public var credential: Credential?
-  /// Whether the person's sign-in on the way has added the account; `nil` without such a sign-in.
+  /// Whether the person's sign-in added the account; `nil` without a sign-in during the request.
   public var created: Bool?
 
   public init(

@@ -1,20 +1,22 @@
-/// How a renewal ended, in the words of the original's account store. Seeds 1.1, protocol section 3.
+/// The result of a renewal.
 public enum Renewal: Sendable {
-  /// With a token that is stored.
+  /// The new token, already stored.
   case renewed(OAuth2Credential)
-  /// The provider does not renew it: an OAuth error.
+  /// The provider refused the renewal with an OAuth error.
   case rejected(Problem)
-  /// Anything else. Another time it may work, unless the problem is `reloginNeeded`: then only the person can.
+  /// Any other failure. A later attempt may work, unless the problem is `reloginNeeded`: then the
+  /// person has to sign in again.
   case failed(Problem)
 }
 
 extension Flow {
-  /// How often and how far apart a token is tried to be saved that the store has no room for. Security T-26.
+  /// The number of attempts, one second apart, to store a new token when the store has no space.
   private static let saveAttempts = 60
 
-  /// Gets a fresh token for the stored one with one request and stores it before anyone uses it. Security C-41 to C-44.
+  /// Renews the stored token and stores the new one before it is used.
   ///
-  /// Once the request is sent, it goes on to the commit whatever happens to this task, and keeps the lease until then.
+  /// Cancelling the calling task does not stop a renewal that has begun: it continues until the
+  /// token is stored, and keeps the lease until then.
   func renewal(
     storedIn store: AccountStore, under lease: Lease
   ) async throws(Problem) -> Renewal {
@@ -36,8 +38,9 @@ extension Flow {
     }
   }
 
-  /// A fresh token. When its answer is lost, or an empty 400, it is asked for once more, at once and with the same
-  /// refresh token: a server may take that for some seconds yet, and any later use of it is no better.
+  /// Requests a fresh token. If the answer is lost or is an empty 400, the request is repeated
+  /// once, at once and with the same refresh token. A server may accept a rotated refresh token for
+  /// some more seconds, so a later retry has no better chance.
   private func answeredToken() async throws(Setback) -> OAuth2Credential {
     do throws(Setback) { return try await freshToken() } catch {
       guard error.isLostAnswer || error.isWordless else { throw error }
@@ -45,7 +48,7 @@ extension Flow {
     return try await freshToken()
   }
 
-  /// Whether there is something to renew the stored token with.
+  /// Whether a stored credential can renew the stored token.
   var canRenew: Bool {
     switch descriptor {
     case .systemToken(let words): words.renew.flatMap(payer) != nil
@@ -59,14 +62,15 @@ extension Flow {
     }
   }
 
-  /// Whether the stored token, while it lasts, serves on after a renewal that failed so: a token that pays for its own
-  /// successor is renewed a day before its end, and only who says that it is dead makes it worthless.
+  /// Whether the stored token serves until its end although its renewal failed with this problem. A
+  /// token that renews itself is renewed long before its end, so only `reloginNeeded` makes it
+  /// useless.
   func keepsToken(after problem: Problem) -> Bool {
     problem.isRetryable
       || descriptor.tokens?.refresh?.isPaidByToken == true && problem.reason != .reloginNeeded
   }
 
-  /// What the provider gives for the stored token, which nobody may use before it is stored.
+  /// Requests a new token. It must be stored before it is used.
   private func freshToken() async throws(Setback) -> OAuth2Credential {
     if case .systemToken(let words) = descriptor, let recipe = words.renew,
       let payer = payer(of: recipe)
@@ -87,8 +91,9 @@ extension Flow {
     throw .failed(Failure(own == nil ? nothingStored : .reloginNeeded(provider, account)))
   }
 
-  /// The refresh of RFC 6749 section 6, or the provider's own. Who gets another person's token instead does not take it,
-  /// where the account's id is the id_token's subject (C-44).
+  /// Refreshes a token by RFC 6749 section 6, or by the provider's own request. If the account's id
+  /// is the subject of the id_token, a token for another person is refused (OpenID Connect Core 1.0
+  /// section 12.2).
   private func token(
     refreshing former: OAuth2Credential, by refresh: TokenEndpoint.Refresh,
     at words: TokenEndpoint
@@ -119,20 +124,23 @@ extension Flow {
       }
     } catch {
       if case .failed(let failure) = error, failure.problem.isAboutAnotherPerson { throw error }
-      // The refresh token may be dead by now: what came instead is worth more than a word on who it is for.
+      // The old refresh token may be dead by now, so an invalid id_token is dropped and the new
+      // tokens are kept.
       token.idToken = nil
     }
     return token
   }
 
-  /// Whose token the request is made with: that of the application where it is renewed by itself, else the account's.
+  /// Returns the credential that authorizes the request: the application's if the recipe uses its
+  /// refresh token. Otherwise it is the account's own, or the application's if there is no other.
   private func payer(of recipe: RequestTemplate) -> StoredCredential? {
     guard recipe.mentions(.refreshToken) else { return accountsOwn ?? own }
     guard case .oauth2(let token)? = own?.credential, token.refreshToken != nil else { return nil }
     return own
   }
 
-  /// Stores it durably; what somebody else has stored meanwhile counts instead.
+  /// Stores the token durably. If another request has changed the stored credential meanwhile,
+  /// returns the stored one.
   private func keep(_ token: OAuth2Credential, in store: AccountStore) async throws(Problem)
     -> Renewal
   {
@@ -144,7 +152,7 @@ extension Flow {
         let revision = try store.settle(account.id, settlement)
         return revision == nil ? try newer(in: store) : .renewed(token)
       } catch {
-        // No room, or no memory: either may come back.
+        // Space on the disk or memory is short, and either may be free again in a second.
         guard [.accountStoreFailure, .internal].contains(error.reason) else { throw error }
         attemptsLeft -= 1
         guard attemptsLeft > 0 else { throw .tokenNotSaved(error) }
@@ -153,7 +161,8 @@ extension Flow {
     }
   }
 
-  /// What a refusal means. One of a token that is not the stored one any more means nothing.
+  /// Interprets a refusal. If the refused token is no longer the stored one, the refusal is
+  /// irrelevant.
   private func refusal(_ setback: Setback, in store: AccountStore) throws(Problem) -> Renewal {
     guard case .failed(let failure) = setback else {
       return .rejected(.reloginNeeded(provider, account))
@@ -177,7 +186,7 @@ extension Flow {
     return .rejected(problem)
   }
 
-  /// What is stored now in the place of what this flow has read.
+  /// Returns the credential now stored in place of the one that this flow has read.
   private func newer(in store: AccountStore) throws(Problem) -> Renewal {
     let stored = try store.credentials(account.id).issued(to: registration, for: resource)
     guard case .oauth2(let token)? = stored?.credential else {
@@ -198,7 +207,8 @@ extension Setback {
 }
 
 extension OAuth2Credential {
-  /// An answer without a refresh token leaves the old one in force. RFC 6749 section 6. So it is with the id_token.
+  /// Returns the token with the former refresh token and id_token if the answer brought none. RFC
+  /// 6749 section 6, OpenID Connect Core 1.0 section 12.2.
   fileprivate func keeping(_ former: StoredCredential?) -> OAuth2Credential {
     guard case .oauth2(let former)? = former?.credential else { return self }
     var token = self

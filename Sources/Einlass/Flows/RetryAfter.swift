@@ -1,10 +1,10 @@
-/// How long a provider wants to be left alone. RFC 9110 section 10.2.3.
+/// The wait that a provider demands before the next request. RFC 9110 section 10.2.3.
 enum RetryAfter {
-  /// The longest wait that is passed on.
+  /// The longest reported wait.
   static let limitSeconds = 300
 
-  /// Seconds from `Retry-After`, given as a number or a date, else from the provider's own header, in
-  /// 0…300; `nil` when it does not say.
+  /// Returns the wait in seconds, 0…300, from `Retry-After` (a number or a date), else from the
+  /// provider's own header; `nil` if the response names none.
   static func seconds(_ response: HTTPResponse, limitResetHeader: String?, now: UnixTime) -> Int? {
     let received = response.header("retry-after").flatMap { value in
       Int64(value) ?? httpDate(value).map { seconds(until: $0, now) }
@@ -14,12 +14,14 @@ enum RetryAfter {
       .map { Int(min(max($0, 0), Int64(limitSeconds))) }
   }
 
-  /// Nothing for a moment that has passed; whatever number the provider sent, it does not overflow.
+  /// Returns 0 for a past time. The maximum comes first, so the subtraction cannot overflow for any
+  /// number sent.
   private static func seconds(until time: UnixTime, _ now: UnixTime) -> Int64 {
     max(time, now) - now
   }
 
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that is sent. RFC 9110 section 5.6.7.
+  /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, the only form servers may send. RFC 9110 section
+  /// 5.6.7.
   static func httpDate(_ text: String) -> UnixTime? {
     let parts = text.split(separator: " ")
     guard parts.count == 6, parts[5] == "GMT", let day = Int64(parts[1]), (1...31).contains(day),
@@ -38,7 +40,8 @@ enum RetryAfter {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
-  /// Days of the Gregorian calendar, counted in years that begin in March, so that the leap day comes last.
+  /// Returns the days since 1970 in the Gregorian calendar. Years begin in March here, so the leap
+  /// day comes last.
   private static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
     let year = month > 2 ? year : year - 1
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1

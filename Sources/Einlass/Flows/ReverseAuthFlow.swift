@@ -1,9 +1,10 @@
 internal import EinlassCrypto
 
-/// Turns the account's own OAuth 1.0a token into one for the application. Seeds 1.3, requests R1 to R3.
+/// Exchanges the account's own OAuth 1.0a token for one of the application.
 ///
-/// R1, signed by the application alone, gets a text that only the provider understands; R2, signed by the account,
-/// trades it for a token of the application; R3, signed by both, says whose it is.
+/// The application signs the first request and gets a text that only the provider understands. The
+/// account signs the second, which exchanges this text for a token of the application. The
+/// application signs the third with the new token, to learn its owner.
 func reverseAuth(
   _ words: FlowDescriptor.ReverseAuth, _ flow: Flow
 ) async throws(Setback) -> Flow.SignedIn {
@@ -29,7 +30,7 @@ func reverseAuth(
   return Flow.SignedIn(credential: .oauth1(token), identity: identity, isNew: isNew)
 }
 
-/// R1 and R2: the application's token for the account's. `exchange` hides what was learned on the way.
+/// Sends the first two requests. `exchange` hides the secrets learned on the way.
 func exchangedToken(
   _ words: FlowDescriptor.ReverseAuth, _ flow: Flow, _ exchange: inout Exchange
 ) async throws(Setback) -> OAuth1Credential {
@@ -50,7 +51,8 @@ func exchangedToken(
   flow.report(.requesting)
   let requestToken = try await exchange.send(
     application.request(words.requestToken, values, effects: flow.effects), at: .requestToken)
-  // Taken verbatim, because it is signed over as it came; but a page of an overloaded server is not signed at all.
+  // The text is used verbatim, because its signature covers it as sent. The prefix keeps out an
+  // error page of an overloaded server.
   guard let text = String(validating: requestToken.body, as: UTF8.self), text.hasPrefix("OAuth ")
   else { throw exchange.unusable(.requestToken) }
   values[.requestToken] = text
@@ -70,7 +72,8 @@ func exchangedToken(
   return token
 }
 
-/// The token in a form: escapes decoded, `+` left alone, the last of duplicates counts. Seeds 1.3, R2.
+/// Returns the token of a form. Escapes are decoded, `+` is left alone, and the last of duplicates
+/// counts.
 private func tokenCredentials(in body: [UInt8]) -> OAuth1Credential? {
   guard let fields = FormEncoding.decode(body, plus: .plus) else { return nil }
   func last(_ name: String) -> Secret? {

@@ -2,10 +2,11 @@ internal import EinlassCrypto
 internal import EinlassJSON
 
 extension Problem.ServerError {
-  /// The provider's own words, fit to be shown: cleaned of controls, without any of these secrets, and at most
-  /// 200 bytes of text.
+  /// The provider's own error, for display: without control characters or these secrets, and with
+  /// at most 200 bytes of text.
   ///
-  /// A body that no shape fits is quoted only if it is plain text: of HTML and unknown JSON the status must do.
+  /// A body of unknown shape is quoted only if it is plain text. For HTML and unknown JSON the
+  /// status is the only information.
   init(_ response: HTTPResponse, _ words: ProviderWords?, hiding secrets: [Secret]) {
     func shown(_ text: String, limitBytes: Int) -> String? {
       let text = hiding(secrets, in: cleaned(text, limitBytes: 16 << 10))
@@ -21,7 +22,7 @@ extension Problem.ServerError {
   }
 }
 
-/// The body, if it is text and neither markup nor JSON.
+/// Returns the body if it is text and neither markup nor JSON.
 private func plainText(_ body: [UInt8]) -> String? {
   guard body.count <= 16 << 10, let first = body.first(where: { $0 > 0x20 }),
     !"<{[".utf8.contains(first)
@@ -31,7 +32,7 @@ private func plainText(_ body: [UInt8]) -> String? {
   return String(validating: body, as: UTF8.self)
 }
 
-/// Runs of 32 and more characters that tokens are made of, cut out: what looks like a secret may be one.
+/// Replaces runs of 32 or more token characters with "…", because such a run may be a secret.
 private func withoutTokens(_ text: String) -> String {
   var result: [UInt8] = []
   var run: [UInt8] = []

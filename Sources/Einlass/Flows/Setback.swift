@@ -1,20 +1,20 @@
-/// Why a flow did not end in a credential.
+/// The reason a flow ended without a credential.
 enum Setback: Error {
-  /// A remedy of the descriptor's may help. `advice`: what to tell the person if it does not.
+  /// A remedy of the descriptor may help. `advice`: for the person, if it does not.
   case remedy(Remedy, advice: Problem.Advice?)
   case failed(Failure)
 }
 
-/// A flow's end without a credential.
+/// A final failure of a flow.
 struct Failure: Equatable {
   var problem: Problem
-  /// What the provider's answer says about the account; `nil` when nothing.
+  /// The account's health according to the answer; `nil` if the answer does not tell.
   var health: Account.Health?
   /// Whether the provider refused the credential itself, not the request around it.
   var refusesCredential = false
   /// Whether the provider refused with 400 and an empty body.
   var isWordless = false
-  /// What the provider said of a device's code, in words of its own.
+  /// The device code's state, from one of the provider's error rules.
   var deviceState: DeviceState?
 
   init(_ problem: Problem, health: Account.Health? = nil, refusesCredential: Bool = false) {

@@ -1,9 +1,9 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// One `auth.perform`: the loop around a flow, with its two remedies, and what is saved of it. Seeds 1.4.
+/// One `auth.perform`: runs the flow with its two remedies and stores the result.
 struct SignIn {
-  /// The largest credential that is stored and handed out, in bytes. Protocol section 1.
+  /// The largest credential that is stored and returned, in bytes of a JSON line.
   static let credentialLimitBytes = 48 << 10
 
   let request: PerformRequest
@@ -14,8 +14,8 @@ struct SignIn {
   let effects: Effects
   let report: @Sendable (Stage) -> Void
 
-  /// Runs the flow until it ends. Each remedy helps once: `regrant` asks for access again and starts over, `renew`
-  /// gets a fresh token and goes on without asking.
+  /// Runs the flow until it ends. Each remedy is tried once: `regrant` asks for access again and
+  /// starts over, `renew` gets a fresh token and continues without a prompt.
   func run(_ admission: AccessGate.Admission) async throws(Problem) -> PerformResult {
     var admission = admission
     var remaining: Set<Remedy> = [.regrant, .renew]
@@ -26,7 +26,7 @@ struct SignIn {
     }
   }
 
-  /// Runs the flow under the account's lease; `nil` when access has to be asked for again.
+  /// Runs the flow under the account's lease; `nil` if access has to be asked for again.
   private func attempt(
     _ admission: AccessGate.Admission, _ remaining: inout Set<Remedy>
   ) async throws(Problem) -> PerformResult? {
@@ -51,7 +51,7 @@ struct SignIn {
       switch await flow.run() {
       case .success(let signedIn):
         if let result = try save(signedIn, of: flow) { return result }
-        // Somebody changed what is stored: once more, with that.
+        // The stored credentials have changed, so run the flow again with them.
         renewed = nil
       case .failure(.failed(let failure)):
         flow.remember(failure, in: store)
@@ -66,13 +66,13 @@ struct SignIn {
     }
   }
 
-  /// The flow that was asked for, else the one that has brought what is stored.
+  /// Returns the requested flow, otherwise the flow of the stored credential.
   private func descriptor(
     for credentials: [StoredCredential], of account: Account.ID
   ) throws(Problem) -> FlowDescriptor {
     let stored =
       credentials.issued(to: registration, for: nil) ?? credentials.accountsOwn
-    // A person's token is not the application's own, and must not be renewed as that.
+    // A person's token must not be renewed as the application's own.
     if request.flowKind == .clientCredentials, let stored,
       stored.binding.flowKind != .clientCredentials
     {
@@ -85,7 +85,8 @@ struct SignIn {
         })
   }
 
-  /// A fresh token, saved before anyone uses it: the old one may be dead by now.
+  /// Renews the token and stores it before it is used, because the old one may be dead by now;
+  /// `nil` if the old one is still to be used.
   private func renew(
     _ flow: Flow, under lease: Lease, _ advice: Problem.Advice?
   ) async throws(Problem) -> OAuth2Credential? {
@@ -93,12 +94,12 @@ struct SignIn {
     problem.advice = advice
     switch try await flow.renewal(storedIn: store, under: lease) {
     case .renewed(let credential): return credential
-    // What is good for some time yet is better than nothing.
+    // The renewal failed, but the token is valid for some more time.
     case .failed(let why)
     where flow.descriptor.tokens != nil && flow.keepsToken(after: why) && flow.secondsLeft > 0
       && request.minValiditySeconds == nil:
       return nil
-    // The standard's refusals say themselves what is to be done.
+    // The errors of a token endpoint already name the next step.
     case .rejected(let why) where flow.descriptor.tokens != nil,
       .failed(let why) where flow.descriptor.tokens != nil:
       throw why
@@ -109,7 +110,7 @@ struct SignIn {
     }
   }
 
-  /// Keeps what came of a flow and hands it out; `nil` when it was out of date before it could be kept.
+  /// Stores a flow's result and returns it; `nil` if the stored credentials have changed meanwhile.
   private func save(_ signedIn: Flow.SignedIn, of flow: Flow) throws(Problem) -> PerformResult? {
     do { try signedIn.credential.requireFitting(provider) } catch {
       throw error.about(provider, flow.account.id)
@@ -130,8 +131,9 @@ struct SignIn {
 }
 
 extension Account {
-  /// Takes over who the provider says it is. Its id stays the first one, because it may differ by application; a
-  /// display name stays the person's. Well is an account that the provider has just known.
+  /// Takes over the identity that the provider reports. The first `subject` stays, because it may
+  /// differ by application, and so does a display name of the person's choice. The account is
+  /// healthy if its credential is new or the provider has just identified its owner.
   mutating func adopt(_ identity: Identity?, at now: UnixTime, isFresh: Bool) {
     subject = subject ?? identity?.id
     displayName = displayName ?? identity?.name
@@ -141,7 +143,7 @@ extension Account {
     lastUsedAt = now
   }
 
-  /// Who it belongs to, as far as a flow has found out before.
+  /// The owner, as far as earlier flows have learned it.
   var identity: Identity? {
     subject.map {
       Identity(id: $0, name: displayName, username: username, email: email, avatar: avatar)
@@ -150,7 +152,7 @@ extension Account {
 }
 
 extension Credential {
-  /// What it takes of a line, besides who it belongs to.
+  /// The size in a JSON line, without the owner.
   private var byteCount: Int {
     func count(_ text: String) -> Int { JSONValue.string(text).bytes().count - 2 }
     func count(_ secret: Secret?) -> Int { secret.map { count(revealedText($0)) } ?? 0 }
@@ -158,21 +160,21 @@ extension Credential {
     case .oauth1(let credential): return count(credential.token) + count(credential.tokenSecret)
     case .oauth2(let credential):
       let secrets = [credential.accessToken, credential.refreshToken, credential.idToken]
-      // Each scope has its quotes and a comma.
+      // Two quotes and a comma for each scope.
       return secrets.reduce(0) { $0 + count($1) }
         + credential.scopes.reduce(0) { $0 + count($1) + 3 }
     }
   }
 
-  /// Whether it is small enough to be handed out.
+  /// Whether the credential is small enough to be returned.
   var isFitting: Bool { byteCount <= SignIn.credentialLimitBytes }
 
-  /// Throws `providerFailure` for one that no line would hold.
+  /// Throws `providerFailure` if the credential is too large for a line.
   func requireFitting(_ provider: Provider) throws(Problem) {
     guard isFitting else { throw .credentialTooLarge(provider) }
   }
 
-  /// What an application gets of it.
+  /// Returns the application's copy: without the proof key and, unless included, the refresh token.
   func handedOut(withRefreshToken includesRefreshToken: Bool) -> Credential {
     guard case .oauth2(var credential) = self else { return self }
     if !includesRefreshToken { credential.refreshToken = nil }
@@ -182,7 +184,7 @@ extension Credential {
 }
 
 extension Problem {
-  /// The same problem, saying whom it is about.
+  /// Returns the same problem with the provider and the account filled in.
   func about(_ provider: Provider, _ account: Account.ID?) -> Problem {
     var problem = self
     problem.provider = problem.provider ?? provider.id

@@ -1,5 +1,5 @@
-/// The token that a sign-in has stored for the application, refreshed where it has to be; without the person there is
-/// no other way to one.
+/// Returns the token that a sign-in has stored for the application, or asks for its renewal.
+/// Without the person there is no other way to get one.
 func storedToken(_ flow: Flow) throws(Setback) -> Flow.SignedIn {
   if let renewed = flow.renewed {
     return Flow.SignedIn(credential: .oauth2(renewed), isNew: false)
@@ -12,21 +12,22 @@ func storedToken(_ flow: Flow) throws(Setback) -> Flow.SignedIn {
 }
 
 extension Flow {
-  /// Whether the stored token can be renewed, and was not yet.
+  /// Whether the stored token can be renewed and was not yet renewed in this request.
   fileprivate var canRenewNow: Bool {
     canRenew && account.health != .reloginNeeded && remaining.contains(.renew)
   }
 
-  /// Why a stored token that is not good for long enough does not serve.
+  /// The setback for a stored token that expires too soon.
   var wantsRenewal: Setback {
     canRenewNow
       ? .remedy(.renew, advice: nil) : .failed(Failure(.reloginNeeded(provider, account)))
   }
 
-  /// Whether the stored token is good for as long as the request says, if it does.
+  /// Whether the stored token lasts as long as the request demands, if it does.
   var isGoodForLongEnough: Bool { minValiditySeconds.map { secondsLeft > $0 } ?? true }
 
-  /// How long the application's stored token is good for; nothing for one that a resource has refused.
+  /// The remaining lifetime of the application's stored token in seconds; 0 if a resource has
+  /// refused it.
   var secondsLeft: Int64 {
     guard let own, !own.isRefused else { return 0 }
     guard case .oauth2(let token) = own.credential, let expiresAt = token.expiresAt else {
@@ -37,14 +38,14 @@ extension Flow {
 }
 
 extension Provider {
-  /// How long a token must be good for to be used without asking the provider: a minute, else what the descriptor says,
-  /// but no more than is left of one that nothing renews.
+  /// Returns the remaining lifetime, in seconds, below which a token is renewed before use: the
+  /// descriptor's margin, 0 if nothing renews the token, and 60 in flows without a token endpoint.
   func marginSeconds(of stored: StoredCredential) -> Int64 {
     guard flow(of: stored)?.tokens != nil else { return 60 }
     return refresh(of: stored)?.marginSeconds ?? 0
   }
 
-  /// How a stored token is refreshed by itself; `nil` where it is not.
+  /// Returns the token endpoint's way to refresh a stored token; `nil` if it cannot be refreshed.
   func refresh(of stored: StoredCredential) -> TokenEndpoint.Refresh? {
     guard let flow = flow(of: stored), case .oauth2(let token) = stored.credential,
       let refresh = flow.tokens?.refresh,

@@ -1,10 +1,10 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// Gets the application's token from the account itself and asks whose it is. Seeds 1.4, F3.
+/// Gets the application's token with the account's own token, and asks for its owner.
 ///
-/// A token that is stored for the application serves while access stands and it reaches as far as the request; else
-/// another is minted, where the provider can.
+/// A stored token is reused while access stands and it covers the request. Otherwise another is
+/// minted, if the provider can do so.
 func systemToken(
   _ words: FlowDescriptor.SystemToken, _ flow: Flow
 ) async throws(Setback) -> Flow.SignedIn {
@@ -27,7 +27,7 @@ func systemToken(
   return Flow.SignedIn(credential: .oauth2(token), identity: identity, isNew: isNew)
 }
 
-/// A new token for the application, that the account's own pays for.
+/// Mints a new token for the application with the account's own token.
 func mintedToken(
   _ words: FlowDescriptor.SystemToken, _ flow: Flow
 ) async throws(Setback) -> OAuth2Credential {
@@ -40,31 +40,33 @@ func mintedToken(
 }
 
 extension Flow {
-  /// Whether a new token is needed besides the stored one: access has just been granted, or the request asks for more
-  /// than that is good for. Another request's of this moment serves.
+  /// Whether a new token is needed although one is stored: access has just been granted, or the
+  /// stored token covers too little or expires too soon. After a new grant, a token stored by a
+  /// concurrent request is good enough.
   fileprivate func mintsAnother(_ words: FlowDescriptor.SystemToken) -> Bool {
     words.applicationToken != nil && accountsOwn != nil
       && (!wasGrantedBefore && adopted == nil || reachesBeyond(own) || !isGoodForLongEnough)
   }
 
-  /// The account's own credential, where it is another's than the application's.
+  /// The account's own credential, unless it belongs to the application's registration.
   var accountsOwn: StoredCredential? {
     credentials.filter { !sameBytes($0.registration.clientID, registration.clientID) }.accountsOwn
   }
 
-  /// Whether the request asks for more than a stored token is good for, as far as that is known.
+  /// Whether the request asks for permissions that the stored token is known to lack.
   fileprivate func reachesBeyond(_ stored: StoredCredential?) -> Bool {
     guard let scopes = knownScopes(of: stored) else { return false }
     return !permissions.allSatisfy { permission in scopes.contains { sameBytes($0, permission) } }
   }
 
-  /// What a stored token is good for; `nil` when nobody said.
+  /// Returns the scopes of a stored token; `nil` if they are unknown.
   func knownScopes(of stored: StoredCredential?) -> [String]? {
     guard case .oauth2(let token)? = stored?.credential, !token.scopes.isEmpty else { return nil }
     return token.scopes
   }
 
-  /// The token of a stored credential, if it may be sent where this flow's requests go.
+  /// Returns the token of a stored credential. Throws `bindingMismatch` if this flow's requests go
+  /// to other origins, and `reloginNeeded` if it is not an OAuth 2.0 token.
   func bearer(_ stored: StoredCredential) throws(Setback) -> OAuth2Credential {
     guard case .oauth2(let token) = try sendable(stored).credential else {
       throw .failed(Failure(.reloginNeeded(provider, account)))
@@ -72,8 +74,8 @@ extension Flow {
     return token
   }
 
-  /// A token of the application's, by a recipe that another token pays for. `scopes`: what it is good for, unless the
-  /// answer says otherwise.
+  /// Requests a token for the application by a recipe, with `payer`'s token. `scopes` apply unless
+  /// the answer names others.
   func token(
     by recipe: RequestTemplate, from payer: StoredCredential, at step: Step, scopes: [String]
   ) async throws(Setback) -> OAuth2Credential {

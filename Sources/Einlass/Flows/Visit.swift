@@ -1,35 +1,39 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// One person's visit to a provider: everything that the function of an interactive flow reads.
+/// One interactive sign-in at a provider: the input of its flow's function.
 struct Visit {
   let provider: Provider
-  /// The application's own; complete, as far as the provider needs it.
+  /// The application's registration, with every part that the provider needs.
   let registration: ClientRegistration
   let request: SignInRequest
-  /// What the front end adds to the provider's page, checked.
+  /// The front end's parameters for the provider's page, already checked.
   let pageParameters: [Parameter]
   let effects: Effects
   var asker: Asker
-  /// What the tokens that come of it are bound to, where the provider binds them.
+  /// The key for the new tokens (RFC 9449); `nil` if the provider does not bind tokens.
   let proof: ProofOfPossession?
-  /// Stores the credential, and asks the provider for the person where the answer names none. Throws when the credential
-  /// is another person's than was asked for.
+  /// Stores the credential. If the identity is `nil` and the request names no account, the person
+  /// is asked for the account. Throws if the credential belongs to another person than the named
+  /// account.
   let keep:
     @Sendable (FlowDescriptor, Credential, Identity?, Asker) async throws(Problem) ->
       AccountStore.Added
 
-  /// 256 random bits, as text: for what must not be guessed.
+  /// Returns 256 random bits as text, for values that nobody may guess.
   func randomText() -> String { Base64URL.encode(effects.randomBytes(32)) }
 
-  /// For the requests of this visit.
+  /// Returns an exchange for this sign-in, with errors free of the registration's secret and
+  /// `secrets`.
   func exchange(hiding secrets: [Secret?]) -> Exchange {
     Exchange(
       provider: provider, effects: effects, remaining: [],
       secrets: [registration.clientSecret] + secrets, proof: proof)
   }
 
-  /// The scopes to ask for: of what is the provider's own, a resource needs to know only who it is and to be renewed.
+  /// Returns the scopes to request. For a resource, only `openid` and `offline_access` are added
+  /// from the provider's own, because it needs an identity and a refresh token but no further
+  /// access.
   func scopes(_ words: TokenEndpoint) -> [String] {
     if let scopes = request.scopes { return scopes }
     guard request.resource != nil else { return words.scopes }
@@ -38,14 +42,14 @@ struct Visit {
       + words.scopes.filter { ["openid", "offline_access"].contains($0) && !wanted.contains($0) }
   }
 
-  /// What a grant says of the resource that the token is for. RFC 8707 section 2.
+  /// The `resource` parameter of a grant. RFC 8707 section 2.
   var resourceParameters: [Parameter] { request.resource.map { [Parameter("resource", $0)] } ?? [] }
 
-  /// The token that a grant of OAuth 2.0 brought, kept for the account of whose it is.
+  /// Verifies the answer of an OAuth 2.0 grant and stores its token for its owner's account.
   ///
   /// - Parameters:
-  ///   - expected: of the id_token; issuer and tokens are filled in here.
-  ///   - exchange: hides the token from here on.
+  ///   - nonce: The nonce that the id_token must contain; `nil` if none was sent.
+  ///   - exchange: Hides the new tokens in errors from here on.
   func keep(
     _ answer: Exchange.Answer, of flow: FlowDescriptor, at words: TokenEndpoint, nonce: String?,
     _ exchange: inout Exchange
@@ -71,12 +75,14 @@ struct Visit {
     }
   }
 
-  /// Whose the token is: by the provider's question, else by the id_token; both must agree.
+  /// Returns the token's owner, from the provider's identity request if it has one, otherwise from
+  /// the id_token. Throws if the two name different subjects.
   private func identity(
     _ token: OAuth2Credential, _ idToken: IDToken?, subject: String?, _ exchange: Exchange
   ) async throws(Setback) -> Identity? {
     guard let words = provider.identity else { return nil }
-    // A token for a resource is of no use elsewhere, the provider's own questions included.
+    // A resource's token must not be sent anywhere else, not even to the provider's identity
+    // request.
     if request.resource != nil {
       guard let idToken, words.pointers[.id] == "/sub" else { return nil }
       return try exchange.identity(in: .object(idToken.claims))
