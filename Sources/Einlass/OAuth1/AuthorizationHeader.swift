@@ -1,6 +1,6 @@
 /// The `OAuth` scheme of the `Authorization` header. RFC 5849 section 3.5.1.
 public enum AuthorizationHeader {
-  /// `OAuth a="1", b="2"`, names and values percent-encoded.
+  /// Returns `OAuth a="1", b="2"`, with names and values percent-encoded.
   public static func format(_ parameters: [Parameter]) -> String {
     var header = Array("OAuth ".utf8)
     for (index, parameter) in parameters.enumerated() {
@@ -13,7 +13,8 @@ public enum AuthorizationHeader {
     return String(decoding: header, as: UTF8.self)
   }
 
-  /// The parameters of such a value in their order, `realm` included; `nil` when it is none.
+  /// Returns the parameters of a header value in their order, `realm` included; `nil` if the value
+  /// is not of this scheme or malformed.
   public static func parse(_ text: String) -> [Parameter]? {
     let scheme = text.utf8.prefix(6)
     guard scheme.count == 6, String(decoding: scheme, as: UTF8.self).lowercased() == "oauth " else {

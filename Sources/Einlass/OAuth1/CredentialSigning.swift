@@ -1,8 +1,8 @@
 internal import EinlassJSON
 
-/// The headers for a request of the front end's own: `credentials.sign`.
+/// Returns the headers for a request of the front end: `credentials.sign`.
 ///
-/// Only with a credential that was issued to the caller's registration, and only while access is granted.
+/// Uses only a credential issued to the caller's registration, and only while access is granted.
 func authorization(
   for request: SignRequest, in catalog: ProviderCatalog, store: AccountStore, effects: Effects
 ) throws(Problem) -> RequestAuthorization {
@@ -22,7 +22,7 @@ func authorization(
     let nonce = request.nonce ?? effects.memory.proofNonces.read(address.origin)
     let proof = ProofOfPossession(credential)?.text(
       method: request.method, address: address, token: token, nonce: nonce, effects: effects)
-    // Without its proof the token serves nobody.
+    // A server refuses a bound token without its proof.
     guard let proof else { throw .reloginNeeded(provider, account) }
     return RequestAuthorization(authorization: "DPoP \(token)", proof: proof, clientID: clientID)
   case .oauth1(let token):
@@ -55,11 +55,13 @@ private func address(of request: SignRequest) throws(Problem) -> WebAddress {
 }
 
 extension AccountStore {
-  /// The credential of an account that was issued to this application's registration, for this resource or for none.
+  /// Returns the account's credential that was issued to this application's registration, for this
+  /// resource or for none in particular.
   ///
-  /// Throws `accessNotGranted` unless access stands, `authenticatorUnconfigured` without a registration,
-  /// `notIssuedToThisClient` when what is stored is others', `bindingMismatch` when it is the system's alone or lives
-  /// elsewhere, `reloginNeeded` when nothing is stored.
+  /// Throws `accessNotGranted` without access, `authenticatorUnconfigured` without a registration,
+  /// `notIssuedToThisClient` if only other registrations have credentials, and `reloginNeeded` if
+  /// nothing is stored. Throws `bindingMismatch` for the account's own credential, which reverse
+  /// auth exchanges, and for a credential bound to other origins.
   func issuedCredential(
     of account: Account, at provider: Provider, to application: String,
     _ registration: ClientRegistration?, for resource: String? = nil
@@ -83,7 +85,8 @@ extension AccountStore {
 }
 
 extension Provider {
-  /// Whether one of its flows gets an application's credential from an account's stored one, without the person.
+  /// Whether a flow can derive an application's credential from the account's stored ones, without
+  /// the person.
   func issues(from credentials: [StoredCredential]) -> Bool {
     flows.contains { flow in
       switch flow {
@@ -95,7 +98,7 @@ extension Provider {
     }
   }
 
-  /// How its OAuth 1.0a requests are signed.
+  /// The signature method of the provider's OAuth 1.0a requests.
   var signatureMethod: SignatureMethod {
     for flow in flows {
       switch flow {

@@ -1,10 +1,10 @@
-/// What a front end sends along with a request of its own.
+/// The headers that a front end adds to its own request.
 public struct RequestAuthorization: Sendable, Equatable {
   /// The value of the `Authorization` header.
   public var authorization: String
-  /// The value of the `DPoP` header, for a token that is bound to a key. RFC 9449 section 7.1.
+  /// The value of the `DPoP` header, for a token bound to a key. RFC 9449 section 7.1.
   public var proof: String?
-  /// The registration that the credential was issued to.
+  /// The client id of the registration that the credential was issued to.
   public var clientID: String
 
   public init(authorization: String, proof: String? = nil, clientID: String) {
@@ -14,19 +14,20 @@ public struct RequestAuthorization: Sendable, Equatable {
   }
 }
 
-/// A request that a front end is about to send and wants an `Authorization` header for: `credentials.sign`.
+/// The front end's own request, to be authorized by `credentials.sign`.
 public struct SignRequest: Sendable {
   public var application: String
   public var registration: ClientRegistration?
   public var account: Account.ID
-  /// The protected resource that the credential is for, exactly; `nil` for none in particular. RFC 8707.
+  /// The protected resource of the credential, compared exactly; `nil` for no particular one. RFC
+  /// 8707.
   public var resource: String?
-  /// As sent, upper case: `GET`, `PUT`.
+  /// The method as sent, in upper case: `GET`, `PUT`.
   public var method: String
   public var url: String
-  /// The body's fields, if it is form-encoded; OAuth 1.0a signs them. RFC 5849 section 3.4.1.3.1.
+  /// The fields of a form-encoded body. OAuth 1.0a signs them. RFC 5849 section 3.4.1.3.1.
   public var form: [Parameter]
-  /// What the resource wants to see in the proof: `DPoP-Nonce` of its last answer.
+  /// The resource's nonce for the proof: `DPoP-Nonce` of its last answer.
   public var nonce: String?
 
   public init(

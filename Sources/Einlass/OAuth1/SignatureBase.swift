@@ -1,15 +1,15 @@
 /// The string that OAuth 1.0a signs. RFC 5849 section 3.4.1.
 public enum SignatureBase {
-  /// Method, base string URI and parameters, each percent-encoded, joined with `&`. Section 3.4.1.1.
+  /// Returns the method, the base string URI and the parameters, each percent-encoded, joined with
+  /// `&`. Section 3.4.1.1.
   ///
-  /// `parameters`: those of the `Authorization` header without `realm`, and those of the body, if and only if it is
-  /// form-encoded. The query's are taken from the address.
+  /// `parameters`: those of the `Authorization` header without `realm`, and those of the body if it
+  /// is form-encoded. The query's are taken from the address.
   public static func text(method: String, address: WebAddress, parameters: [Parameter]) -> String {
     String(
       decoding: bytes(method: method, address: address, parameters: parameters), as: UTF8.self)
   }
 
-  /// The same as the bytes that are signed.
   static func bytes(method: String, address: WebAddress, parameters: [Parameter]) -> [UInt8] {
     var base: [UInt8] = []
     base.reserveCapacity(512)
@@ -21,16 +21,16 @@ public enum SignatureBase {
     return base
   }
 
-  /// Scheme and host in lower case, the port unless it is the scheme's own, the path as sent, at least `/`.
-  /// Section 3.4.1.2. `WebAddress` has refused user-info and fragments.
+  /// Returns scheme and host in lower case, the port unless it is the scheme's own, and the path as
+  /// sent, at least `/`. Section 3.4.1.2. `WebAddress` has already refused user-info and fragments.
   static func uri(of address: WebAddress) -> String {
     address.origin + (address.path.isEmpty ? "/" : address.path)
   }
 
-  /// All parameters, encoded first, then sorted by name and, where names are equal, by value; duplicates stay.
-  /// Section 3.4.1.3.2.
+  /// Returns all parameters, encoded first, then sorted by name and, for equal names, by value.
+  /// Duplicates stay. Section 3.4.1.3.2.
   static func normalized(_ parameters: [Parameter], query: String?) -> [UInt8] {
-    // A parsed address has sound escapes, so its query always decodes.
+    // A parsed address has only valid escapes, so its query always decodes.
     let inQuery = query.map { FormEncoding.decodePairs($0.utf8, plus: .space) ?? [] } ?? []
     var pairs = EncodedPairs(capacity: parameters.count + inQuery.count)
     for pair in inQuery { pairs.add(pair.name.span, pair.value.span) }
@@ -38,7 +38,7 @@ public enum SignatureBase {
     return pairs.joined()
   }
 
-  /// Encoded names, each with `=` and its encoded value, all in one text: sorting moves places in it, nothing else.
+  /// Encoded `name=value` pairs in one buffer, so that sorting moves only indices.
   private struct EncodedPairs {
     private var text: [UInt8] = []
     private var places: [(start: Int, nameEnd: Int, end: Int)] = []

@@ -1,5 +1,6 @@
 extension Signer {
-  /// A descriptor's request, filled and signed for this moment. `adding`: further parameters of the protocol.
+  /// Returns a descriptor's request, filled and signed for this moment. `adding`: further
+  /// parameters of the protocol.
   func request(
     _ template: RequestTemplate, _ values: Template.Values = .init(), adding: [Parameter] = [],
     effects: Effects
@@ -12,6 +13,7 @@ extension Signer {
     return request
   }
 
-  /// Never used before with this timestamp: 128 random bits. RFC 5849 section 3.3.
+  /// Returns 128 random bits in hexadecimal, because no two requests may share a nonce and a
+  /// timestamp. RFC 5849 section 3.3.
   public static func nonce(_ effects: Effects) -> String { Hexadecimal.encode(effects.nonce()) }
 }

@@ -1,21 +1,21 @@
 internal import EinlassCrypto
 
-/// How a request is signed. RFC 5849 section 3.4; HMAC-SHA256 is the successor in use.
+/// The signature methods of RFC 5849 section 3.4, and HMAC-SHA256, their successor in use.
 public enum SignatureMethod: String, Sendable, CaseIterable {
   case hmacSHA1 = "HMAC-SHA1"
   case hmacSHA256 = "HMAC-SHA256"
-  /// With the registration's private key, RSA of 2048 bits at least. Section 3.4.3.
+  /// With the registration's private key, RSA of at least 2048 bits. Section 3.4.3.
   case rsaSHA1 = "RSA-SHA1"
-  /// Both secrets as they are: what nothing but TLS protects. Section 3.4.4.
+  /// Both secrets in the clear, protected by nothing but TLS. Section 3.4.4.
   case plaintext = "PLAINTEXT"
 
-  /// What it takes of a registration.
+  /// The parts of a registration that the method needs.
   var needs: [Provider.RegistrationPart] {
     [.clientID, self == .rsaSHA1 ? .privateKey : .clientSecret]
   }
 }
 
-/// Signs requests in the name of a registration and, once there is one, of a token. RFC 5849 section 3.
+/// A signer of requests for a registration and, once there is one, for a token. RFC 5849 section 3.
 public struct Signer: Sendable {
   public var method: SignatureMethod
   /// The client credentials. A missing secret signs as an empty one.
@@ -31,10 +31,10 @@ public struct Signer: Sendable {
     self.token = token
   }
 
-  /// The value of the `Authorization` header. Section 3.5.1.
+  /// Returns the value of the `Authorization` header. Section 3.5.1.
   ///
-  /// `form`: the fields of the body, if it is form-encoded. `adding`: `oauth_callback`, `oauth_verifier`. `nonce` and `timestamp` are fresh for each request
-  /// (section 3.3).
+  /// `form`: the fields of the body, if it is form-encoded. `adding`: `oauth_callback`,
+  /// `oauth_verifier`. `nonce` and `timestamp` are fresh for each request (section 3.3).
   public func authorization(
     method httpMethod: String, address: WebAddress, form: [Parameter] = [],
     adding: [Parameter] = [], nonce: String, timestamp: UnixTime
@@ -57,8 +57,9 @@ public struct Signer: Sendable {
     return AuthorizationHeader.format(parameters.sorted { $0.name < $1.name })
   }
 
-  /// The signature of a base string, sections 3.4.2 to 3.4.4: in base64, or both secrets, encoded, joined with `&`,
-  /// which is also the key of the keyed hashes. Empty when it takes a private key that is not there.
+  /// Returns the signature of a base string (sections 3.4.2 to 3.4.4), in base64. PLAINTEXT returns
+  /// both secrets, encoded and joined with `&`, which is also the key of the HMAC methods. RSA-SHA1
+  /// returns an empty text without a private key.
   public func signature(of base: String) -> String { signature(of: Array(base.utf8)) }
 
   private func signature(of base: [UInt8]) -> String {
