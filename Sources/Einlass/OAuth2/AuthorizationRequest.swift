@@ -1,5 +1,5 @@
-/// What a browser is sent to an authorization endpoint with. RFC 6749 section 4.1.1, OpenID Connect Core 1.0
-/// section 3.1.2.1, RFC 8707 section 2.
+/// The request that a browser carries to the authorization endpoint. RFC 6749 section 4.1.1, OpenID
+/// Connect Core 1.0 section 3.1.2.1, RFC 8707 section 2.
 struct AuthorizationRequest {
   /// May have a query of its own, which stays. RFC 6749 section 3.1.
   var endpoint: WebAddress
@@ -9,14 +9,15 @@ struct AuthorizationRequest {
   var stateParameter: String
   var codeChallenge: String?
   var nonce: String?
-  /// Whom the token is for.
+  /// The protected resource to request the token for.
   var resource: String?
-  /// What the front end adds, checked by `customParameter(_:_:)`.
+  /// The front end's parameters, checked by `customParameter(_:_:)`.
   var customParameters: [Parameter] = []
-  /// Stands for everything but the client's id, where the server has it already. RFC 9126 section 4.
+  /// The `request_uri` of a pushed request. It replaces every parameter except the client id. RFC
+  /// 9126 section 4.
   var reference: String?
 
-  /// The parameters in the order of seeds 4.1; those without a value are left out.
+  /// The parameters in a fixed order, without those that have no value.
   var parameters: [Parameter] {
     let parameters: [(String, String?)] = [
       ("redirect_uri", redirectURI), ("response_type", "code"), ("state", stateParameter),
@@ -29,14 +30,14 @@ struct AuthorizationRequest {
       + customParameters
   }
 
-  /// Where the browser goes.
+  /// The address for the browser.
   var address: WebAddress {
     endpoint.asking(
       reference.map { [Parameter("client_id", clientID), Parameter("request_uri", $0)] }
         ?? parameters)
   }
 
-  /// Names that belong to the flow: Firebase's of both kinds (seeds 3.1), and those that this request sets.
+  /// Names that belong to the flow, of OAuth 1.0a and 2.0: a front end must not set them.
   static let reservedNames: Set<String> = [
     "client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce",
     "code_challenge", "code_challenge_method", "resource", "request", "request_uri",
@@ -45,8 +46,9 @@ struct AuthorizationRequest {
     "oauth_signature_method", "oauth_timestamp", "oauth_token", "oauth_verifier", "oauth_version",
   ]
 
-  /// A parameter of the front end's. Throws `reservedParameter` for a name that belongs to the flow, in any letter
-  /// case, and `invalidParams` for one that is empty or holds a control.
+  /// Returns a front end's parameter. Throws `reservedParameter` for a name that belongs to the
+  /// flow, in any letter case, and `invalidParams` for an empty name, for a name outside visible
+  /// ASCII, and for a value with control characters.
   static func customParameter(_ name: String, _ value: String) throws(Problem) -> Parameter {
     guard !reservedNames.contains(name.lowercased()) else {
       throw .reservedParameter(name)

@@ -1,28 +1,29 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// What a browser brought back to the redirect address. RFC 6749 sections 4.1.2 and 4.1.2.1.
+/// The authorization response in a redirect's query. RFC 6749 sections 4.1.2 and 4.1.2.1.
 enum AuthorizationResponse {
   case code(Secret)
-  /// The provider's error, which is for this flow: its code, cleaned, and its description.
+  /// The provider's error for this flow: its code and its description, without control characters.
   case refused(error: String, description: String?)
-  /// An error without the issuer that every answer was promised to name.
+  /// An error without the issuer, although the server has promised it for every response.
   case anonymous(error: String)
 }
 
-/// What an answer has to match. RFC 9207 for the issuer.
+/// A sign-in waiting for its response. RFC 9207 for the issuer.
 struct PendingAuthorization {
   var stateParameter: String
-  /// The issuer, where it is known; an answer that names another is not for us.
+  /// The issuer, if it is known. A response that names another one is ignored.
   var issuer: String?
-  /// Whether the server's metadata promises that every answer names its issuer.
+  /// Whether the server's metadata promises the issuer's name in every response.
   var promisesIssuer = false
 
-  /// The most bytes of a query that are looked at.
+  /// The longest query that is read, in bytes.
   static let queryLimitBytes = 16 << 10
 
-  /// Reads a query string. `+` is a space, as browsers send it. `nil` for what this flow does not wait for: another
-  /// state, a foreign issuer, a parameter twice, or no answer at all (C-55).
+  /// Reads a query string. `+` is a space, as browsers send it. `nil` for a response that is not
+  /// for this flow: another state, a foreign issuer, a repeated parameter, or neither a code nor an
+  /// error.
   func response(query: String) -> AuthorizationResponse? {
     guard query.utf8.count <= Self.queryLimitBytes,
       let parameters = FormEncoding.decode(query.utf8, plus: .space)
@@ -36,7 +37,7 @@ struct PendingAuthorization {
     else { return nil }
     let answer = (code: values("code").first, error: values("error").first)
     guard isOurs(issuer: values("iss").first) else {
-      // An answer that knows the state may end this sign-in, and must not complete it.
+      // The state matches, so this response may end the sign-in, but it must not complete it.
       guard values("iss").isEmpty, answer.code == nil, let error = answer.error, !error.isEmpty
       else { return nil }
       return .anonymous(error: cleaned(error))
@@ -52,7 +53,7 @@ struct PendingAuthorization {
 
   private func isOurs(issuer said: String?) -> Bool {
     guard let said else { return !promisesIssuer }
-    // A server that was never discovered has no name to compare with; its own endpoints are all it can be.
+    // A server configured without discovery has no known issuer to compare with.
     return issuer.map { sameBytes($0, said) } ?? true
   }
 }

@@ -1,6 +1,7 @@
 internal import EinlassJSON
 
-/// One challenge of a `WWW-Authenticate` header: what a resource wants before it answers. RFC 9110 section 11.
+/// One challenge of a `WWW-Authenticate` header: the authentication that a resource demands. RFC
+/// 9110 section 11.
 struct Challenge: Equatable {
   /// In lower case: `bearer`, `dpop`.
   var scheme: String
@@ -12,10 +13,10 @@ struct Challenge: Equatable {
 
   subscript(_ name: String) -> String? { parameters.first { sameBytes($0.name, name) }?.value }
 
-  /// Where the resource describes itself. RFC 9728 section 5.1.
+  /// The address of the resource's metadata. RFC 9728 section 5.1.
   var resourceMetadata: String? { self["resource_metadata"] }
 
-  /// All challenges of a header's value, which may hold several; `nil` when it follows no grammar. Section 11.2: a
+  /// Returns all challenges of a header value; `nil` if it breaks the grammar of section 11.2: a
   /// scheme, then nothing, a `token68`, or `name=value` separated by commas.
   static func parse(_ header: String) -> [Challenge]? {
     guard header.utf8.count <= byteLimit else { return nil }
@@ -42,7 +43,7 @@ struct Challenge: Equatable {
     return reader.isAtEnd && !challenges.isEmpty ? challenges : nil
   }
 
-  /// Whether the parameter is the first of its name.
+  /// Adds a parameter; `false` if its name is already there.
   private mutating func add(_ name: String, _ value: String) -> Bool {
     guard self[name] == nil else { return false }
     parameters.append(Parameter(name, value))
@@ -50,7 +51,6 @@ struct Challenge: Equatable {
   }
 }
 
-/// Reads a header's value from left to right.
 private struct FieldReader {
   private var rest: ArraySlice<UInt8>
 
@@ -69,7 +69,7 @@ private struct FieldReader {
     return rest.count < before
   }
 
-  /// A mark with spaces around it.
+  /// Skips a mark with the spaces around it; `false` if it does not follow.
   mutating func skip(_ mark: Unicode.Scalar) -> Bool {
     let after = rest.drop(while: Self.isSpace)
     guard after.first == UInt8(ascii: mark) else { return false }
@@ -107,7 +107,8 @@ private struct FieldReader {
     return nil
   }
 
-  /// `name=value`, if that is what follows; else nothing is read. A `token68` may look like the beginning of one.
+  /// Reads `name=value`; if it does not follow, reads nothing and returns `nil`. A `token68` may
+  /// look like the beginning of one.
   mutating func firstParameter() -> (name: String, value: String)? {
     var ahead = self
     guard let name = ahead.token(), ahead.skip("="), let value = ahead.value(),

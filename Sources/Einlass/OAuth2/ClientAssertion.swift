@@ -1,23 +1,24 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// A client's signed word on who it is, good for one request. RFC 7523 section 3, OpenID Connect Core 1.0 section 9.
+/// A client's signed assertion of its identity, valid for one request. RFC 7523 section 3, OpenID
+/// Connect Core 1.0 section 9.
 ///
 ///     "assertion": {"audience": "issuer", "algorithms": ["PS256"]}
 struct ClientAssertion: Sendable, Equatable {
-  /// Whom it is addressed to. Servers disagree: most take the address of the endpoint that is asked, some their issuer
-  /// alone.
+  /// The `aud` claim. Servers disagree: most accept the address of the requested endpoint, some
+  /// only their issuer.
   enum Audience: String, CaseIterable {
     case endpoint, issuer
   }
 
   /// `client_assertion_type`.
   static let type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-  /// Nobody who finds one later can use it.
+  /// Short, so that an assertion found later is useless.
   static let lifetimeSeconds: Int64 = 60
 
   var audience = Audience.endpoint
-  /// Those that a key may sign with, best first; empty: what is usual for its kind.
+  /// The signing algorithms, best first; empty for the usual ones of the key's kind.
   var algorithms: [TokenAlgorithm] = []
 
   /// Reads the word of a token endpoint.
@@ -30,8 +31,8 @@ struct ClientAssertion: Sendable, Equatable {
     }
   }
 
-  /// The assertion of a registration for one request. Throws `authenticatorUnconfigured` where its key is of a kind that
-  /// is not taken.
+  /// Returns a registration's assertion for one request. Throws `authenticatorUnconfigured` if its
+  /// key can sign by none of `algorithms`.
   func text(
     by registration: ClientRegistration, _ way: ClientAuthentication, at endpoint: WebAddress,
     of provider: Provider, issuer: WebAddress?, effects: Effects
@@ -60,7 +61,7 @@ struct ClientAssertion: Sendable, Equatable {
 }
 
 extension Problem {
-  /// Of a key that can sign by none of these.
+  /// The problem of a key that can sign by none of these algorithms.
   static func unfitKey(_ provider: Provider, _ algorithms: [TokenAlgorithm]) -> Problem {
     let kinds =
       algorithms.isEmpty

@@ -1,25 +1,27 @@
 internal import EinlassCrypto
 
-/// How a client proves itself at a token endpoint: the names of RFC 7591 section 2, and two more.
+/// A client's way to authenticate at a token endpoint: the names of RFC 7591 section 2, and two
+/// more.
 enum ClientAuthentication: String, Sendable, CaseIterable {
-  /// Public: its id stands in the form.
+  /// A public client: its id is in the form.
   case none
   /// RFC 6749 section 2.3.1: id and secret are form-encoded, then sent as HTTP Basic.
   case basic = "client_secret_basic"
-  /// HTTP Basic of id and secret as they are: what many providers take alone, against the RFC.
+  /// HTTP Basic of the unencoded id and secret. Many providers accept only this, against the RFC.
   case basicPlain = "client_secret_basic_plain"
-  /// The same, with an empty secret for a registration that has none.
+  /// The same, with an empty secret if the registration has none.
   case basicEmpty = "client_secret_basic_empty"
   /// Id and secret in the form.
   case post = "client_secret_post"
-  /// An assertion that the secret signs. OpenID Connect Core 1.0 section 9.
+  /// An assertion signed with the secret. OpenID Connect Core 1.0 section 9.
   case secretJWT = "client_secret_jwt"
-  /// An assertion that the registration's private key signs.
+  /// An assertion signed with the registration's private key.
   case privateKeyJWT = "private_key_jwt"
 
-  /// Adds the proof to a request's form and headers. A registration without a secret can only name itself.
+  /// Adds the client authentication to a request's form and headers. A registration without a
+  /// secret can only send its id.
   ///
-  /// - Parameter assertion: makes the one that the two last ways send.
+  /// - Parameter assertion: Makes the assertion for the last two cases.
   func prove(
     _ registration: ClientRegistration, form: inout [Parameter],
     headers: inout [HTTPRequest.Header], assertion: () throws(Problem) -> String
@@ -55,8 +57,9 @@ enum ClientAuthentication: String, Sendable, CaseIterable {
 }
 
 extension [ClientAuthentication] {
-  /// The way that the registration names, else the one that it has what it takes for: its private key's if there is one,
-  /// else the first of its secret's, else by name alone.
+  /// Returns the way that the registration names. Otherwise returns the first of these that the
+  /// list holds: `privateKeyJWT` with a private key, `basicEmpty`, with a secret the first way to
+  /// send it. The last resort is `none`.
   func fitting(_ registration: ClientRegistration) -> ClientAuthentication {
     let own = registration.authentication.flatMap(ClientAuthentication.init(rawValue:))
     if let own { return own }
@@ -68,8 +71,8 @@ extension [ClientAuthentication] {
 }
 
 extension [ClientAuthentication] {
-  /// The way at an endpoint that takes others than these, where it names them: the usual one, if it is among them or the
-  /// only one that the registration can do.
+  /// Returns the way at an endpoint with its own list `others`. The usual way stays if it is on
+  /// that list or if the registration can use nothing on it.
   func fitting(
     _ registration: ClientRegistration, at others: [ClientAuthentication]?
   ) -> ClientAuthentication {
@@ -83,7 +86,7 @@ extension [ClientAuthentication] {
 }
 
 extension [Parameter] {
-  /// Names the client, unless the form does already.
+  /// Adds the client's id, unless the form has it already.
   fileprivate mutating func name(_ clientID: String) {
     if !contains(where: { $0.name == "client_id" }) {
       append(Parameter("client_id", clientID))
@@ -92,6 +95,6 @@ extension [Parameter] {
 }
 
 extension ClientRegistration {
-  /// What `authentication` may say.
+  /// The valid values of `authentication`.
   public static let authentications = ClientAuthentication.allCases.map(\.rawValue)
 }

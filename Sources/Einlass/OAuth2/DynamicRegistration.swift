@@ -1,35 +1,35 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// Where a client registers itself, and how it will then prove itself. RFC 7591.
+/// A provider's registration endpoint, and the client authentication to request there. RFC 7591.
 ///
 ///     "dynamicRegistration": {"url": "https://example.com/register", "clientAuthentication": "none"}
 struct DynamicRegistration: Sendable, Equatable {
-  /// The most bytes of an answer that are read.
+  /// The longest answer that is read, in bytes.
   static let limitBytes = 64 << 10
   private static let clientIDLimitBytes = 1024
   private static let secretLimitBytes = 4096
 
   var endpoint: WebAddress
-  /// What is asked for; the answer may name another way.
+  /// The requested way; the answer may name another.
   var clientAuthentication: ClientAuthentication
-  /// How the last sign-in was refused, in a sentence; einlass writes it where a provider was added.
+  /// The refusal of the last sign-in, in a sentence; einlass writes it for an added provider.
   var refusal: String?
 
-  /// Why an answer is no registration.
+  /// The reason an answer is no registration.
   enum Fault: Error, Equatable {
-    /// It is no JSON object, or a member has a wrong type, is missing or too long.
+    /// The answer is no JSON object, or a member has a wrong type, is missing or too long.
     case member(String)
-    /// The client would have to prove itself in a way that is not known here.
+    /// The server demands a client authentication that einlass does not support here.
     case foreignAuthentication
-    /// The browser would be sent back to somewhere else.
+    /// The registered redirect addresses lack the requested one.
     case foreignRedirect
   }
 
-  /// Asks for a native application's registration. Section 3.1, with `application_type` of OpenID Connect Dynamic
-  /// Client Registration 1.0 section 2.
+  /// Returns the request to register a native application. Section 3.1, with `application_type` of
+  /// OpenID Connect Dynamic Client Registration 1.0 section 2.
   ///
-  /// - Parameter redirect: `nil` for a client that no browser comes back to.
+  /// - Parameter redirect: `nil` for a client without a redirect.
   func request(name: String, redirect: String?, grantTypes: [String]) -> HTTPRequest {
     let metadata = JSONObject(present: [
       "client_name": .string(name),
@@ -47,7 +47,8 @@ struct DynamicRegistration: Sendable, Equatable {
       body: JSONValue.object(metadata).bytes(), responseLimitBytes: Self.limitBytes)
   }
 
-  /// Reads the answer; the token that would change the registration later is not kept. Section 3.2.1.
+  /// Returns the registration in an answer. The registration access token is not kept, because
+  /// einlass never changes a registration. Section 3.2.1.
   func registration(
     in answer: JSONValue?, redirect: String?
   ) throws(Fault) -> (ClientRegistration, expiresAt: UnixTime?) {

@@ -1,13 +1,14 @@
 internal import EinlassCrypto
 
-/// Proof that whoever redeems an authorization code also asked for it. RFC 7636, with S256 alone.
+/// The proof that the client redeeming an authorization code also requested it: PKCE of RFC 7636,
+/// with S256 only.
 struct ProofKey {
-  /// Random bytes that a verifier is made of. Section 4.1.
+  /// The random bytes of a verifier. Section 4.1.
   static let byteCount = 32
 
-  /// 43 characters; travels with the code, over TLS.
+  /// 43 characters, sent to the token endpoint together with the code, over TLS.
   let codeVerifier: Secret
-  /// Travels through the browser. Section 4.2.
+  /// Sent through the browser. Section 4.2.
   let codeChallenge: String
 
   init(randomBytes: [UInt8]) {

@@ -1,31 +1,31 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// Shows with each request that its sender holds the key that a token is bound to. RFC 9449.
+/// The proof, with each request, that its sender holds the key of a bound token. RFC 9449.
 struct ProofOfPossession: Sendable {
   /// The longest nonce that is sent back.
   static let nonceLimitBytes = 1024
 
-  /// ES256, which every such server takes.
+  /// A key for ES256, which every such server accepts.
   let key: PrivateKey
 
-  /// With a new key, for a new credential.
+  /// Makes a new key, for a new credential.
   init() { key = .generate(.ellipticCurve(.p256)) }
 
   init(_ key: PrivateKey) { self.key = key }
 
-  /// With the key of a token; `nil` for one that is bound to none.
+  /// Uses the key of a token; `nil` if the token is not bound.
   init?(_ token: OAuth2Credential) {
     guard let key = token.proofKey.flatMap({ PrivateKey(pkcs8: $0) }) else { return nil }
     self.key = key
   }
 
-  /// The value of a `DPoP` header. Section 4.2.
+  /// Returns the value of a `DPoP` header. Section 4.2.
   ///
   /// - Parameters:
-  ///   - address: whose query is left out.
-  ///   - token: for a resource, whose digest goes along.
-  ///   - nonce: what the server wants to see again.
+  ///   - address: The request's address; its query is left out.
+  ///   - token: The access token for a resource; its digest is included.
+  ///   - nonce: The nonce that the server demands.
   func text(
     method: String, address: WebAddress, token: String?, nonce: String?, effects: Effects
   ) -> String? {
@@ -47,12 +47,12 @@ struct ProofOfPossession: Sendable {
     return TokenSigner(key)?.token(header: header, claims: claims)
   }
 
-  /// `ath`. Section 4.2.
+  /// Returns the `ath` claim. Section 4.2.
   static func digest(of token: String) -> String {
     Base64URL.encode(Digest.sha256(Array(token.utf8)))
   }
 
-  /// The same request with its proof, and with the digest of the token that it carries.
+  /// Returns the request with its proof, including the digest of the token that it carries.
   func proving(_ request: HTTPRequest, effects: Effects) -> HTTPRequest {
     let scheme = "DPoP "
     let authorization = request.headers.first { $0.name == "Authorization" }?.value
@@ -69,8 +69,8 @@ struct ProofOfPossession: Sendable {
 }
 
 extension Effects {
-  /// Learns what a server wants to see in the next proof. Whether that is why it has refused this one. RFC 9449
-  /// sections 8 and 9.
+  /// Stores the nonce that a server demands for the next proof. Returns whether the server refused
+  /// this request only for lack of that nonce. RFC 9449 sections 8 and 9.
   func noteProofNonce(of response: HTTPResponse, from address: WebAddress) -> Bool {
     guard let nonce = response.header("dpop-nonce"), TokenResponse.isToken(nonce),
       nonce.utf8.count <= ProofOfPossession.nonceLimitBytes
@@ -85,12 +85,12 @@ extension Effects {
 }
 
 extension HTTPRequest {
-  /// Whether it carries a token that is bound to a key.
+  /// Whether the request carries a token bound to a key.
   var isBound: Bool {
     headers.contains { $0.name == "Authorization" && $0.value.hasPrefix("DPoP ") }
   }
 
-  /// A token that is bound to a key is never sent as one that serves whoever bears it. Section 7.1.
+  /// Sends a bound token as `DPoP`, never as `Bearer`. Section 7.1.
   mutating func bind() {
     for index in headers.indices where headers[index].name == "Authorization" {
       let value = headers[index].value

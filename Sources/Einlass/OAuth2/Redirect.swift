@@ -1,17 +1,17 @@
-/// Where a browser can bring an answer back to this machine. RFC 8252 section 7.3.
+/// A loopback address for a browser's redirect. RFC 8252 section 7.3.
 public struct RedirectPlace: Sendable, Equatable {
-  /// How the address names this machine. The listener is on 127.0.0.1 in either case.
+  /// The host in the address. The listener is on 127.0.0.1 in either case.
   public enum Host: String, Sendable, CaseIterable {
-    /// What RFC 8252 recommends.
+    /// The form that RFC 8252 recommends.
     case literal = "127.0.0.1"
-    /// What some providers want.
+    /// The form that some providers require.
     case name = "localhost"
   }
 
   public var host: Host
-  /// Tried in this order; empty: any that is free.
+  /// Tried in this order; empty for any free port.
   public var ports: [UInt16]
-  /// Starts with `/`; the answer's path has to be exactly this.
+  /// Starts with `/`; the path of a response must be exactly this.
   public var path: String
 
   public init(host: Host = .literal, ports: [UInt16] = [], path: String) {
@@ -21,13 +21,15 @@ public struct RedirectPlace: Sendable, Equatable {
   }
 }
 
-/// A place that is open for answers, until `close` is called.
+/// An address open for responses until `close` is called.
 public struct OpenRedirect: Sendable {
-  /// The redirect address to name to the provider: `http://127.0.0.1:PORT/path`.
+  /// The redirect URI for the provider: `http://127.0.0.1:PORT/path`.
   public var address: String
-  /// The next answer that came. Throws `cancelled` when the task is, or the place was closed.
+  /// Returns the next response. Throws `cancelled` when the task is cancelled or the address was
+  /// closed.
   public var next: @Sendable () async throws(Problem) -> RedirectAnswer
-  /// Lets go of the port; who still waits for a page gets one that says that nothing was waited for.
+  /// Closes the port. A connection still waiting for its page gets the page of an unexpected
+  /// response.
   public var close: @Sendable () -> Void
 
   public init(
@@ -40,7 +42,7 @@ public struct OpenRedirect: Sendable {
   }
 }
 
-/// One answer: what the browser brought, and how to let it show a page. The first call of `show` counts.
+/// One response of a browser. Only the first call of `show` has an effect.
 public struct RedirectAnswer: Sendable {
   /// The query as received, without `?`.
   public var query: String

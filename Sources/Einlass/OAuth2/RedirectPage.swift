@@ -1,21 +1,22 @@
-/// The page that the browser ends on: plain, without scripts, and nothing on it comes from the address (C-56).
+/// The page at the end of the redirect: plain, without scripts, and without any text of the
+/// redirect's address.
 public struct RedirectPage: Sendable, Equatable {
-  /// What the page is about.
+  /// The outcome that the page reports.
   public enum Outcome: Sendable, Equatable {
-    /// Signed in, as this person where a name is known.
+    /// Signed in, with the person's name if it is known.
     case signedIn(person: String?)
-    /// The person has one question to answer in the application.
+    /// The person has to answer one more question in the application.
     case questionLeft
-    /// The person, or the provider in their name, said no.
+    /// The person refused, or the provider in their name.
     case denied
-    /// It went wrong; the sentence says what to do.
+    /// The sign-in failed; the sentence says how to proceed.
     case failed(String)
-    /// The answer is not one that is waited for.
+    /// No sign-in waits for this response.
     case unexpected
   }
 
   public var outcome: Outcome
-  /// The provider's name, and the application's as the person knows it; empty where nothing is known.
+  /// The provider's name, and the application's name for people; empty if unknown.
   public var provider: String
   public var application: String
 
@@ -25,17 +26,17 @@ public struct RedirectPage: Sendable, Equatable {
     self.application = application
   }
 
-  /// 200, or 400 for what nobody waits for.
+  /// 400 for an unexpected response, otherwise 200.
   public var status: Int { outcome == .unexpected ? 400 : 200 }
 
-  /// The only style sheet that the page may have; its digest stands in the header.
+  /// The only style sheet that the page may use, because the header holds its digest.
   public static let style = """
     :root{color-scheme:light dark}\
     body{font:1.1rem/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto 0;padding:0 1.5rem}\
     h1{font-size:1.5rem;font-weight:600}p{margin:.6rem 0}small{opacity:.7}
     """
 
-  /// HTML, UTF-8.
+  /// HTML in UTF-8.
   public var html: String {
     """
     <!doctype html>
@@ -75,7 +76,6 @@ public struct RedirectPage: Sendable, Equatable {
   }
 }
 
-/// Text as HTML shows it.
 private func escaped(_ text: String) -> String {
   cleaned(text).unicodeScalars.map { scalar in
     switch scalar {

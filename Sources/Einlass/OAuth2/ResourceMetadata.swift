@@ -1,28 +1,30 @@
 internal import EinlassJSON
 
-/// What a protected resource says of itself. RFC 9728 section 2.
+/// A protected resource's metadata. RFC 9728 section 2.
 struct ResourceMetadata: Equatable {
-  /// The resource's own name, which tokens are asked for with. RFC 8707.
+  /// The resource's own name, for token requests. RFC 8707.
   var resource: String
-  /// Those that issue tokens for it; not empty.
+  /// The servers that issue tokens for it; not empty.
   var authorizationServers: [WebAddress]
-  /// Empty when it does not say.
+  /// Empty if the document names none.
   var scopes: [String]
 
-  /// Why a document is refused, before anything is sent to any address in it.
+  /// The reason to refuse a document, before a request to any address in it.
   enum Fault: Error, Equatable {
-    /// It is no JSON object, or a member has a wrong type or is missing.
+    /// The document is no JSON object, or a member has a wrong type or is missing.
     case member(String)
-    /// It speaks for a resource that the address asked for is not part of. RFC 9728 section 3.3.
+    /// The document describes a resource that does not contain the requested address. RFC 9728
+    /// section 3.3.
     case foreignResource
-    /// An authorization server's address is plain http, or not one, or of this machine though the resource is elsewhere.
+    /// An authorization server's address is malformed, uses plain http, or points to this machine
+    /// although the resource is elsewhere.
     case unsafeAddress
-    /// It takes tokens in another place than a header alone. Section 2.
+    /// The resource does not accept tokens in the header. Section 2.
     case lacksBearerHeader
   }
 
-  /// Where the document may be, in the order in which it is looked for: before the resource's path, then for the whole
-  /// host. RFC 9728 section 3.1.
+  /// Returns the addresses of the document in the order of the search: for the resource's path,
+  /// then for the whole host. RFC 9728 section 3.1.
   static func addresses(of resource: WebAddress) -> [WebAddress] {
     let path = resource.path == "/" ? "" : resource.path
     var place = resource
@@ -32,8 +34,8 @@ struct ResourceMetadata: Equatable {
     return place == root ? [place] : [place, root]
   }
 
-  /// Reads a document that was fetched for this resource. Its name has to be the resource's address, or lead to it:
-  /// the same origin, and a path that it begins with.
+  /// Reads a document fetched for this address. The resource's name must be the address itself or a
+  /// prefix of it: the same origin, and a path at or above the address's.
   init(_ document: JSONValue?, for address: WebAddress) throws(Fault) {
     guard let object = document?.object else { throw .member("document") }
     guard let name = object["resource"]?.string, let resource = try? WebAddress.parse(name) else {
@@ -60,11 +62,12 @@ struct ResourceMetadata: Equatable {
 }
 
 extension WebAddress {
-  /// Whether another address is this one, or below it: whole steps of the path count, and a query has to be the same.
+  /// Whether the other address is this one or below it. Only whole path segments count, and a query
+  /// must be equal.
   fileprivate func isAtOrAbove(_ other: WebAddress) -> Bool {
     guard sameBytes(origin, other.origin) else { return false }
     let (above, below) = (steps, other.steps)
-    // A server may walk up again.
+    // A server may resolve `..` and leave this path.
     guard !below.contains(where: Self.isDots) else { return false }
     guard above.count <= below.count, zip(above, below).allSatisfy({ sameBytes($0, $1) }) else {
       return false

@@ -1,6 +1,6 @@
 internal import EinlassJSON
 
-/// What an authorization server says of itself. RFC 8414 section 2, OpenID Connect Discovery 1.0 section 3.
+/// An authorization server's metadata. RFC 8414 section 2, OpenID Connect Discovery 1.0 section 3.
 struct ServerMetadata: Equatable {
   var issuer: String
   var authorizationEndpoint: WebAddress?
@@ -14,36 +14,38 @@ struct ServerMetadata: Equatable {
   var userinfoEndpoint: WebAddress?
   var keySetAddress: WebAddress?
   var endSessionEndpoint: WebAddress?
-  /// In the server's order; the ways that are not known here are left out.
+  /// In the server's order, without unknown names.
   var clientAuthentications: [ClientAuthentication]
-  /// The same for the endpoints of revocation and introspection; empty where the server does not say.
+  /// The same for revocation and introspection; empty if the server names none.
   var revocationAuthentications: [ClientAuthentication]
   var introspectionAuthentications: [ClientAuthentication]
-  /// Of client assertions; in the server's order, empty when it does not say.
+  /// The algorithms for client assertions, in the server's order; empty if it names none.
   var assertionAlgorithms: [TokenAlgorithm]
-  /// Empty when it does not say.
+  /// Empty if the server names none.
   var codeChallengeMethods: [String]
   var grantTypes: [String]
   var scopes: [String]
-  /// Of id_tokens; the unknown are left out, and `none` with them.
+  /// The algorithms for id_tokens, without unknown names and without `none`.
   var signingAlgorithms: Set<TokenAlgorithm>
-  /// RFC 9207: every answer names its issuer.
+  /// RFC 9207: every response names its issuer.
   var promisesIssuer: Bool
 
-  /// Why a document is refused, before anything is sent to any address in it (T-70).
+  /// The reason to refuse a document, before a request to any address in it.
   enum Fault: Error, Equatable {
-    /// It is no JSON object, or a member has a wrong type or is missing.
+    /// The document is no JSON object, or a member has a wrong type or is missing.
     case member(String)
-    /// It speaks for another issuer than the one that was asked. RFC 8414 section 3.3.
+    /// The document describes another issuer than the requested one. RFC 8414 section 3.3.
     case foreignIssuer
-    /// An address is plain http, or not one, or of this machine though the issuer is elsewhere.
+    /// An address is malformed, uses plain http, or points to this machine although the issuer is
+    /// elsewhere.
     case unsafeAddress(String)
-    /// It knows PKCE, but not S256 (C-50).
+    /// The server supports PKCE, but not S256.
     case lacksS256
   }
 
-  /// The documents that describe an issuer, in the order in which they are tried: OpenID's, which is appended (Discovery
-  /// section 4), then OAuth's, which stands before the path (RFC 8414 section 3.1).
+  /// Returns the addresses of an issuer's metadata in the order of the search: OpenID's, with the
+  /// suffix after the path (Discovery section 4), then OAuth's, with it before the path (RFC 8414
+  /// section 3.1).
   static func addresses(ofIssuer issuer: WebAddress) -> [WebAddress] {
     let path = issuer.path.hasSuffix("/") ? String(issuer.path.dropLast()) : issuer.path
     return [
@@ -57,7 +59,8 @@ struct ServerMetadata: Equatable {
     }
   }
 
-  /// Reads a document that was fetched for this issuer. Compares exactly: a slash more is another issuer.
+  /// Reads a document fetched for this issuer. The comparison is exact, so an additional slash
+  /// makes another issuer.
   init(_ document: JSONValue?, issuer expected: String) throws(Fault) {
     guard let object = document?.object else { throw .member("document") }
     guard let issuer = object["issuer"]?.string else { throw .member("issuer") }
@@ -96,7 +99,7 @@ struct ServerMetadata: Equatable {
       try list("\(endpoint)_endpoint_auth_methods_supported")?
         .compactMap(ClientAuthentication.init(rawValue:))
     }
-    // Both documents have the same default where nothing is said.
+    // Both specifications name this default.
     clientAuthentications = try authentications("token") ?? [.basic]
     revocationAuthentications = try authentications("revocation") ?? []
     introspectionAuthentications = try authentications("introspection") ?? []

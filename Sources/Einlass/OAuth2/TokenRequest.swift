@@ -1,13 +1,13 @@
 internal import EinlassCrypto
 
 extension Exchange {
-  /// Asks a token endpoint, or one like it: the grant's fields, what the descriptor adds, and the client's proof.
-  /// RFC 6749 section 4.1.3.
+  /// Sends a request to a token endpoint or a similar one: the grant's fields, the descriptor's
+  /// additions, and the client authentication. RFC 6749 section 4.1.3.
   ///
   /// - Parameters:
-  ///   - token: the access token that is turned into another.
-  ///   - device: what a device has been given to ask with.
-  ///   - others: the ways of proof at an endpoint that takes others than the token endpoint.
+  ///   - token: The access token to exchange for another.
+  ///   - device: The device code and user code to poll with.
+  ///   - others: The client authentication methods of an endpoint with a list of its own.
   func ask(
     _ words: TokenEndpoint, _ template: RequestTemplate, _ grant: [Parameter],
     by registration: ClientRegistration, token: Secret? = nil, device: DeviceAuthorization? = nil,
@@ -19,7 +19,7 @@ extension Exchange {
     values[.deviceCode] = device.map { revealedText($0.deviceCode) }
     values[.userCode] = device?.userCode
     let (bare, added) = template.filled(values)
-    // An assertion serves once, so that what is sent again is made again.
+    // Each attempt needs its own assertion, because an assertion serves only once.
     return try await send(at: step) { () throws(Problem) in
       var request = bare
       var form = grant + added
@@ -31,7 +31,7 @@ extension Exchange {
             effects: effects)
         }
       }
-      // Some answer in a form of their own unless they are asked for this.
+      // Without it some providers answer in another format.
       request.headers.append(.init("Accept", "application/json"))
       request.body = Array(FormEncoding.encode(form).utf8)
       return request

@@ -1,13 +1,14 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// What a token endpoint answers when it grants. RFC 6749 section 5.1.
+/// The successful answer of a token endpoint. RFC 6749 section 5.1.
 enum TokenResponse {
-  /// The credential in an answer; `nil` when there is none that could be sent on.
+  /// Returns the credential in an answer; `nil` without a token that can be sent.
   ///
   /// - Parameters:
-  ///   - scopes: those asked for, which are granted unless the answer says otherwise.
-  ///   - proof: what the token has to be bound to; a server that does not bind it is not believed (C-57).
+  ///   - scopes: The requested scopes, granted unless the answer names others.
+  ///   - proof: The key that the token must be bound to. A token that the server has not bound is
+  ///     refused.
   static func credential(
     in answer: JSONValue?, scopes: [String], now: UnixTime, proof: ProofOfPossession? = nil
   ) -> OAuth2Credential? {
@@ -25,12 +26,14 @@ enum TokenResponse {
       proofKey: proof?.key.pkcs8)
   }
 
-  /// Whether a text can travel in a header: visible ASCII, at least one character. RFC 6749 appendix A.12.
+  /// Whether a text can be sent in a header: visible ASCII, at least one character. RFC 6749
+  /// appendix A.12.
   static func isToken(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
   }
 
-  /// Whether a text can be an authorization code: printable ASCII, at least one character. RFC 6749 appendix A.11.
+  /// Whether a text can be an authorization code: printable ASCII, at least one character. RFC 6749
+  /// appendix A.11.
   static func isCode(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
   }
@@ -39,8 +42,8 @@ enum TokenResponse {
     value?.string.flatMap { isToken($0) ? Secret($0) : nil }
   }
 
-  /// A lifetime, as a number or as the text of one, a part of a second left out; `nil` for none, which is what 0 stands
-  /// for, and for what no calendar holds.
+  /// Returns a lifetime in whole seconds, from a number or its text; `nil` below `least`, because 0
+  /// stands for no lifetime, and above 10^10, because calendars do not reach so far.
   static func seconds(_ value: JSONValue, atLeast least: Double = 1) -> Int64? {
     let text: String? = if case .number(let number) = value { number.lexeme } else { value.string }
     guard let seconds = text.flatMap({ Double($0) }), (least...1e10).contains(seconds) else {
