@@ -1,36 +1,37 @@
 internal import EinlassCrypto
 public import EinlassJSON
 
-/// What an issuer says of a person, once it is believed. OpenID Connect Core 1.0 section 2.
+/// An issuer's statement about a person, after verification. OpenID Connect Core 1.0 section 2.
 public struct IDToken: Sendable {
-  /// Every claim of the token.
+  /// All claims of the token.
   public let claims: JSONObject
-  /// `iss` and `sub` name the person, together and for ever.
+  /// `iss` and `sub` identify the person permanently, but only together.
   public let issuer: String
   public let subject: String
   public let expiresAt: UnixTime
   public let issuedAt: UnixTime
-  /// Whether its `at_hash` is that of the access token that was expected. Section 3.1.3.6.
+  /// Whether its `at_hash` matches the expected access token. Section 3.1.3.6.
   public fileprivate(set) var vouchesForAccessToken = false
 }
 
-/// What an ID token has to be. OpenID Connect Core 1.0 section 3.1.3.7, and C-73.
+/// The expected values of an ID token. OpenID Connect Core 1.0 section 3.1.3.7.
 public struct IDTokenExpectation: Sendable {
   public var issuer: String
   public var clientID: String
-  /// As sent with the authorization request; a token that was refreshed may lack its own.
+  /// The nonce of the authorization request; `nil` for a refreshed token, which may lack it.
   public var nonce: String?
-  /// Of a refreshed token: the same person as before. Section 12.2.
+  /// The person before a refresh. Section 12.2.
   public var subject: String?
-  /// As sent, in seconds: the person has proven themselves no longer ago.
+  /// The requested `max_age` in seconds: the longest time since the person's last authentication.
   public var maxAgeSeconds: Int64?
-  /// What came with the token, to compare with `at_hash` and `c_hash` where the token has them.
+  /// The access token and code received with the token, to compare with `at_hash` and `c_hash` if
+  /// present.
   public var accessToken: Secret?
   public var authorizationCode: Secret?
   public var algorithms: Set<TokenAlgorithm> = TokenAlgorithm.usual
-  /// By how much either clock may be wrong; 300 at most.
+  /// The tolerated clock error in seconds; 300 at most.
   public var skewSeconds: Int64 = 60
-  /// Whether it was issued just now, so that one issued ten minutes ago, or in ten minutes, is refused.
+  /// Whether the token was issued just now. If so, an `iat` more than ten minutes away is refused.
   public var isFresh = true
 
   public init(issuer: String, clientID: String) {
@@ -38,7 +39,7 @@ public struct IDTokenExpectation: Sendable {
     self.clientID = clientID
   }
 
-  /// The first thing that is wrong with a token: what the front end is told as the failed check.
+  /// The first fault of a token, reported to the front end as the failed check.
   public enum Fault: Error, Sendable, Equatable {
     case signature(JSONWebSignature.Fault)
     /// The payload is no JSON object, or a claim has a wrong type or is missing.
@@ -47,7 +48,8 @@ public struct IDTokenExpectation: Sendable {
     case authenticationTime, accessTokenHash, authorizationCodeHash
   }
 
-  /// The token, if the signature is one of these keys' and everything is as expected at this time.
+  /// Returns the token if one of these keys has signed it and all its claims are as expected at
+  /// this time.
   public func check(_ text: String, keys: JSONWebKeySet, now: UnixTime) throws(Fault) -> IDToken {
     let signature: JSONWebSignature
     do throws(JSONWebSignature.Fault) {
@@ -58,7 +60,7 @@ public struct IDTokenExpectation: Sendable {
     guard let claims = (try? JSONReader.read(signature.payload))?.object else {
       throw .claim("claims")
     }
-    // Security event tokens, of which logout tokens are some, have it. RFC 8417 section 2.2.
+    // Security event tokens, including logout tokens, have this claim. RFC 8417 section 2.2.
     guard claims["events"] == nil else { throw .signature(.type) }
     var token = IDToken(
       claims: claims, issuer: try claims.text("iss"), subject: try claims.text("sub"),
@@ -74,7 +76,8 @@ public struct IDTokenExpectation: Sendable {
     return token
   }
 
-  /// Ours and nobody else's: einlass trusts no other audience, so further ones need us as the authorized party.
+  /// Requires this client in the audience. einlass trusts no other audience, so several audiences
+  /// need this client as the authorized party.
   private func checkAudience(_ claims: JSONObject) throws(Fault) {
     let audience: [String]
     switch claims["aud"] {
@@ -115,8 +118,8 @@ public struct IDTokenExpectation: Sendable {
     }
   }
 
-  /// Whether the token has the claim: the left half of the digest. Section 3.1.3.6. Another one is a fault, but not
-  /// beside EdDSA, for which no digest is named.
+  /// Whether the token has the claim with the left half of the digest. Section 3.1.3.6. A different
+  /// value is a fault, except with EdDSA, for which the specification names no digest.
   private func holdsHash(
     _ claim: String, of secret: Secret?, in claims: JSONObject, _ algorithm: TokenAlgorithm,
     or fault: Fault
@@ -129,7 +132,7 @@ public struct IDTokenExpectation: Sendable {
 }
 
 extension JSONWebSignature {
-  /// Whether its header permits that it is an ID token. RFC 7515 section 4.1.9, RFC 8725 section 3.11.
+  /// Whether the header's `typ` allows an ID token. RFC 7515 section 4.1.9, RFC 8725 section 3.11.
   fileprivate var isOfIDToken: Bool {
     type.map { ["jwt", "application/jwt"].contains($0.lowercased()) } ?? true
   }
@@ -141,7 +144,8 @@ extension JSONObject {
     return text
   }
 
-  /// A `NumericDate`, which may have a fraction; within what can be added to. RFC 7519 section 2.
+  /// Returns a `NumericDate`, possibly with a fraction, in a range without overflow. RFC 7519
+  /// section 2.
   func time(_ claim: String) throws(IDTokenExpectation.Fault) -> UnixTime {
     guard case .number(let number)? = self[claim], let seconds = Double(number.lexeme),
       (0..<9_007_199_254_740_992).contains(seconds)

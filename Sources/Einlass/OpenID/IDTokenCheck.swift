@@ -2,15 +2,16 @@ internal import EinlassCrypto
 internal import EinlassJSON
 
 extension Exchange {
-  /// The id_token that came with a token, once it is believed: its issuer's keys, or the registration's secret, have
-  /// signed it, and it is what `expecting` says. `nil` where none came or nobody's keys are known.
+  /// Returns the id_token of a token answer, verified with the issuer's keys or the registration's
+  /// secret, and against the values set by `expecting`. `nil` if the answer has none or the
+  /// provider has no known keys.
   func idToken(
     of token: OAuth2Credential, at words: TokenEndpoint, for registration: ClientRegistration,
     expecting: (inout IDTokenExpectation) -> Void
   ) async throws(Setback) -> IDToken? {
     guard let issuer = words.issuer, words.vouches else { return nil }
     guard let text = token.idToken else {
-      // Who asks for OpenID Connect gets one; its absence must not go unnoticed.
+      // A token with the scope `openid` must come with an id_token, so its absence is an error.
       guard token.scopes.contains("openid") else { return nil }
       throw .failed(Failure(.unbelievable(provider, .claim("id_token"))))
     }
@@ -29,7 +30,7 @@ extension Exchange {
 }
 
 extension Problem {
-  /// An id_token that is not believed. `clock`: how wrong this machine's is.
+  /// The failed verification of an id_token. `clock`: the error of this machine's clock.
   static func unbelievable(
     _ provider: Provider, _ fault: IDTokenExpectation.Fault, clock: String? = nil
   ) -> Problem {
@@ -43,19 +44,19 @@ extension Problem {
     return problem
   }
 
-  /// Whether an id_token speaks of another person than before.
+  /// Whether an id_token describes another person than before.
   var isAboutAnotherPerson: Bool {
     reason == .verificationFailed && detail == IDTokenExpectation.Fault.subject.check
   }
 }
 
-/// How wrong this machine's clock is, and what to do about it.
+/// Returns the error of this machine's clock in a sentence, with the remedy.
 func clockSentence(_ error: String, _ provider: Provider) -> String {
   "This machine's clock is \(error) \(provider.name)'s. Set it and try again."
 }
 
 extension IDTokenExpectation.Fault {
-  /// The check that failed, by its name in a `verify` result.
+  /// The failed check, by its name in a `verify` result.
   fileprivate var check: String {
     switch self {
     case .signature, .accessTokenHash, .authorizationCodeHash: "signature"
@@ -68,7 +69,7 @@ extension IDTokenExpectation.Fault {
     }
   }
 
-  /// What is wrong, as the end of a sentence.
+  /// The fault, as the end of a sentence.
   var sentence: String {
     switch self {
     case .signature(let fault): "its id_token \(fault.rawValue)"

@@ -1,12 +1,12 @@
 internal import EinlassJSON
 
-/// The origin of an id_token that is stored beside an access token. Its signature was verified when it came.
+/// The origin of an id_token stored beside an access token. Its signature was verified on arrival.
 public struct IDTokenOrigin: Sendable, Equatable {
   /// The access token that the id_token came with: the current one or a former one.
   public enum AccessToken: String, Sendable, CaseIterable {
-    /// The one that it is stored with.
+    /// The access token stored with it.
     case current
-    /// One before: a refresh has brought no other id_token. OpenID Connect Core 1.0 section 12.2.
+    /// A former one: a refresh has brought no new id_token. OpenID Connect Core 1.0 section 12.2.
     case former
   }
 
@@ -15,7 +15,7 @@ public struct IDTokenOrigin: Sendable, Equatable {
 }
 
 extension OAuth2Credential {
-  /// Of its id_token; `nil` where there is none.
+  /// The origin of the id_token; `nil` without one.
   public var idTokenOrigin: IDTokenOrigin? {
     guard let idToken else { return nil }
     let signature = try? JSONWebSignature.parse(revealedText(idToken))

@@ -1,11 +1,11 @@
 public import EinlassCrypto
 public import EinlassJSON
 
-/// A key that tokens are checked with. RFC 7517.
+/// A key to verify tokens with. RFC 7517.
 public struct JSONWebKey: Sendable {
-  /// `kid`: an exact look-up text and nothing else (C-71).
+  /// `kid`, only compared as text and never interpreted.
   public var id: String?
-  /// The one algorithm that it serves, if it says so.
+  /// The only algorithm of the key, if it names one.
   public var algorithm: TokenAlgorithm?
   let material: Material
 
@@ -14,9 +14,10 @@ public struct JSONWebKey: Sendable {
     case clientSecret(Secret)
   }
 
-  /// The key in a member of `keys`; `nil` for one that is not for checking signatures, of an unknown kind or unsound.
+  /// Reads a member of `keys`; `nil` for a key that is not for signatures, of an unknown kind or
+  /// invalid.
   ///
-  /// Symmetric keys are refused: what anybody can fetch proves nothing.
+  /// Symmetric keys are refused, because a public secret proves nothing.
   public init?(_ json: JSONObject) {
     if let use = json["use"], use != "sig" { return nil }
     if let operations = json["key_ops"], operations.array?.contains("verify") != true { return nil }
@@ -32,7 +33,8 @@ public struct JSONWebKey: Sendable {
     }
   }
 
-  /// A client secret as key of HS256; `nil` when it has fewer than 32 bytes. RFC 7518 section 3.2.
+  /// Makes an HS256 key of a client secret; `nil` if it has fewer than 32 bytes. RFC 7518 section
+  /// 3.2.
   public init?(clientSecret: Secret) {
     guard clientSecret.count >= 32 else { return nil }
     material = .clientSecret(clientSecret)
@@ -57,7 +59,7 @@ public struct JSONWebKey: Sendable {
     }
   }
 
-  /// Whether it may have signed by this algorithm, as far as the key itself says.
+  /// Whether the key's own `alg` allows this algorithm.
   func serves(_ algorithm: TokenAlgorithm) -> Bool {
     self.algorithm == nil || self.algorithm == algorithm
   }
@@ -80,14 +82,15 @@ public struct JSONWebKeySet: Sendable {
 
   public init(_ keys: [JSONWebKey]) { self.keys = keys }
 
-  /// Those of its members that can be used; the others are passed over, as section 5 has it. `nil` when it is no set.
+  /// Reads a key set, without unusable members (section 5); `nil` if it is no set.
   public init?(_ json: JSONValue) {
     guard let members = json["keys"]?.array else { return nil }
     keys = members.compactMap { $0.object.flatMap(JSONWebKey.init) }
   }
 
-  /// Those that a token with this header may have been signed with. Two keys of one id are none: which of them is
-  /// meant cannot be told. A client secret has no id, whatever the token calls it.
+  /// Returns the keys that may have signed a token with this header. Two keys with the same id give
+  /// none, because the header does not tell them apart. A client secret matches any id, because it
+  /// has none of its own.
   func candidates(id: String?) -> [JSONWebKey] {
     guard let id else { return keys }
     let named = keys.filter { key in

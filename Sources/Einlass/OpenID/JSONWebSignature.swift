@@ -1,18 +1,18 @@
 internal import EinlassJSON
 
-/// A signed text in its compact form, which nobody has believed yet. RFC 7515 sections 3.1 and 7.1, read strictly.
+/// A signed text in compact form, not yet verified. RFC 7515 sections 3.1 and 7.1, read strictly.
 public struct JSONWebSignature: Sendable {
   public let algorithm: TokenAlgorithm
-  /// `typ` of the header, as it stands there.
+  /// `typ` of the header, unchanged.
   public let type: String?
   /// `kid` of the header.
   public let keyID: String?
-  /// What was signed: believe it after `verify`.
+  /// The signed content. Trust it only after `verify`.
   public let payload: [UInt8]
   private let signedText: [UInt8]
   private let signature: [UInt8]
 
-  /// Why a text is refused.
+  /// The reason a text is refused.
   public enum Fault: String, Error, Sendable {
     case tooLong = "is longer than 64 KiB"
     case form = "is not three parts of base64url"
@@ -25,11 +25,12 @@ public struct JSONWebSignature: Sendable {
     case signature = "has a wrong signature"
   }
 
-  /// The longest text that is read, in bytes (C-72).
+  /// The longest text that is read, in bytes.
   public static let byteLimit = 65_536
 
-  /// Takes it apart. `alg` must be one that einlass knows; members that bring a key along (`jwk`, `jku`, `x5c`,
-  /// `x5u`) are passed over, and `crit` is refused (C-71).
+  /// Parses a text. `alg` must be known to einlass. Keys in the header (`jwk`, `jku`, `x5c`, `x5u`)
+  /// are ignored, because the signer chooses them. `crit` is refused, because einlass supports no
+  /// extension (RFC 7515 section 4.1.11).
   public static func parse(_ text: String) throws(Fault) -> JSONWebSignature {
     guard text.utf8.count <= byteLimit else { throw .tooLong }
     let bytes = Array(text.utf8)
@@ -50,7 +51,8 @@ public struct JSONWebSignature: Sendable {
       signedText: Array(bytes[..<parts[1].endIndex]), signature: signature)
   }
 
-  /// Throws unless one of the keys signed it, in a way that is allowed. Without a `kid` every key that fits is tried.
+  /// Throws unless one of the keys has signed the text with an allowed algorithm. Without a `kid`
+  /// every key for this algorithm is tried.
   public func verify(_ keys: JSONWebKeySet, allowed: Set<TokenAlgorithm>) throws(Fault) {
     guard allowed.contains(algorithm) else { throw .algorithm }
     let named = keys.candidates(id: keyID)

@@ -1,37 +1,39 @@
 internal import EinlassJSON
 
-/// The keys of an issuer as they were at a time.
+/// The keys of an issuer, with the time of their fetch.
 public struct KeptKeySet: Sendable {
-  /// How long they serve (C-74).
+  /// How long the keys are used.
   static let lifetimeSeconds: Int64 = 86_400
-  /// How often an issuer is asked again because a token fits none of them that somebody has brought.
+  /// The shortest time between two fetches caused by a caller's token that none of the keys fits.
   static let pauseSeconds: Int64 = 60
 
   var keys: JSONWebKeySet
   var fetchedAt: UnixTime
-  /// When the issuer was last asked because of such a token.
+  /// The last fetch because of such a token.
   var soughtAt: UnixTime?
 
-  /// Whether they serve at this time; a clock that was set back is no reason to trust them longer.
+  /// Whether the keys can be used at this time. A clock that was set back does not prolong their
+  /// use.
   func isFresh(_ now: UnixTime) -> Bool {
     (0..<Self.lifetimeSeconds).contains(now - fetchedAt)
   }
 
-  /// Whether the issuer may be asked for others.
+  /// Whether the issuer may be asked for new keys.
   func maySeek(_ now: UnixTime) -> Bool {
     soughtAt.map { !(0..<Self.pauseSeconds).contains(now - $0) } ?? true
   }
 }
 
 extension Exchange {
-  /// The most bytes of a key set that are read. C-92.
+  /// The longest key set that is read, in bytes.
   private static let keySetLimitBytes = 256 << 10
 
-  /// The id_token in a text, once it is believed: one of its issuer's keys has signed it, and it is what is expected.
-  /// Where HS256 is the only algorithm, the registration's secret is the key, and nobody is asked (C-70).
+  /// Returns the verified id_token in a text: signed with one of its issuer's keys and as expected.
+  /// If HS256 is the only algorithm, the registration's secret is the key, and no key set is
+  /// fetched.
   ///
-  /// Keys are kept; a token that fits none of them lets the issuer be asked once more, because keys rotate: once a
-  /// minute, and whenever a token was issued just now.
+  /// Keys are cached. Because keys rotate, a token that fits none of them lets the issuer be asked
+  /// again: once a minute, and always for a token issued just now.
   func believed(
     _ text: Secret, _ expected: IDTokenExpectation, _ words: TokenEndpoint,
     _ registration: ClientRegistration
@@ -53,7 +55,8 @@ extension Exchange {
       return check(keys)
     }
     let result = check(kept.keys)
-    // A sign-in has a token that was issued just now, with a key of now, so it may always ask for the keys again.
+    // A sign-in's token was issued just now with a current key, so it may always ask for the keys
+    // again.
     guard case .failure(.signature(let fault)) = result,
       [.key, .keyAlgorithm, .signature].contains(fault),
       expected.isFresh || kept.maySeek(now)

@@ -1,7 +1,7 @@
 internal import EinlassCrypto
 
-/// How a JSON Web Token is signed: the `alg` names of RFC 7518 section 3.1 and RFC 8037 section 3.1 that einlass takes.
-/// `none` is none of them.
+/// A signature algorithm of a JSON Web Token: the `alg` names of RFC 7518 section 3.1 and RFC 8037
+/// section 3.1 that einlass supports. `none` is not among them.
 public enum TokenAlgorithm: String, Sendable, CaseIterable {
   case rs256 = "RS256"
   case rs384 = "RS384"
@@ -13,13 +13,13 @@ public enum TokenAlgorithm: String, Sendable, CaseIterable {
   case es384 = "ES384"
   case es512 = "ES512"
   case edDSA = "EdDSA"
-  /// With the client secret as key: only where the provider's descriptor says so.
+  /// With the client secret as key, and only if the provider's descriptor says so.
   case hs256 = "HS256"
 
-  /// What a provider may use that says nothing else (C-70).
+  /// The algorithms of a provider that names none.
   public static let usual: Set<TokenAlgorithm> = [.rs256, .ps256, .es256, .edDSA]
 
-  /// How signatures are checked; `nil` for a keyed hash.
+  /// The verification scheme; `nil` for an HMAC.
   var scheme: SignatureVerification.Scheme? {
     switch self {
     case .rs256: .rsaPKCS1(.sha256)
@@ -36,13 +36,14 @@ public enum TokenAlgorithm: String, Sendable, CaseIterable {
     }
   }
 
-  /// The `at_hash` of a token: the left half of its digest.
+  /// Returns the `at_hash` of a token: the left half of its digest.
   func halfDigest(of secret: Secret) -> String {
     let digest = digest(revealedBytes(secret))
     return Base64URL.encode(Array(digest.prefix(digest.count / 2)))
   }
 
-  /// The digest of its name, by which `at_hash` is made. OpenID Connect Core 1.0 section 3.1.3.6; for Ed25519, where that names none, its own.
+  /// The digest for `at_hash`. OpenID Connect Core 1.0 section 3.1.3.6 names none for EdDSA; here
+  /// it is the digest that Ed25519 uses itself.
   private func digest(_ bytes: [UInt8]) -> [UInt8] {
     switch self {
     case .rs256, .ps256, .es256, .hs256: Digest.sha256(bytes)

@@ -1,13 +1,14 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// Signs tokens of our own: client assertions and proofs of possession. RFC 7515 section 5.1.
+/// A signer of einlass's own tokens: client assertions and proofs of possession. RFC 7515 section
+/// 5.1.
 struct TokenSigner {
   let algorithm: TokenAlgorithm
   private let sign: ([UInt8]) -> [UInt8]?
 
-  /// - Parameter allowed: the algorithms to choose from, best first; empty: what is usual for keys of this kind. `nil`
-  ///   when the key can sign by none of them.
+  /// - Parameter allowed: The algorithms to choose from, best first; empty for the usual one of the
+  ///   key's kind. The result is `nil` if the key can sign by none of them.
   init?(_ key: PrivateKey, among allowed: [TokenAlgorithm] = []) {
     let possible = key.kind.algorithms
     let chosen = allowed.isEmpty ? possible.first : allowed.first(where: possible.contains)
@@ -16,15 +17,15 @@ struct TokenSigner {
     sign = { key.sign($0, scheme) }
   }
 
-  /// With a client secret, by HS256.
+  /// Signs with a client secret, by HS256.
   init(clientSecret: Secret) {
     algorithm = .hs256
     sign = { MessageAuthentication.hmacSHA256(key: revealedBytes(clientSecret), message: $0) }
   }
 
-  /// The compact form; `nil` where libcrypto refuses to sign.
+  /// Returns the compact form; `nil` if libcrypto refuses to sign.
   ///
-  /// - Parameter header: what stands there besides `alg`, and `typ`, unless it names another.
+  /// - Parameter header: Further members besides `alg`; `typ` is `JWT` unless named here.
   func token(header: JSONObject = [:], claims: JSONObject) -> String? {
     var header = header
     header["alg"] = .string(algorithm.rawValue)
@@ -36,7 +37,8 @@ struct TokenSigner {
 }
 
 extension PublicKey.Kind {
-  /// What its keys sign by, the usual first. RFC 7518 section 3.1, RFC 8037 section 3.1.
+  /// The algorithms for keys of this kind, the usual one first. RFC 7518 section 3.1, RFC 8037
+  /// section 3.1.
   fileprivate var algorithms: [TokenAlgorithm] {
     switch self {
     case .rsa: [.rs256, .ps256, .rs384, .ps384, .rs512, .ps512]
