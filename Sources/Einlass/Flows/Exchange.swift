@@ -1,7 +1,7 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// Sends the requests of one flow and interprets the answers by the provider's error rules.
+/// The requests of one flow, and the interpretation of their answers by the provider's error rules.
 struct Exchange {
   /// A successful answer: status 200…299, with neither a matching error rule nor a refusal in the
   /// body.

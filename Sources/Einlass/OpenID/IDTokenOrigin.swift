@@ -1,6 +1,7 @@
 internal import EinlassJSON
 
-/// The origin of an id_token stored beside an access token. Its signature was verified on arrival.
+/// The origin of an id_token stored beside an access token, read without another check of its
+/// signature.
 public struct IDTokenOrigin: Sendable, Equatable {
   /// The access token that the id_token came with: the current one or a former one.
   public enum AccessToken: String, Sendable, CaseIterable {

@@ -1,7 +1,8 @@
 internal import EinlassJSON
 internal import Synchronization
 
-/// A provider of a catalogue, whose descriptor is read when it is first asked for: most processes need one of many.
+/// A provider of a catalogue. Its descriptor is read on first use, because most processes need only
+/// one of many.
 final class CatalogEntry: Sendable {
   let id: String
   private let read: @Sendable () -> Provider
@@ -12,13 +13,12 @@ final class CatalogEntry: Sendable {
     init(_ provider: Provider) { self.provider = provider }
   }
 
-  /// - Parameter read: called once or, when two threads ask at the same time, twice.
+  /// - Parameter read: Called once, or twice if two threads ask at the same time.
   init(id: String, _ read: @escaping @Sendable () -> Provider) {
     self.id = id
     self.read = read
   }
 
-  /// One that was read before.
   convenience init(_ provider: Provider) {
     self.init(id: provider.id) { provider }
   }
@@ -27,13 +27,12 @@ final class CatalogEntry: Sendable {
     (provided.load() ?? provided.storeIfNil(Provided(read()))).provider
   }
 
-  /// The same provider with every endpoint moved.
   func relocated(_ move: @escaping @Sendable (WebAddress) -> WebAddress) -> CatalogEntry {
     CatalogEntry(id: id) { [self] in provider.relocated(move) }
   }
 
-  /// The providers of a catalogue that is known to be sound; `nil` for one whose objects cannot be found without
-  /// reading them, because some does not begin with its id.
+  /// Returns the providers of a valid catalogue, without reading their descriptors; `nil` if an
+  /// object does not begin with its id, because only reading it would then tell the id.
   static func entries(ofSound json: [UInt8]) -> [CatalogEntry]? {
     var scanner = ElementScanner(bytes: json)
     var entries: [CatalogEntry] = []
@@ -52,14 +51,14 @@ final class CatalogEntry: Sendable {
   }
 }
 
-/// Finds the objects in the only list of a JSON object, by their braces.
+/// A scanner for the objects in the only list of a JSON object. It counts braces.
 private struct ElementScanner {
   let bytes: [UInt8]
   private var position = 0
 
   init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The next object: where it stands, and its id if that is its first member.
+  /// Returns the next object's range, and its id if it is the first member.
   mutating func next() -> (id: String?, place: Range<Int>)? {
     var depth = position == 0 ? 0 : 1
     var isText = false

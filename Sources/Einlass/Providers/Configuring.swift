@@ -2,11 +2,12 @@ internal import EinlassCrypto
 internal import EinlassJSON
 
 extension Einlass {
-  /// Keeps the person's own registration at a provider, sealed, for every application that brings none; `nil` forgets
-  /// it. Returns the store's revision.
+  /// Stores the person's own registration at a provider, sealed, for every application without one
+  /// of its own; `nil` removes it. Returns the store's revision.
   ///
-  /// Credentials that were issued to another one stay, and serve again when that is back. Throws `unknownProvider`,
-  /// `invalidParameter`, and `authenticatorUnconfigured` for a registration that lacks what the provider needs.
+  /// Credentials issued to a former registration stay, and are used again if it comes back. Throws
+  /// `unknownProvider`, `invalidParameter`, and `authenticatorUnconfigured` for a registration
+  /// without a part that the provider needs.
   public func configure(
     _ provider: String, _ registration: ClientRegistration?
   ) throws(Problem) -> Int64 {
@@ -27,7 +28,7 @@ extension Einlass {
 }
 
 extension Provider {
-  /// Throws `invalidParameter` for a private key that nothing here would sign with.
+  /// Throws `invalidParameter` for a private key that no flow of the provider would use.
   fileprivate func requireUse(ofKeyIn registration: ClientRegistration) throws(Problem) {
     let isUsed =
       registrationNeeds.contains(.privateKey) || registration.proof.contains(.privateKey)
@@ -44,7 +45,7 @@ extension Provider {
 }
 
 extension ClientRegistration {
-  /// The part that the chosen authentication needs.
+  /// The part that the registration's authentication needs.
   fileprivate var proof: [Provider.RegistrationPart] {
     switch authentication.flatMap(ClientAuthentication.init(rawValue:)) {
     case nil, .some(.none), .basicEmpty: []
@@ -53,7 +54,7 @@ extension ClientRegistration {
     }
   }
 
-  /// Throws `invalidParameter` for what no provider gives.
+  /// Throws `invalidParameter` for values that no provider issues.
   fileprivate func check() throws(Problem) {
     guard isIdentifier(clientID) else {
       throw .invalidParameter(

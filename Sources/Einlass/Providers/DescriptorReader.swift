@@ -1,20 +1,20 @@
 internal import EinlassJSON
 
-/// Reads one object of a catalogue, strictly: whatever is missing, misspelt or of the wrong type is named by
-/// provider and JSON pointer.
+/// A strict reader of one object of a catalogue. Every missing, misspelt or mistyped member is
+/// reported with its provider and JSON pointer.
 struct DescriptorReader {
   typealias Fault = ProviderCatalog.Fault
 
-  /// More than any object needs, and so few that looking for each among all costs nothing.
+  /// More than any object needs, and few enough for linear searches.
   private static let memberLimit = 256
 
   /// The provider's id, once it is known.
   let provider: String?
-  /// Where the object stands in the document.
+  /// The object's JSON pointer in the document.
   let pointer: String
   private let object: JSONObject
 
-  /// Throws unless the value is an object whose members all have one of these names.
+  /// Throws unless the value is an object and all its members have one of these names.
   init(_ value: JSONValue, at pointer: String, provider: String?, words: [String]) throws(Fault) {
     self.provider = provider
     self.pointer = pointer
@@ -34,30 +34,28 @@ struct DescriptorReader {
     }
   }
 
-  /// The same object, its faults naming this provider.
+  /// Returns a reader of the same object with the provider's id in its faults.
   func naming(_ provider: String) throws(Fault) -> DescriptorReader {
     try DescriptorReader(
       .object(object), at: pointer, provider: provider, words: object.members.map(\.name))
   }
 
-  /// A fault at a member of the object.
   func fault(_ name: String, _ explanation: String) -> Fault {
     Fault(
       provider: provider, pointer: appending(name, toPointer: pointer), explanation: explanation)
   }
 
-  /// Whether the member is there at all.
   func has(_ name: String) -> Bool { object[name] != nil }
 
   // MARK: Members that must be there
 
-  /// Anything at all.
+  /// Returns a member of any type.
   func value(_ name: String) throws(Fault) -> JSONValue {
     guard let value = object[name] else { throw fault(name, "This word is missing.") }
     return value
   }
 
-  /// A text that is not empty.
+  /// Returns a text that is not empty.
   func string(_ name: String) throws(Fault) -> String {
     guard let text = try value(name).string, !text.isEmpty else {
       throw fault(name, "A text should stand here.")
@@ -65,7 +63,7 @@ struct DescriptorReader {
     return text
   }
 
-  /// A name for people, as `isName` has it.
+  /// Returns a name for people, valid by `isName`.
   func name(_ name: String) throws(Fault) -> String {
     let text = try string(name)
     guard isName(text) else {
@@ -76,8 +74,8 @@ struct DescriptorReader {
     return text
   }
 
-  /// A text that people are shown: nothing in it breaks a line, hides, or turns the text around it, and a line of the
-  /// protocol has room for it.
+  /// Returns a text for display: without control characters, which could break, hide or reorder it,
+  /// and short enough for a line of the protocol.
   func shown(_ name: String) throws(Fault) -> String {
     let text = try string(name)
     guard text.utf8.count <= 2048, !text.unicodeScalars.contains(where: isControl) else {
@@ -87,14 +85,14 @@ struct DescriptorReader {
     return text
   }
 
-  /// One of the words of an enumeration.
+  /// Returns a case of an enumeration.
   func word<Word: RawRepresentable & CaseIterable>(_ name: String, _: Word.Type) throws(Fault)
     -> Word
   where Word.RawValue == String {
     try word(string(name), name)
   }
 
-  /// A list of words of an enumeration.
+  /// Returns a list of cases of an enumeration.
   func words<Word: RawRepresentable & CaseIterable>(
     _ name: String, _: Word.Type
   ) throws(Fault) -> [Word] where Word.RawValue == String {
@@ -103,7 +101,7 @@ struct DescriptorReader {
     return words
   }
 
-  /// A list of texts, none of them empty.
+  /// Returns a list of texts, none of them empty.
   func strings(_ name: String) throws(Fault) -> [String] {
     var strings: [String] = []
     for element in try list(name) {
@@ -116,7 +114,7 @@ struct DescriptorReader {
     return strings
   }
 
-  /// The elements of a list with their places.
+  /// Returns the elements of a list with their JSON pointers.
   func list(_ name: String) throws(Fault) -> [(value: JSONValue, pointer: String)] {
     guard let elements = try value(name).array else {
       throw fault(name, "A list should stand here.")
@@ -125,20 +123,20 @@ struct DescriptorReader {
     return elements.enumerated().map { ($1, "\(place)/\($0)") }
   }
 
-  /// An object of the given words.
+  /// Returns a reader of a member object with only these words.
   func object(_ name: String, words: [String]) throws(Fault) -> DescriptorReader {
     try DescriptorReader(
       value(name), at: appending(name, toPointer: pointer), provider: provider, words: words)
   }
 
-  /// An RFC 6901 pointer into an answer.
+  /// Returns a JSON pointer (RFC 6901) into an answer.
   func pointer(_ name: String) throws(Fault) -> String {
     let text = try string(name)
     guard text.hasPrefix("/") else { throw fault(name, "A JSON pointer should stand here: /id.") }
     return text
   }
 
-  /// A word that may stand in a path: letters, digits, dots, hyphens and low lines.
+  /// Returns a path segment of letters, digits, dots, hyphens and underscores.
   func segment(_ name: String) throws(Fault) -> String {
     let text = try string(name)
     let isSegment = text.utf8.allSatisfy { byte in
@@ -156,7 +154,7 @@ struct DescriptorReader {
     return text
   }
 
-  /// An address to which secrets may travel.
+  /// Returns an address that secrets may be sent to.
   func address(_ name: String) throws(Fault) -> WebAddress {
     let address: WebAddress
     do { address = try WebAddress.parse(string(name)) } catch let fault as WebAddress.Fault {
@@ -172,14 +170,13 @@ struct DescriptorReader {
 
   // MARK: Members that may be missing
 
-  /// What `read` makes of the member, `nil` when it is missing.
+  /// Returns the value read, or `nil` for a missing member.
   func optional<Value>(
     _ name: String, _ read: (String) throws(Fault) -> Value
   ) throws(Fault) -> Value? {
     has(name) ? try read(name) : nil
   }
 
-  /// A truth value.
   func bool(_ name: String, default fallback: Bool) throws(Fault) -> Bool {
     guard has(name) else { return fallback }
     guard let value = try value(name).bool else {

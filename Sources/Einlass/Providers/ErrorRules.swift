@@ -1,16 +1,16 @@
 internal import EinlassJSON
 
-/// What a provider's refusals mean: where its errors stand in an answer, and rules of which the first that
-/// matches counts.
+/// The interpretation of a provider's refusals: the shapes of its errors, and rules. The first
+/// matching rule counts.
 struct ErrorRules: Sendable, Equatable {
-  /// Whether an answer that is no JSON object is a failure before its status is looked at (seeds 1.4).
+  /// Whether an answer that is no JSON object is a failure, regardless of its status.
   var readsBodyFirst: Bool
-  /// The header that says when a limit ends, in seconds since 1970.
+  /// The header with the end of a rate limit, in seconds since 1970.
   var limitResetHeader: String?
   var shapes: [ErrorShape]
   var rules: [ErrorRule]
 
-  /// - Parameter isStandard: the refusals of RFC 6749 need not be described; a rule of the descriptor's own wins.
+  /// - Parameter isStandard: Adds the refusals of RFC 6749. The descriptor's own rules come first.
   init(
     _ name: String, in reader: DescriptorReader, isStandard: Bool
   ) throws(DescriptorReader.Fault) {
@@ -42,7 +42,7 @@ struct ErrorRules: Sendable, Equatable {
     self.rules = rules
   }
 
-  /// What a token endpoint's refusals mean. RFC 6749 section 5.2, RFC 6750 section 3.1.
+  /// The refusals of a token endpoint. RFC 6749 section 5.2, RFC 6750 section 3.1.
   private static let standard = ErrorRules(
     readsBodyFirst: false,
     shapes: [
@@ -55,7 +55,7 @@ struct ErrorRules: Sendable, Equatable {
       ErrorRule(.retryLater, codes: ["temporarily_unavailable", "server_error"]),
     ])
 
-  /// The first rule for this answer, leaving out the remedies that were already tried.
+  /// Returns the first rule for this answer, without remedies that were already tried.
   func rule(
     for response: HTTPResponse, _ words: ProviderWords?, at step: Step, remaining: Set<Remedy>
   ) -> ErrorRule? {
@@ -66,13 +66,13 @@ struct ErrorRules: Sendable, Equatable {
   }
 }
 
-/// The requests of flows and recipes, by which rules can tell them apart.
+/// The requests of flows and recipes, by their names in rules.
 enum Step: String, Sendable, CaseIterable {
   case requestToken, accessToken, applicationToken, deviceAuthorization, deviceToken, token, renew
   case tokenInfo, keySet, identity, revoke, pushedAuthorization
 }
 
-/// What may mend a refusal; each once per flow. Seeds 1.4.
+/// A remedy for a refusal, tried at most once per flow.
 enum Remedy: Sendable {
   /// Forget the grant and start again.
   case regrant
@@ -80,28 +80,28 @@ enum Remedy: Sendable {
   case renew
 }
 
-/// One rule: what it matches, all of what is given, and what follows.
+/// A rule: conditions, all of which must be met, and an outcome.
 struct ErrorRule: Sendable, Equatable {
-  /// What follows from a refusal.
+  /// The consequence of a refusal.
   enum Outcome: String, Sendable, CaseIterable {
     case regrant, renew
     /// The provider has suspended the account.
     case banned
-    /// The account works again once the person has been to the provider's page.
+    /// The account works again after the person has visited the provider's page.
     case locked
-    /// The account's own credential is dead: the equivalent of `invalid_grant`.
+    /// The account's own credential is dead, as with `invalid_grant`.
     case relogin
     /// Too many requests.
     case throttled
-    /// The provider has a moment of weakness.
+    /// The provider fails temporarily.
     case retryLater
     /// The provider does not accept the application.
     case refused
-    /// The provider knows the application, or its secret, otherwise.
+    /// The provider knows the application with a different client id or secret.
     case misconfigured
-    /// What has become of a device's code; for the step deviceToken alone.
+    /// A state of a device code; only for the step deviceToken.
     case pending, slowDown, denied, expired
-    /// Nothing in particular.
+    /// No specific consequence.
     case failed
 
     var deviceState: DeviceState? {
@@ -123,7 +123,7 @@ struct ErrorRule: Sendable, Equatable {
     }
   }
 
-  /// Which statuses; without the word all outside 200…299.
+  /// The matching statuses. Without the word: all outside 200…299, and refusals of any status.
   enum Status: Sendable, Equatable {
     case exactly(Int)
     case success
@@ -135,14 +135,14 @@ struct ErrorRule: Sendable, Equatable {
   /// Compared with the code as JSON: `190` does not match `"190"`.
   var codes: [JSONValue]
   var subcodes: [JSONValue]
-  /// Matches a body of more bytes than this.
+  /// Matches a body with more bytes.
   var bodyOverBytes: Int?
   var outcome: Outcome
   var advice: Problem.Advice?
-  /// Whether the person should sign in to the account again, without anything being sure.
+  /// Whether the person should sign in again, although the credential may be good.
   var suggestsRelogin: Bool
 
-  /// A rule for refusals of these codes.
+  /// A rule for refusals with these codes.
   fileprivate init(_ outcome: Outcome, step: Step? = nil, codes: [JSONValue]) {
     (self.outcome, self.step, self.codes) = (outcome, step, codes)
     (status, subcodes, suggestsRelogin) = (.unsuccessful, [], false)
@@ -179,7 +179,7 @@ struct ErrorRule: Sendable, Equatable {
     }
   }
 
-  /// Whether everything that the rule gives is so.
+  /// Whether every condition of the rule is met.
   func matches(_ response: HTTPResponse, _ words: ProviderWords?, at step: Step) -> Bool {
     let isStatus =
       switch status {

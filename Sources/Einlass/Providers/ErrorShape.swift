@@ -1,21 +1,22 @@
 internal import EinlassJSON
 
-/// What a provider said about a refusal, as it said it.
+/// A provider's error, in its own words.
 struct ProviderWords: Sendable, Equatable {
   /// A whole number or a text.
   var code: JSONValue?
   var subcode: JSONValue?
-  /// The class of error and the message, where there are two.
+  /// The message, preceded by the error's type if there is one.
   var text: String?
-  /// Whether they are a refusal whatever the status says.
+  /// Whether the answer is a refusal regardless of its status.
   var isRefusal = false
 }
 
-/// One form that a provider's errors take.
+/// One form of a provider's errors.
 struct ErrorShape: Sendable, Equatable {
-  /// Where the parts stand.
+  /// The place of the parts in an answer.
   enum Format: Sendable, Equatable {
-    /// JSON pointers. The shape is there when `code`, `type` and `text` are, as far as they are named.
+    /// JSON pointers. The shape matches if an answer has `code`, `type` and `text`, as far as these
+    /// are given.
     case json(code: String?, subcode: String?, type: String?, text: String?)
     /// The first XML element of this name; the code is an attribute, the text its content.
     case xml(element: String, codeAttribute: String)
@@ -24,12 +25,12 @@ struct ErrorShape: Sendable, Equatable {
   }
 
   var format: Format
-  /// Whether an answer of this shape is a refusal whatever its status says.
+  /// Whether an answer of this shape is a refusal regardless of its status.
   var isRefusal = false
-  /// A pointer and what it leads to in answers that are no errors, though they have this shape.
+  /// Marks answers of this shape that are no errors.
   var exception: Exception?
 
-  /// What an answer holds that is no error.
+  /// A pointer, and the value there in answers that are no errors.
   struct Exception: Sendable, Equatable {
     var pointer: String
     var value: JSONValue
@@ -69,9 +70,9 @@ struct ErrorShape: Sendable, Equatable {
     }
   }
 
-  /// What an answer says in this shape; `nil` when it has another.
+  /// Returns the error in an answer; `nil` if the answer has another shape.
   func words(json: JSONValue?, body: [UInt8]) -> ProviderWords? {
-    // Errors are short; a longer body is a page.
+    // Errors are short, so a longer body is an HTML page.
     guard json != nil || body.count <= 16 << 10 else { return nil }
     if let exception, json?.at(pointer: exception.pointer) == exception.value { return nil }
     var words = plainWords(json: json, body: body)
@@ -109,7 +110,7 @@ struct ErrorShape: Sendable, Equatable {
       text: found.text.map { text in found.type.map { "\($0): \(text)" } ?? text })
   }
 
-  /// `<error code="87">text</error>`: enough of XML for the one-line errors that old interfaces send.
+  /// `<error code="87">text</error>`: just enough XML for the one-line errors of old interfaces.
   private static func words(
     in body: [UInt8], element: String, codeAttribute: String
   ) -> ProviderWords? {
@@ -128,7 +129,6 @@ struct ErrorShape: Sendable, Equatable {
 }
 
 extension [UInt8] {
-  /// Where a sequence of bytes first begins.
   fileprivate func firstIndex(ofSequence sequence: [UInt8]) -> Int? {
     indices.first { self[$0...].starts(with: sequence) }
   }

@@ -1,48 +1,51 @@
 internal import EinlassJSON
 
-/// One way in that a provider offers, in its own words.
+/// A flow of a provider, described by its endpoints and their peculiarities.
 enum FlowDescriptor: Sendable, Equatable {
   case reverseAuth(ReverseAuth)
   case systemToken(SystemToken)
   case authorizationCode(AuthorizationCode)
   case deviceCode(DeviceCode)
   case oauth1(ThreeLegged)
-  /// The application asks for itself. RFC 6749 section 4.4.
+  /// The application requests a token for itself. RFC 6749 section 4.4.
   ///
   ///     {"kind": "clientCredentials", "token": …}
   case clientCredentials(TokenEndpoint)
 
-  /// The account's own OAuth 1.0a token is turned into one for the application. Seeds 1.3.
+  /// Exchanges the account's own OAuth 1.0a token for one of the application.
   struct ReverseAuth: Sendable, Equatable {
     var signature: SignatureMethod
     /// Signed by the application alone; its whole answer is `{requestToken}`.
     var requestToken: RequestTemplate
-    /// Signed by the account's own consumer and token.
+    /// Signed with the account's own consumer and token.
     var accessToken: RequestTemplate
   }
 
-  /// A token of the application's, minted from the account's own or stored for it. Seeds 1.4.
+  /// A token for the application, minted with the account's own or already stored.
   struct SystemToken: Sendable, Equatable {
-    /// Mints one; `nil` where only a stored one serves.
+    /// Mints a token; `nil` if only a stored one can be used.
     var applicationToken: RequestTemplate?
-    /// Gets a fresh one for one that was refused.
+    /// Gets a fresh token in place of the stored one.
     var renew: RequestTemplate?
   }
 
-  /// The person's browser brings a code, which a token endpoint takes. RFC 6749 section 4.1.
+  /// The person's browser returns a code, which the token endpoint exchanges for a token. RFC 6749
+  /// section 4.1.
   ///
   ///     {"kind": "authorizationCode",
-  ///      "authorize": {"method": "GET", "url": "https://example.com/authorize", "query": {"mobile": "1"}},
+  ///      "authorize": {"method": "GET", "url": "https://example.com/authorize",
+  ///                    "query": {"mobile": "1"}},
   ///      "redirect": {"ports": [8400]}, "promisesIssuer": true,
   ///      "pushed": {"method": "POST", "url": "https://example.com/par"},
   ///      "token": …}
   ///
-  /// `authorize.query` is sent besides the standard's parameters. With `pushed` the parameters go there first, and the
-  /// browser carries a reference to them (RFC 9126). The words from `token` on are `TokenEndpoint`'s.
+  /// `authorize.query` is added to the standard's parameters. With `pushed` the parameters are sent
+  /// there first, and the browser carries only a reference to them (RFC 9126). The words from
+  /// `token` on are those of `TokenEndpoint`.
   struct AuthorizationCode: Sendable, Equatable {
     var authorize: RequestTemplate
     var redirect: RedirectDescriptor
-    /// Every answer names its issuer. RFC 9207.
+    /// Every response names its issuer. RFC 9207.
     var promisesIssuer: Bool
     var pushed: RequestTemplate?
     var tokens: TokenEndpoint
@@ -50,24 +53,27 @@ enum FlowDescriptor: Sendable, Equatable {
 
   /// The person enters a code on another device. RFC 8628.
   ///
-  ///     {"kind": "deviceCode", "deviceAuthorization": {"method": "POST", "url": "https://example.com/device"},
+  ///     {"kind": "deviceCode",
+  ///      "deviceAuthorization": {"method": "POST", "url": "https://example.com/device"},
   ///      "device": {"code": "/code", "page": "/activate_link", "wholePage": "/authorize_link"},
-  ///      "question": {"method": "POST", "url": "https://example.com/status", "form": {"code": "{deviceCode}"}},
+  ///      "question": {"method": "POST", "url": "https://example.com/status",
+  ///                   "form": {"code": "{deviceCode}"}},
   ///      "token": …}
   ///
-  /// `device`: where its answer holds what, if not as the RFC has it. `question`: what is asked until the token comes,
-  /// if not `token` with the RFC's grant. A request that says who asks (`bearer`, `basic`, `{clientSecret}`) carries no
-  /// other proof of the client.
+  /// `device`: the members of the answer, if they differ from the RFC. `question`: the request to
+  /// poll with, if it is not `token` with the RFC's grant. A request with its own client
+  /// authentication (`bearer`, `basic`, `{clientSecret}`) gets no other.
   struct DeviceCode: Sendable, Equatable {
     var deviceAuthorization: RequestTemplate
     var answer: Answer
     var question: RequestTemplate?
     var tokens: TokenEndpoint
 
-    /// Pointers into the answer to `deviceAuthorization`; of several, the first that leads somewhere counts.
+    /// JSON pointers into the answer to `deviceAuthorization`. Of several, the first with a value
+    /// counts.
     struct Answer: Sendable, Equatable {
       var code = ["/device_code"]
-      // Some issuers still say it as an early draft did.
+      // Some servers still use the name of an early draft.
       var page = ["/verification_uri", "/verification_url"]
       var wholePage = ["/verification_uri_complete"]
     }
@@ -81,8 +87,8 @@ enum FlowDescriptor: Sendable, Equatable {
   ///      "accessToken": {"method": "POST", "url": "https://example.com/access_token"},
   ///      "verifier": "pin"}
   ///
-  /// `verifier`: `callback`, which is meant without the word, comes back with the browser, to `redirect`; `pin` is
-  /// read off the provider's page.
+  /// `verifier`: with `callback`, the default, the browser brings it to `redirect`; with `pin`, the
+  /// person reads it off the provider's page.
   struct ThreeLegged: Sendable, Equatable {
     enum Verifier: String, CaseIterable { case callback, pin }
 
@@ -94,7 +100,7 @@ enum FlowDescriptor: Sendable, Equatable {
     var isPIN: Bool
   }
 
-  /// Whether its accounts can do without anybody who says whose a token is.
+  /// Whether the flow works at a provider that does not identify a token's owner.
   var goesWithoutIdentity: Bool {
     if case .oauth1 = self { true } else { tokens != nil }
   }
@@ -110,7 +116,7 @@ enum FlowDescriptor: Sendable, Equatable {
     }
   }
 
-  /// All requests of the flow that carry secrets, but the identity's.
+  /// All requests of the flow that carry secrets, without those of the identity.
   var requests: [RequestTemplate] {
     switch self {
     case .reverseAuth(let flow): [flow.requestToken, flow.accessToken]
@@ -124,7 +130,7 @@ enum FlowDescriptor: Sendable, Equatable {
     }
   }
 
-  /// Everywhere that the flow goes, the browser included.
+  /// All addresses that the flow uses, including the browser's.
   var addresses: [WebAddress] {
     switch self {
     case .authorizationCode(let flow):
@@ -137,7 +143,7 @@ enum FlowDescriptor: Sendable, Equatable {
     }
   }
 
-  /// Where it gets tokens by a grant of OAuth 2.0; `nil` for the other flows.
+  /// The token endpoint of an OAuth 2.0 grant; `nil` for the other flows.
   var tokens: TokenEndpoint? {
     switch self {
     case .authorizationCode(let flow): flow.tokens
@@ -195,13 +201,13 @@ enum FlowDescriptor: Sendable, Equatable {
       var tokens = try TokenEndpoint(
         in: DescriptorReader(
           value, at: pointer, provider: provider, words: ["kind"] + TokenEndpoint.words))
-      // Asking again is all the renewal there is.
+      // Another request of the same kind is the only way to renew these tokens.
       tokens.refresh = tokens.refresh ?? .init(of: tokens.request)
       self = .clientCredentials(tokens)
     }
   }
 
-  /// The same flow with every endpoint moved.
+  /// Returns the same flow with every endpoint moved.
   func relocated(_ move: (WebAddress) -> WebAddress) -> FlowDescriptor {
     switch self {
     case .reverseAuth(var flow):

@@ -1,36 +1,37 @@
 internal import EinlassJSON
 
-/// How a provider says who a token belongs to: a request, or the id_token that comes with it, and where in its answer,
-/// or among its claims, the members stand.
+/// The source of a token owner's identity: a request, or the id_token beside the token, and the
+/// JSON pointers to the members in the answer or among the claims.
 struct IdentityDescriptor: Sendable, Equatable {
   /// The members of an identity, by their names in the protocol.
   enum Member: String, Sendable, CaseIterable {
     case id, name, username, email, avatar
   }
 
-  /// Where a picture's address comes from.
+  /// The source of a picture's address.
   enum Avatar: Sendable, Equatable {
-    /// A member of the answer, with every occurrence of a part of it replaced, and with something behind it: another size.
+    /// A member of the answer. Replacing a part everywhere and appending a suffix give a picture of
+    /// another size.
     case member(pointer: String, replacing: String?, with: String, suffix: String)
-    /// An address that the id is filled into, and what the answer says of the picture where a pointer leads to that.
+    /// An address made of the id and, with a pointer, of a text from the answer.
     case template(Template, pointer: String?)
   }
 
-  /// `nil`: the id_token says it.
+  /// `nil` if the id_token is the source.
   var request: RequestTemplate?
   /// JSON pointers to texts; `avatar` has its own.
   var pointers: [Member: String]
-  /// Whether the id is a whole number there.
+  /// Whether the id is a whole number in the answer.
   var hasNumericID: Bool
-  /// What stands before the id in its text and does not belong to it.
+  /// A prefix of the id's text that is not a part of the id.
   var idPrefix: String?
   var avatar: Avatar?
-  /// Another request for the e-mail address, where the first answer has none.
+  /// A second request for the email address, if the first answer has none.
   var emails: Emails?
-  /// What the answer must hold; without it the sign-in has failed.
+  /// The members without which the sign-in fails.
   var required: [Member]
 
-  /// Whether the id is `sub` as the issuer's id_tokens have it.
+  /// Whether the id equals `sub` of the issuer's id_tokens.
   var isSubject: Bool { pointers[.id] == "/sub" && idPrefix == nil && !hasNumericID }
 
   init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
@@ -60,7 +61,6 @@ struct IdentityDescriptor: Sendable, Equatable {
     }
   }
 
-  /// The same, its requests somewhere else.
   func relocated(_ move: (WebAddress) -> WebAddress) -> IdentityDescriptor {
     var moved = self
     moved.request = request?.relocated(move)
@@ -68,10 +68,11 @@ struct IdentityDescriptor: Sendable, Equatable {
     return moved
   }
 
-  /// Who the answer speaks of; `nil` when a required member is missing or none.
+  /// Returns the identity in the answer; `nil` if a required member is missing or invalid.
   ///
-  /// Texts lose their controls; an id that holds one, or is longer than 256 bytes, is none. A picture that
-  /// would be fetched in the clear, or from this machine, is left out.
+  /// Texts are cleaned of control characters. An id with a control character, or longer than 256
+  /// bytes, is invalid. A picture's address is dropped if it is not https, or if it is on this
+  /// machine and the provider is not.
   func identity(in answer: JSONValue) -> Identity? {
     func text(_ member: Member) -> String? {
       pointers[member].flatMap { answer.at(pointer: $0)?.string }.map { cleaned($0) }
@@ -138,10 +139,10 @@ struct IdentityDescriptor: Sendable, Equatable {
 }
 
 extension IdentityDescriptor {
-  /// A list of the person's e-mail addresses, of which the one that is theirs first of all is looked for.
+  /// The request for the person's confirmed primary email address.
   ///
-  ///     "emails": {"request": …, "list": "/values", "email": "/email", "primary": "/is_primary",
-  ///                "confirmed": "/is_confirmed"}
+  ///     "emails": {"request": …, "list": "/values", "email": "/email",
+  ///                "primary": "/is_primary", "confirmed": "/is_confirmed"}
   ///
   /// Without `list` the answer itself is the list.
   struct Emails: Sendable, Equatable {
@@ -161,7 +162,8 @@ extension IdentityDescriptor {
       confirmed = try reader.pointer("confirmed")
     }
 
-    /// The address in an answer, without controls; one that nobody has confirmed is none.
+    /// Returns the primary address in an answer, without control characters. An unconfirmed address
+    /// does not count.
     func email(in answer: JSONValue) -> String? {
       let entries = (list.map { answer.at(pointer: $0) } ?? answer)?.array ?? []
       return entries.first {

@@ -1,10 +1,11 @@
 internal import EinlassJSON
 
-/// Moves addresses at some origins to others; the rest stay where they are.
+/// A move of addresses from some origins to others. Other addresses stay.
 struct OriginMove: Sendable {
   private var moves: [String: WebAddress] = [:]
 
-  /// Both are exact origins (`https://api.example.com`); a plain-http replacement must be a literal loopback address.
+  /// Both are exact origins (`https://api.example.com`); a plain-http replacement must be a literal
+  /// loopback address.
   init(
     _ origins: [String: String], at pointer: String, provider: String? = nil
   ) throws(ProviderCatalog.Fault) {

@@ -1,17 +1,16 @@
 internal import EinlassJSON
 
-/// What access is asked for when the application does not say, and the provider's words for it.
+/// The default permissions and audience of a provider, and its own names for them.
 struct PermissionsDescriptor: Sendable, Equatable {
-  /// For an empty or absent list.
+  /// The permissions for an empty or absent list.
   var defaults: [String]
-  /// Between permissions in one parameter.
+  /// The separator of permissions in one parameter.
   var separator: String
-  /// The audience when none is asked for; `nil` where the provider knows no audience.
+  /// The default audience; `nil` if the provider has no audiences.
   var audience: AccessGrant.Audience?
-  /// The provider's words for the audiences.
+  /// The provider's names of the audiences.
   var audienceWords: [AccessGrant.Audience: String]
 
-  /// A provider without permissions.
   static let none = PermissionsDescriptor(
     defaults: [], separator: " ", audience: nil, audienceWords: [:])
 

@@ -1,36 +1,37 @@
 internal import EinlassCrypto
 public import EinlassJSON
 
-/// A protected resource, and who issues tokens for it. `accounts.signIn {resource}`; RFC 9728.
+/// A protected resource and the issuer of its tokens, for `accounts.signIn {resource}`. RFC 9728.
 public struct ProtectedResource: Sendable, Equatable {
-  /// Who issues tokens.
+  /// The issuer of the resource's tokens.
   public enum Issuer: Sendable, Equatable {
     /// A provider of the catalogue, by its id.
     case known(String)
-    /// One that has to be added first, by its descriptor.
+    /// A provider to be added first, by its descriptor.
     case new(JSONValue)
   }
 
-  /// Its own name, which tokens are asked for with and stored by. RFC 8707.
+  /// The resource's own name, used to request and to store its tokens. RFC 8707.
   public var name: String
-  /// What the resource wants a token to be good for; `nil` when nobody says.
+  /// The scopes that the resource asks for; `nil` if it names none or too many.
   public var scopes: [String]?
   public var issuer: Issuer
 }
 
 extension Einlass {
-  /// How many authorization servers of one resource are asked.
+  /// The number of a resource's authorization servers that are asked for their metadata.
   private static let serverLimit = 4
 
-  /// Finds out who issues tokens for a resource: by the resource's own description, then by that of the authorization
-  /// server, unless the catalogue has a provider with this issuer.
+  /// Finds the issuer of a resource's tokens. Reads the resource's metadata, then the authorization
+  /// server's, unless the catalogue has a provider with this issuer.
+  ///
+  /// Throws `unsafeURL` for an address that is neither https nor on this machine,
+  /// `invalidParameter` for an invalid challenge, `providerFailure` for missing or invalid
+  /// metadata, and `networkFailure`.
   ///
   /// - Parameters:
-  ///   - address: of the resource, as its requests go there.
-  ///   - challenge: the `WWW-Authenticate` header that the resource has answered with, if it has.
-  ///
-  /// Throws `unsafeURL` for what is not https (or on this machine), `invalidParameter` for a challenge that is none,
-  /// `providerFailure` for a resource or server that does not describe itself as it should, `networkFailure`.
+  ///   - address: The address of the resource's requests.
+  ///   - challenge: The `WWW-Authenticate` header of the resource's answer, if there was one.
   public func protectedResource(
     at address: String, challenge: String? = nil
   ) async throws(Problem) -> ProtectedResource {
@@ -68,7 +69,7 @@ extension Einlass {
     throw .undescribed(resource, "it has no such document")
   }
 
-  /// The first that the catalogue has, else the first that describes itself.
+  /// Returns the first server in the catalogue, otherwise the first with valid metadata.
   private func issuer(
     among servers: [WebAddress]
   ) async throws(Problem) -> ProtectedResource.Issuer {
@@ -92,8 +93,9 @@ extension Einlass {
 }
 
 extension ProviderCatalog {
-  /// The provider whose tokens this issuer signs or answers for, unless they serve everywhere: a resource could name a
-  /// provider that the person uses for other things, and would get a token for those.
+  /// Returns the provider with this issuer, if its tokens are for resources. Others do not count,
+  /// because a resource could name a provider that the person uses for other purposes, and would
+  /// get a token for those.
   func provider(issuer: WebAddress) -> Provider? {
     providers.first { provider in
       provider.flows.contains { flow in
@@ -103,14 +105,14 @@ extension ProviderCatalog {
     }
   }
 
-  /// The usual id for an issuer, or another where some other provider has that.
+  /// Returns the usual id for an issuer, or the other one if the usual one is taken.
   func freeID(for issuer: WebAddress) -> String {
     holds(issuer.providerID) ? issuer.otherProviderID : issuer.providerID
   }
 }
 
 extension Challenge {
-  /// The challenge of a header that is answered with a token. Throws `invalidParameter`.
+  /// The challenge that a token answers. Throws `invalidParameter` if the header has none.
   fileprivate init(bearerIn header: String) throws(Problem) {
     let challenges = Challenge.parse(header)
     guard
@@ -122,14 +124,14 @@ extension Challenge {
     self = challenge
   }
 
-  /// What the request lacked. RFC 6750 section 3.
+  /// The scopes that the request lacked; `nil` if the challenge names none. RFC 6750 section 3.
   fileprivate var scopes: [String]? {
     self["scope"].map { $0.split(separator: " ").map(String.init).filter(isIdentifier) }
       .flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// Where the resource says that it describes itself. Throws `unsafeURL` for another origin than its own: nobody else
-  /// may say who issues its tokens.
+  /// Returns the address of the resource's metadata. Throws `unsafeURL` for another origin than the
+  /// resource's, because only the resource may name the issuer of its tokens.
   fileprivate func metadataAddress(of resource: WebAddress) throws(Problem) -> WebAddress? {
     guard let text = resourceMetadata else { return nil }
     guard let address = try? WebAddress.parse(text), sameBytes(address.origin, resource.origin)
@@ -144,7 +146,8 @@ extension Challenge {
 }
 
 extension ResourceMetadata {
-  /// What is asked for when no challenge says: all that it names, unless that is too much to be meant.
+  /// The scopes for a request without a challenge: all named by the resource. `nil` for none, and
+  /// for more than 32, which are not meant to be requested together.
   fileprivate var usualScopes: [String]? {
     let scopes = scopes.filter(isIdentifier)
     return scopes.isEmpty || scopes.count > 32 ? nil : scopes

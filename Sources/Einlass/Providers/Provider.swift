@@ -1,10 +1,10 @@
 internal import EinlassJSON
 
-/// Who issues tokens, as data: one object of `providers.json`.
+/// An issuer of tokens, as data: one object of `providers.json`.
 ///
-/// The vocabulary is closed. What no word expresses earns a new word with a second provider in mind.
+/// The vocabulary is closed. A new word must fit at least two providers.
 public struct Provider: Sendable, Equatable {
-  /// What a provider's accounts can do, for front ends that lay out their buttons.
+  /// The features of a provider's accounts, for front ends that lay out buttons.
   public struct Capabilities: Sendable, Equatable {
     public var reverseAuth: Bool
     public var refresh: Bool
@@ -13,7 +13,7 @@ public struct Provider: Sendable, Equatable {
     public var verify: Bool
   }
 
-  /// What a person needs to register an application there.
+  /// The person's instructions to register an application at the provider.
   public struct Setup: Sendable, Equatable {
     /// An https address.
     public var documentation: String
@@ -25,13 +25,13 @@ public struct Provider: Sendable, Equatable {
   public enum RegistrationPart: String, Sendable, CaseIterable {
     case clientID = "clientId"
     case clientSecret
-    /// A private key as PEM text, where the application signs with one.
+    /// A private key as PEM text, if the application signs with one.
     case privateKey
-    /// The redirect address that was registered, where every application has its own.
+    /// The registered redirect address, if each application has its own.
     case redirect
   }
 
-  /// How many accounts the store has room for.
+  /// The number of accounts of this provider in a store.
   enum AccountCount: String, CaseIterable {
     case one, many
   }
@@ -39,21 +39,21 @@ public struct Provider: Sendable, Equatable {
   public private(set) var id: String
   public private(set) var name: String
   public let setup: Setup
-  /// No longer in service; works against a server that plays it.
+  /// Whether the service has ended. Its flows work only against a substitute server.
   public let isRetired: Bool
-  /// The store has room for one account: confirmed instead of selected.
+  /// Whether the store has room for only one account, which is confirmed and not selected.
   public let hasOneAccount: Bool
-  /// What a registration must hold before any flow starts.
+  /// The parts that a registration must have before any flow starts.
   public let registrationNeeds: [RegistrationPart]
-  /// Where applications register themselves; `nil` where a person does it.
+  /// The endpoint of automatic registration; `nil` if a person has to register the application.
   private(set) var dynamicRegistration: DynamicRegistration?
   /// In order of preference.
   let flows: [FlowDescriptor]
   let permissions: PermissionsDescriptor
-  /// `nil` where nobody says whose a token is.
+  /// `nil` if the provider does not identify a token's owner.
   private(set) var identity: IdentityDescriptor?
   let verification: VerifyDescriptor?
-  /// Ends a token; `nil` where the provider has no way to.
+  /// The request that revokes a token; `nil` if the provider has none.
   private(set) var revocation: RequestTemplate?
   let errors: ErrorRules
 
@@ -80,21 +80,21 @@ public struct Provider: Sendable, Equatable {
       verify: verification != nil || keySource != nil)
   }
 
-  /// The flow's words by which id_tokens are checked; `nil` where nobody's keys are known.
+  /// The token endpoint with the means to verify id_tokens; `nil` without known keys.
   var keySource: TokenEndpoint? { flows.lazy.compactMap(\.tokens).first(where: \.vouches) }
 
-  /// What an application gets that asks for these permissions: the defaults for an empty or absent list.
+  /// Returns the permissions that an application gets: the defaults for an empty or absent list.
   public func permissions(asked: [String]?) -> [String] {
     guard let asked, !asked.isEmpty else { return permissions.defaults }
     return asked
   }
 
-  /// The audience when none is asked for; `nil` where the provider knows no audience.
+  /// The default audience; `nil` if the provider has no audiences.
   public var defaultAudience: AccessGrant.Audience? { permissions.audience }
 }
 
 extension Provider {
-  /// Reads a descriptor. Throws a fault that names provider and place.
+  /// Reads a descriptor. Throws a fault with provider and JSON pointer.
   init(_ value: JSONValue, at pointer: String) throws(DescriptorReader.Fault) {
     let words = [
       "id", "name", "setup", "retired", "accounts", "version", "registration",
@@ -162,7 +162,7 @@ extension Provider {
     }
   }
 
-  /// The id of a descriptor.
+  /// Returns the id of a descriptor.
   static func id(in reader: DescriptorReader) throws(DescriptorReader.Fault) -> String {
     let id = try reader.string("id")
     guard id.utf8.allSatisfy(isIDCharacter), id.utf8.count <= 64 else {
@@ -172,14 +172,13 @@ extension Provider {
     return id
   }
 
-  /// The same provider under another name.
   func renamed(id: String, name: String) -> Provider {
     var provider = self
     (provider.id, provider.name) = (id, name)
     return provider
   }
 
-  /// The same provider with every endpoint that requests go to moved. Pictures stay where they are.
+  /// Returns the same provider with every endpoint moved. Addresses of pictures stay.
   func relocated(_ move: (WebAddress) -> WebAddress) -> Provider {
     return Provider(
       id: id, name: name, setup: setup, isRetired: isRetired, hasOneAccount: hasOneAccount,
@@ -191,7 +190,8 @@ extension Provider {
       errors: errors)
   }
 
-  /// The provider for one of its flows, which may speak for itself.
+  /// Returns the provider as one of its flows sees it: the flow's own identity and revocation come
+  /// first.
   func seen(by flow: FlowDescriptor) -> Provider {
     var provider = self
     if let identity = flow.tokens?.identity { provider.identity = identity }
@@ -199,12 +199,13 @@ extension Provider {
     return provider
   }
 
-  /// Where a flow sends credentials, its verification included: what an account is bound to.
+  /// The origins that receive a flow's credentials, verification included. An account is bound to
+  /// them.
   func origins(of flow: FlowDescriptor) -> [String] {
     Set(secretRequests(of: flow).map(\.address.origin)).sorted()
   }
 
-  /// Whether a stored credential may go where the requests of its flow go.
+  /// Whether a stored credential may be sent to all origins of its flow.
   func isBound(_ stored: StoredCredential) -> Bool {
     guard let flow = flows.first(where: { $0.kind == stored.binding.flowKind }) else {
       return false
@@ -218,7 +219,7 @@ extension Provider {
     flow.requests + seen(by: flow).requests
   }
 
-  /// Where anything goes: what a stored registration is bound to.
+  /// The origins of all requests. A stored registration is bound to them.
   var origins: [String] {
     Set(flows.flatMap { origins(of: $0) } + requests.map(\.address.origin)).sorted()
   }
@@ -231,7 +232,7 @@ extension Provider {
     } && requests.allSatisfy(\.address.isLoopback)
   }
 
-  /// Those that belong to no flow.
+  /// The requests outside the flows.
   private var requests: [RequestTemplate] {
     [identity?.request, identity?.emails?.request, revocation, verification?.request]
       .compactMap(\.self)
@@ -239,7 +240,7 @@ extension Provider {
 }
 
 extension DescriptorReader {
-  /// How a token is ended, `nil` when nothing is said.
+  /// Returns the request that revokes a token; `nil` without this word.
   func revocation(_ name: String) throws(Fault) -> RequestTemplate? {
     try optional(name) { name throws(Fault) in
       try RequestTemplate(
@@ -258,7 +259,7 @@ private func isIDCharacter(_ byte: UInt8) -> Bool {
 }
 
 extension JSONValue {
-  /// The same, every `{version}` in its texts filled in.
+  /// Returns the same value with every `{version}` in its texts filled in.
   fileprivate func ofVersion(_ version: String) -> JSONValue {
     switch self {
     case .string(let text): .string(replacing("{version}", in: text, with: version))

@@ -1,18 +1,18 @@
 internal import EinlassCrypto
 public import EinlassJSON
 
-/// A provider that a front end brings along: `providers.add` of the protocol, section 3.
+/// The parameters of `providers.add`: a provider that a front end brings.
 public struct AddProviderRequest: Sendable {
-  /// What is known of it.
+  /// The source of the descriptor.
   public enum Source: Sendable {
-    /// It describes itself. RFC 8414, OpenID Connect Discovery 1.0.
+    /// The issuer's metadata. RFC 8414, OpenID Connect Discovery 1.0.
     case issuer(String)
-    /// In the words of a catalogue.
+    /// A descriptor in the vocabulary of a catalogue.
     case descriptor(JSONValue)
   }
 
   public var source: Source
-  /// `nil`: made of the issuer's host.
+  /// `nil`: an id made of the issuer's address.
   public var id: String?
   /// `nil`: the issuer's host.
   public var name: String?
@@ -25,10 +25,11 @@ public struct AddProviderRequest: Sendable {
 }
 
 extension Einlass {
-  /// The descriptor of a provider to be added, checked: asked of the issuer, or as it was given.
+  /// Returns the checked descriptor of a new provider, from the issuer's metadata or as given.
   ///
-  /// Throws `unsafeURL` for an issuer that is no https address, `providerFailure` for one that does not describe itself
-  /// as it should, `invalidParameter` for a descriptor that is none.
+  /// Throws `unsafeURL` for an issuer with a query, or neither https nor on this machine,
+  /// `providerFailure` for missing or invalid metadata, and `invalidParameter` for an invalid
+  /// descriptor.
   public func descriptor(of request: AddProviderRequest) async throws(Problem) -> JSONValue {
     let descriptor: JSONValue
     switch request.source {
@@ -59,7 +60,7 @@ extension Einlass {
         continue
       }
       guard var metadata = found else { continue }
-      // Where applications register themselves and tokens end, some say in OAuth's own document alone.
+      // Some servers name their registration and revocation endpoints only in the second document.
       if metadata.registrationEndpoint == nil || metadata.revocationEndpoint == nil,
         let other = places.first,
         let more = try? await self.metadata(of: text, at: other, issuer)
@@ -73,8 +74,8 @@ extension Einlass {
     throw problem
   }
 
-  /// What an issuer says of itself there; `nil` when there is nothing. Throws a retryable `providerFailure` for one that
-  /// cannot answer just now.
+  /// Returns the issuer's metadata at an address; `nil` if there is none. Throws a retryable
+  /// `providerFailure` if the server cannot answer now.
   private func metadata(
     of text: String, at place: WebAddress, _ issuer: WebAddress
   ) async throws(Problem) -> ServerMetadata? {
@@ -94,7 +95,7 @@ extension Einlass {
 }
 
 extension WebAddress {
-  /// An id for who lives there: `op.example.com-tenant`.
+  /// An id made of the address: `op.example.com-tenant`.
   var providerID: String {
     let text = host + (port.map { "-\($0)" } ?? "") + path
     let id = text.lowercased().map { character in
@@ -106,7 +107,8 @@ extension WebAddress {
 }
 
 extension WebAddress {
-  /// The same with a part of its own, where another issuer has that one: `a_b` and `a-b` look alike in an id.
+  /// The same id with a digest, for an issuer whose usual id is taken. Ids can collide, because
+  /// `a_b` and `a-b` both become `a-b`.
   var otherProviderID: String {
     let digest = Hexadecimal.encode(Digest.sha256(Array(text.utf8)).prefix(4).map { $0 })
     return "\(providerID.prefix(55))-\(digest)"
@@ -114,14 +116,14 @@ extension WebAddress {
 }
 
 extension JSONValue {
-  /// The issuer of the provider that this descriptor describes; `nil` where it does not say.
+  /// The issuer in this descriptor; `nil` if it names none.
   private var issuer: String? { self["flows"]?.array?.first?["issuer"]?.string }
 
-  /// The descriptor of an issuer, under another id where the provider of its id is another's.
+  /// Returns the descriptor of an issuer, with another id if its own belongs to another issuer.
   ///
   /// - Parameters:
-  ///   - others: descriptors that were added before.
-  ///   - isTaken: whether an id is that of a provider that was not added.
+  ///   - others: The descriptors added before.
+  ///   - isTaken: Whether an id belongs to a provider that was not added.
   public func renamed(beside others: [JSONValue], _ isTaken: (String) -> Bool) -> JSONValue {
     guard var object, let id = object["id"]?.string, let issuer,
       let address = try? WebAddress.parse(issuer)
@@ -137,16 +139,17 @@ extension JSONValue {
 }
 
 extension ServerMetadata {
-  /// The most bytes of a document that are read. C-92.
+  /// The longest metadata document that is read, in bytes.
   static let limitBytes = 256 << 10
 
-  /// The provider that the document describes, in the words of a catalogue.
+  /// Returns the descriptor of the provider that this metadata describes.
   func descriptor(id: String, name: String) -> JSONObject {
     let isOpenID = keySetAddress != nil && (scopes.isEmpty || scopes.contains("openid"))
     let wanted = ["openid", "profile", "email", "offline_access"]
     let tokens = JSONObject(present: [
       "token": request("POST", tokenEndpoint),
-      // Whoever gives refresh tokens takes them; many don't say so in grant_types_supported.
+      // A server that issues refresh tokens accepts them, although many omit them in
+      // grant_types_supported.
       "refresh": [:],
       "clientAuthentication": words(clientAuthentications),
       "assertion": assertionAlgorithms.isEmpty
@@ -167,7 +170,7 @@ extension ServerMetadata {
       let words: [(String, JSONValue)] =
         [
           ("kind", "authorizationCode"), ("authorize", request("GET", authorizationEndpoint)),
-          // One that can be registered.
+          // A fixed path, because a redirect address with a random one could not be registered.
           ("redirect", ["path": "/callback"]), ("promisesIssuer", .bool(promisesIssuer)),
         ] + pushing
       flows.append(.object(JSONObject(words + tokens.map { ($0.name, $0.value) })))
@@ -204,18 +207,19 @@ extension ServerMetadata {
     ])
   }
 
-  /// `nil` where there is nothing to say.
+  /// Returns the names of the ways; `nil` for an empty list.
   private func words(_ ways: [ClientAuthentication]) -> JSONValue? {
     ways.isEmpty ? nil : JSONValue(ways.map(\.rawValue))
   }
 
-  /// How a client that registers itself asks to prove itself: not at all, unless the server takes no such client.
+  /// The client authentication to ask for in a registration: none, unless the server requires one.
   private var registered: ClientAuthentication {
     clientAuthentications.contains(.none)
       ? .none : clientAuthentications.first { $0 != .privateKeyJWT } ?? .none
   }
 
-  /// The standard's claims, from where the server tells them. OpenID Connect Core 1.0 section 5.1.
+  /// Returns the identity descriptor for the standard claims, with or without a userinfo request.
+  /// OpenID Connect Core 1.0 section 5.1.
   private func identity(isOpenID: Bool) -> JSONObject? {
     guard isOpenID else { return nil }
     var question = userinfoEndpoint.flatMap { request("GET", $0).object }

@@ -1,14 +1,14 @@
 internal import EinlassJSON
 
-/// The providers there are, in the order of `providers.json`.
+/// The known providers, in the order of `providers.json`.
 public struct ProviderCatalog: Sendable, Equatable {
-  /// What is wrong with a descriptor or a configured origin, for whoever wrote it.
+  /// A fault in a descriptor or in a configured origin, for its author.
   public struct Fault: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The provider's id, where it is known.
+    /// The provider's id, if it is known.
     public var provider: String?
     /// A JSON pointer into the document.
     public var pointer: String
-    /// What should stand there.
+    /// A sentence that says how to correct the fault.
     public var explanation: String
 
     /// `example, at /providers/0/id: A text should stand here.`
@@ -21,19 +21,18 @@ public struct ProviderCatalog: Sendable, Equatable {
   private var entries: [CatalogEntry] = []
   private var addedIDs: [String] = []
 
-  /// All of them, which takes time: `provider(_:)` reads one.
+  /// All providers. Reading all descriptors takes time, so use `provider(_:)` for a single one.
   public var providers: [Provider] { entries.map(\.provider) }
 
   public static func == (one: ProviderCatalog, other: ProviderCatalog) -> Bool {
     one.providers == other.providers
   }
 
-  /// A catalogue without providers.
   public static let none = ProviderCatalog()
 
   private init() {}
 
-  /// The catalogue in the binary. Each descriptor is read when its provider is first asked for.
+  /// Returns the built-in catalogue. A provider's descriptor is read on first use.
   public static func builtIn() throws(Fault) -> ProviderCatalog {
     let json = PackageResources.providers_json
     guard let entries = CatalogEntry.entries(ofSound: json) else {
@@ -46,7 +45,7 @@ public struct ProviderCatalog: Sendable, Equatable {
 
   /// Reads and checks a catalogue: strict JSON of the shape of `providers.json`.
   ///
-  /// - Parameter models: whose providers may be named by `like`.
+  /// - Parameter models: The providers that `like` may name.
   public init(json: [UInt8], models: ProviderCatalog = .none) throws(Fault) {
     for element in try Self.elements(of: json) {
       let provider = try Provider(element.value, at: element.pointer, models: models)
@@ -70,7 +69,8 @@ public struct ProviderCatalog: Sendable, Equatable {
       .list("providers")
   }
 
-  /// This catalogue with the other's providers in the place of those of the same id, new ones at the end.
+  /// Returns this catalogue with the other's providers, which replace those of the same id. New
+  /// ones come last.
   public func overlaid(by other: ProviderCatalog) -> ProviderCatalog {
     var result = self
     for entry in other.entries {
@@ -83,15 +83,16 @@ public struct ProviderCatalog: Sendable, Equatable {
     return result
   }
 
-  /// The same for providers that a person has added, or a sign-in on its way.
+  /// Returns this catalogue with providers that a person or a sign-in has added.
   public func adding(_ other: ProviderCatalog) -> ProviderCatalog {
     var result = overlaid(by: other)
     result.addedIDs += other.entries.map(\.id)
     return result
   }
 
-  /// The same for what stands in a file, each of which may be `like` those before it; and why some that cannot be read
-  /// were left out. Throws for a text that is no catalogue at all.
+  /// Returns this catalogue with the providers of a file, and the faults of those left out because
+  /// they are invalid. Each may be `like` an earlier one. Throws if the text is no catalogue at
+  /// all.
   public func adding(
     json: [UInt8]
   ) throws(Fault) -> (catalog: ProviderCatalog, leftOut: [Fault]) {
@@ -118,10 +119,10 @@ public struct ProviderCatalog: Sendable, Equatable {
     holds(id) && !addedIDs.contains { sameBytes($0, id) }
   }
 
-  /// This catalogue with every endpoint at one of the given origins moved to its replacement.
+  /// Returns this catalogue with every endpoint at one of these origins moved to its replacement.
   ///
-  /// Both are exact origins (`https://api.example.com`); a plain-http replacement must be a literal loopback
-  /// address.
+  /// Both are exact origins (`https://api.example.com`); a plain-http replacement must be a literal
+  /// loopback address.
   public func relocated(origins: [String: String]) throws(Fault) -> ProviderCatalog {
     guard !origins.isEmpty else { return self }
     let move = try OriginMove(origins, at: "/origins")
@@ -130,24 +131,23 @@ public struct ProviderCatalog: Sendable, Equatable {
     return result
   }
 
-  /// Whether there is a provider of this id.
   public func holds(_ id: String) -> Bool { entries.contains { sameBytes($0.id, id) } }
 
-  /// The others than the provider of this id.
+  /// Returns the catalogue without this provider.
   public func without(_ id: String) -> ProviderCatalog {
     var result = self
     result.entries.removeAll { sameBytes($0.id, id) }
     return result
   }
 
-  /// Those of its providers that are reached without leaving this machine.
+  /// The providers whose requests all stay on this machine.
   public var onThisMachine: ProviderCatalog {
     var result = self
     result.entries = entries.filter { $0.provider.isLoopbackOnly }
     return result
   }
 
-  /// The provider of this id, compared as bytes. Throws `unknownProvider`.
+  /// Returns the provider of this id, compared as bytes. Throws `unknownProvider`.
   public func provider(_ id: String) throws(Problem) -> Provider {
     guard let entry = entries.first(where: { sameBytes($0.id, id) }) else {
       throw Problem(

@@ -1,7 +1,8 @@
 internal import EinlassJSON
 
 extension Provider {
-  /// Reads a descriptor, whole or in terms of another: a server of one's own, or one of many that are alike.
+  /// Reads a descriptor, either complete or derived from another provider with `like`, for another
+  /// server of the same kind.
   ///
   ///     {"id": "example.org", "name": "Example", "like": "example",
   ///      "origins": {"https://example.com": "https://example.org"}}

@@ -1,13 +1,14 @@
-/// The descriptors that the person has added, as the server sees them: closures that `EinlassStorage` fills, from a file
+/// The descriptors that the person has added: closures filled by `EinlassStorage`, from a file
 /// beside the store or from memory. The text has the form of `providers.json`.
 public struct ProviderOverlay: Sendable {
   /// The text; `nil` while nothing was added.
   public var read: @Sendable () throws(Problem) -> [UInt8]?
-  /// Puts what the closure makes of the text in its place, while no other process does.
+  /// Replaces the text with the closure's result, while other processes are locked out.
   public var change:
     @Sendable (_ edit: ([UInt8]?) throws(Problem) -> [UInt8]) throws(Problem) -> Void
 
-  /// What the file is called: its faults are not those of its folder, which the store is in too. `nil`: there is none.
+  /// The file's name, which separates its faults from those of the store in the same folder; `nil`
+  /// without a file.
   public var fileName: String?
 
   public init(

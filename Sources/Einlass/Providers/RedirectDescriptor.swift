@@ -1,18 +1,19 @@
 internal import EinlassJSON
 
-/// Where a provider sends the browser back to. RFC 8252 section 7.
+/// A provider's redirect address. RFC 8252 section 7.
 ///
 ///     "redirect": {"host": "localhost", "ports": [8400, 8401], "path": "/callback"}
 ///     "redirect": {"address": "com.example.app:/callback"}
 ///
-/// Each word of the first form may be missing: 127.0.0.1, any free port, a path that is new each time. The second is
-/// for addresses that only the front end can catch, or the person copies. A registration's own redirect wins.
+/// All words of the first form are optional. The defaults are 127.0.0.1, any free port, and a new
+/// path for each sign-in. The second form is for addresses that only the front end can catch, or
+/// that the person copies. The redirect of a registration takes precedence.
 enum RedirectDescriptor: Sendable, Equatable {
-  /// einlass listens there. `path` is `nil` where the provider takes any.
+  /// einlass listens there. `path` is `nil` if the provider accepts any.
   case loopback(host: RedirectPlace.Host, ports: [UInt16], path: String?)
   case address(String)
 
-  /// What a provider allows that says nothing.
+  /// The default: any port and path on 127.0.0.1.
   static let anywhere = RedirectDescriptor.loopback(host: .literal, ports: [], path: nil)
 
   init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
@@ -40,8 +41,8 @@ enum RedirectDescriptor: Sendable, Equatable {
     self = .loopback(host: host ?? .literal, ports: try reader.ports("ports"), path: path)
   }
 
-  /// A registered address: one of this machine is listened at, without a port at any that is free (RFC 8252 section
-  /// 7.3). `nil` when no browser could go there.
+  /// Reads a registered address. einlass listens at a loopback address, at any free port if it has
+  /// none (RFC 8252 section 7.3). `nil` if the address is not one for a browser.
   init?(address text: String) {
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), text.utf8.count <= 2048,
       let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon > text.startIndex,

@@ -1,33 +1,36 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// Registers the application at a provider that offers it, when a sign-in first needs that. RFC 7591.
+/// The automatic registration of the application at a provider, when a sign-in first needs it. RFC
+/// 7591.
 struct Registering {
-  /// How long before its end a secret is not begun with.
+  /// The remaining lifetime below which a secret is no longer used.
   private static let marginSeconds: Int64 = 60
   private static let deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
 
   let provider: Provider
-  /// What people read on the provider's page.
+  /// The application's name on the provider's page.
   let applicationName: String
   let store: AccountStore
   let effects: Effects
 
-  /// What there is to sign in with.
+  /// A registration for a sign-in.
   struct Found {
     var registration: ClientRegistration
-    /// Whether the provider gave it on request.
+    /// Whether the provider issued it on request.
     var isIssued: Bool
-    /// Whether it may be replaced when the provider does not know it: once in a sign-in, and none that has just come.
+    /// Whether the registration may be replaced if the provider does not know it: once in a
+    /// sign-in, and not if it was just issued.
     var mayBeForgotten: Bool
   }
 
-  /// The registration that the store keeps, else a new one. One request of one process registers at a time, and who
-  /// waited for it uses what it got.
-  ///
-  /// - Parameter forgotten: one that the provider knows no longer: it is replaced, unless a person brought it.
+  /// Returns the stored registration, otherwise a new one. Only one request of all processes
+  /// registers at a time; those that waited use its registration.
   ///
   /// Throws `providerFailure`, with `providers.configure` as the hint, when the provider refuses.
+  ///
+  /// - Parameter forgotten: A registration unknown to the provider. It is replaced, unless a person
+  ///   configured it.
   func registration(
     at offer: DynamicRegistration, insteadOf forgotten: ClientRegistration? = nil
   ) async throws(Problem) -> Found {
@@ -37,7 +40,7 @@ struct Registering {
     if let stored = try stored(insteadOf: forgotten) { return stored }
     let redirect = try redirect()
     var response = try await answer(of: offer, redirect, grantTypes)
-    // Some refuse the device's grant, which a sign-in by the browser can do without.
+    // Some servers refuse the device grant, which a browser sign-in does not need.
     if response.status == 400, provider.flowKinds.contains(.authorizationCode) {
       let others = grantTypes.filter { $0 != Self.deviceGrant }
       if others != grantTypes { response = try await answer(of: offer, redirect, others) }
@@ -54,7 +57,7 @@ struct Registering {
       StoredRegistration(
         provider: provider.id, registration: registration, origins: provider.origins,
         isIssued: true, expiresAt: expiresAt), .usual)
-    // A person's, who brought one meanwhile, stays.
+    // A registration that a person configured meanwhile takes precedence.
     if let stored = try stored(), !stored.isIssued { return stored }
     return Found(registration: registration, isIssued: true, mayBeForgotten: false)
   }
@@ -68,7 +71,8 @@ struct Registering {
     )
   }
 
-  /// The one that takes the place of one that is forgotten: made now, or by somebody else meanwhile.
+  /// Returns a replacement for a forgotten registration, possibly one that another request has
+  /// made.
   func another(
     at offer: DynamicRegistration, insteadOf forgotten: Found
   ) async throws(Problem) -> Found {
@@ -77,7 +81,8 @@ struct Registering {
     return found
   }
 
-  /// The problem of a sign-in, unless it is that the provider does not take what it has given itself.
+  /// Returns the problem of a sign-in, or `providerFailure` if the provider does not accept the
+  /// registration that it has issued itself.
   func judged(_ problem: Problem, of found: Found) -> Problem {
     guard found.isIssued, problem.isAboutUnknownClient else { return problem }
     var judged = unusable("it does not take the registration that it has given")
@@ -85,8 +90,9 @@ struct Registering {
     return judged
   }
 
-  /// Whether the provider says that it does not know the registration, when it is asked for a token with a code that
-  /// there is not. Its page would say so to the person alone, and nobody would come back from there.
+  /// Whether the provider's token endpoint reports the client as unknown, in answer to an invalid
+  /// code. Otherwise only the provider's page would say so, and the browser would not return from
+  /// there.
   func isForgotten(_ registration: ClientRegistration) async throws(Problem) -> Bool {
     guard let words = provider.flows.lazy.compactMap(\.tokens).first else { return false }
     let secret = Secret(Base64URL.encode(effects.randomBytes(32)))
@@ -112,8 +118,9 @@ struct Registering {
     }
   }
 
-  /// The stored one while its secret is good; one that was made for another server does not count, and is replaced only
-  /// if nobody brought it.
+  /// Returns the stored registration, unless it is forgotten, expires soon, or was made for another
+  /// server. A registration of a person is always used; for another server it throws
+  /// `bindingMismatch`.
   private func stored(insteadOf forgotten: ClientRegistration? = nil) throws(Problem) -> Found? {
     guard try store.knownRegistration(at: provider) != nil,
       let stored = try store.registrations.get(provider.id, .usual)
@@ -131,8 +138,10 @@ struct Registering {
       registration: stored.registration, isIssued: true, mayBeForgotten: true)
   }
 
-  /// An address of this machine with a port that is free now. Many servers compare it exactly, so it stays; it is none
-  /// of those that the system hands out, which would soon be somebody else's.
+  /// Returns the redirect address to register; `nil` for a provider without a browser flow. The
+  /// port of a loopback address is free now. Many servers compare the address exactly, so the port
+  /// must stay usable. It is outside the ephemeral range, because the system would soon give such a
+  /// port to another program.
   private func redirect() throws(Problem) -> String? {
     let words = provider.flows.lazy.compactMap { flow in
       if case .authorizationCode(let words) = flow { words.redirect } else { nil }
@@ -149,7 +158,7 @@ struct Registering {
     }
   }
 
-  /// Some between 20480 and 28671, by chance.
+  /// Eight random ports from 20480 to 28671.
   private var lastingPorts: [UInt16] {
     let bytes = effects.randomBytes(16)
     return (0..<8).map { 20480 + (UInt16(bytes[$0]) % 32) << 8 + UInt16(bytes[$0 + 8]) }
@@ -162,7 +171,7 @@ struct Registering {
       + ["refresh_token"]
   }
 
-  /// What is leased is no account, and may hold nothing but what file names are made of.
+  /// The lease of a registration, which is no account. The digest keeps it valid as a file name.
   private var leaseName: Account.ID {
     let digest = Digest.sha256(Array(provider.id.utf8))
     return Account.ID(rawValue: "registration-" + Base64URL.encode(Array(digest.prefix(16))))
@@ -202,21 +211,21 @@ extension Problem {
   /// The detail of a provider's refusal to register the application.
   public static let selfRegistration = "selfRegistration"
 
-  /// The refusal of the last self-registration at a provider, while nothing is registered there.
+  /// The refusal of the last automatic registration, while nothing is registered at the provider.
   static func registrationRefused(_ sentence: String, _ provider: Provider) -> Problem {
     Problem(
       .providerFailure, sentence, detail: selfRegistration, provider: provider.id,
       hint: .init("providers.configure", ["provider": provider.id]))
   }
 
-  /// Whether the provider's own word is that it does not know the client. One that may not do this it knows. RFC 6749
-  /// section 5.2.
+  /// Whether the provider itself reports the client as unknown. `unauthorized_client` does not
+  /// count, because the provider knows such a client. RFC 6749 section 5.2.
   var isAboutUnknownClient: Bool { serverError?.code == "invalid_client" }
 }
 
 extension AccountStore {
-  /// The same problem. Where a registration that was made on request is forgotten, nobody can configure it better: the
-  /// next sign-in registers anew.
+  /// Returns the same problem, or `reloginNeeded` if the provider has forgotten a registration that
+  /// it issued on request. Only the next sign-in can help then, because it registers anew.
   func mended(_ problem: Problem, at provider: Provider, by own: ClientRegistration?) -> Problem {
     guard own == nil, problem.isAboutUnknownClient,
       let stored = try? registrations.get(provider.id, .usual), stored.isIssued

@@ -2,8 +2,8 @@ internal import EinlassCrypto
 internal import EinlassJSON
 
 extension Provider {
-  /// The registration, if it holds these parts and its key can be read. Throws `authenticatorUnconfigured`, naming
-  /// what is missing.
+  /// Returns the registration if it has these parts and its key can be read. Throws
+  /// `authenticatorUnconfigured` with the missing parts.
   func complete(
     _ registration: ClientRegistration?, with parts: [RegistrationPart]
   ) throws(Problem) -> ClientRegistration {
@@ -17,7 +17,8 @@ extension Provider {
     return registration
   }
 
-  /// Whether sign-ins can start: with this registration, else with the stored one, or one that they get themselves.
+  /// Whether sign-ins can start: with this registration, with the stored one, or with one that they
+  /// request themselves.
   public func isConfigured(
     by registration: ClientRegistration?, or stored: [StoredRegistration.Known]
   ) -> Bool {
@@ -26,8 +27,9 @@ extension Provider {
     return missingParts(of: registration ?? known?.shape, among: registrationNeeds).isEmpty
   }
 
-  /// Why a registration that is there cannot be used: the application's own, else the stored one. `nil` where it can, as
-  /// far as that is known without asking anybody, and where there is none.
+  /// Returns the reason an existing registration cannot be used: the application's own, otherwise
+  /// the stored one. `nil` if there is none or it can be used, as far as einlass knows without a
+  /// request.
   public func problem(
     with own: ClientRegistration?, or stored: [StoredRegistration.Known]
   ) -> Problem? {
@@ -35,7 +37,7 @@ extension Provider {
       guard let known = stored.first(where: { sameBytes($0.provider, id) }) else {
         return dynamicRegistration?.refusal.map { .registrationRefused($0, self) }
       }
-      // The next sign-in puts another in its place.
+      // The next sign-in replaces an issued registration.
       let isReplaced = dynamicRegistration != nil && known.isIssued
       return takes(known) || isReplaced ? nil : .foreignRegistration(self)
     }
@@ -45,7 +47,7 @@ extension Provider {
     } catch { return error }
   }
 
-  /// Throws `authenticatorUnconfigured` for a key that no flow of this provider could sign with.
+  /// Throws `authenticatorUnconfigured` for a key that no flow of this provider can sign with.
   func requireFitting(_ registration: ClientRegistration) throws(Problem) {
     guard let key = registration.signingKey else { return }
     for words in flows.compactMap(\.tokens)
@@ -55,7 +57,7 @@ extension Provider {
     }
   }
 
-  /// Whether everything of this provider is where a stored registration may go.
+  /// Whether all origins of this provider are among those of the stored registration.
   func takes(_ stored: StoredRegistration.Known) -> Bool {
     Set(origins).isSubset(of: stored.origins)
   }
@@ -75,7 +77,7 @@ extension Provider {
 }
 
 extension ClientRegistration {
-  /// What the application signs with; `nil` without a key that can be read.
+  /// The registration's private key; `nil` without a readable one.
   var signingKey: PrivateKey? { privateKey.flatMap { PrivateKey(pem: $0) } }
 }
 
@@ -100,7 +102,7 @@ extension Problem {
 }
 
 extension StoredRegistration.Known {
-  /// A registration that has the same parts.
+  /// A registration with the same parts.
   fileprivate var shape: ClientRegistration {
     ClientRegistration(
       clientID: clientID, clientSecret: hasSecret ? Secret("sealed") : nil, redirect: redirect,
@@ -109,8 +111,9 @@ extension StoredRegistration.Known {
 }
 
 extension AccountStore {
-  /// The registration to use at a provider: the application's own, else the stored one; `nil` when there is neither.
-  /// Throws `bindingMismatch` for a stored one that was made for another server than the provider's.
+  /// Returns the registration to use at a provider: the application's own, otherwise the stored
+  /// one; `nil` without both. Throws `bindingMismatch` if the stored one was made for another
+  /// server.
   func registration(
     _ own: ClientRegistration?, at provider: Provider, _ patience: Patience = .usual
   ) throws(Problem) -> ClientRegistration? {

@@ -1,9 +1,9 @@
 internal import EinlassJSON
 
-/// A registration at a provider that the store keeps for every application: a person brought it, or the provider gave
-/// it on request.
+/// A stored registration at a provider, for every application. A person configured it, or the
+/// provider issued it on request.
 public struct StoredRegistration: Sendable, Equatable {
-  /// What of it stands in the clear.
+  /// The parts that are stored in the clear.
   public struct Known: Sendable, Equatable {
     /// The provider's id.
     public var provider: String
@@ -12,7 +12,7 @@ public struct StoredRegistration: Sendable, Equatable {
     public var hasPrivateKey: Bool
     public var redirect: String?
     public var origins: [String]
-    /// Whether the provider gave it on request. RFC 7591.
+    /// Whether the provider issued it on request. RFC 7591.
     public var isIssued: Bool
 
     public init(
@@ -32,11 +32,11 @@ public struct StoredRegistration: Sendable, Equatable {
   /// The provider's id.
   public var provider: String
   public var registration: ClientRegistration
-  /// The only servers that it goes to, sorted.
+  /// The only origins that may receive it, sorted.
   public var origins: [String]
-  /// Whether the provider gave it on request. RFC 7591.
+  /// Whether the provider issued it on request. RFC 7591.
   public var isIssued: Bool
-  /// When its secret ends; `nil`: never.
+  /// The end of the secret's validity; `nil` for unlimited.
   public var expiresAt: UnixTime?
 
   public init(
@@ -50,10 +50,11 @@ public struct StoredRegistration: Sendable, Equatable {
     self.expiresAt = expiresAt
   }
 
-  /// Whether it may take this one's place.
+  /// Whether this registration may replace the stored one. An issued one never replaces a person's.
+  /// `isIssued`: of the stored one; `nil` if there is none.
   public func mayReplace(isIssued: Bool?) -> Bool { !self.isIssued || isIssued != false }
 
-  /// The same without what is sealed.
+  /// The registration without its secrets.
   public var known: Known {
     Known(
       provider: provider, clientID: registration.clientID,
@@ -62,13 +63,13 @@ public struct StoredRegistration: Sendable, Equatable {
   }
 }
 
-/// The stored registrations as the domain sees them; part of `AccountStore`, whose rules hold here too.
+/// The stored registrations, as a part of `AccountStore` with the same rules.
 public struct RegistrationStore: Sendable {
-  /// The one for a provider, opened; `nil` when there is none.
+  /// Returns a provider's registration, opened; `nil` if there is none.
   public var get:
     @Sendable (_ provider: String, AccountStore.Patience) throws(Problem) -> StoredRegistration?
-  /// Puts one in the place of that for the same provider, or removes it; one that was made on request never takes the
-  /// place of a person's. Returns the store's revision.
+  /// Stores a registration in place of the provider's former one, or removes it. An issued one
+  /// never replaces a person's. Returns the store's revision.
   public var set:
     @Sendable (_ provider: String, StoredRegistration?, AccountStore.Patience) throws(Problem) ->
       Int64
@@ -83,7 +84,7 @@ public struct RegistrationStore: Sendable {
     self.set = set
   }
 
-  /// Of a store that says this at every use.
+  /// A store that throws this problem at every use.
   public init(failing problem: Problem) {
     self.init(
       get: { _, _ throws(Problem) in throw problem },

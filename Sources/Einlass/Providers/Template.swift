@@ -1,35 +1,36 @@
 internal import EinlassJSON
 
-/// A text of a descriptor with places to fill: `https://example.com/{id}/picture`.
+/// A text of a descriptor with placeholders: `https://example.com/{id}/picture`.
 struct Template: Sendable, Equatable {
-  /// What can be filled in; each place of a descriptor allows some of them.
+  /// The placeholders. Each member of a descriptor allows some of them.
   enum Placeholder: String, Sendable, CaseIterable {
-    /// Of the application's own registration.
+    /// The application's own registration.
     case clientID = "clientId"
     case clientSecret
-    /// The access token that the request is about, and that of the account itself.
+    /// The access token of the request, and the account's own.
     case token
     case systemToken
-    /// What the application's stored token is renewed with.
+    /// The token that renews the application's stored one.
     case refreshToken
     /// HMAC-SHA256 of the token, keyed with the client secret, in lower-case hexadecimal digits.
     case tokenProof
-    /// What access was granted for, in the provider's words.
+    /// The granted permissions, by the provider's names.
     case permissions
     case audience
     /// The whole answer to a flow's `requestToken`.
     case requestToken
-    /// The person's id at the provider; as the answer with the token, or the stored account, names it.
+    /// The person's id at the provider: from the identity, and from the token answer or the stored
+    /// account.
     case id
     case subject
-    /// What a device asks with, and what its person enters. RFC 8628 section 3.2.
+    /// The code to poll with and the code to enter. RFC 8628 section 3.2.
     case deviceCode
     case userCode
-    /// What an answer says of a picture: its name, where its address is made of that.
+    /// A picture's name in an answer, for providers whose picture addresses contain it.
     case picture
   }
 
-  /// What the places are filled with. Mostly secrets, so it cannot be printed.
+  /// The values of placeholders. They are mostly secrets, so they cannot be printed.
   struct Values: Sendable, CustomStringConvertible, CustomReflectable {
     var texts: [Placeholder: String] = [:]
 
@@ -49,10 +50,9 @@ struct Template: Sendable, Equatable {
 
   private var parts: [Part] = []
 
-  /// Whether the place stands in the text.
   func mentions(_ placeholder: Placeholder) -> Bool { parts.contains(.place(placeholder)) }
 
-  /// Reads a text; `nil` when a brace stands alone or a place is none of the allowed.
+  /// Reads a text; `nil` for a single brace or a placeholder that is not allowed.
   init?(_ text: String, allowing allowed: Set<Placeholder>) {
     var rest = text[...]
     while let open = rest.firstIndex(of: "{") {
@@ -67,9 +67,10 @@ struct Template: Sendable, Equatable {
     parts.append(.literal(String(rest)))
   }
 
-  /// The text with every place filled, each value encoded as the place needs it.
+  /// Returns the text with every placeholder filled, each value encoded by `encoding`.
   ///
-  /// A place without a value stays empty: the descriptor's reader only allows those that the caller has.
+  /// A placeholder without a value becomes empty text. Readers of descriptors allow only the
+  /// placeholders that the caller fills.
   func filled(_ values: Values, encoding: (String) -> String = { $0 }) -> String {
     parts.map { part in
       switch part {
@@ -80,9 +81,10 @@ struct Template: Sendable, Equatable {
   }
 }
 
-/// A request of a descriptor: everything but the values of this moment and the OAuth 1.0a signature.
+/// A request of a descriptor, without the values for its placeholders and without its OAuth 1.0a
+/// signature.
 struct RequestTemplate: Sendable, Equatable {
-  /// A field whose value has places to fill.
+  /// A field with placeholders in its value.
   struct Field: Sendable, Equatable {
     var name: String
     var value: Template
@@ -91,16 +93,18 @@ struct RequestTemplate: Sendable, Equatable {
   var method: HTTPRequest.Method
   /// Without a query.
   var address: WebAddress
-  /// What follows in the path, where something of it is filled in.
+  /// The rest of the path, if it has placeholders.
   var path: Template?
   var query: [Field]
   var form: [Field]
-  /// A body of JSON: an object of texts, or null when it is empty; `nil` for none.
+  /// The members of a JSON body, an object of texts; empty for a body of `null`, and `nil` for no
+  /// JSON body.
   var json: [Field]?
   var headers: [Field]
-  /// The token of the `Authorization: Bearer` header; `nil` where OAuth 1.0a signs or nothing is needed.
+  /// The token of the `Authorization: Bearer` header; `nil` if OAuth 1.0a signs the request or
+  /// nothing authorizes it.
   var bearer: Template?
-  /// Name and password of `Authorization: Basic`, with a colon between them.
+  /// Name and password of `Authorization: Basic`, separated by a colon.
   var basic: Template?
 
   init(_ name: String, in reader: DescriptorReader, allowing allowed: Set<Template.Placeholder>)
@@ -134,14 +138,14 @@ struct RequestTemplate: Sendable, Equatable {
     }
   }
 
-  /// Whether something is to be filled in there.
   func mentions(_ placeholder: Template.Placeholder) -> Bool {
     ((query + form + (json ?? []) + headers).map(\.value)
       + [path, bearer, basic].compactMap(\.self))
       .contains { $0.mentions(placeholder) }
   }
 
-  /// The request without its `Authorization`, and the fields of its form, which OAuth 1.0a signs.
+  /// Returns the filled request without an OAuth 1.0a signature, and the fields of its form, which
+  /// the signature covers.
   func filled(_ values: Template.Values) -> (request: HTTPRequest, form: [Parameter]) {
     let form = form.map { Parameter($0.name, $0.value.filled(values)) }
     let query = query.map { Parameter($0.name, $0.value.filled(values)) }
@@ -168,14 +172,13 @@ struct RequestTemplate: Sendable, Equatable {
     return (request, form)
   }
 
-  /// The same request, somewhere else.
   func relocated(_ move: (WebAddress) -> WebAddress) -> RequestTemplate {
     var moved = self
     moved.address = move(address)
     return moved
   }
 
-  /// An object of templates as fields in their order; none when the word is missing.
+  /// Returns an object of templates as fields in their order; empty without this word.
   static func fields(
     _ name: String, in reader: DescriptorReader, _ allowed: Set<Template.Placeholder>
   ) throws(DescriptorReader.Fault) -> [Field] {
@@ -194,7 +197,7 @@ struct RequestTemplate: Sendable, Equatable {
 }
 
 extension DescriptorReader {
-  /// A text with places to fill, `nil` when the word is missing.
+  /// Returns a text with placeholders; `nil` without this word.
   func template(
     _ name: String, allowing allowed: Set<Template.Placeholder>
   ) throws(Fault) -> Template? {

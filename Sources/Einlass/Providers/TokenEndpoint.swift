@@ -1,40 +1,43 @@
 internal import EinlassJSON
 
-/// Where and how tokens of OAuth 2.0 are got: the words that its grants share.
+/// The words that all OAuth 2.0 grants share.
 ///
 ///     "token": {"method": "POST", "url": "https://example.com/token"},
 ///     "refresh": {"request": {"method": "POST", "url": "https://example.com/token"},
 ///                 "marginSeconds": 600, "checkSeconds": 300},
-///     "dpop": true, "clientAuthentication": ["client_secret_basic", "private_key_jwt"], "assertion": …,
-///     "scopes": ["openid", "email"],
-///     "issuer": "https://example.com", "keySet": "https://example.com/jwks", "algorithms": ["RS256"],
+///     "dpop": true, "clientAuthentication": ["client_secret_basic", "private_key_jwt"],
+///     "assertion": …, "scopes": ["openid", "email"],
+///     "issuer": "https://example.com", "keySet": "https://example.com/jwks",
+///     "algorithms": ["RS256"],
 ///     "answer": "form", "subject": "/uid", "identity": …, "revoke": …,
 ///     "revocation": …, "revocationAuthentication": "client_secret_post",
 ///     "endSession": "https://example.com/logout"
 ///
-/// The grant's own fields and the client's proof are added to `token` and `refresh.request`; what stands in their
-/// `query` and `form` is sent besides. `clientAuthentication` is one word or several, of which the registration's
-/// own means decide; `revocationAuthentication` counts where `revocation` takes others (RFC 8414 section 2). With `dpop`
-/// tokens are bound to a key. With `forResources` protected resources may send people here. Without `refresh` tokens are
-/// not renewed; without its `request` the address of `token` does it. A `request` with the place `{token}` takes the
-/// access token itself, while it is good, and none of the standard's fields.
+/// The grant's fields and the client authentication are added to the `query` and `form` of `token`
+/// and `refresh.request`. `clientAuthentication` is one method or several; the registration decides
+/// between them. `revocationAuthentication` is for a `revocation` endpoint with its own methods
+/// (RFC 8414 section 2). With `dpop` tokens are bound to a key. With `forResources` a protected
+/// resource may send people here. Without `refresh` tokens are not renewed. Without
+/// `refresh.request`, `token` is used. A `refresh.request` with the placeholder `{token}` sends the
+/// access token itself, while it is valid, and none of the standard's fields.
 struct TokenEndpoint: Sendable, Equatable {
-  /// How a token is renewed. RFC 6749 section 6.
+  /// The renewal of a token. RFC 6749 section 6.
   struct Refresh: Sendable, Equatable {
     var request: RequestTemplate
-    /// How long before its end a token is renewed.
+    /// The time before a token's end at which it is renewed.
     var marginSeconds: Int64
-    /// How long after a renewal that failed the next one is tried.
+    /// The pause after a renewal before the next attempt.
     var checkSeconds: Int64
 
-    /// By this request, at the usual times.
+    /// Uses this request at the usual times.
     init(of request: RequestTemplate, marginSeconds: Int64 = 60, checkSeconds: Int64 = 60) {
       self.request = request
       self.marginSeconds = marginSeconds
       self.checkSeconds = checkSeconds
     }
 
-    /// Whether the access token itself is turned into a fresh one, which the provider takes only while it is good.
+    /// Whether the access token itself is exchanged for a fresh one. The provider accepts it only
+    /// while it is valid.
     var isPaidByToken: Bool { request.mentions(.token) }
   }
 
@@ -44,38 +47,43 @@ struct TokenEndpoint: Sendable, Equatable {
     "dpop", "revocation", "revocationAuthentication", "forResources", "endSession",
   ]
 
-  /// How the answers with tokens are written.
+  /// The format of answers with tokens.
   enum AnswerFormat: String, CaseIterable {
     case json, form
   }
 
   var request: RequestTemplate
   var refresh: Refresh?
-  /// The ways that are taken; never empty.
+  /// The accepted methods; never empty.
   var clientAuthentication: [ClientAuthentication]
   var assertion: ClientAssertion
-  /// Whether tokens are bound to a key of ours. RFC 9449.
+  /// Whether tokens are bound to a key. RFC 9449.
   var isBound: Bool
-  /// Whether a resource may send people here: its tokens serve nobody but the resource that is named. RFC 8707.
+  /// Whether a protected resource may send people here, because a token is valid only for the named
+  /// resource. RFC 8707.
   var isForResources: Bool
-  /// What is asked for when the front end does not say.
+  /// The default scopes, if the front end names none.
   var scopes: [String]
-  /// Who signs id_tokens, and whom answers may name (RFC 9207); compared as bytes.
+  /// The signer of id_tokens, and the only issuer that responses may name (RFC 9207); compared as
+  /// bytes.
   var issuer: WebAddress?
-  /// Where its keys are; without them no id_token is looked at. RFC 7517.
+  /// The address of the issuer's keys. Without it, id_tokens are not read unless the client secret
+  /// signs them. RFC 7517.
   var keySet: WebAddress?
   var algorithms: Set<TokenAlgorithm>
   var answerFormat: AnswerFormat
-  /// Where the answer names the person, for an identity request that has to.
+  /// A JSON pointer to the person in the answer, for identity requests that need them.
   var subject: String?
-  /// What the provider says of identity and revocation goes for its other flows.
+  /// The flow's own identity and revocation; `nil` for the provider's.
   var identity: IdentityDescriptor?
   var revocation: RequestTemplate?
-  /// The standard's, to which token and the client's proof are added. RFC 7009 section 2.1.
+  /// The standard revocation. The token and the client authentication are added to it. RFC 7009
+  /// section 2.1.
   var standardRevocation: RequestTemplate?
-  /// The ways that are taken there; `nil`: as elsewhere.
+  /// The methods of the revocation endpoint; `nil` for those of the token endpoint.
   var revocationAuthentication: [ClientAuthentication]?
-  /// Where the person's browser ends its session. OpenID Connect RP-Initiated Logout 1.0 section 2.
+  /// The page that ends the person's session in the browser. OpenID Connect RP-Initiated Logout 1.0
+  /// section 2.
   var endSession: WebAddress?
 
   /// Reads the words of a flow.
@@ -123,10 +131,10 @@ struct TokenEndpoint: Sendable, Equatable {
       checkSeconds: try words.seconds("checkSeconds", default: 60))
   }
 
-  /// Whether id_tokens are signed with the client's secret: keys of the issuer's own and a secret don't go together.
+  /// Whether id_tokens are signed with the client's secret, which excludes the issuer's own keys.
   var isSignedBySecret: Bool { algorithms == [.hs256] }
 
-  /// Whether it can be known who has signed an id_token.
+  /// Whether the signature of an id_token can be verified.
   var vouches: Bool { issuer != nil && (keySet != nil || isSignedBySecret) }
 
   /// The requests that carry secrets.
@@ -139,7 +147,8 @@ struct TokenEndpoint: Sendable, Equatable {
     requests.map(\.address) + [issuer, keySet, endSession].compactMap(\.self)
   }
 
-  /// The same with every address moved, the issuer's too: who plays a provider signs in its own name.
+  /// Returns the same endpoint with every address moved. The issuer moves too, because a substitute
+  /// server signs in its own name.
   func relocated(_ move: (WebAddress) -> WebAddress) -> TokenEndpoint {
     var moved = self
     moved.request = request.relocated(move)
@@ -155,13 +164,13 @@ struct TokenEndpoint: Sendable, Equatable {
 }
 
 extension TokenEndpoint {
-  /// An answer with a token, or one that should hold one; `nil` unless it is an object.
+  /// Returns an answer as a JSON object; `nil` if it is none.
   func object(_ answer: Exchange.Answer) -> JSONValue? {
     switch answerFormat {
     case .json: answer.object
     case .form:
       FormEncoding.decode(answer.body, plus: .space).flatMap { fields in
-        // Putting an object together takes longer the more there are.
+        // A JSON object of many members is slow to build.
         fields.count > 256 ? nil : .object(JSONObject(fields.map { ($0.name, .string($0.value)) }))
       }
     }
@@ -169,7 +178,7 @@ extension TokenEndpoint {
 }
 
 extension RequestTemplate {
-  /// A POST to a token endpoint.
+  /// Reads a POST to a token endpoint.
   init(
     _ name: String, posting reader: DescriptorReader,
     allowing allowed: Set<Template.Placeholder> = [.clientID]
@@ -182,7 +191,7 @@ extension RequestTemplate {
 }
 
 extension DescriptorReader {
-  /// One way by which clients prove themselves, or several; `nil` where the word is missing.
+  /// Returns one or several client authentications; `nil` without this word.
   func authentications(_ name: String) throws(Fault) -> [ClientAuthentication]? {
     try optional(name) { name throws(Fault) in
       try value(name).array == nil
@@ -190,7 +199,7 @@ extension DescriptorReader {
     }
   }
 
-  /// A number of seconds up to a day.
+  /// Returns a number of seconds, one day at most.
   fileprivate func seconds(_ name: String, default fallback: Int64) throws(Fault) -> Int64 {
     guard has(name) else { return fallback }
     guard let seconds = try value(name).int64, (1...86_400).contains(seconds) else {

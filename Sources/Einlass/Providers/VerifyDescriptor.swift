@@ -1,30 +1,32 @@
 internal import EinlassJSON
 
-/// How a provider's credentials are checked.
+/// A provider's way to verify credentials.
 enum VerifyDescriptor: Sendable, Equatable {
-  /// The identity request, signed: whoever can sign it with this application holds a token of it.
+  /// The identity request, signed. Only a holder of a token of this application can sign it.
   case signedIdentity
-  /// The provider is asked about the token first, then for the identity.
+  /// A request about the token, then the identity request.
   case tokenInfo(TokenInfo)
-  /// The standard's question about a token, with the client's proof: by other ways than at the token endpoint, where
-  /// some are named. RFC 7662, RFC 8414 section 2.
+  /// The standard request about a token, with the client authentication. It may name methods other
+  /// than those of the token endpoint. RFC 7662, RFC 8414 section 2.
   ///
-  ///     "verify": {"recipe": "introspection", "request": {"method": "POST", "url": "https://example.com/introspect"},
+  ///     "verify": {"recipe": "introspection",
+  ///                "request": {"method": "POST", "url": "https://example.com/introspect"},
   ///                "clientAuthentication": "client_secret_post"}
   case introspection(RequestTemplate, authentication: [ClientAuthentication]?)
 
-  /// A request about a token, and where in its answer the facts stand.
+  /// A request about a token, and JSON pointers to the facts in its answer.
   struct TokenInfo: Sendable, Equatable {
     var request: RequestTemplate
-    /// JSON pointers: a boolean, a text, seconds since 1970 with 0 for never, a text, a list of texts.
+    /// From here on, JSON pointers to a boolean, a text, seconds since 1970 with 0 for never, a
+    /// text, and a list of texts.
     var active: String
     var clientID: String
     var expiresAt: String?
     var subject: String?
     var scopes: String?
-    /// Why the token is not active.
+    /// A JSON pointer to the reason a token is not active.
     var failure: String?
-    /// Further query of the identity request.
+    /// Further query parameters of the identity request.
     var identityQuery: [RequestTemplate.Field]
   }
 
@@ -66,7 +68,7 @@ enum VerifyDescriptor: Sendable, Equatable {
     }
   }
 
-  /// The same recipe with its endpoint moved.
+  /// Returns the same recipe with its endpoint moved.
   func relocated(_ move: (WebAddress) -> WebAddress) -> VerifyDescriptor {
     switch self {
     case .signedIdentity: return self
@@ -78,7 +80,7 @@ enum VerifyDescriptor: Sendable, Equatable {
     }
   }
 
-  /// The question about the token, besides that about its owner.
+  /// The request about the token, in addition to the identity request.
   var request: RequestTemplate? {
     switch self {
     case .signedIdentity: nil
@@ -87,17 +89,17 @@ enum VerifyDescriptor: Sendable, Equatable {
     }
   }
 
-  /// Whether it cannot do without the provider's word on whose a token is.
+  /// Whether the recipe needs the identity request.
   var asksForIdentity: Bool {
     if case .introspection = self { false } else { true }
   }
 }
 
 extension Provider {
-  /// Whether somebody there says anything of a token.
+  /// Whether the provider has any request about a token.
   var canBeAsked: Bool { verification != nil || identity?.request != nil }
 
-  /// What a registration must hold for the provider's recipe.
+  /// The parts of a registration that the recipe needs.
   public var verificationNeeds: [RegistrationPart] {
     switch verification {
     case .signedIdentity: signatureMethod.needs
