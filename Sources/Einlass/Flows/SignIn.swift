@@ -66,7 +66,8 @@ struct SignIn {
     }
   }
 
-  /// Returns the requested flow, otherwise the flow of the stored credential.
+  /// Returns the requested flow, otherwise that of the stored credential, otherwise the provider's
+  /// first.
   private func descriptor(
     for credentials: [StoredCredential], of account: Account.ID
   ) throws(Problem) -> FlowDescriptor {

@@ -57,9 +57,9 @@ enum ClientAuthentication: String, Sendable, CaseIterable {
 }
 
 extension [ClientAuthentication] {
-  /// Returns the way that the registration names. Otherwise returns the first of these that the
-  /// list holds: `privateKeyJWT` with a private key, `basicEmpty`, with a secret the first way to
-  /// send it. The last resort is `none`.
+  /// Returns the way that the registration names. Otherwise returns `privateKeyJWT` for a private
+  /// key, then `basicEmpty`, then the first way for a secret, as far as the list holds them, and
+  /// `none` as the last resort.
   func fitting(_ registration: ClientRegistration) -> ClientAuthentication {
     let own = registration.authentication.flatMap(ClientAuthentication.init(rawValue:))
     if let own { return own }

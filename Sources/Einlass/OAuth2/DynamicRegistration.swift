@@ -3,7 +3,8 @@ internal import EinlassJSON
 
 /// A provider's registration endpoint, and the client authentication to request there. RFC 7591.
 ///
-///     "dynamicRegistration": {"url": "https://example.com/register", "clientAuthentication": "none"}
+///     "dynamicRegistration": {"url": "https://example.com/register",
+///                             "clientAuthentication": "none"}
 struct DynamicRegistration: Sendable, Equatable {
   /// The longest answer that is read, in bytes.
   static let limitBytes = 64 << 10
