@@ -1,9 +1,9 @@
 internal import EinlassJSON
 
-/// Whole seconds since 1970, UTC, leap seconds ignored: the times of the protocol.
+/// Whole seconds since 1970, UTC, without leap seconds: the unit of times in the protocol.
 public typealias UnixTime = Int64
 
-/// A stored identity at a provider. Holds no secret.
+/// An identity at a provider, as stored. Holds no secret.
 public struct Account: Sendable, Equatable {
   /// `a_` and 128 random bits in base64url; compares as bytes.
   public struct ID: RawRepresentable, Hashable, Sendable {
@@ -19,7 +19,7 @@ public struct Account: Sendable, Equatable {
     }
   }
 
-  /// Whether the account can be used as it is, by what its provider last said.
+  /// The state of the account according to the provider's last answer.
   public enum Health: String, Sendable, CaseIterable {
     case ok, reloginNeeded, banned, locked
   }
@@ -27,10 +27,10 @@ public struct Account: Sendable, Equatable {
   public var id: ID
   /// The provider's id in the catalogue, for example `example`.
   public var provider: String
-  /// What the person is called there: a handle, an e-mail address, a phone number.
+  /// The person's name at the provider: a handle, an e-mail address, a phone number.
   public var username: String
   public var displayName: String?
-  /// The provider's own stable id of the person, once it is known.
+  /// The provider's stable id of the person, once known.
   public var subject: String?
   public var email: String?
   public var avatar: String?
@@ -38,13 +38,14 @@ public struct Account: Sendable, Equatable {
   /// Whether a credential is stored.
   public var isSignedIn: Bool
   public var addedAt: UnixTime
-  /// When a flow last ended well with it; `nil` when never. Orders the picker.
+  /// The end of the last successful flow with this account; `nil` if there was none. Orders the
+  /// picker.
   public var lastUsedAt: UnixTime?
-  /// Grows with each account that the store adds and is never used again: lists go on behind it.
+  /// The order of adding. Never used again after a removal, so that paged lists continue after it.
   public var position: Int64
-  /// The applications whose preferred account of its provider it is.
+  /// The applications that prefer this account of its provider.
   public var preferredBy: [String]
-  /// The protected resources that credentials of their own are stored for. RFC 8707.
+  /// The protected resources with a credential of their own. RFC 8707.
   public var resources: [String] = []
 
   public init(

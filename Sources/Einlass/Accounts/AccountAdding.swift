@@ -2,9 +2,10 @@ internal import EinlassCrypto
 internal import EinlassJSON
 
 extension AddAccountRequest {
-  /// The account to store: checked, with a fresh id, its credential bound to where the provider lives now.
+  /// Returns the account to store, with a fresh id and its credential bound to the provider's
+  /// current origins.
   ///
-  /// Throws `invalidParameter` with the JSON pointer of what is wrong.
+  /// Throws `invalidParameter` with the JSON pointer of the faulty parameter.
   func newAccount(at provider: Provider, effects: Effects) throws(Problem)
     -> AccountStore.NewAccount
   {
@@ -44,9 +45,11 @@ extension AddAccountRequest {
 }
 
 extension Credential {
-  /// Throws `invalidParameter` for what could not be sent anywhere.
+  /// Throws `invalidParameter` for a token or secret with characters that no request can carry, and
+  /// for a credential of more than 48 KiB.
   ///
-  /// - Parameter clientSecret: of the registration that it was issued to, where that is kept.
+  /// - Parameter clientSecret: the secret of the credential's registration, checked for OAuth 1.0a;
+  ///   `nil` if it is not stored.
   func requireSendable(clientSecret: Secret?) throws(Problem) {
     let further = [("/credential/clientSecret", clientSecret)]
     switch self {
@@ -81,14 +84,15 @@ extension Credential {
     secret.count <= SignIn.credentialLimitBytes && isAllowed(revealedText(secret))
   }
 
-  /// What a token, its secret and a consumer's may be: they are percent-encoded wherever they go. RFC 5849 section 3.6.
+  /// Whether the text can be an OAuth 1.0a token or secret. Any other text is allowed, because all
+  /// of these are percent-encoded. RFC 5849 section 3.6.
   private func isTextWithoutControls(_ text: String) -> Bool {
     !text.isEmpty
       && !text.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
   }
 }
 
-/// Throws `invalidParameter` for a text that cannot name anything: of an account that is added or renamed.
+/// Throws `invalidParameter` for a name that is blank, too long or holds control characters.
 private func checkName(
   _ name: String, _ isAllowed: (String) -> Bool, at path: String
 ) throws(Problem) {
@@ -99,7 +103,8 @@ private func checkName(
 }
 
 extension AccountStore {
-  /// Changes the name that is shown; an empty one removes it. Throws `invalidParameter`, `unknownAccount`.
+  /// Changes the displayed name; an empty one removes it. Throws `invalidParameter`,
+  /// `unknownAccount`.
   func rename(
     _ account: Account.ID, to displayName: String, _ patience: Patience
   ) throws(Problem) -> Int64 {
@@ -111,7 +116,7 @@ extension AccountStore {
 }
 
 extension FlowDescriptor {
-  /// Whether a stored credential of this type is what the flow begins with.
+  /// Whether the flow starts from a stored credential of this type.
   fileprivate func startsFrom(_ credential: Credential) -> Bool {
     switch (self, credential) {
     case (.reverseAuth, .oauth1), (.systemToken, .oauth2), (.authorizationCode, .oauth2),

@@ -1,7 +1,8 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// One sign-in at a provider: adds an account or makes one usable again. `accounts.signIn` of the protocol, section 3.
+/// One sign-in at a provider, which adds an account or makes one usable again: `accounts.signIn` of
+/// the protocol.
 struct AccountSignIn {
   let request: SignInRequest
   let provider: Provider
@@ -10,10 +11,11 @@ struct AccountSignIn {
   let effects: Effects
   let asker: Asker
 
-  /// Tries the provider's flows in their order until one works here, and ends with it, well or not.
+  /// Runs the provider's first flow that works here. Any error of that flow except
+  /// `flowNotSupported` ends the sign-in.
   ///
-  /// Throws `flowNotSupported`, or `interactionRequired` where more kinds of prompt would help, saying why each flow
-  /// was skipped.
+  /// Throws `flowNotSupported` with the reason for each skipped flow, or `interactionRequired` if
+  /// the front end lacks kinds of prompt.
   func run() async throws(Problem) -> AccountStore.Added {
     let kind = try kind()
     let pageParameters = try request.pageParameters()
@@ -56,8 +58,9 @@ struct AccountSignIn {
       })
   }
 
-  /// The kind of flow that is wanted: for the account that is the application itself, no person's. The account that is
-  /// named has to be one of the provider's.
+  /// Returns the requested kind of flow; by default `clientCredentials` for an account of the
+  /// application itself. Throws `unknownAccount`, and `invalidChoice` for an account of another
+  /// provider or for `clientCredentials` on a person's account.
   private func kind() throws(Problem) -> FlowKind? {
     guard let id = request.account else { return request.flowKind }
     let account = try store.read { reader throws(Problem) in try reader.account(id) }
@@ -70,14 +73,16 @@ struct AccountSignIn {
     return request.flowKind ?? (isItself ? .clientCredentials : nil)
   }
 
-  /// Whether the account is the application itself.
+  /// Whether the account is the application's own, with its client id as the subject.
   private func isApplication(_ account: Account) -> Bool {
     account.subject.map { sameBytes($0, registration.clientID) } ?? false
   }
 
-  /// Stores the credential for the person's account: the one that was named, one that is there, or a new one.
+  /// Stores the credential for the account that the request names, for the existing account of the
+  /// same person, or for a new one.
   ///
-  /// Where the provider does not identify the person, only the person or the request names an account that is there.
+  /// If the provider does not identify the person, an existing account is used only if the request
+  /// names it or the person selects it.
   private func keep(
     _ credential: Credential, _ identity: Identity?, from flow: FlowDescriptor,
     asking asker: Asker
@@ -113,7 +118,8 @@ struct AccountSignIn {
     }
   }
 
-  /// The account that the person says they have signed in to; `nil` for a new one, and where this cannot be asked.
+  /// Returns the account that the person selects; `nil` for a new one, and if the front end cannot
+  /// ask.
   private func accountToReplace(_ asker: Asker) async throws(Problem) -> Account.ID? {
     let limit = AccountChoices.offeredLimit
     let accounts = try store.read { reader throws(Problem) in
@@ -130,14 +136,15 @@ struct AccountSignIn {
     return account
   }
 
-  /// Puts the credential in the place of that of the same registration; `nil` when that has changed meanwhile.
+  /// Replaces the account's credential of the same registration and resource. Returns `nil` if that
+  /// has changed meanwhile.
   private func renew(
     _ id: Account.ID, with new: StoredCredential, _ identity: Identity?
   ) async throws(Problem) -> AccountStore.Added? {
     let lease = try await store.lease(id, waiting: effects)
     defer { lease.keep() }
     var account = try store.account(id, of: provider)
-    // One that was not named may be in the way.
+    // `kind()` checked only an account named in the request; this one may come from a collision.
     if new.binding.flowKind == .clientCredentials, !isApplication(account) {
       throw .personsAccount(provider, id)
     }
@@ -153,7 +160,7 @@ struct AccountSignIn {
     let edit: AccountStore.Edit = { $0.adopt(identity, at: now, isFresh: true) }
     let former = try store.credentials(of: id, under: lease)
       .stored(under: registration, for: new.resource)
-    // Reverse auth pays with what is the system's alone; nothing may take its place.
+    // Never overwrite the account's own OAuth 1.0a token, because reverse auth exchanges it.
     guard former?.isSystemsAlone != true else { throw .bindingMismatch(provider, account) }
     var credential = new
     credential.role = former?.role ?? credential.role
@@ -165,9 +172,9 @@ struct AccountSignIn {
     return AccountStore.Added(account: account, created: false, revision: revision)
   }
 
-  /// A new account, called what the provider calls the person.
+  /// Returns a new account named after the identity or the login hint, else after the provider.
   ///
-  /// - Parameter number: over 1, it stands behind a name that other accounts have.
+  /// - Parameter number: if over 1, appended to the name, because other accounts have the name.
   private func account(of identity: Identity?, number: Int) -> Account {
     let names = [
       identity?.username, identity?.email, identity?.name, identity?.id, request.loginHint,
@@ -184,13 +191,14 @@ struct AccountSignIn {
   }
 }
 
-/// What nothing is found by goes: two that look alike are one.
+/// Removes zero-width joiners, so that names that look the same compare equal.
 private func withoutJoiners(_ text: String) -> String {
   String(String.UnicodeScalarView(text.unicodeScalars.filter { !isJoiner($0) }))
 }
 
 extension FlowDescriptor {
-  /// The kinds of prompt that a person signs in by; `nil` for a flow that no account begins with.
+  /// The kinds of prompt of a sign-in by this flow; `nil` for a flow that needs a stored
+  /// credential.
   fileprivate var signInPrompts: Set<Prompt.Kind>? {
     switch self {
     case .authorizationCode: [.openURL]
@@ -207,12 +215,14 @@ extension Set<Prompt.Kind> {
 }
 
 extension Provider {
-  /// The kind of flow that a person would sign in by, who can be asked so; `nil` when there is none.
+  /// Returns the kind of the first flow for a person that needs only these prompts; `nil` if there
+  /// is none.
   public func signInKind(asking kinds: Set<Prompt.Kind>) -> FlowKind? {
     signInFlows(nil).first { $0.signInPrompts?.isSubset(of: kinds) ?? false }?.kind
   }
 
-  /// Those of a kind, or those that a person signs in by; the application by itself only where there is no other.
+  /// Returns the flows of this kind, or by default the flows for a person. `clientCredentials` is
+  /// among the latter only as the provider's single flow.
   fileprivate func signInFlows(_ kind: FlowKind?) -> [FlowDescriptor] {
     flows.filter { flow in
       kind.map { $0 == flow.kind } ?? (flow.kind != .clientCredentials || flows.count == 1)

@@ -1,7 +1,8 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// A file of accounts with their credentials that only a passphrase opens: what `accounts.export` writes.
+/// A file of accounts and their credentials, encrypted with a passphrase: the format of
+/// `accounts.export`.
 ///
 /// Version 1 is three lines of ASCII, each with its line feed, and then bytes:
 /// ```
@@ -10,17 +11,18 @@ internal import EinlassJSON
 /// CHECK
 /// ciphertext, tag
 /// ```
-/// SALT (16 bytes), NONCE (12) and CHECK (32) are hexadecimal. scrypt makes a key of passphrase and salt, HKDF-SHA256
-/// two of that: one for CHECK, the HMAC-SHA256 of both lines above, and one for AES-256-GCM, whose associated data is
-/// all three lines. So a passphrase that does not fit is told from a file that was cut or changed. What is sealed is
-/// JSON: `AccountsFileContents.swift`.
+/// SALT (16 bytes), NONCE (12) and CHECK (32) are hexadecimal. scrypt derives a root key from the
+/// passphrase and the salt. HKDF-SHA256 derives two keys from it: one for CHECK, the HMAC-SHA256 of
+/// both lines above, and one for AES-256-GCM with all three lines as associated data. CHECK
+/// therefore tells a wrong passphrase from a truncated or changed file. The plaintext is JSON:
+/// `AccountsFileContents.swift`.
 public struct AccountsFile: Sendable {
-  /// What is written and read at most.
+  /// The maximum size of a file, for writing and reading.
   public static let limitBytes = 16 << 20
   private static let version = 1
   private static let name = "einlass accounts "
 
-  /// What stands above CHECK.
+  /// The two lines above CHECK.
   private let head: [UInt8]
   private let check: [UInt8]
   private let stretching: KeyFromPassphrase
@@ -29,10 +31,11 @@ public struct AccountsFile: Sendable {
   private let sealed: [UInt8]
   let path: String
 
-  /// Whether a file begins as one of accounts does, of whatever version.
+  /// Whether the bytes begin like an accounts file of any version.
   public static func isOne(_ bytes: [UInt8]) -> Bool { bytes.starts(with: name.utf8) }
 
-  /// Takes the file apart. Throws `accountStoreFailure`: `tooNew` for another version, `corrupt` for what is none.
+  /// Parses the file. Throws `accountStoreFailure`: `tooNew` for a newer version, `corrupt` for any
+  /// other file.
   public init(_ bytes: [UInt8], path: String) throws(Problem) {
     let parts = bytes.split(
       separator: UInt8(ascii: "\n"), maxSplits: 3, omittingEmptySubsequences: false)
@@ -56,8 +59,8 @@ public struct AccountsFile: Sendable {
     self.path = path
   }
 
-  /// What was sealed. Throws `accountStoreFailure`: `decryptFailed` for another passphrase, `corrupt` for a file that
-  /// was cut or changed.
+  /// Returns the plaintext. Throws `accountStoreFailure`: `decryptFailed` for a wrong passphrase,
+  /// `corrupt` for a file that was truncated or changed.
   func open(with passphrase: Secret) throws(Problem) -> [UInt8] {
     let keys = try Keys(passphrase, salt: salt, stretching)
     guard MessageAuthentication.isHMACSHA256(check, of: head, key: keys.check) else {
@@ -70,7 +73,7 @@ public struct AccountsFile: Sendable {
     } catch { throw .damagedAccountsFile(path) }
   }
 
-  /// The bytes of a new file. `randomBytes`: of `Effects`.
+  /// Returns the bytes of a new file. `randomBytes`: from `Effects`.
   static func seal(
     _ contents: [UInt8], with passphrase: Secret, randomBytes: (Int) -> [UInt8],
     stretching: KeyFromPassphrase = .standard
@@ -129,7 +132,7 @@ extension Problem {
       path: path)
   }
 
-  /// The file was cut or changed after it was sealed.
+  /// The file was truncated or changed after it was written.
   static func damagedAccountsFile(_ path: String) -> Problem {
     .store(
       .corrupt,

@@ -12,19 +12,22 @@ public struct PortableAccount: Sendable, Equatable {
   }
 }
 
-/// What is sealed in a file of accounts: `{"accounts": [{provider, username, …, credentials: [{role, type, …}]}],
-/// "registrations": [{provider, clientId, …}], "providers": [descriptor]}`; the registrations because tokens are
-/// refreshed with them, the providers because another machine's catalogue lacks what was added here.
+/// The plaintext of an accounts file: `{"accounts": [{provider, username, …, credentials: [{role,
+/// type, …}]}], "registrations": [{provider, clientId, …}], "providers": [descriptor]}`. It holds
+/// the registrations because tokens are refreshed with them, and the added providers because the
+/// catalogue of another machine lacks them.
 ///
-/// Ids, grants and preferences stay where they are; each credential keeps the origins that it may be sent to.
+/// Ids, grants and preferences are not exported. Each credential keeps the origins that it may be
+/// sent to.
 public struct AccountsFileContents: Sendable {
-  /// Descriptors, not checked.
+  /// The descriptors of added providers, not validated.
   public let providers: [JSONValue]
   let entries: [Entry]
-  /// Those that this program takes.
+  /// The registrations that passed validation; others are dropped.
   let registrations: [StoredRegistration]
 
-  /// Throws `accountStoreFailure`: `decryptFailed` for another passphrase, `corrupt` for what holds no accounts.
+  /// Throws `accountStoreFailure`: `decryptFailed` for a wrong passphrase, `corrupt` for a damaged
+  /// file or a plaintext that is no list of accounts.
   public init(_ file: AccountsFile, openedWith passphrase: Secret) throws(Problem) {
     guard let contents = Self(try file.open(with: passphrase)) else {
       throw .damagedAccountsFile(file.path)
@@ -32,7 +35,7 @@ public struct AccountsFileContents: Sendable {
     self = contents
   }
 
-  /// `nil` when that is no list of accounts.
+  /// Returns `nil` for bytes that are no list of accounts.
   init?(_ bytes: [UInt8]) {
     guard let value = try? JSONReader.read(bytes), let accounts = value["accounts"]?.array else {
       return nil
@@ -68,12 +71,12 @@ public struct AccountsFileContents: Sendable {
     ]).bytes()
   }
 
-  /// What stands in the place of one account.
+  /// One element of `accounts`.
   struct Entry: Sendable {
-    /// Fit to be shown, whatever it is.
+    /// Cleaned for display, even if the element is not valid.
     var provider: String
     var username: String
-    /// `nil`: this program does not know or take something of it. Its id is empty.
+    /// `nil` if a member is unknown to this version or invalid. The account's id is empty.
     var account: PortableAccount?
 
     fileprivate init(_ value: JSONValue) {
@@ -162,7 +165,7 @@ extension Credential {
       let scopes = (value["scopes"]?.array ?? []).map { $0.string ?? "" }
       let expiresAt = value["expiresAt"]?.int64
       let proofKey = value["proofKey"]?.string.flatMap(Base64URL.decode).map { Secret($0) }
-      // Without its key a token that is bound to one is worth nothing.
+      // A token bound to a proof key is useless without it.
       guard value["proofKey"] == nil || proofKey != nil else { return nil }
       guard let token = secret("token"), let tokenType = value["tokenType"]?.string,
         isShown(tokenType), scopes.count <= 256, scopes.allSatisfy(isIdentifier),
@@ -226,7 +229,7 @@ extension JSONValue {
   private init(sealing secret: Secret) { self = .string(revealedText(secret)) }
 }
 
-/// Whether it may stand on a screen: a name, an address.
+/// Whether a name or address is safe to display.
 private func isShown(_ text: String) -> Bool { isShown(text, limitBytes: 2048) }
 
 private func isShown(_ text: String, limitBytes: Int) -> Bool {
@@ -235,7 +238,7 @@ private func isShown(_ text: String, limitBytes: Int) -> Bool {
 
 private func isTime(_ time: UnixTime) -> Bool { (0...253_402_300_799).contains(time) }
 
-/// Whether credentials may be sent to all of these.
+/// Whether these are origins that credentials may be sent to.
 private func isOrigins(_ texts: [String]) -> Bool {
   (1...64).contains(texts.count)
     && texts.allSatisfy { text in

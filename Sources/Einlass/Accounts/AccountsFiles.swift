@@ -1,11 +1,14 @@
-/// Files of accounts where the person keeps them: closures that `EinlassStorage` fills. Paths are absolute.
+/// Access to accounts files in the person's folders: closures that `EinlassStorage` fills. Paths
+/// are absolute.
 public struct AccountsFiles: Sendable {
-  /// Throws what would keep `write` from writing there, before anybody is asked for a passphrase.
+  /// Throws the error that `write` would throw for this path, so that it is reported before the
+  /// person is asked for a passphrase.
   public var prepare: @Sendable (_ path: String, _ replaces: Bool) throws(Problem) -> Void
-  /// Writes a private file (0600), whole and durable or not at all; over one that is there only where it `replaces`.
+  /// Writes a private file (mode 0600), atomically and durably. Replaces an existing accounts file
+  /// only if `replaces` is set.
   public var write:
     @Sendable (_ path: String, _ bytes: [UInt8], _ replaces: Bool) throws(Problem) -> Void
-  /// The whole file. Others may have been able to read it, not to write it.
+  /// Reads the whole file. It may be readable by other users, but not writable.
   public var read: @Sendable (_ path: String) throws(Problem) -> [UInt8]
 
   public init(

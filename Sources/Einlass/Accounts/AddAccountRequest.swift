@@ -1,14 +1,16 @@
-/// An account that a front end brings along: `accounts.add` of the protocol, section 3.
+/// An account with its credential, supplied by the front end: `accounts.add` of the protocol.
 public struct AddAccountRequest: Sendable {
   public var provider: String
   public var username: String
   public var displayName: String?
   public var subject: String?
-  /// The account's own credential; becomes the system's.
+  /// The account's own credential, stored with the role `system`.
   public var credential: Credential
-  /// Under which registration it was issued; OAuth 1.0a needs its secret, because reverse auth signs with it.
+  /// The registration that the credential was issued to. OAuth 1.0a needs its secret, because
+  /// reverse auth signs with it.
   public var registration: ClientRegistration
-  /// Overwrite the account of the same provider and subject (else username) instead of `accountExists`.
+  /// Whether to overwrite the account of the same provider and subject (else username) instead of
+  /// throwing `accountExists`.
   public var replacesExisting: Bool
 
   public init(

@@ -1,7 +1,7 @@
 /// A renewal between its request and its end, which is a stored token or a failure.
 public struct BegunRenewal: Hashable, Sendable {
   public var account: Account.ID
-  /// Of the stored credential that is to be replaced.
+  /// The generation of the stored credential that the renewal replaces.
   public var generation: Int64
 
   public init(account: Account.ID, generation: Int64) {
@@ -10,10 +10,11 @@ public struct BegunRenewal: Hashable, Sendable {
   }
 }
 
-/// Remembers begun renewals beyond the end of a process, so that the next one can try again at once: a server that
-/// rotates refresh tokens may still take the former one for some seconds. A power cut may lose them.
+/// Records of begun renewals that outlive the process, so that the next process can repeat such a
+/// renewal at once: a server that rotates refresh tokens may accept the former one for some more
+/// seconds. A power cut may lose the records.
 ///
-/// No closure fails: a renewal that cannot be remembered goes on.
+/// No closure throws, because a renewal goes on even if it cannot be recorded.
 public struct BegunRenewals: Sendable {
   public var begin: @Sendable (BegunRenewal) -> Void
   public var end: @Sendable (BegunRenewal) -> Void
@@ -29,6 +30,6 @@ public struct BegunRenewals: Sendable {
     self.all = all
   }
 
-  /// Of a store that ends with its process.
+  /// The records of a store that ends with its process.
   public static let none = BegunRenewals(begin: { _ in }, end: { _ in }, all: { [] })
 }

@@ -2,7 +2,7 @@ internal import EinlassJSON
 
 @_exported public import class EinlassCrypto.Secret
 
-/// The secret material of an account, or what a flow ended in.
+/// The secret material of an account, stored or just issued.
 public enum Credential: Sendable, Equatable {
   case oauth1(OAuth1Credential)
   case oauth2(OAuth2Credential)
@@ -19,7 +19,7 @@ public struct OAuth1Credential: Sendable, Equatable {
   }
 }
 
-/// An access token and what came with it. RFC 6749 section 5.1.
+/// An access token and its accompanying values. RFC 6749 section 5.1.
 public struct OAuth2Credential: Sendable, Equatable {
   public var accessToken: Secret
   public var tokenType: String
@@ -27,7 +27,7 @@ public struct OAuth2Credential: Sendable, Equatable {
   public var expiresAt: UnixTime?
   public var refreshToken: Secret?
   public var idToken: Secret?
-  /// Whether that came with a former access token, because a refresh has brought none.
+  /// Whether the id_token came with a former access token, because the refresh response had none.
   public var hasFormerIDToken = false
   /// The private key that the token is bound to. RFC 9449.
   public var proofKey: Secret?
@@ -47,17 +47,19 @@ public struct OAuth2Credential: Sendable, Equatable {
   }
 }
 
-/// A registration at a provider: a consumer key and its secret, an application id and its secret.
+/// A client's registration at a provider: a consumer key and secret, or a client id and secret.
 public struct ClientRegistration: Sendable, Equatable {
   public var clientID: String
   public var clientSecret: Secret?
-  /// The address that browsers are sent back to, where the registration names one of its own.
+  /// The redirect address, if the registration has one of its own.
   public var redirect: String?
-  /// What the client signs with, instead of a secret or besides: a private key as PEM text. RFC 7523, RFC 5849 3.4.3.
+  /// The client's private key as PEM text, used instead of a secret or in addition to it. RFC 7523,
+  /// RFC 5849 section 3.4.3.
   public var privateKey: Secret?
-  /// What the provider calls that key (`kid`), where it has to be told.
+  /// The provider's id of that key (`kid`), for providers that need it.
   public var keyID: String?
-  /// How the client proves itself, in the words of RFC 7591 section 2; `nil`: as the provider's descriptor says.
+  /// The client authentication method, by its name in RFC 7591 section 2; `nil` for the method of
+  /// the provider's descriptor.
   public var authentication: String?
 
   public init(
@@ -73,26 +75,30 @@ public struct ClientRegistration: Sendable, Equatable {
   }
 }
 
-/// A credential as the store keeps it: under which registration it was issued, and where it may be sent.
+/// A credential as stored, with the registration that it was issued to and the origins that it may
+/// be sent to.
 public struct StoredCredential: Sendable, Equatable {
-  /// Whose secret it is. What is the system's never leaves the process.
+  /// The owner of the credential. A system credential of OAuth 1.0a is never handed out:
+  /// `isSystemsAlone`.
   public enum Role: String, Sendable {
-    /// The account's own, under the registration that `accounts.add` named.
+    /// The account's own credential, issued to the registration that `accounts.add` named.
     case system
-    /// Issued to an application's own registration.
+    /// A credential issued to an application's own registration.
     case application
   }
 
   public var role: Role
-  /// The registration under which it was issued; the secret only where it is the system's own consumer.
+  /// The registration that the credential was issued to. Only a system credential keeps the client
+  /// secret.
   public var registration: ClientRegistration
   public var credential: Credential
   public var binding: ProviderBinding
-  /// The protected resource that it is for; `nil` for none in particular. RFC 8707.
+  /// The protected resource that the credential is for; `nil` for none in particular. RFC 8707.
   public var resource: String?
-  /// The store's revision when it was written, so that no two are ever the same; 0 before it is stored.
+  /// The store's revision at the time of writing, so that a replacement always has another
+  /// generation; 0 before the credential is stored.
   public var generation: Int64
-  /// Whether a resource refused it: not handed out again until it is replaced.
+  /// Whether a resource refused the credential. A refused credential is not handed out again.
   public var isRefused: Bool
 
   public init(
@@ -110,21 +116,22 @@ public struct StoredCredential: Sendable, Equatable {
 }
 
 extension StoredCredential {
-  /// Where it stands among those of its account.
+  /// The key of the credential among those of its account.
   public var place: AccountStore.Place {
     registration.place(of: resource)
   }
 
-  /// Whether no application may have it, whichever registration it names: reverse auth pays with it, while a bearer
-  /// token that was added under an application's registration serves that application. Protocol section 3.
+  /// Whether the credential is never handed to an application, because reverse auth exchanges it.
+  /// An OAuth 2.0 token with the role `system`, in contrast, serves the application of its
+  /// registration.
   public var isSystemsAlone: Bool {
     if case (.system, .oauth1) = (role, credential) { true } else { false }
   }
 }
 
 extension [StoredCredential] {
-  /// The one that was issued to this registration for this resource, or for none; never another's, never the system's
-  /// alone.
+  /// Returns the credential that was issued to this registration for this resource, or for none.
+  /// Never returns a credential with `isSystemsAlone`.
   func issued(to registration: ClientRegistration, for resource: String?) -> StoredCredential? {
     stored(under: registration, for: resource).flatMap { $0.isSystemsAlone ? nil : $0 }
   }
@@ -135,7 +142,7 @@ extension [StoredCredential] {
       ?? filter { $0.role == .system }.max { $0.generation < $1.generation }
   }
 
-  /// The one in the place of this registration, whosever it is.
+  /// Returns the credential in the place of this registration, with `isSystemsAlone` or without.
   func stored(under registration: ClientRegistration, for resource: String?) -> StoredCredential? {
     let place = registration.place(of: resource)
     return first { $0.place == place }
@@ -143,18 +150,19 @@ extension [StoredCredential] {
 }
 
 extension ClientRegistration {
-  /// Where what is issued to it stands, for a resource or for none.
+  /// Returns the place of the registration's credential for a resource, or for none.
   func place(of resource: String?) -> AccountStore.Place {
     AccountStore.Place(clientID, resource: resource ?? "")
   }
 }
 
-/// Where a credential may be sent: a snapshot taken when it was stored, never the current descriptor.
+/// The origins that a credential may be sent to: a snapshot taken when it was stored, independent
+/// of the current descriptor.
 ///
-/// Part of the associated data of every sealed column, so that whoever edits the database without the key
-/// cannot point a token at another server.
+/// Part of the associated data of every sealed column, so that an edit of the database without the
+/// key cannot redirect a token to another server.
 public struct ProviderBinding: Sendable, Equatable {
-  /// The origins really used, sorted: `https://api.example.com`.
+  /// The origins, sorted: `https://api.example.com`.
   public var origins: [String]
   public var clientID: String
   public var flowKind: FlowKind
@@ -166,7 +174,7 @@ public struct ProviderBinding: Sendable, Equatable {
   }
 }
 
-/// Who a credential belongs to, as its provider says.
+/// The owner of a credential, according to its provider.
 public struct Identity: Sendable, Equatable {
   public var id: String
   public var name: String?

@@ -1,21 +1,26 @@
-/// What a front end wants of an account without asking a person: `credentials.get` and its siblings of the protocol.
+/// A request for an account's credential without a prompt: `credentials.get` and its siblings in
+/// the protocol.
 public struct CredentialRequest: Sendable {
-  /// The application as it named itself: access has to be granted to it.
+  /// The application's id, as it named itself. It needs a grant for the account's provider.
   public var application: String
-  /// The application's own registration at a provider, by the provider's id; `nil` when it has none.
+  /// Returns the application's own registration at a provider, by the provider's id; `nil` when it
+  /// has none.
   public var registration: @Sendable (String) -> ClientRegistration?
   public var account: Account.ID
-  /// The protected resource that it is for, exactly; `nil` for none in particular. RFC 8707.
+  /// The identifier of the protected resource that the credential is for; `nil` for none in
+  /// particular. RFC 8707.
   public var resource: String?
-  /// What it has to be good for, where that is known.
+  /// The scopes that the credential needs; empty for no check.
   public var scopes: [String] = []
-  /// How long the credential has to be good for; `nil`: a minute, if that can be had.
+  /// The shortest acceptable lifetime of the credential. `nil` for the provider's refresh margin; a
+  /// credential with less is then returned if no new one is available.
   public var minValiditySeconds: Int64?
-  /// A new one, however good the stored one is.
+  /// Whether to get a new credential even if the stored one is still valid.
   public var forcesRefresh: Bool
-  /// What the person could be asked: whether a sign-in would mend it.
+  /// The kinds of prompt that the front end can show. They decide whether an error suggests a
+  /// sign-in.
   public var promptKinds: Set<Prompt.Kind> = []
-  /// Whether the provider is to be left alone; a forced refresh does not care.
+  /// The pauses between requests to a failing provider. A forced refresh ignores them.
   public var pause: Pause
 
   public init(

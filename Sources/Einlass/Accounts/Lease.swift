@@ -1,14 +1,15 @@
-/// The right to change what is stored of an account by asking its provider: one request of one process has it.
+/// The exclusive right of one request of one process to change an account's credentials through its
+/// provider.
 ///
-/// Taken before the store is read and kept until the answer is written, so that nobody pays with a token that
-/// somebody else is just replacing. Ends with the last who holds it. Security C-40, C-41.
+/// Taken before the credentials are read and kept until the answer is stored, so that no request
+/// uses a token that another request is replacing. Ends when the last reference is released.
 public final class Lease: Sendable {
   private let leaveNothing: @Sendable () -> Void
   private let end: @Sendable () -> Void
 
   /// - Parameters:
-  ///   - leaveNothing: removes what the lease is made of: the account is no more.
-  ///   - end: lets the next one have it.
+  ///   - leaveNothing: removes the lease's lock file, after the account was removed.
+  ///   - end: lets the next request take the lease.
   public init(
     leaveNothing: @escaping @Sendable () -> Void = {}, end: @escaping @Sendable () -> Void
   ) {
@@ -18,18 +19,20 @@ public final class Lease: Sendable {
 
   deinit { end() }
 
-  /// Holds it until here: for `defer`, because the last use of a value is otherwise its end.
+  /// Keeps the lease alive until here. For `defer`, because Swift may release a value after its
+  /// last use.
   func keep() { withExtendedLifetime(self) {} }
 
-  /// The account is no more: nothing stays behind.
+  /// Removes the lease's lock file, after the account was removed.
   public func forget() { leaveNothing() }
 }
 
 extension AccountStore {
-  /// How long a request without a person waits for another one's: as long as that may take.
+  /// The longest wait for another request's lease. No request without a person takes longer.
   private static let leaseLimitSeconds: Int64 = 30
 
-  /// The account's lease, or `accountStoreFailure` with `locked` when somebody keeps it too long.
+  /// Returns the account's lease. Throws `accountStoreFailure` with detail `locked` if another
+  /// request keeps it too long.
   func lease(_ account: Account.ID, waiting effects: Effects) async throws(Problem) -> Lease {
     let lease = lease
     let result = await withTaskGroup(of: Result<Lease, Problem>?.self) {
@@ -48,7 +51,7 @@ extension AccountStore {
       let first = await group.next() ?? nil
       group.cancelAll()
       if let first { return first }
-      // It may have come in the same moment.
+      // The lease may have arrived at the moment of the timeout.
       let second = await group.next() ?? nil
       if case .success? = second { return second }
       return Task.isCancelled ? second : nil
@@ -60,7 +63,7 @@ extension AccountStore {
     return try result.get()
   }
 
-  /// What is stored of an account, read under its lease.
+  /// Returns the account's credentials, read under its lease.
   func credentials(of account: Account.ID, under lease: Lease) throws(Problem) -> [StoredCredential]
   {
     do {

@@ -1,12 +1,15 @@
 internal import EinlassCrypto
 public import EinlassJSON
 
-/// Accounts on their way to another store, in a file that a passphrase opens. `accounts.export`, `accounts.import`.
+/// The export of accounts to a file that a passphrase opens, and their import: `accounts.export`,
+/// `accounts.import`.
 extension Einlass {
-  /// All accounts with their credentials, the stored registrations, and which of the added providers they are at,
-  /// sealed; and how many accounts they are.
+  /// Returns the bytes of an accounts file and the number of accounts in it. The file holds all
+  /// accounts with their credentials, the stored registrations, and those of the added providers
+  /// that either needs.
   ///
-  /// Throws `accountStoreFailure` when one of them does not open or there are none, and `cancelled`.
+  /// Throws `cancelled`, and `accountStoreFailure` if a credential does not open or there are no
+  /// accounts.
   public func exportedAccounts(
     sealedWith passphrase: Secret, addedProviders: [JSONValue] = []
   ) throws(Problem) -> (bytes: [UInt8], count: Int) {
@@ -17,7 +20,7 @@ extension Einlass {
         accounts.append(
           PortableAccount(account: account, credentials: try store.credentials(account.id)))
       } catch {
-        // Removed meanwhile.
+        // The account was removed meanwhile.
         guard error.reason == .unknownAccount else { throw error }
       }
     }
@@ -38,13 +41,13 @@ extension Einlass {
     return (bytes, accounts.count)
   }
 
-  /// Adds the accounts that a file holds, and the registrations at providers that are here, in one transaction.
-  /// What is there already stays as it is, unless it `replaces`; each credential and registration keeps where it may be
-  /// sent.
+  /// Adds the accounts of a file, and its registrations at providers of the catalogue, in one
+  /// transaction. An existing account or registration is changed only if `replaces` is set. Each
+  /// credential and registration keeps the origins that it may be sent to.
   ///
-  /// Throws `accountStoreFailure`; nothing was changed then.
+  /// Throws `accountStoreFailure`; then nothing was changed.
   ///
-  /// - Parameter unknown: why providers of the file are not known here, by id.
+  /// - Parameter unknown: the reasons why providers of the file are not in the catalogue, by id.
   public func importAccounts(
     _ contents: AccountsFileContents, replaces: Bool, unknown: [String: Problem] = [:]
   ) throws(Problem) -> AccountsImport {
@@ -60,7 +63,8 @@ extension Einlass {
         moved.entries[index].outcome = .refused(unknown[entry.provider] ?? error)
       }
     }
-    // One for a provider of the same id elsewhere would only be in the way.
+    // Skip a registration that is bound to other origins than the catalogue's provider of the same
+    // id.
     let registrations = contents.registrations.filter { stored in
       (try? catalog.provider(stored.provider))?.takes(stored.known) == true
     }
@@ -93,13 +97,13 @@ extension Einlass {
   }
 }
 
-/// What became of the accounts and registrations of a file.
+/// The outcome of an import.
 public struct AccountsImport: Sendable {
-  /// What became of one.
+  /// The outcome for one account.
   public enum Outcome: Sendable, Equatable {
     case added(Account.ID)
     case replaced(Account.ID)
-    /// And stayed as it was.
+    /// The account existed and was not changed.
     case alreadyThere(Account.ID?)
     case refused(Problem)
   }
@@ -111,9 +115,9 @@ public struct AccountsImport: Sendable {
     public var outcome = Outcome.alreadyThere(nil)
   }
 
-  /// In the file's order.
+  /// The accounts, in the file's order.
   public internal(set) var entries: [Entry]
-  /// The providers whose registration was stored.
+  /// The ids of the providers with a registration that was stored.
   public internal(set) var registrations: [String] = []
 }
 

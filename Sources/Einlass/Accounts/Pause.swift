@@ -1,9 +1,10 @@
-/// Leaves a provider alone that could not give a new credential just now (C-42): closures, filled by whoever lives longer
-/// than a request.
+/// Pauses between requests to a provider that failed to give a new credential: closures, filled by
+/// an object that outlives a request.
 public struct Pause: Sendable {
-  /// Why the provider is not asked about this account yet; `nil` when it may be.
+  /// Returns the error of the last failure while the account's pause lasts; `nil` when the provider
+  /// may be asked.
   public var problem: @Sendable (Account.ID) -> Problem?
-  /// Is told how asking ended; `nil`: well.
+  /// Records the outcome of asking the provider; `nil` for success.
   public var note: @Sendable (Account.ID, Problem?) -> Void
 
   public init(
@@ -14,6 +15,6 @@ public struct Pause: Sendable {
     self.note = note
   }
 
-  /// Nobody is ever left alone.
+  /// Never pauses.
   public static let none = Pause(problem: { _ in nil }, note: { _, _ in })
 }

@@ -1,57 +1,61 @@
 internal import EinlassCrypto
 
-/// A question to the person. The closed set; on the wire `EinlassServer/Prompts.swift`.
+/// A question to the person. `EinlassServer/Prompts.swift` writes it to the wire.
 public enum Prompt: Sendable, Equatable {
-  /// May this application use accounts of this provider? `added`: what is new beyond an existing grant;
-  /// `includes`: what the application gets besides.
+  /// Whether this application may use the provider's accounts. `added`: the permissions beyond an
+  /// existing grant; `includes`: the application's further rights.
   case grantAccess(
     permissions: [String], audience: AccessGrant.Audience?, added: [String],
     includes: [AccessGrant.Inclusion])
-  /// Which account? At most 100, last used first; `more`: any other account of the provider is valid too.
+  /// A choice among at most 100 accounts, last used first. `more`: any other account of the
+  /// provider is a valid answer too.
   case selectAccount([Account], more: Bool)
-  /// Is it this one?
+  /// A confirmation of this account.
   case confirmAccount(Account)
-  /// A sign-in is done, and the provider does not say who signed in: which account gets the credential? At most 100,
-  /// last used first; `more`: any other account of the provider is valid too. Accepted without an account: a new one.
+  /// The choice of the account that gets the credential of a finished sign-in, asked if the
+  /// provider does not identify the person. At most 100 accounts, last used first; `more`: any
+  /// other account of the provider is a valid answer too. Accepting without an account adds a new
+  /// one.
   case replaceAccount([Account], more: Bool)
-  /// The person's browser goes there. `returningTo`: the address that only the front end can catch, which it hands in
-  /// with its answer; `nil` where einlass listens.
+  /// The address to open in the person's browser. `returningTo`: the redirect address that only the
+  /// front end can catch and hands in with its answer; `nil` if einlass listens itself.
   case openURL(WebAddress, returningTo: String?)
-  /// The person enters this code on that page, on any device, until then. `wholePage`: with the code in it.
+  /// A user code to enter on the provider's page, on any device, until it expires. `wholePage`: the
+  /// page's address with the code in it.
   case deviceCode(
     WebAddress, wholePage: WebAddress?, userCode: String, expiresAt: UnixTime)
-  /// The person reads something off a page and brings it here; `isAgain`: what was brought before was something else;
+  /// A request for a text from the browser. `isAgain`: the previous answer was not usable;
   /// `returningTo`: as with `openURL`.
   case enterVerifier(Verifier, isAgain: Bool = false, returningTo: String? = nil)
 
-  /// What is brought.
+  /// The kind of text.
   public enum Verifier: String, Sendable, CaseIterable {
-    /// The address that the browser ended on.
+    /// The last address in the browser.
     case redirectURL
-    /// What the provider's page shows.
+    /// The PIN on the provider's page.
     case pin
   }
 
-  /// Which passphrase opens this, or is to seal it?
+  /// A request for a passphrase.
   case enterPassphrase(Passphrase)
 
-  /// The kinds, by their names in the protocol.
+  /// The kinds of prompt, by their names in the protocol.
   public enum Kind: String, Sendable, CaseIterable {
     case grantAccess, selectAccount, confirmAccount, replaceAccount, openURL, deviceCode
     case enterVerifier, enterPassphrase
   }
 
-  /// What a passphrase is asked for.
+  /// The purpose of a passphrase.
   public struct Passphrase: Sendable, Equatable {
-    /// The key of the store, or a file of accounts.
+    /// The store's key, or an accounts file to write or read.
     public enum Purpose: String, Sendable, CaseIterable { case keySlot, export, `import` }
 
     public var purpose: Purpose
-    /// The store or the file.
+    /// The path of the store or the accounts file.
     public var path: String?
-    /// It is to be chosen now, and better typed twice.
+    /// Whether the passphrase is chosen now; a front end should ask for it twice.
     public var isNew: Bool
-    /// The one that was entered before does not fit.
+    /// Whether the previous entry did not fit.
     public var isAgain: Bool
 
     public init(_ purpose: Purpose, path: String?, isNew: Bool = false, isAgain: Bool = false) {
@@ -76,18 +80,20 @@ public enum Prompt: Sendable, Equatable {
   }
 }
 
-/// What the person said to a prompt.
+/// The person's answer to a prompt.
 public enum Answer: Sendable, Equatable {
-  /// Yes; for `selectAccount` and `replaceAccount` with the account, for a question for a text with that.
+  /// Yes: with the account for `selectAccount` and `replaceAccount`, with the text for a prompt
+  /// that asks for one.
   case accept(account: Account.ID? = nil, text: Secret? = nil)
   /// No, and remember it.
   case decline
-  /// Not now.
+  /// Not now; nothing is remembered.
   case cancel
 }
 
 extension Answer {
-  /// What tells an answer to the prompt of this id from another one, and nothing of what was typed.
+  /// Returns a SHA-256 digest of the prompt's id and the answer. It tells answers apart without
+  /// showing the typed text.
   public func digest(for prompt: String) -> [UInt8] {
     let (word, account, text): (String, String, [UInt8]) =
       switch self {
@@ -100,14 +106,14 @@ extension Answer {
   }
 }
 
-/// How a request reaches the person: built by the server from its prompts and the peer.
+/// The way from a request to the person: built by the server from its prompts and the front end.
 public struct Asker: Sendable {
-  /// The kinds that the front end can show.
+  /// The kinds of prompt that the front end can show.
   public var kinds: Set<Prompt.Kind>
-  /// Asks and waits. Throws `flowExpired` when the deadline passes and `cancelled` when the task is.
-  /// Only called with a kind that `kinds` holds.
+  /// Asks and waits. Throws `flowExpired` at the deadline and `cancelled` when the task is
+  /// cancelled. Only called with a kind in `kinds`.
   public var ask: @Sendable (Prompt) async throws(Problem) -> Answer
-  /// Announces a stage.
+  /// Announces a stage to the front end.
   public var report: @Sendable (Stage) -> Void
 
   public init(
@@ -120,9 +126,9 @@ public struct Asker: Sendable {
   }
 }
 
-/// How far a flow is.
+/// The progress of a flow.
 public enum Stage: String, Sendable, CaseIterable {
   case access, selecting, awaitingPerson, discovering, requesting, exchanging, verifying, saving
-  /// Somebody else has the port that the browser comes back to.
+  /// Another program has the port of the redirect address.
   case awaitingPort
 }

@@ -1,7 +1,7 @@
 internal import EinlassJSON
 
-/// What an application does with an account that it may use, without a person: gets its credential, renews it, reports
-/// that it was refused. Seeds 2.2 and 2.3; security C-41.
+/// An application's use of an account without a prompt: gets the credential, renews it, or reports
+/// that a resource refused it.
 struct Retrieval {
   private let request: CredentialRequest
   private let provider: Provider
@@ -34,7 +34,8 @@ struct Retrieval {
     (self.store, self.effects) = (store, effects)
   }
 
-  /// The stored credential while it is good; `nil` when a new one is needed. Waits for nobody.
+  /// Returns the stored credential while it is valid, else `nil`. Waits neither for the store nor
+  /// for the provider.
   func storedCredential() throws(Problem) -> PerformResult? {
     guard !request.forcesRefresh,
       let there = try store.credentials(
@@ -46,7 +47,8 @@ struct Retrieval {
     return result(stored.credential)
   }
 
-  /// The stored credential while it is good, else a new one: by reverse auth, a mint, or a renewal.
+  /// Returns the stored credential while it is valid, else a new one: by reverse auth, from the
+  /// system token, or by a renewal.
   func credential() async throws(Problem) -> PerformResult {
     let former = try own(of: store.credentials(account.id))
     if let former { try checkScopes(of: former) }
@@ -67,13 +69,15 @@ struct Retrieval {
     }
   }
 
-  /// What is good for a few seconds more is better than nothing, unless somebody needs more.
+  /// Whether the stored credential can be returned when no new one is available: it has not
+  /// expired, and the request neither forces a refresh nor sets a minimum validity.
   private func servesOn(_ stored: StoredCredential) -> Bool {
     !request.forcesRefresh && request.minValiditySeconds == nil && isGood(stored, forSeconds: 0)
   }
 
-  /// When it is to be refreshed, unless somebody asks for it before; not before the check period since that moment is
-  /// over.
+  /// Returns the time of the next refresh in the background; `nil` for a credential without an end
+  /// or without a way to refresh it. At least the descriptor's check period lies between `latest`
+  /// and this time.
   func nextRefresh(since latest: UnixTime) throws(Problem) -> UnixTime? {
     guard canAsk, let own = try own(of: store.credentials(account.id)),
       case .oauth2(let token) = own.credential, let expiresAt = token.expiresAt,
@@ -83,7 +87,7 @@ struct Retrieval {
     return max(expiresAt - refresh.marginSeconds, latest + refresh.checkSeconds)
   }
 
-  /// Renews what is stored for the application, whether or not it is still good.
+  /// Renews the application's stored credential, even if it is still valid.
   func renew() async throws(Problem) -> Renewal {
     let former = try own(of: store.credentials(account.id))
     let lease = try await store.lease(account.id, waiting: effects)
@@ -101,7 +105,8 @@ struct Retrieval {
     return renewal
   }
 
-  /// Renews what another process had begun to renew, unless that has an answer by now.
+  /// Repeats a renewal that another process had begun, unless that process has stored an answer
+  /// since.
   func finish(_ begun: BegunRenewal) async throws(Problem) {
     let lease = try await store.lease(account.id, waiting: effects)
     defer { lease.keep() }
@@ -111,8 +116,8 @@ struct Retrieval {
     _ = try await flow.renewal(storedIn: store, under: lease)
   }
 
-  /// Marks the credential as refused by a resource, unless another one has come since, and asks the provider what has
-  /// happened to the account.
+  /// Marks the credential as refused by a resource, unless it was replaced meanwhile. Then asks the
+  /// provider about the state of the account.
   func reject() async throws(Problem) {
     let credentials = try store.credentials(account.id)
     guard let former = try own(of: credentials) else {
@@ -124,7 +129,8 @@ struct Retrieval {
     let flow = try flow(under: lease, former)
     guard let own = flow.own, own.generation == former.generation else { return }
     _ = try store.settle(account.id, AccountStore.Settlement(basis: [own], isRefusal: true))
-    // The provider's own questions are not what a resource's token answers, nor one that is nobody's.
+    // A resource's token is not accepted by the provider's identity endpoint, and a client
+    // credentials token has no person to ask about.
     guard request.resource == nil, flow.descriptor.kind != .clientCredentials else { return }
     if case .failed(let failure)? = await flow.identityRefusal(of: own) {
       guard failure.problem.reason != .cancelled else { throw failure.problem }
@@ -132,7 +138,7 @@ struct Retrieval {
     }
   }
 
-  /// The same problem; where the person can sign in to the account, it says so.
+  /// Returns the problem with a sign-in as its hint, if the person can mend it by signing in.
   func mended(_ problem: Problem) -> Problem {
     let problem = store.mended(problem, at: provider, by: request.registration(provider.id))
     guard problem.reason == .reloginNeeded,
@@ -150,8 +156,8 @@ struct Retrieval {
     return mended
   }
 
-  /// Throws `reloginNeeded` for a credential that is known to be good for less than is asked for; who follows the hint
-  /// keeps what it was good for.
+  /// Throws `reloginNeeded` for a credential that is known to lack requested scopes. The hint lists
+  /// the present scopes too, so that the new sign-in keeps them.
   private func checkScopes(of stored: StoredCredential) throws(Problem) {
     guard case .oauth2(let token) = stored.credential, !token.scopes.isEmpty else { return }
     let missing = request.scopes.filter { scope in
@@ -164,16 +170,17 @@ struct Retrieval {
     throw problem
   }
 
-  /// Whether the provider need be asked at all: nobody but the person mends a dead credential. Whether one for a resource
-  /// is dead, it says itself.
+  /// Whether the provider may be asked. It is not asked about an account that needs a new sign-in,
+  /// because only the person can mend that. A resource token is an exception, because the account's
+  /// health does not cover it.
   private var canAsk: Bool { account.health != .reloginNeeded || request.resource != nil }
 
-  /// What pauses are kept by: one for each credential.
+  /// The key of a pause: one for each account and resource.
   private var pauseName: Account.ID {
     Account.ID(rawValue: account.id.rawValue + (request.resource.map { " \($0)" } ?? ""))
   }
 
-  /// A new credential, unless the provider has to be left alone for a while.
+  /// Returns a new credential. Throws the error of the last failure during a pause.
   private func pacedCredential(
     _ flow: Flow, under lease: Lease
   ) async throws(Problem) -> Credential {
@@ -188,7 +195,8 @@ struct Retrieval {
     }
   }
 
-  /// Who pays with the token itself may get one that is good for no longer: asking again at once would bring the same.
+  /// Returns the reason for a pause after a token was exchanged for one that is already within the
+  /// refresh margin, because an immediate second exchange would bring the same.
   private func rest(after credential: Credential, of flow: Flow) -> Problem? {
     guard let refresh = flow.descriptor.tokens?.refresh, refresh.isPaidByToken,
       case .oauth2(let token) = credential, let expiresAt = token.expiresAt,
@@ -227,7 +235,8 @@ struct Retrieval {
     }
   }
 
-  /// Whether it was stored; not when somebody has changed meanwhile what it was obtained with.
+  /// Returns whether the credential was stored. It is not if another request has changed a
+  /// credential that it was obtained with.
   private func keep(_ credential: Credential, of flow: Flow) throws(Setback) -> Bool {
     do {
       try credential.requireFitting(provider)
@@ -235,7 +244,8 @@ struct Retrieval {
     } catch { throw .failed(Failure(error)) }
   }
 
-  /// What is stored for the application; `nil` when it can be had. Throws `bindingMismatch`, `reloginNeeded`.
+  /// Returns the credential stored for the application; `nil` if there is none. Throws
+  /// `bindingMismatch`, and `reloginNeeded` for an account without credentials.
   private func own(of credentials: [StoredCredential]) throws(Problem) -> StoredCredential? {
     guard !credentials.isEmpty else { throw .reloginNeeded(provider, account) }
     guard let own = credentials.issued(to: registration, for: request.resource) else { return nil }
@@ -273,7 +283,7 @@ struct Retrieval {
 }
 
 extension Flow {
-  /// Whether the account's own credential pays for one of the application's.
+  /// Whether the account's own credential can be exchanged for one of the application's.
   fileprivate var canIssue: Bool {
     switch descriptor {
     case .reverseAuth: true
@@ -282,7 +292,7 @@ extension Flow {
     }
   }
 
-  /// Why the provider does not say whose a stored credential is; `nil` when it does.
+  /// Returns the error of asking the provider for the credential's owner; `nil` if it answers.
   fileprivate func identityRefusal(of stored: StoredCredential) async -> Setback? {
     do throws(Setback) {
       switch stored.credential {
@@ -302,7 +312,8 @@ extension Flow {
 }
 
 extension OAuth2Credential {
-  /// Makes a request that carries the token, and says whose it is, where the descriptor wants that.
+  /// Returns a function that fills a request template with the token, the client id and the
+  /// subject. The request of a token with a proof key uses the scheme `DPoP` instead of `Bearer`.
   func bearing(clientID: String, subject: String?) -> (RequestTemplate) -> HTTPRequest {
     var values = Template.Values(texts: [
       .token: revealedText(accessToken), .clientID: clientID,

@@ -1,31 +1,33 @@
-/// What a front end wants when it asks for a sign-in at a provider: `accounts.signIn` of the protocol, section 3.
+/// The parameters of a sign-in at a provider: `accounts.signIn` of the protocol.
 public struct SignInRequest: Sendable {
-  /// The application as it named itself.
+  /// The application's id, as it named itself.
   public var application: String
-  /// Its name for people, who read it on the page that the browser ends on.
+  /// The application's name for people, shown on the last page in the browser.
   public var applicationTitle: String?
   /// The application's own registration at the provider; `nil` when it has none.
   public var registration: ClientRegistration?
   /// The provider's id in the catalogue.
   public var provider: String
-  /// The account to make usable again; who signs in to another one has failed.
+  /// The account to make usable again; the sign-in fails if another account signs in.
   public var account: Account.ID?
-  /// `nil`: the first flow of the provider that works here.
+  /// `nil` for the provider's first flow that works here.
   public var flowKind: FlowKind?
-  /// `nil`: the flow's own, or those of the resource.
+  /// `nil` for the scopes of the resource, or else those of the flow.
   public var scopes: [String]?
-  /// The protected resource that the credential is for, by its own name; `nil` for none in particular. RFC 8707.
+  /// The identifier of the protected resource that the credential is for; `nil` for none in
+  /// particular. RFC 8707.
   public var resource: String?
-  /// What the resource wants, where the front end does not say.
+  /// The scopes that the resource asks for, used if `scopes` is `nil`.
   public var resourceScopes: [String] = []
-  /// For the provider's page, or for a device's request, as they are.
+  /// Added unchanged to the authorization request or the device authorization request.
   public var customParameters: [Parameter] = []
-  /// What OpenID Connect Core 1.0 section 3.1.2.1 has parameters for.
+  /// From here to `claims`: request parameters of OpenID Connect Core 1.0, sections 3.1.2.1 and
+  /// 5.5.
   public var loginHint: String?
   public var prompt: String?
   public var maxAgeSeconds: Int64?
   public var acrValues: String?
-  /// JSON.
+  /// JSON text.
   public var claims: String?
 
   public init(application: String, registration: ClientRegistration?, provider: String) {
@@ -34,7 +36,8 @@ public struct SignInRequest: Sendable {
     self.provider = provider
   }
 
-  /// The first of the parameters, by its name in the protocol, that only a page can show; `nil` when there is none.
+  /// The protocol's name of the first given parameter that only a page can show; `nil` if none is
+  /// given.
   var pageParameterName: String? {
     [
       ("loginHint", loginHint != nil), ("prompt", prompt != nil),
@@ -43,7 +46,9 @@ public struct SignInRequest: Sendable {
     ].first { $0.1 }?.0
   }
 
-  /// All that is added to the provider's page, or to a device's request. Throws `reservedParameter` for a name that stands for itself already.
+  /// Returns all parameters to add to the authorization request or the device authorization
+  /// request. Throws `reservedParameter` for a custom parameter with a name that einlass sets
+  /// itself.
   func pageParameters() throws(Problem) -> [Parameter] {
     let standard = [
       ("login_hint", loginHint), ("prompt", prompt), ("max_age", maxAgeSeconds.map { "\($0)" }),

@@ -1,11 +1,11 @@
 internal import EinlassJSON
 
-/// What became of an account's credentials at its provider when they were forgotten here.
+/// The outcome at the provider after an account's credentials were removed from the store.
 public struct Revocation: Sendable, Equatable {
-  /// A credential that is still good there.
+  /// A credential that is still valid at the provider.
   public struct Remainder: Sendable, Equatable {
-    /// The credential's role: `system`, or `application` and a client id. Behind it the token, `refreshToken` or
-    /// `accessToken`, where each token is revoked by itself.
+    /// The credential's role: `system`, or `application` and a client id. Followed by the token,
+    /// `refreshToken` or `accessToken`, if each token is revoked by its own request.
     public var what: String
     /// One English sentence.
     public var reason: String
@@ -18,34 +18,38 @@ public struct Revocation: Sendable, Equatable {
 
   public var revoked: [String] = []
   public var notRevoked: [Remainder] = []
-  /// Where the person ends the session that their browser still has there; holds nothing of theirs.
+  /// The provider's page for ending the browser session. The address carries no data of the person.
   public var endSession: WebAddress?
-  /// The store's, after the credentials were forgotten.
+  /// The store's revision after the credentials were removed.
   public var revision: Int64
 
   public init(revision: Int64) { self.revision = revision }
 }
 
-/// Forgets an account's credentials, or the account itself, and tells the provider. `accounts.signOut`, `.remove`.
+/// Removes an account's credentials, or the account itself, and revokes the credentials at the
+/// provider: `accounts.signOut`, `accounts.remove`.
 struct SignOut {
-  /// What is forgotten.
   enum Scope { case credentials, account }
 
   let account: Account
-  /// `nil` for a provider that the catalogue does not hold any more.
+  /// `nil` if the catalogue no longer holds the provider.
   let provider: Provider?
-  /// Those at the provider that are known here, whose secret some want to see before they revoke.
+  /// The known registrations at the provider, because some revocation requests need the client
+  /// secret.
   let registrations: [ClientRegistration]
   let store: AccountStore
   let effects: Effects
 
-  /// Forgets first, so that nothing the provider does or fails to do keeps it here; then revokes what it can.
+  /// Removes the credentials from the store, then revokes them at the provider. In this order no
+  /// failure of the provider leaves them in the store.
   ///
-  /// - Parameter isRequired: throws instead what keeps this process from asking, if that can be mended.
+  /// - Parameter isRequired: throws before anything is removed, if this process cannot revoke a
+  ///   credential but would be able to with another configuration.
   func run(
     _ scope: Scope, revokes: Bool, requiringRevocation isRequired: Bool
   ) async throws(Problem) -> Revocation {
-    // Under the lease, because a renewal on its way would leave a token that nobody revokes; but not at any price.
+    // A renewal in flight would get a token that is never revoked, so wait for its lease. If the
+    // lease is not free within its time limit, the sign-out goes on without it.
     var lease: Lease?
     do { lease = try await store.lease(account.id, waiting: effects) } catch {
       guard error.reason == .accountStoreFailure else { throw error }
@@ -70,7 +74,7 @@ struct SignOut {
     case .success where !revokes: revocation.leave("credentials", "Nobody asked to revoke them.")
     case .success(let credentials):
       revocation.endSession = credentials.lazy.compactMap(endSession).first
-      // What is the account's own goes last: it may be what the others hang on.
+      // System credentials last, because application credentials may depend on them.
       for stored in credentials.sorted(by: { $0.role == .application && $1.role == .system }) {
         await revoke(stored, &revocation)
       }
@@ -108,7 +112,8 @@ struct SignOut {
         isRefreshTokenRevoked = true
       } catch {
         guard case .failed(let failure) = error else { continue }
-        // Some providers revoke the access token along with the refresh token, and call it invalid then.
+        // Some providers revoke the access token together with the refresh token and then report it
+        // as invalid.
         if isRefreshTokenRevoked, failure.problem.serverError?.code == "invalid_token" {
           revocation.revoked.append(what)
           continue
@@ -128,25 +133,25 @@ struct SignOut {
 }
 
 extension SignOut {
-  /// How a token is revoked.
   private enum Way {
     case recipe(RequestTemplate)
     case standard(RequestTemplate, TokenEndpoint)
   }
 
-  /// A token that a request of its own revokes.
+  /// A token and the parameters of its revocation request.
   private struct Part {
     static let accessToken = "accessToken"
 
     let token: Secret
     /// `token_type_hint` of RFC 7009 section 2.1.
     let hint: String
-    /// Its name in a report of two tokens.
+    /// The token's name in the report, if two tokens are revoked.
     var name: String?
   }
 
-  /// Both tokens, because a refresh token takes what came of it along at some providers only. A recipe without a place for
-  /// the refresh token ends the grant, or the provider's counterpart of a grant.
+  /// Returns both tokens, because only some providers revoke the access tokens of a refresh token
+  /// together with it. A recipe without a place for the refresh token revokes the whole grant with
+  /// one request.
   private func parts(of token: OAuth2Credential, by way: Way) -> [Part] {
     let takesRefreshToken =
       if case .recipe(let recipe) = way { recipe.mentions(.refreshToken) } else { true }
@@ -159,7 +164,7 @@ extension SignOut {
     ]
   }
 
-  /// `nil` where the provider has no way to.
+  /// Returns `nil` if the provider has no revocation request.
   private func way(of stored: StoredCredential) -> Way? {
     let flow = provider?.flows.first { $0.kind == stored.binding.flowKind }
     if let recipe = flow.flatMap({ provider?.seen(by: $0) })?.revocation ?? provider?.revocation {
@@ -169,7 +174,8 @@ extension SignOut {
     return words.standardRevocation.map { .standard($0, words) }
   }
 
-  /// What keeps this process from asking a provider that could revoke it; mended by the right configuration.
+  /// Returns the reason why this process cannot revoke a credential that the provider could revoke.
+  /// The right configuration removes it.
   private func obstacle(_ stored: StoredCredential) -> Problem? {
     guard let provider, let way = way(of: stored), case .oauth2 = stored.credential else {
       return nil
@@ -187,15 +193,16 @@ extension SignOut {
     }
   }
 
-  /// The registration that it was issued to, as it is known here.
+  /// Returns the known registration that the credential was issued to.
   private func own(of stored: StoredCredential) -> ClientRegistration? {
     registrations.first { sameBytes($0.clientID, stored.registration.clientID) }
   }
 }
 
 extension SignOut {
-  /// OpenID Connect RP-Initiated Logout 1.0 section 2, with the application's id alone: whoever may sign out need not
-  /// see an id_token, and addresses are kept by browsers and servers.
+  /// OpenID Connect RP-Initiated Logout 1.0 section 2. The address carries `client_id` but no
+  /// `id_token_hint`, because browsers and servers keep addresses, and a caller with the right to
+  /// sign out need not have the right to see an id_token.
   private func endSession(_ stored: StoredCredential) -> WebAddress? {
     guard let provider, provider.isBound(stored) else { return nil }
     return provider.flows.first { $0.kind == stored.binding.flowKind }?.tokens?.endSession?
@@ -236,7 +243,7 @@ extension Revocation {
 }
 
 extension Problem {
-  /// Nothing of it goes where it does not belong.
+  /// The credential is bound to other origins than the provider's current ones.
   fileprivate static func elsewhere(
     _ provider: Provider, _ stored: StoredCredential, _ account: Account
   ) -> Problem {
@@ -248,7 +255,7 @@ extension Problem {
       """, provider: provider.id, account: account.id)
   }
 
-  /// Who may revoke it has to prove that the registration is theirs.
+  /// The revocation request needs the client secret, which is not known here.
   fileprivate static func unproven(
     _ provider: Provider, _ stored: StoredCredential, _ account: Account
   ) -> Problem {
