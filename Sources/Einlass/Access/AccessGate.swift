@@ -1,11 +1,12 @@
 internal import EinlassJSON
 
-/// Leads one request through access and selection: reads the store, follows `AccessRules`, asks, and remembers.
+/// The access check and account selection of one request: reads the store, applies `AccessRules`,
+/// asks the person and stores the decision.
 struct AccessGate {
-  /// Who got in.
+  /// The account that a request may use.
   struct Admission {
     var account: Account
-    /// Whether access stood before; otherwise the person has just granted it.
+    /// Whether access was granted before this request; otherwise the person has just granted it.
     var wasGrantedBefore: Bool
   }
 
@@ -15,22 +16,22 @@ struct AccessGate {
   let effects: Effects
   let asker: Asker
 
-  /// Access first, then the account. Seeds 1.3 T1–T2, 1.4 F1–F2.
+  /// Checks access, then selects the account.
   func admit() async throws(Problem) -> Admission {
     asker.report(.access)
-    // Nobody is asked for what could not be kept (C-27).
+    // Do not ask the person if the token could not be stored.
     if request.fetchesCredential { try store.requireWritable() }
     let wasGrantedBefore = try await access()
     asker.report(.selecting)
     return try await Admission(account: account(), wasGrantedBefore: wasGrantedBefore)
   }
 
-  /// Back to never asked, so that `admit` asks again. Seeds 1.4 F4.
+  /// Forgets the decision, so that `admit` asks again.
   func forgetGrant() throws(Problem) {
     _ = try store.resetGrant(request.application, provider.id, .usual)
   }
 
-  /// Throws unless access is granted, now or before; whether it was before.
+  /// Throws unless access is granted. Returns `false` if the person has just granted it.
   private func access() async throws(Problem) -> Bool {
     let (grant, choices) = try store.read { reader throws(Problem) in
       (
@@ -44,10 +45,10 @@ struct AccessGate {
     case .problem(let problem): throw problem
     case .ask(let prompt):
       try store.requireWritable()
-      // Whoever cannot be asked learns in one go what else this request would have asked.
+      // If the prompt cannot be shown, the error also lists the prompt that would follow.
       let next = AccessRules.choice(request, at: provider, among: choices)
       let answer = try await ask(prompt, thenPerhaps: next, before: grant)
-      // Whoever declines more than was granted keeps what was.
+      // A refusal of further rights leaves an existing grant unchanged.
       if let state = answer.decision, state == .granted || grant == nil {
         let grant = AccessRules.grant(
           state, to: request, at: provider, before: grant, now: effects.now())
@@ -74,7 +75,8 @@ struct AccessGate {
     }
   }
 
-  /// The account of an answer, as it is now: while the person was thinking, others may have come and gone.
+  /// Returns the account of an answer from the store, because accounts may have been added or
+  /// removed while the person decided.
   private func account(_ chosen: Account.ID?, offeredBy prompt: Prompt) throws(Problem) -> Account {
     let id: Account.ID? =
       if case .confirmAccount(let account) = prompt { account.id } else { chosen }
@@ -82,7 +84,7 @@ struct AccessGate {
     return try store.account(id, of: provider)
   }
 
-  /// - Parameter grant: the decision that a new one would add to.
+  /// - Parameter grant: the existing decision, extended by the new one.
   private func ask(
     _ prompt: Prompt, thenPerhaps next: AccessRules.Choice? = nil, before grant: AccessGrant? = nil
   ) async throws(Problem) -> Answer {
@@ -105,7 +107,7 @@ struct AccessGate {
 }
 
 extension Answer {
-  /// What an answer to `grantAccess` decides; a cancel decides nothing.
+  /// The decision in an answer to `grantAccess`; `nil` for `cancel`.
   fileprivate var decision: AccessGrant.State? {
     switch self {
     case .accept: .granted

@@ -1,23 +1,22 @@
 internal import EinlassJSON
 
-/// What a person decided about an application's use of a provider's accounts.
+/// A person's decision about an application's use of a provider's accounts.
 public struct AccessGrant: Sendable, Equatable {
-  /// The decision.
   public enum State: String, Sendable, CaseIterable {
     case granted, denied
   }
 
-  /// Who can see what is posted in the person's name.
+  /// The audience of posts in the person's name.
   public enum Audience: String, Sendable, CaseIterable {
     case onlyMe, friends, everyone
   }
 
-  /// What an application gets besides, where the person was told that it does.
+  /// A further right of the application, which the prompt has shown to the person.
   public enum Inclusion: String, Sendable, CaseIterable {
     case refreshToken
   }
 
-  /// The application as it named itself in `initialize`.
+  /// The application's id, as it named itself in `initialize`.
   public var application: String
   public var provider: String
   public var state: State
@@ -41,7 +40,7 @@ public struct AccessGrant: Sendable, Equatable {
 }
 
 extension AccessGrant {
-  /// What a decision is about, and its place in a list; compared as bytes.
+  /// The key and sort order of a decision. Compares as bytes.
   public struct Place: Sendable, Comparable {
     public var provider: String
     public var application: String
@@ -51,12 +50,12 @@ extension AccessGrant {
       self.application = application
     }
 
-    /// Names that only look the same are different ones.
+    /// Compares bytes, because `String` equates canonically equivalent names.
     public static func == (left: Place, right: Place) -> Bool {
       sameBytes(left.provider, right.provider) && sameBytes(left.application, right.application)
     }
 
-    /// By provider, then application.
+    /// Orders by provider, then application.
     public static func < (left: Place, right: Place) -> Bool {
       sameBytes(left.provider, right.provider)
         ? left.application.utf8.lexicographicallyPrecedes(right.application.utf8)
@@ -64,12 +63,12 @@ extension AccessGrant {
     }
   }
 
-  /// Where it stands in a list.
+  /// The key of this decision.
   public var place: Place { Place(provider: provider, application: application) }
 }
 
 extension [AccessGrant] {
-  /// Where the first one of this place or behind it stands, in a list that is in order.
+  /// Returns the index of the first element not before this place, in a sorted list.
   public func firstIndex(notBefore place: AccessGrant.Place) -> Int {
     var (low, high) = (startIndex, endIndex)
     while low < high {

@@ -1,26 +1,27 @@
 internal import EinlassJSON
 
-/// When access is asked for, and which account is used: pure rules. Protocol section 7, seeds 1.3, 1.4 and 2.1.
+/// The rules of access and account selection, without side effects.
 enum AccessRules {
-  /// What a request may do next.
+  /// The outcome of the access check.
   enum Access: Equatable {
     case granted
     case ask(Prompt)
     case problem(Problem)
   }
 
-  /// Which account a request gets.
+  /// The outcome of the account selection.
   enum Choice: Equatable {
     case use(Account, by: Explanation.Rule)
     case ask(Prompt)
     case problem(Problem)
   }
 
-  /// A denial comes before everything, a missing account before every question. Protocol section 7.
+  /// Checks access. A denial is reported first, then a missing account; only then is the person
+  /// asked.
   ///
   /// - Parameters:
-  ///   - grant: the person's last decision; `nil` when never asked.
-  ///   - hasAccounts: whether the provider has any.
+  ///   - grant: the person's last decision; `nil` if there is none.
+  ///   - hasAccounts: whether the store has an account of the provider.
   static func access(
     _ request: PerformRequest, at provider: Provider, grant: AccessGrant?, hasAccounts: Bool
   ) -> Access {
@@ -34,7 +35,7 @@ enum AccessRules {
         .grantAccess(
           permissions: permissions, audience: audience, added: permissions, includes: includes))
     }
-    // A grant without a list is one of the provider's defaults, like a request without a list.
+    // A grant without permissions means the provider's defaults, as in a request.
     let granted = provider.permissions(asked: grant.permissions)
     let added = permissions.filter { permission in
       !granted.contains { sameBytes($0, permission) }
@@ -47,9 +48,12 @@ enum AccessRules {
       .grantAccess(permissions: permissions, audience: audience, added: added, includes: includes))
   }
 
-  /// A provider with room for one account has it confirmed, any other has one selected; the account's id answers both
-  /// in advance and wins over everything, `confirmsOnlyAccount` answers the former alone, and `whenMany` asks neither
-  /// about one alone nor where the application prefers one.
+  /// Selects the account. A provider with room for one account asks for its confirmation, any other
+  /// asks for a choice.
+  ///
+  /// The request's `account` answers both questions and takes precedence over all other parameters.
+  /// `confirmsOnlyAccount` answers only the confirmation. With `whenMany` an only account and the
+  /// application's preferred account are used without a question.
   static func choice(
     _ request: PerformRequest, at provider: Provider, among choices: AccountChoices
   ) -> Choice {
@@ -69,7 +73,7 @@ enum AccessRules {
     return .ask(provider.hasOneAccount ? .confirmAccount(first) : selection(of: choices))
   }
 
-  /// What is remembered of an answer: what was granted before stays in the list.
+  /// Returns the decision to store, with the permissions that were granted before.
   static func grant(
     _ state: AccessGrant.State, to request: PerformRequest, at provider: Provider,
     before: AccessGrant?, now: UnixTime
@@ -89,7 +93,7 @@ enum AccessRules {
       }, changedAt: now)
   }
 
-  /// The question with the preferred account first, then those last used.
+  /// Returns the prompt with the preferred account first, then those last used.
   private static func selection(of choices: AccountChoices) -> Prompt {
     var offered = choices.lastUsed
     if let preferred = choices.preferred {
@@ -102,14 +106,14 @@ enum AccessRules {
 }
 
 extension PerformRequest {
-  /// What the grant must include.
+  /// The further rights that the grant must include.
   fileprivate var includes: [AccessGrant.Inclusion] {
     includesRefreshToken ? [.refreshToken] : []
   }
 }
 
 extension AccessGrant.Audience {
-  /// How many can see it, in order.
+  /// The order of audiences by size.
   fileprivate var width: Int {
     switch self {
     case .onlyMe: 0

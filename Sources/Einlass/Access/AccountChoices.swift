@@ -1,21 +1,22 @@
-/// The accounts of a provider that the choice of a request's account depends on: at most 104, however many there are.
+/// The accounts of a provider needed to select one of them: at most 104, however many the store
+/// holds.
 struct AccountChoices: Equatable {
-  /// The account that the request names, whichever provider's it is.
+  /// The account that the request names, of any provider.
   var named: Account?
   /// The provider's first account, in order of adding.
   var first: Account?
-  /// The one that the application prefers.
+  /// The account that the application prefers.
   var preferred: Account?
-  /// Those that a question may offer, last used first, and one more where there are more. Empty where an account is
-  /// named.
+  /// The accounts for a prompt, last used first. One more than `offeredLimit` if the store has
+  /// more. Empty if the request names an account.
   var lastUsed: [Account] = []
 
-  /// The most accounts that one question offers.
+  /// The maximum number of accounts in one prompt.
   static let offeredLimit = 100
 }
 
 extension StoreReader {
-  /// The accounts that the choice of this request's account depends on.
+  /// Reads the accounts needed to select this request's account.
   func choices(
     for request: PerformRequest, at provider: Provider
   ) throws(Problem) -> AccountChoices {
@@ -30,7 +31,7 @@ extension StoreReader {
     return choices
   }
 
-  /// The person's decision about an application and a provider; `nil` when there was none.
+  /// Reads the person's decision about an application and a provider; `nil` if there is none.
   func grant(to application: String, for provider: Provider) throws(Problem) -> AccessGrant? {
     try grant(AccessGrant.Place(provider: provider.id, application: application))
   }

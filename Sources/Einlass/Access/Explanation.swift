@@ -1,32 +1,32 @@
-/// What a request would do, without doing it: `accounts.explain` of the protocol.
+/// A prediction of a request's account and prompts: `accounts.explain` of the protocol.
 public struct Explanation: Sendable, Equatable {
-  /// What decides about the account.
+  /// The rule that selects the account.
   public enum Rule: String, Sendable, CaseIterable {
-    /// The request names it, which wins over all others.
+    /// The request names the account. Takes precedence over all other rules.
     case account
-    /// The request confirms a provider's only account.
+    /// The request confirms the provider's only account.
     case confirm
-    /// There is no other.
+    /// The provider has no other account.
     case onlyAccount
-    /// The application prefers it.
+    /// The application prefers the account.
     case preferred
-    /// The person, who is asked.
+    /// The person selects or confirms the account.
     case person
-    /// Nothing: the request fails.
+    /// No rule, because the request fails.
     case nothing
   }
 
   public var rule: Rule
-  /// The account that would be used; `nil` unless a rule knows without asking.
+  /// The account that would be used; `nil` if the person selects it or the request fails.
   public var account: Account?
-  /// What the person would be asked, in order.
+  /// The prompts that the person would get, in order.
   public var prompts: [Prompt]
-  /// Why the request would fail.
+  /// The error that the request would fail with.
   public var problem: Problem?
 }
 
 extension StoreReader {
-  /// Which account this request would use, and why.
+  /// Returns the account that this request would use, and the reason.
   func explanation(
     of request: PerformRequest, at provider: Provider
   ) throws(Problem) -> Explanation {
@@ -52,7 +52,7 @@ extension StoreReader {
       explanation.problem =
         switch prompt {
         case .confirmAccount(let account): [account].problem(naming: account, at: provider)
-        // Of those that the question does not show, one may be signed in.
+        // With `more`, one of the accounts beyond the prompt may be signed in.
         case .selectAccount(let accounts, more: false):
           accounts.problem(naming: choices.first, at: provider)
         default: nil
@@ -64,7 +64,8 @@ extension StoreReader {
 }
 
 extension [Account] {
-  /// What comes of it whichever of them is chosen: nobody gets a credential of an account that is signed out.
+  /// Returns `reloginNeeded` if none of these accounts is signed in, because then the request fails
+  /// for any choice.
   fileprivate func problem(naming account: Account?, at provider: Provider) -> Problem? {
     guard let account, !contains(where: \.isSignedIn) else { return nil }
     return .reloginNeeded(provider, account)
