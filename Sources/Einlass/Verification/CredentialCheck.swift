@@ -1,21 +1,23 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// One `verify`: asks the provider about a credential, by the descriptor's recipe, and checks what its issuer has signed.
-/// Seeds 1.6, protocol section 3.
+/// One `verify`: asks the provider about a credential by the descriptor's recipe and checks the
+/// id_token's signature and claims.
 struct CredentialCheck {
   var provider: Provider
-  /// The caller's own, with what the recipe needs of it: they speak in its name.
+  /// The caller's registration, with the parts that the recipe needs, because the requests are made
+  /// in its name.
   let registration: ClientRegistration
-  /// `nil` for an id_token alone.
+  /// `nil` to check only an id_token.
   let credential: Credential?
   var idToken: Secret?
-  /// The stored credential of a subject, under the registration.
+  /// Returns the stored credential of a subject under the registration.
   let stored: @Sendable (_ subject: String?) -> OAuth2Credential?
   var expected: VerifyRequest.Expectation
   let effects: Effects
 
-  /// Throws for networks, providers that do not answer, and configuration; anything else is in the result.
+  /// Returns every finding about the credential as a result. Throws only for network failures,
+  /// unusable provider responses and missing configuration.
   func run() async throws(Problem) -> Verification {
     do throws(Setback) {
       guard let idToken, provider.keySource != nil else { return try await asked() }
@@ -32,16 +34,17 @@ struct CredentialCheck {
     }
   }
 
-  /// The provider's verdict on the token, together with a verified id_token.
+  /// Checks the access token with the provider, beside a verified id_token.
   private func asked(
     beside token: IDToken, _ signed: Verification
   ) async throws(Setback) -> Verification {
     guard signed.isValid else { return signed }
     var check = self
-    // Both speak of one person.
+    // Both tokens must have the same owner.
     if provider.identity?.isSubject == true { check.expected.id = token.subject }
     if !provider.canBeAsked {
-      // Nobody can be asked: it vouches for the token that it names, or that is stored with it.
+      // Without an endpoint to ask, the id_token vouches for the access token of its `at_hash` or
+      // for the one stored with it.
       let own = stored(signed.identity?.id)
       guard own != nil || token.vouchesForAccessToken else { return try await check.asked() }
       var result = signed
@@ -55,9 +58,13 @@ struct CredentialCheck {
     return result
   }
 
-  /// The provider's verdict on a token whose id_token does not vouch for it. An id_token that has ended, or belongs to
-  /// another access token, says nothing of this one (OpenID Connect Core 1.0 sections 3.1.3.6 and 12.2). Neither does one
-  /// whose key is gone, where it is stored with the token, because it was verified then. Any other fault is the result.
+  /// Checks the access token with the provider if the id_token's fault does not concern it; any
+  /// other fault is the result.
+  ///
+  /// An expired id_token or one of another access token says nothing about this access token
+  /// (OpenID Connect Core 1.0 sections 3.1.3.6 and 12.2). The same holds for an id_token with a key
+  /// that the issuer has removed, if the store holds it with the access token, because it was
+  /// verified before it was stored.
   private func asked(
     instead idToken: Secret, _ signed: Verification, _ fault: IDTokenExpectation.Fault
   ) async throws(Setback) -> Verification {
@@ -72,7 +79,7 @@ struct CredentialCheck {
     }
   }
 
-  /// The subject that an unverified id_token claims. Serves to look up the stored credential and nothing else.
+  /// Returns the subject in an unverified id_token. Use it only to look up the stored credential.
   private func subject(claimedBy idToken: Secret) -> String? {
     guard let token = try? JSONWebSignature.parse(revealedText(idToken)),
       let claims = try? JSONReader.read(token.payload)
@@ -80,9 +87,9 @@ struct CredentialCheck {
     return provider.identity?.identity(in: claims)?.id ?? claims["sub"]?.string
   }
 
-  /// What the provider says of the token itself.
+  /// Checks the access token with the provider.
   ///
-  /// - Parameter isBound: whether an id_token vouches for it.
+  /// - Parameter isBound: whether an id_token's `at_hash` matches the access token.
   private func asked(isBound: Bool = false) async throws(Setback) -> Verification {
     switch (provider.verification, credential) {
     case (.signedIdentity?, .oauth1(let token)?): return try await signedIdentity(token)
@@ -97,7 +104,7 @@ struct CredentialCheck {
     case (nil, _), (_, nil):
       throw .failed(Failure(.flowNotSupported(provider, "verification of this credential")))
     case (.signedIdentity?, .oauth2(let token)?):
-      // One of its flows may speak for itself.
+      // A flow may have an identity request of its own.
       guard let flow = provider.flows.first(where: { $0.tokens?.identity != nil }) else {
         fallthrough
       }
@@ -112,7 +119,8 @@ struct CredentialCheck {
     }
   }
 
-  /// The identity request, signed: whoever can sign it with this application holds a token of it.
+  /// Sends the signed identity request. Success proves that the token belongs to this application,
+  /// because its secret is part of the signature.
   private func signedIdentity(_ token: OAuth1Credential) async throws(Setback) -> Verification {
     let signer = Signer(
       method: provider.signatureMethod, registration: registration, token: token)
@@ -130,7 +138,8 @@ struct CredentialCheck {
     return result
   }
 
-  /// The provider is asked about the token, then whose it is. A token that is not the application's is sent no further.
+  /// Asks the provider about the token, then for its owner. A token of another application is not
+  /// sent to the identity endpoint.
   private func tokenInfo(
     _ words: VerifyDescriptor.TokenInfo, _ token: OAuth2Credential
   ) async throws(Setback) -> Verification {
@@ -159,7 +168,8 @@ struct CredentialCheck {
     do {
       let isOwn = result.clientID.map { sameBytes($0, registration.clientID) } ?? false
       result.identity = try await exchange.identity { template in
-        // A proof with the caller's secret only fits the caller's own token.
+        // The proof is made with the caller's secret, so it is valid only for the caller's own
+        // token.
         var template = template
         if isOwn { template.query += words.identityQuery }
         return template.filled(values).request
@@ -206,12 +216,13 @@ extension CredentialCheck {
       detail: isOK ? nil : "The token was issued to another application than the expected one.")
   }
 
-  /// An application that the provider does not name: the one that the store or an id_token vouches for.
+  /// Returns the client id for a token if the provider does not name one: the registration's if the
+  /// store has the token or an id_token vouches for it, else `nil`.
   func vouchedClientID(_ own: OAuth2Credential?, isBound: Bool) -> String? {
     own != nil ? registration.clientID : isBound ? expected.clientID ?? registration.clientID : nil
   }
 
-  /// That nobody says to which application the token was issued.
+  /// Returns the finding that the token's application is not known.
   func unknownApplication(isOK: Bool) -> Verification.Finding {
     .init(
       .application, isOK: isOK,
@@ -224,7 +235,8 @@ extension CredentialCheck {
     return .init(.expiry, isOK: isOK, detail: isOK ? nil : "The token has expired.")
   }
 
-  /// `subject`: whose the token is by another answer of the provider's; both must agree.
+  /// Returns the identity finding. `subject`: the owner in another response of the provider, which
+  /// must agree.
   func identity(of result: Verification, subject: String?) -> Verification.Finding {
     let id = result.identity?.id ?? ""
     let isOK = [subject, expected.id].allSatisfy { $0.map { sameBytes($0, id) } ?? true }
@@ -232,7 +244,7 @@ extension CredentialCheck {
       .identity, isOK: isOK, detail: isOK ? nil : "The token belongs to another person.")
   }
 
-  /// The findings that only an expectation asks for.
+  /// Returns the findings for expected scopes and an expected nonce.
   func furtherFindings(of result: Verification) -> [Verification.Finding] {
     var findings: [Verification.Finding] = []
     if let scopes = expected.scopes {
@@ -253,7 +265,7 @@ extension CredentialCheck {
 }
 
 extension Setback {
-  /// What to tell whoever cannot try a remedy.
+  /// The problem to report. A check tries no remedies.
   fileprivate var problem: Problem {
     switch self {
     case .failed(let failure): failure.problem
@@ -261,7 +273,7 @@ extension Setback {
     }
   }
 
-  /// Why the provider refused the credential itself; throws what is no refusal of it.
+  /// Returns the provider's reason for rejecting the credential. Throws any other setback.
   func refusal() throws(Setback) -> String {
     guard case .failed(let failure) = self, failure.refusesCredential else { throw self }
     return failure.problem.serverError?.text ?? failure.problem.message
@@ -269,8 +281,8 @@ extension Setback {
 }
 
 extension AccountStore {
-  /// The stored credential of a person, under this registration, with this access token. `nil` where there is none, and
-  /// where the store cannot be read, because it vouches for nobody then.
+  /// Returns the stored credential of a subject with this access token under this registration.
+  /// Returns `nil` if there is none or the store cannot be read.
   func credential(
     _ token: Secret, of subject: String?, at provider: Provider,
     under registration: ClientRegistration

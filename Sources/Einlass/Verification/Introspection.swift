@@ -2,8 +2,8 @@ internal import EinlassCrypto
 internal import EinlassJSON
 
 extension CredentialCheck {
-  /// The standard's question about a token. RFC 7662 section 2. `nil` for a registration that cannot prove itself, which
-  /// nobody answers.
+  /// Asks the introspection endpoint about a token. RFC 7662 section 2. Returns `nil` for a
+  /// registration without client authentication, because the endpoint requires it.
   func introspection(
     _ request: RequestTemplate, by ways: [ClientAuthentication]?, _ token: OAuth2Credential,
     isBound: Bool
@@ -54,7 +54,8 @@ extension CredentialCheck {
     return result
   }
 
-  /// Whose the token is, where nobody says more: whoever answers knows the token, but not for whom it was issued.
+  /// Asks the identity endpoint for the token's owner. Its answer proves that the token is active,
+  /// but not that it was issued to this application.
   func owner(of token: OAuth2Credential, isBound: Bool) async throws(Setback) -> Verification {
     var result = Verification()
     do {

@@ -2,8 +2,8 @@ internal import EinlassCrypto
 internal import EinlassJSON
 
 extension CredentialCheck {
-  /// What an id_token says, without its issuer being asked while the keys are known. OpenID Connect Core 1.0 section
-  /// 3.1.3.7.
+  /// Checks an id_token locally; fetches the issuer's keys if they are not known. OpenID Connect
+  /// Core 1.0 section 3.1.3.7.
   func checked(
     _ text: Secret
   ) async throws(Setback) -> (Verification, Result<IDToken, IDTokenExpectation.Fault>) {
@@ -14,7 +14,7 @@ extension CredentialCheck {
     var wanted = IDTokenExpectation(issuer: issuer.text, clientID: audience)
     wanted.algorithms = words.algorithms
     wanted.nonce = expected.nonce
-    // Where the person's id is another claim, it is compared once the token is believed.
+    // If the account's id is not `sub`, it is compared after the id_token is verified.
     wanted.subject = provider.identity?.isSubject ?? true ? expected.id : nil
     wanted.isFresh = false
     if case .oauth2(let token)? = credential { wanted.accessToken = token.accessToken }
@@ -43,19 +43,18 @@ extension CredentialCheck {
     return (result, judged)
   }
 
-  /// In the order in which `IDTokenExpectation` makes them.
+  /// The checks, in the order of `IDTokenExpectation`.
   private static func signedChecks(nonce: Bool) -> [Verification.Check] {
     [.signature, .issuer, .audience, .expiry, .identity] + (nonce ? [.nonce] : [])
   }
 }
 
 extension IDTokenExpectation.Fault {
-  /// Whether a claim is malformed, which is seen before any is compared.
+  /// Whether a claim is missing or malformed. This is checked before any claim's value.
   fileprivate var isOfForm: Bool {
     if case .claim = self { true } else { false }
   }
 
-  /// The check that failed.
   fileprivate var verification: Verification.Check {
     switch self {
     case .signature, .accessTokenHash, .authorizationCodeHash: .signature

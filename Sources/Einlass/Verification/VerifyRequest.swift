@@ -1,21 +1,22 @@
-/// A credential to be checked with its provider: `verify` of the protocol, section 3.
+/// A credential to check with its provider: `verify` of the protocol.
 public struct VerifyRequest: Sendable {
-  /// What is checked.
+  /// The credential to check.
   public enum Subject: Sendable, Equatable {
     case credential(Credential)
-    /// An id_token alone: its issuer need not be asked.
+    /// An id_token alone. It is checked without asking the provider, if the issuer's keys are
+    /// known.
     case idToken(Secret)
     /// The credential stored for this account under the caller's registration.
     case account(Account.ID)
   }
 
-  /// What the credential must be besides valid; `nil` is not checked.
+  /// The expected properties of the credential; `nil` is not checked.
   public struct Expectation: Sendable, Equatable {
     public var id: String?
-    /// `nil`: the caller's own.
+    /// `nil` for the caller's own.
     public var clientID: String?
     public var scopes: [String]?
-    /// Of an id_token.
+    /// The nonce of the id_token.
     public var nonce: String?
 
     public init(
@@ -46,18 +47,18 @@ public struct VerifyRequest: Sendable {
   }
 }
 
-/// What a check of a credential found. A bad credential is a result, not an error.
+/// The result of a check. An invalid credential is a result, not an error.
 public struct Verification: Sendable, Equatable {
-  /// The checks, in the order in which they are made. Protocol section 3.
+  /// The checks.
   public enum Check: String, Sendable, CaseIterable {
     case active, application, signature, issuer, audience, expiry, identity, scopes, nonce
   }
 
-  /// One check that was made.
+  /// The outcome of one check.
   public struct Finding: Sendable, Equatable {
     public var check: Check
     public var isOK: Bool
-    /// A sentence: why not.
+    /// The reason for a failed check, as a sentence.
     public var detail: String?
 
     public init(_ check: Check, isOK: Bool, detail: String? = nil) {
@@ -71,10 +72,10 @@ public struct Verification: Sendable, Equatable {
   public var clientID: String?
   public var scopes: [String]?
   public var expiresAt: UnixTime?
-  /// In the order made; the first that fails is the last where the others would make no sense.
+  /// The findings, in the order made. After a failed check, checks that depend on it are left out.
   public var checks: [Finding]
 
-  /// Whether every check that was made held.
+  /// Whether all findings are OK.
   public var isValid: Bool { checks.allSatisfy(\.isOK) }
 
   public init(
