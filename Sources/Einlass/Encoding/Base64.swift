@@ -1,12 +1,12 @@
-/// Base 64 with padding. RFC 4648 section 4.
+/// Base64 with padding. RFC 4648 section 4.
 public enum Base64 {
-  /// With padding.
+  /// Returns the padded text.
   public static func encode(_ bytes: [UInt8]) -> String {
     let text = encodeBase64(bytes, alphabet: standardAlphabet)
     return text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
   }
 
-  /// Strict: padded, no line breaks, unused bits zero; else `nil`.
+  /// Returns the bytes; `nil` for missing padding, line breaks or unused bits that are not zero.
   public static func decode(_ text: String) -> [UInt8]? {
     let digits = Array(text.utf8)
     guard digits.count % 4 == 0 else { return nil }
@@ -15,17 +15,17 @@ public enum Base64 {
   }
 }
 
-/// Base 64 with the URL alphabet and without padding. RFC 4648 section 5, RFC 7515 appendix C.
+/// Base64 with the URL alphabet and without padding. RFC 4648 section 5, RFC 7515 appendix C.
 public enum Base64URL {
-  /// Without padding.
+  /// Returns the text without padding.
   public static func encode(_ bytes: [UInt8]) -> String {
     encodeBase64(bytes, alphabet: urlAlphabet)
   }
 
-  /// Strict: no padding, no line breaks, unused bits zero; else `nil`.
+  /// Returns the bytes; `nil` for padding, line breaks or unused bits that are not zero.
   public static func decode(_ text: String) -> [UInt8]? { decode(Array(text.utf8)[...]) }
 
-  /// The same for a part of a text.
+  /// Decodes a part of a text.
   static func decode(_ digits: ArraySlice<UInt8>) -> [UInt8]? {
     decodeBase64(digits, values: urlValues)
   }
@@ -37,7 +37,7 @@ private let urlAlphabet = Array((letters + "-_").utf8)
 private let standardValues = values(of: standardAlphabet)
 private let urlValues = values(of: urlAlphabet)
 
-/// What each byte stands for, 64 for those that are no digits.
+/// The value of each digit; 64 for bytes that are no digits.
 private func values(of alphabet: [UInt8]) -> [UInt8] {
   var values = [UInt8](repeating: 64, count: 256)
   for (value, digit) in alphabet.enumerated() { values[Int(digit)] = UInt8(value) }

@@ -1,6 +1,7 @@
 internal import EinlassJSON
 
-/// A provider's text made fit for a screen: no controls, no line or direction marks, at most so many bytes.
+/// Returns a provider's text safe for display: without controls, line separators and direction
+/// marks, at most `limitBytes` of UTF-8.
 func cleaned(_ text: String, limitBytes: Int = 1024) -> String {
   var kept = String.UnicodeScalarView()
   var count = 0
@@ -12,14 +13,14 @@ func cleaned(_ text: String, limitBytes: Int = 1024) -> String {
   return String(kept)
 }
 
-/// A text of a store as it may stand on a screen. What no einlass wrote loses what could fill a line or turn text around,
-/// and ends in an ellipsis.
+/// Returns a stored text safe for display. A text that einlass would not have written is cleaned,
+/// shortened and marked with an ellipsis.
 package func presentable(_ text: String, limitBytes: Int = 2048) -> String {
   text.utf8.count <= limitBytes && !text.unicodeScalars.contains(where: isControl)
     ? text : cleaned(text, limitBytes: min(limitBytes, 1024)) + "…"
 }
 
-/// Every occurrence of a part replaced, compared as bytes.
+/// Returns the text with every occurrence of a part replaced. Compares bytes.
 func replacing(_ part: String, in text: String, with replacement: String) -> String {
   let text = Array(text.utf8)
   let part = Array(part.utf8)

@@ -1,29 +1,30 @@
-/// `application/x-www-form-urlencoded`, both ways.
+/// Encoding and decoding of `application/x-www-form-urlencoded`.
 public enum FormEncoding {
   /// The media type, as sent: without a charset, which some providers reject.
   public static let mediaType = "application/x-www-form-urlencoded"
 
-  /// What a `+` stands for.
+  /// The meaning of `+` in decoding.
   public enum Plus: Sendable {
     /// A space: the definition of the media type. RFC 5849 section 3.4.1.3.1 decodes a query so.
     case space
-    /// Itself, as in the queries of RFC 3986: how Einlass read the answer of reverse auth (seeds 1.3).
+    /// A plus sign, as in RFC 3986. Token responses of OAuth 1.0a and reverse auth are decoded so.
     case plus
   }
 
-  /// Fields as a body or a query: strict percent-encoding, so a space is `%20`.
+  /// Returns the fields as a body or a query, with strict percent-encoding: a space is `%20`.
   public static func encode(_ fields: [Parameter]) -> String {
     fields.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
       .joined(separator: "&")
   }
 
-  /// A name or a value alone, as the media type writes it: a space is `+`. RFC 6749 appendix B.
+  /// Returns one name or value in the media type's own encoding: a space is `+`. RFC 6749 appendix
+  /// B.
   static func encode(component: String) -> String {
     replacing("%20", in: PercentEncoding.encode(component), with: "+")
   }
 
-  /// The fields of a body or a query in their order, duplicates included; `nil` when an escape is broken or
-  /// the text is not UTF-8.
+  /// Returns the fields of a body or a query in order, including duplicates; `nil` for a broken
+  /// escape or invalid UTF-8.
   public static func decode(_ bytes: some Sequence<UInt8>, plus: Plus) -> [Parameter]? {
     guard let pairs = decodePairs(bytes, plus: plus) else { return nil }
     var fields: [Parameter] = []
@@ -36,7 +37,7 @@ public enum FormEncoding {
     return fields
   }
 
-  /// The same as bytes, for signing what is not text.
+  /// Returns the fields as bytes, because a signature also covers fields that are not valid UTF-8.
   static func decodePairs(_ bytes: some Sequence<UInt8>, plus: Plus)
     -> [(name: [UInt8], value: [UInt8])]?
   {

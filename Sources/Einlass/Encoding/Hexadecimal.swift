@@ -1,6 +1,6 @@
 /// Bytes as pairs of lower-case hexadecimal digits.
 public enum Hexadecimal {
-  /// Two lower-case digits for each byte.
+  /// Returns two lower-case digits for each byte.
   public static func encode(_ bytes: some Sequence<UInt8>) -> String {
     var digits: [UInt8] = []
     digits.reserveCapacity(2 * bytes.underestimatedCount)
@@ -11,7 +11,7 @@ public enum Hexadecimal {
     return String(decoding: digits, as: UTF8.self)
   }
 
-  /// Pairs of digits in either case and nothing else; else `nil`.
+  /// Returns the bytes of digit pairs in either case; `nil` for any other text.
   public static func decode(_ text: String) -> [UInt8]? {
     let values = text.utf8.map(hexDigitValue)
     guard values.count % 2 == 0 else { return nil }
@@ -26,7 +26,7 @@ public enum Hexadecimal {
   private static let alphabet = Array("0123456789abcdef".utf8)
 }
 
-/// The value of a hexadecimal digit in either case, `nil` for any other character.
+/// Returns the value of a hexadecimal digit in either case; `nil` for any other character.
 func hexDigitValue(_ digit: UInt8) -> UInt8? {
   switch digit {
   case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

@@ -1,4 +1,5 @@
-/// A name and its value, neither encoded. Lists of them keep order and duplicates, which RFC 5849 signs.
+/// A name and its value, not encoded. Lists of parameters keep order and duplicates, because RFC
+/// 5849 signs both.
 public struct Parameter: Sendable, Equatable {
   public var name: String
   public var value: String

@@ -1,23 +1,23 @@
-/// Percent-encoding as RFC 3986 section 2 and RFC 5849 section 3.6 have it; the only encoder in the program.
+/// Percent-encoding of RFC 3986 section 2 and RFC 5849 section 3.6.
 public enum PercentEncoding {
-  /// Encodes every byte but the unreserved: letters, digits, `-`, `.`, `_`, `~`. Hexadecimal digits in upper case.
+  /// Encodes every byte except the unreserved characters: letters, digits, `-`, `.`, `_`, `~`.
+  /// Hexadecimal digits are upper case.
   public static func encode(_ text: String) -> String {
     var encoded: [UInt8] = []
     append(text, to: &encoded)
     return String(decoding: encoded, as: UTF8.self)
   }
 
-  /// The same, into bytes that are being put together.
+  /// Appends the encoded text.
   static func append(_ text: String, to encoded: inout [UInt8]) {
     append(text.utf8.span, to: &encoded)
   }
 
-  /// The same for bytes that need not be text.
+  /// Appends the encoded bytes, which need not be UTF-8.
   static func append(_ bytes: [UInt8], to encoded: inout [UInt8]) {
     append(bytes.span, to: &encoded)
   }
 
-  /// The same for a part of either.
   static func append(_ bytes: Span<UInt8>, to encoded: inout [UInt8]) {
     encoded.append(addingCapacity: 3 * bytes.count) { output in
       for index in bytes.indices {
@@ -33,8 +33,8 @@ public enum PercentEncoding {
     }
   }
 
-  /// Decodes escapes and leaves everything else, `+` included; `nil` when a `%` is not followed by two
-  /// hexadecimal digits.
+  /// Decodes escapes and keeps everything else, including `+`. Returns `nil` for a `%` without two
+  /// hexadecimal digits after it.
   public static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
     var decoded: [UInt8] = []
     var rest = text.makeIterator()
