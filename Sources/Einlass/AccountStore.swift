@@ -1,24 +1,25 @@
 internal import EinlassJSON
 
-/// The store as the domain sees it: closures that `EinlassStorage` fills, from a database or from memory.
+/// The account store: closures that `EinlassStorage` fills, from a database or from memory.
 ///
-/// Every closure is synchronous and durable when it returns. With `Patience.none` one that would have to wait
-/// for another process throws `accountStoreFailure`, detail `locked`, having done nothing.
+/// Every closure is synchronous, and its changes are durable when it returns. With `Patience.none`
+/// a closure that would have to wait for another process throws `accountStoreFailure` with detail
+/// `locked` and changes nothing.
 public struct AccountStore: Sendable {
   /// How long a closure may wait for the store's lock.
   public enum Patience: Sendable, Equatable {
-    /// Not at all: for the path that answers immediate methods.
+    /// Does not wait. For methods that answer immediately.
     case none
-    /// Until this moment of the system's monotonic clock, which all waits of one request share.
+    /// Waits until this time of the system's monotonic clock, which all waits of one request share.
     case until(monotonicMilliseconds: Int64)
-    /// As long as is usual (10 s).
+    /// Waits at most 10 s.
     case usual
   }
 
-  /// Where a credential stands among those of its account. Compares as bytes.
+  /// The key of a credential among those of its account. Compares as bytes.
   public struct Place: Hashable, Sendable {
     public var clientID: String
-    /// Empty for a credential that is for no resource in particular.
+    /// Empty for a credential without a resource.
     public var resource: String
 
     public init(_ clientID: String, resource: String) {
@@ -26,7 +27,7 @@ public struct AccountStore: Sendable {
       self.resource = resource
     }
 
-    /// Names that only look the same are different ones.
+    /// Compares bytes, because `String` equates canonically equivalent names.
     public static func == (left: Place, right: Place) -> Bool {
       sameBytes(left.clientID, right.clientID) && sameBytes(left.resource, right.resource)
     }
@@ -37,15 +38,15 @@ public struct AccountStore: Sendable {
     }
   }
 
-  /// All that a store holds in the clear, where that is little or in memory.
+  /// All unencrypted rows of a store. Used for small stores and stores in memory.
   public struct Snapshot: Sendable, Equatable {
-    /// Grows with every change by any process.
+    /// Increases with every change by any process.
     public var revision: Int64
     /// In order of adding.
     public var accounts: [Account]
-    /// In the order of their places, however they are assigned.
+    /// Always sorted by place.
     public var grants: [AccessGrant] { didSet { grants.sort { $0.place < $1.place } } }
-    /// Those that the store keeps for every application, without what is sealed.
+    /// The registrations for every application, without their sealed columns.
     public var registrations: [StoredRegistration.Known]
 
     public init(
@@ -59,16 +60,18 @@ public struct AccountStore: Sendable {
     }
   }
 
-  /// What `accounts.add` and `accounts.import` bring.
+  /// An account to add, from `accounts.add`, `accounts.import` or a sign-in.
   public struct NewAccount: Sendable {
     public var account: Account
-    /// Under as many registrations; none: the account is signed out.
+    /// At most one for each place. Without credentials the account is signed out.
     public var credentials: [StoredCredential]
-    /// Overwrite the account of the same provider and subject (else username) instead of `accountExists`.
+    /// Whether to overwrite the account of the same provider and subject (else username) instead of
+    /// throwing `accountExists`.
     public var replacesExisting: Bool
-    /// Sign in again whom it is about, where that person has signed out, instead of `accountExists`.
+    /// Whether to give the credentials to the stored account of the same person, if that is signed
+    /// out, instead of throwing `accountExists`.
     public var signsInAgain: Bool
-    /// The provider has room for one account only.
+    /// Whether the provider has room for one account only.
     public var isOnlyOne: Bool
 
     public init(
@@ -83,11 +86,11 @@ public struct AccountStore: Sendable {
     }
   }
 
-  /// What `accounts.import` brings, stored in one transaction.
+  /// The accounts and registrations of `accounts.import`, stored in one transaction.
   public struct Batch: Sendable {
     public var accounts: [NewAccount]
     public var registrations: [StoredRegistration]
-    /// Whether a registration takes the place of one for the same provider.
+    /// Whether a registration replaces one for the same provider.
     public var replacesRegistrations: Bool
 
     public init(
@@ -99,9 +102,10 @@ public struct AccountStore: Sendable {
     }
   }
 
-  /// What became of a batch.
+  /// The outcome of a batch.
   public struct AddedBatch: Sendable {
-    /// For each account what was done, or `accountExists` with the account it collided with.
+    /// The outcome for each account: added, or `accountExists` with the account that it collided
+    /// with.
     public var accounts: [Result<Added, Problem>]
     /// The providers whose registration was stored.
     public var registrations: [String]
@@ -112,10 +116,10 @@ public struct AccountStore: Sendable {
     }
   }
 
-  /// What a change did.
+  /// The outcome of adding an account.
   public struct Added: Sendable, Equatable {
     public var account: Account
-    /// `false` when it replaced one.
+    /// `false` if the account existed before.
     public var created: Bool
     public var revision: Int64
 
@@ -126,15 +130,17 @@ public struct AccountStore: Sendable {
     }
   }
 
-  /// What came of a request to a provider. Written down in one transaction, and only while every credential that it
-  /// was obtained with is stored as it was: a slow answer never overwrites a newer one.
+  /// The changes after a request to a provider, stored in one transaction. They are stored only if
+  /// every credential of the basis is unchanged, so that a slow response never overwrites a newer
+  /// one.
   public struct Settlement: Sendable {
-    /// As they were read, generation included. One that is to be replaced stands here; a place of which none stands here
-    /// must be empty.
+    /// The credentials that the request was made with, as they were read. A credential that is to
+    /// be replaced must be among them; without one in the basis, the new credential's place must be
+    /// empty.
     public var basis: [StoredCredential]
-    /// Stored in its place, whatever stood there.
+    /// The credential to store in its place.
     public var credential: StoredCredential?
-    /// Marks the credentials of the basis as refused by a resource.
+    /// Whether to mark the credentials of the basis as refused by a resource.
     public var isRefusal: Bool
     public var edit: Edit?
 
@@ -149,45 +155,53 @@ public struct AccountStore: Sendable {
     }
   }
 
-  /// Members of an account that may change; the closure gets the current record and edits it.
+  /// A change of an account's current record.
   public typealias Edit = @Sendable (inout Account) -> Void
 
-  /// Calls the closure once with one state of the store, without opening the key. Callers use `read`.
+  /// Calls the closure once with a consistent state of the store, without opening the key. Callers
+  /// use `read`.
   public var reading:
     @Sendable (Patience, (any StoreReader) throws(Problem) -> Void) throws(Problem) -> Void
-  /// The changes by any process since this mark, as front ends are told of them.
+  /// Returns the changes by any process since this mark, as reported to front ends.
   public var changes: @Sendable (ChangeMark?, Patience) throws(Problem) -> Changes
-  /// Throws `accountExists` with the account it collided with.
+  /// Adds an account. Throws `accountExists` with the account that it collided with.
   public var add: @Sendable (NewAccount, Patience) throws(Problem) -> Added
-  /// All of it in one transaction.
+  /// Adds a batch in one transaction.
   public var addAll: @Sendable (Batch, Patience) throws(Problem) -> AddedBatch
-  /// Throws `unknownAccount`. Returns the new revision (the old one when the edit changed nothing).
+  /// Edits an account. Returns the new revision, or the old one if the edit changed nothing. Throws
+  /// `unknownAccount`.
   public var update: @Sendable (Account.ID, Patience, Edit) throws(Problem) -> Int64
-  /// Removes account, credentials and nothing else. Throws `unknownAccount`.
+  /// Removes an account, its credentials and its preferences, but no grants. Throws
+  /// `unknownAccount`.
   public var remove: @Sendable (Account.ID, Patience) throws(Problem) -> Int64
   public var setGrant: @Sendable (AccessGrant, Patience) throws(Problem) -> Int64
-  /// Back to never asked.
+  /// Removes the decision about an application and a provider.
   public var resetGrant:
     @Sendable (_ application: String, _ provider: String, Patience) throws(Problem) -> Int64
-  /// The credentials of an account, opened: the one in this place, or all. Throws `unknownAccount`, `bindingMismatch`
-  /// or `accountStoreFailure` with `keyUnavailable` or `decryptFailed`.
+  /// Returns the decrypted credentials of an account: the one in this place, or all. Throws
+  /// `unknownAccount`, `bindingMismatch` or `accountStoreFailure` with `keyUnavailable` or
+  /// `decryptFailed`.
   public var credentials:
     @Sendable (Account.ID, Place?, Patience) throws(Problem) -> [StoredCredential]
-  /// Returns the new revision, which is the generation of a stored credential; `nil`, and nothing was written, when
-  /// the basis has changed meanwhile. Throws `unknownAccount`.
+  /// Stores a settlement. Returns the new revision, which is also the generation of the stored
+  /// credential. Returns `nil` and changes nothing if the basis has changed meanwhile. Throws
+  /// `unknownAccount`.
   public var settle: @Sendable (Account.ID, Settlement) throws(Problem) -> Int64?
-  /// Forgets all credentials and keeps the account. Throws `unknownAccount`.
+  /// Removes all credentials and keeps the account. Throws `unknownAccount`.
   public var forgetCredentials: @Sendable (Account.ID) throws(Problem) -> Int64
-  /// Makes an account the application's preferred one of its provider, or none. Throws `unknownAccount`.
+  /// Makes an account of the provider the application's preferred one, or removes the preference.
+  /// Throws `unknownAccount`.
   public var setPreferred:
     @Sendable (Account.ID?, _ application: String, _ provider: String, Patience) throws(Problem) ->
       Int64
-  /// Waits until no other request of any process has the account's lease. Throws `cancelled` when the task is.
+  /// Waits for the account's lease. Throws `cancelled` when the task is cancelled.
   public var lease: @Sendable (Account.ID) async throws(Problem) -> Lease
-  /// Throws `accountStoreFailure`, detail `readOnly`, where nothing could be stored now; locks nothing and makes nothing.
+  /// Throws `accountStoreFailure` with detail `readOnly` if the store cannot be written. Takes no
+  /// lock and creates no file.
   public var requireWritable: @Sendable () throws(Problem) -> Void
   public var registrations: RegistrationStore
-  /// How the key is protected: `keyfile`, `fd`, `memory`; never opens it. Throws why the store can't be used.
+  /// Returns the protection of the key: `keyfile`, `secretservice`, `passphrase`, `fd` or `memory`.
+  /// Never opens the key. Throws the reason if the store cannot be used.
   public var protection: @Sendable (Patience) throws(Problem) -> String
   public var maintenance: StoreMaintenance
   public var begunRenewals = BegunRenewals.none
@@ -236,7 +250,7 @@ public struct AccountStore: Sendable {
 }
 
 extension AccountStore {
-  /// All credentials of an account, with the usual patience.
+  /// Returns all credentials of an account, with the usual patience.
   public func credentials(_ account: Account.ID) throws(Problem) -> [StoredCredential] {
     try credentials(account, nil, .usual)
   }

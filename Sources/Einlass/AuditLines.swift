@@ -1,16 +1,16 @@
 internal import EinlassCrypto
 
-/// The lines of the audit trail as the server sees them: closures that `EinlassStorage` fills, from a file beside
-/// the store or from memory. What stands in a line is the server's business; it holds no line feed.
+/// The lines of the audit trail: closures that `EinlassStorage` fills, from a file beside the store
+/// or from memory. The server defines the format of a line; it must not contain a line feed.
 public struct AuditLines: Sendable {
-  /// Where a line begins, as text for a cursor.
+  /// The start of a line, as text for a cursor.
   public typealias Position = String
 
-  /// Some lines in a row.
+  /// Consecutive lines.
   public struct Part: Sendable, Equatable {
     /// Oldest first.
     public var lines: [Line]
-    /// Whether there are lines before the first of these.
+    /// Whether older lines exist.
     public var hasMore: Bool
 
     public init(lines: [Line], hasMore: Bool) {
@@ -19,7 +19,7 @@ public struct AuditLines: Sendable {
     }
   }
 
-  /// A line and its place.
+  /// A line and its position.
   public struct Line: Sendable, Equatable {
     public var position: Position
     public var bytes: [UInt8]
@@ -30,11 +30,12 @@ public struct AuditLines: Sendable {
     }
   }
 
-  /// Adds a line that the system has when this returns, however the process ends then.
+  /// Appends a line. The line survives a crash of the process once this returns.
   public var append: @Sendable ([UInt8], AccountStore.Patience) throws(Problem) -> Void
-  /// The last lines before that position, or of all, in parts that cost little; `nil` when the position is none.
+  /// Returns the last lines before this position, or of the whole trail, in parts of bounded cost;
+  /// `nil` for an invalid position.
   public var part: @Sendable (_ before: Position?, AccountStore.Patience) throws(Problem) -> Part?
-  /// Takes out the lines that the closure says, and answers how many.
+  /// Removes the lines for which the closure returns `true`. Returns their number.
   public var remove:
     @Sendable (AccountStore.Patience, _ isToGo: ([UInt8]) -> Bool) throws(Problem) -> Int
 
@@ -50,7 +51,8 @@ public struct AuditLines: Sendable {
 }
 
 extension Credential {
-  /// Names its token in the audit trail and tells nothing of it: a keyed digest, of 128 bits (C-123).
+  /// Returns the token's name for the audit trail: a keyed digest of 128 bits, which does not
+  /// reveal the token.
   public func tokenDigest(key: Secret) -> String {
     let token =
       switch self {

@@ -1,25 +1,26 @@
-/// Everything that cannot be computed. `EinlassNetwork/LiveEffects.swift` is the real one; tests hand in scripts.
+/// Every interaction with the outside world. `EinlassNetwork/LiveEffects.swift` makes the real
+/// ones; tests pass scripted ones.
 public struct Effects: Sendable {
-  /// One HTTP request and its whole answer. Never follows a redirect. Throws `networkFailure` with an
-  /// NSURLErrorDomain number, or `cancelled`.
+  /// Sends one HTTP request and returns its whole response. Never follows a redirect. Throws
+  /// `networkFailure` with an NSURLErrorDomain number, or `cancelled`.
   public var send: @Sendable (HTTPRequest) async throws(Problem) -> HTTPResponse
-  /// Waits until it is so late; throws `cancelled` when the task is. A moment and not a duration: a clock that is
-  /// moved between the look at it and the falling asleep must not make the sleep longer.
+  /// Waits until this time. Throws `cancelled` when the task is cancelled. Takes a time instead of
+  /// a duration, because a clock that is set before the wait begins must not lengthen it.
   public var sleepUntil: @Sendable (UnixTime) async throws(Problem) -> Void
-  /// The wall clock.
+  /// Returns the wall clock's time.
   public var now: @Sendable () -> UnixTime
-  /// So many bytes from the cryptographic generator.
+  /// Returns this number of bytes from the cryptographic generator.
   public var randomBytes: @Sendable (Int) -> [UInt8]
-  /// 16 bytes that no other request has, and that are no secret.
+  /// Returns 16 bytes, unique to one request but not secret.
   public var nonce: @Sendable () -> [UInt8]
-  /// Opens a place on this machine that a browser can bring an answer to. Throws `flowNotSupported` when it can't,
-  /// retryable where somebody else has the port.
+  /// Opens a redirect address on this machine. Throws `flowNotSupported` if that fails, retryable
+  /// if another program has the port.
   public var openRedirect: @Sendable (RedirectPlace) throws(Problem) -> OpenRedirect
-  /// Starts work that goes on when the calling task is cancelled, and that the process waits for before it ends.
-  /// Returns once it has begun.
+  /// Starts work that continues when the calling task is cancelled. The process waits for it before
+  /// it ends. Returns once the work has begun.
   public var outlive: @Sendable (_ work: @escaping @Sendable () async -> Void) async -> Void
 
-  /// What is remembered of servers.
+  /// The knowledge about servers that a process keeps.
   public var memory: ServerMemory
 
   public init(
@@ -46,8 +47,8 @@ public struct Effects: Sendable {
     self.memory = memory
   }
 
-  /// What the work comes to. When this task is cancelled it throws `cancelled`, and the work goes on: for what must
-  /// not be cut between a sent request and its commit.
+  /// Returns the result of work that must not be interrupted between a sent request and its commit.
+  /// Throws `cancelled` when this task is cancelled; the work continues.
   func finishing<Success: Sendable>(
     _ work: @escaping @Sendable () async throws(Problem) -> Success
   ) async throws(Problem) -> Success {
@@ -65,14 +66,15 @@ public struct Effects: Sendable {
     throw Problem(.cancelled, "The request was cancelled. What was sent to the provider goes on.")
   }
 
-  /// The same effects with one budget for all requests from now on: each may take what is left of it.
+  /// Returns the same effects with a common time budget for all requests from now on.
   public func within(seconds: Int64) -> Effects {
     let (deadline, send, now) = (now() + seconds, send, now)
     var effects = self
     effects.send = { request throws(Problem) in
       var request = request
       let left = deadline - now()
-      // No request outlasts what was left by a minute. Else the clock was moved, and each has its own limit still.
+      // No request ends more than a minute late, so any other remainder means that the clock was
+      // set. Then this request gets the full budget.
       let limit = Duration.seconds((-60...seconds).contains(left) ? left : seconds)
       request.timeout = min(request.timeout ?? limit, limit)
       return try await send(request)

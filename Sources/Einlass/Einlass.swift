@@ -1,6 +1,7 @@
 internal import EinlassJSON
 
-/// Start here: the engine as a program sees it. Values in, values out; what it cannot compute is in `Effects`.
+/// Start here: the engine's interface. Functions take values and return values; all interaction
+/// with the outside world is in `Effects`.
 public struct Einlass: Sendable {
   public let catalog: ProviderCatalog
   public let store: AccountStore
@@ -12,9 +13,11 @@ public struct Einlass: Sendable {
     self.effects = effects
   }
 
-  /// Signs in with a stored account: access, selection, the provider's flow, and saves what came of it.
+  /// Gets a credential of a stored account: checks access, selects the account, runs the provider's
+  /// flow and stores the result.
   ///
-  /// The order of checks is that of seeds 1.3 and 1.4: the registration first, then access, selection, requests.
+  /// The checks run in a fixed order: the registration, then access, account selection and requests
+  /// to the provider.
   public func perform(
     _ request: PerformRequest, asking asker: Asker
   ) async throws(Problem) -> PerformResult {
@@ -39,18 +42,20 @@ public struct Einlass: Sendable {
 
   /// Signs a person in at a provider: adds an account, or makes one usable again.
   ///
-  /// Tries the provider's flows in its order and skips those that this front end cannot show.
+  /// Tries the provider's flows in order and skips those with prompts that the front end cannot
+  /// show.
   public func signIn(
     _ request: SignInRequest, asking asker: Asker
   ) async throws(Problem) -> AccountStore.Added {
     let provider = try catalog.provider(request.provider)
-    // Nobody is asked for what could not be kept (C-27).
+    // Do not ask the person if the token could not be stored.
     try store.requireWritable()
     guard request.registration == nil, let offer = provider.dynamicRegistration,
       request.flowKind != .clientCredentials
     else {
       let found = try store.registration(request.registration, at: provider)
-      // Nothing that the provider would give on request signs in the application itself.
+      // Dynamic registration does not cover client credentials, so the registration must be
+      // configured.
       if found == nil, request.flowKind == .clientCredentials {
         _ = try provider.flow(.clientCredentials)
         throw .authenticatorUnconfigured(provider, missing: [.clientID, .clientSecret])
@@ -105,20 +110,21 @@ public struct Einlass: Sendable {
     return try await signIn.run(gate.admit())
   }
 
-  /// The registration to use, complete.
+  /// Returns the registration to use. Throws if a part of it is missing.
   private func registration(
     _ own: ClientRegistration?, at provider: Provider
   ) throws(Problem) -> ClientRegistration {
     let found = try store.registration(own, at: provider)
-    // The first sign-in registers.
+    // The first sign-in registers the application dynamically.
     if found == nil, provider.dynamicRegistration != nil { throw .noSystemAccount(provider) }
     return try provider.complete(found, with: provider.registrationNeeds)
   }
 
-  /// Throws `authenticatorUnconfigured` where no registration is there, or the application's own lacks a part. Reads no
-  /// sealed column, so that the store's key is not needed. Throws `unknownProvider`.
+  /// Throws `authenticatorUnconfigured` if there is no registration, or if the application's own
+  /// lacks a part. Reads no sealed column, so the store's key is not needed. Throws
+  /// `unknownProvider`.
   ///
-  /// - Parameter needs: the parts that the request needs of it.
+  /// - Parameter needs: the parts of the registration that the request needs.
   public func requireRegistration(
     _ own: ClientRegistration?, at provider: String,
     needs: (Provider) -> [Provider.RegistrationPart] = { $0.registrationNeeds }
@@ -129,9 +135,11 @@ public struct Einlass: Sendable {
     _ = try provider.complete(own, with: needs(provider))
   }
 
-  /// Which account a request would use and which rule decides, without asking anybody.
+  /// Returns the account that a request would use and the rule that selects it, without asking the
+  /// person.
   ///
-  /// - Parameter kinds: what the person could be asked: whether a sign-in would mend what is wrong.
+  /// - Parameter kinds: the kinds of prompt that the front end can show. They decide whether an
+  ///   error suggests a sign-in.
   public func explain(
     _ request: PerformRequest, asking kinds: Set<Prompt.Kind>, patience: AccountStore.Patience
   ) throws(Problem) -> Explanation {
@@ -145,7 +153,7 @@ public struct Einlass: Sendable {
     return explanation
   }
 
-  /// Asks the provider whether a credential is what it seems. A bad credential is a result, not an error.
+  /// Checks a credential with its provider. An invalid credential is a result, not an error.
   public func verify(_ request: VerifyRequest) async throws(Problem) -> Verification {
     let provider = try catalog.provider(request.provider)
     guard provider.can.verify || provider.identity?.request != nil else {
@@ -164,7 +172,7 @@ public struct Einlass: Sendable {
       stored = { store.credential(token.accessToken, of: $0, at: provider, under: registration) }
     case (.account, .oauth2(let token)?):
       stored = { _ in token }
-      // It says who signed in, and ends soon; the provider's own word is worth more.
+      // A stored id_token expires soon, so it is used only if the provider has no endpoint to ask.
       idToken = provider.canBeAsked ? nil : token.idToken
     default: break
     }
@@ -174,17 +182,21 @@ public struct Einlass: Sendable {
     ).run()
   }
 
-  /// The `Authorization` header, and the `DPoP` header where one is due, for a request of the front end's own.
+  /// Returns the `Authorization` header, and the `DPoP` header if needed, for a request of the
+  /// front end.
   ///
-  /// Only with a credential issued to the caller's registration, while access is granted. Throws `unknownAccount`,
-  /// `authenticatorUnconfigured`, `accessNotGranted`, `bindingMismatch`, `reloginNeeded`, `unsafeURL`.
+  /// Signs only with a credential issued to the caller's registration, and only while access is
+  /// granted. Throws `unknownAccount`, `authenticatorUnconfigured`, `accessNotGranted`,
+  /// `bindingMismatch`, `reloginNeeded`, `unsafeURL`.
   public func sign(_ request: SignRequest) throws(Problem) -> RequestAuthorization {
     try authorization(for: request, in: catalog, store: store, effects: effects)
   }
 
-  /// Makes an account the one that an application prefers of a provider, or none. Returns the store's revision.
+  /// Makes an account the application's preferred one of a provider, or removes the preference.
+  /// Returns the store's revision.
   ///
-  /// Throws `unknownProvider`, `unknownAccount`, and `invalidChoice` for an account of another provider.
+  /// Throws `unknownProvider`, `unknownAccount`, and `invalidChoice` for an account of another
+  /// provider.
   public func setPreferred(
     _ id: Account.ID?, of provider: String, for application: String,
     patience: AccountStore.Patience
@@ -197,16 +209,17 @@ public struct Einlass: Sendable {
     return try store.setPreferred(id, application, provider.id, patience)
   }
 
-  /// The application's credential of an account that it may use: the stored one while it is good, else a new one.
+  /// Returns the application's credential of an account: the stored one while it is valid, else a
+  /// new one. Never asks the person.
   ///
-  /// Nobody is asked. Throws `accessNotGranted` unless access stands, `reloginNeeded` when only the person can help,
-  /// `flowNotSupported` when a refresh was forced that the provider has no way to.
+  /// Throws `accessNotGranted` without a grant, `reloginNeeded` if only a new sign-in helps,
+  /// `flowNotSupported` for a forced refresh without a way to do it.
   public func credential(_ request: CredentialRequest) async throws(Problem) -> PerformResult {
     try await retrieving(request) { retrieval throws(Problem) in try await retrieval.credential() }
   }
 
-  /// What `credential` answers where that takes neither a request nor waiting, else `nil`; throws `locked` where
-  /// another process holds the store.
+  /// Returns the result of `credential` if that needs neither a request nor a wait, else `nil`.
+  /// Throws `locked` if another process holds the store.
   public func storedCredential(_ request: CredentialRequest) throws(Problem) -> PerformResult? {
     let retrieval = try Retrieval(
       request, in: catalog, store: store, effects: effects, patience: .none)
@@ -215,13 +228,13 @@ public struct Einlass: Sendable {
     }
   }
 
-  /// A resource has refused the application's credential: it is not handed out again, and the provider is asked
-  /// what has become of the account.
+  /// Marks the application's credential as refused by a resource, so that it is not handed out
+  /// again, and asks the provider about the state of the account.
   public func reject(_ request: CredentialRequest) async throws(Problem) {
     try await retrieving(request) { retrieval throws(Problem) in try await retrieval.reject() }
   }
 
-  /// Renews the application's credential of an account. Seeds 2.2.
+  /// Renews the application's credential of an account.
   public func renew(_ request: CredentialRequest) async throws(Problem) -> Renewal {
     try await retrieving(request) { retrieval throws(Problem) in
       switch try await retrieval.renew() {
@@ -232,9 +245,11 @@ public struct Einlass: Sendable {
     }
   }
 
-  /// Tries a renewal again that an ended process had begun, if the credential is the application's to renew.
+  /// Repeats a renewal that an ended process had begun, if the application may renew the
+  /// credential.
   ///
-  /// - Parameter request: about the application's credential for a resource, or for none.
+  /// - Parameter request: returns a request for the application's credential for a resource, or for
+  ///   none.
   public func finish(
     _ begun: BegunRenewal, _ request: (_ resource: String?) -> CredentialRequest?
   ) async throws(Problem) {
@@ -244,7 +259,7 @@ public struct Einlass: Sendable {
       return store.begunRenewals.end(begun)
     }
     guard let credential = stored.first(where: { $0.generation == begun.generation }) else {
-      // Another one has taken its place.
+      // The credential was replaced.
       return store.begunRenewals.end(begun)
     }
     guard let request = request(credential.resource) else { return }
@@ -253,16 +268,16 @@ public struct Einlass: Sendable {
     }
   }
 
-  /// Whether an account is there and has a credential, of any application. Needs no key.
+  /// Returns whether the account exists and has a credential of any application. Needs no key.
   public func isSignedIn(_ account: Account.ID) throws(Problem) -> Bool {
     try store.read { reader throws(Problem) in try reader.account(account) }?.isSignedIn ?? false
   }
 
-  /// When the application's credential of an account is to be refreshed if nobody asks for it before; `nil` when it
-  /// does not end, or nothing refreshes it.
+  /// Returns the time of the next background refresh of the application's credential; `nil` for a
+  /// credential without an end or without a way to refresh it.
   ///
-  /// - Parameter latest: when it was handed out, or tried to be refreshed, last; the descriptor's check period counts
-  ///   from there.
+  /// - Parameter latest: the time when the credential was last handed out or a refresh was last
+  ///   tried. The descriptor's check period starts there.
   public func nextRefresh(
     _ request: CredentialRequest, since latest: UnixTime
   ) throws(Problem) -> UnixTime? {
@@ -278,12 +293,14 @@ public struct Einlass: Sendable {
     }
   }
 
-  /// Forgets the credentials of an account, here at once and at the provider where it has a way to; the account stays.
+  /// Removes the credentials of an account from the store, then revokes them at the provider if it
+  /// supports that. The account stays.
   ///
   /// - Parameters:
-  ///   - isRequired: forgets nothing where the provider could be asked to revoke, but not from here; throws
-  ///     `authenticatorUnconfigured` or `bindingMismatch` instead.
-  ///   - registration: the front end's own at a provider, by the provider's id.
+  ///   - isRequired: if the provider supports revocation but this process cannot request it, throws
+  ///     `authenticatorUnconfigured` or `bindingMismatch` and removes nothing.
+  ///   - registration: returns the front end's own registration at a provider, by the provider's
+  ///     id.
   public func signOut(
     _ account: Account.ID, revokes: Bool = true, requiringRevocation isRequired: Bool = false,
     registration: (String) -> ClientRegistration? = { _ in nil }
@@ -292,7 +309,7 @@ public struct Einlass: Sendable {
       .run(.credentials, revokes: revokes, requiringRevocation: isRequired)
   }
 
-  /// Removes an account with its credentials, as `signOut` forgets them. Throws `unknownAccount`.
+  /// Removes an account and revokes its credentials as `signOut` does. Throws `unknownAccount`.
   public func removeAccount(
     _ account: Account.ID, requiringRevocation isRequired: Bool = false,
     registration: (String) -> ClientRegistration? = { _ in nil }
@@ -306,7 +323,7 @@ public struct Einlass: Sendable {
   ) throws(Problem) -> SignOut {
     let account = try store.account(id)
     let provider = try? catalog.provider(account.provider)
-    // Whatever is wrong with the stored one, the account is left.
+    // A faulty stored registration must not prevent the sign-out.
     let stored = provider.flatMap { try? store.registration(nil, at: $0) }
     return SignOut(
       account: account, provider: provider,
@@ -314,9 +331,9 @@ public struct Einlass: Sendable {
       effects: effects)
   }
 
-  /// Stores an account that the front end brings along, bound to where its provider lives now.
+  /// Stores an account supplied by the front end, bound to the provider's current origins.
   ///
-  /// Throws `unknownProvider`, `invalidParameter`, `accountExists` and what the store throws.
+  /// Throws `unknownProvider`, `invalidParameter`, `accountExists` and the errors of the store.
   public func addAccount(
     _ request: AddAccountRequest, patience: AccountStore.Patience
   ) throws(Problem) -> AccountStore.Added {
@@ -324,17 +341,19 @@ public struct Einlass: Sendable {
     return try store.add(request.newAccount(at: provider, effects: effects), patience)
   }
 
-  /// Changes the name that an account is shown by; an empty one removes it. Returns the store's revision.
+  /// Changes the displayed name of an account; an empty one removes it. Returns the store's
+  /// revision.
   ///
-  /// Throws `invalidParameter` for a name that `addAccount` would refuse too, `unknownAccount` and what the store throws.
+  /// Throws `unknownAccount`, `invalidParameter` for a name that `addAccount` would refuse too, and
+  /// the errors of the store.
   public func renameAccount(
     _ account: Account.ID, to displayName: String, patience: AccountStore.Patience
   ) throws(Problem) -> Int64 {
     try store.rename(account, to: displayName, patience)
   }
 
-  /// The credential of a `verify`, besides an id_token: given, or stored for the caller's registration while access is
-  /// granted.
+  /// Returns the credential to verify, apart from an id_token: the given one, or the one stored for
+  /// the caller's registration while access is granted.
   private func credential(
     of request: VerifyRequest, at provider: Provider
   ) throws(Problem) -> Credential? {

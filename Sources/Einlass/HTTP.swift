@@ -1,6 +1,6 @@
-/// A request as a value; `EinlassNetwork/CurlClient.swift` sends it.
+/// An HTTP request as a value; `EinlassNetwork/CurlClient.swift` sends it.
 public struct HTTPRequest: Sendable, Equatable {
-  /// The methods that are sent. RFC 9110 section 9.
+  /// The supported methods. RFC 9110 section 9.
   public enum Method: String, Sendable, CaseIterable {
     case get = "GET"
     case post = "POST"
@@ -9,12 +9,13 @@ public struct HTTPRequest: Sendable, Equatable {
 
   public var method: Method
   public var address: WebAddress
-  /// Names as sent; values may be secret (`Authorization`) and are never logged.
+  /// Header fields as sent. Values may be secret (`Authorization`) and are never logged.
   public var headers: [Header]
   public var body: [UInt8]
-  /// How much of an answer's body is taken; one byte more is `networkFailure` −1103.
+  /// The maximum size of the response body. A larger body is `networkFailure` −1103.
   public var responseLimitBytes: Int
-  /// What is left of a budget; the sender's own limit (20 s) holds besides. Not above zero: timed out unsent.
+  /// The remaining time budget, in addition to the sender's own limit of 20 s. With zero or less
+  /// the request is not sent and times out.
   public var timeout: Duration?
 
   /// A field of the header section.
@@ -41,10 +42,10 @@ public struct HTTPRequest: Sendable, Equatable {
   }
 }
 
-/// An answer, read to its end.
+/// A complete HTTP response.
 public struct HTTPResponse: Sendable, Equatable {
   public var status: Int
-  /// In the order received, names in lower case.
+  /// Header fields in the order received, names in lower case.
   public var headers: [HTTPRequest.Header]
   public var body: [UInt8]
 
@@ -54,9 +55,9 @@ public struct HTTPResponse: Sendable, Equatable {
     self.body = body
   }
 
-  /// Whether the status is in 200…299.
+  /// Whether the status is 200…299.
   public var isSuccess: Bool { (200...299).contains(status) }
 
-  /// The first header of this name (given in lower case).
+  /// Returns the first header of this name, given in lower case.
   public func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 }

@@ -1,8 +1,10 @@
-/// The one error of the domain: what the receiver does next, plus the provider's own words.
+/// The only error type of the engine: the reason, the next step and the provider's own words.
 ///
-/// Holds no secret: `message` is made of literals and names of ours, and `serverError` was cleaned.
+/// Holds no secret: `message` consists of literals and of names from einlass, and `serverError` was
+/// cleaned.
 public struct Problem: Error, Sendable, Equatable {
-  /// What programs switch on. The numbers 1001–1029 of the protocol stand in `ErrorMapping.swift`.
+  /// The kind of problem, for programs. `ErrorMapping.swift` maps it to the protocol's numbers
+  /// 1001–1029.
   public enum Reason: String, Sendable, CaseIterable {
     case noSystemAccount, accessNotGranted, userCanceledAccountSelection, accountBanned
     case reloginNeeded, notIssuedToThisClient, authenticatorUnconfigured, networkFailure
@@ -14,46 +16,47 @@ public struct Problem: Error, Sendable, Equatable {
     case invalidChoice, reservedParameter, bindingMismatch, unsafeURL, accountExists
     /// The task was cancelled: `-32800` on the wire.
     case cancelled
-    /// A parameter that only the domain can judge: `-32602` on the wire, with `path`.
+    /// A parameter that passed the schema but not the engine's checks: `-32602` on the wire, with
+    /// `path`.
     case invalidParameter
-    /// A fault of ours: `-32603` on the wire.
+    /// A fault in einlass: `-32603` on the wire.
     case `internal`
   }
 
-  /// What to do besides following `hint`.
+  /// A next step outside the protocol, in addition to `hint`.
   public enum Advice: String, Sendable, CaseIterable {
     case checkClock, unlockOnWeb, changeSettings
   }
 
-  /// Why the account store failed, as `detail` on the wire.
+  /// The cause of a store failure, sent as `detail`.
   public enum StoreDetail: String, Sendable, CaseIterable {
     case locked, full, readOnly, corrupt, tooNew, permissions, keyUnavailable, decryptFailed
     case unsupportedFileSystem, refused, tooManyOpenFiles
   }
 
   public var reason: Reason
-  /// One English sentence for people: what happened and the next step.
+  /// English text for people: what happened, and the next step.
   public var message: String
   public var detail: String?
   public var isRetryable: Bool
   public var advice: Advice?
   public var provider: String?
   public var account: Account.ID?
-  /// A file of the person's, or a JSON pointer for `invalidParameter`.
+  /// The path of a file, or a JSON pointer for `invalidParameter`.
   public var path: String?
-  /// The id of the process that keeps the store locked.
+  /// The id of the process that holds the store's lock.
   public var holder: Int?
   /// An NSURLErrorDomain number.
   public var networkCode: Int?
-  /// Whether a request without an answer may have reached the server all the same.
+  /// Whether a request without a response may have reached the server.
   public var mayHaveArrived = false
   public var retryAfterSeconds: Int?
   public var serverError: ServerError?
-  /// The method that mends it, with its parameters.
+  /// The protocol method that solves the problem, with its parameters.
   public var hint: Hint?
-  /// For `interactionRequired`: which prompts were needed and how to do without.
+  /// For `interactionRequired`: the prompts that were needed.
   public var neededPrompts: [Prompt]
-  /// For `interactionRequired` before anything is asked: the kinds that the front end lacks.
+  /// For `interactionRequired` before the first prompt: the kinds that the front end lacks.
   public var neededKinds: [Prompt.Kind] = []
 
   public init(
@@ -77,7 +80,7 @@ public struct Problem: Error, Sendable, Equatable {
     self.neededPrompts = neededPrompts
   }
 
-  /// A failing store, with the file and the fix in the message.
+  /// Returns a problem of the store; only `locked` is retryable.
   public static func store(
     _ detail: StoreDetail, _ message: String, path: String? = nil, account: Account.ID? = nil
   ) -> Problem {
@@ -88,7 +91,7 @@ public struct Problem: Error, Sendable, Equatable {
 }
 
 extension Problem {
-  /// The provider's own words: cleaned of controls, at most 200 bytes of text.
+  /// The provider's own error message: cleaned of controls, at most 200 bytes of text.
   public struct ServerError: Sendable, Equatable {
     public var status: Int?
     public var code: String?
@@ -105,13 +108,13 @@ extension Problem {
     }
   }
 
-  /// A method of the protocol and the parameters to call it with.
+  /// A method of the protocol with its parameters.
   public struct Hint: Sendable, Equatable {
     public var method: String
     public var parameters: [String: String]
-    /// The parameters that are lists: `scopes`, say. An empty one is left out.
+    /// The list parameters, such as `scopes`. An empty list is left out.
     public var lists: [String: [String]] = [:]
-    /// `replace: true` besides: what is there already is in the way.
+    /// Whether to pass `replace: true`, because the existing account is to be overwritten.
     public var replaces: Bool
 
     public init(

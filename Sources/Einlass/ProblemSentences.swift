@@ -1,8 +1,8 @@
 internal import EinlassJSON
 
-/// The problems that the engine itself finds, each with its sentence and what mends it. Protocol section 6.
+/// The problems that the engine reports, each with its message and hint.
 extension Problem {
-  /// The provider has no account in the store.
+  /// The store has no account of the provider.
   static func noSystemAccount(_ provider: Provider) -> Problem {
     Problem(
       .noSystemAccount,
@@ -10,7 +10,7 @@ extension Problem {
       provider: provider.id, hint: .init("accounts.add", ["provider": provider.id]))
   }
 
-  /// The person has said no, now or before.
+  /// The person has denied access, now or before.
   static func accessNotGranted(_ provider: Provider) -> Problem {
     Problem(
       .accessNotGranted,
@@ -18,7 +18,7 @@ extension Problem {
       provider: provider.id, hint: .init("access.reset", ["provider": provider.id]))
   }
 
-  /// The application may not use the provider's accounts, and this request asks nobody.
+  /// The application has no grant, and this request does not ask the person.
   static func accessMissing(_ provider: Provider, for application: String) -> Problem {
     Problem(
       .accessNotGranted,
@@ -29,7 +29,7 @@ extension Problem {
           application: application, provider: provider.id, state: .granted, changedAt: 0)))
   }
 
-  /// The person dismissed the question; nothing is remembered, so nothing has to be reset.
+  /// The person dismissed the access prompt. No decision was stored, so none has to be reset.
   static func accessLeftOpen(_ provider: Provider) -> Problem {
     Problem(
       .accessNotGranted,
@@ -53,7 +53,7 @@ extension Problem {
       provider: provider.id, account: account.id, hint: .relogin(provider))
   }
 
-  /// Why no stored credential of an account is the registration's: none is left, or none was ever issued to it.
+  /// The account has no credentials left, or none was ever issued to the registration.
   static func nothingStored(
     for registration: ClientRegistration, _ resource: String?,
     among credentials: [StoredCredential], _ provider: Provider, _ account: Account
@@ -80,10 +80,10 @@ extension Problem {
       """, provider: provider.id, account: account.id, hint: hint)
   }
 
-  /// The detail of a credential that is good and that nothing renews.
+  /// The `detail` for a valid credential without a way to renew it.
   static let notRenewable = "notRenewable"
 
-  /// Nothing is wrong with the account, and nothing but a new sign-in brings another credential.
+  /// The account is in order, but only a new sign-in brings another credential.
   static func notRenewable(_ provider: Provider, _ account: Account) -> Problem {
     var problem = reloginNeeded(provider, account)
     problem.detail = notRenewable
@@ -94,7 +94,8 @@ extension Problem {
     return problem
   }
 
-  /// `missing`: the parts that are, by their names in the protocol, as `detail`.
+  /// `missing`: the missing parts of the registration, sent as `detail` by their names in the
+  /// protocol.
   static func authenticatorUnconfigured(
     _ provider: Provider, missing: [Provider.RegistrationPart]
   ) -> Problem {
@@ -116,7 +117,7 @@ extension Problem {
       provider: provider.id, hint: .init("providers.list"))
   }
 
-  /// `prompts`: those about access and the account that the front end cannot show.
+  /// `prompts`: the prompts about access and the account that the front end cannot show.
   static func interactionRequired(_ provider: Provider, _ prompts: [Prompt]) -> Problem {
     let kinds = prompts.map(\.kind.rawValue).joined(separator: ", ")
     let answers = prompts.compactMap(\.answerInAdvance).joined(separator: ", ")
@@ -134,7 +135,7 @@ extension Problem {
       provider: provider, account: account, hint: .init("accounts.list"))
   }
 
-  /// An account that the question did not offer.
+  /// The account is missing in the answer, or is not one of the provider's.
   static func invalidChoice(_ provider: Provider, _ account: Account.ID?) -> Problem {
     Problem(
       .invalidChoice, "The account was not among those offered. Choose one of \(provider.name)'s.",
@@ -152,7 +153,8 @@ extension Problem {
       """, provider: provider.id, account: account.id, hint: .relogin(provider))
   }
 
-  /// The provider has replaced a token and the new one could not be written; `why` it could not.
+  /// The provider has replaced a token, and the new one could not be stored. `why`: the error of
+  /// the store.
   static func tokenNotSaved(_ why: Problem) -> Problem {
     Problem(
       .tokenNotSaved,
@@ -160,14 +162,14 @@ extension Problem {
       detail: why.detail, account: why.account, path: why.path)
   }
 
-  /// The person dismissed a question of a sign-in.
+  /// The person dismissed a prompt of a sign-in.
   static func userCanceled(_ provider: Provider) -> Problem {
     Problem(
       .userCanceled, "The sign-in at \(provider.name) was cancelled. Try again to sign in.",
       provider: provider.id)
   }
 
-  /// The person, or the provider in their name, said no; `said`: in its own words.
+  /// The person or the provider denied the sign-in. `said`: the provider's own message.
   static func accessDenied(_ provider: Provider, _ said: Problem.ServerError?) -> Problem {
     Problem(
       .accessDenied,
@@ -175,7 +177,8 @@ extension Problem {
       provider: provider.id, serverError: said)
   }
 
-  /// A no without the issuer's name, which the provider promises to give: it may be anybody's.
+  /// A refusal without the issuer's name, although the provider promises it in every response (RFC
+  /// 9207). The refusal may come from another server.
   static func anonymousRefusal(_ provider: Provider, _ said: Problem.ServerError) -> Problem {
     Problem(
       .verificationFailed,
@@ -185,7 +188,8 @@ extension Problem {
       """, provider: provider.id, serverError: said)
   }
 
-  /// The provider refuses a renewal without a word, twice. Its token may be good: only `invalid_grant` says that it is not.
+  /// The provider has refused a renewal twice with an empty response. The refresh token may still
+  /// be valid, because only `invalid_grant` says that it is not.
   static func refusedWithoutAWord(
     _ provider: Provider, _ account: Account, _ said: Problem.ServerError?
   ) -> Problem {
@@ -195,7 +199,8 @@ extension Problem {
     return problem
   }
 
-  /// A sign-in without a page for the person was asked for something that only a page can show. `name`: in the protocol.
+  /// The sign-in shows no page, but the request has a parameter for one. `name`: its name in the
+  /// protocol.
   static func pageParameter(_ name: String, _ provider: Provider) -> Problem {
     var problem = invalidParameter(
       "/\(name)",
@@ -205,7 +210,7 @@ extension Problem {
     return problem
   }
 
-  /// The provider knows no such number, however often it was asked for.
+  /// The provider does not accept the PIN, after the last attempt too.
   static func wrongPIN(_ provider: Provider, _ said: Problem.ServerError?) -> Problem {
     Problem(
       .providerFailure,
@@ -215,7 +220,7 @@ extension Problem {
       """, provider: provider.id, serverError: said)
   }
 
-  /// What was entered is no address that the browser could have ended on.
+  /// The entered text is not an address that the browser can have ended on.
   static func notTheAddress(_ provider: Provider) -> Problem {
     Problem(
       .stateMismatch,
@@ -225,7 +230,7 @@ extension Problem {
       """, provider: provider.id)
   }
 
-  /// What was brought back belongs to no sign-in of ours.
+  /// The authorization response belongs to no sign-in of this process.
   static func stateMismatch(_ provider: Provider) -> Problem {
     Problem(
       .stateMismatch,
@@ -233,7 +238,7 @@ extension Problem {
       provider: provider.id)
   }
 
-  /// Somebody has signed in, but not whom the request named.
+  /// Another account signed in than the one that the request names.
   static func wrongAccount(_ provider: Provider, _ account: Account.ID) -> Problem {
     Problem(
       .invalidChoice,
@@ -244,7 +249,8 @@ extension Problem {
       hint: .init("accounts.signIn", ["provider": provider.id, "account": account.rawValue]))
   }
 
-  /// The provider has room for one account and does not say that the person is the one of that account.
+  /// The provider has room for one account, and does not say whether the signed-in person owns the
+  /// stored one.
   static func roomForOne(_ provider: Provider, _ collision: Problem) -> Problem {
     var problem = collision
     problem.message = """
@@ -256,7 +262,7 @@ extension Problem {
     return problem
   }
 
-  /// The application's own sign-in was asked for an account that is not the application's.
+  /// `clientCredentials` was requested for a person's account.
   static func personsAccount(_ provider: Provider, _ account: Account.ID) -> Problem {
     Problem(
       .invalidChoice,
@@ -266,7 +272,8 @@ extension Problem {
       """, provider: provider.id, account: account)
   }
 
-  /// No flow of the provider's can be used; `skipped` says why, `missing` what would help.
+  /// No flow of the provider can be used. `skipped`: the reasons; `missing`: the kinds of prompt
+  /// that would help.
   static func noWayIn(
     _ provider: Provider, _ kind: FlowKind?, _ skipped: [String], missing: [Prompt.Kind]
   ) -> Problem {
@@ -281,7 +288,7 @@ extension Problem {
     return problem
   }
 
-  /// Nothing that large is handed on.
+  /// The provider's credential is larger than 48 KiB.
   static func credentialTooLarge(_ provider: Provider) -> Problem {
     Problem(
       .providerFailure,
@@ -289,7 +296,7 @@ extension Problem {
       provider: provider.id)
   }
 
-  /// A parameter that belongs to the sign-in itself.
+  /// The custom parameter has a name that einlass sets itself.
   static func reservedParameter(_ name: String) -> Problem {
     Problem(
       .reservedParameter,
@@ -304,15 +311,15 @@ extension Problem {
 }
 
 extension Problem {
-  /// Whether an account is missing or dead, and the person can sign in to one.
+  /// Whether a new sign-in by the person solves the problem.
   func isMended(bySigningInAt provider: Provider, asking kinds: Set<Prompt.Kind>) -> Bool {
     [.noSystemAccount, .reloginNeeded, .notIssuedToThisClient].contains(reason)
       && provider.signInKind(asking: kinds) != nil
   }
 
-  /// The same problem of a missing or dead account, where the person can sign in.
+  /// Returns the problem with a sign-in as its hint.
   func mended(bySigningInAt provider: Provider) -> Problem {
-    // It says so itself.
+    // `notIssuedToThisClient` already has a fitting hint.
     guard reason != .notIssuedToThisClient else { return self }
     var problem = self
     var parameters = ["provider": provider.id]
@@ -327,7 +334,7 @@ extension Problem {
 }
 
 extension Prompt {
-  /// The method or the parameter that answers it before it is asked.
+  /// The method or parameter that answers the prompt in advance.
   fileprivate var answerInAdvance: String? {
     switch self {
     case .grantAccess: "access.set"
@@ -340,7 +347,7 @@ extension Prompt {
 }
 
 extension Problem.Hint {
-  /// How this decision is made in advance.
+  /// Returns the hint to make this decision in advance.
   static func granting(_ grant: AccessGrant) -> Problem.Hint {
     var hint = Problem.Hint(
       "access.set",
@@ -350,7 +357,7 @@ extension Problem.Hint {
     return hint
   }
 
-  /// How an account becomes usable again.
+  /// Returns the hint to add the account again with a new credential.
   static func relogin(_ provider: Provider) -> Problem.Hint {
     Problem.Hint("accounts.add", ["provider": provider.id], replaces: true)
   }

@@ -1,12 +1,13 @@
 internal import EinlassJSON
 
-/// What a process remembers of the servers it asks, for as long as it lives: no secrets.
+/// The knowledge about servers that a process keeps until it ends. Holds no secrets.
 public struct ServerMemory: Sendable {
-  /// By the addresses of key sets (C-74).
+  /// Key sets by address.
   public var keySets: Notebook<KeptKeySet>
-  /// By origins: how many seconds the server's clock is ahead of this machine's (C-62).
+  /// The clock offset of servers by origin: seconds that the server's clock is ahead of this
+  /// machine's.
   public var clockOffsets: Notebook<Int64>
-  /// By origins: what the next proof of possession has to hold. RFC 9449 section 8.
+  /// The nonce for the next proof of possession, by origin. RFC 9449 section 8.
   public var proofNonces: Notebook<String>
 
   public init(
@@ -17,11 +18,11 @@ public struct ServerMemory: Sendable {
     self.proofNonces = proofNonces
   }
 
-  /// Nothing is remembered.
+  /// Remembers nothing.
   public static let none = ServerMemory(keySets: .none, clockOffsets: .none, proofNonces: .none)
 }
 
-/// Values by text: closures, filled by whoever lives longer than a request.
+/// Values by key: closures, filled by an object that outlives a request.
 public struct Notebook<Value: Sendable>: Sendable {
   public var read: @Sendable (String) -> Value?
   public var write: @Sendable (String, Value) -> Void
@@ -34,22 +35,23 @@ public struct Notebook<Value: Sendable>: Sendable {
     self.write = write
   }
 
-  /// One that is always empty.
+  /// Always empty.
   public static var none: Notebook { Notebook(read: { _ in nil }, write: { _, _ in }) }
 }
 
 extension Effects {
-  /// By how much a clock is believed to be wrong at most (C-62).
+  /// The largest clock offset that is compensated. A larger one is reported as an error.
   static let clockOffsetLimitSeconds: Int64 = 600
 
-  /// The time by a server's own clock, as far as that is known and not absurd.
+  /// Returns the time by a server's own clock, if its offset is known and at most
+  /// `clockOffsetLimitSeconds`; else by this machine's clock.
   func now(at address: WebAddress) -> UnixTime {
     let offset = memory.clockOffsets.read(address.origin) ?? 0
     return now() + (abs(offset) <= Self.clockOffsetLimitSeconds ? offset : 0)
   }
 
-  /// Learns a server's clock from its answer, unless that was kept somewhere on the way. RFC 9110 section 6.6.1, RFC 9111
-  /// section 5.1.
+  /// Records a server's clock offset from the `Date` of its response, unless the response came from
+  /// a cache (`Age`). RFC 9110 section 6.6.1, RFC 9111 section 5.1.
   func noteClock(of response: HTTPResponse, from address: WebAddress) {
     guard response.header("age") == nil,
       let date = response.header("date").flatMap(RetryAfter.httpDate)
@@ -57,7 +59,8 @@ extension Effects {
     memory.clockOffsets.write(address.origin, date - now())
   }
 
-  /// How wrong this machine's clock is by a server's, where that is more than is made up for: `3 hours behind`.
+  /// Returns the error of this machine's clock compared with the server's, such as `3 hours
+  /// behind`; `nil` for an offset that is compensated.
   func clockError(at address: WebAddress) -> String? {
     guard let offset = memory.clockOffsets.read(address.origin),
       abs(offset) > Self.clockOffsetLimitSeconds

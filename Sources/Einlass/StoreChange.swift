@@ -1,19 +1,21 @@
-/// A change of the store that front ends are told of.
+/// A change of the store, as reported to front ends.
 public enum StoreChange: Sendable, Equatable {
-  /// The kinds of change of an account, in the words of the protocol.
+  /// The kinds of change of an account, by their names in the protocol.
   public enum Kind: String, Sendable, CaseIterable {
     case added, removed, updated, health
   }
 
   case account(Account.ID, Kind)
-  /// A credential of the account was replaced or added. Front ends see it as `credentials.refreshed`, if they hold it.
+  /// A credential of the account was replaced or added. Reported as `credentials.refreshed` to
+  /// front ends that hold it.
   case credential(Account.ID)
-  /// A grant was made, changed or forgotten.
+  /// A grant was added, changed or removed.
   case grant(AccessGrant.Place)
 }
 
 extension StoreChange.Kind {
-  /// The change of an account between these two states; `nil` where front ends see none.
+  /// Derives the change from two states of an account; `nil` for no change or a change of
+  /// `lastUsedAt` alone.
   public init?(from before: Account?, to after: Account?) {
     switch (before, after) {
     case (nil, nil): return nil
@@ -32,11 +34,11 @@ extension StoreChange.Kind {
 }
 
 extension AccountStore {
-  /// How far somebody has been told of the store's changes.
+  /// The position of a reader in the store's list of changes.
   public struct ChangeMark: Sendable, Equatable {
-    /// Tells one store's file from any other; empty while there is none.
+    /// The id of the store's file; empty while there is none.
     public var store: String
-    /// The number of the last change; they count from 1.
+    /// The number of the last change. Changes are numbered from 1.
     public var number: Int64
 
     public init(store: String, number: Int64) {
@@ -44,17 +46,18 @@ extension AccountStore {
       self.number = number
     }
 
-    /// There is no store yet.
+    /// The mark before the store's file exists.
     public static let noStore = ChangeMark(store: "", number: 0)
   }
 
   /// The changes since a mark.
   public struct Changes: Sendable, Equatable {
-    /// Where to go on from.
+    /// The mark for the next call.
     public var mark: ChangeMark
-    /// The store's, after all of them.
+    /// The store's revision after these changes.
     public var revision: Int64
-    /// In order; `nil` where they are not known: without a mark, in another store, or after too many.
+    /// The changes in order; `nil` if they are not known: without a mark, in another store, or
+    /// after too many changes.
     public var list: [StoreChange]?
 
     public init(mark: ChangeMark, revision: Int64, list: [StoreChange]?) {

@@ -1,33 +1,37 @@
 internal import EinlassCrypto
 
-/// What keeps a store sound, apart from its use: closures of `AccountStore` that `EinlassStorage` fills.
+/// The maintenance of a store: closures of `AccountStore` that `EinlassStorage` fills.
 ///
-/// All but `status` may take as long as the store is big. They tell their progress, and end without having
-/// changed anything when that throws.
+/// `check`, `backup` and `rotateKey` take time in proportion to the store's size. They report their
+/// progress. If the progress closure throws, they end without a change.
 public struct StoreMaintenance: Sendable {
-  /// Is told what is done of how much, while the store is locked: it must not wait.
+  /// Receives the progress while the store is locked, so it must not wait.
   public typealias Progress = @Sendable (_ done: Int, _ total: Int) throws(Problem) -> Void
 
-  /// What costs nothing to know; the key is not opened.
+  /// Returns the facts that are available at once, without opening the key.
   public var status: @Sendable (AccountStore.Patience) throws(Problem) -> Status
-  /// Reads everything. What is unsound is a result; a store that cannot be opened is a problem.
+  /// Reads the whole store. Damage is a result; a store that cannot be opened is a problem.
   public var check: @Sendable (Progress) throws(Problem) -> Check
-  /// Copies the store to an absolute path that is free. The key file is not in the copy.
+  /// Copies the store to an absolute path without an existing file. The copy does not contain the
+  /// key file.
   public var backup: @Sendable (_ path: String, Progress) throws(Problem) -> Backup
-  /// Seals everything anew under another key, all of it or nothing.
+  /// Encrypts all sealed values with a new key, atomically.
   public var rotateKey: @Sendable (Progress) throws(Problem) -> Rotation
-  /// Another way to open the key, in the place of one of the same kind; the kinds there are then. A passphrase that is
-  /// not given here is the one that was brought.
+  /// Adds a key slot, or replaces the one of the same kind. Returns the kinds of all slots. Without
+  /// a passphrase here, a passphrase slot uses the one of `--passphrase-fd`.
   public var addKeySlot:
     @Sendable (_ kind: String, _ passphrase: Secret?) throws(Problem) -> [String]
-  /// One way less to open the key, never the last; the kinds there are then.
+  /// Removes a key slot, but never the last one. Returns the kinds of the remaining slots.
   public var removeKeySlot: @Sendable (_ kind: String) throws(Problem) -> [String]
-  /// Opens the key, if there is a store, with what was brought or with this passphrase, which later uses then go on
-  /// with. Throws `keyUnavailable`, with the prompt that mends it where the person can.
+  /// Opens the key of an existing store with the secrets given at start or with this passphrase,
+  /// which is then kept for later uses. Throws `keyUnavailable`, with the needed prompt if a
+  /// passphrase from the person would help.
   public var openKey: @Sendable (_ typed: Secret?) throws(Problem) -> Void
-  /// What came by `--passphrase-fd` or, for a file of accounts, by `--file-passphrase-fd`; `nil` when nothing was to.
+  /// Returns the passphrase of `--passphrase-fd` or, for an accounts file, of
+  /// `--file-passphrase-fd`; `nil` if neither option was given.
   public var passphrase: @Sendable (_ isOfFile: Bool) throws(Problem) -> Secret?
-  /// What tokens are named by in the audit trail, the same for all processes; another key of the store brings another.
+  /// Returns the key of token digests in the audit trail, the same for all processes. `rotateKey`
+  /// changes it. `nil` while there is no store.
   public var auditKey: @Sendable (AccountStore.Patience) throws(Problem) -> Secret?
 
   public init(
@@ -52,7 +56,7 @@ public struct StoreMaintenance: Sendable {
     self.auditKey = auditKey
   }
 
-  /// For a store that says this at every use.
+  /// Throws this problem at every use.
   public init(failing problem: Problem) {
     self.init(
       status: { _ throws(Problem) in throw problem }, check: { _ throws(Problem) in throw problem },
@@ -64,30 +68,31 @@ public struct StoreMaintenance: Sendable {
 }
 
 extension StoreMaintenance {
-  /// Where a store is, how its key is protected, and how much there is.
+  /// The state of a store.
   public struct Status: Sendable, Equatable {
-    /// Of the database; `nil` for one in memory.
+    /// The path of the database; `nil` for a store in memory.
     public var path: String?
-    /// Whether there is one yet: the first change makes it.
+    /// Whether the database exists. The first change creates it.
     public var exists = false
-    /// `keyfile`, `secretservice`, `passphrase`, `fd` or `memory`: of the recorded slots the one that says least.
+    /// `keyfile`, `secretservice`, `passphrase`, `fd` or `memory`: the weakest protection among the
+    /// recorded slots.
     public var protection: String
-    /// Every recorded way to open the key.
+    /// The kinds of all recorded key slots.
     public var slots: [String] = []
     public var schema: Int64 = 0
     public var revision: Int64 = 0
     public var accounts: Int64 = 0
     public var databaseBytes: Int64 = 0
-    /// What is still to be moved from the journal into the database.
+    /// The size of the journal that is not yet written to the database.
     public var journalBytes: Int64 = 0
     public var isReadOnly = false
-    /// The id of another process that keeps changes waiting now.
+    /// The id of another process that holds the write lock.
     public var holder: Int?
-    /// How often the key has sealed something; at 2^31 it has to be rotated.
+    /// The number of values sealed with the key. At 2^31 it must be rotated.
     public var keyUses: Int64 = 0
-    /// Whether keys in memory are kept from being written to a swap file.
+    /// Whether keys in memory are locked, so that they are never written to a swap file.
     public var isMemoryLocked = Secret.isLocked
-    /// Version of the database library; `nil` for a store in memory.
+    /// The version of SQLite; `nil` for a store in memory.
     public var sqlite: String?
 
     public init(path: String? = nil, protection: String) {
@@ -96,12 +101,12 @@ extension StoreMaintenance {
     }
   }
 
-  /// What a check of everything found.
+  /// The result of a check.
   public struct Check: Sendable, Equatable {
-    /// How many accounts and sealed values were looked at.
+    /// The numbers of checked accounts and sealed values.
     public var accounts = 0
     public var sealedValues = 0
-    /// The first ones; `countFindings` has them all.
+    /// At most the first 50 findings; `countFindings` counts all.
     public private(set) var findings: [Finding] = []
     public private(set) var countFindings = 0
 
@@ -109,32 +114,32 @@ extension StoreMaintenance {
 
     public var isSound: Bool { countFindings == 0 }
 
-    /// Notes one more.
+    /// Records a finding.
     public mutating func add(_ finding: Finding) {
       countFindings += 1
       if findings.count < 50 { findings.append(finding) }
     }
   }
 
-  /// Something unsound, told without secrets.
+  /// A defect of the store, described without secrets.
   public struct Finding: Sendable, Equatable {
-    /// What kind of thing it is.
+    /// The kind of defect.
     public enum Kind: String, Sendable, CaseIterable {
       /// The database contradicts itself.
       case damage
-      /// A row that belongs to no account.
+      /// A row without an account.
       case orphan
-      /// A sealed value that does not open.
+      /// A sealed value that cannot be decrypted.
       case undecryptable
-      /// Where a credential may be sent was edited.
+      /// The origins or the flow of a credential were edited without the key.
       case bindingMismatch
-      /// The key is not to be had, so no sealed value could be tried.
+      /// The key is not available, so no sealed value was checked.
       case keyUnavailable
     }
 
     public var kind: Kind
     public var account: Account.ID?
-    /// For people.
+    /// English text for people.
     public var message: String
 
     public init(_ kind: Kind, _ message: String, account: Account.ID? = nil) {
@@ -144,7 +149,7 @@ extension StoreMaintenance {
     }
   }
 
-  /// A finished copy.
+  /// The result of a backup.
   public struct Backup: Sendable, Equatable {
     public var path: String
     public var countBytes: Int64
@@ -155,12 +160,12 @@ extension StoreMaintenance {
     }
   }
 
-  /// What a new key did.
+  /// The result of a key rotation.
   public struct Rotation: Sendable, Equatable {
     public var sealedValues: Int
     /// The kinds of slot that open the new key.
     public var slots: [String]
-    /// The kinds of slot that could not be opened and are gone.
+    /// The kinds of slot that were dropped, because they could not be opened.
     public var droppedSlots: [String]
 
     public init(sealedValues: Int, slots: [String], droppedSlots: [String]) {

@@ -1,43 +1,46 @@
 internal import EinlassJSON
 
-/// One state of the store, asked for the rows that a request needs. Opens no key.
+/// A consistent state of the store that returns single rows. Never opens the key.
 ///
-/// The cost of an answer depends on its own size, not on that of the store. Names compare as bytes.
+/// The cost of a query depends on the size of its result, not on that of the store. Names compare
+/// as bytes.
 public protocol StoreReader {
-  /// All that the store holds in the clear, where that is in memory.
+  /// All unencrypted rows, if the store is in memory.
   var whole: AccountStore.Snapshot? { get }
-  /// Grows with every change by any process.
+  /// Increases with every change by any process.
   var revision: Int64 { get throws(Problem) }
-  /// The account of this id, whichever provider's it is.
+  /// Returns the account of this id, of any provider.
   func account(_ id: Account.ID) throws(Problem) -> Account?
-  /// The accounts behind a position, in order of adding: those of one provider, or all.
+  /// Returns the accounts after a position in order of adding, of one provider or of all.
   func accounts(
     of provider: String?, after position: Int64, limit: Int
   ) throws(Problem) -> [Account]
-  /// A provider's accounts, those last used first; those never used follow in order of adding.
+  /// Returns a provider's accounts, last used first. Accounts that were never used follow in order
+  /// of adding.
   func lastUsedAccounts(of provider: String, limit: Int) throws(Problem) -> [Account]
-  /// A provider's accounts of one subject, in order of adding.
+  /// Returns a provider's accounts with this subject, in order of adding.
   func accounts(of provider: String, subject: String, limit: Int) throws(Problem) -> [Account]
-  /// The account that an application prefers of a provider.
+  /// Returns the account of a provider that an application prefers.
   func preferredAccount(of provider: String, by application: String) throws(Problem) -> Account?
   func grant(_ place: AccessGrant.Place) throws(Problem) -> AccessGrant?
-  /// The grants behind a place, or from the first on, in the order of their places.
+  /// Returns the grants after a place, or from the first one, sorted by place.
   func grants(after place: AccessGrant.Place?, limit: Int) throws(Problem) -> [AccessGrant]
-  /// The unsealed columns of the registration that the store keeps for a provider.
+  /// Returns the unsealed columns of the stored registration for a provider.
   func registration(at provider: String) throws(Problem) -> StoredRegistration.Known?
-  /// All of these: at most one for each provider.
+  /// All stored registrations: at most one for each provider.
   var registrations: [StoredRegistration.Known] { get throws(Problem) }
 }
 
 extension StoreReader {
-  /// The first account behind a position.
+  /// Returns the provider's first account in order of adding.
   func firstAccount(of provider: String) throws(Problem) -> Account? {
     try accounts(of: provider, after: .min, limit: 1).first
   }
 }
 
 extension AccountStore {
-  /// The result of `body` on one state of the store. `body` may ask its reader alone, because the store is in use.
+  /// Returns the result of `body` on a consistent state of the store. `body` must use only its
+  /// reader, because the store is locked during the call.
   @inlinable @inline(__always) public func read<Result>(
     _ patience: Patience = .usual, _ body: (any StoreReader) throws(Problem) -> Result
   ) throws(Problem) -> Result {
@@ -47,7 +50,7 @@ extension AccountStore {
     return result
   }
 
-  /// The account of this id. Throws `unknownAccount`.
+  /// Returns the account of this id. Throws `unknownAccount`.
   public func account(
     _ id: Account.ID, _ patience: Patience = .usual
   ) throws(Problem) -> Account {
@@ -56,7 +59,8 @@ extension AccountStore {
     return account
   }
 
-  /// Calls `body` with every account, in order of adding, while others may change the store.
+  /// Calls `body` with every account, in order of adding. Reads in pages, so the store may change
+  /// meanwhile.
   func forEachAccount(_ body: (Account) throws(Problem) -> Void) throws(Problem) {
     try eachAccount(
       of: { last throws(Problem) in
@@ -66,7 +70,7 @@ extension AccountStore {
       }, body)
   }
 
-  /// The account of this id, of this provider. Throws `unknownAccount`.
+  /// Returns the account of this id if it belongs to the provider. Throws `unknownAccount`.
   func account(_ id: Account.ID, of provider: Provider) throws(Problem) -> Account {
     let account = try read { reader throws(Problem) in try reader.account(id) }
     guard let account, sameBytes(account.provider, provider.id) else {
@@ -75,7 +79,7 @@ extension AccountStore {
     return account
   }
 
-  /// The unsealed columns of the registration that is kept for a provider.
+  /// Returns the unsealed columns of the stored registration for a provider.
   func knownRegistration(
     at provider: Provider, _ patience: Patience = .usual
   ) throws(Problem) -> StoredRegistration.Known? {
@@ -83,7 +87,7 @@ extension AccountStore {
   }
 }
 
-/// Calls `body` with every account of these pages; each is asked for by the position that it is behind.
+/// Calls `body` with every account. `page` returns the accounts after a position.
 public func eachAccount(
   of page: (Int64) throws(Problem) -> [Account], _ body: (Account) throws(Problem) -> Void
 ) throws(Problem) {
@@ -97,13 +101,12 @@ public func eachAccount(
 }
 
 extension AccountStore.Snapshot: StoreReader {
-  /// Itself.
   public var whole: AccountStore.Snapshot? { self }
 
-  /// The account of this id.
+  /// Returns the account of this id, of any provider.
   public func account(_ id: Account.ID) -> Account? { accounts.first { $0.id == id } }
 
-  /// The accounts behind a position, in order of adding.
+  /// Returns the accounts after a position in order of adding, of one provider or of all.
   public func accounts(of provider: String?, after position: Int64, limit: Int) -> [Account] {
     let found = accounts.lazy.filter { account in
       account.position > position && (provider.map { sameBytes($0, account.provider) } ?? true)
@@ -111,7 +114,7 @@ extension AccountStore.Snapshot: StoreReader {
     return Array(found.prefix(limit))
   }
 
-  /// A provider's accounts, those last used first.
+  /// Returns a provider's accounts, last used first.
   public func lastUsedAccounts(of provider: String, limit: Int) -> [Account] {
     let sorted = accounts.filter { sameBytes($0.provider, provider) }.enumerated().sorted {
       let times = ($0.element.lastUsedAt ?? .min, $1.element.lastUsedAt ?? .min)
@@ -120,7 +123,7 @@ extension AccountStore.Snapshot: StoreReader {
     return sorted.prefix(limit).map(\.element)
   }
 
-  /// A provider's accounts of one subject, in order of adding.
+  /// Returns a provider's accounts with this subject, in order of adding.
   public func accounts(of provider: String, subject: String, limit: Int) -> [Account] {
     let found = accounts.lazy.filter { account in
       sameBytes(account.provider, provider)
@@ -129,7 +132,7 @@ extension AccountStore.Snapshot: StoreReader {
     return Array(found.prefix(limit))
   }
 
-  /// The account that an application prefers of a provider.
+  /// Returns the account of a provider that an application prefers.
   public func preferredAccount(of provider: String, by application: String) -> Account? {
     accounts.first { account in
       sameBytes(account.provider, provider)
@@ -137,13 +140,13 @@ extension AccountStore.Snapshot: StoreReader {
     }
   }
 
-  /// The grant in this place.
+  /// Returns the grant with this key.
   public func grant(_ place: AccessGrant.Place) -> AccessGrant? {
     let index = grants.firstIndex(notBefore: place)
     return index < grants.count && grants[index].place == place ? grants[index] : nil
   }
 
-  /// The grants behind a place, in the order of their places.
+  /// Returns the grants after a place, or from the first one, sorted by place.
   public func grants(after place: AccessGrant.Place?, limit: Int) -> [AccessGrant] {
     let rest = place.map { place in
       grants[grants.firstIndex(notBefore: place)...].drop { $0.place == place }
@@ -151,7 +154,7 @@ extension AccountStore.Snapshot: StoreReader {
     return Array((rest ?? grants[...]).prefix(limit))
   }
 
-  /// The unsealed columns of the registration for a provider.
+  /// Returns the unsealed columns of the stored registration for a provider.
   public func registration(at provider: String) -> StoredRegistration.Known? {
     registrations.first { sameBytes($0.provider, provider) }
   }

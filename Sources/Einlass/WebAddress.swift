@@ -1,15 +1,15 @@
-/// An absolute `https` or `http` address, parsed strictly: RFC 3986 with user-info, fragments, controls,
-/// backslashes and non-ASCII refused.
+/// An absolute `https` or `http` address, parsed strictly: RFC 3986 without user-info, fragments,
+/// controls, backslashes and non-ASCII characters.
 ///
-/// Whether plain `http` is acceptable is the policy of whoever holds the address: `isSafe`.
+/// Plain `http` is allowed here. Code that sends secrets to an address checks `isSafe`.
 public struct WebAddress: Sendable, Equatable {
-  /// What is spoken there.
+  /// The supported schemes.
   public enum Scheme: String, Sendable { case https, http }
 
   public var scheme: Scheme
-  /// Lower case; an IPv6 address stands in brackets.
+  /// In lower case; an IPv6 address is in brackets.
   public var host: String
-  /// `nil` when the scheme's own.
+  /// `nil` for the scheme's default port.
   public var port: UInt16?
   /// Percent-encoded as received; empty or starting with `/`.
   public var path: String
@@ -34,19 +34,21 @@ public struct WebAddress: Sendable, Equatable {
   /// The address as sent; an empty path stays empty.
   public var text: String { "\(origin)\(path)\(query.map { "?\($0)" } ?? "")" }
 
-  /// Whether the host is a literal loopback address: 127.0.0.0/8 or `[::1]`. A name, even `localhost`, is not.
+  /// Whether the host is a literal loopback address: 127.0.0.0/8 or `[::1]`. A name is not, not
+  /// even `localhost`.
   public var isLoopback: Bool { host == "[::1]" || (isDottedQuad(host) && host.hasPrefix("127.")) }
 
-  /// Whether secrets may travel there: TLS, or they never leave the machine.
+  /// Whether secrets may be sent to the address: over TLS, or within this machine.
   public var isSafe: Bool { scheme == .https || isLoopback }
 
-  /// Whether whoever lives here may send requests, or a person, there: over TLS, and to this machine only from it, or
-  /// what listens here would get requests that somebody elsewhere has thought out (T-70).
+  /// Whether a document from this address may name the other address as an endpoint or a page. The
+  /// other address must be safe. It may be a loopback address only if this one is too, because
+  /// otherwise a remote server could direct requests at services on this machine.
   func mayName(_ other: WebAddress) -> Bool { other.isSafe && (isLoopback || !other.isLoopback) }
 }
 
 extension WebAddress {
-  /// The same with these parameters behind those that its query has.
+  /// Returns the address with these parameters appended to its query.
   func asking(_ parameters: [Parameter]) -> WebAddress {
     var address = self
     let more = FormEncoding.encode(parameters)
@@ -56,7 +58,7 @@ extension WebAddress {
 }
 
 extension WebAddress {
-  /// Why a text is no address.
+  /// The reason why a text is not an address.
   public enum Fault: String, Error, Sendable {
     case tooLong = "is longer than 8192 bytes"
     case character =
@@ -69,12 +71,13 @@ extension WebAddress {
     case percent = "holds a % that no two hexadecimal digits follow"
   }
 
-  /// What a longer text is none for.
+  /// The longest accepted text.
   package static let limitBytes = 8192
 
-  /// Reads an absolute address. RFC 3986, the strict half: what two parsers could read differently is refused.
+  /// Parses an absolute address. RFC 3986; refuses any text that two parsers could read
+  /// differently.
   ///
-  /// Works on bytes: every signed request parses one.
+  /// Works on bytes for speed, because every signed request parses an address.
   public static func parse(_ text: String) throws(Fault) -> WebAddress {
     let bytes = Array(text.utf8)
     guard bytes.count <= limitBytes else { throw .tooLong }
@@ -118,7 +121,7 @@ extension WebAddress {
   }
 }
 
-/// The text of bytes that are ASCII, in lower case.
+/// Returns ASCII bytes as text in lower case.
 private func lowercased(_ bytes: ArraySlice<UInt8>) -> String {
   String(decoding: bytes.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
 }
@@ -127,7 +130,7 @@ private func isDigit(_ byte: UInt8) -> Bool {
   (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
 }
 
-/// Visible ASCII except what RFC 3986 allows nowhere.
+/// Visible ASCII without the characters that RFC 3986 allows nowhere.
 private func isAllowed(_ byte: UInt8) -> Bool {
   switch byte {
   case UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"),
@@ -137,7 +140,8 @@ private func isAllowed(_ byte: UInt8) -> Bool {
   }
 }
 
-/// What a shell would run even between double quotes; whoever opens addresses may forget that.
+/// Whether the text holds `$(`. A shell runs it even in double quotes, and a front end may open the
+/// address through a shell.
 private func holdsCommand(_ bytes: [UInt8]) -> Bool {
   guard let first = bytes.firstIndex(of: UInt8(ascii: "$")) else { return false }
   return bytes[first...].indices.contains { index in
@@ -159,7 +163,7 @@ private func isHost(_ host: String) -> Bool {
   guard host.utf8.count <= 253, labels.allSatisfy(isLabel), let last = labels.last?.first else {
     return false
   }
-  // `127.1`, `2130706433` and `0x7f.1` are addresses to some resolvers and names to others.
+  // `127.1`, `2130706433` and `0x7f.1` are addresses for some resolvers and names for others.
   return isDigit(last) ? isDottedQuad(host) : true
 }
 
@@ -176,7 +180,7 @@ private func isLabel(_ label: Substring.UTF8View) -> Bool {
     }
 }
 
-/// Four decimal numbers without leading zeros, which some resolvers read as octal.
+/// Four decimal numbers without leading zeros, because some resolvers read these as octal.
 private func isDottedQuad(_ host: String) -> Bool {
   let parts = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
   return parts.count == 4
@@ -192,7 +196,7 @@ private func isIPv6(_ address: Substring) -> Bool {
     address.hasSuffix("::") || !address.hasSuffix(":")
   else { return false }
   var groups = address.split(separator: ":", omittingEmptySubsequences: false)[...]
-  // A `::` at either end leaves two empty groups there; one stands for it.
+  // A `::` at either end leaves two empty groups; keep one of them.
   if address.hasPrefix("::") { groups = groups.dropFirst() }
   if address.hasSuffix("::") { groups = groups.dropLast() }
   let gaps = groups.count(where: \.isEmpty)

@@ -2,6 +2,7 @@ internal import EinlassJSON
 
 /// A person's decision about an application's use of a provider's accounts.
 public struct AccessGrant: Sendable, Equatable {
+  /// The decision itself.
   public enum State: String, Sendable, CaseIterable {
     case granted, denied
   }
