@@ -1,20 +1,19 @@
-/// The productions of RFC 8259, one function each, over bytes that are known to be UTF-8.
+/// The productions of RFC 8259, one function each, over valid UTF-8.
 struct JSONGrammar {
-  /// Set when an object had two members of one name.
+  /// Whether an object had two members of the same name.
   private(set) var hasDuplicateKeys = false
-  /// Where the values one level below the top stand, if that was asked for.
+  /// The ranges of the values one level below the top, if `recordsChildren` is set.
   private(set) var children: [Range<Int>] = []
   private var position = 0
   private let depthLimit: Int
   private let recordsChildren: Bool
 
-  /// A reader of one text.
   init(depthLimit: Int, recordsChildren: Bool = false) {
     self.depthLimit = depthLimit
     self.recordsChildren = recordsChildren
   }
 
-  /// JSON-text = ws value ws, and then the end.
+  /// JSON-text = ws value ws, followed by the end of the bytes.
   mutating func text(_ bytes: Span<UInt8>) throws(JSONReadError) -> JSONValue {
     skipSpace(bytes)
     let value = try value(bytes, depth: 0)
@@ -25,7 +24,7 @@ struct JSONGrammar {
 
   private var invalid: JSONReadError { .invalidJSON(offset: position) }
 
-  /// The byte at the position; 0, which no production accepts, at the end.
+  /// The byte at the position; at the end 0, because no production accepts it.
   @inline(__always)
   private func peek(_ bytes: Span<UInt8>) -> UInt8 {
     position < bytes.count ? bytes[position] : 0
@@ -48,7 +47,7 @@ struct JSONGrammar {
     return true
   }
 
-  /// A value inside an array or object of this depth.
+  /// Reads a value in an array or object of this depth.
   @inline(__always)
   private mutating func child(
     _ bytes: Span<UInt8>, depth: Int
@@ -143,7 +142,7 @@ struct JSONGrammar {
     guard position > start else { throw invalid }
   }
 
-  /// The characters as they stand.
+  /// Returns the bytes as text, without resolving escapes.
   private func copy(
     _ bytes: Span<UInt8>, _ range: Range<Int>
   ) throws(JSONReadError) -> String {
@@ -215,7 +214,7 @@ extension JSONGrammar {
     position += 1
   }
 
-  /// One `\u` escape, or two that are the halves of one character.
+  /// Reads one `\u` escape, or a surrogate pair of two.
   private mutating func scalar(_ bytes: Span<UInt8>) throws(JSONReadError) -> Unicode.Scalar {
     let first = try hexDigits(bytes)
     if let scalar = Unicode.Scalar(first) { return scalar }

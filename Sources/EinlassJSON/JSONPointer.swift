@@ -1,5 +1,6 @@
 extension JSONValue {
-  /// The value that an RFC 6901 pointer names (`/user/emails/0`), `nil` when there is none or it is no pointer.
+  /// Returns the value at an RFC 6901 pointer (`/user/emails/0`); `nil` if there is none or the
+  /// pointer is malformed.
   public func at(pointer: String) -> JSONValue? {
     guard !pointer.isEmpty else { return self }
     guard pointer.utf8.first == UInt8(ascii: "/") else { return nil }
@@ -18,7 +19,7 @@ extension JSONValue {
     return value
   }
 
-  /// RFC 6901 section 4: digits without a leading zero; `-` names no existing element.
+  /// RFC 6901 section 4: digits without a leading zero. `-` never refers to an existing element.
   private func arrayIndex(_ token: Substring.UTF8View) -> Int? {
     guard token.allSatisfy({ 0x30...0x39 ~= $0 }), token.count == 1 || token.first != 0x30 else {
       return nil
@@ -26,7 +27,7 @@ extension JSONValue {
     return Int(Substring(token))
   }
 
-  /// `~1` is `/` and `~0` is `~`; a tilde before anything else is no pointer.
+  /// `~1` is `/` and `~0` is `~`. A tilde before any other character is malformed.
   private func unescaped(_ token: Substring.UTF8View) -> String? {
     guard token.contains(UInt8(ascii: "~")) else { return String(Substring(token)) }
     var bytes: [UInt8] = []
@@ -46,7 +47,7 @@ extension JSONValue {
   }
 }
 
-/// A JSON pointer with one more token at its end, escaped.
+/// Returns the JSON pointer extended by one token, escaped.
 public func appending(_ name: String, toPointer pointer: String) -> String {
   let escaped = name.utf8.flatMap { byte -> [UInt8] in
     switch byte {

@@ -1,50 +1,50 @@
-/// How much a JSON text may ask of its reader.
+/// The limits of a JSON text.
 public struct JSONLimits: Sendable {
-  /// How many arrays and objects may stand inside each other.
+  /// The maximum nesting of arrays and objects.
   public var depth: Int
 
-  /// The limits of the protocol unless said otherwise.
+  /// The default is the limit of the protocol.
   public init(depth: Int = 64) { self.depth = depth }
 }
 
-/// Why bytes are no acceptable JSON text.
+/// The reason why bytes are not an acceptable JSON text.
 public enum JSONReadError: Error, Equatable {
-  /// Not UTF-8: overlong forms, surrogates and cut sequences included.
+  /// Not UTF-8, for example overlong forms, surrogates or truncated sequences.
   case invalidUTF8
-  /// Not the grammar of RFC 8259, or a `\u` escape that is half a character, at this byte.
+  /// Not the grammar of RFC 8259, or a `\u` escape of a lone surrogate, at this byte.
   case invalidJSON(offset: Int)
-  /// More nesting than `JSONLimits.depth`.
+  /// Deeper nesting than `JSONLimits.depth`.
   case tooDeep
-  /// Well formed, but an object at some depth has two members of one name (compared as bytes).
+  /// Well formed, but an object has two members of the same name (compared as bytes).
   case duplicateKey
 }
 
-/// Reads JSON as RFC 8259 has it and nothing more: no comments, no trailing commas, no second value, no byte
-/// order mark.
+/// A strict reader of RFC 8259: no comments, no trailing commas, no second value, no byte order
+/// mark.
 public enum JSONReader {
-  /// A text together with what a strict reader refuses.
+  /// A parsed text and its violations of strict rules.
   public struct Document: Sendable {
-    /// What was written; where names stand twice, both members are there.
+    /// The value. Of a duplicate name both members are present.
     public var value: JSONValue
-    /// Whether any object in it has two members of one name.
+    /// Whether any object has two members of the same name.
     public var hasDuplicateKeys: Bool
   }
 
-  /// The value that these bytes write.
+  /// Returns the parsed value.
   public static func read(
     _ bytes: [UInt8], limits: JSONLimits = .init()
   ) throws(JSONReadError) -> JSONValue {
     try read(bytes.span, limits: limits)
   }
 
-  /// The value that these bytes write.
+  /// Returns the parsed value.
   public static func read(
     _ bytes: ArraySlice<UInt8>, limits: JSONLimits = .init()
   ) throws(JSONReadError) -> JSONValue {
     try read(bytes.span, limits: limits)
   }
 
-  /// The value that these bytes write.
+  /// Returns the parsed value.
   public static func read(
     _ bytes: Span<UInt8>, limits: JSONLimits = .init()
   ) throws(JSONReadError) -> JSONValue {
@@ -53,7 +53,7 @@ public enum JSONReader {
     return document.value
   }
 
-  /// Like `read`, but leaves it to the caller to refuse duplicate keys. Never throws `duplicateKey`.
+  /// Like `read`, but reports duplicate keys in the result and never throws `duplicateKey`.
   public static func readDocument(
     _ bytes: Span<UInt8>, limits: JSONLimits = .init()
   ) throws(JSONReadError) -> Document {
@@ -63,8 +63,8 @@ public enum JSONReader {
     return Document(value: value, hasDuplicateKeys: grammar.hasDuplicateKeys)
   }
 
-  /// Where the elements of an array, or the values of an object's members, stand in an acceptable text; empty
-  /// for anything else. For those who need a value as it was written.
+  /// Returns the byte ranges of an array's elements or of an object's member values; empty for any
+  /// other or unacceptable text. For callers that need a value exactly as written.
   public static func childRanges(
     _ bytes: Span<UInt8>, limits: JSONLimits = .init()
   ) -> [Range<Int>] {

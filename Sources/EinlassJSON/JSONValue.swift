@@ -1,7 +1,7 @@
-/// A JSON value as it was written: numbers keep their lexeme, objects keep their order. RFC 8259.
+/// A JSON value as written: numbers keep their lexeme, objects keep their order. RFC 8259.
 ///
-/// Equality is by bytes: strings compare as UTF-8, never by canonical equivalence, because identifiers
-/// that look alike are different identifiers.
+/// Equality is by bytes: strings compare as UTF-8, never by canonical equivalence, because
+/// identifiers that look alike are different identifiers.
 public enum JSONValue: Sendable {
   case null
   case bool(Bool)
@@ -11,40 +11,39 @@ public enum JSONValue: Sendable {
   case object(JSONObject)
 }
 
-/// A number as its lexeme, so that nothing is lost on the way through.
+/// A number as its lexeme, so that no precision is lost.
 public struct JSONNumber: Sendable, Hashable {
   /// The characters between the neighbouring tokens, for example `-12.50e3`.
   public let lexeme: String
 
-  /// A number that the reader has already found to be one.
+  /// A lexeme that the reader has validated.
   init(checkedLexeme: String) { lexeme = checkedLexeme }
 
   /// A whole number.
   public init(_ value: Int64) { lexeme = String(value) }
 
-  /// Whether it was written without fraction and exponent, whatever its size.
+  /// Whether the lexeme has neither fraction nor exponent. Its size does not matter.
   public var isInteger: Bool {
     lexeme.utf8.allSatisfy { 0x30...0x39 ~= $0 || $0 == UInt8(ascii: "-") }
   }
 
-  /// The value, if the lexeme is a plain integer (no fraction, no exponent) that fits 64 bits.
+  /// The value of a lexeme without fraction and exponent that fits 64 bits.
   public var int64: Int64? { Int64(lexeme) }
 }
 
-/// The members of an object in the order in which they were written; names compare as bytes.
+/// The members of an object in the order as written. Names compare as bytes.
 public struct JSONObject: Sendable {
   /// One name and its value.
   public struct Member: Sendable {
-    /// The name, escapes resolved.
+    /// The name, with escapes resolved.
     public var name: String
-    /// What stands behind the colon.
     public var value: JSONValue
   }
 
-  /// The members as written.
+  /// The members, as written.
   public private(set) var members: [Member] = [] { didSet { keptText = nil } }
 
-  /// How it is written, where that is kept.
+  /// The cached JSON text of `keepingText`.
   private(set) var keptText: [UInt8]?
 
   /// An object without members.
@@ -64,29 +63,30 @@ public struct JSONObject: Sendable {
     }
   }
 
-  /// The same names in the same order with other values.
+  /// Returns an object of the same names in the same order with transformed values.
   public func map(_ transform: (Member) -> JSONValue) -> JSONObject {
     var object = JSONObject()
     object.members = members.map { Member(name: $0.name, value: transform($0)) }
     return object
   }
 
-  /// The same object, which keeps its text until it is changed: for what is sent again and again.
+  /// Returns the same object with its JSON text cached until the next change. For objects that are
+  /// sent repeatedly.
   public func keepingText() -> JSONObject {
     var object = self
     object.keptText = JSONValue.object(self).bytes()
     return object
   }
 
-  /// Adds a member at the end; the caller knows that the name is new.
+  /// Adds a member at the end. The caller guarantees or checks that the name is unique.
   mutating func append(_ name: String, _ value: JSONValue) {
     members.append(Member(name: name, value: value))
   }
 
-  /// Makes room for so many members at once.
   mutating func reserveCapacity(_ count: Int) { members.reserveCapacity(count) }
 
-  /// Whether two members have one name, compared as bytes. Linear for small objects, n log n for large ones.
+  /// Whether two members have the same name, compared as bytes. Sorts the names of a large object,
+  /// so that a hostile one costs n log n instead of n².
   var hasDuplicateNames: Bool {
     guard members.count > 16 else {
       for (index, member) in members.enumerated() {
@@ -99,10 +99,10 @@ public struct JSONObject: Sendable {
   }
 }
 
-/// Whether two strings are the same UTF-8 bytes. `==` on `String` is canonical equivalence, which lets
-/// U+212A pass for `K`.
+/// Whether two strings are the same UTF-8 bytes. `==` on `String` is canonical equivalence, which
+/// equates U+212A (KELVIN SIGN) with `K`.
 public func sameBytes(_ left: String, _ right: String) -> Bool {
-  // Texts of the same bytes are equivalent, and that is told faster: among ten thousand names most are not.
+  // Equal bytes imply canonical equivalence, and `==` rejects unequal strings faster.
   guard left.utf8.count == right.utf8.count, left == right else { return false }
   let (left, right) = (left.utf8Span.span, right.utf8Span.span)
   for index in left.indices where left[index] != right[index] { return false }
@@ -124,7 +124,7 @@ extension JSONValue: Equatable {
 }
 
 extension JSONObject: Equatable {
-  /// Same names with the same values, in any order.
+  /// Whether both have the same names with the same values, in any order.
   public static func == (left: JSONObject, right: JSONObject) -> Bool {
     left.members.count == right.members.count
       && left.members.allSatisfy { right[$0.name] == $0.value }
@@ -134,9 +134,9 @@ extension JSONObject: Equatable {
 // MARK: - Taking apart
 
 extension JSONValue {
-  /// The characters of a string, escapes resolved.
+  /// The characters of a string, with escapes resolved.
   public var string: String? { if case .string(let value) = self { value } else { nil } }
-  /// The value of a plain integer that fits 64 bits.
+  /// The value of an integer without fraction and exponent that fits 64 bits.
   public var int64: Int64? { if case .number(let value) = self { value.int64 } else { nil } }
   /// `true` or `false`.
   public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
@@ -144,10 +144,10 @@ extension JSONValue {
   public var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
   /// The members of an object.
   public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
-  /// Whether it is `null`, which is not the same as absent.
+  /// Whether the value is `null`, as opposed to absent.
   public var isNull: Bool { if case .null = self { true } else { false } }
 
-  /// The member of an object, `nil` when this is no object or has no such member.
+  /// The member of an object; `nil` for a missing member or a value that is not an object.
   public subscript(_ name: String) -> JSONValue? { object?[name] }
 }
 
@@ -173,12 +173,13 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
 extension JSONObject: ExpressibleByDictionaryLiteral {
   public init(dictionaryLiteral elements: (String, JSONValue)...) { self.init(elements) }
 
-  /// An object of these members; a later one of the same name replaces an earlier one.
+  /// Creates an object of these members. A later member replaces an earlier one of the same name.
   public init(_ elements: [(String, JSONValue)]) {
     for (name, value) in elements { self[name] = value }
   }
 
-  /// An object of those members that have a value: `JSONObject(present: ["email": email.map(JSONValue.string)])`.
+  /// Creates an object of the members with a value: `JSONObject(present: ["email":
+  /// email.map(JSONValue.string)])`.
   public init(present elements: KeyValuePairs<String, JSONValue?>) {
     for (name, value) in elements { if let value { self[name] = value } }
   }

@@ -1,8 +1,8 @@
 extension JSONValue {
-  /// The value as compact JSON, the form of every line that leaves the process.
+  /// Appends the value as compact JSON, the form of every line that leaves the process.
   ///
-  /// Escaped are U+0000–001F, `"`, `\`, and the characters that some reader takes for the end of a line or a
-  /// control: U+007F, U+0085, U+2028, U+2029. Nothing else.
+  /// Escapes U+0000–001F, `"`, `\` and nothing else except U+007F, U+0085, U+2028 and U+2029,
+  /// because some readers treat these as line ends or controls.
   public func append(to bytes: inout [UInt8]) {
     switch self {
     case .null: bytes.append(contentsOf: "null".utf8)
@@ -20,7 +20,7 @@ extension JSONValue {
     }
   }
 
-  /// The value as compact JSON.
+  /// Returns the value as compact JSON.
   public func bytes() -> [UInt8] {
     var bytes: [UInt8] = []
     append(to: &bytes)
@@ -32,7 +32,7 @@ extension JSONValue {
 }
 
 extension JSONObject {
-  /// The object as compact JSON, its members in their order.
+  /// Appends the object as compact JSON, its members in their order.
   public func append(to bytes: inout [UInt8]) {
     if let keptText {
       bytes.append(contentsOf: keptText)
@@ -50,9 +50,8 @@ extension JSONObject {
   }
 }
 
-/// Writes strings; the rest of JSON needs no care.
 enum JSONWriter {
-  /// The string in quotes.
+  /// Appends the string in quotes, with escapes.
   static func append(_ string: String, to bytes: inout [UInt8]) {
     let start = bytes.count
     let span = string.utf8Span.span
@@ -75,7 +74,7 @@ enum JSONWriter {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Whether a character that starts with this byte, or ends in it, could be one to escape.
+  /// Whether a character with this byte as its first or only byte may need an escape.
   @inline(__always)
   private static func mayNeedEscape(_ byte: UInt8) -> Bool {
     byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xC2 || byte == 0xE2
