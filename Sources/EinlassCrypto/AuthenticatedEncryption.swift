@@ -1,18 +1,19 @@
 import COpenSSL
 
-/// Why cryptography refused its input.
+/// The reason why decryption failed.
 public enum CryptoError: Error, Sendable, Equatable {
-  /// Changed, cut, or sealed under another key, nonce or associated data; which of them cannot be told.
+  /// The data was changed or truncated, or was sealed with another key, nonce or associated data.
+  /// These cases cannot be told apart.
   case notAuthentic
 }
 
 /// AES-256-GCM (NIST SP 800-38D) with a nonce of 12 bytes and a tag of 16 bytes.
 public enum AuthenticatedEncryption {
-  /// Bytes of a key.
+  /// The size of a key in bytes.
   public static let keyCount = 32
-  /// Bytes of a nonce, which must never serve twice under one key.
+  /// The size of a nonce in bytes. A nonce must never be used twice with one key.
   public static let nonceCount = 12
-  /// Bytes by which sealed data is longer than the plaintext.
+  /// The size of the tag in bytes.
   public static let tagCount = 16
 
   nonisolated(unsafe) private static let cipher: OpaquePointer = {
@@ -23,7 +24,7 @@ public enum AuthenticatedEncryption {
     return unsafe cipher
   }()
 
-  /// The ciphertext followed by its tag.
+  /// Returns the ciphertext followed by its tag.
   public static func seal(
     _ plaintext: [UInt8], key: Secret, nonce: [UInt8], associatedData: [UInt8]
   ) -> [UInt8] {
@@ -41,7 +42,7 @@ public enum AuthenticatedEncryption {
     return sealed + tag
   }
 
-  /// The plaintext, and nothing of it unless the tag is right.
+  /// Returns the plaintext. Throws `notAuthentic` for a wrong tag.
   public static func open(
     _ sealed: [UInt8], key: Secret, nonce: [UInt8], associatedData: [UInt8]
   ) throws(CryptoError) -> [UInt8] {
@@ -90,7 +91,7 @@ public enum AuthenticatedEncryption {
   private static func update(
     _ context: OpaquePointer?, into output: inout [UInt8], from input: [UInt8]
   ) -> Bool {
-    // An empty update would count as one of associated data, and asks for no work anyway.
+    // libcrypto treats an update without an output buffer as associated data.
     if input.isEmpty { return true }
     var written: Int32 = 0
     return unsafe EVP_CipherUpdate(context, &output, &written, input, Int32(input.count)) == 1

@@ -1,18 +1,20 @@
 import COpenSSL
 
-/// The process's one start of libcrypto, on first use: a run that needs no cryptography does not pay for it.
+/// The start of libcrypto, once per process and on first use, because it costs time that many runs
+/// do not need to spend.
 package enum CryptoLibrary {
   private static let isStarted: Bool = {
-    // Without this flag libcrypto frees its tables in `exit` while another thread may still be in a transfer.
+    // Without this flag libcrypto frees its tables in `exit`, even if another thread is still in a
+    // transfer.
     let started = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
     precondition(started == 1, "libcrypto could not be started")
     return true
   }()
 
-  /// Call before anything else that might start libcrypto (libcurl does).
+  /// Starts libcrypto. Call it before any library that starts libcrypto itself, such as libcurl.
   package static func start() { _ = isStarted }
 
-  /// A digest of libcrypto's, fetched once and kept for the life of the process.
+  /// Returns a digest of libcrypto. Callers keep it for the life of the process.
   static func digest(_ name: String) -> OpaquePointer {
     start()
     guard let digest = unsafe EVP_MD_fetch(nil, name, nil) else {

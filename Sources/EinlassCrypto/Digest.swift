@@ -1,28 +1,28 @@
 import COpenSSL
 
-/// Hashes of whole messages.
+/// Digests of whole messages.
 public enum Digest {
   nonisolated(unsafe) private static let sha1Algorithm = unsafe CryptoLibrary.digest("SHA1")
   nonisolated(unsafe) static let sha256Algorithm = unsafe CryptoLibrary.digest("SHA256")
   nonisolated(unsafe) private static let sha384Algorithm = unsafe CryptoLibrary.digest("SHA384")
   nonisolated(unsafe) private static let sha512Algorithm = unsafe CryptoLibrary.digest("SHA512")
 
-  /// 20 bytes. For HMAC-SHA1 and what old protocols demand, never for anything new.
+  /// Returns 20 bytes. Only for old protocols, never for new uses.
   public static func sha1(_ bytes: [UInt8]) -> [UInt8] {
     unsafe digest(bytes, sha1Algorithm, count: 20)
   }
 
-  /// 32 bytes.
+  /// Returns 32 bytes.
   public static func sha256(_ bytes: [UInt8]) -> [UInt8] {
     unsafe digest(bytes, sha256Algorithm, count: 32)
   }
 
-  /// 48 bytes.
+  /// Returns 48 bytes.
   public static func sha384(_ bytes: [UInt8]) -> [UInt8] {
     unsafe digest(bytes, sha384Algorithm, count: 48)
   }
 
-  /// 64 bytes.
+  /// Returns 64 bytes.
   public static func sha512(_ bytes: [UInt8]) -> [UInt8] {
     unsafe digest(bytes, sha512Algorithm, count: 64)
   }

@@ -1,9 +1,9 @@
 import COpenSSL
 
-/// Keys from keys.
+/// Derivation of keys.
 public enum KeyDerivation {
-  /// HKDF, extract and expand (RFC 5869). `key` is keying material of full entropy, never a password;
-  /// `salt` and `info` may be empty; `count` is at most 8160 bytes.
+  /// Returns a key by HKDF, extract and expand (RFC 5869). `key` is keying material of full
+  /// entropy, never a password; `salt` and `info` may be empty; `count` is 1 to 8160 bytes.
   public static func hkdfSHA256(key: Secret, salt: [UInt8], info: [UInt8], count: Int) -> Secret {
     precondition(!key.isEmpty, "keying material is not empty")
     precondition((1...255 * 32).contains(count), "HKDF-SHA256 yields 1 to 8160 bytes")

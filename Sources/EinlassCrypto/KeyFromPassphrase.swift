@@ -1,10 +1,11 @@
-/// How much work it is to make a key of a passphrase: the parameters of scrypt (RFC 7914), as `scrypt 131072 8 1`.
+/// The cost of deriving a key from a passphrase: parameters of scrypt (RFC 7914), written as
+/// `scrypt 131072 8 1`.
 public struct KeyFromPassphrase: Sendable, Equatable {
-  /// What is usual (C-35): 128 MiB and a third of a second.
+  /// The parameters for new keys: 128 MiB and about a third of a second.
   public static let standard = KeyFromPassphrase(cost: 1 << 17, blockSize: 8, parallelism: 1)
-  /// What is taken of a passphrase.
+  /// The longest accepted passphrase.
   public static let limitBytes = 1024
-  /// How long a salt is.
+  /// The size of a salt in bytes.
   public static let saltCount = 16
 
   public var cost: UInt64
@@ -17,8 +18,8 @@ public struct KeyFromPassphrase: Sendable, Equatable {
     self.parallelism = parallelism
   }
 
-  /// Reads what was written down; `nil` for what is no scrypt or asks for more than anybody would have chosen: whoever
-  /// wrote it must not be able to hold up its reader.
+  /// Parses stored parameters; `nil` for malformed parameters and for a higher cost than the limits
+  /// below, because a forged file must not block its reader.
   public init?(_ text: String) {
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
     guard words.count == 4, words[0] == "scrypt", let cost = UInt64(words[1]),
@@ -31,10 +32,10 @@ public struct KeyFromPassphrase: Sendable, Equatable {
     self.init(cost: cost, blockSize: blockSize, parallelism: parallelism)
   }
 
-  /// As it is written down.
+  /// The stored form.
   public var text: String { "scrypt \(cost) \(blockSize) \(parallelism)" }
 
-  /// The key, 32 bytes; `nil` where the memory is not to be had.
+  /// Returns the key of 32 bytes; `nil` if there is not enough memory.
   public func key(of passphrase: Secret, salt: [UInt8]) -> Secret? {
     KeyDerivation.scrypt(
       passphrase: passphrase, salt: salt, cost: cost, blockSize: blockSize,

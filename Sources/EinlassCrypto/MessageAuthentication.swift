@@ -1,22 +1,22 @@
 import COpenSSL
 
-/// Keyed hashes of whole messages (RFC 2104).
+/// HMAC of whole messages. RFC 2104.
 public enum MessageAuthentication {
-  // Contexts with the digest chosen and no key: copying one costs a third of making one.
+  // Contexts with a digest but without a key: copying one costs a third of creating one.
   nonisolated(unsafe) private static let sha1Template = unsafe template(digest: "SHA1")
   nonisolated(unsafe) private static let sha256Template = unsafe template(digest: "SHA256")
 
-  /// 20 bytes. Key and message may be empty.
+  /// Returns 20 bytes. Key and message may be empty.
   public static func hmacSHA1(key: [UInt8], message: [UInt8]) -> [UInt8] {
     unsafe authenticate(key, message, sha1Template, count: 20)
   }
 
-  /// 32 bytes. Key and message may be empty.
+  /// Returns 32 bytes. Key and message may be empty.
   public static func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] {
     unsafe authenticate(key, message, sha256Template, count: 32)
   }
 
-  /// Whether this is the code of a message under a secret key. Takes the same time wherever they differ.
+  /// Whether this is the HMAC-SHA256 of the message. Compares in constant time.
   public static func isHMACSHA256(_ code: [UInt8], of message: [UInt8], key: Secret) -> Bool {
     constantTimeEqual(hmacSHA256(key: key.reveal(), message: message), code)
   }

@@ -1,16 +1,17 @@
 import COpenSSL
 
 extension KeyDerivation {
-  /// scrypt (RFC 7914): a key from a passphrase, which costs `128 * cost * blockSize` bytes and as much work.
+  /// Returns a key from a passphrase by scrypt (RFC 7914), which needs `128 * cost * blockSize`
+  /// bytes of memory and work in proportion.
   ///
-  /// The parameters are the caller's to judge before; `nil` where the function is not defined for them, or the
-  /// memory is not there.
+  /// The caller checks the parameters first. `nil` for parameters that scrypt does not allow, or if
+  /// there is not enough memory.
   public static func scrypt(
     passphrase: Secret, salt: [UInt8], cost: UInt64, blockSize: UInt64, parallelism: UInt64,
     count: Int
   ) -> Secret? {
     CryptoLibrary.start()
-    // The library's own default, 32 MiB, is less than what is usual for passphrases.
+    // The library's default limit of 32 MiB is less than a usual passphrase needs.
     let memory = 128 * blockSize * (cost + parallelism + 2)
     var isDone = false
     let key = unsafe Secret(count: count) { output in

@@ -1,12 +1,12 @@
 internal import COpenSSL
 
-/// A key that signs. Made of its PKCS #8 form, of a PEM text, or new.
+/// A private key for signatures: read from PKCS #8 or PEM, or newly generated.
 @safe public final class PrivateKey: @unchecked Sendable {
   public let kind: PublicKey.Kind
-  // Written by nobody after `init`; libcrypto's keys may be read by many threads.
+  // Never modified after `init`, so several threads may use it at the same time.
   private let handle: OpaquePointer
 
-  /// What others need in order to check signatures, big-endian: the members of a JSON Web Key.
+  /// The public half, big-endian: the members of a JSON Web Key.
   public enum PublicParts: Sendable, Equatable {
     case rsa(modulus: [UInt8], exponent: [UInt8])
     case point(x: [UInt8], y: [UInt8])
@@ -25,8 +25,8 @@ internal import COpenSSL
 
   deinit { unsafe EVP_PKEY_free(handle) }
 
-  /// The DER of a `PrivateKeyInfo`, RFC 5208 section 5. `nil` for anything else and for kinds that einlass does not sign
-  /// with.
+  /// Reads the DER of a `PrivateKeyInfo`, RFC 5208 section 5. `nil` for any other data and for
+  /// kinds of key that einlass does not sign with.
   public convenience init?(pkcs8: Secret) {
     CryptoLibrary.start()
     let key = unsafe pkcs8.withBytes { bytes in
@@ -37,8 +37,9 @@ internal import COpenSSL
     unsafe self.init(key)
   }
 
-  /// The first private key of a PEM text, RFC 7468 section 10 or the older forms of RSA and EC. `nil` for one under a
-  /// passphrase, for no key, and for kinds that einlass does not sign with.
+  /// Reads the first private key of a PEM text, RFC 7468 section 10 or the older forms for RSA and
+  /// EC. `nil` for a text without a key, an encrypted key, and kinds of key that einlass does not
+  /// sign with.
   public convenience init?(pem: Secret) {
     CryptoLibrary.start()
     let key = unsafe pem.withBytes { bytes in
@@ -49,7 +50,7 @@ internal import COpenSSL
     unsafe self.init(key)
   }
 
-  /// A new key; RSA of 2048 bits, which takes a moment.
+  /// Generates a key; an RSA key has 2048 bits.
   public static func generate(_ kind: PublicKey.Kind) -> PrivateKey {
     CryptoLibrary.start()
     let handle =
@@ -62,7 +63,7 @@ internal import COpenSSL
     return key
   }
 
-  /// The key as `init(pkcs8:)` takes it.
+  /// The key in the format of `init(pkcs8:)`.
   public var pkcs8: Secret {
     let count = Int(unsafe copenssl_pkcs8_der(handle, nil))
     return unsafe Secret(count: count) { output in
@@ -89,7 +90,7 @@ internal import COpenSSL
     }
   }
 
-  /// The signature of a whole message; `nil` when the scheme is not for keys of this kind.
+  /// Returns the signature of a whole message; `nil` if the scheme does not fit the kind of key.
   public func sign(_ message: [UInt8], _ scheme: SignatureVerification.Scheme) -> [UInt8]? {
     switch (scheme, kind) {
     case (.rsaPKCS1(let hash), .rsa): sign(message, hash, padding: RSA_PKCS1_PADDING)

@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// A key that signatures are checked with. Made from its parts; `nil` where libcrypto or the field's rules refuse
-/// them, so that a key that exists is sound.
+/// A public key for checking signatures. Each initializer returns `nil` for a key that libcrypto or
+/// einlass rejects, so an existing key is sound.
 @safe public final class PublicKey: @unchecked Sendable {
-  /// What kind of key it is.
+  /// The kind of key.
   public enum Kind: Sendable, Equatable {
     case rsa
     case ellipticCurve(Curve)
@@ -16,7 +16,7 @@ internal import COpenSSL
     case p384 = "P-384"
     case p521 = "P-521"
 
-    /// Bytes of a coordinate, and of either half of a signature.
+    /// The size in bytes of a coordinate, and of each half of a signature.
     public var byteCount: Int {
       switch self {
       case .p256: 32
@@ -27,7 +27,7 @@ internal import COpenSSL
   }
 
   public let kind: Kind
-  // Written by nobody after `init`; libcrypto's keys may be read by many threads.
+  // Never modified after `init`, so several threads may use it at the same time.
   private let handle: OpaquePointer
 
   private init?(_ kind: Kind, _ handle: OpaquePointer?) {
@@ -38,8 +38,9 @@ internal import COpenSSL
 
   deinit { unsafe EVP_PKEY_free(handle) }
 
-  /// Modulus and exponent, big-endian. Refused: fewer than 2048 or more than 16384 bits, an exponent that is even,
-  /// below 3 or above 64 bits, and moduli of the ROCA kind (CVE-2017-15361).
+  /// Creates an RSA key from modulus and exponent, big-endian. `nil` for fewer than 2048 or more
+  /// than 16384 bits, for an exponent that is even, below 3 or above 64 bits, and for a modulus
+  /// with the ROCA weakness (CVE-2017-15361).
   public convenience init?(rsaModulus modulus: [UInt8], exponent: [UInt8]) {
     let modulus = Array(modulus.drop { $0 == 0 })
     let exponent = Array(exponent.drop { $0 == 0 })
@@ -53,7 +54,8 @@ internal import COpenSSL
       .rsa, copenssl_rsa_key(modulus, modulus.count, exponent, exponent.count))
   }
 
-  /// Both coordinates, big-endian and of the curve's full length. Refused: points that are not on the curve.
+  /// Creates an elliptic-curve key from both coordinates, big-endian and of the curve's full
+  /// length. `nil` for a point that is not on the curve.
   public convenience init?(curve: Curve, x: [UInt8], y: [UInt8]) {
     guard x.count == curve.byteCount, y.count == curve.byteCount else { return nil }
     CryptoLibrary.start()
@@ -62,7 +64,7 @@ internal import COpenSSL
       .ellipticCurve(curve), copenssl_ec_key(curve.rawValue, point, point.count))
   }
 
-  /// The 32 bytes of RFC 8032 section 5.1.5.
+  /// Creates an Ed25519 key from the 32 bytes of RFC 8032 section 5.1.5.
   public convenience init?(ed25519 bytes: [UInt8]) {
     guard bytes.count == 32 else { return nil }
     CryptoLibrary.start()
@@ -70,13 +72,13 @@ internal import COpenSSL
       .ed25519, EVP_PKEY_new_raw_public_key_ex(nil, "ED25519", nil, bytes, bytes.count))
   }
 
-  /// The key itself, for as long as `body` runs.
+  /// Calls `body` with libcrypto's handle, which is valid only during the call.
   func withHandle<Result>(_ body: (OpaquePointer) -> Result) -> Result { unsafe body(handle) }
 }
 
-/// Whether both primes can be guessed from the modulus, as a widespread library made them: modulo each of these
-/// primes it is a power of 65537, which happens by chance once in 2^27. Nemec et al., "The Return of
-/// Coppersmith's Attack", section 3.1.
+/// Whether the modulus has the ROCA weakness of a widespread library, so that its primes can be
+/// computed: modulo each of these primes it is a power of 65537. A sound modulus has this property
+/// with probability 2^-27. Nemec et al., "The Return of Coppersmith's Attack", section 3.1.
 private func hasPredictablePrimes(_ modulus: [UInt8]) -> Bool {
   let primes = [11, 13, 17, 19, 37, 53, 61, 71, 73, 79, 97, 103, 107, 109, 127, 151, 157]
   return primes.allSatisfy { prime in

@@ -1,44 +1,47 @@
 import COpenSSL
 
-/// Bytes that can be neither printed nor encoded, and are wiped when the last reference goes.
+/// Bytes that cannot be printed or encoded, and are wiped when the last reference is released.
 ///
-/// What has the size of a key lies in libcrypto's secure heap: locked where the system allows it, between guard
-/// pages, in no core file. The promise is about this memory alone: what `reveal()` hands out is the caller's.
+/// Bytes of a key's size are kept in libcrypto's secure heap: locked where the system allows it,
+/// between guard pages, and excluded from core files. This covers only this object's memory, not
+/// the copies of `reveal()`.
 @safe public final class Secret: @unchecked Sendable {
   private let bytes: UnsafeMutableRawBufferPointer
   private let isInSecureHeap: Bool
 
-  /// The longest that goes to the secure heap, while there is room.
+  /// The largest secret for the secure heap.
   private static let secureHeapLimit = 64
   private static let secureHeapBytes = 1 << 16
-  /// Secrets leave the other half to libcrypto, which makes no TLS connection without it.
+  /// Secrets leave half of the heap to libcrypto, because its TLS connections fail without room
+  /// there.
   private static var hasRoom: Bool {
     secureHeap != 0 && CRYPTO_secure_used() < secureHeapBytes / 2
   }
-  /// 1: there is a heap, and it is locked; 2: one that could not be locked; 0: none.
+  /// 1: the heap is locked. 2: it could not be locked. 0: there is none.
   private static let secureHeap: Int32 = {
     CryptoLibrary.start()
     return CRYPTO_secure_malloc_init(secureHeapBytes, 32)
   }()
 
-  /// Whether the memory of keys can never be swapped out.
+  /// Whether the secure heap is locked, so that it is never swapped out.
   public static var isLocked: Bool { secureHeap == 1 }
 
-  /// How many bytes it holds. A length is not treated as secret.
+  /// The number of bytes. A length is not treated as secret.
   public let count: Int
 
-  /// Whether there is nothing in it.
+  /// Whether the secret has no bytes.
   public var isEmpty: Bool { count == 0 }
 
-  /// Copies the bytes; the caller's own array is left as it is.
+  /// Copies the bytes. The caller's array is not wiped.
   public convenience init(_ bytes: [UInt8]) {
     unsafe self.init(count: bytes.count) { memory in unsafe memory.copyBytes(from: bytes) }
   }
 
-  /// The text's UTF-8 bytes.
+  /// Copies the text's UTF-8 bytes.
   public convenience init(_ text: String) { self.init(Array(text.utf8)) }
 
-  /// Lets `fill` write memory that nobody else has seen; unwritten bytes stay zero.
+  /// Lets `fill` write the secret in place, so that no other copy exists. Unwritten bytes stay
+  /// zero.
   init(count: Int, fill: (UnsafeMutableRawBufferPointer) -> Void) {
     self.count = count
     let memory =
@@ -61,17 +64,17 @@ import COpenSSL
     }
   }
 
-  /// A copy of the bytes themselves. The tidy test lists the files that may call it.
+  /// Returns a copy of the bytes. `TidyTests` lists the files that may call this.
   public func reveal() -> [UInt8] { unsafe Array(bytes) }
 
-  /// The bytes without a copy, for as long as `body` runs.
+  /// Calls `body` with the bytes in place, which are valid only during the call.
   func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     unsafe body(UnsafeRawBufferPointer(bytes))
   }
 }
 
 extension Secret: Equatable {
-  /// Takes the same time wherever the first difference is.
+  /// Compares secrets of equal length in constant time.
   public static func == (left: Secret, right: Secret) -> Bool {
     unsafe left.count == right.count
       && CRYPTO_memcmp(left.bytes.baseAddress, right.bytes.baseAddress, left.count) == 0
@@ -79,10 +82,10 @@ extension Secret: Equatable {
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// Always the same word, whatever is inside.
+  /// A fixed word, independent of the content.
   public var description: String { "«redacted»" }
-  /// As `description`.
+  /// The same fixed word.
   public var debugDescription: String { description }
-  /// Without children, so that `dump` shows nothing either.
+  /// Without children, so that `dump` prints no bytes.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

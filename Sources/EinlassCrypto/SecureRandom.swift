@@ -1,10 +1,11 @@
 internal import Glibc
 
-/// The kernel's generator.
+/// The kernel's random generator.
 ///
-/// Not libcrypto's: that keeps a state for every thread in the secure heap, which many threads fill, and then fails.
+/// libcrypto's generator is not used, because it keeps its state for each thread in the secure
+/// heap: many threads fill the heap, and the generator then fails.
 public enum SecureRandom {
-  /// So many unpredictable bytes.
+  /// Returns this number of random bytes.
   public static func bytes(_ count: Int) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: count) { output, initialized in
       unsafe fill(UnsafeMutableRawBufferPointer(output))
@@ -12,13 +13,13 @@ public enum SecureRandom {
     }
   }
 
-  /// A fresh key that never stood in an ordinary array.
+  /// Returns a random secret of this size, written in place so that no unwiped copy exists.
   public static func secret(_ count: Int) -> Secret {
     unsafe Secret(count: count) { output in unsafe fill(output) }
   }
 
   private static func fill(_ output: UnsafeMutableRawBufferPointer) {
-    // What the kernel gives at a time.
+    // `getentropy` returns at most 256 bytes per call.
     for start in stride(from: 0, to: output.count, by: 256) {
       let count = min(256, output.count - start)
       precondition(

@@ -1,29 +1,29 @@
 internal import COpenSSL
 
-/// Checks signatures of whole messages.
+/// The check of signatures of whole messages.
 public enum SignatureVerification {
-  /// How a message was signed.
+  /// The signature scheme.
   public enum Scheme: Sendable, Equatable {
     /// RSASSA-PKCS1-v1_5, RFC 8017 section 8.2.
     case rsaPKCS1(Hash)
-    /// RSASSA-PSS with MGF1 of the same hash and a salt as long as it. RFC 8017 section 8.1.
+    /// RSASSA-PSS with MGF1 of the same hash and a salt of the hash's length. RFC 8017 section 8.1.
     case rsaPSS(Hash)
-    /// ECDSA as `r || s`, each as long as the curve's coordinates. RFC 7518 section 3.4.
+    /// ECDSA as `r || s`, each of the length of the curve's coordinates. RFC 7518 section 3.4.
     case ecdsa(PublicKey.Curve, Hash)
-    /// RFC 8032.
+    /// Ed25519. RFC 8032.
     case ed25519
   }
 
-  /// The digest that is signed.
+  /// The hash of the message.
   public enum Hash: String, Sendable {
-    /// For OAuth 1.0a alone.
+    /// Only for OAuth 1.0a.
     case sha1 = "SHA1"
     case sha256 = "SHA256"
     case sha384 = "SHA384"
     case sha512 = "SHA512"
   }
 
-  /// Whether the signature is this key's. A key of another kind than the scheme's signs nothing.
+  /// Whether the signature is valid. `false` for a scheme that does not fit the kind of key.
   public static func isValid(
     _ signature: [UInt8], of message: [UInt8], by key: PublicKey, _ scheme: Scheme
   ) -> Bool {
@@ -46,10 +46,10 @@ public enum SignatureVerification {
     let context = unsafe EVP_MD_CTX_new()
     defer {
       unsafe EVP_MD_CTX_free(context)
-      // What does not verify leaves its reasons in this thread's queue.
+      // A failed check leaves errors in this thread's queue.
       ERR_clear_error()
     }
-    // The key belongs to `context` only as a reference that libcrypto counts.
+    // `context` holds a counted reference to the key.
     return unsafe key.withHandle { handle in
       var keyContext: OpaquePointer?
       guard
