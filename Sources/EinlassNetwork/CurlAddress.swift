@@ -2,10 +2,10 @@ import CCurl
 import Einlass
 
 extension WebAddress {
-  /// The text for libcurl: put together from the parts, read by libcurl's parser and compared with them, so
-  /// that the host that was checked is the host that is connected to.
+  /// Returns the address for libcurl. The text is parsed by libcurl and compared with these parts,
+  /// so that libcurl connects to the same host that was checked.
   func textForCurl() throws(TransferFault) -> String {
-    // libcurl's functions for writing a part would change %2F to %2f, which is not what was signed.
+    // libcurl's functions for setting a part would change %2F to %2f, and the signature covers %2F.
     let target = path.isEmpty ? "/" : path
     let question = query.map { $0.isEmpty ? "" : "?\($0)" } ?? ""
     let text = "\(origin)\(target)\(question)"

@@ -1,13 +1,14 @@
 import Einlass
 
-/// An answer as it comes in, and how much of it is taken.
+/// A response while it arrives, with its size limits.
 @safe struct CurlAnswer {
   private(set) var headers: [HTTPRequest.Header] = []
   private(set) var body: [UInt8] = []
-  /// Why it was cut off here.
+  /// The reason why the response was rejected.
   private(set) var refusal: TransferFault?
 
-  /// Whether the head has ended; libcurl takes one that the connection's end cut off for a whole one.
+  /// Whether the head is complete. libcurl accepts a head that was cut off by the end of the
+  /// connection.
   var hasWholeHead: Bool { part == .rest }
 
   private enum Part { case head, interimHead, rest }
@@ -30,7 +31,8 @@ import Einlass
     return true
   }
 
-  /// One line with its end, status lines and trailers too; `false` when the transfer must be aborted.
+  /// Takes one line with its line end; status lines and trailers too. Returns `false` to abort the
+  /// transfer.
   mutating func takeHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
     headerBytes += bytes.count
     headerLines += 1
@@ -62,7 +64,7 @@ import Einlass
       unsafe String(decoding: line[..<colon], as: UTF8.self).lowercased(),
       unsafe String(decoding: rest.dropLast(blanks), as: UTF8.self))
     headers.append(field)
-    // libcurl unpacks any coding of the transfer, asked for or not.
+    // libcurl decodes any transfer coding, even one that was not requested.
     let isPlain = field.name != "transfer-encoding" || field.value.lowercased() == "chunked"
     return isPlain || refuse(.unaskedCoding)
   }

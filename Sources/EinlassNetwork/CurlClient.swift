@@ -1,20 +1,20 @@
 public import Einlass
 import EinlassSystem
 
-/// Sends HTTP requests through libcurl: TLS verified, limits enforced, redirects left to the caller.
+/// An HTTP client on libcurl: verifies TLS, enforces limits, and leaves redirects to the caller.
 ///
-/// One thread does all transfers. It starts with the first request, keeps connections alive from one request
-/// to the next, and ends when there was nothing to do for a minute. libcurl is opened with the first request.
+/// One thread does all transfers. It starts with the first request, keeps connections open between
+/// requests, and ends after a minute without a transfer. libcurl is loaded with the first request.
 public final class CurlClient: Sendable {
-  /// What a person may set about the network.
+  /// The network settings.
   public struct Configuration: Sendable, Equatable {
-    /// A PEM file with certificates to trust *in addition to* the system's, so that naming a private
-    /// authority does not lock out the public ones.
+    /// A PEM file with certificates to trust *in addition to* the system's, so that a private
+    /// authority does not replace the public ones.
     public var caFile: String?
-    /// A proxy's address; `nil` follows the standard variables (`https_proxy`, `all_proxy`), "" means none.
-    /// `no_proxy` is honoured either way, and literal loopback addresses are never asked of a proxy.
+    /// The address of a proxy. `nil` follows the standard variables (`https_proxy`, `all_proxy`),
+    /// "" means none. `no_proxy` applies in any case, and loopback addresses never use a proxy.
     public var proxy: String?
-    /// Sent as `User-Agent`, without which some providers refuse.
+    /// The `User-Agent` header, because some providers reject requests without one.
     public var userAgent = "einlass"
     public var limits = TransferLimits()
 
@@ -27,7 +27,7 @@ public final class CurlClient: Sendable {
   private let configuration: Configuration
   private let loop: CurlLoop
 
-  /// Costs nothing before the first request.
+  /// Starts nothing before the first request.
   public init(_ configuration: Configuration = Configuration()) {
     self.configuration = configuration
     loop = CurlLoop(idle: configuration.limits.idle)
@@ -35,9 +35,10 @@ public final class CurlClient: Sendable {
 
   deinit { loop.close(waiting: false) }
 
-  /// One request and its whole answer, whatever its status.
+  /// Sends one request and returns its whole response, with any status.
   ///
-  /// Throws `cancelled` as soon as the task is, else `networkFailure` with an NSURLErrorDomain number.
+  /// Throws `cancelled` when the task is cancelled, else `networkFailure` with an NSURLErrorDomain
+  /// number.
   public func send(_ request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     do {
       return try await transfer(request).get()
@@ -46,7 +47,8 @@ public final class CurlClient: Sendable {
     }
   }
 
-  /// Aborts what is under way, waits for the thread to end and refuses what comes later. Takes milliseconds.
+  /// Aborts running transfers, waits for the thread to end and refuses later requests. Takes
+  /// milliseconds.
   public func close() { loop.close(waiting: true) }
 
   private func transfer(_ request: HTTPRequest) async -> Result<HTTPResponse, TransferFault> {

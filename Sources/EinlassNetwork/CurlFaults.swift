@@ -3,38 +3,39 @@ import Einlass
 import EinlassSystem
 import Glibc
 
-/// Why there is no answer.
+/// The reason why a request has no response.
 enum TransferFault: Error {
   case cancelled
-  /// Nothing is left of the time that the request was given.
+  /// The request's time budget was used up before it was sent.
   case budgetSpent
-  /// libcurl would read another address than the one that was checked.
+  /// libcurl parses the address differently from `WebAddress`.
   case badAddress
   /// Plain http to another machine.
   case insecureAddress
-  /// A header that could smuggle in another.
+  /// A header with characters that could start another header.
   case unsoundHeader
-  /// Body or head are longer than is taken.
+  /// The head or body exceeds its limit.
   case tooLarge
-  /// A coding of the transfer other than chunked, behind which a small answer could be a huge one.
+  /// A transfer coding other than chunked, because a small response could then decode to a huge
+  /// one.
   case unaskedCoding
-  /// The system has no thread to give.
+  /// No thread could be started.
   case noThread
-  /// libcurl itself could not be opened.
+  /// libcurl could not be loaded.
   case noLibrary(ccurl_state)
   case curl(CurlReport)
 }
 
-/// What libcurl says about a transfer that failed.
+/// libcurl's report of a failed transfer.
 struct CurlReport {
   var code: CURLcode
   /// The last `errno` of a connection attempt.
   var systemError: Int32 = 0
   /// OpenSSL's verdict on the certificate (`X509_V_…`).
   var verifyResult = 0
-  /// A proxy's answer to CONNECT.
+  /// The status of a proxy's response to CONNECT.
   var proxyStatus = 0
-  /// The request was already under way.
+  /// Whether the connection was ready, so that the request may have been sent.
   var isSent = false
 
   init(_ code: CURLcode) { self.code = code }
@@ -48,8 +49,8 @@ struct CurlReport {
   }
 }
 
-/// The numbers of NSURLErrorDomain, as far as a transfer can end in one. The constants of Foundation on Linux
-/// are shifted by one in the TLS group; these are the originals.
+/// The numbers of NSURLErrorDomain for failed transfers. Foundation on Linux defines the TLS group
+/// shifted by one; these are the numbers of Apple's platforms.
 enum NetworkCode: Int {
   case unknown = -1
   case badURL = -1000
@@ -90,7 +91,7 @@ extension CurlReport {
       .badServerResponse
     case CURLE_BAD_CONTENT_ENCODING: .cannotDecodeContent
     case CURLE_FILESIZE_EXCEEDED: .dataLengthExceedsMaximum
-    // libcurl's own limits on one header line.
+    // libcurl reports a header line beyond its own limits so.
     case CURLE_OUT_OF_MEMORY where isSent: .dataLengthExceedsMaximum
     case CURLE_PEER_FAILED_VERIFICATION: certificateCode
     case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE: .secureConnectionFailed
@@ -117,7 +118,7 @@ extension CurlReport {
 }
 
 extension TransferFault {
-  /// The problem as the domain knows it; names the host, never the whole address.
+  /// Returns the problem. It names the host, but never the whole address.
   func problem(host: String, caFile: String?) -> Problem {
     switch self {
     case .cancelled: Problem(.cancelled, "The request was cancelled.")
@@ -167,7 +168,7 @@ extension NetworkCode {
       advice: isAboutTime ? .checkClock : nil, path: path, networkCode: rawValue)
   }
 
-  /// Whether the same request may well succeed a little later.
+  /// Whether the same request may succeed later.
   private var isRetryable: Bool {
     switch self {
     case .timedOut, .cannotFindHost, .cannotConnectToHost, .connectionLost, .notConnectedToInternet,

@@ -4,17 +4,17 @@ import EinlassCrypto
 import EinlassSystem
 import Glibc
 
-/// The thread that does all transfers of one client, and what other threads may ask of it.
+/// The thread for all transfers of one client, and its interface for other threads.
 ///
-/// It sleeps in `curl_multi_poll` without a timer of its own while transfers run, and for the idle time once
-/// when none does; then it closes the connections and ends, and the next request starts another.
+/// The thread waits in `curl_multi_poll`. Without a transfer it waits for the idle time once, then
+/// closes the connections and ends. The next request starts another thread.
 final class CurlLoop: Sendable {
   typealias Completion = @Sendable (Result<HTTPResponse, TransferFault>) -> Void
 
   @safe private struct State: @unchecked Sendable {
     var waiting: [CurlTransfer] = []
     var thread: pthread_t?
-    /// There while the thread can be woken.
+    /// Set while the thread can be woken.
     var multi: UnsafeMutableRawPointer?
     var isClosed = false
 
@@ -28,7 +28,7 @@ final class CurlLoop: Sendable {
 
   init(idle: Duration) { self.idle = idle }
 
-  /// Hands a transfer over; `completion` is called exactly once, on the loop's thread as a rule.
+  /// Starts a transfer. `completion` is called exactly once, usually on the loop's thread.
   func start(_ transfer: CurlTransfer, completion: @escaping Completion) {
     transfer.completion = completion
     let refusal: TransferFault? = state.withLock { state in
@@ -42,13 +42,13 @@ final class CurlLoop: Sendable {
     if let refusal { transfer.end(.failure(refusal)) }
   }
 
-  /// Ends a transfer with `cancelled` unless it has ended already; it may even be started later.
+  /// Ends a transfer with `cancelled` unless it has ended. May be called before `start`.
   func cancel(_ transfer: CurlTransfer) {
     transfer.isCancelled.withLock { $0 = true }
     state.withLock { $0.wake() }
   }
 
-  /// Ends everything with `cancelled`.
+  /// Ends all transfers with `cancelled`.
   func close(waiting: Bool) {
     let thread = state.withLock { state in
       state.isClosed = true
@@ -61,7 +61,7 @@ final class CurlLoop: Sendable {
   }
 
   private func startThread() -> pthread_t? {
-    // No signal is for this thread or for the resolver threads that libcurl starts from it.
+    // Block all signals in this thread and in the resolver threads that libcurl starts from it.
     var all = sigset_t()
     var usual = sigset_t()
     unsafe sigfillset(&all)
@@ -82,16 +82,17 @@ final class CurlLoop: Sendable {
   }
 }
 
-// What follows runs on the thread.
+// These functions run on the loop's thread.
 extension CurlLoop {
   private func run() {
-    // Before libcurl gets to it, or libcrypto would tidy up in `exit` under a running transfer.
+    // Start libcrypto before libcurl does. Started by libcurl, it would free its tables in `exit`
+    // while a transfer may still run.
     CryptoLibrary.start()
     let library = ccurl_open()
     guard library == CCURL_READY else { return fail(library) }
     guard let multi = unsafe ccurl_multi_init() else { return fail(ccurl_shortage()) }
     guard unsafe ccurl_multi_wakeup(multi) == CURLM_OK else {
-      // Nobody could hand it another transfer.
+      // Without a wake-up the thread would not notice a new transfer.
       unsafe ccurl_multi_cleanup(multi)
       return fail(ccurl_shortage())
     }
@@ -117,8 +118,8 @@ extension CurlLoop {
     }
   }
 
-  /// Makes this thread one that nobody knows any more and returns what was still waiting for it; `nil` when
-  /// it has to go on.
+  /// If the condition holds, ends the use of this thread and returns the transfers that are still
+  /// waiting; else returns `nil`.
   private func retire(if condition: (borrowing State) -> Bool) -> [CurlTransfer]? {
     state.withLock { state in
       guard condition(state) else { return nil }

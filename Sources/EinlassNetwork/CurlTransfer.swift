@@ -2,25 +2,25 @@ import CCurl
 import Einlass
 import EinlassSystem
 
-/// An easy handle of libcurl's.
+/// An easy handle of libcurl.
 typealias CurlHandle = UnsafeMutableRawPointer
 
-/// One request on its way: its options, the bytes that came, and who waits for the end.
+/// One transfer: its options, the received bytes and the completion.
 ///
-/// After `CurlLoop.start` only the loop's thread touches it, except for `isCancelled`.
+/// After `CurlLoop.start` only the loop's thread uses it, except for `isCancelled`.
 @safe final class CurlTransfer: @unchecked Sendable {
   let isCancelled = Lock(false)
   var completion: CurlLoop.Completion?
 
   private let request: HTTPRequest
   private let configuration: CurlClient.Configuration
-  /// How much of the request's body libcurl has fetched.
+  /// The number of bytes of the request's body that libcurl has read.
   private var sentCount = 0
   private var handle: CurlHandle?
   private var headers: UnsafeMutablePointer<curl_slist>?
   private var answer: CurlAnswer
 
-  /// Refuses what must not leave: see `TransferFault`.
+  /// Throws for a request that must not be sent: see `TransferFault`.
   init(
     _ request: HTTPRequest, _ configuration: CurlClient.Configuration
   ) throws(TransferFault) {
@@ -32,13 +32,13 @@ typealias CurlHandle = UnsafeMutableRawPointer
     answer = CurlAnswer(bodyLimit: request.responseLimitBytes, limits: configuration.limits)
   }
 
-  /// Tells whoever waits; only the first call counts.
+  /// Calls the completion. Only the first call has an effect.
   func end(_ result: Result<HTTPResponse, TransferFault>) {
     completion?(result)
     completion = nil
   }
 
-  /// Begins; until `detach` the handle is the multi handle's.
+  /// Starts the transfer. The handle belongs to the multi handle until `detach`.
   func attach(to multi: UnsafeMutableRawPointer) throws(TransferFault) -> CurlHandle {
     let address = try request.address.textForCurl()
     guard let handle = unsafe ccurl_easy_init() else {
@@ -57,7 +57,7 @@ typealias CurlHandle = UnsafeMutableRawPointer
     return unsafe handle
   }
 
-  /// Gives handle and header lines back; a connection in the middle of something is closed.
+  /// Frees handle and header lines. A connection in the middle of a transfer is closed.
   func detach(from multi: UnsafeMutableRawPointer) {
     guard let handle = unsafe handle else { return }
     unsafe ccurl_multi_remove(multi, handle)
@@ -67,7 +67,7 @@ typealias CurlHandle = UnsafeMutableRawPointer
     unsafe headers = nil
   }
 
-  /// What came of it; call before `detach`.
+  /// Returns the result. Call before `detach`.
   func result(_ code: CURLcode) -> Result<HTTPResponse, TransferFault> {
     guard let handle = unsafe handle else { return .failure(.cancelled) }
     if let refusal = answer.refusal { return .failure(refusal) }
@@ -81,7 +81,8 @@ typealias CurlHandle = UnsafeMutableRawPointer
   }
 }
 
-// The profile: every option that is not libcurl's default is set here, and most that are.
+// The options of every transfer. Some repeat libcurl's default, so that they do not depend on its
+// version.
 extension CurlTransfer {
   private func configure(_ handle: CurlHandle, _ address: String) throws(TransferFault) {
     let limits = configuration.limits
@@ -112,12 +113,12 @@ extension CurlTransfer {
       (CURLOPT_URL, address), (CURLOPT_CUSTOMREQUEST, request.method.rawValue),
       (CURLOPT_USERAGENT, configuration.userAgent),
     ]
-    // No SHA-1 and no short keys in certificates, also where the system's OpenSSL would take them.
+    // No SHA-1 and no short keys in certificates, even if the system's OpenSSL allows them.
     texts += [CURLOPT_SSL_CIPHER_LIST, CURLOPT_PROXY_SSL_CIPHER_LIST].map {
       ($0, "DEFAULT:@SECLEVEL=2")
     }
     if let file = configuration.caFile {
-      // With a file of ours libcurl forgets the system's, but still looks into the system's folder.
+      // CAINFO replaces the system's file of certificates, so name the system's folder too.
       texts += [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO].map { ($0, file) }
       texts += [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH].map { ($0, "/etc/ssl/certs") }
     }
@@ -139,8 +140,8 @@ extension CurlTransfer {
     try check(unsafe ccurl_set_long(handle, CURLOPT_POST, 1))
     try check(
       unsafe ccurl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body.count)))
-    // A callback that can't start again keeps libcurl from sending a body twice when a kept connection dies
-    // under it: the first copy may have used up a code or a token.
+    // Without a seek callback libcurl cannot rewind the body and send it again when a reused
+    // connection breaks. It must not, because the first copy may have used up a code or a token.
     try check(
       unsafe ccurl_set_callback(handle, CURLOPT_READFUNCTION) { bytes, size, count, transfer in
         unsafe CurlTransfer.behind(transfer)?.giveBody(bytes, size * count) ?? -1
@@ -148,7 +149,7 @@ extension CurlTransfer {
   }
 
   private func attachHeaders(_ handle: CurlHandle) throws(TransferFault) {
-    // A name with nothing behind its colon takes away what libcurl would add by itself.
+    // A name with nothing after the colon removes a header that libcurl would add.
     var lines = ["Expect:"]
     if !request.headers.contains(where: { $0.name.lowercased() == "content-type" }) {
       lines.append("Content-Type:")
@@ -171,7 +172,7 @@ extension CurlTransfer {
     for option in [CURLOPT_READDATA, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA] {
       try check(unsafe ccurl_set_pointer(handle, option, myself))
     }
-    // Any other number than `count` makes libcurl abort.
+    // Any number other than the given one makes libcurl abort.
     try check(
       unsafe ccurl_set_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, transfer in
         let piece = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
@@ -204,7 +205,8 @@ extension CurlTransfer {
 }
 
 extension HTTPRequest.Header {
-  /// A name of RFC 9110's token characters, and a value that cannot end its line early: libcurl checks neither.
+  /// Whether the name consists of token characters (RFC 9110 section 5.6.2) and the value cannot
+  /// end its line, because libcurl checks neither.
   fileprivate var isSound: Bool {
     !name.isEmpty
       && name.utf8.allSatisfy { byte in

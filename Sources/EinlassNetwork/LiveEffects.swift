@@ -3,10 +3,10 @@ public import Einlass
 import EinlassCrypto
 import EinlassSystem
 
-/// The real effects: the only place of the house that reads a clock, sleeps or draws nonces.
+/// The real effects.
 public enum LiveEffects {
-  /// Effects over one client, opened with its first request. With a test clock time is what that says,
-  /// except for a transfer's own limits, which stay real.
+  /// Returns effects with this client. A test clock replaces the real time, except in the time
+  /// limits of a transfer.
   public static func make(client: CurlClient, clock: TestClock? = nil) -> Effects {
     Effects(
       send: { request throws(Problem) in try await client.send(request) },
@@ -23,7 +23,7 @@ public enum LiveEffects {
       }, memory: .kept())
   }
 
-  /// As the other, over a client of these settings.
+  /// Returns effects with a client of these settings.
   public static func make(
     caFile: String? = nil, proxy: String? = nil, clock: TestClock? = nil
   ) -> Effects {
@@ -31,10 +31,10 @@ public enum LiveEffects {
       client: CurlClient(CurlClient.Configuration(caFile: caFile, proxy: proxy)), clock: clock)
   }
 
-  /// The wall clock, in whole seconds.
+  /// Returns the wall clock's time in whole seconds.
   public static func now() -> UnixTime { csystem_wall_clock_seconds() }
 
-  /// Drawn for many at once: a call of the kernel takes longer than what is done with 16 bytes.
+  /// Nonces are drawn 16 at a time, because a system call takes longer than the use of 16 bytes.
   private static func nonce() -> [UInt8] {
     drawn.withLock { drawn in
       if drawn.isEmpty { drawn = SecureRandom.bytes(256) }
@@ -67,7 +67,7 @@ public enum LiveEffects {
 }
 
 extension Problem {
-  /// Why the browser cannot come back to a place on this machine; worth another try where a port may come free.
+  /// The listener could not be opened. Retryable if another program has the port.
   static func nothingToListenOn(_ place: RedirectPlace, _ error: SystemError) -> Problem {
     let ports = place.ports.map { "\($0)" }.joined(separator: ", ")
     let why =

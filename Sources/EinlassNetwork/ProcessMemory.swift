@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassSystem
 
 extension ServerMemory {
-  /// One that lasts as long as the process, for all its requests.
+  /// Returns a memory that lasts as long as the process, for all its requests.
   static func kept() -> ServerMemory {
     ServerMemory(keySets: .kept(), clockOffsets: .kept(), proofNonces: .kept())
   }
@@ -11,7 +11,7 @@ extension ServerMemory {
 extension Notebook {
   private static var roomCount: Int { 1024 }
 
-  /// One in memory. When it is full, it begins anew.
+  /// Returns a notebook in memory. A full one is emptied before the next key.
   static func kept() -> Notebook {
     let values = Lock<[String: Value]>([:])
     return Notebook(

@@ -2,14 +2,15 @@ internal import Einlass
 internal import EinlassCrypto
 internal import EinlassSystem
 
-/// One connection of a browser: reads a request, waits for its page, writes it, and is over.
+/// One connection of a browser: reads a request, waits for the flow's page, sends it and ends.
 final class RedirectConnection {
   private enum Phase {
     case reading
-    /// The flow decides about the page.
+    /// The request is complete; the flow has not supplied the page yet.
     case waiting
     case answering
-    /// The browser closes first, so that no port stays behind in TIME_WAIT: the next sign-in may need the same one.
+    /// The page was sent. The browser closes first, so that the listener's port is not left in
+    /// TIME_WAIT: the next sign-in may need the same port.
     case leaving
     case over
   }
@@ -24,7 +25,7 @@ final class RedirectConnection {
 
   var isOver: Bool { phase == .over }
   var isAnswering: Bool { phase == .answering || phase == .leaving }
-  /// Until something has to happen; −1: nothing has to.
+  /// The time until the connection needs attention, in milliseconds.
   var millisecondsLeft: Int32 {
     switch phase {
     case .waiting: .max
@@ -36,12 +37,12 @@ final class RedirectConnection {
     switch phase {
     case .reading, .leaving: poller.watch(slot, descriptor.number, for: .readable)
     case .answering: poller.watch(slot, descriptor.number, for: .writable)
-    // A browser that has gone is noticed when its page is written.
+    // A disconnected browser is noticed when the page is sent.
     case .waiting, .over: poller.ignore(slot)
     }
   }
 
-  /// Goes on as far as it can; the query of an answer that has arrived.
+  /// Continues as far as possible. Returns the query of a complete authorization response.
   func go(on isReady: Bool, path: String, host: String) -> String? {
     if isReady {
       switch phase {
@@ -55,7 +56,7 @@ final class RedirectConnection {
     return nil
   }
 
-  /// Answers with a page; the first one counts.
+  /// Sends a page. Only the first call has an effect.
   func show(_ page: RedirectPage) {
     guard phase == .reading || phase == .waiting else { return }
     let style = Base64.encode(Digest.sha256(Array(RedirectPage.style.utf8)))
@@ -65,7 +66,7 @@ final class RedirectConnection {
     )
   }
 
-  /// The same for one whose answer nobody has taken.
+  /// Sends a page if the request is complete; ends the connection if it is not.
   func showIfWaiting(_ page: RedirectPage) {
     if phase == .waiting { show(page) } else if phase == .reading { end() }
   }
@@ -120,7 +121,7 @@ final class RedirectConnection {
     phase = .leaving
   }
 
-  /// Reads past what else the browser sends, until it closes.
+  /// Discards further bytes from the browser, until it closes.
   private func drain() {
     var part = [UInt8](repeating: 0, count: 4096)
     switch descriptor.read(into: &part) {

@@ -2,33 +2,33 @@ internal import Einlass
 internal import EinlassCrypto
 internal import EinlassSystem
 
-/// Listens on 127.0.0.1 for the browser that brings an answer back. RFC 8252 sections 7.3 and 8.3; C-55, C-56.
+/// A listener on 127.0.0.1 for the browser's redirect. RFC 8252 sections 7.3 and 8.3.
 ///
-/// One thread, there from the opening until `close`. Every connection serves one request: its head within five
-/// seconds, then it waits for its page for as long as the flow needs.
+/// Has one thread, from initialization until `close`. A connection serves one request. Its head
+/// must arrive within five seconds; then it waits for its page without a limit.
 final class RedirectListener: Sendable {
-  /// How many connections are kept at once; more wait in the kernel's queue.
+  /// The maximum number of open connections. Further ones wait in the kernel's queue.
   static let connectionLimit = 8
-  /// How long a request may take to arrive.
+  /// The time limit for receiving a request or sending a page.
   static let requestMilliseconds = 5000
 
   private struct State: ~Copyable {
-    /// `nil` once it is closed: nobody can connect any more.
+    /// `nil` after `close`.
     var socket: LoopbackSocket?
-    /// Pages to show, by the connection's number.
+    /// Pages to send, by the connection's number.
     var pages: [(connection: Int, page: RedirectPage)] = []
   }
 
   let port: UInt16
   private let path: String
-  /// As the browser names this machine.
+  /// The value of the browser's `Host` header.
   private let host: String
   private let wakeUp: WakeUp
   private let state: Lock<State>
   private let answers: AsyncStream<RedirectAnswer>.Continuation
   private let arrived: AsyncStream<RedirectAnswer>
 
-  /// Throws `EADDRINUSE` when each of the ports is taken.
+  /// Throws `EADDRINUSE` if all ports are taken.
   init(_ place: RedirectPlace) throws(SystemError) {
     let socket = try Self.socket(on: place.ports)
     port = socket.port
@@ -40,7 +40,7 @@ final class RedirectListener: Sendable {
     try WorkThread.start("redirect") { [self] in run() }
   }
 
-  /// What a flow is handed.
+  /// The interface for the flow.
   var open: OpenRedirect {
     OpenRedirect(
       address: "http://\(host)\(path)",
@@ -65,13 +65,13 @@ final class RedirectListener: Sendable {
   }
 }
 
-// What follows runs on the thread.
+// These functions run on the listener's thread.
 extension RedirectListener {
   private func run() {
     var connections: [Int: RedirectConnection] = [:]
     var nextNumber = 0
     var isClosed = false
-    // After the closing only pages that were shown go out, within the time of a request.
+    // After `close` only the remaining pages are sent, within the time limit.
     while !isClosed || connections.values.contains(where: \.isAnswering) {
       var poller = Poller(slots: 2 + connections.count)
       poller.watch(0, wakeUp.number, for: .readable)

@@ -1,22 +1,23 @@
 internal import Einlass
 
-/// The head of a request that came to the redirect address, and what it deserves. C-55.
+/// The check of a request head at the redirect address.
 enum RedirectRequest {
-  /// The most bytes of a head that are read.
+  /// The maximum size of a head.
   static let limitBytes = 16 << 10
 
-  /// What to do about a head.
+  /// The result of the check.
   enum Verdict: Equatable {
-    /// It is not all there yet.
+    /// The head is not complete yet.
     case incomplete
-    /// An answer: its query.
+    /// An authorization response, with its query.
     case answer(String)
-    /// Nothing that is waited for: this status.
+    /// Any other request, to be answered with this status.
     case refused(Int)
   }
 
-  /// Judges what has come so far. Only `GET path` for exactly this host, without a body, is an answer; browsers that
-  /// fetch ahead are asked to come again.
+  /// Checks the bytes received so far. Only `GET` of `path` for exactly this host, without a body,
+  /// is an authorization response. A prefetch gets a 503, so that the browser sends the request
+  /// again when the person opens the page.
   static func verdict(on bytes: [UInt8], path: String, host: String) -> Verdict {
     guard let end = endOfHead(bytes) else {
       return bytes.count >= limitBytes ? .refused(431) : .incomplete
@@ -28,7 +29,7 @@ enum RedirectRequest {
     guard words.count == 3, words[2].hasPrefix("HTTP/1.") else { return .refused(400) }
     var fields: [(name: String, value: String)] = []
     for line in lines {
-      // By bytes: a colon with an accent on it is one too.
+      // Search bytes, because a colon with a combining accent is another `Character`.
       guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else {
         return .refused(400)
       }
@@ -36,7 +37,7 @@ enum RedirectRequest {
         (line[..<colon].lowercased(), trimmed(line[line.utf8.index(after: colon)...])))
     }
     func values(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
-    // A name that resolves to this machine is how other sites' pages would get here (DNS rebinding).
+    // Another name would let pages of other sites reach this listener (DNS rebinding).
     guard values("host") == [host] else { return .refused(421) }
     let (target, query) = parts(String(words[1]))
     guard target.utf8.elementsEqual(path.utf8) else { return .refused(404) }
@@ -69,7 +70,8 @@ enum RedirectRequest {
   }
 }
 
-/// Whether a header names the purpose, among others. Looking for a text inside another would link regular expressions.
+/// Whether a purpose header contains the word `prefetch`. Splits into words, because a substring
+/// search would link the regular expression library.
 private func isPrefetch(_ purpose: String) -> Bool {
   purpose.lowercased().split { !$0.isLetter }.contains("prefetch")
 }

@@ -1,7 +1,7 @@
 public import Einlass
 import EinlassSystem
 
-/// A clock that stands still until it is moved, for `--test` and for tests.
+/// A clock that changes only by `advance`, for `--test` and for tests.
 public final class TestClock: Sendable {
   private struct Sleeper {
     var wakesAt: Duration
@@ -11,7 +11,7 @@ public final class TestClock: Sendable {
   private struct State {
     var elapsed = Duration.zero
     var sleepers: [Int: Sleeper] = [:]
-    /// Cancelled before they got to sleep.
+    /// Sleepers that were cancelled before they were registered.
     var cancelled: Set<Int> = []
     var nextNumber = 0
   }
@@ -19,13 +19,13 @@ public final class TestClock: Sendable {
   private let start: UnixTime
   private let state = Lock(State())
 
-  /// A clock that shows this time.
+  /// Creates a clock with this time.
   public init(startingAt start: UnixTime) { self.start = start }
 
-  /// What it shows, in whole seconds.
+  /// The clock's time, in whole seconds.
   public var now: UnixTime { start + state.withLock { $0.elapsed.components.seconds } }
 
-  /// Moves it forward and wakes, earliest first, those whose time has come.
+  /// Moves the clock forward and wakes due sleepers, earliest first.
   public func advance(_ duration: Duration) {
     let awake = state.withLock { state in
       state.elapsed += max(duration, .zero)
@@ -36,7 +36,7 @@ public final class TestClock: Sendable {
     for (_, sleeper) in awake { sleeper.continuation.resume(returning: true) }
   }
 
-  /// Waits until the clock shows this time; throws `cancelled` when the task is.
+  /// Waits until the clock shows this time. Throws `cancelled` when the task is cancelled.
   public func sleep(until time: UnixTime) async throws(Problem) {
     let number = state.withLock { state in
       state.nextNumber += 1
@@ -49,12 +49,12 @@ public final class TestClock: Sendable {
     } onCancel: {
       cancel(number)
     }
-    // A cancellation that came after the waking left its mark.
+    // A cancellation after the wake-up has inserted this number.
     state.withLock { _ = $0.cancelled.remove(number) }
     if !isTimeUp { throw .sleepCancelled }
   }
 
-  /// How many are asleep, for tests that wait for one.
+  /// The number of sleepers, for tests that wait for one.
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
   private func lieDown(
