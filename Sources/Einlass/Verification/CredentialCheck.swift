@@ -62,9 +62,9 @@ struct CredentialCheck {
   /// other fault is the result.
   ///
   /// An expired id_token or one of another access token says nothing about this access token
-  /// (OpenID Connect Core 1.0 sections 3.1.3.6 and 12.2). The same holds for an id_token with a key
-  /// that the issuer has removed, if the store holds it with the access token, because it was
-  /// verified before it was stored.
+  /// (OpenID Connect Core 1.0 sections 3.1.3.6 and 12.2). The same holds for an id_token with a
+  /// signature that cannot be verified any more, for example after a key change of the issuer, if
+  /// the store holds it with the access token: it was verified before it was stored.
   private func asked(
     instead idToken: Secret, _ signed: Verification, _ fault: IDTokenExpectation.Fault
   ) async throws(Setback) -> Verification {
@@ -120,7 +120,8 @@ struct CredentialCheck {
   }
 
   /// Sends the signed identity request. Success proves that the token belongs to this application,
-  /// because its secret is part of the signature.
+  /// because the provider accepts the signature only of the application that the token was issued
+  /// to.
   private func signedIdentity(_ token: OAuth1Credential) async throws(Setback) -> Verification {
     let signer = Signer(
       method: provider.signatureMethod, registration: registration, token: token)
@@ -216,8 +217,9 @@ extension CredentialCheck {
       detail: isOK ? nil : "The token was issued to another application than the expected one.")
   }
 
-  /// Returns the client id for a token if the provider does not name one: the registration's if the
-  /// store has the token or an id_token vouches for it, else `nil`.
+  /// Returns the client id of a token if the provider does not name one: the registration's if the
+  /// store has the token, else the expected one (by default the registration's) if an id_token
+  /// vouches for the token, else `nil`.
   func vouchedClientID(_ own: OAuth2Credential?, isBound: Bool) -> String? {
     own != nil ? registration.clientID : isBound ? expected.clientID ?? registration.clientID : nil
   }
