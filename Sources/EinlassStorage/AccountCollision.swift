@@ -1,10 +1,11 @@
 internal import Einlass
 
 extension AccountStore.NewAccount {
-  /// The account that this one would take the place of: for a provider with room for one, whichever there is;
-  /// else that of the same subject; else, where one side knows no subject, that of the same username.
+  /// Returns the stored account in conflict with the new one. With `isOnlyOne` it is the provider's
+  /// first account. Otherwise it is the account with the same subject or, if either side has no
+  /// subject, with the same username.
   ///
-  /// Compares bytes. `accounts` are those of the provider.
+  /// Compares bytes. `accounts` are the provider's accounts.
   func existing(among accounts: [Account]) -> Account? {
     let others = accounts.filter { isSame($0.provider, account.provider) }
     if isOnlyOne { return others.first }
@@ -16,29 +17,31 @@ extension AccountStore.NewAccount {
     return others.first(where: isSamePerson)
   }
 
-  /// Whether it may take that one's place: when it was told to, or when it signs the same person in again.
+  /// Returns whether the new account may overwrite `existing`: on request, or because the same
+  /// person signs in again after a sign-out.
   func mayReplace(_ existing: Account) -> Bool {
     replacesExisting
       || signsInAgain && !existing.isSignedIn && !credentials.isEmpty && isSamePerson(existing)
   }
 
-  /// Whether it is about the same person: of the same subject or, where one side knows none, of the same username.
+  /// Compares the subjects or, if either side has none, the usernames.
   func isSamePerson(_ other: Account) -> Bool {
     if let mine = account.subject, let theirs = other.subject { return isSame(mine, theirs) }
     return isSame(account.username, other.username)
   }
 
-  /// Whether a credential of `existing` stays: nothing of another person's, and one that reverse auth pays with is the
-  /// account's only one.
+  /// Returns whether a credential of `existing` is kept. Credentials of another person are not. The
+  /// account has only one token for reverse auth to exchange, so a new one displaces the old.
   func keeps(_ stored: StoredCredential, of existing: Account) -> Bool {
     isSamePerson(existing) && !(stored.isSystemsAlone && bringsSystemsAlone)
   }
 
-  /// Whether a credential that reverse auth pays with comes with it.
+  /// Whether the new account brings a token for reverse auth to exchange.
   var bringsSystemsAlone: Bool { credentials.contains(where: \.isSystemsAlone) }
 
-  /// What `existing` becomes: everything of the new one except who it is and since when. Who signs in again keeps what
-  /// the new one does not bring.
+  /// Returns `existing` overwritten by the new account. Identity, position and dates stay those of
+  /// `existing`. A new sign-in, as opposed to a replacement, also keeps the profile members absent
+  /// from the new account.
   func replacing(_ existing: Account) -> Account {
     var account = account
     account.id = existing.id
@@ -55,7 +58,6 @@ extension AccountStore.NewAccount {
     return account
   }
 
-  /// Says which account is in the way.
   func collision(with existing: Account) -> Problem {
     Problem(
       .accountExists,
@@ -67,7 +69,8 @@ extension AccountStore.NewAccount {
 }
 
 extension [AccountStore.NewAccount] {
-  /// What became of each: added, or in the way of another.
+  /// Adds each account and returns its result: the added account, or the `accountExists` problem.
+  /// Other problems are thrown.
   func added(
     by add: (AccountStore.NewAccount) throws(Problem) -> AccountStore.Added
   ) throws(Problem) -> [Result<AccountStore.Added, Problem>] {
@@ -83,7 +86,7 @@ extension [AccountStore.NewAccount] {
 }
 
 extension AccountStore.Batch {
-  /// Those that are stored where there are these already.
+  /// Returns the registrations to store, given the registrations already stored.
   func registrations(besides known: [StoredRegistration.Known]) -> [StoredRegistration] {
     registrations.filter { new in
       guard let former = known.first(where: { isSame($0.provider, new.provider) }) else {
@@ -95,7 +98,7 @@ extension AccountStore.Batch {
 }
 
 extension Account {
-  /// After an edit, of which only the members that may change count.
+  /// Returns the account after an edit. Changes to members outside an edit's reach are dropped.
   func edited(by edit: AccountStore.Edit) -> Account {
     var after = self
     edit(&after)
@@ -111,9 +114,9 @@ extension Account {
 }
 
 extension AccountStore.Settlement {
-  /// Whether everything is still as it was when the request was made.
+  /// Returns whether the basis of the request is still stored unchanged.
   ///
-  /// - Parameter generations: of the credentials that the account has now.
+  /// - Parameter generations: the generations of the account's stored credentials.
   func isCurrent(_ generations: [AccountStore.Place: Int64]) -> Bool {
     let replacesKnown =
       credential.map { credential in
@@ -124,7 +127,8 @@ extension AccountStore.Settlement {
   }
 }
 
-/// Whether two identifiers are the same bytes: `==` would take U+212A for `K`.
+/// Returns whether two identifiers are the same bytes. `==` compares canonical equivalents as
+/// equal, for example U+212A (Kelvin sign) and `K`.
 func isSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
 
 extension Problem {

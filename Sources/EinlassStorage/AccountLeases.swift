@@ -1,24 +1,25 @@
 internal import Einlass
 internal import EinlassSystem
 
-/// The leases of a store's accounts: `flock` on a file for each, in `locks/` beside the store (C-40).
+/// The leases of a store's accounts: `flock` on one file per account, in `locks/` beside the store.
 ///
-/// One request of this process at a time waits for another process, on a thread of its own that the kernel wakes; a lease
-/// that is free needs none. A request that is cancelled meanwhile leaves at once; the thread then passes on the lease.
+/// A free lease is taken on the calling thread. To wait for another process, one request per
+/// account at a time blocks in the kernel on a thread of its own. A cancelled request returns at
+/// once; its thread releases the lease as soon as it gets it.
 final class AccountLeases: Sendable {
-  /// How long another process may keep one: a request's 30 s, and a margin. Security C-41.
+  /// A request to a provider takes at most 30 s; the rest is a margin.
   private static let patienceMilliseconds = 45_000
 
   private let directory: String
   private let turns = Turns()
-  /// Of the threads that wait for other processes.
+  /// Limits the number of threads that wait for other processes.
   private let waits = Turns(places: 16)
 
-  /// Of the store at this place; makes nothing yet.
+  /// Creates no files yet.
   init(_ location: StoreLocation) { directory = location.directory + "/locks" }
 
-  /// Waits for the account's lease. Throws `cancelled`, and `accountStoreFailure` for a lock file that cannot be
-  /// trusted or is not let go.
+  /// Waits for the account's lease. Throws `cancelled`, or `accountStoreFailure` for an untrusted
+  /// lock file and for a lease that another process keeps too long.
   func lease(_ account: Account.ID) async throws(Problem) -> Lease {
     let name = account.rawValue
     guard !name.isEmpty, name.utf8.allSatisfy(isFileNameCharacter) else {
@@ -34,7 +35,7 @@ final class AccountLeases: Sendable {
     }
     let (stream, continuation) = AsyncStream<Result<Lease, Problem>>.makeStream()
     do throws(SystemError) {
-      // A lease that nobody waits for any more ends here.
+      // If the request was cancelled, the stream drops the lease, and its deinit releases it.
       try WorkThread.start("einlass-lease") { continuation.yield(self.wait(for: name)) }
     } catch {
       waits.give("")
@@ -47,7 +48,8 @@ final class AccountLeases: Sendable {
     throw .leaseCancelled
   }
 
-  /// Waits on the calling thread. Has both turns, and gives back that of the account unless there is a lease that will.
+  /// Waits on the calling thread. The caller holds both turns. The account's turn passes to the
+  /// returned lease; without a lease it is given back here.
   private func wait(for name: String) -> Result<Lease, Problem> {
     defer { waits.give("") }
     do throws(Problem) {
@@ -62,7 +64,8 @@ final class AccountLeases: Sendable {
     }
   }
 
-  /// Locks the file, and gives the turn back at the lease's end; `nil` when another process keeps it until then.
+  /// Locks the file, and gives the account's turn back when the lease ends. Returns `nil` if
+  /// another process still holds the lock at the deadline.
   private func acquire(_ name: String, by deadline: Deadline) throws(Problem) -> Lease? {
     let file = try FileProblem.store { () throws(FileError) in
       var file = try FileLock("\(name).lock", in: SafeDirectory.create(directory))
@@ -79,7 +82,7 @@ final class AccountLeases: Sendable {
   }
 }
 
-/// What account ids are made of; nothing of it leads out of a directory.
+/// Matches the characters of account ids. None of them leads out of a directory.
 private func isFileNameCharacter(_ byte: UInt8) -> Bool {
   switch byte {
   case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

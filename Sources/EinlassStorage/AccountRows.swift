@@ -12,7 +12,6 @@ extension SQLiteConnection {
     """
   }
 
-  /// The accounts that this condition chooses, in this order.
   private func accounts(_ rest: String, _ values: SQLiteValue...) throws(Problem) -> [Account] {
     let found = try all("\(Self.accountColumns) \(rest)", values: values) { row throws(Problem) in
       (
@@ -34,7 +33,7 @@ extension SQLiteConnection {
     try accounts("WHERE id = ?1", .text(id.rawValue)).first
   }
 
-  /// Those behind a position, in order of adding: of one provider, or all.
+  /// Returns the accounts after a position, in order of adding. `nil` means all providers.
   func accounts(
     of provider: String?, after position: Int64, limit: Int
   ) throws(Problem) -> [Account] {
@@ -48,14 +47,14 @@ extension SQLiteConnection {
       .integer(position), .integer(Int64(limit)))
   }
 
-  /// Those last used first; those never used follow in order of adding.
+  /// Returns the most recently used accounts first. Unused accounts follow in order of adding.
   func lastUsedAccounts(of provider: String, limit: Int) throws(Problem) -> [Account] {
     try accounts(
       "WHERE provider = ?1 ORDER BY last_used_at DESC, position LIMIT ?2", .text(provider),
       .integer(Int64(limit)))
   }
 
-  /// Those of one subject, in order of adding.
+  /// Returns the accounts of one subject, in order of adding.
   func accounts(
     of provider: String, subject: String, limit: Int
   ) throws(Problem) -> [Account] {
@@ -81,7 +80,7 @@ extension SQLiteConnection {
     try first("SELECT count(*) FROM account") { row throws(Problem) in try row.integer(0) } ?? 0
   }
 
-  /// Those among which a new account may find itself: what `NewAccount.existing(among:)` needs and no more.
+  /// Returns only the accounts that `NewAccount.existing(among:)` can choose from.
   func candidates(for new: AccountStore.NewAccount) throws(Problem) -> [Account] {
     if new.isOnlyOne {
       return try accounts(of: new.account.provider, after: .min, limit: 1)
@@ -95,7 +94,7 @@ extension SQLiteConnection {
       """, .text(new.account.provider), .optional(new.account.subject), .text(new.account.username))
   }
 
-  /// Adds it behind all others, whatever its `position` says.
+  /// Adds the account after all others and ignores its `position`.
   func insert(_ account: Account) throws(Problem) {
     try run(
       """
@@ -109,7 +108,6 @@ extension SQLiteConnection {
       .optional(account.lastUsedAt))
   }
 
-  /// Writes the members that may change.
   func update(_ account: Account) throws(Problem) {
     try run(
       """
@@ -122,13 +120,14 @@ extension SQLiteConnection {
       .text(account.health.rawValue), .optional(account.lastUsedAt))
   }
 
-  /// Removes it and its credentials; `false` when there is none.
+  /// Removes the account and, by cascade, its credentials. Returns `false` for an unknown id.
   func deleteAccount(_ id: Account.ID) throws(Problem) -> Bool {
     try run("DELETE FROM account WHERE id = ?1", .text(id.rawValue))
     return changes > 0
   }
 
-  /// Those with a text that no einlass wrote, which they are not shown with.
+  /// Returns the accounts with a text that einlass would not have written. `account(_:)` returns
+  /// these texts cleaned, so the stored bytes are compared with the cleaned ones.
   func accountsWrittenByOthers() throws(Problem) -> [Account.ID] {
     let found = try all(Self.accountColumns) { row throws(Problem) -> Account.ID? in
       let account = try Self.account(row)

@@ -3,7 +3,7 @@ internal import EinlassCrypto
 internal import EinlassSystem
 
 extension AccountsFiles {
-  /// Those of this machine.
+  /// Access to files of this machine.
   public static var local: AccountsFiles {
     AccountsFiles(
       prepare: { path, replaces throws(Problem) in
@@ -22,7 +22,6 @@ extension AccountsFiles {
       })
   }
 
-  /// A path taken apart.
   private struct Place {
     let parent: String
     let name: String
@@ -36,7 +35,7 @@ extension AccountsFiles {
     }
   }
 
-  /// The folder, when the file may be written there.
+  /// Returns the folder if the file may be written there.
   private static func prepared(
     _ place: Place, _ replaces: Bool
   ) throws(FileError) -> SafeDirectory {
@@ -51,7 +50,8 @@ extension AccountsFiles {
     return directory
   }
 
-  /// Whether it is what `accounts.export` wrote: nothing else is replaced, least of all a store or its key.
+  /// Returns whether the file was written by `accounts.export`. No other file is replaced, above
+  /// all not a store or its key.
   private static func isAccountsFile(_ place: Place) throws(FileError) -> Bool {
     let bytes = try PersonalFile.read(
       "\(place.parent)/\(place.name)", others: .mayRead, limitBytes: AccountsFile.limitBytes)

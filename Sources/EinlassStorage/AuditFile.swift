@@ -2,9 +2,10 @@ public import Einlass
 internal import EinlassSystem
 
 extension SQLiteAccountStore {
-  /// The audit trail of the store at this path, or of the usual one: a file of JSON Lines beside it.
+  /// Returns the audit trail of the store at this path or, with `nil`, of the default store: a JSON
+  /// Lines file beside the store.
   ///
-  /// - Parameter isDurable: a line is on the disk when it is appended, and outlives a power cut.
+  /// - Parameter isDurable: syncs each appended line to disk, so that it survives a power cut.
   public static func auditLines(path: String? = nil, isDurable: Bool = false) -> AuditLines {
     do throws(Problem) {
       return AuditFile(location: try StoreLocation(path: path), isDurable: isDurable).lines
@@ -17,11 +18,12 @@ extension SQLiteAccountStore {
   }
 }
 
-/// The file of an audit trail: kept open, made by the first line, and shortened before it grows too long.
+/// The file of an audit trail, created by the first line. It stays open and is shortened when it
+/// exceeds its limit.
 final class AuditFile: Sendable {
-  /// Of a longer file the newest half of this stays.
+  /// A longer file is cut to its newest lines, half of this size.
   static let limitBytes: Int64 = 16 << 20
-  /// What is read at a time to find a page.
+  /// The number of bytes read at a time when looking for a page.
   static let partBytes: Int64 = 64 << 10
 
   private let location: StoreLocation
@@ -37,7 +39,6 @@ final class AuditFile: Sendable {
     self.limitBytes = limitBytes
   }
 
-  /// As the server sees it.
   var lines: AuditLines {
     AuditLines(
       append: { line, patience throws(Problem) in try self.append(line, patience) },
@@ -58,7 +59,7 @@ final class AuditFile: Sendable {
       try file.append(line, by: deadline)
     }
     guard count > limitBytes else { return }
-    // Another process that is at it does it for all.
+    // If another process holds the file, that process shortens it as well.
     _ = try? using(.none) { file, deadline throws(FileError) in
       try file.keepLast(bytes: limitBytes / 2, by: deadline)
     }
@@ -69,7 +70,7 @@ final class AuditFile: Sendable {
   ) throws(Problem) -> AuditLines.Part? {
     guard exists else { return position == nil ? AuditLines.Part(lines: [], hasMore: false) : nil }
     let end = position.map(LineFile.Position.init(text:))
-    // A cursor that is none.
+    // A cursor was given, but it is malformed.
     if let end, end == nil { return nil }
     let lines = try using(patience) { file, _ throws(FileError) in
       Optional(try file.lines(before: end ?? nil, withinBytes: Self.partBytes))
@@ -81,7 +82,7 @@ final class AuditFile: Sendable {
     }
   }
 
-  /// One thread at a time. Throws `locked` when the file could not be had in time.
+  /// Runs `body` on one thread at a time. Throws `locked` if the file is not available in time.
   private func using<Result>(
     _ patience: AccountStore.Patience,
     _ body: (inout LineFile, Deadline) throws(FileError) -> Result?
@@ -104,7 +105,6 @@ final class AuditFile: Sendable {
 extension LineFile.Position {
   fileprivate var text: String { "\(file)-\(offset)" }
 
-  /// `nil` for what is no position.
   fileprivate init?(text: String) {
     let parts = text.split(separator: "-")
     guard parts.count == 2, let file = UInt64(parts[0]), let offset = Int64(parts[1]) else {

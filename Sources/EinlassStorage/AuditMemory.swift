@@ -2,7 +2,7 @@ public import Einlass
 internal import EinlassSystem
 
 extension MemoryAccountStore {
-  /// An audit trail that writes nothing and ends with its process; it keeps the last lines only.
+  /// Returns an audit trail in memory. It keeps only the last lines and ends with the process.
   public static func makeAuditLines() -> AuditLines {
     let memory = Lock(AuditMemory())
     return AuditLines(
@@ -12,7 +12,6 @@ extension MemoryAccountStore {
   }
 }
 
-/// What such a trail holds.
 private struct AuditMemory {
   private static let limit = 10_000
 

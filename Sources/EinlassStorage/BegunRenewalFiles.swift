@@ -2,11 +2,12 @@ internal import Einlass
 internal import EinlassSystem
 
 extension BegunRenewals {
-  /// Those of a store in a file: an empty file for each, `renewals/<account>.<generation>` beside the store. Nothing is
-  /// synchronized, because a power cut takes longer than any server's grace.
+  /// Returns the begun renewals of a store on disk: an empty file for each,
+  /// `renewals/<account>.<generation>` beside the store. The files are not synced, because a power
+  /// cut lasts longer than any server's grace period.
   ///
-  /// A process that has begun a renewal keeps the store's lock file open for writing. Its end closes the file, which
-  /// the processes that watch the store hear.
+  /// A process with a begun renewal keeps the store's lock file open for writing. The kernel closes
+  /// it when the process ends, and the close wakes the processes that watch the store.
   static func beside(_ location: StoreLocation) -> BegunRenewals {
     let path = location.directory + "/renewals"
     let watched = Lock<FileLock?>(nil)
@@ -32,7 +33,7 @@ extension BegunRenewals {
 extension BegunRenewal {
   fileprivate var fileName: String { "\(account.rawValue).\(generation)" }
 
-  /// `nil` for a file that is none of ours.
+  /// Returns `nil` for a file that einlass did not write.
   fileprivate init?(fileName: String) {
     let parts = fileName.split(separator: ".")
     guard parts.count == 2, let generation = Int64(parts[1]), generation >= 0 else { return nil }

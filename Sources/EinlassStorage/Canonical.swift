@@ -1,6 +1,7 @@
-/// Encodings in which different values never look alike.
+/// Injective encodings: different values never give the same bytes.
 enum Canonical {
-  /// Each field behind its length (eight bytes, big-endian), so that no field can reach into its neighbour.
+  /// Prefixes each field with its length (eight bytes, big-endian), so that bytes cannot move
+  /// between neighbouring fields.
   static func bytes(_ fields: [[UInt8]]) -> [UInt8] {
     var bytes: [UInt8] = []
     for field in fields {
@@ -13,15 +14,14 @@ enum Canonical {
     return bytes
   }
 
-  /// Several texts.
   static func texts(_ texts: [String]) -> [UInt8] { bytes(texts.map { Array($0.utf8) }) }
 
-  /// A text that may be missing: nothing, or one field.
+  /// Encodes a missing text as no bytes, and a text as one field.
   static func optional(_ text: String?) -> [UInt8] { text.map { bytes([Array($0.utf8)]) } ?? [] }
 }
 
-/// A list of texts as one text that people can read: each item ends with a line feed; `\` and line feeds in
-/// an item stand behind a `\`.
+/// A list of texts as one human-readable text. Each item ends with a line feed. Within an item, `\`
+/// and line feeds are escaped by a preceding `\`.
 enum TextList {
   static func text(_ items: [String]) -> String {
     var bytes: [UInt8] = []

@@ -1,17 +1,19 @@
 internal import Einlass
 internal import EinlassSystem
 
-/// The list of the last changes that front ends are told of, so that no process has to compare two states of the store.
+/// The list of the last changes for front ends, so that no process has to compare two states of the
+/// store.
 ///
-/// Numbers have no gaps and are never used again: the newest row always stays.
+/// Numbers have no gaps and are never reused, because the newest row is never deleted.
 extension SQLiteConnection {
-  /// In the column of the kinds of change of an account, because every change of a credential has an account.
+  /// A value of the `kind` column, which otherwise holds the kinds of account change. Every
+  /// credential change belongs to an account.
   private static let credentialKind = "credential"
 
-  /// How many changes are kept at least.
+  /// The list holds at least this many of the newest changes.
   static var keptChanges: Int64 { 256 }
 
-  /// Writes a change down, within the transaction that makes it.
+  /// Records a change. Runs in the transaction that makes the change.
   func note(_ change: StoreChange) throws(Problem) {
     let insert = "INSERT INTO change (account, kind, application, provider) VALUES (?1, ?2, ?3, ?4)"
     switch change {
@@ -23,20 +25,21 @@ extension SQLiteConnection {
       try run(insert, .null, .null, .text(place.application), .text(place.provider))
     }
     let last = try lastChange()
-    // Not at each change: it touches other pages.
+    // Only every 64th time, because the DELETE writes further pages.
     if last % 64 == 0 {
       try run("DELETE FROM change WHERE number <= ?1", .integer(last - Self.keptChanges))
     }
   }
 
-  /// Its number; 0 when there was none.
+  /// Returns the number of the newest change, or 0.
   func lastChange() throws(Problem) -> Int64 {
     try first("SELECT max(number) FROM change") { row throws(Problem) in
       try row.optionalInteger(0)
     }.flatMap(\.self) ?? 0
   }
 
-  /// Those behind this number, in order; `nil` where some are not in the list any more.
+  /// Returns the changes after this number, in order, or `nil` if some of them are no longer in the
+  /// list.
   func changes(after number: Int64) throws(Problem) -> [StoreChange]? {
     let rows = try all(
       "SELECT account, kind, application, provider FROM change WHERE number > ?1 ORDER BY number",
@@ -57,7 +60,7 @@ extension SQLiteConnection {
 }
 
 extension OpenStore {
-  /// The changes since a mark, read in one transaction of the caller's.
+  /// Returns the changes since a mark. The caller has begun the transaction.
   func changes(since mark: AccountStore.ChangeMark?) throws(Problem) -> AccountStore.Changes {
     let meta = try connection.meta()
     let here = AccountStore.ChangeMark(
@@ -70,7 +73,7 @@ extension OpenStore {
     return .init(mark: here, revision: meta.revision, list: list)
   }
 
-  /// Makes a change of an account, and writes down what front ends see of it.
+  /// Changes an account, and records the part of the change that front ends see.
   func changing<Result>(
     _ id: Account.ID, _ body: (Account?) throws(Problem) -> Result
   ) throws(Problem) -> Result {

@@ -5,7 +5,8 @@ internal import EinlassCrypto
 enum SecretColumn: CaseIterable {
   case token, tokenSecret, refreshToken, idToken, clientSecret, proofKey
 
-  /// As the file has it. Not the raw value: what is hashed with each look into a table of cells would be this.
+  /// The column's name in the file. Not the raw value, because dictionary look-ups would then hash
+  /// this string.
   var name: String {
     switch self {
     case .token: "token"
@@ -18,36 +19,39 @@ enum SecretColumn: CaseIterable {
   }
 }
 
-/// A row of `credential` as it stands in the file: what is in the clear, and sealed cells.
+/// A row of `credential` as stored: clear columns and sealed cells.
 struct CredentialRow {
-  /// Which credential it becomes.
+  /// The case of `Credential` in the row.
   enum Kind: String { case oauth1, oauth2 }
 
   var account: String
   var clientID: String
-  /// Empty for a credential that is for no resource in particular.
+  /// Empty for a credential without a particular resource (RFC 8707).
   var resource: String
   var role: StoredCredential.Role
   var kind: Kind
   var boundOrigins: [String]
   var boundClientID: String
-  /// A `FlowKind`, but not yet checked to be one: an edited word is a mismatch, not damage.
+  /// The raw value of a `FlowKind`, not validated here: an edited word is reported as a binding
+  /// mismatch, not as damage.
   var boundFlowKind: String
-  /// What the three members above hashed to when the row was written.
+  /// A hash of the provider and the three members above, as of the last write.
   var binding: [UInt8]
   var tokenType: String?
   var scopes: [String]?
   var expiresAt: UnixTime?
   var cells: [SecretColumn: [UInt8]]
-  /// The three of bookkeeping; not sealed, because an edit of them only causes another request.
+  /// Not sealed, like the next two members: an edit of them only causes another request.
   var generation: Int64 = 0
   var isRefused = false
-  /// Whether the id_token came with a former access token; it says so itself where it matters, by its `at_hash`.
+  /// Whether the id_token came with an earlier access token. The id_token itself proves its access
+  /// token by the `at_hash` claim.
   var hasFormerIDToken = false
 }
 
 extension SQLiteConnection {
-  /// Those of an account, or the one in this place, in the order of their client ids and resources.
+  /// Returns the credentials of an account, or the one in this place, ordered by client id and
+  /// resource.
   func credentialRows(
     of account: Account.ID, at place: AccountStore.Place? = nil
   ) throws(Problem) -> [CredentialRow] {
@@ -74,7 +78,7 @@ extension SQLiteConnection {
     }
   }
 
-  /// Adds it or replaces that of the same account, client id and resource.
+  /// Adds the row or replaces the one with the same account, client id and resource.
   func put(_ row: CredentialRow) throws(Problem) {
     try run(
       """
@@ -94,7 +98,7 @@ extension SQLiteConnection {
       .integer(row.hasFormerIDToken ? 1 : 0))
   }
 
-  /// The generation of each credential of an account, by its place there.
+  /// Returns the generation of each credential of an account, by its place.
   func generations(of account: Account.ID) throws(Problem) -> [AccountStore.Place: Int64] {
     let pairs = try all(
       "SELECT client_id, resource, generation FROM credential WHERE account = ?1",
@@ -105,7 +109,6 @@ extension SQLiteConnection {
     return Dictionary(uniqueKeysWithValues: pairs)
   }
 
-  /// Marks it as refused by a resource.
   func refuse(_ place: AccountStore.Place, of account: Account.ID) throws(Problem) {
     try run(
       "UPDATE credential SET refused = 1 WHERE account = ?1 AND client_id = ?2 AND resource = ?3",
@@ -116,7 +119,7 @@ extension SQLiteConnection {
     try run("DELETE FROM credential WHERE account = ?1", .text(account.rawValue))
   }
 
-  /// Removes what reverse auth pays with.
+  /// Removes the token for reverse auth.
   func deleteSystemsAlone(of account: Account.ID) throws(Problem) {
     try run(
       "DELETE FROM credential WHERE account = ?1 AND role = ?2 AND kind = ?3",
@@ -124,7 +127,7 @@ extension SQLiteConnection {
       .text(CredentialRow.Kind.oauth1.rawValue))
   }
 
-  /// The resources that an account's credentials are for, in their order.
+  /// Returns the resources of an account's credentials, sorted.
   func resources(of account: Account.ID) throws(Problem) -> [String] {
     try all(
       "SELECT resource FROM credential WHERE account = ?1 AND resource <> '' ORDER BY resource",

@@ -1,9 +1,9 @@
 internal import Einlass
 internal import EinlassCrypto
 
-/// Credentials to rows and back: what is secret is sealed to its place, its binding and its neighbours.
+/// Conversion between credentials and rows. Each secret is sealed to its place, its binding and the
+/// other columns of its row.
 extension CredentialRow {
-  /// Seals a credential of this account.
   init(_ stored: StoredCredential, account: Account, key: StoreKey) {
     let binding = stored.binding
     self.init(
@@ -34,8 +34,8 @@ extension CredentialRow {
     for (column, secret) in secrets { cells[column] = key.seal(secret, in: cell(column, hash)) }
   }
 
-  /// Opens it. Throws `bindingMismatch` when somebody edited where it may be sent, and `decryptFailed` with
-  /// account and column when anything else was changed; then nothing of it is usable.
+  /// Opens the row. Throws `bindingMismatch` if its binding was edited without the key, and
+  /// `decryptFailed` with account and column if anything else was. No part of such a row is usable.
   func open(account: Account, key: StoreKey, path: String) throws(Problem) -> StoredCredential {
     guard constantTimeEqual(binding, bindingHash(provider: account.provider)),
       let flowKind = FlowKind(rawValue: boundFlowKind)
@@ -84,7 +84,8 @@ extension CredentialRow {
       row: rowHash)
   }
 
-  /// SHA-256 of the canonical provider binding: the provider's id and where the credential may be sent (C-32).
+  /// Returns the SHA-256 hash of the canonical provider binding: the provider's id, the origins,
+  /// the client id and the flow kind.
   private func bindingHash(provider: String) -> [UInt8] {
     Digest.sha256(
       Canonical.bytes([
@@ -93,8 +94,9 @@ extension CredentialRow {
       ]))
   }
 
-  /// SHA-256 of the row's other columns in the clear, and of which secrets it has. Without a resource it is what it was
-  /// before there were any, so that what was sealed then still opens.
+  /// Returns the SHA-256 hash of the row's other clear columns and of the set of its secrets. A row
+  /// without a resource keeps the older format, so that cells from before RFC 8707 support still
+  /// open.
   private func rowHash(columns: Set<SecretColumn>) -> [UInt8] {
     let version: [[UInt8]] =
       resource.isEmpty

@@ -3,7 +3,7 @@ internal import EinlassCrypto
 internal import EinlassSystem
 
 extension StoreMaintenance {
-  /// Of a store in an SQLite file.
+  /// Maintenance of a store in an SQLite file.
   static func ofDatabase(_ file: StoreFile, keys: KeySource) -> StoreMaintenance {
     StoreMaintenance(
       status: { patience throws(Problem) in
@@ -46,8 +46,8 @@ extension StoreMaintenance {
 }
 
 extension StoreMaintenance {
-  /// Opens the key with what was brought, or typed just now: that is kept only if it fits, and not even looked at where
-  /// the key is open by now.
+  /// Opens the key with the configured secrets or the given passphrase. The passphrase is kept only
+  /// if it fits, and is ignored if the key is already open.
   private static func openKey(
     of file: StoreFile, keys: KeySource, _ words: Secret?
   ) throws(Problem) {
@@ -60,7 +60,7 @@ extension StoreMaintenance {
 }
 
 extension KeySlot.Kind {
-  /// Throws `invalidParameter` for what is none.
+  /// Throws `invalidParameter` for an unknown word.
   fileprivate init(word: String) throws(Problem) {
     guard let kind = KeySlot.Kind(rawValue: word) else {
       throw Problem(.invalidParameter, "There is no such kind of key slot.", path: "/kind")
@@ -70,10 +70,10 @@ extension KeySlot.Kind {
 }
 
 extension StoreLocation {
-  /// Of the database.
+  /// The path of the database.
   var path: String { "\(directory)/\(name)" }
 
-  /// The id of another process that keeps the store locked now, if it can be seen from here.
+  /// The id of another process that holds the store's lock, if this process can see it.
   var otherHolder: Int? {
     guard let directory = try? SafeDirectory.open(self.directory),
       var lock = try? FileLock.existing(lockName, in: directory),
@@ -95,7 +95,7 @@ extension StoreLocation {
 }
 
 extension OpenStore {
-  /// The recorded slot that says least: whoever holds a key file needs nothing else.
+  /// Returns the weakest recorded kind of protection, because a key file opens the store by itself.
   func protection() throws(Problem) -> String {
     let kinds = try connection.keySlots().map(\.kind)
     guard let kind = KeySlot.Kind.allCases.first(where: kinds.contains) else {
@@ -121,7 +121,7 @@ extension OpenStore {
     return status
   }
 
-  /// A sound copy under a free name in a directory that only this user can write to.
+  /// Copies the store to an unused name and checks the copy.
   fileprivate func copy(
     to path: String, _ progress: StoreMaintenance.Progress
   ) throws(Problem) -> StoreMaintenance.Backup {
@@ -130,7 +130,7 @@ extension OpenStore {
       throw Problem(
         .invalidParameter, "The path of a copy is absolute and names a file.", path: "/path")
     }
-    // Others may see its name there: the copy is private from its first byte.
+    // Others may list the directory, because the copy is private from its first byte.
     let found = try FileProblem.store { () throws(FileError) in
       try SafeDirectory.open(parent, others: .mayRead)
     }

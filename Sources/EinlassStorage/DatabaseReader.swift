@@ -1,6 +1,6 @@
 internal import Einlass
 
-/// Answers from the database, within a transaction of the caller's.
+/// Reads from the database. The caller has begun the transaction.
 extension OpenStore: StoreReader {
   var whole: AccountStore.Snapshot? { nil }
   var revision: Int64 { get throws(Problem) { try connection.meta().revision } }
@@ -45,10 +45,11 @@ extension OpenStore: StoreReader {
 }
 
 extension SQLiteConnection {
-  /// So many accounts and grants are read at once and kept, because asking again costs more.
+  /// A store with at most this many accounts and grants is read as a whole and cached, because
+  /// repeated queries cost more.
   private static let smallLimit = 100
 
-  /// All that the store holds in the clear; `nil` where it is more than a little.
+  /// Returns the store's clear content, or `nil` if it is larger than `smallLimit`.
   func smallSnapshot() throws(Problem) -> AccountStore.Snapshot? {
     let count = try first(
       """

@@ -1,7 +1,8 @@
 internal import Einlass
 
 extension AccountStore {
-  /// A store that can't be used, and says why at every use: a front end can still start and show it.
+  /// Creates a store that throws this problem at every use, so that a front end can start and show
+  /// it.
   init(failing problem: Problem) {
     self.init(
       reading: { _, _ throws(Problem) in throw problem },

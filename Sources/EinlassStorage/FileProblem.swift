@@ -2,9 +2,9 @@ internal import Einlass
 internal import EinlassSystem
 internal import Glibc
 
-/// The only place where file errors become problems of the store.
+/// The only place that maps file errors to problems of the store.
 enum FileProblem {
-  /// Runs what touches the database's file, its lock or their directory.
+  /// Maps the errors of access to the database file, its lock and their directory.
   static func store<Result: ~Copyable>(
     _ body: () throws(FileError) -> Result
   ) throws(Problem) -> Result {
@@ -17,7 +17,7 @@ enum FileProblem {
     }
   }
 
-  /// Runs what touches a file of accounts that the person named.
+  /// Maps the errors of access to an accounts file named by the person.
   static func accounts<Result: ~Copyable>(
     _ body: () throws(FileError) -> Result
   ) throws(Problem) -> Result {
@@ -38,7 +38,7 @@ enum FileProblem {
     }
   }
 
-  /// Runs what touches whatever opens the key.
+  /// Maps the errors of access to a key file or key descriptor.
   static func key<Result: ~Copyable>(
     _ body: () throws(FileError) -> Result
   ) throws(Problem) -> Result {
@@ -51,7 +51,7 @@ enum FileProblem {
     }
   }
 
-  /// `nil` when it says nothing about the store.
+  /// Returns `nil` for a cause unrelated to the store.
   private static func detail(_ cause: FileError.Cause) -> Problem.StoreDetail? {
     switch cause {
     case .symbolicLink, .otherOwner, .openToOthers, .hardLinked: .permissions

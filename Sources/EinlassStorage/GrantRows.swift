@@ -11,9 +11,9 @@ extension SQLiteConnection {
       .text(place.provider), read: Self.grant)
   }
 
-  /// Those behind a place, or from the first on, in the order of their places.
+  /// Returns the grants after a place, or from the first on, in the order of their places.
   func grants(after place: AccessGrant.Place?, limit: Int) throws(Problem) -> [AccessGrant] {
-    // No provider's id is empty.
+    // The pair of empty strings precedes every place, because no provider id is empty.
     try all(
       """
       \(Self.grantColumns)
@@ -30,7 +30,7 @@ extension SQLiteConnection {
       changedAt: try row.integer(6))
   }
 
-  /// Adds it or replaces that of the same application and provider.
+  /// Adds the grant or replaces the one of the same application and provider.
   func put(_ grant: AccessGrant) throws(Problem) {
     try run(
       """
@@ -43,7 +43,8 @@ extension SQLiteConnection {
       .text(TextList.text(grant.includes.map(\.rawValue))), .integer(grant.changedAt))
   }
 
-  /// Back to never asked; `false` when it was.
+  /// Removes the grant, so that the application counts as never asked. Returns `false` if there was
+  /// none.
   func deleteGrant(application: String, provider: String) throws(Problem) -> Bool {
     try run(
       "DELETE FROM access_grant WHERE application = ?1 AND provider = ?2", .text(application),

@@ -2,7 +2,8 @@ internal import Einlass
 internal import EinlassCrypto
 internal import EinlassSystem
 
-/// A secret that the spawner brings on a descriptor. It can be read only once; its number may soon be another file's.
+/// A secret that the parent process passes on a file descriptor. It is read once, and the
+/// descriptor is closed, because its number may soon belong to another file.
 final class KeyDescriptor: Sendable {
   let number: Int32
   private let limitBytes: Int
@@ -17,8 +18,8 @@ final class KeyDescriptor: Sendable {
   }
 
   /// - Parameters:
-  ///   - what: what it should have brought, as a sentence's end and the sentence after it.
-  ///   - parse: the secret of what came, `nil` when it is none.
+  /// - what: the expected content, as the end of an error message, and its form as a sentence.
+  /// - parse: converts the bytes to the secret; `nil` if they are malformed.
   init(
     _ number: Int32, limitBytes: Int, what: String,
     parse: @escaping @Sendable ([UInt8]) -> Secret?
@@ -29,8 +30,8 @@ final class KeyDescriptor: Sendable {
     self.parse = parse
   }
 
-  /// Reads it unless that was done; the secret, or `nil` when it would have to wait and may not. Throws
-  /// `keyUnavailable`.
+  /// Reads the descriptor on the first call and returns the secret. Returns `nil` if that would
+  /// exceed the deadline. Throws `keyUnavailable`.
   func fetch(by deadline: Deadline) throws(Problem) -> Secret? {
     let secret = try fetched.withLock(by: deadline) { fetched throws(Problem) -> Secret? in
       if case .nothing = fetched, deadline.millisecondsLeft > 0 {
@@ -43,7 +44,7 @@ final class KeyDescriptor: Sendable {
     return secret ?? nil
   }
 
-  /// What `fetch` got.
+  /// The result of an earlier `fetch`; `nil` before it.
   var secret: Secret? {
     get throws(Problem) {
       try fetched.withLock { fetched throws(Problem) in try Self.secret(fetched) }

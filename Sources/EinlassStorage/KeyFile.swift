@@ -2,7 +2,8 @@ internal import Einlass
 internal import EinlassCrypto
 internal import EinlassSystem
 
-/// A private file (0600, in a directory of this user's alone) that holds what opens a store's key.
+/// A private file with the secret of a key slot (0600, in a directory that only this user can
+/// enter).
 struct KeyFile {
   let path: String
   private let parent: String
@@ -13,7 +14,7 @@ struct KeyFile {
     (parent, name) = SafeDirectory.split(path)
   }
 
-  /// The path, absolute and without symbolic links; the file must exist.
+  /// Returns the path, absolute and without symbolic links. The file's directory must exist.
   func absolutePath() throws(Problem) -> String {
     try FileProblem.key { () throws(FileError) in
       guard let directory = try SafeDirectory.open(parent) else { throw FileError.missing(path) }
@@ -21,7 +22,8 @@ struct KeyFile {
     }
   }
 
-  /// What an existing store's slot is opened with; a missing file is never replaced.
+  /// Reads the secret of an existing store's slot. A missing file is an error and is never
+  /// replaced, because a new key could not open the store.
   func read() throws(Problem) -> Secret {
     let secret = try FileProblem.key { () throws(FileError) -> [UInt8]? in
       guard let directory = try SafeDirectory.open(parent) else { return nil }
@@ -36,16 +38,16 @@ struct KeyFile {
     return try parse(secret)
   }
 
-  /// Reads it, or makes it when there is none.
+  /// Reads the file, or creates it with a new secret.
   func create(awayFrom store: borrowing SafeDirectory) throws(Problem) -> Secret {
     let (secret, isNew) = try prepare(awayFrom: store)
     guard isNew, try !write(secret) else { return secret }
     return try read()
   }
 
-  /// The key in the file, or, when there is none, a new key that `write` puts there.
+  /// Returns the secret in the file or, if there is no file, a new secret for `write` to store.
   ///
-  /// Refuses the store's own directory, because a copy of it would carry the key along.
+  /// Refuses the store's own directory, because a copy of that directory would include the key.
   func prepare(
     awayFrom store: borrowing SafeDirectory
   ) throws(Problem) -> (secret: Secret, isNew: Bool) {
@@ -62,7 +64,8 @@ struct KeyFile {
     return (SecureRandom.secret(AuthenticatedEncryption.keyCount), true)
   }
 
-  /// Makes the file. `false` when somebody else was first and made the key that all use.
+  /// Creates the file. Returns `false` if another process has created it first; its secret then
+  /// counts.
   func write(_ secret: Secret) throws(Problem) -> Bool {
     let directory = try parentDirectory()
     let text = Array(KeyText.text(secret).utf8)
@@ -72,7 +75,7 @@ struct KeyFile {
     }
   }
 
-  /// Removes the file of a store that could not be made.
+  /// Removes the file after the creation of its store has failed.
   func remove() { (try? parentDirectory())?.remove(name) }
 
   private func parentDirectory() throws(Problem) -> SafeDirectory {
@@ -89,17 +92,15 @@ struct KeyFile {
   }
 }
 
-/// How keys are written in files and handed in on descriptors.
+/// The text forms of keys in files and on descriptors.
 enum KeyText {
-  /// More than any form of a key needs.
   static let limitBytes = 1024
-  /// What is taken, as a sentence.
   static let form = "It takes 32 bytes: raw, or as base64 or hexadecimal text."
 
-  /// One line of base64.
+  /// Returns one line of base64.
   static func text(_ secret: Secret) -> String { Base64.encode(secret.reveal()) + "\n" }
 
-  /// The key, in whichever form it came; `nil` when it is none.
+  /// Decodes raw, hexadecimal, base64 or base64url bytes; `nil` for anything else.
   static func secret(_ bytes: [UInt8]) -> Secret? {
     if bytes.count == AuthenticatedEncryption.keyCount { return Secret(bytes) }
     var line = bytes[...]

@@ -1,15 +1,15 @@
 internal import Einlass
 internal import EinlassCrypto
 
-/// How a slot's key comes from a passphrase; the parameters stand in the slot's row.
+/// The derivation of a slot's key from a passphrase. The scrypt parameters are in the slot's row.
 extension KeyFromPassphrase {
-  /// Reads a slot's row; `nil` for what is no scrypt or too much work.
+  /// Reads a slot's parameters; `nil` if they are not scrypt parameters or ask for too much work.
   init?(_ slot: KeySlot) {
     guard slot.salt.count == Self.saltCount else { return nil }
     self.init(slot.parameters)
   }
 
-  /// The key that opens the slot. Throws `keyUnavailable` where the memory is not to be had.
+  /// Returns the key of the slot. Throws `keyUnavailable` if there is not enough memory for scrypt.
   func slotKey(of passphrase: Secret, salt: [UInt8]) throws(Problem) -> Secret {
     if let key = key(of: passphrase, salt: salt) { return key }
     throw .store(
@@ -17,7 +17,7 @@ extension KeyFromPassphrase {
       "There is not enough memory to make the account store's key of the passphrase.")
   }
 
-  /// What was typed, without the end of its line; `nil` when nothing was.
+  /// Removes the line ending. Returns `nil` for an empty line.
   static func passphrase(_ bytes: [UInt8]) -> Secret? {
     var line = bytes[...]
     if line.last == UInt8(ascii: "\n") { line.removeLast() }

@@ -2,11 +2,12 @@ internal import Einlass
 internal import EinlassCrypto
 internal import EinlassSystem
 
-/// How slots are opened with what was brought. While the store is locked nothing is waited for: what takes time is
-/// noted, prepared without the lock, and then tried again.
+/// Opening of key slots. Nothing slow runs while the store is locked: `root` and `rewrap` record
+/// the slots that need the keyring or scrypt and throw `keyAwaited`. The caller unlocks the store,
+/// calls `prepare`, and tries again.
 extension KeySource {
-  /// The store's key from the first slot that fits what was brought. Throws `keyUnavailable`, saying of every slot
-  /// that was tried why it does not open.
+  /// Returns the store's key, unwrapped from the first slot that the available secrets open. Throws
+  /// `keyUnavailable` with the reason for every slot tried.
   func root(of slots: [KeySlot], store: String) throws(Problem) -> Secret {
     let tried = candidates(slots)
     guard !tried.isEmpty else { throw asking(noSlot(slots), slots) }
@@ -32,7 +33,7 @@ extension KeySource {
       slots)
   }
 
-  /// The slots that what was brought opens, around another key; the others are left out (C-37).
+  /// Wraps another key for the slots that the available secrets open. Other slots are left out.
   func rewrap(_ slots: [KeySlot], around root: Secret, store: String) throws(Problem) -> [KeySlot] {
     var kept: [KeySlot] = []
     var waiting: [KeySlot] = []
@@ -54,10 +55,10 @@ extension KeySource {
     return kept
   }
 
-  /// The keyring may be unlocked the next time, the passphrase be another one.
+  /// Clears the results, because next time the keyring may be unlocked or the passphrase corrected.
   private func forgetPrepared() { prepared.withLock { $0 = [:] } }
 
-  /// The problem, with the prompt that mends it where the person's passphrase does.
+  /// Returns the problem, with a passphrase prompt if the person's passphrase would solve it.
   private func asking(_ problem: Problem, _ slots: [KeySlot]) -> Problem {
     guard choice == .usual, passphrase == nil, slots.contains(where: { $0.kind == .passphrase })
     else { return problem }
@@ -68,10 +69,11 @@ extension KeySource {
     return problem
   }
 
-  /// Gets what was missing when slots were to be opened, however long that takes. Nothing of the store is locked
-  /// meanwhile.
+  /// Asks the keyring and runs scrypt for the recorded slots, however long that takes. The store
+  /// must not be locked meanwhile.
   ///
-  /// One thread at a time: a passphrase takes its memory, and who waited finds what the one before has got.
+  /// Runs on one thread at a time, because scrypt takes much memory. A thread that waited finds the
+  /// results of the thread before it.
   func prepare() {
     preparing.withLock { _ in
       guard let awaited = awaited.withLock({ $0 }) else { return }
@@ -87,11 +89,11 @@ extension KeySource {
     }
   }
 
-  /// Tries what the person typed at these slots, without anybody else's taking it for what opens them, and keeps it
-  /// if it does. Throws `keyUnavailable`.
+  /// Tries a typed passphrase on these slots, invisible to other threads until it fits, and keeps
+  /// it then. Throws `keyUnavailable`.
   func accept(_ words: Secret, for slots: [KeySlot], store: String) throws(Problem) {
     try preparing.withLock { _ throws(Problem) in
-      // Who has waited for others with the same words need not try them.
+      // Another thread has accepted the same passphrase while this one waited.
       guard typed.withLock({ $0 }) != words else { return }
       let tried = slots.filter { $0.kind == .passphrase }
       for slot in tried {
@@ -136,8 +138,10 @@ extension KeySource {
     }
   }
 
-  /// What was brought explicitly opens the slots that it is for. A key file is tried before a passphrase, which may be
-  /// that of a file of accounts, and costs more.
+  /// Returns the slots to try, in order. If there is a slot for the key file or descriptor named on
+  /// the command line, only that one. Otherwise a passphrase excludes the keyring. A key file
+  /// precedes a passphrase, because scrypt is slow and the passphrase may be meant for an accounts
+  /// file.
   private func candidates(_ slots: [KeySlot]) -> [KeySlot] {
     let fitting = slots.filter(canOpen)
     let passphrases = fitting.filter { $0.kind == .passphrase }
@@ -146,7 +150,7 @@ extension KeySource {
     return others.filter { $0.kind == .keyfile } + passphrases
   }
 
-  /// `nil` when it takes time to get.
+  /// Returns `nil` if the slot has to be prepared first.
   private func secret(for slot: KeySlot, store: String) throws(Problem) -> Secret? {
     switch slot.kind {
     case .keyfile: return try KeyFile(path: try path(for: slot, store: store)).read()
@@ -196,7 +200,6 @@ extension KeySource {
 }
 
 extension KeySlot.Kind {
-  /// What costs less is tried first.
   fileprivate var cost: Int { self == .secretservice ? 1 : 0 }
 
   fileprivate var howToOpen: String {

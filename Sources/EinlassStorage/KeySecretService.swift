@@ -2,23 +2,24 @@ internal import Einlass
 internal import EinlassCrypto
 internal import EinlassSystem
 
-/// The desktop's keyring (org.freedesktop.secrets), asked by libsecret's own program, so that nothing is linked.
+/// The desktop's keyring (org.freedesktop.secrets), through libsecret's command-line program, so
+/// that einlass does not link libsecret.
 ///
-/// Whatever the keyring does, an answer comes within three seconds: a locked one waits for a person who may not
-/// be there. The secret goes over pipes, never over the command line.
+/// A locked keyring waits for a person who may be absent, so a time limit applies. The secret is
+/// passed over pipes, never on the command line.
 struct KeySecretService: Sendable {
-  /// The program where it may be; nothing of the environment counts.
+  /// Absolute paths, so that the environment cannot choose the program.
   static let usualCommand = [
     "/usr/bin/secret-tool", "/bin/secret-tool", "/usr/local/bin/secret-tool",
   ]
   .first { FileStatus.at($0) != nil }.map { [$0] }
 
-  /// The program and what always stands behind it; `nil` where there is none.
+  /// The program and its leading arguments; `nil` if it is not installed.
   var command = usualCommand
-  /// How long it may take to answer (C-38).
+  /// The time limit for one call of the program.
   var limitMilliseconds = 3_000
 
-  /// What is kept for this store. Throws `keyUnavailable`.
+  /// Returns the secret kept for this store. Throws `keyUnavailable`.
   func read(store: String) throws(Problem) -> Secret {
     guard let secret = try kept(for: store) else {
       throw .store(
@@ -29,9 +30,10 @@ struct KeySecretService: Sendable {
     return secret
   }
 
-  /// What is kept for this store, or a new secret, once it is really there (C-38).
+  /// Returns the secret kept for this store, or stores a new one and reads it back.
   ///
-  /// Nothing is written over: what it opens would be lost with whatever happens before there is another slot.
+  /// An existing secret is never overwritten, because it may open a slot that is still in use until
+  /// the new slot is committed.
   func make(store: String) throws(Problem) -> Secret {
     if let kept = try kept(for: store) { return kept }
     let secret = SecureRandom.secret(AuthenticatedEncryption.keyCount)
@@ -50,11 +52,12 @@ struct KeySecretService: Sendable {
     try run(["lookup", "einlass-store", store]).flatMap(KeyText.secret)
   }
 
-  /// Keeps nothing for this store any more, if the keyring can be had: what it kept opens nothing then either.
+  /// Removes the secret of a removed slot from the keyring. Failure is harmless, because the secret
+  /// no longer opens anything.
   func forget(store: String) { _ = try? run(["clear", "einlass-store", store]) }
 
-  /// What the program writes when it is given this; `nil` unless it ends well. Throws `keyUnavailable` unless it ends in
-  /// time.
+  /// Returns the program's output, or `nil` if it exits with an error. Throws `keyUnavailable` if
+  /// it does not exit in time.
   private func run(_ arguments: [String], input: [UInt8] = []) throws(Problem) -> [UInt8]? {
     guard let command else {
       throw .store(

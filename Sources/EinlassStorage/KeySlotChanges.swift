@@ -1,9 +1,10 @@
 internal import Einlass
 internal import EinlassSystem
 
-/// Ways to open the key are added and removed; the key itself stays (C-37).
+/// Adds and removes key slots. The key itself does not change.
 extension StoreMaintenance {
-  /// Another way to open the key, in the place of one of the same kind. What it takes is got before the store is locked.
+  /// Adds a slot and replaces one of the same kind. The slot's secret is obtained before the store
+  /// is locked.
   static func addKeySlot(
     _ kind: KeySlot.Kind, opening passphrase: Secret?, to file: StoreFile, keys: KeySource
   ) throws(Problem) -> [String] {
@@ -28,12 +29,12 @@ extension StoreMaintenance {
       try store.connection.deleteKeySlots(of: kind)
       try store.connection.insert(slot)
     }
-    // Or another key would find the old passphrase, and leave this slot out.
+    // Otherwise the next key rotation would use the former passphrase and drop this slot.
     if let passphrase { keys.typed.withLock { $0 = passphrase } }
     return slots
   }
 
-  /// One way less to open the key; never the last. What the keyring kept for it is forgotten there, if it can be had.
+  /// Removes a slot, but never the last one, and tries to remove its secret from the keyring.
   static func removeKeySlot(
     _ kind: KeySlot.Kind, from file: StoreFile, keys: KeySource
   ) throws(Problem) -> [String] {
@@ -59,7 +60,7 @@ extension StoreMaintenance {
     _ file: StoreFile, withKey needsKey: Bool = false,
     _ change: (OpenStore) throws(Problem) -> Void
   ) throws(Problem) -> [String] {
-    // What opened the key before must not be left in the journal.
+    // Removed slots must not survive in the journal, because they would still open the key.
     let slots = try file.change(.usual, withKey: needsKey, leavingNoTrace: true) {
       store throws(Problem) in
       try change(store)

@@ -2,14 +2,15 @@ internal import Einlass
 internal import EinlassCrypto
 internal import EinlassSystem
 
-/// What this process brings to open a store's key, as its command line says. How slots are opened: `KeyOpening.swift`.
+/// The secrets for opening a store's key, as configured on the command line. `KeyOpening.swift`
+/// opens slots with them.
 ///
-/// What was named explicitly and fails is an error, never a reason to try something else; and no second key is
-/// ever made for a store that has one.
+/// If an explicitly named secret fails, that is an error, and no other is tried. A store that has a
+/// key never gets a second one.
 final class KeySource: Sendable {
   /// What the command line names.
   enum Choice: Sendable, Equatable {
-    /// Nothing: a generated file in the usual place.
+    /// No option: a generated key file in the default directory.
     case usual
     /// `--key-file`
     case file(String)
@@ -17,7 +18,7 @@ final class KeySource: Sendable {
     case descriptor(Int32)
   }
 
-  /// What a slot is wrapped with, and what is recorded of it.
+  /// The secret of a new slot, and the values to record with it.
   struct NewSlot {
     var kind: KeySlot.Kind
     var parameters = ""
@@ -29,24 +30,23 @@ final class KeySource: Sendable {
   let secretService: KeySecretService
   /// `--passphrase-fd`
   let passphrase: KeyDescriptor?
-  /// `--file-passphrase-fd`: of a file of accounts, where that is another one.
+  /// `--file-passphrase-fd`: the passphrase of an accounts file, if it differs.
   let filePassphrase: KeyDescriptor?
   let key: KeyDescriptor?
-  /// What the person typed since.
+  /// The passphrase that the person typed last.
   let typed = Lock<Secret?>(nil)
-  /// How much work a new passphrase slot is.
+  /// The scrypt parameters of a new passphrase slot.
   private let stretching: KeyFromPassphrase
-  /// Slots that need something that takes its time, found while the store was locked.
+  /// The slots to prepare, recorded while the store was locked.
   let awaited = Lock<Awaited?>(nil)
-  /// Held by who gets what they need, as long as that takes. A lock of nothing looks like a race to a sanitizer.
+  /// Held while slots are prepared. Not a `Lock<Void>`, because the thread sanitizer reports a race
+  /// on an empty value.
   let preparing = Lock(false)
-  /// What that came to, by the slot's salt.
+  /// The results of `prepare`, by the slot's salt.
   let prepared = Lock<[[UInt8]: Result<Secret, Problem>]>([:])
   let location: StoreLocation
-  /// The key that was opened last.
   let opened = Lock<StoreKey?>(nil)
 
-  /// Some slots of a store.
   struct Awaited {
     var slots: [KeySlot]
     var store: String
@@ -72,7 +72,6 @@ final class KeySource: Sendable {
     }
   }
 
-  /// The kind of slot that a new store would get.
   var kind: KeySlot.Kind {
     switch choice {
     case .descriptor: .fd
@@ -81,10 +80,10 @@ final class KeySource: Sendable {
     }
   }
 
-  /// Gets what somebody may take their time to bring. To be called before anything of the store is locked; what
-  /// opens a slot then waits for nobody.
+  /// Reads the descriptors. Called before the store is locked, because the parent process may take
+  /// its time to write to them.
   ///
-  /// Throws `keyUnavailable`, or `locked` when it would have to wait and may not.
+  /// Throws `keyUnavailable`, or `locked` if reading would exceed the deadline.
   func fetch(by deadline: Deadline) throws(Problem) {
     for descriptor in [key, passphrase] {
       guard let descriptor else { continue }
@@ -92,7 +91,7 @@ final class KeySource: Sendable {
     }
   }
 
-  /// Makes or reads what the first slot of a new store is wrapped with, and where that is still to be written.
+  /// Returns the first slot of a new store, and the key file if it is still to be written.
   func create(
     store: String, storeDirectory: borrowing SafeDirectory
   ) throws(Problem) -> (slot: NewSlot, unwritten: KeyFile?) {
@@ -104,10 +103,10 @@ final class KeySource: Sendable {
     return (try slot(of: file, secret), isNew ? file : nil)
   }
 
-  /// Makes or reads what another slot of this kind is wrapped with. Throws `keyUnavailable`, and `refused` for what
-  /// was not brought.
+  /// Returns the secret of another slot of this kind. Throws `keyUnavailable`, and `refused` if the
+  /// secret was not configured.
   ///
-  /// - Parameter chosen: a new passphrase; the one that was brought, when missing.
+  /// - Parameter chosen: a new passphrase; `nil` for the configured one.
   func newSlot(
     _ kind: KeySlot.Kind, store: String, storeDirectory: borrowing SafeDirectory,
     chosen: Secret? = nil
@@ -138,7 +137,7 @@ final class KeySource: Sendable {
     return NewSlot(kind: .keyfile, parameters: try file.absolutePath(), secret: secret)
   }
 
-  /// The passphrase that was brought or typed.
+  /// The typed passphrase, else the one from the descriptor.
   var words: Secret? {
     get throws(Problem) {
       if let typed = typed.withLock({ $0 }) { return typed }
@@ -146,7 +145,7 @@ final class KeySource: Sendable {
     }
   }
 
-  /// The key file of a slot without a path of its own, or the one that was named.
+  /// Returns the named key file, else the default path for this store.
   func keyFile(store: String) throws(Problem) -> String {
     if case .file(let path) = choice { return path }
     guard let directory = location.keyDirectory else {
@@ -160,7 +159,7 @@ final class KeySource: Sendable {
 }
 
 extension KeyDescriptor {
-  /// One that brings a passphrase: one line.
+  /// Creates a descriptor for a passphrase of one line.
   convenience init(passphrase number: Int32) {
     self.init(
       number, limitBytes: KeyFromPassphrase.limitBytes + 2,
@@ -169,7 +168,7 @@ extension KeyDescriptor {
 }
 
 extension Problem {
-  /// Whoever brings the key has not done so yet.
+  /// The key or passphrase has not been written to its descriptor yet, or has to be prepared.
   static var keyAwaited: Problem {
     .store(.locked, "The account store's key has not come yet. Try again.")
   }

@@ -2,9 +2,9 @@ public import Einlass
 internal import EinlassCrypto
 internal import EinlassSystem
 
-/// A store that writes nothing and ends with its process: `--store memory`.
+/// A store in memory that ends with its process: `--store memory`.
 public enum MemoryAccountStore {
-  /// An empty one. A descriptor, named by the spawner, brings the passphrase of a file of accounts.
+  /// Creates an empty store. The descriptors are for the passphrases of accounts files.
   public static func make(
     passphraseDescriptor: Int32? = nil, filePassphraseDescriptor: Int32? = nil
   ) -> AccountStore {
@@ -97,14 +97,14 @@ extension Problem {
   }
 }
 
-/// What such a store holds. Behaves as the tables of `Migrations.swift` do.
+/// The content of the store. Behaves like the tables of `Migrations.swift`.
 private struct Memory {
   var snapshot = AccountStore.Snapshot()
-  /// By the account's position.
+  /// Keyed by the account's position.
   var credentials: [Int64: [StoredCredential]] = [:]
   private var registrations: [StoredRegistration] = []
   private var lastPosition: Int64 = 0
-  /// The last changes; before them were `forgottenChanges`.
+  /// The newest changes, after the first `forgottenChanges`.
   private var lastChanges: [StoreChange] = []
   private var forgottenChanges = 0
 
@@ -122,7 +122,6 @@ private struct Memory {
     return status
   }
 
-  /// Nothing in it can be unsound.
   var check: StoreMaintenance.Check {
     var check = StoreMaintenance.Check()
     check.accounts = snapshot.accounts.count
@@ -150,7 +149,7 @@ private struct Memory {
     forgottenChanges += 256
   }
 
-  /// Notes what front ends see of a change of the account at this place.
+  /// Records the part of an account's change that front ends see.
   private mutating func note(_ before: Account?, at index: Int) {
     let after = snapshot.accounts[index]
     if let kind = StoreChange.Kind(from: before, to: after) { note(.account(after.id, kind)) }
@@ -269,7 +268,7 @@ private struct Memory {
     registrations.first { isSame($0.provider, provider) }
   }
 
-  /// The same, unless it would take the place of what a person brought.
+  /// Stores the registration, unless it would replace one that a person configured.
   mutating func setUnlessOwn(_ registration: StoredRegistration?, at provider: String) -> Int64 {
     let former = self.registration(at: provider)?.isIssued
     let mayBe = registration?.mayReplace(isIssued: former) ?? true
@@ -284,7 +283,7 @@ private struct Memory {
     return nextRevision()
   }
 
-  /// Adds it or replaces that of the same place, as of the current revision.
+  /// Adds the credential or replaces the one in its place. Its generation is the current revision.
   private mutating func put(_ credential: StoredCredential, at index: Int) {
     var all = credentials[snapshot.accounts[index].position] ?? []
     var credential = credential
@@ -296,7 +295,7 @@ private struct Memory {
     set(all, at: index)
   }
 
-  /// All that the account has from now on.
+  /// Replaces all credentials of an account.
   private mutating func set(_ all: [StoredCredential], at index: Int) {
     credentials[snapshot.accounts[index].position] = all
     snapshot.accounts[index].isSignedIn = !all.isEmpty

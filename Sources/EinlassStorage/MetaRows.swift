@@ -3,11 +3,11 @@ internal import EinlassCrypto
 
 /// The row of `meta`.
 struct Meta: Equatable {
-  /// 128 random bits in hexadecimal: which store this is.
+  /// The store's id: 128 random bits in hexadecimal.
   var store: String
   var revision: Int64
   var keyID: [UInt8]
-  /// How often the key has sealed something.
+  /// The number of values sealed with the key.
   var encryptions: Int64
 }
 
@@ -32,13 +32,15 @@ extension SQLiteConnection {
       .text(store), .blob(keyID))
   }
 
-  /// Counts a change; every writing transaction that changed something ends with it.
+  /// Increments the revision and returns it. Called by every transaction that changes the store,
+  /// except a key rotation.
   func nextRevision() throws(Problem) -> Int64 {
     try run("UPDATE meta SET revision = revision + 1 WHERE id = 1")
     return try meta().revision
   }
 
-  /// Counts uses of the key. Random nonces are safe for 2^32 of them; half of that is the end (C-33).
+  /// Counts the values sealed with the key. NIST SP 800-38D allows 2^32 random nonces for one key;
+  /// the limit here is half of that.
   func countEncryptions(_ count: Int) throws(Problem) {
     guard try meta().encryptions <= 1 << 31 - Int64(count) else {
       throw .store(
@@ -50,7 +52,7 @@ extension SQLiteConnection {
       "UPDATE meta SET encryptions = encryptions + ?1 WHERE id = 1", .integer(Int64(count)))
   }
 
-  /// From here on another key counts, which so far has sealed this often and is opened by these slots.
+  /// Replaces the key's id, its use count and its slots.
   func replaceKey(id: [UInt8], encryptions: Int, slots: [KeySlot]) throws(Problem) {
     try run(
       "UPDATE meta SET key_id = ?1, encryptions = ?2 WHERE id = 1", .blob(id),

@@ -1,23 +1,24 @@
 internal import Einlass
 
-/// What is in the database, and how older ones become so.
+/// The database schema, and the steps that bring older ones up to date.
 ///
-/// A released step is never edited: a change is a new step at the end. Secrets stand in sealed columns
-/// (`Sealing.swift`) of `credential`, `registration` and `keyslot`; everything else is in the clear, so that listing
-/// accounts needs no key.
+/// A released step is never edited; a change is a new step at the end. Secrets are in sealed
+/// columns (`Sealing.swift`) of `credential`, `registration` and `keyslot`. All other columns are
+/// in the clear, so that listing accounts needs no key.
 struct Migrations: Sendable {
   /// `application_id` of every store: "enls".
   static let applicationID: Int64 = 0x656E_6C73
 
-  /// Step n makes schema n + 1 of schema n; each statement stands alone.
+  /// Step n brings schema n to schema n + 1. Each string holds a single statement.
   var steps: [[String]]
-  /// The columns of the newest schema, table by table: one more means a newer program, one less damage.
+  /// The columns of each table in the newest schema. An additional column means a newer program, a
+  /// missing one means damage.
   var columns: [String: Set<String>]
 
-  /// `user_version` of a store that these steps end in.
+  /// The `user_version` after the last step.
   var schema: Int64 { Int64(steps.count) }
 
-  /// Brings an open database from this schema to the newest, within the caller's transaction.
+  /// Brings an open database from this schema to the newest. The caller has begun the transaction.
   func apply(to connection: borrowing SQLiteConnection, from schema: Int64) throws(Problem) {
     for step in steps[Int(schema)...] {
       for statement in step { try connection.run(statement) }
@@ -26,12 +27,12 @@ struct Migrations: Sendable {
     try connection.run("PRAGMA user_version = \(self.schema)")
   }
 
-  /// What this program works with.
   static let released = Migrations(steps: releasedSteps, columns: releasedColumns)
 
   private static let releasedSteps: [[String]] = [
     [
-      // One row. `revision` grows with every change; `encryptions` counts the uses of the key (C-33).
+      // A single row. `revision` grows with the store's changes. `encryptions` counts the uses of
+      // the key.
       """
       CREATE TABLE meta (
         id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -41,8 +42,8 @@ struct Migrations: Sendable {
         encryptions INTEGER NOT NULL
       ) STRICT
       """,
-      // The store's key, wrapped once for each way to open it. `parameters`: the key file's path if the
-      // person named one, else empty.
+      // The store's key, wrapped once per slot. `parameters`: the key file's path if the person
+      // named one, the scrypt parameters of a passphrase, else empty.
       """
       CREATE TABLE keyslot (
         id INTEGER PRIMARY KEY,
@@ -52,7 +53,7 @@ struct Migrations: Sendable {
         wrapped_key BLOB NOT NULL
       ) STRICT
       """,
-      // `position` is the order of adding and is never used again.
+      // `position` is the order of adding and is never reused.
       """
       CREATE TABLE account (
         position INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -70,8 +71,9 @@ struct Migrations: Sendable {
       """,
       "CREATE INDEX account_subject ON account (provider, subject)",
       "CREATE INDEX account_username ON account (provider, username)",
-      // One for each registration under which something was issued to the account. `bound_…` say where it
-      // may be sent; `binding` is their hash. The five last columns are sealed; a text list has one item a line.
+      // One row per registration that has a credential of the account. The `bound_…` columns
+      // restrict the servers that the credential is sent to; `binding` is a hash of them and of the
+      // provider. The last five columns are sealed. A text list has one item per line.
       """
       CREATE TABLE credential (
         account TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
@@ -93,7 +95,7 @@ struct Migrations: Sendable {
         PRIMARY KEY (account, client_id)
       ) STRICT
       """,
-      // What a person decided about an application's use of a provider's accounts.
+      // A person's decision about an application's use of a provider's accounts.
       """
       CREATE TABLE access_grant (
         application TEXT NOT NULL,
@@ -106,13 +108,13 @@ struct Migrations: Sendable {
       ) STRICT
       """,
     ],
-    // What the application gets besides: a text list, one item a line.
+    // Additional data that the application receives: a text list, one item per line.
     ["ALTER TABLE access_grant ADD COLUMN includes TEXT NOT NULL DEFAULT ''"],
     [
-      // The revision at which it was written, and whether a resource refused it since.
+      // The revision of the last write, and whether a resource has refused the credential since.
       "ALTER TABLE credential ADD COLUMN generation INTEGER NOT NULL DEFAULT 0",
       "ALTER TABLE credential ADD COLUMN refused INTEGER NOT NULL DEFAULT 0",
-      // Which account an application prefers.
+      // The account that an application prefers at a provider.
       """
       CREATE TABLE preference (
         application TEXT NOT NULL,
@@ -124,13 +126,13 @@ struct Migrations: Sendable {
       "CREATE INDEX preference_account ON preference (account)",
     ],
     resourcesAndRegistrations,
-    // Whether the id_token came with a former access token.
+    // Whether the id_token came with an earlier access token.
     ["ALTER TABLE credential ADD COLUMN id_token_former INTEGER NOT NULL DEFAULT 0"],
     changesAndOrders,
   ]
 
-  /// Credentials of one registration are told apart by the resource that they are for (RFC 8707), '' for none, and may
-  /// come with a proof key (RFC 9449). A primary key can't be altered, so the table is made anew.
+  /// Adds the resource (RFC 8707; '' for none) to the primary key of `credential`, and a proof key
+  /// (RFC 9449). SQLite cannot alter a primary key, so the table is rebuilt.
   private static let resourcesAndRegistrations = [
     """
     CREATE TABLE new_credential (
@@ -166,9 +168,10 @@ struct Migrations: Sendable {
     "DROP TABLE credential",
     "ALTER TABLE new_credential RENAME TO credential",
     "CREATE INDEX credential_resource ON credential (account, resource) WHERE resource <> ''",
-    // What `providers.configure` or the provider itself has brought, one for each provider. `bound_origins`: the only
-    // servers that it goes to. `issued`: by the provider on request (RFC 7591), until `expires_at` if it says so.
-    // The two last columns are sealed.
+    // A client registration per provider, from `providers.configure` or issued by the provider (RFC
+    // 7591). `bound_origins`: the only servers that it is sent to. `issued`: whether the provider
+    // issued it, then valid until `expires_at` unless that is NULL. The last two columns are
+    // sealed.
     """
     CREATE TABLE registration (
       provider TEXT NOT NULL PRIMARY KEY,
@@ -185,10 +188,10 @@ struct Migrations: Sendable {
     """,
   ]
 
-  /// The list of changes for front ends, and indexes for reading a few accounts or grants of many.
+  /// The list of changes for front ends, and indexes for reading a few of many accounts or grants.
   private static let changesAndOrders = [
-    // The last changes in order, without gaps; `ChangeRows.swift`. Either `account` and its kind of change, or the
-    // `application` and `provider` of a grant.
+    // The newest changes without gaps; see `ChangeRows.swift`. A row has either `account` and
+    // `kind`, or the `application` and `provider` of a grant.
     """
     CREATE TABLE change (
       number INTEGER PRIMARY KEY,
@@ -198,7 +201,8 @@ struct Migrations: Sendable {
       provider TEXT
     ) STRICT
     """,
-    // The list of an older store begins behind a gap, because what was changed before is not in it.
+    // The list of an older store starts at 2: the gap tells readers that earlier changes are
+    // unknown. In a new store `meta` is still empty, so its list starts empty.
     "INSERT INTO change (number) SELECT 2 FROM meta",
     "CREATE INDEX account_provider ON account (provider)",
     "CREATE INDEX account_last_used ON account (provider, last_used_at DESC)",

@@ -2,23 +2,26 @@ internal import Einlass
 internal import EinlassCrypto
 internal import EinlassSystem
 
-/// An open database and the state that is remembered of it. Belongs to the thread that holds `StoreFile`'s lock around it.
+/// An open database and cached state of it. Only for the thread that holds the lock of `StoreFile`
+/// around it.
 final class OpenStore {
   let connection: SQLiteConnection
   let keys: KeySource
   let identity: FileStatus.Identity
-  /// Of a store that is written. One that is read needs none, unless SQLite's own locks cannot be had.
+  /// The store's lock. `nil` for a store that is only read, unless SQLite's shared index is
+  /// unavailable.
   private var lock: FileLock?
   let isReadOnly: Bool
-  /// SQLite's, of the last read: another one as soon as another connection has committed.
+  /// SQLite's `data_version` at the last read. It changes when another connection commits.
   private var lastVersion: Int64?
-  /// All of the store, if that is little, and of which state; no snapshot where it is more.
+  /// A snapshot of a small store, with the state it belongs to; without a snapshot for a larger
+  /// store.
   private var cached: (state: [UInt64]?, snapshot: AccountStore.Snapshot?)?
   private var namedKey: (state: [UInt64]?, key: Secret)?
-  /// Of the database before what is being read was read.
+  /// The database's state as of the beginning of the current read.
   private var state: [UInt64]?
 
-  /// Takes over a checked connection and its lock, as it is held.
+  /// Takes over a checked connection and its lock, locked or not.
   init(
     connection: consuming SQLiteConnection, identity: FileStatus.Identity,
     lock: consuming FileLock? = nil, isReadOnly: Bool = false, keys: KeySource
@@ -30,25 +33,27 @@ final class OpenStore {
     self.keys = keys
   }
 
-  /// Moves the journal into the database, so that the next start is quick, unless another process writes just now.
+  /// Moves the journal into the database, so that the next start is quick. Skipped if another
+  /// process holds the lock, because a checkpoint beside a write can damage the file in SQLite
+  /// before 3.51.3.
   func close() {
     guard (try? lock?.acquire(.exclusive, by: .now)) == true else { return }
     emptyJournal()
   }
 
-  /// Moves the journal into the database, if that can be done now. Only under the exclusive lock.
+  /// Moves the journal into the database, if possible. The caller holds the exclusive lock.
   func emptyJournal() {
-    // Other writers wait for the lock, so readers get 200 ms to end and no more.
+    // Other writers wait for the lock, so wait at most 200 ms for readers.
     connection.wait(milliseconds: 200)
     try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
-    // A change that failed leaves its reserved pages behind the end. Another program of SQLite's may add pages, so they are
-    // counted and cut off under SQLite's own lock.
+    // Releases pages that a failed change has reserved at the end of the file. SQLite's write lock
+    // keeps other programs from adding pages between the count and the cut.
     try? connection.transaction(.write) { () throws(Problem) in
       try connection.allocate(pages: try connection.pragma("page_count"))
     }
   }
 
-  /// Whether the path still leads to this file: somebody may have removed or replaced the store.
+  /// Whether the path still leads to this file. The store may have been removed or replaced.
   var isStillThere: Bool { FileStatus.at(connection.path)?.identity == identity }
 
   func acquire(by deadline: Deadline) throws(Problem) {
@@ -58,7 +63,7 @@ final class OpenStore {
 
   func release() { lock?.release() }
 
-  /// Reads one state of the store throughout.
+  /// Runs `body` on one consistent state of the store.
   func read<Result>(
     by deadline: Deadline, _ body: (OpenStore) throws(Problem) -> Result
   ) throws(Problem) -> Result {
@@ -70,7 +75,7 @@ final class OpenStore {
     }
   }
 
-  /// Makes sure that it is still a store of ours after somebody else changed it.
+  /// Repeats the check of the store after another connection has changed it.
   private func recheckIfChanged() throws(Problem) {
     let version = try connection.pragma("data_version")
     guard version != lastVersion else { return }
@@ -79,8 +84,8 @@ final class OpenStore {
     lastVersion = version
   }
 
-  /// One durable transaction around `body`. `body` runs a second time after `full`, because the journal gives its room
-  /// back when it is moved into the database.
+  /// Runs `body` in one durable transaction. If the disk is full, moves the journal into the
+  /// database to free its space, and runs `body` a second time.
   func change<Result>(_ body: () throws(Problem) -> Result) throws(Problem) -> Result {
     do throws(Problem) { return try changeOnce(body) } catch {
       guard error.detail == Problem.StoreDetail.full.rawValue else { throw error }
@@ -89,7 +94,7 @@ final class OpenStore {
     }
   }
 
-  /// Pages that the journal needs for a removal, and more: an addition leaves them free.
+  /// Enough free pages for the journal of a later removal, so that a removal works on a full disk.
   private static let sparePages: Int64 = 16
 
   private func changeOnce<Result>(_ body: () throws(Problem) -> Result) throws(Problem) -> Result {
@@ -98,23 +103,24 @@ final class OpenStore {
       let countBefore = try connection.pragma("page_count")
       let result = try body()
       let count = try connection.pragma("page_count")
-      // Or the journal could not be moved into the database on a full disk, and would fill it for ever.
+      // Otherwise, on a full disk, the journal could not be moved into the database and would keep
+      // the disk full.
       if count > countBefore { try connection.allocate(pages: count + Self.sparePages) }
       return result
     }
-    // After the commit, because a reader takes no lock and would find the old state before it.
+    // After the commit, because readers take no lock and would otherwise still read the old state.
     lock?.announceChange()
     return result
   }
 
-  /// The last snapshot, if nothing was changed since; takes no lock.
+  /// Returns the cached snapshot if the store has not changed since. Takes no lock.
   func unchangedSnapshot() -> AccountStore.Snapshot? {
     guard let cached, let state = cached.state, state == connection.state else { return nil }
     return cached.snapshot
   }
 
-  /// Calls `body` with a reader of the store: its whole content where that is little, which is kept, else the database.
-  /// Within `read`.
+  /// Calls `body` with a reader: a snapshot of a small store, which is cached, else the database.
+  /// Called within `read`.
   func answer(_ body: (any StoreReader) throws(Problem) -> Void) throws(Problem) {
     let isKnownLarge = state != nil && cached?.state == state && cached?.snapshot == nil
     let snapshot = isKnownLarge ? nil : try connection.smallSnapshot()
@@ -122,7 +128,8 @@ final class OpenStore {
     if let snapshot { try body(snapshot) } else { try body(self) }
   }
 
-  /// The opened key, of what was fetched before the store was locked. Throws `keyUnavailable`.
+  /// Returns the opened key. Uses the secrets fetched before the store was locked. Throws
+  /// `keyUnavailable`.
   func storeKey() throws(Problem) -> StoreKey {
     let meta = try connection.meta()
     if let key = openKey(meta) { return key }
@@ -132,7 +139,7 @@ final class OpenStore {
     return opened
   }
 
-  /// What opens the key, and the store's name; `nil` where it is open.
+  /// Returns the key slots and the store's id, or `nil` if the key is open.
   func lockedSlots() throws(Problem) -> (slots: [KeySlot], store: String)? {
     let meta = try connection.meta()
     return openKey(meta) == nil ? (try connection.keySlots(), meta.store) : nil
@@ -144,27 +151,27 @@ final class OpenStore {
     return key
   }
 
-  /// The key that tokens are named by in the audit trail. Within `read`.
+  /// Returns the key for naming tokens in the audit trail. Called within `read`.
   func auditKey() throws(Problem) -> Secret {
     let key = try storeKey().auditKey
     namedKey = (state, key)
     return key
   }
 
-  /// The same, if nothing was changed since, as `unchangedSnapshot`.
+  /// Returns the cached audit key if the store has not changed since.
   func unchangedAuditKey() -> Secret? {
     guard let namedKey, let state = namedKey.state, state == connection.state else { return nil }
     return namedKey.key
   }
 
-  /// The slots that still open the store when its key is this one.
+  /// Wraps another key for the slots that can be opened now, and returns them.
   func keySlots(around root: Secret) throws(Problem) -> [KeySlot] {
     try keys.rewrap(try connection.keySlots(), around: root, store: try connection.meta().store)
   }
 }
 
 extension AccountStore.Patience {
-  /// Until when to wait, whatever for: the key, other threads, other processes.
+  /// The deadline shared by all waits: for the key, other threads and other processes.
   var deadline: Deadline {
     switch self {
     case .none: .now
@@ -175,7 +182,6 @@ extension AccountStore.Patience {
 }
 
 extension Problem {
-  /// Another holder has the store and keeps it.
   static func storeLocked(path: String, holder: Int? = nil) -> Problem {
     let process = holder.map { "process \($0)" } ?? "another process"
     var problem = Problem.store(
@@ -188,10 +194,10 @@ extension Problem {
 }
 
 extension FileLock {
-  /// Throws `locked` for the store at this path when somebody else keeps it longer.
+  /// Waits for the lock of the store at this path. Throws `locked` at the deadline.
   ///
-  /// The wait begins again while others make changes, up to the usual patience, because a queue that moves is not held up
-  /// by a process that is stopped.
+  /// The wait starts again when another process has made a change meanwhile, up to the usual
+  /// patience in total, because a moving queue shows that no stopped process holds the lock.
   ///
   /// - Returns: the deadline of further waits.
   @discardableResult

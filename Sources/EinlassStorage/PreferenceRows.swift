@@ -1,7 +1,7 @@
 internal import Einlass
 
 extension SQLiteConnection {
-  /// The applications that prefer an account, in their order.
+  /// Returns the applications that prefer an account, sorted.
   func applications(preferring account: Account.ID) throws(Problem) -> [String] {
     try all(
       "SELECT application FROM preference WHERE account = ?1 ORDER BY application",
@@ -9,7 +9,7 @@ extension SQLiteConnection {
     ) { row throws(Problem) in try row.text(0) }
   }
 
-  /// Replaces the application's preference at a provider; `nil` for none.
+  /// Replaces the application's preferred account at a provider; `nil` removes it.
   func prefer(_ account: Account.ID?, application: String, provider: String) throws(Problem) {
     try run(
       "DELETE FROM preference WHERE application = ?1 AND provider = ?2", .text(application),

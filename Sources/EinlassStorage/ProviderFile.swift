@@ -4,7 +4,8 @@ internal import EinlassSystem
 extension SQLiteAccountStore {
   private static let providersLimitBytes = 1 << 20
 
-  /// What was added to the catalogue beside the store at this path, or the usual one: a file of its own.
+  /// Returns the user's additions to the provider catalogue: a file beside the store at this path
+  /// or, with `nil`, beside the default store.
   public static func providerOverlay(path: String? = nil) -> ProviderOverlay {
     ProviderOverlay(
       fileName: try? StoreLocation(path: path).providersName,
@@ -42,7 +43,7 @@ extension SQLiteAccountStore {
 }
 
 extension MemoryAccountStore {
-  /// The same for a store that writes nothing.
+  /// Returns additions to the provider catalogue in memory.
   public static func makeProviderOverlay() -> ProviderOverlay {
     let text = Lock<[UInt8]?>(nil)
     return ProviderOverlay(

@@ -7,7 +7,7 @@ enum RegistrationColumn: String, CaseIterable {
   case privateKey = "private_key"
 }
 
-/// A row of `registration` as it stands in the file: what is in the clear, and sealed cells.
+/// A row of `registration` as stored: clear columns and sealed cells.
 struct RegistrationRow {
   var provider: String
   var clientID: String
@@ -28,7 +28,6 @@ struct RegistrationRow {
 }
 
 extension RegistrationRow {
-  /// Seals a registration.
   init(_ stored: StoredRegistration, key: StoreKey) {
     let registration = stored.registration
     self.init(
@@ -43,7 +42,8 @@ extension RegistrationRow {
     for (column, secret) in secrets { cells[column] = key.seal(secret, in: cell(column, hash)) }
   }
 
-  /// Opens it. Throws `decryptFailed` when anything of it was changed without the key; then nothing of it is usable.
+  /// Opens the row. Throws `decryptFailed` if any of it was edited without the key. No part of such
+  /// a row is usable.
   func open(key: StoreKey?, path: String) throws(Problem) -> StoredRegistration {
     let hash = rowHash(columns: Set(cells.keys))
     var secrets: [RegistrationColumn: Secret] = [:]
@@ -70,7 +70,7 @@ extension RegistrationRow {
       binding: Digest.sha256(Canonical.texts(boundOrigins)), row: rowHash)
   }
 
-  /// SHA-256 of the row's other columns in the clear, and of which secrets it has.
+  /// Returns the SHA-256 hash of the row's other clear columns and of the set of its secrets.
   private func rowHash(columns: Set<RegistrationColumn>) -> [UInt8] {
     Digest.sha256(
       Canonical.bytes([
@@ -83,7 +83,7 @@ extension RegistrationRow {
 }
 
 extension SQLiteConnection {
-  /// All, in the order of their providers; or the one at this provider.
+  /// Returns all registrations, ordered by provider, or the one of this provider.
   func registrationRows(at provider: String? = nil) throws(Problem) -> [RegistrationRow] {
     try all(
       """
@@ -104,7 +104,7 @@ extension SQLiteConnection {
     }
   }
 
-  /// Adds it or replaces that for the same provider.
+  /// Adds the row or replaces the one for the same provider.
   func put(_ row: RegistrationRow) throws(Problem) {
     try run(
       """
@@ -118,7 +118,7 @@ extension SQLiteConnection {
       .optional(row.cells[.clientSecret]), .optional(row.cells[.privateKey]))
   }
 
-  /// `false` when there was none.
+  /// Returns `false` if there was no registration.
   func deleteRegistration(at provider: String) throws(Problem) -> Bool {
     try run("DELETE FROM registration WHERE provider = ?1", .text(provider))
     return changes > 0
@@ -126,14 +126,14 @@ extension SQLiteConnection {
 }
 
 extension RegistrationStore {
-  /// Of a store in an SQLite file.
+  /// Registrations of a store in an SQLite file.
   static func ofDatabase(_ file: StoreFile) -> RegistrationStore {
     RegistrationStore(
       get: { provider, patience throws(Problem) in
         try file.read(patience, withKey: true) { store throws(Problem) -> StoredRegistration? in
           let row = try store.connection.registrationRows(at: provider).first
           guard let row else { return nil }
-          // What holds nothing sealed needs no key.
+          // A row without sealed cells needs no key.
           let key = row.cells.isEmpty ? nil : try store.storeKey()
           return try row.open(key: key, path: store.connection.path)
         } ?? nil
@@ -157,7 +157,7 @@ extension RegistrationStore {
 }
 
 extension OpenStore {
-  /// Adds it or replaces that for the same provider. Returns the new revision.
+  /// Adds the registration or replaces the one for the same provider. Returns the new revision.
   func put(_ registration: StoredRegistration) throws(Problem) -> Int64 {
     let row = RegistrationRow(registration, key: try storeKey())
     try connection.countEncryptions(row.cells.count)

@@ -3,14 +3,16 @@ internal import EinlassSystem
 
 /// The account store in an SQLite file that any number of processes share.
 ///
-/// Start with `Migrations.swift` for what is in it, `StoreFile.swift` for how it is shared, and
-/// `Sealing.swift` for how secrets are kept.
+/// Start with `Migrations.swift` for the schema, `StoreFile.swift` for sharing, and `Sealing.swift`
+/// for secrets.
 public enum SQLiteAccountStore {
-  /// A store at this path, or at the usual place of the XDG base directory specification.
+  /// Returns the store at this path or, with `nil`, at the default path of the XDG base directory
+  /// specification.
   ///
-  /// Never fails: the file is opened on first use, made by the first change, and every closure throws what is
-  /// wrong. A descriptor, named by the spawner, is read when the key is first needed. When the last copy of
-  /// the store goes, the file is closed in order, which makes the next start quicker.
+  /// Never fails. The file is opened on first use and created by the first change, and every
+  /// closure throws the problem that it meets. Descriptors are inherited from the parent process
+  /// and read when the key is first needed. When the last copy of the store is released, the
+  /// journal is moved into the file, so that the next start is quick.
   public static func open(
     path: String? = nil, keyFile: String? = nil, keyDescriptor: Int32? = nil,
     passphraseDescriptor: Int32? = nil, filePassphraseDescriptor: Int32? = nil
@@ -33,14 +35,14 @@ public enum SQLiteAccountStore {
     }
   }
 
-  /// The file beside a store, at this path or the usual one, that every change of it by any process writes to;
-  /// `nil` when there is no place for a store.
+  /// Returns the path of the file that every change by any process writes to. It is beside the
+  /// store at this path or the default store. Returns `nil` if no store path can be determined.
   public static func changeSign(path: String? = nil) -> String? {
     guard let location = try? StoreLocation(path: path) else { return nil }
     return "\(location.directory)/\(location.lockName)"
   }
 
-  /// Version and source id of the SQLite library in use.
+  /// The version and source id of the SQLite library in use.
   public static var sqliteVersion: String { SQLiteConnection.sqliteVersion }
 
   static func store(location: StoreLocation, keys: KeySource) -> AccountStore {
@@ -85,7 +87,7 @@ public enum SQLiteAccountStore {
         try setPreferred(id, application, provider, in: file, patience)
       },
       lease: { id throws(Problem) in
-        // What a provider gives could not be kept (C-27).
+        // A token obtained from a provider could not be stored.
         try file.requireWritable()
         return try await leases.lease(id)
       },
@@ -101,7 +103,6 @@ public enum SQLiteAccountStore {
   }
 }
 
-/// The closures that take more than a line.
 extension SQLiteAccountStore {
   private static func add(
     _ new: AccountStore.NewAccount, to file: StoreFile, _ patience: AccountStore.Patience
@@ -210,9 +211,8 @@ extension SQLiteAccountStore {
   }
 }
 
-/// What needs the database and more.
 extension OpenStore {
-  /// Opens the key only if there is something to open with it.
+  /// Opens the key only if there is a credential to decrypt.
   fileprivate func credentials(
     of id: Account.ID, at place: AccountStore.Place?
   ) throws(Problem) -> [StoredCredential] {
@@ -227,7 +227,7 @@ extension OpenStore {
     return credentials
   }
 
-  /// Throws `accountExists`, having changed nothing.
+  /// Throws `accountExists` before anything is changed.
   fileprivate func add(_ new: AccountStore.NewAccount) throws(Problem) -> AccountStore.Added {
     let existing = new.existing(among: try connection.candidates(for: new))
     let id = existing?.id ?? new.account.id
@@ -252,7 +252,7 @@ extension OpenStore {
     return AccountStore.Added(account: account, created: existing == nil, revision: revision)
   }
 
-  /// `nil`, and nothing was written, when the basis has changed meanwhile.
+  /// Returns `nil`, with nothing written, if the basis has changed since the request.
   fileprivate func settle(
     _ settlement: AccountStore.Settlement, of account: Account
   ) throws(Problem) -> Int64? {

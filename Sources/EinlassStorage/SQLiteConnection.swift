@@ -2,41 +2,42 @@ internal import CSQLite
 internal import CWALIndex
 internal import Einlass
 
-/// One connection to one database file, set up for a file that somebody may have tampered with.
+/// A connection to a database file, configured for files that may have been tampered with.
 ///
-/// Belongs to one thread at a time, never crosses a fork, and never checkpoints when it closes unless told so.
+/// Used by one thread at a time and never across a fork. Closing does not checkpoint, except in
+/// `closeAfterCheckpoint`.
 struct SQLiteConnection: ~Copyable {
-  /// How the file is opened; it is never created here.
+  /// The mode of opening an existing file.
   enum Access {
     case readWrite
-    /// For reading with an index in memory: nobody may write meanwhile, and nothing is made.
+    /// Reads with a WAL index in memory and creates no file. No process may write meanwhile.
     case readOnly
-    /// Without locks or a journal, for a file that nobody can change meanwhile.
+    /// Reads without locks and journal. No process may change the file meanwhile.
     case immutable
   }
 
   let path: String
   private let handle: SQLiteHandle
 
-  /// Version and source id of the library.
+  /// The version and source id of the library.
   static var sqliteVersion: String {
     unsafe "\(String(cString: sqlite3_libversion())) \(String(cString: sqlite3_sourceid()))"
   }
 
-  /// Opens and hardens. The path is absolute and free of symbolic links. Throws the store's problems.
+  /// Opens and hardens the connection. The path is absolute and free of symbolic links.
   init(path: String, access: Access) throws(Problem) {
     self.path = path
     handle = try SQLiteHandle(path: path, access: access)
   }
 
-  /// Runs a statement; rows are ignored.
+  /// Runs a statement and ignores its rows.
   func run(_ sql: String, _ values: SQLiteValue...) throws(Problem) {
     let statement = try SQLiteStatement(sql, on: handle)
     try statement.bind(values)
     while try statement.step() {}
   }
 
-  /// What `read` makes of the first row; `nil` when there is none.
+  /// Returns the result of `read` for the first row, or `nil` without rows.
   func first<Element>(
     _ sql: String, _ values: SQLiteValue...,
     read: (borrowing SQLiteStatement) throws(Problem) -> Element
@@ -46,7 +47,7 @@ struct SQLiteConnection: ~Copyable {
     return try statement.step() ? try read(statement) : nil
   }
 
-  /// The result of `read` for every row.
+  /// Returns the results of `read` for every row.
   func all<Element>(
     _ sql: String, _ values: SQLiteValue...,
     read: (borrowing SQLiteStatement) throws(Problem) -> Element
@@ -54,7 +55,7 @@ struct SQLiteConnection: ~Copyable {
     try all(sql, values: values, read: read)
   }
 
-  /// The result of `read` for every row.
+  /// Returns the results of `read` for every row.
   func all<Element>(
     _ sql: String, values: [SQLiteValue],
     read: (borrowing SQLiteStatement) throws(Problem) -> Element
@@ -66,7 +67,8 @@ struct SQLiteConnection: ~Copyable {
     return elements
   }
 
-  /// All of `body`'s changes, durable, or none. For reading, one state of the database throughout.
+  /// Runs `body` in a transaction. All its changes become durable, or none. Reads see one state of
+  /// the database.
   func transaction<Result>(
     _ kind: SQLiteTransaction, _ body: () throws(Problem) -> Result
   ) throws(Problem) -> Result {
@@ -77,56 +79,61 @@ struct SQLiteConnection: ~Copyable {
       try handle.control(CWALINDEX_CHECK, kind == .write ? 1 : 0)
       return result
     } catch {
-      // On a full disk SQLite has rolled back by itself, and a second time would hide the first error.
+      // On a full disk SQLite has already rolled back, and a second ROLLBACK would hide the first
+      // error.
       if handle.isInTransaction { try? run("ROLLBACK") }
       throw error
     }
   }
 
-  /// Rows changed by the last INSERT, UPDATE or DELETE.
+  /// The number of rows changed by the last INSERT, UPDATE or DELETE.
   var changes: Int64 { handle.changes }
 
-  /// How many instructions its statements have run so far, for tests: unlike time, the same at each run.
+  /// The number of virtual-machine steps of its statements so far. Tests use it, because it is
+  /// reproducible, unlike time.
   var countSteps: Int64 { handle.countSteps }
 
-  /// Different for every committed state of the database; `nil` when a lock is needed to see it. A later read sees that
-  /// state or a newer one.
+  /// A value that differs for every committed state of the database; `nil` if a lock would be
+  /// needed to read it. A later read sees this state or a newer one.
   var state: [UInt64]? { handle.state }
 
-  /// How long SQLite waits for its own locks.
+  /// Sets the time limit for waits on SQLite's own locks.
   func wait(milliseconds: Int32) { handle.wait(milliseconds: milliseconds) }
 
-  /// Gives the file room for so many pages and no more, so that the journal can be moved into it. Throws `full`.
+  /// Gives the file exactly this number of pages, so that the journal can be moved into it. Throws
+  /// `full`.
   func allocate(pages: Int64) throws(Problem) {
     try handle.control(CWALINDEX_ALLOCATE, pages * pragma("page_size"))
   }
 
-  /// Writes a whole, compact copy into an existing empty file.
+  /// Writes a complete, compact copy into an existing empty file.
   func copy(into path: String) throws(Problem) {
-    handle.limit(SQLITE_LIMIT_ATTACHED, to: 1)  // what VACUUM INTO uses itself
+    handle.limit(SQLITE_LIMIT_ATTACHED, to: 1)  // VACUUM INTO attaches the copy
     defer { handle.limit(SQLITE_LIMIT_ATTACHED, to: 0) }
     try run("VACUUM INTO ?1", .text(path))
   }
 
-  /// The settings that stand in no file and differ between distributions (C-21). Only reads.
+  /// Applies the settings that are not stored in the file and differ between distributions. Writes
+  /// nothing.
   func configure() throws(Problem) {
     for setting in [
       "synchronous = FULL", "secure_delete = ON", "cell_size_check = ON", "mmap_size = 0",
       "foreign_keys = ON", "temp_store = MEMORY", "wal_autocheckpoint = 256",
-      // KiB, because a process has two connections.
+      // In KiB. Small, because a process has two connections.
       "cache_size = -1000",
     ] { try run("PRAGMA \(setting)") }
   }
 
-  /// Makes the database keep a write-ahead log. Only under the exclusive store lock.
+  /// Switches the database to a write-ahead log. The caller holds the exclusive store lock.
   func useWriteAheadLog() throws(Problem) {
     let mode = try first("PRAGMA journal_mode = WAL") { row throws(Problem) in try row.text(0) }
     guard mode == "wal" else { throw SQLiteProblem.unsupportedFileSystem(path) }
   }
 
-  /// Closes after moving the whole journal into the database. Only under the exclusive store lock.
+  /// Moves the whole journal into the database, then closes. The caller holds the exclusive store
+  /// lock.
   consuming func closeAfterCheckpoint() throws(Problem) {
-    // Closing does so too, but keeps it to itself when the disk is full.
+    // Closing checkpoints too, but does not report a full disk.
     let isBusy = try first("PRAGMA wal_checkpoint(TRUNCATE)") { row throws(Problem) in
       try row.integer(0)
     }
@@ -135,20 +142,19 @@ struct SQLiteConnection: ~Copyable {
   }
 }
 
-/// How a transaction starts.
 enum SQLiteTransaction: String {
   /// One state of the database for several reads.
   case read = "BEGIN"
-  /// The write lock from the first statement on, so that no read has to be upgraded.
+  /// Takes the write lock at the beginning, so that a read lock never has to be upgraded.
   case write = "BEGIN IMMEDIATE"
 }
 
-/// The library's handles: closed when the last statement is gone, whoever holds it.
+/// The library's handles. The connection closes with its last statement.
 @safe final class SQLiteHandle {
   let path: String
   private let connection: OpaquePointer
   private var prepared: [String: OpaquePointer] = unsafe [:]
-  /// The way to files on which a full disk is an error and no signal.
+  /// The VFS for which a full disk is an error code and not SIGBUS.
   static let files: String = unsafe String(cString: cwalindex_register())
 
   init(path: String, access: SQLiteConnection.Access) throws(Problem) {
@@ -191,7 +197,7 @@ enum SQLiteTransaction: String {
   var isInTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
 
   private func harden() throws(Problem) {
-    // Before anything that reads the file: what it says must not be able to run anything.
+    // Before the file is read for the first time, because its schema must not run code.
     try set(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
     try set(SQLITE_DBCONFIG_DEFENSIVE, true)
     try set(SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, false)
@@ -217,32 +223,32 @@ enum SQLiteTransaction: String {
 
   func wait(milliseconds: Int32) {
     _ = unsafe sqlite3_busy_timeout(connection, milliseconds)
-    // 20 ms even without patience, because other connections hold these locks for microseconds.
+    // At least 20 ms even with `Patience.none`, because other connections hold these locks for
+    // microseconds.
     var patience = max(milliseconds, 20)
     _ = unsafe sqlite3_file_control(connection, "main", CWALINDEX_PATIENCE, &patience)
   }
 
-  /// Different for every committed state of the database, as far as that can be seen without a lock.
+  /// The state of the database, as `SQLiteConnection.state`.
   var state: [UInt64]? {
     var state = [UInt64](repeating: 0, count: Int(CWALINDEX_STATE_SIZE) / 8)
     let code = unsafe sqlite3_file_control(connection, "main", CWALINDEX_STATE, &state)
     return code == SQLITE_OK ? state : nil
   }
 
-  /// Asks something of the database's file.
+  /// Runs a file control operation on the database file.
   func control(_ operation: Int32, _ number: Int64) throws(Problem) {
     var number = number
     let code = unsafe sqlite3_file_control(connection, "main", operation, &number)
     guard code == SQLITE_OK else { throw SQLiteProblem.problem(code, path: path) }
   }
 
-  /// The problem of the last failed call.
   func problem(_ code: Int32) -> Problem {
     SQLiteProblem.problem(
       code, path: path, systemError: unsafe sqlite3_system_errno(connection))
   }
 
-  /// A compiled statement that nobody else uses; give it back.
+  /// Returns a compiled statement for exclusive use until `give`.
   func take(_ sql: String) throws(Problem) -> OpaquePointer {
     if let statement = unsafe prepared.removeValue(forKey: sql) { return unsafe statement }
     var statement: OpaquePointer?
@@ -252,7 +258,7 @@ enum SQLiteTransaction: String {
     return unsafe statement
   }
 
-  /// Keeps a statement for the next time its text is asked for.
+  /// Caches a statement for the next `take` of the same text.
   func give(_ statement: OpaquePointer, back sql: String) {
     _ = unsafe sqlite3_reset(statement)
     _ = unsafe sqlite3_clear_bindings(statement)

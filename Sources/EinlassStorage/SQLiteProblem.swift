@@ -2,11 +2,11 @@ internal import CSQLite
 internal import Einlass
 internal import EinlassSystem
 
-/// The only place where SQLite's result codes are read.
+/// The only place that interprets SQLite's result codes.
 enum SQLiteProblem {
-  /// What a failed call means for whoever spawned us.
+  /// Returns the problem for a failed call.
   ///
-  /// - Parameter systemError: the errno behind it, if it was a call of the system that failed.
+  /// - Parameter systemError: the errno of the system call that failed, or 0.
   static func problem(_ extendedCode: Int32, path: String, systemError: Int32 = 0) -> Problem {
     let error = SystemError(number: systemError)
     return switch extendedCode & 0xFF {
@@ -31,13 +31,13 @@ enum SQLiteProblem {
         path: path)
     case SQLITE_NOTADB:
       notOurs(path, "is no database")
-    // Our statements are sound: with SQLITE_ERROR it is the schema that is not what it was, with SQLITE_CONSTRAINT rows
-    // that do not fit each other, a credential of no account say.
+    // Our statements are valid, so SQLITE_ERROR means a changed schema, and SQLITE_CONSTRAINT means
+    // inconsistent rows, for example a credential without its account.
     case SQLITE_CORRUPT, SQLITE_FORMAT, SQLITE_MISMATCH, SQLITE_ERROR, SQLITE_CONSTRAINT:
       damaged(path, "SQLite \(extendedCode)")
     case SQLITE_IOERR:
       switch extendedCode {
-      // A quota or a file-size limit shows up as a failed write.
+      // A disk quota or file-size limit appears as a failed write.
       case csqlite_ioerr_write, csqlite_ioerr_fsync, csqlite_ioerr_truncate, csqlite_ioerr_shmsize:
         full(path)
       case csqlite_ioerr_lock, csqlite_ioerr_shmlock, csqlite_ioerr_shmmap:
@@ -50,7 +50,7 @@ enum SQLiteProblem {
     }
   }
 
-  /// The store's file can be read but does not make sense.
+  /// The file is readable, but its content is inconsistent.
   static func damaged(_ path: String, _ what: String) -> Problem {
     .store(
       .corrupt,
@@ -58,7 +58,7 @@ enum SQLiteProblem {
       path: path)
   }
 
-  /// The file was never a store of ours.
+  /// The file was never an account store.
   static func notOurs(_ path: String, _ what: String) -> Problem {
     .store(
       .corrupt,
@@ -66,7 +66,6 @@ enum SQLiteProblem {
       path: path)
   }
 
-  /// Nothing can be written where the store lies.
   static func readOnly(_ path: String) -> Problem {
     .store(
       .readOnly,
@@ -74,7 +73,7 @@ enum SQLiteProblem {
       path: path)
   }
 
-  /// The file system can't do what sharing a store between processes needs.
+  /// The file system lacks the locks or shared memory for sharing a store between processes.
   static func unsupportedFileSystem(_ path: String) -> Problem {
     .store(
       .unsupportedFileSystem,

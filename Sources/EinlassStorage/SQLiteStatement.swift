@@ -1,24 +1,21 @@
 internal import CSQLite
 internal import Einlass
 
-/// A value as SQLite stores it.
+/// A value in SQLite's storage classes.
 enum SQLiteValue {
   case null
   case integer(Int64)
   case text(String)
   case blob([UInt8])
 
-  /// Text, or NULL.
   static func optional(_ text: String?) -> SQLiteValue { text.map(SQLiteValue.text) ?? .null }
-  /// A number, or NULL.
   static func optional(_ number: Int64?) -> SQLiteValue { number.map(SQLiteValue.integer) ?? .null }
-  /// Bytes, or NULL.
   static func optional(_ bytes: [UInt8]?) -> SQLiteValue { bytes.map(SQLiteValue.blob) ?? .null }
 }
 
-/// A statement while it runs, and the row it stands on. Columns count from 0.
+/// A running statement and its current row. Columns count from 0.
 ///
-/// A column of another type than the schema's means that the file is damaged.
+/// A column with another type than the schema's means that the file is damaged.
 @safe struct SQLiteStatement: ~Copyable {
   private let handle: SQLiteHandle
   private let statement: OpaquePointer
@@ -32,12 +29,12 @@ enum SQLiteValue {
 
   deinit { unsafe handle.give(statement, back: sql) }
 
-  /// Fills ?1, ?2 and so on.
+  /// Binds ?1, ?2 and so on.
   func bind(_ values: [SQLiteValue]) throws(Problem) {
     for (index, value) in values.enumerated() { try bind(value, at: Int32(index + 1)) }
   }
 
-  /// Goes to the next row; `false` when there is none.
+  /// Moves to the next row. Returns `false` after the last one.
   func step() throws(Problem) -> Bool {
     let code = unsafe sqlite3_step(statement)
     switch code {
@@ -66,7 +63,7 @@ enum SQLiteValue {
     try require(SQLITE_BLOB, column)
     let bytes = unsafe sqlite3_column_blob(statement, column)
     let count = unsafe Int(sqlite3_column_bytes(statement, column))
-    // An empty one has no place either.
+    // The pointer to an empty blob is null as well.
     guard unsafe bytes != nil || count == 0 else { throw outOfMemory }
     return unsafe Array(UnsafeRawBufferPointer(start: bytes, count: count))
   }
@@ -83,7 +80,7 @@ enum SQLiteValue {
     isNull(column) ? nil : try blob(column)
   }
 
-  /// A text that must be one of an enumeration's raw values.
+  /// Returns a text column as a case of an enumeration.
   func word<Word: RawRepresentable<String>>(_ column: Int32) throws(Problem) -> Word {
     let text = try text(column)
     guard let word = Word(rawValue: text) else {
@@ -96,7 +93,7 @@ enum SQLiteValue {
     isNull(column) ? nil : try word(column)
   }
 
-  /// SQLite had no room to hand a value out, which it tells by handing out nothing.
+  /// SQLite reports a failed allocation of a column value by a null pointer.
   private var outOfMemory: Problem { SQLiteProblem.problem(SQLITE_NOMEM, path: handle.path) }
 
   private func isNull(_ column: Int32) -> Bool {

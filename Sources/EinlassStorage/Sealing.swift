@@ -1,16 +1,15 @@
 internal import Einlass
 internal import EinlassCrypto
 
-/// The store's key, ready to seal columns with.
+/// The store's key, derived into subkeys.
 struct StoreKey: Sendable {
-  /// Bytes of a key id.
   static let idCount = 4
 
-  /// Which generation of the key it is; changes when the key is rotated.
+  /// The id of the key, replaced at each rotation.
   let id: [UInt8]
-  /// The store it belongs to.
+  /// The id of the store.
   let store: String
-  /// What the audit trail names tokens by.
+  /// The key for naming tokens in the audit trail.
   let auditKey: Secret
   private let columnKey: Secret
 
@@ -26,7 +25,11 @@ struct StoreKey: Sendable {
     auditKey = key("audit")
   }
 
-  /// `version(1) | key id(4) | nonce(12) | ciphertext | tag(16)` (C-31).
+  /// Seals a secret as `version(1)
+  /// key id(4)
+  /// nonce(12)
+  /// ciphertext
+  /// tag(16)`.
   func seal(_ secret: Secret, in cell: SealedCell) -> [UInt8] {
     let nonce = SecureRandom.bytes(AuthenticatedEncryption.nonceCount)
     return [Self.format] + id + nonce
@@ -34,8 +37,8 @@ struct StoreKey: Sendable {
         secret.reveal(), key: columnKey, nonce: nonce, associatedData: associatedData(of: cell))
   }
 
-  /// `nil` when the cell was changed, moved, or sealed under another key or for another binding: these
-  /// cannot be told apart.
+  /// Opens a cell. Returns `nil` for a cell that was edited, moved, or sealed under another key or
+  /// for another binding. These causes cannot be distinguished.
   func open(_ sealed: [UInt8], in cell: SealedCell) -> Secret? {
     let head = 1 + Self.idCount
     let start = head + AuthenticatedEncryption.nonceCount
@@ -50,7 +53,6 @@ struct StoreKey: Sendable {
 
   private static let format: UInt8 = 1
 
-  /// What a cell is bound to (C-32).
   private func associatedData(of cell: SealedCell) -> [UInt8] {
     Canonical.bytes([
       [Self.format], Array(store.utf8), Array(cell.table.utf8), Array(cell.column.utf8),
@@ -59,13 +61,13 @@ struct StoreKey: Sendable {
   }
 }
 
-/// Where a sealed value stands and what it is bound to: it opens nowhere else.
+/// The location of a sealed value and the hashes that it is bound to. Elsewhere it does not open.
 struct SealedCell {
   var table: String
   var column: String
   var account: String
-  /// Hash of the provider binding.
+  /// The hash of the provider binding.
   var binding: [UInt8]
-  /// Hash of the row's other columns in the clear.
+  /// The hash of the row's other clear columns.
   var row: [UInt8]
 }

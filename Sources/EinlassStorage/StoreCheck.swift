@@ -1,18 +1,17 @@
 internal import Einlass
 
-/// What a database must be before anything else is done with it (C-25). Only reads.
+/// The checks of a database before any other use. Only reads.
 enum StoreCheck {
-  /// How far a database of ours is.
   enum Outcome: Equatable {
     case current
-    /// From an older program: to be copied and migrated.
+    /// From an older program: needs a backup and a migration.
     case older(schema: Int64)
-    /// Some tool changed the journal mode; to be set again under the exclusive lock.
+    /// Another tool has changed the journal mode. It is set again under the exclusive lock.
     case otherJournal
   }
 
-  /// Everything, for a database that was just opened. Throws `corrupt` for what was never a store of ours or
-  /// is damaged, `tooNew` for a newer program's.
+  /// Checks a newly opened database. Throws `corrupt` for a file that is damaged or was never a
+  /// store, and `tooNew` for the store of a newer program.
   static func run(on connection: borrowing SQLiteConnection, knows migrations: Migrations)
     throws(Problem) -> Outcome
   {
@@ -25,7 +24,8 @@ enum StoreCheck {
     return journal == "wal" ? .current : .otherJournal
   }
 
-  /// The schema, for a database that some other program changed meanwhile. Throws as `run`.
+  /// Checks owner, schema version and key slots after another program has changed the database, and
+  /// returns the schema version. Throws the problems of `run`.
   @discardableResult
   static func version(of connection: borrowing SQLiteConnection, knows migrations: Migrations)
     throws(Problem) -> Int64
@@ -40,7 +40,7 @@ enum StoreCheck {
     return found
   }
 
-  /// Throws `corrupt` unless the file is a store of some einlass.
+  /// Throws `corrupt` unless the file is an account store, of whichever version.
   static func owner(of connection: borrowing SQLiteConnection) throws(Problem) {
     guard try connection.pragma("application_id") == Migrations.applicationID else {
       throw SQLiteProblem.notOurs(connection.path, "is no account store of einlass")
@@ -82,7 +82,7 @@ enum StoreCheck {
 }
 
 extension SQLiteConnection {
-  /// The number that a pragma answers.
+  /// Returns the number answered by a pragma.
   func pragma(_ name: String) throws(Problem) -> Int64 {
     try first("PRAGMA \(name)") { row throws(Problem) in try row.integer(0) } ?? 0
   }

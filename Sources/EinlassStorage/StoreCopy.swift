@@ -1,10 +1,11 @@
 internal import Einlass
 internal import EinlassSystem
 
-/// Whole copies of a store: durable before they get their name, so that nobody ever meets half of one.
+/// Complete copies of a store. A copy is durable before it gets its final name, so that no process
+/// sees a partial one.
 enum StoreCopy {
-  /// Copies what is committed. `false`, and nothing is left, when the name is taken. The caller holds a lock
-  /// on the store; `inspect` sees the finished copy first and may refuse it.
+  /// Copies the committed state. Returns `false`, and leaves no file, if the name is taken. The
+  /// caller holds a lock on the store. `inspect` checks the finished copy before it gets its name.
   static func make(
     of connection: borrowing SQLiteConnection, as name: String, temporaryName: String,
     in directory: borrowing SafeDirectory,
@@ -26,9 +27,9 @@ enum StoreCopy {
   }
 }
 
-/// The files that SQLite keeps beside a database.
 extension SafeDirectory {
-  /// Where changes lie that are not yet in this database; `nil` when it is complete by itself.
+  /// Returns the path of a journal with changes that are not yet in the database, or `nil` without
+  /// one.
   func journal(of name: String) throws(Problem) -> String? {
     for journal in [name + "-wal", name + "-journal"] {
       let status = try FileProblem.store { () throws(FileError) in try inspect(journal) }
@@ -37,7 +38,7 @@ extension SafeDirectory {
     return nil
   }
 
-  /// Throws when a new database of this name would be read with the changes of one that is gone.
+  /// Throws `corrupt` if a new database of this name would pick up the journal of a vanished one.
   func requireNoJournal(of name: String) throws(Problem) {
     guard let journal = try journal(of: name) else { return }
     throw .store(
@@ -46,7 +47,7 @@ extension SafeDirectory {
       path: journal)
   }
 
-  /// Removes a database of ours with everything beside it: what something interrupted left.
+  /// Removes a database that an interrupted operation left, and its companion files.
   func removeDatabase(_ name: String) {
     for suffix in ["", "-wal", "-shm", "-journal"] { remove(name + suffix) }
   }

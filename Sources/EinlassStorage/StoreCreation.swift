@@ -2,26 +2,27 @@ internal import Einlass
 internal import EinlassCrypto
 internal import EinlassSystem
 
-/// How a new store comes to be: finished under another name first, so that nobody ever meets half of one.
+/// The creation of a store. It is completed under a temporary name, so that no process sees a
+/// partial one.
 struct StoreCreation {
   private let opening: StoreOpening
 
   init(_ opening: StoreOpening) { self.opening = opening }
 
-  /// Makes store and key. The caller holds the exclusive lock and knows that there is none.
+  /// Creates the store and its key. The caller holds the exclusive lock and has found no store.
   func run(in directory: borrowing SafeDirectory) throws(Problem) {
     let temporary = opening.location.temporaryName
-    // Or the new store would be read with the changes of an old one.
+    // Otherwise SQLite would apply the journal of an old store to the new one.
     try directory.requireNoJournal(of: opening.location.name)
     directory.removeDatabase(temporary)
-    // A process that still has an old one open would keep its index from being cleared.
+    // A process that still has an old store open would prevent SQLite from clearing the old index.
     directory.remove(opening.location.name + "-shm")
     do throws(Problem) {
       let store = Hexadecimal.encode(SecureRandom.bytes(16))
       let (slot, keyFile) = try opening.keys.create(store: store, storeDirectory: directory)
       try FileProblem.store { () throws(FileError) in try directory.createEmpty(temporary) }
       try fill(directory.path(of: temporary), store: store, slot: slot)
-      // The key comes when there was room for all else, or it would stay behind without a store.
+      // Written last, so that a full disk does not leave a key file without a store.
       guard try keyFile?.write(slot.secret) ?? true else {
         throw Problem.storeLocked(path: directory.path(of: opening.location.name))
       }
@@ -41,7 +42,7 @@ struct StoreCreation {
       }
       guard isNew else { throw .storeLocked(path: directory.path(of: opening.location.name)) }
     } catch {
-      // One that the person has named may be another store's key by now.
+      // A key file named by the person may be the key of another store by now.
       if opening.keys.choice == .usual { keyFile?.remove() }
       throw error
     }

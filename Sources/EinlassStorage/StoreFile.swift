@@ -2,10 +2,12 @@ internal import Einlass
 internal import EinlassCrypto
 internal import EinlassSystem
 
-/// The store's file as one process uses it: opened on first use, locked for each change, checked whenever another
-/// program changed it. Several processes share the file; several threads share one value of this.
+/// The store's file within one process. It is opened on first use, locked for each change, and
+/// checked again after changes by other programs. Several processes share the file, and several
+/// threads share one `StoreFile`.
 ///
-/// Reading and writing have a connection each, so that a reader waits for no writer, of this process or another.
+/// Reads and writes use separate connections, so that a reader does not wait for a writer of any
+/// process.
 final class StoreFile: Sendable {
   let location: StoreLocation
   private let keys: KeySource
@@ -19,8 +21,8 @@ final class StoreFile: Sendable {
 
   deinit { writing.withLock { $0?.close() } }
 
-  /// Calls `body` with one state of the store, an empty one when there is none yet. Costs one system call while the
-  /// store is small and nobody changes it.
+  /// Calls `body` with one state of the store, or with an empty snapshot if there is no store.
+  /// Takes a single system call while the store is small and unchanged.
   func read(
     _ patience: AccountStore.Patience, _ body: (any StoreReader) throws(Problem) -> Void
   ) throws(Problem) {
@@ -35,7 +37,7 @@ final class StoreFile: Sendable {
     if isThere == nil { try body(AccountStore.Snapshot()) }
   }
 
-  /// The changes since a mark.
+  /// Returns the changes since a mark.
   func changes(
     since mark: AccountStore.ChangeMark?, _ patience: AccountStore.Patience
   ) throws(Problem) -> AccountStore.Changes {
@@ -43,8 +45,9 @@ final class StoreFile: Sendable {
       ?? .init(mark: .noStore, revision: 0, list: mark == .noStore ? [] : nil)
   }
 
-  /// The key that tokens are named by in the audit trail; `nil` when there is no store yet. Costs one system call while
-  /// nobody changes the store, and is another one after `store.rotateKey` of whatever process.
+  /// Returns the key for naming tokens in the audit trail, or `nil` if there is no store. Takes a
+  /// single system call while the store is unchanged. The key changes when any process calls
+  /// `store.rotateKey`.
   func auditKey(_ patience: AccountStore.Patience) throws(Problem) -> Secret? {
     try open(patience, withKey: true) { store, deadline throws(Problem) in
       if let unchanged = store.unchangedAuditKey() { return unchanged }
@@ -52,12 +55,14 @@ final class StoreFile: Sendable {
     }
   }
 
-  /// Throws `readOnly` where nothing could be stored now. Locks nothing and makes nothing.
+  /// Throws `readOnly` if the store, or a new one, could not be written now. Takes no lock and
+  /// creates no file.
   func requireWritable() throws(Problem) {
     try StoreOpening(location: location, keys: keys).requireWritable()
   }
 
-  /// Reads one state of the store; `nil` when there is none yet, and then nothing is made. Waits for no writer.
+  /// Reads one state of the store. Returns `nil` if there is no store, and creates none. Does not
+  /// wait for writers.
   func read<Result>(
     _ patience: AccountStore.Patience, withKey needsKey: Bool = false,
     _ body: (OpenStore) throws(Problem) -> Result
@@ -67,7 +72,8 @@ final class StoreFile: Sendable {
     }
   }
 
-  /// Copies the store, as `read` otherwise: SQLite copies outside of a transaction, and one state all the same.
+  /// Runs `body` as `read` does, but outside a transaction, because SQLite refuses VACUUM INTO
+  /// within one. The copy is nevertheless one consistent state.
   func copy<Result>(_ body: (OpenStore) throws(Problem) -> Result) throws(Problem) -> Result? {
     try open(.usual) { store, deadline throws(Problem) in
       try store.read(by: deadline) { _ throws(Problem) in }
@@ -75,8 +81,8 @@ final class StoreFile: Sendable {
     }
   }
 
-  /// Changes under the exclusive lock, in one transaction that is durable when this returns. Makes the store
-  /// when there is none.
+  /// Runs `body` under the exclusive lock in one transaction, durable on return. Creates the store
+  /// if there is none.
   func write<Result>(
     _ patience: AccountStore.Patience, withKey needsKey: Bool = false,
     _ body: (OpenStore) throws(Problem) -> Result
@@ -88,8 +94,9 @@ final class StoreFile: Sendable {
     return result
   }
 
-  /// As `write`, but `nil` when there is no store, and then nothing is made. What was replaced is no longer
-  /// in the file, not even in its journal, when that is wished and nobody else reads it.
+  /// Runs `body` as `write` does, but returns `nil` if there is no store, and creates none.
+  /// `leavingNoTrace` also removes overwritten data from the journal, if no other process is
+  /// reading.
   func change<Result>(
     _ patience: AccountStore.Patience, makesStore: Bool = false, withKey needsKey: Bool = false,
     leavingNoTrace: Bool = false,
@@ -111,7 +118,8 @@ final class StoreFile: Sendable {
     }
   }
 
-  /// Opens the store for reading: as all share it, or alone where that takes room that the disk does not have.
+  /// Opens the store for reading with the shared index or, if the index is unavailable, with an
+  /// index in memory.
   private func open<Result>(
     _ patience: AccountStore.Patience, withKey needsKey: Bool = false,
     _ body: (OpenStore, Deadline) throws(Problem) -> Result
@@ -120,26 +128,26 @@ final class StoreFile: Sendable {
       let opening = StoreOpening(location: location, keys: keys)
       do throws(Problem) {
         if opened?.isStillThere != true {
-          opened = nil  // closes it
+          opened = nil  // the former one is closed first
           opened = try opening.openForReading(by: deadline)
         }
         guard let store = opened else { return nil }
         return try body(store, deadline)
       } catch {
-        // Where there is no room for a journal, SQLite says only that it cannot open it.
+        // Without room for a journal, SQLite only reports that it cannot open the file.
         let isForWantOfAJournal =
           error.detail == Problem.StoreDetail.permissions.rawValue
           && FileStatus.at("\(location.directory)/\(location.name)-wal") == nil
         guard error.isForWantOfAnIndex || isForWantOfAJournal else { throw error }
         opened = nil
-        // Read once and forgotten: there may be room soon, and no writer is to wait.
+        // Not kept open: there may be room soon, and the shared lock would block writers.
         return try body(opening.openAlone(by: deadline, because: error), deadline)
       }
     }
   }
 
-  /// One thread of this process at a time, until the deadline that all waits of one use share. Nothing is
-  /// locked while the key is waited for.
+  /// Runs `body` on one thread of this process at a time. One deadline covers all waits. The store
+  /// is not locked while `prepare` gets the key.
   private func alone<Result>(
     _ opened: Lock<OpenStore?>, _ patience: AccountStore.Patience, withKey needsKey: Bool = false,
     _ body: (inout OpenStore?, Deadline) throws(Problem) -> Result
@@ -148,7 +156,7 @@ final class StoreFile: Sendable {
     if needsKey { try keys.fetch(by: deadline) }
     while true {
       do throws(Problem) { return try once(opened, by: deadline, body) } catch {
-        // What failed for want of the key has changed nothing.
+        // `keyAwaited` is thrown before anything is changed, so the attempt can be repeated.
         guard needsKey, patience != .none, error == .keyAwaited else { throw error }
         keys.prepare()
       }
@@ -166,7 +174,8 @@ final class StoreFile: Sendable {
     return result
   }
 
-  /// Another request of this process has the store longer, mostly because it waits for another process.
+  /// Another request of this process holds the store longer, usually because it waits for another
+  /// process.
   private var stillInUse: Problem {
     location.otherHolder.map { .storeLocked(path: location.path, holder: $0) } ?? .storeInUse
   }
@@ -176,7 +185,8 @@ extension Problem {
   fileprivate static let storeInUse = Problem.store(
     .locked, "The account store is in use for a moment. Try again.")
 
-  /// Whether the shared index cannot be had: no room for it, or nowhere to write it.
+  /// Whether the shared index is unavailable, because the disk is full or the directory is
+  /// read-only.
   fileprivate var isForWantOfAnIndex: Bool {
     [Problem.StoreDetail.full, .readOnly].contains { $0.rawValue == detail }
   }

@@ -1,7 +1,7 @@
 internal import Einlass
 
 extension OpenStore {
-  /// Looks at every page, every row and every sealed value. Within `read`.
+  /// Checks every page, every row and every sealed value. Called within `read`.
   func inspect(_ progress: StoreMaintenance.Progress) throws(Problem) -> StoreMaintenance.Check {
     var check = StoreMaintenance.Check()
     do throws(Problem) {
@@ -61,7 +61,7 @@ extension OpenStore {
 }
 
 extension SQLiteConnection {
-  /// What SQLite itself finds wrong, and rows that point to nothing.
+  /// Runs SQLite's own integrity check and looks for rows with a missing parent.
   func inspectPages(_ check: inout StoreMaintenance.Check) throws(Problem) {
     for text in try all(
       "PRAGMA integrity_check", read: { row throws(Problem) in try row.text(0) })
@@ -75,7 +75,7 @@ extension SQLiteConnection {
     }
   }
 
-  /// A finished copy must be sound before it counts as one. Throws `corrupt`.
+  /// Throws `corrupt` if a finished copy has findings.
   func requireSound() throws(Problem) {
     var check = StoreMaintenance.Check()
     try inspectPages(&check)
@@ -84,7 +84,8 @@ extension SQLiteConnection {
     }
   }
 
-  /// SQLite's words may quote names that somebody wrote into the file.
+  /// Replaces control characters and non-ASCII, because SQLite's messages quote names from the
+  /// file.
   private func plain(_ text: String) -> String {
     var kept = ""
     for scalar in text.unicodeScalars.prefix(200) {

@@ -1,32 +1,33 @@
 internal import Einlass
 internal import EinlassSystem
 
-/// Where a store lies and where its key file goes when the person names none.
+/// The paths of a store, its companion files and its default key file.
 struct StoreLocation: Sendable {
-  /// Of the database, as given; made absolute when it is opened.
+  /// The database's directory as given. It is made absolute when it is opened.
   var directory: String
-  /// Of the database, in its directory.
+  /// The database's file name.
   var name: String
-  /// Where generated key files lie; never the store's own directory. `nil` when there is no home.
+  /// The directory of generated key files, never the store's own. `nil` without a home directory.
   var keyDirectory: String?
 
-  /// Whether anything stands at the path of the database now.
+  /// Whether there is a file, or anything else, at the database's path.
   var exists: Bool { FileStatus.at("\(directory)/\(name)") != nil }
-  /// The lock's file, beside the database.
+  /// The file of the store's lock.
   var lockName: String { base + ".lock" }
-  /// The audit trail's file, beside the database.
+  /// The file of the audit trail.
   var auditName: String { base + ".audit.jsonl" }
-  /// What was added to the catalogue, beside the database.
+  /// The file of the user's additions to the provider catalogue.
   var providersName: String { base + ".providers.json" }
-  /// A new database until it is finished.
+  /// The name of a new database until it is complete.
   var temporaryName: String { name + ".new" }
-  /// What the database was before a migration from this schema.
+  /// Returns the name of the backup before a migration from this schema.
   func backupName(schema: Int64, revision: Int64) -> String {
     "\(base).schema\(schema).revision\(revision).db"
   }
 
-  /// The path, or by the XDG base directory specification: data in its data home, the key in its state home
-  /// (the configuration home is what people commit to their dotfiles).
+  /// Uses the path or, with `nil`, the XDG base directory specification: the store in the data
+  /// home, keys in the state home. The configuration home is unsuitable, because people publish
+  /// their dotfiles.
   init(
     path: String?, environment: (String) -> String? = Environment.value
   ) throws(Problem) {
@@ -49,7 +50,7 @@ struct StoreLocation: Sendable {
     }
   }
 
-  /// For tests: nothing of the environment counts.
+  /// Ignores the environment, for tests.
   init(directory: String, name: String = "store.db", keyDirectory: String?) {
     self.directory = directory
     self.name = name
@@ -58,7 +59,7 @@ struct StoreLocation: Sendable {
 
   private var base: String { name.hasSuffix(".db") ? String(name.dropLast(3)) : name }
 
-  /// Relative paths are ignored, as the specification says.
+  /// Ignores relative paths, as the specification requires.
   private static func home(
     _ variable: String, _ underHome: String, _ environment: (String) -> String?
   ) -> String? {

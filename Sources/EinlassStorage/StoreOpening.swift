@@ -2,15 +2,17 @@ internal import Einlass
 internal import EinlassCrypto
 internal import EinlassSystem
 
-/// How a store is found, checked, made and brought up to date.
+/// Finds, checks, creates and migrates a store.
 struct StoreOpening {
   let location: StoreLocation
   let keys: KeySource
   var migrations = Migrations.released
 
-  /// Opens an existing store for reading, without its lock; `nil` when there is none, and then nothing is made.
+  /// Opens an existing store for reading, without its lock. Returns `nil` if there is no store, and
+  /// creates none.
   ///
-  /// Brings it up to date before. Throws `full` and `readOnly` where SQLite cannot have the index that all share.
+  /// Migrates an older store first. Throws `full` or `readOnly` if SQLite cannot have the shared
+  /// index.
   func openForReading(by deadline: Deadline) throws(Problem) -> OpenStore? {
     let directory = try FileProblem.store { () throws(FileError) in
       try SafeDirectory.open(location.directory)
@@ -19,7 +21,7 @@ struct StoreOpening {
     guard canWrite(in: directory) else {
       throw SQLiteProblem.readOnly(directory.path(of: location.name))
     }
-    // With a journal of the other kind SQLite would change the file.
+    // SQLite would roll back a rollback journal, and so change the file.
     if try count("-journal", in: directory) == 0,
       let store = try openCurrent(by: deadline, in: directory)
     {
@@ -32,7 +34,8 @@ struct StoreOpening {
     return store
   }
 
-  /// `nil` for a store that has to be brought up to date.
+  /// Returns `nil` for a store that needs the exclusive lock first, to migrate or to set the
+  /// journal mode.
   private func openCurrent(
     by deadline: Deadline, in directory: borrowing SafeDirectory
   ) throws(Problem) -> OpenStore? {
@@ -41,8 +44,9 @@ struct StoreOpening {
     return OpenStore(connection: connection, identity: try identity(in: directory), keys: keys)
   }
 
-  /// Opens an existing store for reading with an index in memory, under the shared lock: where no index can be had that
-  /// all share, for this reason. Where no lock can be had either, nobody can write.
+  /// Opens an existing store for reading with an index in memory, under the shared lock. Used when
+  /// the shared index is unavailable for `reason`. If the lock file cannot be created either, no
+  /// process can write.
   func openAlone(by deadline: Deadline, because reason: Problem) throws(Problem) -> OpenStore {
     let directory = try FileProblem.store { () throws(FileError) in
       try SafeDirectory.open(location.directory)
@@ -54,19 +58,19 @@ struct StoreOpening {
     }
     if lock == nil { lock = try? FileLock(location.lockName, in: directory) }
     try lock?.acquire(.shared, by: deadline, of: path)
-    // SQLite wants to see a journal, unless it is told that there is none.
+    // SQLite expects a journal, unless it opens the file as immutable.
     let isComplete = try directory.journal(of: location.name) == nil
     let connection = try SQLiteConnection(path: path, access: isComplete ? .immutable : .readOnly)
     try connection.configure()
-    // An older store would have to be brought up to date first.
+    // An older store would need a migration first.
     if case .older = try StoreCheck.run(on: connection, knows: migrations) { throw reason }
     return OpenStore(
       connection: connection, identity: try identity(in: directory), lock: lock,
       isReadOnly: !canWrite(in: directory), keys: keys)
   }
 
-  /// Opens or makes the store, brings it up to date and holds the exclusive lock; `nil` when there is none and
-  /// none is to be made.
+  /// Opens or creates the store, migrates it, and holds the exclusive lock. Returns `nil` if there
+  /// is no store and none is to be created.
   func openExclusive(by deadline: Deadline, makesStore: Bool) throws(Problem)
     -> OpenStore?
   {
@@ -98,7 +102,7 @@ struct StoreOpening {
       connection: connection, identity: try identity(in: directory), lock: lock, keys: keys)
   }
 
-  /// Throws `readOnly` for a store, or a place for one, that can't be written now.
+  /// Throws `readOnly` for a store, or the place of a new one, that cannot be written now.
   func requireWritable() throws(Problem) {
     let directory = try FileProblem.store { () throws(FileError) in
       try SafeDirectory.open(location.directory)
@@ -112,7 +116,7 @@ struct StoreOpening {
     }
   }
 
-  /// Connects to a file that may still be anybody's; the caller checks it.
+  /// Connects to a file of unknown origin. The caller checks it.
   private func connect(
     by deadline: Deadline, in directory: borrowing SafeDirectory
   ) throws(Problem) -> SQLiteConnection {
@@ -120,29 +124,31 @@ struct StoreOpening {
     for suffix in ["-wal", "-shm"] { _ = try count(suffix, in: directory) }
     _ = try FileProblem.store { () throws(FileError) in try directory.inspect(location.lockName) }
     if try count("-journal", in: directory) > 0 {
-      // SQLite would roll it back before we can see whose file it is; a stranger's stays as it is.
+      // SQLite would roll the journal back on opening. The file must not change if it is not a
+      // store.
       try StoreCheck.owner(of: SQLiteConnection(path: path, access: .immutable))
     }
     let connection = try SQLiteConnection(path: path, access: .readWrite)
-    // Whoever opens first reads the journal anew, and the others who share the lock wait for that.
+    // The first connection rebuilds the WAL index, and the other ones wait for it.
     connection.wait(milliseconds: deadline.millisecondsLeft)
     try connection.configure()
     return connection
   }
 
-  /// Copies the store beside itself, then changes it in one transaction. The caller holds the exclusive lock.
+  /// Copies the store beside itself, then migrates it in one transaction. The caller holds the
+  /// exclusive lock.
   private func migrate(
     _ connection: borrowing SQLiteConnection, from schema: Int64,
     in directory: borrowing SafeDirectory
   ) throws(Problem) {
     let backup = location.backupName(schema: schema, revision: try connection.meta().revision)
-    // A copy that an interrupted migration left is as good as the new one.
+    // `false` is ignored, because the copy of an interrupted migration is equally good.
     _ = try StoreCopy.make(
       of: connection, as: backup, temporaryName: backup + ".new", in: directory)
     try connection.useWriteAheadLog()
     try connection.transaction(.write) { () throws(Problem) in
       try migrations.apply(to: connection, from: schema)
-      // Before the commit: steps that do not end in the schema they promise change nothing.
+      // Before the commit, so that steps with a wrong result are rolled back.
       _ = try StoreCheck.run(on: connection, knows: migrations)
     }
   }
@@ -162,7 +168,7 @@ struct StoreOpening {
     }
   }
 
-  /// Bytes of a file that SQLite keeps beside the database; 0 when there is none.
+  /// Returns the size of a companion file of the database in bytes, or 0 without one.
   private func count(_ suffix: String, in directory: borrowing SafeDirectory) throws(Problem)
     -> Int64
   {
@@ -171,7 +177,6 @@ struct StoreOpening {
     }
   }
 
-  /// Whether the database, or a new one, could be written now.
   private func canWrite(in directory: borrowing SafeDirectory) -> Bool {
     directory.isWritable && directory.canWrite(location.name)
   }

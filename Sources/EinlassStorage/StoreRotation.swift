@@ -2,12 +2,12 @@ internal import Einlass
 internal import EinlassCrypto
 
 extension OpenStore {
-  /// Seals everything under a new key and wraps that for the slots of the old one (C-37): within the caller's
-  /// one transaction, so that every process finds the old store or the new one.
+  /// Seals every secret under a new key and wraps that key for the slots of the old one. Runs in
+  /// the caller's transaction, so that other processes find the old store or the new one.
   ///
-  /// What opens the slots, the key file say, stays as it is and opens copies that were made before as well.
-  /// Throws `decryptFailed` for what the old key does not open, and `keyUnavailable` when no slot would be left;
-  /// nothing is changed then.
+  /// The secrets of the slots, for example the key file, stay the same and still open earlier
+  /// copies. Throws `decryptFailed` if the old key does not open a value, and `keyUnavailable` if
+  /// no slot would be left. Nothing is changed then.
   func rotateKey(_ progress: StoreMaintenance.Progress) throws(Problem)
     -> StoreMaintenance.Rotation
   {
@@ -36,7 +36,8 @@ extension OpenStore {
     try progress(countAccounts, countAccounts)
     let before = try connection.keySlots()
     let slots = try keySlots(around: root)
-    // The old key may be known from before, and what opens it be gone since: then nobody could open the new one.
+    // The old key may still be in memory although its key file has gone. Then nothing could open
+    // the new key.
     guard !slots.isEmpty else {
       throw .store(
         .keyUnavailable,
