@@ -1,7 +1,8 @@
 internal import Glibc
 
 extension Array where Element == UInt8 {
-  /// The index of the first such byte at or behind `start`. The C library compares many bytes at once.
+  /// Returns the index of the first such byte at or after `start`. Uses memchr(3), which compares
+  /// many bytes at once.
   public func firstIndex(of byte: UInt8, from start: Int) -> Int? {
     withUnsafeBytes { bytes in
       guard start < bytes.count, let base = bytes.baseAddress else { return nil }

@@ -1,13 +1,16 @@
 internal import Glibc
 
-/// A private file of lines, wherever the user wants it, whose older half goes before it grows too long.
+/// A private file of lines at a path of the user's choice. Its older half is dropped when it
+/// reaches its limit.
 ///
-/// Several processes may write to one. A line that comes while another process cuts the file may be lost.
+/// Several processes may append. A line written while another process shortens the file may be
+/// lost.
 public struct CappedFile: ~Copyable, Sendable {
   private let descriptor: Descriptor
   private let limitBytes: Int64
 
-  /// Opens a file of our own (0600, no link, nobody else's) to write at its end, or makes it.
+  /// Opens a file for appending, or creates it with mode 0600. Throws for a link, another user's
+  /// file or a file open to others.
   public init(_ path: String, limitBytes: Int64 = 16 << 20) throws(FileError) {
     let number = unsafe open(
       path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
@@ -19,10 +22,10 @@ public struct CappedFile: ~Copyable, Sendable {
     self.limitBytes = limitBytes
   }
 
-  /// Adds one line; what the file does not take is lost.
+  /// Appends one line. Write errors are ignored.
   public borrowing func append(_ line: [UInt8]) {
     let bytes = line + [Self.lineFeed]
-    // Whoever else is at it cuts for all.
+    // If the lock is taken, another process is already shortening the file.
     if isFull(for: bytes.count), flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 {
       if isFull(for: bytes.count) { keepNewerHalf() }
       flock(descriptor.number, LOCK_UN)
@@ -44,7 +47,7 @@ public struct CappedFile: ~Copyable, Sendable {
     guard ftruncate(descriptor.number, 0) == 0, let end = kept.firstIndex(of: Self.lineFeed) else {
       return
     }
-    // Not from the middle of a line.
+    // Starts after the first line feed, because `start` is usually in the middle of a line.
     _ = descriptor.write(bytes, end + 1..<kept.endIndex)
   }
 

@@ -1,22 +1,23 @@
 internal import CSystem
 internal import Glibc
 
-/// A program that this process started: pipes to its standard input and from its standard output, its
-/// standard error is ours. Not to be used by several threads.
+/// A child process, with pipes to its standard input and from its standard output. It inherits
+/// standard error. Used by one thread at a time.
 public final class ChildProcess {
-  /// Its id, good until it is reaped.
+  /// The process id, valid until the child is reaped.
   public let id: Int32
-  /// What it writes; readable without waiting where a poller says so.
+  /// The child's standard output.
   public let output: Descriptor
   private var input: Descriptor?
   private var endedWith: Int32?
   private var isOurs = true
 
-  /// Starts the program at this path. Never give a secret as an argument: everybody can read those.
+  /// Starts the program at this path. Never pass a secret as an argument, because every user can
+  /// read the arguments of a process.
   ///
   /// - Parameters:
-  ///   - kept: descriptors that it may use under the same numbers, above 2.
-  ///   - isQuiet: what it says on standard error is nobody's.
+  ///   - kept: descriptors above 2 that the child inherits under the same numbers.
+  ///   - isQuiet: connects standard error to the null device.
   public init(
     _ path: String, _ arguments: [String], keeping kept: [Int32] = [], isQuiet: Bool = false
   ) throws(SystemError) {
@@ -33,28 +34,29 @@ public final class ChildProcess {
     output = fromChild.reading
   }
 
-  /// Kills it, unless it has ended or was left.
+  /// Kills the child, unless it has ended or `leave` was called.
   deinit {
     guard isOurs else { return }
     signal(SIGKILL)
     _ = exitCode()
   }
 
-  /// Whether all bytes went to it; `false` when it reads no more.
+  /// Writes all bytes. Returns `false` if the child no longer reads.
   public func write(_ bytes: [UInt8]) -> Bool {
     (try? input?.writeAll(bytes)) != nil
   }
 
-  /// Says that nothing more comes.
+  /// Closes the child's standard input.
   public func closeInput() { input = nil }
 
-  /// Sends it a signal, unless it is known to have ended.
+  /// Sends a signal, unless the child is known to have ended.
   public func signal(_ number: Int32) {
     if endedWith == nil { kill(id, number) }
   }
 
-  /// Its exit code, 128 and more for a signal, once it has ended; `nil` when it has not in that time. Its status is
-  /// taken away once, later calls answer the same.
+  /// Returns the exit code, or 128 plus the number of the signal that ended the child. Returns
+  /// `nil` if it is still running at the deadline. Reaps the child, and returns the same value on
+  /// later calls.
   public func exitCode(within deadline: Deadline? = nil) -> Int32? {
     if let endedWith { return endedWith }
     if let deadline, !hasEnded(by: deadline) { return nil }
@@ -62,7 +64,7 @@ public final class ChildProcess {
     return endedWith
   }
 
-  /// Lets it go on without us.
+  /// Lets the child outlive this value.
   public func leave() { isOurs = false }
 
   private func hasEnded(by deadline: Deadline) -> Bool {
@@ -75,7 +77,7 @@ public final class ChildProcess {
     return poller.happened(0, .readable)
   }
 
-  /// Both ends of a pipe, not passed on to other children.
+  /// A pipe with both ends close-on-exec.
   private struct Pipe: ~Copyable {
     let reading: Descriptor
     let writing: Descriptor

@@ -1,16 +1,15 @@
 internal import CSystem
 
-/// The moment by which enough was waited, over however many waits.
+/// The end of a time limit that several waits share.
 ///
-/// Counts on a clock that only runs forward, and tells nobody the time.
+/// Uses the monotonic clock, which does not follow changes of the wall clock.
 public struct Deadline: Comparable, Sendable {
-  /// That moment, for whom the clock is handed in.
+  /// The moment in milliseconds, for callers with an injected clock.
   public let monotonicMilliseconds: Int64
 
-  /// A moment of the system's monotonic clock.
   public init(monotonicMilliseconds: Int64) { self.monotonicMilliseconds = monotonicMilliseconds }
 
-  /// So many milliseconds from now.
+  /// Ends this many milliseconds from now.
   public init(milliseconds: Int) {
     monotonicMilliseconds = csystem_monotonic_milliseconds() + Int64(milliseconds)
   }
@@ -20,13 +19,13 @@ public struct Deadline: Comparable, Sendable {
     one.monotonicMilliseconds < other.monotonicMilliseconds
   }
 
-  /// Over already: for what may not wait at all.
+  /// Already over: for calls that must not wait at all.
   public static let now = Deadline(monotonicMilliseconds: 0)
 
-  /// Whether nothing may be waited for.
+  /// Whether waiting is not allowed at all.
   public var isNow: Bool { monotonicMilliseconds == 0 }
 
-  /// What is left, 0 when it is over.
+  /// The remaining milliseconds, 0 after the end.
   public var millisecondsLeft: Int32 {
     Int32(clamping: max(0, monotonicMilliseconds - csystem_monotonic_milliseconds()))
   }

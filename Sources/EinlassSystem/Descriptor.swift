@@ -1,22 +1,22 @@
 internal import CSystem
 internal import Glibc
 
-/// A file descriptor that belongs to one owner and is closed with it.
+/// A file descriptor with a single owner. Closed when the value is destroyed.
 public struct Descriptor: ~Copyable, Sendable {
-  /// The number; it stays this descriptor's own.
+  /// The descriptor's number, valid as long as this value.
   public let number: Int32
 
-  /// Takes over a descriptor that is open and nobody else's.
+  /// Takes ownership of an open descriptor.
   public init(owning number: Int32) { self.number = number }
 
   deinit { close(number) }
 
-  /// A second descriptor for what this number is open for: at least 3, not passed on to children.
+  /// Returns a duplicate of a descriptor, numbered 3 or higher and close-on-exec.
   public static func duplicate(_ number: Int32) throws(SystemError) -> Descriptor {
     try Descriptor(opened: csystem_duplicate(number))
   }
 
-  /// Makes a standard descriptor another name for the null device, or for stderr.
+  /// Redirects a standard descriptor to the null device or to standard error.
   public static func redirect(_ number: Int32, toNullDevice: Bool) throws(SystemError) {
     guard toNullDevice else {
       guard dup2(STDERR_FILENO, number) >= 0 else { throw SystemError(number: errno) }
@@ -28,25 +28,25 @@ public struct Descriptor: ~Copyable, Sendable {
     guard dup2(null, number) >= 0 else { throw SystemError(number: errno) }
   }
 
-  /// What a call that answers a descriptor or minus an errno has opened.
+  /// Takes ownership of the result of a call that returns a descriptor or minus an errno.
   init(opened result: Int32) throws(SystemError) {
     guard result >= 0 else { throw SystemError(number: -result) }
     number = result
   }
 
-  /// What a read or write came to.
+  /// The result of a read or write.
   public enum Transfer: Sendable, Equatable {
-    /// So many bytes went over, at least one.
+    /// The number of bytes transferred, at least one.
     case bytes(Int)
-    /// The other end will send no more.
+    /// End of file.
     case end
-    /// Nothing goes over without waiting.
+    /// The call would have to wait.
     case wouldWait
-    /// The kernel said no.
+    /// The system call failed.
     case failed(SystemError)
   }
 
-  /// Reads what is there into the front of the buffer, as much as it holds.
+  /// Reads available bytes into the front of the buffer.
   public borrowing func read(into buffer: inout [UInt8]) -> Transfer {
     while true {
       let count = unsafe buffer.withUnsafeMutableBytes {
@@ -61,7 +61,7 @@ public struct Descriptor: ~Copyable, Sendable {
     }
   }
 
-  /// Writes bytes of this range, as many as go over in one call.
+  /// Writes bytes of this range in one call, possibly not all of them.
   public borrowing func write(_ bytes: [UInt8], _ range: Range<Int>) -> Transfer {
     while true {
       let count = unsafe bytes.withUnsafeBytes {
@@ -77,10 +77,11 @@ public struct Descriptor: ~Copyable, Sendable {
     }
   }
 
-  /// Writes all of them. Waits where they do not go over at once, also when somebody has told the file that this is
-  /// open for not to wait: whoever has it open may do so.
+  /// Writes all bytes. Waits for room even if the descriptor is non-blocking, because another
+  /// process may have set O_NONBLOCK on the shared open file.
   ///
-  /// - Parameter interruption: what ends the wait when it becomes readable; then this throws `EINTR`.
+  /// - Parameter interruption: a descriptor that ends the wait when it becomes readable; this then
+  ///   throws `EINTR`.
   public borrowing func writeAll(
     _ bytes: [UInt8], unlessReadable interruption: Int32 = -1
   ) throws(SystemError) {
@@ -100,18 +101,18 @@ public struct Descriptor: ~Copyable, Sendable {
     }
   }
 
-  /// Waits until something can be done, or never will be.
+  /// Waits for one of the events, or for an error.
   borrowing func wait(for events: Poller.Events) {
     var poller = Poller(slots: 1)
     poller.watch(0, number, for: events)
     poller.wait()
   }
 
-  /// Writes what goes over without waiting, also where the descriptor itself would wait; its flags are shared
-  /// with other processes and stay as they are.
+  /// Writes without waiting, even to a blocking descriptor, because its flags are shared with other
+  /// processes and must not be changed.
   ///
-  /// A pipe that polls as writable has room for 4096 bytes, an empty one for all that it holds; more is not
-  /// tried at a time. True while nobody else writes to it.
+  /// A pipe that polls as writable has room for 4096 bytes, an empty one for its whole capacity. No
+  /// larger write is tried. This holds only if no other process writes to the pipe.
   public borrowing func writeWithoutWaiting(_ bytes: [UInt8], _ range: Range<Int>) -> Transfer {
     let room = Int(csystem_room_for_writing(number, range.count))
     guard room > 0 else { return .wouldWait }
@@ -119,31 +120,28 @@ public struct Descriptor: ~Copyable, Sendable {
   }
 }
 
-/// What the kernel said no with.
+/// A failed system call.
 public struct SystemError: Error, Sendable, Equatable {
-  /// The errno.
   public var number: Int32
 
-  /// This errno.
   public init(number: Int32) { self.number = number }
 
-  /// Whether nobody reads any more what would be written.
+  /// Whether the reader has closed the connection or pipe.
   public var isBrokenPipe: Bool { number == EPIPE || number == ECONNRESET }
-  /// Whether it was ended before it was done.
+  /// Whether the call was interrupted.
   public var isInterruption: Bool { number == EINTR }
-  /// Whether somebody else has the port.
+  /// Whether another socket uses the port.
   public var isAddressInUse: Bool { number == EADDRINUSE }
-  /// Whether there is no such process.
   public var isNoSuchProcess: Bool { number == ESRCH }
-  /// Whether the limit on open files is reached, of the process or of the machine.
+  /// Whether the limit on open files is reached, of the process or of the system.
   public var isForWantOfDescriptors: Bool { number == EMFILE || number == ENFILE }
 
-  /// Whether the disk, or the user's share of it, is full.
+  /// Whether the disk or the user's quota is full.
   public var isForWantOfRoom: Bool { number == ENOSPC || number == EDQUOT }
-  /// Whether a limit is reached: on open files, or on threads.
+  /// Whether the limit on open files or on threads is reached.
   public var isExhaustion: Bool { isForWantOfDescriptors || number == EAGAIN }
 
-  /// Why there is no descriptor or no thread, and how to mend it: a clause without its full stop.
+  /// The cause of a missing descriptor or thread, with a remedy: a clause without its full stop.
   public var explanation: String {
     switch number {
     case EMFILE, ENFILE: Self.tooManyOpenFiles
@@ -154,7 +152,7 @@ public struct SystemError: Error, Sendable, Equatable {
     }
   }
 
-  /// The sentence for `EMFILE` and `ENFILE`.
+  /// The explanation of `EMFILE` and `ENFILE`.
   public static let tooManyOpenFiles =
     "too many files are open; close some, or raise the limit on open files (ulimit -n)"
 }

@@ -1,23 +1,23 @@
 internal import Glibc
 
-/// Why a file or directory could not be used, or was refused because somebody else could reach it.
+/// The reason why a file or directory cannot be used, or was refused because other users can access
+/// it.
 public struct FileError: Error, Sendable, Equatable {
-  /// What was found.
   public enum Cause: Sendable, Equatable {
-    /// The kernel said no, with this errno.
+    /// A system call failed with this errno.
     case system(Int32)
     case symbolicLink
     case notADirectory
     case notARegularFile
-    /// Owned by this user id.
+    /// Owned by the user with this id.
     case otherOwner(UInt32)
     /// Group or others have some of these permission bits.
     case openToOthers(mode: UInt32, isFile: Bool = false)
-    /// Reachable under so many names.
+    /// The file has this number of names.
     case hardLinked(UInt64)
-    /// Longer than so many bytes.
+    /// Longer than this number of bytes.
     case tooLong(Int)
-    /// Its end did not come in time.
+    /// End of file was not reached in time.
     case silent
   }
 
@@ -29,16 +29,17 @@ public struct FileError: Error, Sendable, Equatable {
     self.path = path
   }
 
-  /// There is nothing at this path.
+  /// Returns the error for a path without a file.
   public static func missing(_ path: String) -> FileError { FileError(.system(ENOENT), path: path) }
 
-  /// There is something at this path already.
+  /// Returns the error for a path with a file.
   public static func taken(_ path: String) -> FileError { FileError(.system(EEXIST), path: path) }
 
-  /// The failed system call's errno, read at once.
+  /// Reads the errno of the system call that has just failed.
   static func last(path: String) -> FileError { FileError(.system(errno), path: path) }
 
-  /// What is wrong and how to mend it: the end of a sentence that starts with the path, with its full stop.
+  /// The problem and its remedy: the end of a sentence that starts with the path, with its full
+  /// stop.
   public var explanation: String {
     switch cause {
     case .system(let number): "can't be used: \(Self.words(for: number))."
@@ -56,7 +57,8 @@ public struct FileError: Error, Sendable, Equatable {
     }
   }
 
-  /// A command only where it cannot do harm: `/tmp` and `/dev` are open to others for good reason.
+  /// Suggests chmod only if that is harmless. `/tmp` and `/dev`, for example, must stay open to
+  /// others.
   private func remedy(for mode: UInt32, _ isFile: Bool) -> String {
     let isShared =
       !isFile && (mode & 0o1000 != 0 || path.utf8.count { $0 == UInt8(ascii: "/") } < 3)
@@ -65,7 +67,7 @@ public struct FileError: Error, Sendable, Equatable {
       : "If nobody else had access, run: chmod go-rwx '\(quoted)'"
   }
 
-  /// As it stands between a shell's single quotes.
+  /// The path within single quotes of a shell.
   private var quoted: String {
     path.unicodeScalars.map { $0 == "'" ? #"'\''"# : String($0) }.joined()
   }

@@ -1,33 +1,33 @@
 internal import CSystem
 internal import Glibc
 
-/// A reader/writer lock between processes: `flock` on a private file, which grows by a byte with
-/// every change that is made under it.
+/// A reader/writer lock between processes: `flock` on a private file. The file grows by one byte
+/// with each announced change.
 ///
-/// The kernel lets go when the process dies, however it dies. One value stands for one holder: two values
-/// on the same file exclude each other, also inside one process. Not for use across threads at once.
+/// The kernel releases the lock when the process ends, even by a crash. Each value is a holder of
+/// its own: two values on the same file exclude each other, also within one process. Not for
+/// concurrent use by several threads.
 public struct FileLock: ~Copyable, Sendable {
-  /// Who else may hold it meanwhile.
   public enum Mode: Sendable {
-    /// Other shared holders.
+    /// Excludes exclusive holders.
     case shared
-    /// Nobody.
+    /// Excludes all other holders.
     case exclusive
   }
 
   private let directory: String
   private let name: String
   private(set) var descriptor: Int32
-  /// Which file that is.
+  /// Identifies the open file, to detect its replacement.
   private var identity: FileStatus.Identity?
 
-  /// A lock on this file, made when it is missing.
+  /// Opens the lock file, or creates it.
   public init(_ name: String, in directory: borrowing SafeDirectory) throws(FileError) {
     self.init(name, in: directory, descriptor: try Self.open(name, in: directory))
   }
 
-  /// A lock on this file without changing it, `nil` when it is missing. It is opened for reading only, because closing
-  /// a file that was open for writing tells its watchers of a change.
+  /// Opens the lock file for reading only; `nil` if it is missing. Closing a file that was open for
+  /// writing would tell its watchers of a change.
   public static func existing(
     _ name: String, in directory: borrowing SafeDirectory
   ) throws(FileError) -> FileLock? {
@@ -46,50 +46,51 @@ public struct FileLock: ~Copyable, Sendable {
 
   deinit {
     guard descriptor >= 0 else { return }
-    // Closing alone lets go only when no child that is just being started holds a copy.
+    // Closing alone is not enough: a child that is just being started may still hold a copy of the
+    // descriptor.
     release()
     close(descriptor)
   }
 
-  /// Whether it could be had by that moment, `.now` for not waiting.
+  /// Waits for the lock until the deadline. Returns whether it was acquired; `.now` does not wait.
   ///
-  /// Waits in the kernel's queue and never by trying again and again, so that waiters are served roughly in
-  /// their order and cost nothing.
+  /// Waits in the kernel's queue instead of polling, so that waiters are served roughly in order
+  /// and use no CPU time.
   public mutating func acquire(_ mode: Mode, by deadline: Deadline) throws(FileError) -> Bool {
     if descriptor < 0 { try reopen() }
     while try take(mode, by: deadline) {
       if isInPlace { return true }
-      // Replaced meanwhile, what we hold excludes nobody.
+      // The file was replaced while waiting, so the lock on the old one excludes no other process.
       try reopen()
     }
     return false
   }
 
-  /// Lets go.
   public func release() { _ = flock(descriptor, LOCK_UN) }
 
-  /// Removes the lock's file; only while holding the lock exclusively, or two could hold what looks like one.
+  /// Removes the lock file. Requires the exclusive lock, because otherwise two processes could hold
+  /// locks on different files at this path.
   ///
-  /// A waiter finds it gone and makes another.
+  /// A waiting process finds the file gone and creates another.
   public func removeFile() throws(FileError) {
     guard isInPlace else { return }
     try SafeDirectory.open(directory)?.remove(name)
   }
 
-  /// Tells all watchers of the file that a change was made; only while holding the lock exclusively.
+  /// Notifies all watchers of the file of a change. Requires the exclusive lock.
   ///
-  /// Watchers also hear of a process that is killed between its change and this call, because its end closes the file.
+  /// If a process is killed between its change and this call, the kernel closes the file, and
+  /// watchers are notified too.
   public func announceChange() {
-    // The file is one hole, but its length still counts against a limit of the process.
+    // The file is sparse, but its length still counts against RLIMIT_FSIZE.
     if ftruncate(descriptor, off_t((changeCount + 1) % (1 << 16))) != 0 { ftruncate(descriptor, 0) }
   }
 
-  /// Another number after each change that was announced, until 65 536 of them.
+  /// A number that differs after each announced change. It repeats after 65 536 changes.
   public var changeCount: Int64 { FileStatus.of(descriptor)?.countBytes ?? 0 }
 
   var path: String { "\(directory)/\(name)" }
 
-  /// What the file is like now.
   func status() throws(FileError) -> FileStatus {
     guard let status = FileStatus.of(descriptor) else { throw .last(path: path) }
     return status
@@ -112,13 +113,14 @@ public struct FileLock: ~Copyable, Sendable {
     return true
   }
 
-  /// Whether the path still leads to the file that is locked.
+  /// Whether the path still leads to the locked file.
   private var isInPlace: Bool {
     guard descriptor >= 0, let identity else { return false }
     return FileStatus.at(path)?.identity == identity
   }
 
-  /// A lock file that somebody removed excludes nobody any more.
+  /// Reopens the file if it was replaced, because a lock on a removed file excludes no other
+  /// process.
   mutating func reopenIfReplaced() throws(FileError) {
     if !isInPlace { try reopen() }
   }

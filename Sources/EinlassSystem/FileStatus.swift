@@ -1,12 +1,11 @@
 internal import CSystem
 internal import Glibc
 
-/// What the kernel says about a file, as far as its safety depends on it.
+/// The attributes of a file that its safety depends on.
 public struct FileStatus: Sendable, Equatable {
-  /// What kind of thing it is.
   public enum Kind: Sendable { case regular, directory, symbolicLink, other }
 
-  /// Which file it is, whatever it is called: a replaced file has another one.
+  /// Identifies a file independently of its name. A replacement has another identity.
   public struct Identity: Sendable, Equatable {
     public var device: UInt64
     public var inode: UInt64
@@ -18,12 +17,14 @@ public struct FileStatus: Sendable, Equatable {
   public var mode: UInt32
   public var links: UInt64
   public var countBytes: Int64
-  /// When it was written to: whole seconds since 1970, which anybody may set to any date.
+  /// The modification time in whole seconds since 1970. The owner can set it to any date.
   public var modifiedAtSeconds: Int64
-  /// The rest of that, in steps of a few milliseconds: only good for telling a difference.
+  /// The fraction of that time. Its resolution is a few milliseconds, so it is good only for
+  /// detecting a change.
   public var modifiedAtNanoseconds: Int64
 
-  /// Of what stands at this path now, symbolic links not followed; `nil` with `errno` when there is nothing.
+  /// Returns the status of the file at this path without following symbolic links, or `nil` with
+  /// `errno`.
   public static func at(_ path: String) -> FileStatus? {
     var information = stat()
     guard unsafe lstat(path, &information) == 0 else { return nil }
@@ -64,8 +65,8 @@ public struct FileStatus: Sendable, Equatable {
     modifiedAtNanoseconds = Int64(information.st_mtim.tv_nsec)
   }
 
-  /// The folders above the file's own that another user than this one and root may change. Write permission without the
-  /// sticky bit lets that user replace the folders below.
+  /// Returns the folders above the file's own that another user, except root, can change. With
+  /// write permission and no sticky bit, that user can replace the folders below.
   public static func foldersOfOthers(above path: String) -> [String] {
     var found: [String] = []
     var folder = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
@@ -79,7 +80,8 @@ public struct FileStatus: Sendable, Equatable {
     return found
   }
 
-  /// Throws unless it belongs to this user and nobody else has more permission than this.
+  /// Throws unless the file belongs to this user and other users have no more permission than
+  /// `others`.
   func requireOurs(path: String, others: PersonalFile.Others = .mayNothing) throws(FileError) {
     guard owner == geteuid() else { throw FileError(.otherOwner(owner), path: path) }
     guard mode & others.forbidden == 0 else {
@@ -87,7 +89,7 @@ public struct FileStatus: Sendable, Equatable {
     }
   }
 
-  /// Throws unless it is a regular file under one name that only this user can reach.
+  /// Throws unless it is a regular file with a single name, accessible only to this user.
   func requirePrivateFile(path: String) throws(FileError) {
     guard kind != .symbolicLink else { throw FileError(.symbolicLink, path: path) }
     guard kind == .regular else { throw FileError(.notARegularFile, path: path) }

@@ -1,26 +1,29 @@
 internal import CSystem
 internal import Glibc
 
-/// What a process that holds secrets does before anything else, in this order: `begin`, options, `closeInherited`.
-///
-/// Controls C-01 to C-05 and C-07 of the security study; why each is needed stands there.
+/// The protection of a process with secrets. Called before anything else, in this order: `begin`,
+/// parsing of the options, `closeInherited`.
 public enum Hardening {
-  /// Why the process must not go on.
+  /// The reason why the process must not go on.
   public enum Refusal: Error, Sendable, Equatable {
-    /// Started set-uid, set-gid or with file capabilities: whoever started it is not who it acts as.
+    /// Started set-uid, set-gid or with file capabilities: the invoking user is not the effective
+    /// user.
     case raisedPrivileges
-    /// The kernel would not make the process non-dumpable, with its errno.
+    /// The kernel did not make the process non-dumpable; the errno.
     case stillDumpable(Int32)
-    /// The kernel would not keep new privileges from the process and its children, with its errno.
+    /// The kernel did not set `no_new_privs`; the errno.
     case newPrivileges(Int32)
   }
 
-  /// The first statement of `main`: private files, no core dump, no debugger, no backtrace on stderr, a lost reader or
-  /// a full file as an error instead of a death, and the numbers of standard input and error not free for others. No
-  /// program that is started gets privileges of its own by set-uid, set-gid or file capabilities.
+  /// Hardens the process. The first statement of `main`.
   ///
-  /// - Parameter opensBrowsers: leaves that to the programs that are started, because a browser may hang on a sandbox
-  ///   that is set-uid.
+  /// New files are private. There are no core dumps, no debuggers of the same user, and no
+  /// backtraces on standard error. SIGPIPE and SIGXFSZ become errors of the write. Standard input
+  /// and standard error are never free for other files. Started programs gain no privileges by
+  /// set-uid, set-gid or file capabilities.
+  ///
+  /// - Parameter opensBrowsers: leaves child processes able to gain privileges, because a browser
+  ///   may depend on a set-uid sandbox.
   public static func begin(opensBrowsers: Bool = false) throws(Refusal) {
     umask(0o077)
     guard csystem_has_raised_privileges() == 0 else { throw .raisedPrivileges }
@@ -37,15 +40,17 @@ public enum Hardening {
     occupyStandardStreams()
   }
 
-  /// Whether another process of this user could read this one's memory, or a crash could write it down.
+  /// Whether a process of the same user can read this one's memory, or a crash can write it to
+  /// disk.
   ///
-  /// exec and a change of user reset it, so that a check at the time of use is worth its microsecond.
+  /// exec and a change of user reset the flag, so it is worth checking again at the time of use (1
+  /// µs).
   public static var isDumpable: Bool { csystem_is_dumpable() != 0 }
 
-  /// Closes every descriptor above 2 that the spawner left open, except those it named on the command line;
-  /// those are not passed on to children either.
+  /// Closes all descriptors above 2 except those named on the command line, and makes the latter
+  /// close-on-exec.
   ///
-  /// Call before anything of ours opens one.
+  /// Called before the process opens any descriptor of its own.
   public static func closeInherited(except named: [Int32] = []) {
     var next: UInt32 = 3
     for descriptor in Set(named).filter({ $0 > 2 }).sorted() {
@@ -57,8 +62,8 @@ public enum Hardening {
     csystem_close_range(next, .max)
   }
 
-  /// A number that is free would be the next descriptor's, and a stray line would land in it. Standard output stays
-  /// closed: nothing that it was to get may seem to have gone there.
+  /// A free number would be used for the next file opened, and stray output would be written into
+  /// that file. Standard output stays closed, so that writes to it fail and do not seem to succeed.
   private static func occupyStandardStreams() {
     for number in [STDIN_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
       try? Descriptor.redirect(number, toNullDevice: true)
@@ -67,11 +72,12 @@ public enum Hardening {
 
   private static func forbidCoreFiles() {
     var limit = rlimit(rlim_cur: 0, rlim_max: 0)
-    // Only a second fence behind the dumpable flag: nothing to do if it does not hold.
+    // Only a second line of defence behind the dumpable flag, so a failure is ignored.
     _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
   }
 
-  /// Takes the crash signals away from the Swift runtime, whose backtracer prints memory to stderr.
+  /// Resets the crash signals, because the Swift runtime's backtracer prints memory to standard
+  /// error.
   private static func restoreCrashSignals() {
     for crash in [SIGILL, SIGSEGV, SIGBUS, SIGABRT, SIGTRAP, SIGFPE, SIGQUIT] {
       signal(crash, SIG_DFL)

@@ -1,12 +1,14 @@
 internal import Glibc
 
-/// A private file of lines that any number of processes append to and shorten; nobody ever meets half a line.
+/// A private file of lines that any number of processes append to and shorten. No reader sees a
+/// partial line.
 ///
-/// Stays open, so that a line costs a lock and a write. Not for use across threads at once.
+/// The file stays open, so that a line costs one lock and one write. Not for concurrent use by
+/// several threads.
 public struct LineFile: ~Copyable, Sendable {
-  /// Where a line begins; good until the file is shortened.
+  /// The beginning of a line. Valid until the file is shortened.
   public struct Position: Sendable, Equatable {
-    /// Which file: one that was shortened is another.
+    /// The inode. Shortening replaces the file by another one.
     public var file: UInt64
     public var offset: Int64
 
@@ -16,7 +18,7 @@ public struct LineFile: ~Copyable, Sendable {
     }
   }
 
-  /// A line without its end, and where it begins.
+  /// A line without its line feed.
   public struct Line: Sendable, Equatable {
     public var position: Position
     public var bytes: [UInt8]
@@ -26,14 +28,15 @@ public struct LineFile: ~Copyable, Sendable {
   private let directory: String
   private let name: String
   private let isDurable: Bool
-  /// The file whose name is on the disk.
+  /// The file with a durable directory entry.
   private var named: FileStatus.Identity?
-  /// Where the last line of ours ends: if nobody has written since, no need to look at it.
+  /// The end of the last line written here. At this length, the file ends in a line feed and need
+  /// not be read.
   private var end: Int64 = 0
 
-  /// The file of this name, made when it is missing.
+  /// Opens the file, or creates it.
   ///
-  /// - Parameter isDurable: a line is on the disk when it is appended, and not only in the system's memory.
+  /// - Parameter isDurable: syncs each appended line to disk.
   public init(
     _ name: String, in directory: borrowing SafeDirectory, isDurable: Bool = false
   ) throws(FileError) {
@@ -43,14 +46,14 @@ public struct LineFile: ~Copyable, Sendable {
     self.directory = directory.path
   }
 
-  /// Appends a line, whole or not at all, and answers how long the file is now; `nil` when others had it until
-  /// that moment.
+  /// Appends a line, completely or not at all, and returns the file's new length. Returns `nil` if
+  /// other processes hold the file until the deadline.
   public mutating func append(_ line: [UInt8], by deadline: Deadline) throws(FileError) -> Int64? {
     guard try lock.acquire(.exclusive, by: deadline) else { return nil }
     defer { lock.release() }
     let status = try lock.status()
     let count = status.countBytes
-    // What a power cut left of a line ends here.
+    // Terminates a partial line left by a power cut.
     let isWhole = if count == end { true } else { try endsInLineFeed(count) }
     let bytes = (isWhole ? [] : [Self.lineFeed]) + line + [Self.lineFeed]
     do throws(FileError) {
@@ -76,9 +79,9 @@ public struct LineFile: ~Copyable, Sendable {
       == [Self.lineFeed]
   }
 
-  /// The lines that end before this position, or the last ones, oldest first: as many as begin within so many
-  /// bytes before it, or the one that is longer, empty when it is too long. `nil` when the position is of a file that was
-  /// shortened since.
+  /// Returns the lines before this position, or the last ones, oldest first, from the given number
+  /// of bytes. Reads further back if no line begins there. A line over the length limit is returned
+  /// empty. Returns `nil` if the file was shortened after the position was taken.
   public mutating func lines(
     before end: Position?, withinBytes limit: Int64
   ) throws(FileError) -> [Line]? {
@@ -91,7 +94,7 @@ public struct LineFile: ~Copyable, Sendable {
     while true {
       let lines = try lines(from: start, to: stop, of: file)
       if !lines.isEmpty || start == 0 { return lines }
-      // One that is longer hides none of those before it.
+      // A longer line must not hide the lines before it.
       guard stop - start <= Self.lineLimitBytes else { break }
       start = max(0, stop - 2 * (stop - start))
     }
@@ -115,8 +118,9 @@ public struct LineFile: ~Copyable, Sendable {
     return lines
   }
 
-  /// Takes out the lines that this says, and those that are too long, and answers how many; `nil` when others had the
-  /// file until that moment. A process that is interrupted has changed nothing.
+  /// Removes the lines for which the closure returns `true`, and lines over the length limit, and
+  /// returns their number. Returns `nil` if other processes hold the file until the deadline. An
+  /// interrupted process leaves the file unchanged.
   public mutating func remove(
     by deadline: Deadline, _ isToGo: ([UInt8]) -> Bool
   ) throws(FileError) -> Int? {
@@ -140,8 +144,8 @@ public struct LineFile: ~Copyable, Sendable {
     return isDone ? removedCount : nil
   }
 
-  /// Takes out the lines that begin before the last so many bytes, without reading them; `false` when others had the file
-  /// until that moment.
+  /// Removes the lines that begin before the last `bytes` bytes, without reading them. Returns
+  /// `false` if other processes hold the file until the deadline.
   public mutating func keepLast(
     bytes: Int64, by deadline: Deadline
   ) throws(FileError) -> Bool {
@@ -161,8 +165,8 @@ public struct LineFile: ~Copyable, Sendable {
     }
   }
 
-  /// Puts what the body writes in the file's place, unless it answers `false`; `false` when others had the file until
-  /// that moment.
+  /// Replaces the file with the content that the body writes, unless the body returns `false`.
+  /// Returns `false` if other processes hold the file until the deadline.
   private mutating func rewrite(
     by deadline: Deadline,
     _ body: (Contents, SafeDirectory.Unfinished) throws(FileError) -> Bool
@@ -181,14 +185,14 @@ public struct LineFile: ~Copyable, Sendable {
     Contents(descriptor: lock.descriptor, size: try lock.status().countBytes, path: lock.path)
   }
 
-  /// No line that is appended here is longer.
+  /// Longer lines are not appended here.
   fileprivate static let lineLimitBytes = 64 << 10
-  /// Bytes of the file that are in memory at a time.
+  /// The number of bytes in memory at a time.
   fileprivate static let partBytes: Int64 = 64 << 10
   fileprivate static let lineFeed = UInt8(ascii: "\n")
 }
 
-/// The bytes of the file, of which one part is in memory at a time.
+/// The content of the file, read part by part.
 private struct Contents {
   let descriptor: Int32
   let size: Int64
@@ -199,7 +203,7 @@ private struct Contents {
     return try readAll(descriptor, from: start, to: end, path: path)
   }
 
-  /// Each line that is not empty, of one that is too long the beginning.
+  /// Calls the body with each non-empty line. A line over the limit is passed incomplete.
   func eachLine(_ body: ([UInt8]) throws(FileError) -> Void) throws(FileError) {
     var line: [UInt8] = []
     var offset: Int64 = 0
@@ -219,7 +223,7 @@ private struct Contents {
     if !line.isEmpty { try body(line) }
   }
 
-  /// Where the line begins that goes on at this place.
+  /// Returns the beginning of the line that contains this offset.
   func beginning(before offset: Int64) throws(FileError) -> Int64 {
     var end = offset
     while end > 0 {

@@ -1,16 +1,17 @@
 internal import CSystem
 import Glibc
 
-/// State that one thread at a time may touch: the only lock of the house, a pthread mutex.
+/// State protected by a pthread mutex, the only kind of lock in einlass.
 ///
-/// `Synchronization.Mutex` is not used because the thread sanitizer cannot see it on Linux. Not recursive:
-/// `withLock` inside `withLock` of the same lock is a programmer's error. Hold it for short work only. A state without
-/// a size, as `()`, has the address of the object's head, and looks like a race to that sanitizer.
+/// `Synchronization.Mutex` is not used because the thread sanitizer does not support it on Linux.
+/// Not recursive: a nested `withLock` on the same lock is a programming error. For short work only.
+/// The state must have a size: an empty value, such as `()`, shares its address with the object's
+/// header, and the sanitizer reports a race.
 @safe public final class Lock<State: ~Copyable>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private var state: State
 
-  /// A lock around this state, which nobody else may reach from here on.
+  /// Takes ownership of the state.
   public init(_ state: consuming sending State) {
     unsafe mutex = .allocate(capacity: 1)
     unsafe mutex.initialize(to: pthread_mutex_t())
@@ -24,7 +25,7 @@ import Glibc
     unsafe mutex.deallocate()
   }
 
-  /// Runs the body while nobody else runs one.
+  /// Runs the body with exclusive access to the state.
   @discardableResult
   public func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
@@ -34,7 +35,7 @@ import Glibc
     return try body(&state)
   }
 
-  /// As `withLock`, but `nil` when somebody else is still running one at that moment.
+  /// Runs the body with exclusive access, or returns `nil` if the lock is not free by the deadline.
   public func withLock<Result, Failure: Error>(
     by deadline: Deadline, _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result? {

@@ -1,7 +1,7 @@
 internal import Glibc
 
 extension FileLock {
-  /// The id of a process that keeps the file locked; `nil` when none can be seen from here.
+  /// The id of a process that holds the lock; `nil` if this process cannot see it.
   public var holder: Int? {
     guard let identity = FileStatus.of(descriptor)?.identity else { return nil }
     let locks = unsafe open("/proc/locks", O_RDONLY | O_CLOEXEC)
@@ -13,12 +13,13 @@ extension FileLock {
     return Self.holder(of: identity, in: String(decoding: bytes, as: UTF8.self))
   }
 
-  /// The holder of a file by the text of `/proc/locks`, proc(5). A file system with subvolumes shows a device there that
-  /// no file of it has. The inode alone counts then, if the text has it once.
+  /// Returns the holder of a file from the text of `/proc/locks` (proc(5)). For a file system with
+  /// subvolumes, that text has a device number that differs from stat(2). Then the inode alone
+  /// decides, if it occurs only once.
   static func holder(of file: FileStatus.Identity, in locks: String) -> Int? {
     var others: [Int] = []
     for line in locks.split(separator: "\n") {
-      // 1: FLOCK ADVISORY WRITE 4711 fd:01:1234 0 EOF; `->` in the second place is one that waits.
+      // 1: FLOCK ADVISORY WRITE 4711 fd:01:1234 0 EOF; a waiter has `->` as its second word.
       let words = line.split(separator: " ")
       guard words.count > 5, words[1] == "FLOCK", let process = Int(words[4]) else { continue }
       let place = words[5].split(separator: ":")

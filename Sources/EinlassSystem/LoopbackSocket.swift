@@ -1,14 +1,13 @@
 internal import CSystem
 internal import Glibc
 
-/// A listening TCP socket on 127.0.0.1 and nowhere else.
+/// A TCP socket that listens on 127.0.0.1 only.
 public struct LoopbackSocket: ~Copyable, Sendable {
   private let descriptor: Descriptor
-  /// The port it listens on.
   public let port: UInt16
 
-  /// Listens on this port, or on one that the kernel chooses for 0. A port that anybody listens on is never shared; what
-  /// is left of the connections of the one before is not in the way. Throws `EADDRINUSE` when it is taken.
+  /// Listens on this port, or on a free one for 0. Throws `EADDRINUSE` if another socket listens on
+  /// the port. Connections in TIME_WAIT do not block it.
   public init(port wanted: UInt16, backlog: Int32 = 8) throws(SystemError) {
     let number = socket(
       AF_INET,
@@ -35,13 +34,14 @@ public struct LoopbackSocket: ~Copyable, Sendable {
     port = UInt16(bigEndian: address.sin_port)
   }
 
-  /// The port is free from here on. Closing alone would leave it taken while another thread polls.
+  /// Frees the port at once. Closing alone would keep it in use while another thread polls the
+  /// socket.
   deinit { shutdown(descriptor.number, Int32(SHUT_RDWR)) }
 
-  /// For polling: readable when somebody wants to connect.
+  /// The number to poll: readable when a connection is pending.
   public var number: Int32 { descriptor.number }
 
-  /// The next connection, which never waits; `nil` when there is none.
+  /// Returns the next connection, non-blocking, or `nil` if none is pending.
   public borrowing func accept() -> Descriptor? {
     let number = csystem_accept(descriptor.number)
     return number >= 0 ? Descriptor(owning: number) : nil
@@ -49,7 +49,8 @@ public struct LoopbackSocket: ~Copyable, Sendable {
 }
 
 extension Descriptor {
-  /// Sends bytes of this range on a socket, as many as go over in one call; a closed other end raises no signal.
+  /// Sends bytes of this range in one call, possibly not all of them. A closed peer raises no
+  /// SIGPIPE.
   public borrowing func send(_ bytes: [UInt8], _ range: Range<Int>) -> Transfer {
     while true {
       let count = unsafe bytes.withUnsafeBytes {
@@ -65,7 +66,8 @@ extension Descriptor {
     }
   }
 
-  /// Makes closing a socket an end at once, which leaves nothing of its port behind for a minute.
+  /// Makes closing the socket reset the connection, so that it leaves no TIME_WAIT entry on the
+  /// port.
   public borrowing func resetWhenClosed() {
     var option = linger(l_onoff: 1, l_linger: 0)
     unsafe setsockopt(

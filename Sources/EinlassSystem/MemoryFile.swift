@@ -2,7 +2,7 @@ internal import CSystem
 internal import Glibc
 
 extension Descriptor {
-  /// A file that only this process has and no directory holds, with these bytes, read from its start.
+  /// Creates an anonymous file in memory with these bytes, positioned at its start.
   public static func memory(holding bytes: [UInt8] = []) throws(SystemError) -> Descriptor {
     let descriptor = try Descriptor(opened: csystem_memory_open())
     try descriptor.writeAll(bytes)
@@ -10,13 +10,13 @@ extension Descriptor {
     return descriptor
   }
 
-  /// Everything in a file, from its start.
+  /// Returns the whole content of a file.
   public borrowing func contents() -> [UInt8] {
     lseek(number, 0, SEEK_SET)
     return readAll(limitBytes: .max) ?? []
   }
 
-  /// What comes until the end, however long that takes; `nil` when it is more than the limit or cannot be read.
+  /// Reads to the end, however long that takes. Returns `nil` on a read error or beyond the limit.
   public borrowing func readAll(limitBytes: Int) -> [UInt8]? {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// A descriptor that the spawner named, to be read once and closed.
+/// A descriptor named on the command line, to be read once and closed.
 public enum NamedDescriptor {
-  /// Everything up to its end. Throws `silent` when that has not come by then, `tooLong` when there is more
-  /// than the limit.
+  /// Reads to the end. Throws `silent` if the end is not reached by the deadline, and `tooLong`
+  /// beyond the limit.
   public static func readAndClose(_ descriptor: Int32, limitBytes: Int, by deadline: Deadline)
     throws(FileError) -> [UInt8]
   {
@@ -13,8 +13,8 @@ public enum NamedDescriptor {
 }
 
 extension Descriptor {
-  /// Everything up to its end. Throws `silent` when that has not come by then, `tooLong` when there is more
-  /// than the limit.
+  /// Reads to the end. Throws `silent` if the end is not reached by the deadline, and `tooLong`
+  /// beyond the limit.
   public borrowing func readToEnd(
     limitBytes: Int, by deadline: Deadline, path: String
   ) throws(FileError) -> [UInt8] {

@@ -1,23 +1,25 @@
 internal import Glibc
 
-/// Files that the person names: read whole, through symbolic links (dot files are often linked), never changed.
+/// Files named by the person. They are read completely and never changed. Symbolic links are
+/// followed, because configuration files are often linked.
 public enum PersonalFile {
-  /// Who else may have a hand in it.
+  /// The access that other users may have.
   public enum Others: Sendable {
-    /// Nobody: it may hold a secret.
+    /// No access, because the file may hold a secret.
     case mayNothing
-    /// They may read it, not write it.
+    /// Read access, but no write access.
     case mayRead
 
-    /// The permission bits that they may not have.
+    /// The permission bits that must not be set.
     var forbidden: UInt32 { self == .mayRead ? 0o022 : 0o077 }
   }
 
-  /// Reads to the end. Throws when it is no regular file, somebody else's, open to others or too long.
+  /// Reads the whole file. Throws if it is not a regular file, is too long, is open to others, or
+  /// belongs to another user. With `mayRead`, root's files are accepted.
   public static func read(
     _ path: String, others: Others, limitBytes: Int
   ) throws(FileError) -> [UInt8] {
-    // Not blocking, or a FIFO would hold us forever.
+    // O_NONBLOCK, because opening a FIFO would wait for a writer.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .last(path: path) }
     defer { close(descriptor) }

@@ -1,27 +1,24 @@
 internal import Glibc
 
-/// Waits on several descriptors at once: poll(2) over numbered slots.
+/// A wait on several descriptors at once: poll(2) with numbered slots.
 public struct Poller {
-  /// What may happen to a descriptor.
+  /// Events on a descriptor.
   public struct Events: OptionSet, Sendable {
-    /// The bits of poll(2).
     public let rawValue: Int16
-    /// These bits of poll(2).
     public init(rawValue: Int16) { self.rawValue = rawValue }
 
-    /// There is something to read, the end included.
+    /// Readable, or at the end of the input.
     public static let readable = Events(rawValue: Int16(POLLIN) | Int16(POLLHUP))
-    /// Writing will not wait.
     public static let writable = Events(rawValue: Int16(POLLOUT))
-    /// The other end has closed; reported without being asked for.
+    /// The other end has closed. Always reported.
     public static let hungUp = Events(rawValue: Int16(POLLHUP))
-    /// Nothing will go over any more; reported without being asked for.
+    /// The descriptor has failed or is not open. Always reported.
     public static let lost = Events(rawValue: Int16(POLLERR) | Int16(POLLNVAL))
   }
 
   private var entries: [pollfd]
 
-  /// So many slots, none of them watching.
+  /// Creates this number of empty slots.
   public init(slots: Int) {
     entries = Array(repeating: pollfd(fd: -1, events: 0, revents: 0), count: slots)
   }
@@ -31,17 +28,17 @@ public struct Poller {
     entries[slot] = pollfd(fd: number, events: events.rawValue, revents: 0)
   }
 
-  /// Leaves this slot out from the next wait on.
+  /// Empties this slot.
   public mutating func ignore(_ slot: Int) { entries[slot] = pollfd(fd: -1, events: 0, revents: 0) }
 
-  /// Waits for one of them, or for this many milliseconds. A signal handler may end it with nothing.
+  /// Waits for an event or for this many milliseconds. A signal may end the wait without an event.
   public mutating func wait(milliseconds: Int32 = -1) {
     let count = unsafe poll(&entries, nfds_t(entries.count), milliseconds)
     guard count <= 0 else { return }
     for slot in entries.indices { entries[slot].revents = 0 }
   }
 
-  /// Whether one of these events came in this slot by the last wait.
+  /// Returns whether the last wait reported one of these events in this slot.
   public func happened(_ slot: Int, _ events: Events) -> Bool {
     entries[slot].revents & events.rawValue != 0
   }

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// An open directory that belongs to this user and is closed to everybody else.
+/// An open directory that belongs to this user and is closed to all others.
 ///
-/// Controls C-10 and C-12. Wrong permissions are refused and never repaired: what others could read or
-/// plant before, they may already have. Its parents are resolved first, because a home may be a symbolic
-/// link; the directory itself may not.
+/// Wrong permissions are an error and never repaired, because other users may already have read or
+/// planted files. The directories above are resolved first, because a home directory may be a
+/// symbolic link. The directory itself must not be one.
 public struct SafeDirectory: ~Copyable, Sendable {
-  /// Absolute, without symbolic links.
+  /// The absolute path without symbolic links.
   public let path: String
   let descriptor: Int32
 
@@ -17,9 +17,10 @@ public struct SafeDirectory: ~Copyable, Sendable {
 
   deinit { close(descriptor) }
 
-  /// Opens an existing one; `nil` when there is none.
+  /// Opens an existing directory. Returns `nil` if there is none.
   ///
-  /// - Parameter others: what they may do; for a folder of the person's own, which need not be private.
+  /// - Parameter others: the access that other users may have; `mayRead` for a folder of the person
+  ///   that need not be private.
   public static func open(
     _ path: String, others: PersonalFile.Others = .mayNothing
   ) throws(FileError) -> SafeDirectory? {
@@ -39,10 +40,10 @@ public struct SafeDirectory: ~Copyable, Sendable {
     return directory
   }
 
-  /// Opens it after making it, and the directories above it that are missing, with mode 0700.
+  /// Opens the directory, and creates it and missing directories above it with mode 0700.
   ///
-  /// Nothing is made below a directory that belongs neither to this user nor to root: `sudo` in somebody's
-  /// home leaves nothing behind.
+  /// Creates nothing in a directory that belongs neither to this user nor to root, so that `sudo`
+  /// leaves no root-owned directories in another user's home.
   public static func create(_ path: String) throws(FileError) -> SafeDirectory {
     if let directory = try open(path) { return directory }
     try make(path)
@@ -50,25 +51,26 @@ public struct SafeDirectory: ~Copyable, Sendable {
     return directory
   }
 
-  /// Whether one that is missing could be made now: the nearest directory above it can be written.
+  /// Returns whether a missing directory could be created now: whether the nearest existing
+  /// directory above it is writable.
   public static func canMake(_ path: String) -> Bool {
     let (parent, _) = split(path)
     if unsafe faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS) == 0 { return true }
     return errno == ENOENT && parent != path && canMake(parent)
   }
 
-  /// Whether files can be made and removed in it now.
+  /// Whether files can be created and removed in it now.
   public var isWritable: Bool { unsafe faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0 }
 
-  /// Whether it lies on a file system that several machines can share.
+  /// Whether it is on a network file system.
   public var isOnNetwork: Bool { FileStatus.isNetworkFileSystem(descriptor) }
 
-  /// The absolute path of an entry.
+  /// Returns the absolute path of an entry.
   public func path(of name: String) -> String { path == "/" ? "/\(name)" : "\(path)/\(name)" }
 
-  /// The names of its entries, in no order.
+  /// Returns the names of its entries, unsorted.
   public func names() throws(FileError) -> [String] {
-    // Reading moves the position of the descriptor, and of every copy of it.
+    // A descriptor of its own, because reading moves the position that all duplicates share.
     let opened = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard opened >= 0, let stream = unsafe fdopendir(opened) else {
       let error = FileError.last(path: path)
@@ -100,14 +102,15 @@ public struct SafeDirectory: ~Copyable, Sendable {
       throw FileError(.otherOwner(status.owner), path: parent)
     }
     guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last(path: path) }
-    // What is kept in it lasts no longer than its name. A directory that cannot be read is synced by nobody.
+    // Makes the new entry durable, because the directory's files are lost without it. A parent
+    // without read permission cannot be synced.
     let above = unsafe Glibc.open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard above >= 0 else { return }
     fsync(above)
     close(above)
   }
 
-  /// The path with its parents resolved; `nil` when there are none.
+  /// Resolves the directories above. Returns `nil` if they do not exist.
   private static func resolve(_ path: String) throws(FileError) -> String? {
     let (parent, name) = split(path)
     let isPlain = !["", ".", ".."].contains(name)
@@ -133,7 +136,7 @@ public struct SafeDirectory: ~Copyable, Sendable {
   private static let slash = UInt8(ascii: "/")
 }
 
-/// The path without symbolic links and dots; `nil` with `errno` when it does not exist.
+/// Returns the path without symbolic links and dots, or `nil` with `errno` if it does not exist.
 private func realPath(_ path: String) -> String? {
   guard let resolved = unsafe realpath(path, nil) else { return nil }
   defer { unsafe free(resolved) }

@@ -1,9 +1,11 @@
 internal import CSystem
 internal import Glibc
 
-/// Private files in a `SafeDirectory`: regular, ours, 0600, under one name, never through a link (C-11).
+/// Private files in a `SafeDirectory`: regular, owned by this user, 0600, with one name, and never
+/// reached through a link.
 extension SafeDirectory {
-  /// What stands under this name; `nil` when nothing does. Throws when it is no private file.
+  /// Returns the status of a private file, or `nil` if there is no file. Throws if the file is not
+  /// private.
   public func inspect(_ name: String) throws(FileError) -> FileStatus? {
     let path = path(of: name)
     guard let status = FileStatus.at(path) else {
@@ -14,10 +16,10 @@ extension SafeDirectory {
     return status
   }
 
-  /// Opens or makes a private file; the caller closes the descriptor.
+  /// Opens or creates a private file. The caller closes the descriptor.
   func open(_ name: String, flags: Int32) throws(FileError) -> Int32 {
     let path = path(of: name)
-    // Not blocking, or a planted FIFO would hold us forever.
+    // O_NONBLOCK, because a planted FIFO would block the open.
     let opened = unsafe openat(descriptor, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
     guard opened >= 0 else {
       let error = errno
@@ -36,12 +38,12 @@ extension SafeDirectory {
     return opened
   }
 
-  /// Makes an empty private file for somebody who opens it by name; throws `EEXIST` when the name is taken.
+  /// Creates an empty private file. Throws `EEXIST` if the name is taken.
   public func createEmpty(_ name: String) throws(FileError) {
     close(try open(name, flags: O_RDWR | O_CREAT | O_EXCL))
   }
 
-  /// The whole of a private file; `nil` when there is none.
+  /// Returns the content of a private file, or `nil` if there is none.
   public func read(_ name: String, limitBytes: Int) throws(FileError) -> [UInt8]? {
     do {
       let opened = try open(name, flags: O_RDONLY)
@@ -52,8 +54,8 @@ extension SafeDirectory {
     }
   }
 
-  /// Makes a private file with these bytes: whole and durable, or not at all. `false` when the name is
-  /// taken, and then that file is left as it is.
+  /// Creates a private file with these bytes, completely and durably or not at all. Returns
+  /// `false`, and leaves the existing file unchanged, if the name is taken.
   public func create(_ name: String, _ bytes: [UInt8], temporaryName: String) throws(FileError)
     -> Bool
   {
@@ -68,8 +70,8 @@ extension SafeDirectory {
     return try publish(temporaryName, as: name)
   }
 
-  /// Gives a finished file its name, when it is durable. `false`, and the finished file is gone, when the name
-  /// is taken.
+  /// Syncs a finished file and renames it. Returns `false`, and removes the finished file, if the
+  /// name is taken.
   public func publish(_ temporaryName: String, as name: String) throws(FileError) -> Bool {
     do throws(FileError) {
       try synchronize(temporaryName)
@@ -87,8 +89,8 @@ extension SafeDirectory {
     return true
   }
 
-  /// Puts these bytes in the place of a private file: whole and durable, or not at all. The temporary file is
-  /// the caller's own, from an earlier attempt too.
+  /// Replaces or creates a private file with these bytes, completely and durably or not at all. A
+  /// temporary file of an earlier attempt is removed first.
   public func replace(_ name: String, _ bytes: [UInt8], temporaryName: String) throws(FileError) {
     try replace(name, temporaryName: temporaryName) { file throws(FileError) in
       try file.write(bytes)
@@ -96,7 +98,6 @@ extension SafeDirectory {
     }
   }
 
-  /// A file that is being written.
   struct Unfinished {
     fileprivate let descriptor: Int32
     fileprivate let path: String
@@ -106,7 +107,7 @@ extension SafeDirectory {
     }
   }
 
-  /// The same with the bytes that the body writes, in as many parts as it likes; when it answers `false`, nothing is replaced.
+  /// Replaces the file with the bytes that the body writes, unless the body returns `false`.
   func replace(
     _ name: String, temporaryName: String, _ body: (Unfinished) throws(FileError) -> Bool
   ) throws(FileError) {
@@ -134,16 +135,16 @@ extension SafeDirectory {
     guard fsync(opened) == 0 else { throw .last(path: path(of: name)) }
   }
 
-  /// Whether a file could be written now, or is missing.
+  /// Returns whether a file is writable now, or missing.
   public func canWrite(_ name: String) -> Bool {
     unsafe faccessat(AT_FDCWD, path(of: name), W_OK, AT_EACCESS) == 0 || errno == ENOENT
   }
 
-  /// Removes a file of ours, if it is there.
+  /// Removes a file if it exists. Errors are ignored.
   public func remove(_ name: String) { _ = unsafe unlinkat(descriptor, name, 0) }
 }
 
-/// Reads to the end; throws `tooLong` rather than cut.
+/// Reads to the end. Throws `tooLong` beyond the limit.
 func readToEnd(_ descriptor: Int32, path: String, limitBytes: Int) throws(FileError) -> [UInt8] {
   var bytes: [UInt8] = []
   var chunk = [UInt8](repeating: 0, count: 4096)

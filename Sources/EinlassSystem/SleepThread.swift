@@ -1,6 +1,7 @@
-/// Lets tasks sleep, all on one thread that is there only while one does.
+/// Sleep for tasks, on one shared thread that exists only while a task sleeps.
 ///
-/// `Task.sleep` would leave a timer behind that wakes the process every second for the rest of its life.
+/// `Task.sleep` would leave a timer behind that wakes the process every second for the rest of its
+/// life.
 public final class SleepThread: Sendable {
   private struct Sleeper {
     var deadline: Deadline
@@ -9,7 +10,7 @@ public final class SleepThread: Sendable {
 
   private struct State {
     var sleepers: [Int: Sleeper] = [:]
-    /// Cancelled before they got to sleep.
+    /// Tasks cancelled before they began to sleep.
     var cancelled: Set<Int> = []
     var nextNumber = 0
     var isRunning = false
@@ -19,14 +20,14 @@ public final class SleepThread: Sendable {
   private let wakeUp: WakeUp
   private let state = Lock(State())
 
-  /// No thread yet; it will have this name (at most 15 bytes).
+  /// Creates no thread yet. The name has at most 15 bytes.
   public init(name: String) throws(SystemError) {
     self.name = name
     wakeUp = try WakeUp()
   }
 
-  /// Returns when the time has come; `false` at once when the task is cancelled. Throws where the system has no thread
-  /// to give.
+  /// Sleeps until the deadline. Returns `false` at once if the task is cancelled. Throws if the
+  /// system refuses a new thread.
   public func sleep(until deadline: Deadline) async throws(SystemError) -> Bool {
     let number = state.withLock { state in
       state.nextNumber += 1
@@ -39,7 +40,7 @@ public final class SleepThread: Sendable {
     } onCancel: {
       cancel(number)
     }
-    // A cancellation that came after the waking left its mark.
+    // A cancellation after the wake-up has left an entry.
     state.withLock { _ = $0.cancelled.remove(number) }
     return try isTimeUp.get()
   }
@@ -77,7 +78,7 @@ public final class SleepThread: Sendable {
     wakeUp.ring()
   }
 
-  /// The body of the thread: ends when nobody sleeps.
+  /// The body of the thread. It ends when no task sleeps.
   private func run() {
     var poller = Poller(slots: 1)
     poller.watch(0, wakeUp.number, for: .readable)

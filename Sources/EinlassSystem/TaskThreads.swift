@@ -1,18 +1,19 @@
-/// Runs tasks on threads of its own, so that work that blocks, for another process's lock say, never holds one
-/// of the few of the concurrency pool, and never waits for that pool to get a thread, for which it tries for ever.
+/// A task executor with its own threads. Work that blocks, for example on another process's lock,
+/// then occupies no thread of the small concurrency pool. It also does not depend on that pool,
+/// which retries forever if the system refuses a thread.
 ///
-/// A job that finds no idle thread starts one, up to the limit and as far as the system has them; beyond that it waits
-/// for the first that is free. The first thread, which `start` starts, stays, so that a job always has one. Another one
-/// ends after a few idle seconds.
+/// A job without an idle thread starts one, up to the limit and as long as the system allows it.
+/// Otherwise it waits for the next free thread. The first thread, started by `start`, never ends,
+/// so that every job is run eventually. Other threads end after some idle seconds.
 public final class TaskThreads: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
-    /// The last to become idle is the first to work again, so that the others come to their end.
+    /// Last in, first out, so that surplus threads stay idle and end.
     var idle: [Sleeper] = []
     var threadCount = 0
   }
 
-  /// A thread that waits for a job.
+  /// An idle thread.
   private final class Sleeper: Sendable {
     let wakeUp: WakeUp
     init() throws(SystemError) { wakeUp = try WakeUp() }
@@ -24,15 +25,17 @@ public final class TaskThreads: TaskExecutor {
   private let limit: Int
   private let state = Lock(State())
 
-  /// Threads of this name (at most 15 bytes), so many at most. `start` comes before the first job.
+  /// Limits the number of threads. Their name has at most 15 bytes. `start` must precede the first
+  /// job.
   public init(name: String, limit: Int = 24) {
     self.name = name
     self.limit = limit
   }
 
-  /// Starts the first thread, if it does not run. Throws where the system has none to give.
+  /// Starts the first thread if it is not running. Throws if the system refuses it.
   ///
-  /// Not at launch, because a process of one thread starts sooner, and its system calls and allocations take no locks.
+  /// Not called at launch, because a single-threaded process starts faster, and its system calls
+  /// and allocations take no locks.
   public func start() throws(SystemError) {
     try state.withLock { state throws(SystemError) in
       guard state.threadCount == 0 else { return }
@@ -42,7 +45,7 @@ public final class TaskThreads: TaskExecutor {
     }
   }
 
-  /// Runs a part of a task on the next free thread.
+  /// Runs a job on the next free thread.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     let (sleeper, startsThread) = state.withLock { state -> (Sleeper?, Bool) in
@@ -57,12 +60,12 @@ public final class TaskThreads: TaskExecutor {
     do {
       try WorkThread.start(name) { self.work(try? Sleeper(), until: Self.idleMilliseconds) }
     } catch {
-      // One that is there takes the job when it is free.
+      // A running thread takes the job when it is free.
       state.withLock { $0.threadCount -= 1 }
     }
   }
 
-  /// The body of a thread, which ends when it was idle for so long, or at once without a sleeper.
+  /// The body of a thread. It ends after this idle time, or at once without a sleeper.
   private func work(_ sleeper: Sleeper?, until idleMilliseconds: Int32) {
     while true {
       let job = state.withLock { state -> UnownedJob? in
@@ -78,7 +81,7 @@ public final class TaskThreads: TaskExecutor {
     }
   }
 
-  /// Waits for the next job; `false` when none came for so long that the thread ends.
+  /// Waits for the next job. Returns `false` if none came in time, and the thread then ends.
   private func isWoken(_ sleeper: Sleeper, within idleMilliseconds: Int32) -> Bool {
     var poller = Poller(slots: 1)
     poller.watch(0, sleeper.wakeUp.number, for: .readable)
@@ -92,7 +95,7 @@ public final class TaskThreads: TaskExecutor {
       }
       if isForgotten { return false }
     }
-    // Who took it out of the idle rings, if not yet then soon.
+    // `enqueue` has taken the sleeper from `idle` and has rung it or is about to.
     sleeper.wakeUp.wait()
     return true
   }

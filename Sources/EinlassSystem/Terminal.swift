@@ -1,13 +1,13 @@
 internal import CSystem
 internal import Glibc
 
-/// The terminal that this process was started from, whatever its standard streams are.
+/// The controlling terminal of this process, independent of its standard streams.
 public struct Terminal: ~Copyable {
   private let descriptor: Descriptor
-  /// As it was before `hush`.
+  /// The mode before `hush`.
   private var usual: termios?
 
-  /// `nil` when there is none.
+  /// Opens the terminal, or returns `nil` if there is none.
   public static func open() -> Terminal? {
     let number = unsafe Glibc.open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     return number < 0 ? nil : Terminal(descriptor: Descriptor(owning: number))
@@ -17,31 +17,30 @@ public struct Terminal: ~Copyable {
     self.descriptor = descriptor
   }
 
-  /// Whether this standard stream is a terminal.
   public static func isTerminal(_ number: Int32) -> Bool { isatty(number) == 1 }
 
-  /// How many columns and rows the terminal behind this descriptor has; `nil` when it is none or does not say.
+  /// Returns the size of the terminal behind this descriptor, or `nil` if it is not a terminal or
+  /// its size is unknown.
   public static func size(of number: Int32) -> (columns: Int, rows: Int)? {
     var rows: Int32 = 0
     let columns = unsafe csystem_terminal_columns(number, &rows)
     return columns > 0 && rows > 0 ? (Int(columns), Int(rows)) : nil
   }
 
-  /// For polling.
+  /// The number to poll.
   public var number: Int32 { descriptor.number }
 
-  /// What was typed, at most so many bytes; `nil` when the terminal is gone.
+  /// Reads typed bytes. Returns `nil` if the terminal is gone.
   public borrowing func read(limitBytes: Int = 1024) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: limitBytes)
     guard case .bytes(let count) = descriptor.read(into: &bytes) else { return nil }
     return Array(bytes[..<count])
   }
 
-  /// Shows the text.
   public borrowing func write(_ text: String) { try? descriptor.writeAll(Array(text.utf8)) }
 
-  /// Shows nothing that is typed from now on, between questions neither: who types ahead may be typing a secret.
-  /// Ends with this value.
+  /// Turns off the echo of typed text until this value is destroyed. It stays off between prompts
+  /// too, because text typed ahead may be a secret.
   public mutating func hush() {
     var mode = termios()
     guard usual == nil, unsafe tcgetattr(number, &mode) == 0 else { return }
@@ -51,12 +50,13 @@ public struct Terminal: ~Copyable {
   }
 
   deinit {
-    // Whoever is no longer in the foreground would be stopped for it.
+    // A background process would be stopped by SIGTTOU.
     guard var usual, tcgetpgrp(number) == getpgrp() else { return }
     _ = unsafe tcsetattr(number, TCSADRAIN, &usual)
   }
 
-  /// Gives every key as it is pressed, shows none and lets none end the process, for as long as the body runs.
+  /// Delivers each key as it is pressed while the body runs, without echo and without signals from
+  /// keys.
   public borrowing func withKeys<Result, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -65,7 +65,7 @@ public struct Terminal: ~Copyable {
     var keys = before
     keys.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG | IEXTEN)
     keys.c_iflag &= ~tcflag_t(IXON)
-    // VTIME and VMIN: a read answers as soon as there is a byte.
+    // VTIME and VMIN: a read returns as soon as there is a byte.
     keys.c_cc.5 = 0
     keys.c_cc.6 = 1
     _ = unsafe tcsetattr(number, TCSADRAIN, &keys)

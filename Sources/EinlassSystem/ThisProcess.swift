@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// Who this process is, for the record.
+/// This process, as recorded in the audit trail.
 public enum ThisProcess {
-  /// Its number.
+  /// The process id.
   public static var id: Int32 { getpid() }
 
-  /// The program of the process that started it, as the kernel sees it; empty when that is not to be seen.
+  /// The executable of the parent process, as reported by the kernel; empty if it is not readable.
   public static let parentExecutable: String = {
     var bytes = [UInt8](repeating: 0, count: 1024)
     let count = unsafe readlink("/proc/\(getppid())/exe", &bytes, bytes.count)

@@ -1,20 +1,21 @@
-/// So many at a time for each name, in the order of asking, among the tasks of this process. A task that waits holds no
-/// thread.
+/// A limit on concurrent tasks per name, first come, first served, within this process. A waiting
+/// task holds no thread.
 public final class Turns: Sendable {
   private struct Line {
-    /// How many have a turn.
+    /// The number of tasks with a turn.
     var count = 1
-    /// An entry whose task was cancelled is finished and passed over.
+    /// The stream of a cancelled task is finished, and `give` skips it.
     var waiting: [AsyncStream<Void>.Continuation] = []
   }
 
   private let places: Int
-  /// The line for each name that somebody has.
+  /// The lines of all names with a turn taken.
   private let lines = Lock<[String: Line]>([:])
 
   public init(places: Int = 1) { self.places = places }
 
-  /// Waits for the turn, which has to be given back. `false` when the task is cancelled before.
+  /// Waits for a turn, to be given back with `give`. Returns `false` if the task is cancelled
+  /// first.
   public func take(_ name: String) async -> Bool {
     let (turn, continuation) = AsyncStream<Void>.makeStream()
     let isFree = lines.withLock { lines in
@@ -34,12 +35,12 @@ public final class Turns: Sendable {
     return false
   }
 
-  /// Lets the next one have it.
+  /// Gives the turn to the next task in line.
   public func give(_ name: String) {
     lines.withLock { lines in
       while let next = lines[name]?.waiting.first {
         lines[name]?.waiting.removeFirst()
-        // What is enqueued is received, also by a task that is cancelled from now on.
+        // An enqueued turn is received even if the task is cancelled from now on.
         if case .enqueued = next.yield() { return }
       }
       lines[name]?.count -= 1

@@ -1,8 +1,8 @@
 internal import CSystem
 
-/// A thread for work that blocks, so that it never holds one of the concurrency pool's.
+/// A thread for blocking work, so that the work occupies no thread of the concurrency pool.
 public enum WorkThread {
-  /// Runs the body on a new thread of this name (at most 15 bytes). Signals are not delivered there.
+  /// Runs the body on a new thread with all signals blocked. The name has at most 15 bytes.
   public static func start(
     _ name: String, _ body: @escaping @Sendable () -> Void
   ) throws(SystemError) {
