@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-// curl.h wraps some functions in type-checking macros; the table wants the plain names.
+// curl.h wraps some functions in type-checking macros. The table needs the functions themselves.
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 #undef curl_multi_setopt
@@ -27,7 +27,8 @@ static struct {
 static ccurl_state state = CCURL_NO_DESCRIPTOR;
 
 ccurl_state ccurl_shortage(void) {
-  // libcurl begins with a pair of descriptors to wake itself.
+  // libcurl first opens a pair of descriptors to wake itself, so check whether a pair can be
+  // opened.
   int pair[2];
   if (pipe2(pair, O_CLOEXEC) != 0) return errno == EMFILE || errno == ENFILE ? CCURL_NO_DESCRIPTOR : CCURL_BROKEN;
   close(pair[0]);
@@ -36,7 +37,7 @@ ccurl_state ccurl_shortage(void) {
 }
 
 static void open_library(void) {
-  // A fixed name, so that nothing from outside ever reaches dlopen.
+  // A fixed name, so that no external input reaches dlopen.
   void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) {
     state = ccurl_shortage() == CCURL_NO_DESCRIPTOR ? CCURL_NO_DESCRIPTOR : CCURL_MISSING;
@@ -53,7 +54,7 @@ static void open_library(void) {
     state = CCURL_TOO_OLD;
     return;
   }
-  // libcurl would write every session's keys to the file that this variable names.
+  // libcurl would write the keys of every TLS session to the file that this variable names.
   if (getenv("SSLKEYLOGFILE") != NULL) unsetenv("SSLKEYLOGFILE");
   state = table.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? CCURL_READY : CCURL_BROKEN;
 }

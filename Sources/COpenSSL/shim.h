@@ -13,7 +13,7 @@
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
 
-/// Parameter lists point into the texts they are made of, which in Swift would not live long enough.
+/// OSSL_PARAM points into its texts, and Swift would not keep them alive long enough.
 static inline int copenssl_mac_set_digest(EVP_MAC_CTX *context, const char *name) {
   OSSL_PARAM parameters[] = {
       OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)name, 0),
@@ -22,7 +22,8 @@ static inline int copenssl_mac_set_digest(EVP_MAC_CTX *context, const char *name
   return EVP_MAC_CTX_set_params(context, parameters);
 }
 
-/// An RSA public key of a big-endian modulus and exponent; null when libcrypto refuses.
+/// Returns an RSA public key from a big-endian modulus and exponent, or NULL if libcrypto rejects
+/// them.
 static inline EVP_PKEY *copenssl_rsa_key(const unsigned char *n, size_t n_count, const unsigned char *e, size_t e_count) {
   EVP_PKEY *key = NULL;
   BIGNUM *modulus = BN_bin2bn(n, (int)n_count, NULL), *exponent = BN_bin2bn(e, (int)e_count, NULL);
@@ -42,7 +43,8 @@ static inline EVP_PKEY *copenssl_rsa_key(const unsigned char *n, size_t n_count,
   return key;
 }
 
-/// An elliptic-curve public key of an uncompressed point; null when the point is not on the curve.
+/// Returns a public key on a curve from an uncompressed point, or NULL if the point is not on the
+/// curve.
 static inline EVP_PKEY *copenssl_ec_key(const char *curve, const unsigned char *point, size_t count) {
   EVP_PKEY *key = NULL;
   EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, "EC", NULL);
@@ -57,13 +59,15 @@ static inline EVP_PKEY *copenssl_ec_key(const char *curve, const unsigned char *
   return key;
 }
 
-/// Turns `r || s` (RFC 7518 section 3.4) into DER in `der`; the bytes written, or 0.
+/// Converts `r
+///
+/// s` (RFC 7518 section 3.4) to DER in `der`. Returns the number of bytes written, or 0.
 static inline int copenssl_ecdsa_der(const unsigned char *pair, size_t count, unsigned char *der, size_t capacity) {
   ECDSA_SIG *signature = ECDSA_SIG_new();
   BIGNUM *r = BN_bin2bn(pair, (int)(count / 2), NULL), *s = BN_bin2bn(pair + count / 2, (int)(count / 2), NULL);
   int written = 0;
   if (signature && r && s && ECDSA_SIG_set0(signature, r, s) == 1) {
-    r = s = NULL; // the signature owns them now
+    r = s = NULL; // owned by the signature now
     int needed = i2d_ECDSA_SIG(signature, NULL);
     if (needed > 0 && (size_t)needed <= capacity) written = i2d_ECDSA_SIG(signature, &der);
   }
@@ -73,16 +77,16 @@ static inline int copenssl_ecdsa_der(const unsigned char *pair, size_t count, un
   return written < 0 ? 0 : written;
 }
 
-/// A new RSA key of so many bits, exponent 65537.
+/// Returns a new RSA key with this many bits and exponent 65537.
 static inline EVP_PKEY *copenssl_new_rsa_key(size_t bits) { return EVP_PKEY_Q_keygen(NULL, NULL, "RSA", bits); }
 
-/// A new key on a curve; null when libcrypto does not know it.
+/// Returns a new key on a curve, or NULL if libcrypto does not support it.
 static inline EVP_PKEY *copenssl_new_ec_key(const char *curve) { return EVP_PKEY_Q_keygen(NULL, NULL, "EC", curve); }
 
-/// A new Ed25519 key.
 static inline EVP_PKEY *copenssl_new_ed25519_key(void) { return EVP_PKEY_Q_keygen(NULL, NULL, "ED25519"); }
 
-/// The key of a PKCS #8 `PrivateKeyInfo`; null when it is none, or bytes follow it.
+/// Returns the key of a PKCS #8 `PrivateKeyInfo`, or NULL if it is malformed or followed by other
+/// bytes.
 static inline EVP_PKEY *copenssl_pkcs8_key(const unsigned char *der, size_t count) {
   const unsigned char *end = der;
   PKCS8_PRIV_KEY_INFO *info = d2i_PKCS8_PRIV_KEY_INFO(NULL, &end, (long)count);
@@ -91,10 +95,10 @@ static inline EVP_PKEY *copenssl_pkcs8_key(const unsigned char *der, size_t coun
   return key;
 }
 
-/// The answer to a question that libcrypto would ask on the terminal.
+/// Refuses a passphrase, because libcrypto would ask for it on the terminal.
 static inline int copenssl_no_passphrase(char *buffer, int size, int is_writing, void *context) { return -1; }
 
-/// The first private key in a PEM text; null when there is none that can be read without a passphrase.
+/// Returns the first private key of a PEM text that needs no passphrase, or NULL.
 static inline EVP_PKEY *copenssl_pem_key(const unsigned char *text, size_t count) {
   BIO *memory = BIO_new_mem_buf(text, (int)count);
   EVP_PKEY *key = memory ? PEM_read_bio_PrivateKey(memory, NULL, copenssl_no_passphrase, NULL) : NULL;
@@ -102,7 +106,8 @@ static inline EVP_PKEY *copenssl_pem_key(const unsigned char *text, size_t count
   return key;
 }
 
-/// Writes the PKCS #8 form of a key to `der`; the bytes needed, also where `der` is null, or 0.
+/// Writes the PKCS #8 form of a key to `der` unless that is NULL. Returns the number of bytes, or
+/// 0.
 static inline int copenssl_pkcs8_der(const EVP_PKEY *key, unsigned char *der) {
   PKCS8_PRIV_KEY_INFO *info = EVP_PKEY2PKCS8(key);
   int count = info ? i2d_PKCS8_PRIV_KEY_INFO(info, der ? &der : NULL) : 0;
@@ -110,8 +115,8 @@ static inline int copenssl_pkcs8_der(const EVP_PKEY *key, unsigned char *der) {
   return count < 0 ? 0 : count;
 }
 
-/// Writes a number of a key, big-endian and `count` bytes long, or as long as it is where `count` is 0; the bytes
-/// written, or 0.
+/// Writes a big-endian number of a key in `count` bytes or, with 0, in as many as it needs. Returns
+/// the number of bytes, also if `output` is NULL, or 0.
 static inline int copenssl_key_number(const EVP_PKEY *key, const char *name, unsigned char *output, size_t count) {
   BIGNUM *number = NULL;
   if (EVP_PKEY_get_bn_param(key, name, &number) != 1) return 0;
@@ -121,7 +126,9 @@ static inline int copenssl_key_number(const EVP_PKEY *key, const char *name, uns
   return written < 0 ? 0 : written;
 }
 
-/// Turns DER into `r || s` (RFC 7518 section 3.4), each half of `half` bytes; 1, or 0.
+/// Converts DER to `r
+///
+/// s` (RFC 7518 section 3.4), each with `half` bytes. Returns 1, or 0 on failure.
 static inline int copenssl_ecdsa_pair(const unsigned char *der, size_t count, unsigned char *pair, size_t half) {
   ECDSA_SIG *signature = d2i_ECDSA_SIG(NULL, &der, (long)count);
   int done = signature && BN_bn2binpad(ECDSA_SIG_get0_r(signature), pair, (int)half) == (int)half &&

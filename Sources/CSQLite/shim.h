@@ -1,8 +1,8 @@
 #pragma once
 #include <sqlite3.h>
 
-// What Swift cannot call: a variadic function, and bindings whose destructor is a casted -1,
-// macros that are computed.
+// Functions and macros that Swift cannot call: a variadic function, SQLITE_TRANSIENT (-1 cast to a
+// function pointer), and result codes computed by macros.
 
 /// sqlite3_db_config for the options that take a switch.
 static inline int csqlite_switch(sqlite3 *connection, int option, int is_on) {
@@ -14,13 +14,12 @@ static inline int csqlite_bind_text(sqlite3_stmt *statement, int index, const ch
   return sqlite3_bind_text(statement, index, text, count, SQLITE_TRANSIENT);
 }
 
-/// Binds a copy of bytes; none are an empty blob, not NULL.
+/// Binds a copy of the bytes. No bytes are an empty blob, not NULL.
 static inline int csqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int count) {
   return count == 0 ? sqlite3_bind_zeroblob(statement, index, 0)
                     : sqlite3_bind_blob(statement, index, bytes, count, SQLITE_TRANSIENT);
 }
 
-// Extended result codes.
 static const int csqlite_ioerr_write = SQLITE_IOERR_WRITE;
 static const int csqlite_ioerr_fsync = SQLITE_IOERR_FSYNC;
 static const int csqlite_ioerr_truncate = SQLITE_IOERR_TRUNCATE;

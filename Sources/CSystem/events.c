@@ -100,7 +100,7 @@ int csystem_room_for_writing(int descriptor, long wanted) {
   if (poll(&entry, 1, 0) <= 0) return 0;
   if (wanted <= PIPE_BUF) return PIPE_BUF;
   int waiting;
-  // Only pipes have a size; an empty one takes that much.
+  // Only a pipe has a size. An empty pipe takes that much.
   int size = fcntl(descriptor, F_GETPIPE_SZ);
   return size > 0 && ioctl(descriptor, FIONREAD, &waiting) == 0 && waiting == 0 ? size : PIPE_BUF;
 }
@@ -131,8 +131,8 @@ int csystem_thread_start(const char *name, void (*body)(void *), void *argument)
   pthread_attr_setstacksize(&attributes, 512 * 1024);
   sigset_t all, before;
   sigfillset(&all);
-  sigdelset(&all, SIGBUS);  // the kernel ends a process whose failing thread blocks it, in spite of a handler
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread inherits it: signals are the loop's
+  sigdelset(&all, SIGBUS);  // the kernel ends a process that blocks it in the failing thread, in spite of a handler
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited by the new thread
   pthread_t thread;
   result = pthread_create(&thread, &attributes, run, work);
   if (result == 0) pthread_setname_np(thread, name);
@@ -162,7 +162,7 @@ int csystem_spawn(const char *path, char *const arguments[], int input, int outp
     if (result == 0) result = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     if (result == 0 && is_quiet)
       result = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    // A descriptor that is duplicated to its own number stays open.
+    // posix_spawn clears close-on-exec if a descriptor is duplicated to its own number.
     for (int index = 0; index < count && result == 0; index++)
       result = posix_spawn_file_actions_adddup2(&actions, kept[index], kept[index]);
     posix_spawnattr_setsigmask(&attributes, &none);

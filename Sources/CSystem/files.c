@@ -78,7 +78,7 @@ int csystem_mutex_lock_by(pthread_mutex_t *mutex, long long deadline) {
   return pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &moment);
 }
 
-// The signal whose delivery ends a system call that waits: the highest that nobody else has a use for.
+// The real-time signal that interrupts a waiting system call: the highest one without a handler.
 static int interruption;
 
 static void interrupt(int signal) { (void)signal; }
@@ -104,7 +104,7 @@ int csystem_flock_by(int descriptor, int operation, long long deadline) {
   sigemptyset(&own);
   sigaddset(&own, interruption);
   pthread_sigmask(SIG_UNBLOCK, &own, &before);
-  // Again and again, because the first may come in the moment before flock begins to wait.
+  // Fires repeatedly, because the first signal may arrive just before flock begins to wait.
   struct itimerspec times = {
       .it_value = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000},
       .it_interval = {.tv_nsec = 10 * 1000000},

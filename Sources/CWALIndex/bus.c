@@ -1,4 +1,5 @@
-// SIGBUS in a mapped index ends no process: a copy in memory takes the place of a page that cannot be written to.
+// A SIGBUS in a mapped index does not end the process: a copy in memory replaces the unwritable
+// chunk.
 #define _GNU_SOURCE
 #include "index.h"
 
@@ -20,7 +21,7 @@ static struct sigaction former;
 
 long chunk_size(void) { return size; }
 
-/// Uses only what a signal handler may. The file is read and not its mapping, so that nothing fails here again.
+/// Async-signal-safe. Reads the file and not its mapping, because the mapping could fail again.
 static int replace(char *address) {
   for (int number = 0; number < most_chunks; number++) {
     char *chunk = atomic_load(&watched[number].chunk);
@@ -35,12 +36,12 @@ static int replace(char *address) {
   return -1;
 }
 
-/// A SIGBUS at any other address goes to the handler that was there before.
+/// Passes a SIGBUS at any other address to the previous handler.
 static void on_bus_error(int number, siginfo_t *information, void *context) {
   if (replace(information->si_addr) == 0) return;
   if (former.sa_flags & SA_SIGINFO) former.sa_sigaction(number, information, context);
   else if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) former.sa_handler(number);
-  else sigaction(SIGBUS, &former, NULL); // and once more
+  else sigaction(SIGBUS, &former, NULL); // the instruction then raises it again
 }
 
 void watch_bus(void) {

@@ -1,8 +1,10 @@
-// Where the disk is full, writing to a mapped page can be SIGBUS: where the page has no block, or, on btrfs, when the
-// page was written back and the file system has no room to note that it changes again. So
+// On a full disk, a write to a mapped page can raise SIGBUS: because the page has no block or, on
+// btrfs, because the page was written back and the file system has no room to record another
+// change. Therefore
 // - every page is allocated before it is mapped;
-// - whether all can be written to is tried (MADV_POPULATE_WRITE) before a write begins and before a commit counts;
-// - a SIGBUS in between replaces the pages by a copy in memory (bus.c), and the transaction fails.
+// - before a write begins and before a commit counts, MADV_POPULATE_WRITE checks that all pages are
+//   writable;
+// - a SIGBUS in between replaces the chunk by a copy in memory (bus.c), and the transaction fails.
 #define _GNU_SOURCE
 #include "index.h"
 
@@ -24,15 +26,15 @@
 #endif
 
 enum {
-  region_size = 32768, // what SQLite asks for at a time
-  lock_base = 120,     // of the eight locks, which are bytes of the file
-  alive_lock = 128,    // shared by all who have the index open
+  region_size = 32768, // the size that SQLite maps at a time
+  lock_base = 120,     // offset of the eight lock bytes in the file
+  alive_lock = 128,    // held shared while the index is open
   write_lock = 0
 };
 
 static sqlite3_vfs vfs;
 
-/// The `walindex` or `log_file` of an open file, which lies behind the memory of the "unix" VFS.
+/// Returns the `walindex` or `log_file` of an open file. It follows the memory of the "unix" VFS.
 static void *own(sqlite3_file *file) { return (char *)file + vfs.szOsFile - sizeof(struct walindex); }
 
 static struct walindex *of(sqlite3_file *file) { return own(file); }
@@ -49,14 +51,14 @@ static int busy(const struct walindex *index) {
 
 static int is_full(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
 
-/// Locks of the open file, not of the process: each connection has its own, and closing another one's descriptor ends
-/// none. They exclude SQLite's own locks of other processes. 0, or -1 with errno.
+/// Sets a lock of the open file description. Each connection has its own, and closing another
+/// descriptor of this process releases none. It conflicts with SQLite's POSIX locks in other
+/// processes. Returns 0, or -1 with errno.
 static int set_lock(int descriptor, short type, int offset, int count) {
   struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = count};
   return fcntl(descriptor, F_OFD_SETLK, &lock);
 }
 
-/// Fills a part of the file with zeros.
 static int clear_bytes(int descriptor, off_t start, off_t end) {
   static const char zeros[region_size];
   while (start < end) {
@@ -68,38 +70,40 @@ static int clear_bytes(int descriptor, off_t start, off_t end) {
   return SQLITE_OK;
 }
 
-/// Gives a part of the file blocks and zeros.
+/// Allocates blocks for a part of the file and fills it with zeros.
 static int allocate(int descriptor, off_t start, off_t end) {
-  // The blocks come first, because btrfs writes in place only to an allocated block. A file system without fallocate gets
-  // zeros alone.
+  // Blocks first, because btrfs overwrites in place only in an allocated block. Other errors are
+  // ignored: without fallocate support, writing zeros must do.
   if (fallocate(descriptor, FALLOC_FL_KEEP_SIZE, start, end - start) != 0 && is_full(errno)) return SQLITE_FULL;
   return clear_bytes(descriptor, start, end);
 }
 
-/// On btrfs every write takes a new block, unless the file was told otherwise while it was empty.
+/// Turns off copy-on-write on btrfs. The flag takes effect only on an empty file.
 static int write_in_place(int descriptor) {
   struct statfs system;
   int flags = 0;
   if (fstatfs(descriptor, &system) != 0 || system.f_type != BTRFS_SUPER_MAGIC) return SQLITE_OK;
   if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags) != 0 || flags & FS_NOCOW_FL) return SQLITE_OK;
   if (ftruncate(descriptor, 0) != 0) return is_full(errno) ? SQLITE_FULL : SQLITE_IOERR_SHMOPEN;
-  // A folder may hand on that its files are compressed, or that they are not. btrfs takes the one flag only when the
-  // others have gone.
+  // Files inherit the compression flags of their directory, and btrfs accepts the new flag only
+  // without them.
   int others = flags & ~(FS_COMPR_FL | FS_NOCOMP_FL);
   if (others != flags) (void)!ioctl(descriptor, FS_IOC_SETFLAGS, &others);
   flags = others | FS_NOCOW_FL;
-  // Refused for another reason, the index is used as it is, because a store without it could not be used at all.
+  // If the flag is refused for another reason than space, use the index anyway, because the store
+  // is unusable without one.
   return ioctl(descriptor, FS_IOC_SETFLAGS, &flags) != 0 && is_full(errno) ? SQLITE_FULL : SQLITE_OK;
 }
 
-/// Clears what a crash may have left. The blocks stay, so that a full disk is no hindrance.
+/// Clears the content that a crash may have left. Keeps the blocks, so that this works on a full
+/// disk.
 static int clear(int descriptor) {
   int code = write_in_place(descriptor);
   struct stat status;
   if (code != SQLITE_OK) return code;
   if (fstat(descriptor, &status) != 0) return SQLITE_IOERR_SHMOPEN;
   off_t size = status.st_size - status.st_size % chunk_size();
-  if (status.st_blocks * 512 < size) size = 0; // it has holes
+  if (status.st_blocks * 512 < size) size = 0; // the file has holes
   if (size != status.st_size && ftruncate(descriptor, size) != 0)
     return is_full(errno) ? SQLITE_FULL : SQLITE_IOERR_SHMOPEN;
   if (size > 0) return clear_bytes(descriptor, 0, size);
@@ -121,7 +125,8 @@ static int attach(struct walindex *index) {
   return code;
 }
 
-/// Whether every page can be written to. A kernel before 5.14 cannot tell.
+/// Checks that every page of a chunk can be written to. A kernel before 5.14 does not support the
+/// check.
 static int populate(void *chunk) {
   while (madvise(chunk, chunk_size(), MADV_POPULATE_WRITE) != 0)
     if (errno != EINTR && errno != EAGAIN) return errno == EINVAL ? SQLITE_OK : SQLITE_FULL;
@@ -136,7 +141,7 @@ static int populate_all(const struct walindex *index) {
   return index->is_lost ? SQLITE_FULL : SQLITE_OK;
 }
 
-/// Maps the file again over a copy that took its place.
+/// Maps the file again in place of a copy.
 static int map_again(struct walindex *index) {
   for (int chunk = 0; chunk < index->count; chunk++)
     if (mmap(index->chunks[chunk], chunk_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, index->descriptor,
@@ -146,7 +151,8 @@ static int map_again(struct walindex *index) {
   return SQLITE_OK;
 }
 
-/// Maps one chunk more; none, and SQLITE_OK, where the file ends and is not to be extended.
+/// Maps the next chunk. Returns SQLITE_OK without a new chunk at the end of a file not to be
+/// extended.
 static int map_next(struct walindex *index, int may_extend) {
   off_t start = (off_t)index->count * chunk_size(), end = start + chunk_size();
   struct stat status;
@@ -175,7 +181,7 @@ static int shm_map(sqlite3_file *file, int region, int size, int may_extend, voi
   struct walindex *index = of(file);
   *page = NULL;
   if (size != region_size) return SQLITE_IOERR_SHMMAP;
-  // SQLite then makes an index in memory.
+  // SQLite then builds an index in heap memory.
   if (index->is_private) return SQLITE_READONLY_CANTINIT;
   int code = index->descriptor < 0 ? attach(index) : SQLITE_OK;
   long long offset = (long long)region * region_size;
@@ -195,7 +201,8 @@ static int shm_lock(sqlite3_file *file, int offset, int count, int flags) {
   int locks = ((1 << count) - 1) << offset, is_shared = flags & SQLITE_SHM_SHARED;
   if (offset == write_lock) {
     index->last_write = -1;
-    // A checkpoint may follow a commit, and does not matter to it.
+    // Keeps failures of the write apart from those of a checkpoint after the commit, which do not
+    // affect it.
     index->has_write_failed = index->has_failed;
     index->has_failed = 0;
   }
@@ -206,7 +213,7 @@ static int shm_lock(sqlite3_file *file, int offset, int count, int flags) {
   // A reader writes its mark under another lock before this one. SQLite looks for a lost mark for ten seconds.
   if (is_shared && index->has_failed && !index->locks) return index->has_failed = 0, SQLITE_FULL;
   int code = index->is_lost && !index->locks ? map_again(index) : SQLITE_OK;
-  // Trying is slow on a full disk, and a reader seldom writes to the index.
+  // The check is slow on a full disk, and readers seldom write to the index.
   if (code == SQLITE_OK) code = offset == write_lock ? populate_all(index) : index->is_lost ? SQLITE_FULL : SQLITE_OK;
   if (code != SQLITE_OK) return code;
   if (set_lock(index->descriptor, is_shared ? F_RDLCK : F_WRLCK, lock_base + offset, count) == 0) {
@@ -214,7 +221,7 @@ static int shm_lock(sqlite3_file *file, int offset, int count, int flags) {
     return SQLITE_OK;
   }
   if (errno != EAGAIN && errno != EACCES) return SQLITE_IOERR_SHMLOCK;
-  // Of the others SQLite just takes another one.
+  // When another exclusive lock is busy, SQLite just tries the next one.
   return is_shared || offset == write_lock ? busy(index) : SQLITE_BUSY;
 }
 
@@ -259,7 +266,8 @@ static int file_control(sqlite3_file *file, int operation, void *argument) {
   int code = index->base->xFileSize(file, &size);
   if (code != SQLITE_OK || size == wanted) return code;
   if (size > wanted) return index->base->xTruncate(file, wanted);
-  // SQLite's own descriptor allocates, in units that have to be set: closing another one would end SQLite's locks.
+  // Through SQLite's own descriptor, because closing another one would release SQLite's POSIX
+  // locks. It allocates only in multiples of a chunk size.
   int unit = 4096;
   index->base->xFileControl(file, SQLITE_FCNTL_CHUNK_SIZE, &unit);
   code = index->base->xFileControl(file, SQLITE_FCNTL_SIZE_HINT, &wanted);
@@ -275,7 +283,8 @@ static int close_file(sqlite3_file *file) {
   return index->base->xClose(file);
 }
 
-/// The log of an index, which may not be written while the index is lost: others would not know of it.
+/// The log of an index. It must not be written while the index is lost, because other processes
+/// would not learn of the change.
 struct log_file {
   sqlite3_io_methods methods;
   const sqlite3_io_methods *base;
@@ -294,7 +303,8 @@ static int truncate_log(sqlite3_file *file, sqlite3_int64 size) {
   return log->index->is_lost ? SQLITE_FULL : log->base->xTruncate(file, size);
 }
 
-/// A commit in the log counts when the index has it too. Where the index cannot be written, the commit is cut off again.
+/// A commit counts when it is in the log and in the index. If the index cannot be written, the
+/// commit is cut off the log again.
 static int sync_log(sqlite3_file *file, int flags) {
   struct log_file *log = own(file);
   int code = log->base->xSync(file, flags);

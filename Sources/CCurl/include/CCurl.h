@@ -1,7 +1,8 @@
 // libcurl without linking it: a table of its functions, filled by dlopen and dlsym on first use.
 //
-// Merely linking libcurl's 31 libraries costs 4 ms and 6 MB at every start. <curl/curl.h> is here for its
-// types and constants alone. Call nothing but ccurl_open before ccurl_open has said CCURL_READY.
+// Linking libcurl and its 31 libraries costs 4 ms and 6 MB at every start. <curl/curl.h> is only
+// included for its types and constants. All other functions require that ccurl_open has returned
+// CCURL_READY, except ccurl_shortage.
 #pragma once
 
 #include <curl/curl.h>
@@ -11,18 +12,19 @@ typedef enum {
   CCURL_READY,
   /// libcurl.so.4 is not installed.
   CCURL_MISSING,
-  /// It lacks a function that einlass needs: older than 7.87.
+  /// libcurl is older than 7.87 or lacks a function that einlass needs.
   CCURL_TOO_OLD,
-  /// It is there, but would not start.
+  /// libcurl is installed but failed to initialize.
   CCURL_BROKEN,
-  /// The process may open no more files.
+  /// The process or the system has reached its limit on open files.
   CCURL_NO_DESCRIPTOR,
 } ccurl_state;
 
-/// Opens libcurl.so.4 once in the life of the process and says how that went; again after CCURL_NO_DESCRIPTOR. From any
-/// thread.
+/// Loads libcurl.so.4 once per process and returns the result. Tries again after
+/// CCURL_NO_DESCRIPTOR. Thread-safe.
 ccurl_state ccurl_open(void);
-/// CCURL_NO_DESCRIPTOR where the process may open no more files, else CCURL_BROKEN: why libcurl failed just now.
+/// Returns CCURL_NO_DESCRIPTOR if no more files can be opened, else CCURL_BROKEN. Called after
+/// libcurl failed.
 ccurl_state ccurl_shortage(void);
 
 CURL *ccurl_easy_init(void);
@@ -34,9 +36,9 @@ CURLcode ccurl_set_text(CURL *easy, CURLoption option, const char *value);
 /// The pointer must outlive the transfer.
 CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, const void *value);
 CURLcode ccurl_set_callback(CURL *easy, CURLoption option, curl_write_callback value);
-/// 0 when libcurl can't tell.
+/// Returns 0 if libcurl does not know the value.
 long ccurl_get_long(CURL *easy, CURLINFO info);
-/// 0 when libcurl can't tell.
+/// Returns 0 if libcurl does not know the value.
 curl_off_t ccurl_get_size(CURL *easy, CURLINFO info);
 
 struct curl_slist *ccurl_list_append(struct curl_slist *list, const char *text);
@@ -47,18 +49,18 @@ void ccurl_multi_cleanup(CURLM *multi);
 CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 CURLMcode ccurl_multi_add(CURLM *multi, CURL *easy);
 CURLMcode ccurl_multi_remove(CURLM *multi, CURL *easy);
-/// Does what can be done without waiting.
+/// Does all work that does not wait.
 CURLMcode ccurl_multi_perform(CURLM *multi);
-/// The next transfer that ended and how, or NULL.
+/// Returns the next finished transfer and its result, or NULL.
 CURL *ccurl_multi_next_ended(CURLM *multi, CURLcode *result);
-/// Waits for sockets, libcurl's own timers, a wake-up or the time given.
+/// Waits for sockets, libcurl's own timers, a wake-up or this time limit.
 CURLMcode ccurl_multi_poll(CURLM *multi, int milliseconds);
-/// The one function of a multi handle that other threads may call.
+/// The only function of a multi handle that other threads may call.
 CURLMcode ccurl_multi_wakeup(CURLM *multi);
 
 CURLU *ccurl_url_init(void);
 void ccurl_url_cleanup(CURLU *url);
 CURLUcode ccurl_url_set(CURLU *url, CURLUPart part, const char *value, unsigned int flags);
-/// NULL for a part that is not there; free with ccurl_free.
+/// Returns NULL for a missing part. The caller frees the text with ccurl_free.
 char *ccurl_url_get(CURLU *url, CURLUPart part);
 void ccurl_free(void *memory);

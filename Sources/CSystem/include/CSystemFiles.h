@@ -1,36 +1,39 @@
 #pragma once
 #include <pthread.h>
 
-// What hardening, files and file locks need and Swift cannot call: variadic and too new functions.
-// Every function answers 0 or an errno, unless it says otherwise.
+// Hardening, files and file locks, through functions that Swift cannot call: variadic ones and
+// recent ones. They return 0 or an errno unless stated otherwise.
 
-/// prctl(PR_SET_DUMPABLE): no core dumps, no debugger, a closed procfs entry.
+/// prctl(PR_SET_DUMPABLE): 0 prevents core dumps and debuggers, and closes the process's procfs
+/// entry.
 int csystem_set_dumpable(int is_dumpable);
 
-/// prctl(PR_SET_NO_NEW_PRIVS): no program that is started gets more than this one has.
+/// prctl(PR_SET_NO_NEW_PRIVS): started programs gain no privileges.
 int csystem_forbid_new_privileges(void);
 
-/// prctl(PR_GET_DUMPABLE): 1 when dumpable.
+/// prctl(PR_GET_DUMPABLE): returns 1 if dumpable.
 int csystem_is_dumpable(void);
 
-/// getauxval(AT_SECURE): whether exec raised privileges (set-uid, set-gid, file capabilities).
+/// getauxval(AT_SECURE): returns whether exec raised privileges (set-uid, set-gid, file
+/// capabilities).
 int csystem_has_raised_privileges(void);
 
-/// Closes every descriptor from first to last, both included; works on kernels without close_range too.
+/// Closes the descriptors from first to last, inclusive, also on kernels without close_range(2).
 int csystem_close_range(unsigned int first, unsigned int last);
 
-/// rename that never replaces: EEXIST when the new name is taken.
+/// Renames without replacing. Returns EEXIST if the new name is taken.
 int csystem_rename_new(int directory, const char *from, const char *to);
 
-/// Whether the file system behind a descriptor is one that several machines can share.
+/// Returns whether the descriptor is on a network file system.
 int csystem_is_network_file_system(int descriptor);
 
-/// Milliseconds of a clock that only runs forward, from nowhere in particular: for deadlines.
+/// CLOCK_MONOTONIC in milliseconds, for deadlines.
 long long csystem_monotonic_milliseconds(void);
 
-/// pthread_mutex_lock, at most until that moment. ETIMEDOUT: it could not be had; one that is free always can.
+/// pthread_mutex_lock with a deadline. Returns ETIMEDOUT after it. A free mutex is locked even
+/// then.
 int csystem_mutex_lock_by(pthread_mutex_t *mutex, long long deadline);
 
-/// Waits for flock(descriptor, operation), at most until that moment, in the kernel's queue and not by trying
-/// again and again. EWOULDBLOCK: the time is over, and nothing waits any more.
+/// flock(2) with a deadline. Waits in the kernel's queue instead of polling. Returns EWOULDBLOCK
+/// after the deadline.
 int csystem_flock_by(int descriptor, int operation, long long deadline);
