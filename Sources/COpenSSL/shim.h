@@ -59,9 +59,8 @@ static inline EVP_PKEY *copenssl_ec_key(const char *curve, const unsigned char *
   return key;
 }
 
-/// Converts `r
-///
-/// s` (RFC 7518 section 3.4) to DER in `der`. Returns the number of bytes written, or 0.
+/// Converts `r || s` (RFC 7518 section 3.4) to DER in `der`. Returns the number of bytes written,
+/// or 0.
 static inline int copenssl_ecdsa_der(const unsigned char *pair, size_t count, unsigned char *der, size_t capacity) {
   ECDSA_SIG *signature = ECDSA_SIG_new();
   BIGNUM *r = BN_bin2bn(pair, (int)(count / 2), NULL), *s = BN_bin2bn(pair + count / 2, (int)(count / 2), NULL);
@@ -126,9 +125,8 @@ static inline int copenssl_key_number(const EVP_PKEY *key, const char *name, uns
   return written < 0 ? 0 : written;
 }
 
-/// Converts DER to `r
-///
-/// s` (RFC 7518 section 3.4), each with `half` bytes. Returns 1, or 0 on failure.
+/// Converts DER to `r || s` (RFC 7518 section 3.4), each with `half` bytes. Returns 1, or 0 on
+/// failure.
 static inline int copenssl_ecdsa_pair(const unsigned char *der, size_t count, unsigned char *pair, size_t half) {
   ECDSA_SIG *signature = d2i_ECDSA_SIG(NULL, &der, (long)count);
   int done = signature && BN_bn2binpad(ECDSA_SIG_get0_r(signature), pair, (int)half) == (int)half &&

@@ -2,7 +2,7 @@ import Dispatch
 import EinlassJSON
 import Foundation
 
-/// Starts the sandbox and keeps it until a signal ends it.
+/// Starts the sandbox and runs it until a signal ends it.
 @main
 struct EinlassSandbox {
   static func main() async {

@@ -1,30 +1,27 @@
 /// The command line.
 struct Options: Equatable, Sendable {
-  /// Where the providers answer; 0 is any free port.
+  /// The port that the providers share; 0 for any free one.
   var port: UInt16 = 0
-  /// Where the state can be read and changed.
+  /// The port of the control address; 0 for any free one.
   var controlPort: UInt16 = 0
-  /// A file with the state to start in, instead of the demo's.
+  /// The path of a file with the initial state; `nil` for the demo's state.
   var stateFile: String?
-  /// What to do.
   var action = Action.run
 
-  /// What a command line asks for.
   enum Action: Sendable {
     case run
     case help
     case version
   }
 
-  /// What is wrong with a command line, as a sentence.
+  /// An error in the command line, as a sentence.
   struct Flaw: Error, Equatable {
     var message: String
   }
 
-  /// This program's version.
   static let version = "0.1.0"
 
-  /// The options in these arguments, the program's name not among them. `--name VALUE` and `--name=VALUE`.
+  /// Parses the arguments without the program's name. Accepts `--name VALUE` and `--name=VALUE`.
   init(_ arguments: [String]) throws(Flaw) {
     var rest = arguments[...]
     while let argument = rest.popFirst() {

@@ -2,7 +2,8 @@ import EinlassJSON
 import FlyingSocks
 import Glibc
 
-/// The servers around one sandbox: the shared address, those of single providers, and the control address.
+/// The servers of a sandbox: the shared address, the addresses of single providers, and the control
+/// address.
 struct RunningSandbox: Sendable {
   private let sandbox: Sandbox
   private let providers: Listener
@@ -10,8 +11,8 @@ struct RunningSandbox: Sendable {
   private let control: Listener
   private let state: JSONValue
 
-  /// Listens at once, but answers only when run. Port 0 is any free one; of the providers that have an address to
-  /// themselves only those of `owners` get it; `clock` gives seconds since 1970.
+  /// Opens the ports at once; `run` begins to answer. Port 0 is any free one. Of the providers with
+  /// an address of their own, only those in `owners` get it. `clock` returns seconds since 1970.
   init(
     port: UInt16 = 0, controlPort: UInt16 = 0, state: JSONValue = DemoState.whole,
     owners: [any Provider] = Providers.all, clock: @escaping @Sendable () -> Int64
@@ -31,9 +32,9 @@ struct RunningSandbox: Sendable {
 
   /// Serves until the task is cancelled.
   func run() async throws {
-    // A client that has gone away is no reason to end.
+    // Otherwise a disconnected client would end the process.
     signal(SIGPIPE, SIG_IGN)
-    // One for all of them: each pool takes a thread.
+    // A single pool, because each pool takes a thread.
     let pool = SocketPool.make()
     try await pool.prepare()
     try await withThrowingTaskGroup { group in
@@ -46,7 +47,7 @@ struct RunningSandbox: Sendable {
     }
   }
 
-  /// What a user needs to know.
+  /// The line for the user: addresses, configuration and accounts.
   var announcement: JSONValue {
     DemoState.announcement(
       address: "http://127.0.0.1:\(providers.port)",

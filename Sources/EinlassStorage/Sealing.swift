@@ -25,11 +25,7 @@ struct StoreKey: Sendable {
     auditKey = key("audit")
   }
 
-  /// Seals a secret as `version(1)
-  /// key id(4)
-  /// nonce(12)
-  /// ciphertext
-  /// tag(16)`.
+  /// Seals a secret as `version(1) | key id(4) | nonce(12) | ciphertext | tag(16)`, sizes in bytes.
   func seal(_ secret: Secret, in cell: SealedCell) -> [UInt8] {
     let nonce = SecureRandom.bytes(AuthenticatedEncryption.nonceCount)
     return [Self.format] + id + nonce

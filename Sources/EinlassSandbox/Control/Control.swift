@@ -1,10 +1,10 @@
 import EinlassJSON
 
-/// The control address: reads and changes the sandbox while it runs.
+/// The control address, for reading and changing the sandbox while it runs.
 enum Control {
-  /// Answers `GET`, `PUT` and `PATCH /state`, `GET` and `DELETE /log`, `POST /reset`.
+  /// Answers `GET`, `PUT` and `PATCH /state`, `GET` and `DELETE /log`, and `POST /reset`.
   ///
-  /// Errors are `{"error": {"message", "path"?}}`, `path` being a JSON pointer into the state.
+  /// Errors are `{"error": {"message", "path"?}}`, with `path` a JSON pointer into the state.
   static func answer(
     _ request: Request, state: inout JSONValue, log: inout RequestLog, initialState: JSONValue
   ) -> Answer {

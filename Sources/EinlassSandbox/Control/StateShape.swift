@@ -1,34 +1,29 @@
 import EinlassJSON
 
-/// What may stand where in the state, so that a typing error in a test is told and not ignored.
+/// A schema of the state, so that a typing error in a test is reported and not ignored.
 indirect enum StateShape: Sendable {
   case text
-  /// Within ±2⁵³, so that no sum of a few of them overflows.
+  /// Within ±2⁵³, so that sums of a few integers do not overflow.
   case integer
   case flag
-  /// A list of strings.
   case texts
-  /// One of these words.
   case word([String])
-  /// Any JSON.
   case anything
-  /// Members of any name and one shape.
+  /// Any member names, all values with one shape.
   case map(StateShape)
-  /// These members and no others, none of them required.
+  /// Only these members, all of them optional.
   case members([(String, StateShape)])
 
-  /// What is wrong, and where.
+  /// The first violation of a shape.
   struct Flaw: Equatable, Sendable {
-    /// A JSON pointer, RFC 6901.
+    /// A JSON pointer (RFC 6901).
     var path: String
-    /// A sentence.
     var message: String
   }
 
-  /// The first thing that is wrong with a state.
+  /// Returns the first flaw of a state.
   static func flaw(in state: JSONValue) -> Flaw? { whole.flaw(in: state, at: "") }
 
-  /// The state as a whole.
   static let whole = members(
     [
       ("clockOffsetSeconds", .integer),
@@ -42,7 +37,7 @@ indirect enum StateShape: Sendable {
     ("contentType", .text), ("headers", .map(.text)), ("body", .text), ("bytes", .integer),
   ])
 
-  /// Limits by path, as every provider has them.
+  /// Rate limits by path, the same for every provider.
   static let rateLimits = map(
     members([
       ("limit", .integer), ("remaining", .integer), ("resetAt", .integer),
@@ -79,7 +74,7 @@ indirect enum StateShape: Sendable {
 }
 
 extension StateShape: CustomStringConvertible {
-  /// What is wanted, in words.
+  /// The expected value, in words.
   var description: String {
     switch self {
     case .text: "a string"
@@ -92,7 +87,8 @@ extension StateShape: CustomStringConvertible {
     }
   }
 
-  /// The shape as indented lines, for `--help`; members that are alike and need lines of their own share them.
+  /// Returns the shape as indented lines for `--help`. Members with the same multi-line shape share
+  /// it.
   func outline(indent: String = "  ") -> String {
     switch self {
     case .members(let shapes):
@@ -121,7 +117,7 @@ extension StateShape: CustomStringConvertible {
     }
   }
 
-  /// Whether it needs lines of its own.
+  /// Whether the shape needs lines of its own.
   private var hasCollections: Bool {
     switch self {
     case .members, .map(.members): true

@@ -1,64 +1,59 @@
 import EinlassJSON
 
-/// What goes back for a request, and how much of it.
+/// A response, and the way of sending it.
 struct Answer: Sendable {
-  /// The status, whatever it may be.
+  /// Any number, also one outside the HTTP standard.
   var status: Int
-  /// Beyond those that the server writes itself.
+  /// The headers in addition to the server's own.
   var headers: [Parameter] = []
-  /// The bytes of the body, or its beginning if `padding` says that more comes.
+  /// The bytes of the body, before the padding.
   var body: [UInt8] = []
-  /// So many bytes are added to the body, without ever being held in memory.
+  /// The number of spaces sent after `body`. They are never held in memory as a whole.
   var padding = 0
-  /// How it is sent.
   var delivery = Delivery.whole
 
-  /// Whether an answer arrives as it should.
+  /// The ways of sending a response, intact or damaged.
   enum Delivery: Sendable {
     case whole
-    /// Without a length, in chunks.
+    /// In chunks, without a length.
     case chunked
-    /// With the length of all, but only half of it; then the connection ends.
+    /// The length of the whole body, but only half of it; then the connection ends.
     case cut
-    /// The connection ends without a byte.
+    /// Nothing; the connection ends.
     case closed
 
-    /// Whether another request can follow.
+    /// Whether the connection stays open for another request.
     var keepsConnection: Bool { self == .whole || self == .chunked }
   }
 
-  /// The bytes of the body, its padding among them.
+  /// The length of the body in bytes, including the padding.
   var count: Int { body.count + padding }
 
-  /// An answer of some bytes.
   init(status: Int = 200, type: String, body: [UInt8], headers: [Parameter] = []) {
     self.status = status
     self.headers = [Parameter(name: "Content-Type", value: type)] + headers
     self.body = body
   }
 
-  /// An answer in words.
   static func text(
     _ text: String, status: Int = 200, type: String = "text/plain; charset=utf-8"
   ) -> Answer {
     Answer(status: status, type: type, body: Array(text.utf8))
   }
 
-  /// An answer in JSON.
   static func json(_ value: JSONValue, status: Int = 200, headers: [Parameter] = []) -> Answer {
     Answer(
       status: status, type: "application/json; charset=utf-8", body: value.bytes(),
       headers: headers)
   }
 
-  /// Sends a browser elsewhere.
   static func redirect(to address: String) -> Answer {
     var answer = text("", status: 302)
     answer.headers.append(Parameter(name: "Location", value: address))
     return answer
   }
 
-  /// How the status is called; clients don't care.
+  /// The reason phrase. Clients ignore it.
   var phrase: String {
     switch status {
     case 200: "OK"

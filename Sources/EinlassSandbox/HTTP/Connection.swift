@@ -1,18 +1,17 @@
 import FlyingSocks
 import Foundation
 
-/// One connection to a client: requests in, answers out, one after the other.
+/// A connection to a client. Requests are answered one after the other.
 struct Connection {
   private let socket: AsyncSocket
   private var reader: RequestReader
 
-  /// A connection on which nothing has been read yet.
   init(socket: AsyncSocket, bodyLimit: Int) {
     self.socket = socket
     reader = RequestReader(bodyLimit: bodyLimit)
   }
 
-  /// Answers until one side ends the connection; throws where the socket does.
+  /// Answers requests until one side closes the connection. Throws the errors of the socket.
   mutating func serve(_ handler: @Sendable (Request) async -> Answer) async throws {
     while true {
       let received: RequestReader.Received?
@@ -43,7 +42,7 @@ struct Connection {
     if !isHeadOnly { try await sendBody(of: answer) }
   }
 
-  /// Sends the body and its padding, or half of both, in pieces that need little memory.
+  /// Sends the body and its padding, or half of them, in small pieces.
   private func sendBody(of answer: Answer) async throws {
     let end = answer.delivery == .cut ? answer.count / 2 : answer.count
     let filler = Data(repeating: UInt8(ascii: " "), count: 1 << 16)

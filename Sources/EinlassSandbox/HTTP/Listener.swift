@@ -1,17 +1,17 @@
 import FlyingSocks
 import Glibc
 
-/// An HTTP/1.1 server on 127.0.0.1. Never reached from elsewhere, so without TLS.
+/// An HTTP/1.1 server on 127.0.0.1, without TLS.
 struct Listener: Sendable {
-  /// Where it listens.
+  /// The port in use.
   let port: UInt16
   private let socket: Socket
   private let bodyLimit: Int
   private let handler: @Sendable (Request) async -> Answer
 
-  /// Listens on this port, 0 for any that is free; `run` answers with what `handler` says.
+  /// Listens on this port, or on any free one for 0.
   ///
-  /// - Throws: `SocketError`, if the port is taken.
+  /// - Throws: `SocketError` if the port is taken.
   init(
     port: UInt16, bodyLimit: Int, handler: @escaping @Sendable (Request) async -> Answer
   ) throws {
@@ -28,7 +28,8 @@ struct Listener: Sendable {
     self.handler = handler
   }
 
-  /// Serves until the task is cancelled, then stops listening for good. The pool is running, or about to.
+  /// Serves until the task is cancelled, then closes the port for good. The caller also runs the
+  /// pool.
   func run(_ pool: some AsyncSocketPool) async throws {
     defer { try? socket.close() }
     try await accept(from: AsyncSocket(socket: socket, pool: pool))
@@ -40,7 +41,7 @@ struct Listener: Sendable {
         group.addTask {
           defer { try? socket.close() }
           var connection = Connection(socket: socket, bodyLimit: bodyLimit)
-          // A client that has gone away is its own affair.
+          // Errors end only this connection, for example when the client disconnects.
           try? await connection.serve(handler)
         }
       }

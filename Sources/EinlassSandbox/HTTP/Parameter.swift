@@ -1,15 +1,14 @@
 import EinlassJSON
 
-/// One name and its value, decoded.
+/// A decoded name and value.
 struct Parameter: Equatable, Sendable {
-  /// What comes before the equals sign.
   var name: String
-  /// What comes after it; empty if there is none.
+  /// The decoded value, or empty without an equals sign.
   var value: String
 }
 
 extension [Parameter] {
-  /// The parameters of a query or of a form; `nil` where an escape is broken or the bytes are no UTF-8.
+  /// Decodes a query or form. Returns `nil` for a malformed escape or invalid UTF-8.
   init?(formEncoded text: String) {
     self.init()
     for pair in text.split(separator: "&") {
@@ -21,31 +20,31 @@ extension [Parameter] {
     }
   }
 
-  /// The values under this name, in their order.
+  /// Returns the values of this name, in their order.
   func values(of name: String) -> [String] {
     filter { sameBytes($0.name, name) }.map(\.value)
   }
 
-  /// The value under this name, if there is exactly one.
+  /// The value of this name if it occurs exactly once.
   subscript(_ name: String) -> String? {
     let found = values(of: name)
     return found.count == 1 ? found[0] : nil
   }
 
-  /// A name that occurs more than once among those that start like this.
+  /// Returns a name with this prefix that occurs more than once.
   func duplicate(prefix: String = "") -> String? {
     let names = map(\.name).filter { $0.hasPrefix(prefix) }
       .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     return zip(names, names.dropFirst()).first { sameBytes($0, $1) }?.0
   }
 
-  /// Query form: escaped, in this order.
+  /// The parameters in the form of a query, escaped and in this order.
   var formEncoded: String {
     map { PercentCoding.encode($0.name) + "=" + PercentCoding.encode($0.value) }
       .joined(separator: "&")
   }
 
-  /// An object of name and value; where a name occurs more than once, its value is the list of them.
+  /// An object of names and values. The values of a repeated name become a list.
   var json: JSONValue {
     var object = JSONObject()
     for parameter in self {

@@ -1,6 +1,7 @@
-/// Percent coding of RFC 3986, section 2.1, written apart from the engine's so that the two share no mistake.
+/// Percent coding (RFC 3986 section 2.1). Independent of the engine's implementation, so that the
+/// two do not share a mistake.
 enum PercentCoding {
-  /// The text with everything but the unreserved characters escaped. RFC 5849, section 3.6.
+  /// Escapes everything but the unreserved characters (RFC 5849 section 3.6).
   static func encode(_ text: String) -> String {
     let digits = Array("0123456789ABCDEF".utf8)
     var bytes: [UInt8] = []
@@ -14,7 +15,7 @@ enum PercentCoding {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The text behind the escapes; `nil` for half an escape and for bytes that are no UTF-8.
+  /// Decodes escapes. Returns `nil` for an incomplete escape or invalid UTF-8.
   static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
     let source = Array(text.utf8)
     var bytes: [UInt8] = []

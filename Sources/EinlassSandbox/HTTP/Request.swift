@@ -1,25 +1,25 @@
 import EinlassJSON
 
-/// A request as it arrived, nothing decoded yet.
+/// A request as received, not decoded.
 struct Request: Sendable {
-  /// Upper case, as sent.
+  /// As sent; methods are case-sensitive.
   var method: String
-  /// Percent-encoded, as sent, without the query.
+  /// Percent-encoded as sent, without the query.
   var path: String
-  /// Percent-encoded, as sent, without the question mark.
+  /// Percent-encoded as sent, without the question mark.
   var rawQuery = ""
-  /// In their order, names as sent.
+  /// In order, with the names as sent.
   var headers: [Parameter] = []
-  /// The whole body.
   var body: [UInt8] = []
 
-  /// The value of a header, its name compared without regard to case; `nil` if it occurs more than once.
+  /// Returns the value of a header, or `nil` if it is missing or repeated. Names are compared
+  /// without case.
   func header(_ name: String) -> String? {
     let found = headers.filter { sameBytes($0.name.lowercased(), name.lowercased()) }
     return found.count == 1 ? found[0].value : nil
   }
 
-  /// What follows the scheme in the `Authorization` header, if the scheme is this one.
+  /// Returns the credentials of the `Authorization` header if it has this scheme.
   func authorization(_ scheme: String) -> String? {
     guard let value = header("Authorization") else { return nil }
     let parts = value.split(separator: " ", maxSplits: 1)
@@ -29,17 +29,17 @@ struct Request: Sendable {
     return String(parts[1])
   }
 
-  /// The parameters of the query; `nil` if they cannot be decoded.
+  /// The decoded query; `nil` if it is malformed.
   var query: [Parameter]? { [Parameter](formEncoded: rawQuery) }
 
-  /// Whether the body says that it is a form.
+  /// Whether the content type is that of a form.
   var hasForm: Bool {
     let type = (header("Content-Type") ?? "").split(separator: ";").first ?? ""
     return sameBytes(
       type.lowercased().trimming(" "), "application/x-www-form-urlencoded")
   }
 
-  /// The parameters of the body: none if it is no form; `nil` if they cannot be decoded.
+  /// The decoded form: empty for another content type, `nil` if it is malformed.
   var form: [Parameter]? {
     guard hasForm else { return [] }
     guard let text = String(validating: body, as: UTF8.self) else { return nil }
@@ -48,7 +48,7 @@ struct Request: Sendable {
 }
 
 extension String {
-  /// The text without these characters at both ends.
+  /// Returns the text without these characters at either end.
   func trimming(_ characters: String) -> String {
     let isKept = { (character: Character) in !characters.contains(character) }
     guard let first = firstIndex(where: isKept), let last = lastIndex(where: isKept) else {

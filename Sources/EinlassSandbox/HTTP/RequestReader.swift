@@ -1,44 +1,42 @@
 import EinlassJSON
 
-/// Takes requests out of a stream of bytes. RFC 9112, as strictly as a test deserves.
+/// A parser of requests from a byte stream (RFC 9112), strict enough for tests.
 struct RequestReader: Sendable {
-  /// A request, and what its head said about the connection.
+  /// A request, and the state of the connection after it.
   struct Received: Sendable {
     var request: Request
-    /// Whether the connection ends after the answer.
+    /// Whether the connection closes after the answer.
     var isLast: Bool
   }
 
-  /// Why no request can be read any more; the connection ends after this answer.
+  /// The error response for a malformed request. The connection closes after it.
   struct Flaw: Error, Equatable {
     var status: Int
     var message: String
   }
 
-  /// A head may have so many bytes.
+  /// The greatest length of a head in bytes.
   static let headLimit = 256 * 1024
 
   private let bodyLimit: Int
   private var bytes: [UInt8] = []
-  /// So many bytes were already searched for the end of a head.
+  /// The number of bytes already searched for the end of the head.
   private var searched = 0
-  /// The head that was read, while its body is missing.
+  /// The head of a request without a complete body yet.
   private var head: Head?
 
   private struct Head: Sendable {
     var received: Received
-    /// `nil` for chunks.
+    /// `nil` for a chunked body.
     var length: Int?
     var expectsContinue: Bool
   }
 
-  /// A reader that has read nothing yet.
   init(bodyLimit: Int) { self.bodyLimit = bodyLimit }
 
-  /// Takes bytes as they came.
   mutating func append(_ more: [UInt8]) { bytes += more }
 
-  /// The next request, or `nil` as long as it is not complete.
+  /// Returns the next request, or `nil` until it is complete.
   mutating func next() throws(Flaw) -> Received? {
     if head == nil { head = try readHead() }
     guard let head, let body = try readBody(head) else { return nil }
@@ -48,7 +46,7 @@ struct RequestReader: Sendable {
     return received
   }
 
-  /// Whether the client waits for a word before it sends the body; true at most once for a request.
+  /// Returns whether the client waits for `100 Continue`, at most once per request.
   mutating func takeExpectation() -> Bool {
     let isExpected = head?.expectsContinue ?? false
     head?.expectsContinue = false
@@ -79,7 +77,7 @@ struct RequestReader: Sendable {
   }
 
   private static func head(_ text: String) throws(Flaw) -> Head {
-    // Not Swift's characters: for those CR LF is one, and a lone LF another end of a line.
+    // Splits UTF-8, because a Swift `Character` combines CR LF, and a lone LF ends a line too.
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
       .map { line in Substring(line.last == UInt8(ascii: "\r") ? line.dropLast() : line) }
     let words = lines[0].split(separator: " ", omittingEmptySubsequences: false)
@@ -105,7 +103,7 @@ struct RequestReader: Sendable {
       expectsContinue: sameBytes((request.header("Expect") ?? "").lowercased(), "100-continue"))
   }
 
-  /// Path and query of `/path?query`, of `http://host/path?query`, and of `*`.
+  /// Returns path and query of `/path?query`, `http://host/path?query`, or `*`.
   private static func target(_ text: Substring) -> (path: String, query: String)? {
     var text = text
     if text.hasPrefix("http://") {
@@ -120,7 +118,7 @@ struct RequestReader: Sendable {
 
   // MARK: - Body
 
-  /// The length of the body; `nil` for chunks. Section 6.3.
+  /// Returns the length of the body, or `nil` for chunks (section 6.3).
   private static func length(of request: Request) throws(Flaw) -> Int? {
     let values = { (name: String) in
       request.headers.filter { sameBytes($0.name.lowercased(), name) }.map(\.value)
@@ -140,7 +138,8 @@ struct RequestReader: Sendable {
 
   private mutating func readBody(_ head: Head) throws(Flaw) -> [UInt8]? {
     guard let length = head.length else { return try readChunks() }
-    // Told only when it is there, because most clients send before they listen.
+    // The error is sent only after the body has arrived, because most clients read after they have
+    // sent.
     guard bytes.count >= min(length, bodyLimit + 1) else { return nil }
     guard length <= bodyLimit else { throw tooLarge }
     let body = Array(bytes[..<length])
@@ -148,7 +147,7 @@ struct RequestReader: Sendable {
     return body
   }
 
-  /// The chunks up to the empty one, all at once: bodies are small here. Section 7.1.
+  /// Reads all chunks at once, because bodies are small here (section 7.1).
   private mutating func readChunks() throws(Flaw) -> [UInt8]? {
     var body: [UInt8] = []
     var index = 0
@@ -171,7 +170,8 @@ struct RequestReader: Sendable {
     return nil
   }
 
-  /// Skips the lines after the last chunk; true when all of them, and the body, are done with.
+  /// Skips the trailers. Returns `true` when they are complete and the request's bytes are
+  /// consumed.
   private mutating func readTrailers(at start: Int) throws(Flaw) -> Bool {
     var index = start
     while let line = line(at: index) {
@@ -185,7 +185,7 @@ struct RequestReader: Sendable {
     return false
   }
 
-  /// The line that starts here, without its CR LF.
+  /// Returns the line at this index without its CR LF, or `nil` if it is incomplete.
   private func line(at start: Int) -> ArraySlice<UInt8>? {
     guard start < bytes.count, let end = bytes[start...].firstIndex(of: 0x0A), end > start,
       bytes[end - 1] == 0x0D

@@ -1,34 +1,34 @@
 import EinlassCrypto
 import EinlassJSON
 
-/// Everything that a signed request is checked for. RFC 5849, section 3.2.
+/// The checks of a signed request (RFC 5849 section 3.2).
 struct OAuth1Check {
-  /// The provider whose applications and tokens count.
+  /// The provider of the applications and tokens.
   let provider: String
-  /// How far a timestamp may be off.
+  /// The greatest accepted difference of a timestamp.
   var windowSeconds: Int64 = 300
 
-  /// Who has signed.
+  /// The application and the token of a valid signature.
   struct Signer: Sendable {
-    /// The consumer key, known and not revoked.
+    /// The consumer key of a registered application that is not revoked.
     var application: String
-    /// The token, known and valid, if one was used.
+    /// A valid token of that application, if the request has one.
     var token: String?
-    /// Whose token it is.
+    /// The user of the token.
     var user: String?
-    /// All that was signed, wherever it stood.
+    /// All signed parameters: of the header, the query and the form.
     var parameters: [Parameter] = []
   }
 
-  /// What a token has to be.
+  /// The kind of token that a request needs.
   enum TokenRule: Sendable {
     case forbidden
     case required
-    /// One of the first of the three steps.
+    /// A temporary token of the three-legged flow.
     case request
   }
 
-  /// Why a request is refused; each provider has its own words for it.
+  /// The reason for a refusal. Each provider reports it in its own format.
   enum Refusal: Error, Equatable {
     case noAuthorization
     case malformed(String)
@@ -42,7 +42,7 @@ struct OAuth1Check {
     case signature
   }
 
-  /// Checks a request and remembers its nonce; the checks made are noted in the world.
+  /// Checks a request, stores its nonce, and records the checks in the world.
   func check(_ request: Request, token rule: TokenRule, in world: inout World) throws(Refusal)
     -> Signer
   {
@@ -80,7 +80,7 @@ struct OAuth1Check {
     return signer
   }
 
-  /// The header's parameters, and all that are signed.
+  /// Returns the header's parameters, and all signed ones.
   private func parameters(of request: Request) throws(Refusal) -> ([Parameter], [Parameter]) {
     guard let header = request.authorization("OAuth") else { throw .noAuthorization }
     guard let inHeader = OAuth1Header.parameters(header) else {
@@ -91,7 +91,7 @@ struct OAuth1Check {
     let oauth = inHeader.filter { !sameBytes($0.name, "realm") }
     if let name = oauth.duplicate() { throw .malformed("\(name) occurs twice") }
     if let stray = (query + form).first(where: { $0.name.hasPrefix("oauth_") }) {
-      // One place at a time, section 3.5; a parameter of both would be a duplicate.
+      // Section 3.5 allows a parameter in one place only.
       guard sameBytes(stray.name, "oauth_callback") || sameBytes(stray.name, "oauth_verifier"),
         oauth[stray.name] == nil
       else { throw .malformed("\(stray.name) outside the header") }
@@ -169,7 +169,7 @@ struct OAuth1Check {
       throw .nonceUsed
     }
     world.note("nonce", true)
-    // Older ones would be refused for their timestamp anyway.
+    // A request with an older nonce would be refused because of its timestamp.
     let oldest = world.now - windowSeconds
     while let first = nonces.members.first, first.value.int64 ?? 0 < oldest {
       nonces[first.name] = nil

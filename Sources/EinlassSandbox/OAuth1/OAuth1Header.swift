@@ -1,6 +1,6 @@
-/// The parameters of an `Authorization: OAuth …` header. RFC 5849, section 3.5.1.
+/// The parameters of an `Authorization: OAuth …` header (RFC 5849 section 3.5.1).
 enum OAuth1Header {
-  /// The parameters after the word `OAuth`, decoded; `nil` if they are not written as they should be.
+  /// Decodes the parameters after the word `OAuth`. Returns `nil` if they are malformed.
   static func parameters(_ text: String) -> [Parameter]? {
     var parameters: [Parameter] = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -15,7 +15,7 @@ enum OAuth1Header {
     return parameters
   }
 
-  /// The whole header value, the word `OAuth` included, a comma and a space between the parameters.
+  /// Returns the header's value, including the word `OAuth`.
   static func text(_ parameters: [Parameter]) -> String {
     "OAuth "
       + parameters.map { parameter in

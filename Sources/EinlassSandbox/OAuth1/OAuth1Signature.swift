@@ -2,15 +2,15 @@ import EinlassCrypto
 import EinlassJSON
 import Foundation
 
-/// The signature of RFC 5849, section 3.4, from the receiving side.
+/// The signature of RFC 5849 section 3.4, from the server's side.
 enum OAuth1Signature {
-  /// The ways of signing that are accepted.
+  /// The accepted signature methods.
   enum Method: String, Sendable {
     case sha1 = "HMAC-SHA1"
     case sha256 = "HMAC-SHA256"
   }
 
-  /// The base string of section 3.4.1; `uri` is already without query and default port.
+  /// Returns the base string of section 3.4.1. `uri` has no query and no default port.
   static func baseString(method: String, uri: String, parameters: [Parameter]) -> String {
     let pairs = parameters.map { parameter in
       (name: PercentCoding.encode(parameter.name), value: PercentCoding.encode(parameter.value))
@@ -24,9 +24,9 @@ enum OAuth1Signature {
     return [method.uppercased(), uri, joined].map(PercentCoding.encode).joined(separator: "&")
   }
 
-  /// The base string's address, section 3.4.1.2, from what a server sees of it.
+  /// Returns the base string URI of section 3.4.1.2.
   ///
-  /// The path stays as it was sent: whoever decodes and encodes it again breaks on `%2F`.
+  /// The path stays as sent, because decoding and encoding it again would change `%2F`.
   static func baseURI(scheme: String = "http", host: String, path: String) -> String {
     var authority = host.lowercased()
     let defaultPort = scheme == "https" ? ":443" : ":80"
@@ -34,7 +34,7 @@ enum OAuth1Signature {
     return "\(scheme)://\(authority)\(path.isEmpty ? "/" : path)"
   }
 
-  /// The signature in base64.
+  /// Returns the signature in base64.
   static func sign(
     _ base: String, with method: Method = .sha1, consumerSecret: String, tokenSecret: String = ""
   ) -> String {

@@ -1,20 +1,21 @@
 import EinlassCrypto
 import EinlassJSON
 
-/// The three steps in which a person gives an application a token, as far as providers have them in common. RFC 5849
-/// section 2. Requests stand in the provider's state under `requests`, what the person says under `consent` and `user`.
+/// The parts of the three-legged flow that providers have in common (RFC 5849 section 2). Temporary
+/// tokens are in the provider's state under `requests`, the person's decision under `consent` and
+/// `user`.
 struct ThreeLegged {
-  /// Whose state it is.
+  /// The provider with the state.
   let provider: String
-  /// How the digits of a PIN are grouped.
+  /// The number of digits in each group of a PIN.
   var pinGroups: [Int]
-  /// What goes back to the callback when the person says no.
+  /// Returns the callback's parameters after a denial.
   var denial: @Sendable (_ token: String) -> [Parameter]
 
-  /// A request token lives so long.
+  /// The lifetime of a temporary token.
   private static let requestSeconds: Int64 = 900
 
-  /// What may stand in a provider's state for it.
+  /// The shape of its members in a provider's state.
   static let shapes: [(String, StateShape)] = [
     (
       "requests",
@@ -27,7 +28,8 @@ struct ThreeLegged {
     ("consent", .word(["page", "allow", "deny"])), ("user", .text),
   ]
 
-  /// Whether a callback is none, or one that the application may name: any, while it has registered none.
+  /// Returns whether the callback is `oob` or allowed for the application. Without registered
+  /// redirects, any callback is allowed.
   func permits(_ callback: String, to application: Consumer) -> Bool {
     let registered = application.record["redirects"]?.strings ?? []
     let rule = RedirectRule(takesAnyPort: true)
@@ -35,7 +37,7 @@ struct ThreeLegged {
       || registered.contains { rule.matches(callback, registered: $0) }
   }
 
-  /// The first step: a request token. Section 2.1.
+  /// The first step: issues a temporary token (section 2.1).
   func open(
     _ callback: String, for signer: OAuth1Check.Signer, in world: inout World
   ) -> [Parameter] {
@@ -52,7 +54,7 @@ struct ThreeLegged {
     ]
   }
 
-  /// The second step: the page, and what the person says there. Section 2.2.
+  /// The second step: shows the page, and takes the person's decision (section 2.2).
   func authorize(_ request: Request, in world: inout World) -> Answer {
     guard let query = request.query, let form = request.form,
       let token = query["oauth_token"] ?? form["oauth_token"],
@@ -91,7 +93,8 @@ struct ThreeLegged {
       ?? ConsentPage.message("Type this into your application", verifier)
   }
 
-  /// The third step: the user whose token it becomes, once; `nil` for a wrong verifier. Section 2.3.
+  /// The third step: returns the user of the token to issue, once, or `nil` for a wrong verifier
+  /// (section 2.3).
   func redeem(_ signer: OAuth1Check.Signer, in world: inout World) -> String? {
     let token = signer.token ?? ""
     let record = world.state[at: provider, "requests", token]
@@ -106,7 +109,7 @@ struct ThreeLegged {
     return record?["user"]?.string
   }
 
-  /// Everybody, the one of the state first.
+  /// All users, beginning with the one named in the state.
   private func people(in world: World) -> [Record] {
     let all = (world.state[at: provider, "users"]?.object?.members ?? [])
       .map { Record(id: $0.name, value: $0.value) }

@@ -1,57 +1,56 @@
 import EinlassJSON
 
-/// A provider that is played: its part of the state, and its answers. One file, or a few, for each.
+/// A simulated provider: its part of the state, and its answers.
 protocol Provider: Sendable {
-  /// Its id, and the name of its part of the state.
+  /// The provider's id, and the member name of its part of the state.
   var name: String { get }
-  /// Where the real one lives.
+  /// The origins of the real provider.
   var origins: [String] { get }
-  /// What may stand in its part of the state.
+  /// The shape of its part of the state.
   var shape: StateShape { get }
-  /// Its part of the state at the start.
+  /// The initial value of its part of the state.
   var demoState: JSONValue { get }
-  /// Whether it has an address to itself, because its paths are those of others, too.
+  /// Whether it listens on an address of its own, because it shares paths with other providers.
   var hasOwnAddress: Bool { get }
-  /// Whether a request to the shared address is meant for it.
+  /// Returns whether a request to the shared address is for this provider.
   func owns(_ request: Request) -> Bool
-  /// What it says to a request. Never fails: an error is an answer in its own style.
+  /// Returns the response. Never throws: an error is a response in the provider's format.
   func answer(_ request: Request, in world: inout World) -> Answer
-  /// `accounts.add` parameters for a token that an application of the system holds.
+  /// Returns `accounts.add` parameters for a token that a system application holds.
   func account(user: Record, token: Record, of application: Consumer) -> JSONValue
 }
 
-/// A member of some collection of the state: a user, a token.
+/// A named record of the state, for example a user or a token.
 struct Record: Sendable {
-  /// Its name in the state.
+  /// The member name in the state.
   var id: String
-  /// What is known about it.
   var value: JSONValue
 
-  /// The string in a member.
+  /// The string in this member of the record.
   subscript(_ name: String) -> String? { value[name]?.string }
 }
 
 /// An application registered at a provider.
 struct Consumer: Sendable {
-  /// Consumer key, or application id.
+  /// The consumer key or application id.
   var id: String
-  /// Its record in the state.
   var record: JSONValue
 
-  /// What only it and the provider know.
+  /// The secret; empty if there is none.
   var secret: String { record["secret"]?.string ?? "" }
-  /// Whether the accounts of the system belong to it.
+  /// Whether it is the system's own application, as opposed to one of the person's programs.
   var isSystem: Bool { record["system"]?.bool == true }
-  /// Whether the provider has withdrawn it.
+  /// Whether the provider has revoked it.
   var isRevoked: Bool { record["revoked"]?.bool == true }
 }
 
-/// The providers played.
+/// The simulated providers.
 enum Providers {
-  /// In the order in which they are asked whether a request is theirs; the last takes what is left.
+  /// Asked in this order for the owner of a request. Twitter comes first, because Facebook owns
+  /// every other request to the shared address.
   static let all: [any Provider] = [Twitter(), Facebook(), Flickr()] + OAuth2Provider.all
 
-  /// The one that answers a request to the shared address.
+  /// Returns the provider that answers a request to the shared address.
   static func owner(of request: Request) -> any Provider {
     all.first { !$0.hasOwnAddress && $0.owns(request) } ?? Facebook()
   }
@@ -59,15 +58,17 @@ enum Providers {
 
 extension Provider {
   var hasOwnAddress: Bool { false }
-  /// Whether einlass knows it by this name. Others are added first, and their registrations with them.
+  /// Whether the catalogue of einlass contains it under this name. Other providers must be added
+  /// first, and their registrations with them.
   var isInCatalogue: Bool { !["openid", "x"].contains(name) }
 
-  /// A registered application, revoked or not.
+  /// Returns a registered application, even a revoked one.
   func consumer(_ id: String, in state: JSONValue) -> Consumer? {
     state[at: name, "applications", id].map { Consumer(id: id, record: $0) }
   }
 
-  /// The registration to put into a configuration: the first that is neither the system's nor revoked.
+  /// Returns a registration for a configuration, of the first application that is neither the
+  /// system's nor revoked.
   func registration(in state: JSONValue) -> JSONValue? {
     (state[at: name, "applications"]?.object?.members ?? [])
       .map { Consumer(id: $0.name, record: $0.value) }
@@ -78,13 +79,13 @@ extension Provider {
           JSONObject(present: [
             "clientId": .string(application.id),
             "clientSecret": application.secret.isEmpty ? nil : .string(application.secret),
-            // Where there is a choice einlass makes it.
+            // With several redirects, einlass chooses one.
             "redirect": redirects.count == 1 ? redirects.first : nil,
           ]))
       }
   }
 
-  /// `accounts.add` parameters for every token that an application of the system holds.
+  /// Returns `accounts.add` parameters for every token that a system application holds.
   func accounts(in state: JSONValue) -> [JSONValue] {
     (state[at: name, "tokens"]?.object?.members ?? []).compactMap { token in
       guard let application = token.value["application"]?.string,

@@ -1,18 +1,19 @@
 import EinlassJSON
 
-/// The state at the start, and what a user needs to know of it.
+/// The initial state, and the announcement for the user.
 enum DemoState {
-  /// Every provider's demo, no faults, the right time.
+  /// The demo state of every provider, without faults and with the correct time.
   static var whole: JSONValue {
     var state: JSONValue = ["clockOffsetSeconds": 0, "faults": [:]]
     for provider in Providers.all { state[at: provider.name] = provider.demoState }
     return state
   }
 
-  /// The line that tells that the sandbox is ready: `{address, addresses, control, config, accounts}`.
+  /// Returns the line printed when the sandbox is ready: `{address, addresses, control, config,
+  /// accounts}`.
   ///
-  /// `addresses` are those of providers that have one to themselves, by name; `config` is a configuration for
-  /// `einlass --config`, `accounts` are parameters for `accounts.add`.
+  /// `addresses` maps the providers with an address of their own to it. `config` is a configuration
+  /// for `einlass --config`, and `accounts` are parameters for `accounts.add`.
   static func announcement(
     address: String, ownAddresses: [(name: String, address: String)] = [], control: String,
     state: JSONValue

@@ -1,35 +1,34 @@
 import EinlassJSON
 
-/// One fault of the state: what goes wrong with which requests.
+/// A fault of the state, and the requests that it applies to.
 ///
-/// `{path?, method?, skip?, remaining?, delayMilliseconds?, worksFirst?, answer?, status?, contentType?,
-/// headers?, body?, bytes?}`. The first fault of the state that matches counts, and only it.
+/// `{path?, method?, skip?, remaining?, delayMilliseconds?, worksFirst?, answer?, status?,
+/// contentType?, headers?, body?, bytes?}`. Only the first matching fault of the state applies.
 struct Fault: Sendable {
-  /// Its name in the state.
   let name: String
   private let record: JSONValue
 
-  /// What comes instead of the proper answer.
+  /// The replacement for the correct answer.
   enum Kind: String, CaseIterable, Sendable {
-    /// `status`, `contentType`, `headers` and `body` of the fault.
+    /// The `status`, `contentType`, `headers` and `body` of the fault.
     case status
-    /// A page in HTML, status 200 unless said otherwise.
+    /// An HTML page, by default with status 200.
     case html
-    /// The proper answer, of which only half arrives.
+    /// The correct answer, cut off in the middle.
     case cut
-    /// Bytes that are no UTF-8.
+    /// Bytes that are not valid UTF-8.
     case notUTF8
-    /// JSON, but a list and not what was asked for.
+    /// A JSON list in place of the expected object.
     case wrongJSON
-    /// A body of so many `bytes`, its length given.
+    /// A body of `bytes` bytes with a Content-Length.
     case huge
-    /// The same in chunks, without a length.
+    /// A body of `bytes` bytes in chunks.
     case hugeChunked
-    /// The connection ends without an answer.
+    /// Nothing; the connection ends.
     case close
   }
 
-  /// Takes the first fault that matches, counting it down in the state.
+  /// Returns the first matching fault, and decrements its counters in the state.
   static func take(for request: Request, from world: inout World) -> Fault? {
     for member in world.state["faults"]?.object?.members ?? [] {
       let record = member.value
@@ -48,17 +47,18 @@ struct Fault: Sendable {
     return nil
   }
 
-  /// How long to wait before the answer, an hour at most.
+  /// The delay before the answer, at most an hour.
   var delayMilliseconds: Int64 {
     min(3_600_000, max(0, record["delayMilliseconds"]?.int64 ?? 0))
   }
 
-  /// Whether the provider does its work before the answer is spoilt; always so for `cut` and for mere delays.
+  /// Whether the provider processes the request before the answer is replaced. Always so for `cut`
+  /// and for mere delays.
   var worksFirst: Bool {
     kind == nil || kind == .cut || record["worksFirst"]?.bool == true
   }
 
-  /// What is sent; `proper` is the provider's answer, where it has worked.
+  /// Returns the answer to send. `proper` is the provider's answer if it has processed the request.
   func answer(insteadOf proper: Answer?) -> Answer {
     let status = Int(record["status"]?.int64 ?? 200)
     switch kind {

@@ -1,7 +1,8 @@
 import EinlassJSON
 
 extension JSONValue {
-  /// The value found by going from member to member. Setting makes the objects on the way; setting `nil` removes.
+  /// The value at a path of member names. Setting creates the objects on the path; setting `nil`
+  /// removes.
   subscript(at path: String...) -> JSONValue? {
     get { value(at: path[...]) }
     set { set(newValue, at: path[...]) }
@@ -28,6 +29,6 @@ extension JSONValue {
     self = .object(object)
   }
 
-  /// The strings of a list.
+  /// The strings in a list.
   var strings: [String] { (array ?? []).compactMap(\.string) }
 }

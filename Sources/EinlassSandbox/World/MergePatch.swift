@@ -1,7 +1,7 @@
 import EinlassJSON
 
 extension JSONValue {
-  /// This value with a JSON Merge Patch applied. RFC 7396, section 2.
+  /// Returns this value with a JSON Merge Patch applied (RFC 7396 section 2).
   func merging(_ patch: JSONValue) -> JSONValue {
     guard case .object(let changes) = patch else { return patch }
     var result = object ?? JSONObject()

@@ -1,16 +1,15 @@
 import EinlassJSON
 
-/// The requests that arrived, oldest first, secrets and all: nothing here is real.
+/// The received requests, oldest first. Secrets are included, because none of them is real.
 struct RequestLog: Sendable {
-  /// So many are kept.
   static let limit = 1000
 
   private(set) var entries: [JSONValue] = []
   private var count: Int64 = 0
 
-  /// Writes a request and what became of it: `{number, at, provider, method, path, query, headers, form,
-  /// checks, status, fault?}`; `query` and `form` are objects whose values are a string, or a list of strings
-  /// where a name occurs more than once, and null where they cannot be decoded.
+  /// Adds a request and its outcome: `{number, at, provider, method, path, query, headers, form,
+  /// checks, status, fault?}`. `query` and `form` are objects with strings as values, or lists of
+  /// strings for a repeated name. They are null if they cannot be decoded.
   mutating func add(
     _ request: Request, provider: String, world: World, answer: Answer, fault: String?
   ) {
@@ -35,6 +34,6 @@ struct RequestLog: Sendable {
     entries.append(.object(entry))
   }
 
-  /// Forgets the requests; the numbers go on.
+  /// Removes the entries. The numbering continues.
   mutating func clear() { entries = [] }
 }

@@ -1,20 +1,21 @@
 import EinlassJSON
 
-/// The state and the log, and the providers that answer from them, one request at a time.
+/// The state, the log and the providers. As an actor it processes one request at a time, except for
+/// delays.
 actor Sandbox {
   private let initialState: JSONValue
   private var world: World
   private var log = RequestLog()
   private let clock: @Sendable () -> Int64
 
-  /// A sandbox in this state; `clock` gives seconds since 1970.
+  /// Creates a sandbox with this state. `clock` returns seconds since 1970.
   init(state: JSONValue, clock: @escaping @Sendable () -> Int64) {
     initialState = state
     world = World(state: state)
     self.clock = clock
   }
 
-  /// What a client gets at the address of this provider, or at the shared one.
+  /// Returns the answer of this provider or, with `nil`, of the provider that owns the request.
   func answer(_ request: Request, at own: (any Provider)? = nil) async -> Answer {
     world.machineTime = clock()
     world.checks = []
@@ -30,7 +31,6 @@ actor Sandbox {
     return sent
   }
 
-  /// What the control address says.
   func control(_ request: Request) -> Answer {
     Control.answer(request, state: &world.state, log: &log, initialState: initialState)
   }

@@ -1,14 +1,14 @@
 import EinlassJSON
 import Foundation
 
-/// A file with a state to start in.
+/// A file with an initial state.
 enum StateFile {
-  /// Why a file is no state, as a sentence.
+  /// The reason why a file is not a valid state, as a sentence.
   struct Flaw: Error, Equatable {
     var message: String
   }
 
-  /// The state in a file.
+  /// Reads and checks a state.
   static func read(_ path: String) throws(Flaw) -> JSONValue {
     let bytes: [UInt8]
     do { bytes = Array(try Data(contentsOf: URL(filePath: path))) } catch {

@@ -1,22 +1,22 @@
 import EinlassCrypto
 import EinlassJSON
 
-/// All that the sandbox knows while it answers one request: the state, the time, and what it has checked.
+/// The data for answering one request: the state, the time, and the checks made.
 struct World: Sendable {
-  /// Everything that can be read and written at the control address.
+  /// The state at the control address.
   var state: JSONValue
-  /// Seconds since 1970 by the machine's clock.
+  /// Seconds since 1970, by the machine's clock.
   var machineTime: Int64 = 0
-  /// The checks made for this request, for the log.
+  /// The checks of this request, for the log.
   var checks: [JSONValue] = []
 
-  /// Seconds since 1970 as the providers see them.
+  /// Seconds since 1970, as the providers see them.
   var now: Int64 {
     let offset = state["clockOffsetSeconds"]?.int64 ?? 0
     return machineTime.addingReportingOverflow(offset).partialValue
   }
 
-  /// Notes a check for the log.
+  /// Records a check for the log.
   mutating func note(_ check: String, _ isPassed: Bool, _ detail: String? = nil) {
     let entry = JSONObject(present: [
       "check": .string(check), "ok": .bool(isPassed), "detail": detail.map(JSONValue.string),
@@ -24,18 +24,18 @@ struct World: Sendable {
     checks.append(.object(entry))
   }
 
-  /// So many random letters and digits.
+  /// Returns this number of random letters and digits.
   func randomText(_ count: Int) -> String {
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
-    // The slight preference for some letters does not matter in a play.
+    // The modulo prefers some letters slightly, which does not matter in a sandbox.
     return String(
       decoding: SecureRandom.bytes(count).map { alphabet[Int($0) % alphabet.count] },
       as: UTF8.self)
   }
 
-  /// Counts a request against a limit of the state, if there is one for this provider and path.
+  /// Counts a request against the rate limit of this provider and path, if the state has one.
   ///
-  /// The record in which nothing remains comes back; `nil` means go on.
+  /// Returns the limit's record if it is exhausted, and otherwise `nil`.
   mutating func exhaustedLimit(of provider: String, path: String) -> JSONValue? {
     guard var limit = state[at: provider, "rateLimits", path]?.object else { return nil }
     let total = limit["limit"]?.int64 ?? 15

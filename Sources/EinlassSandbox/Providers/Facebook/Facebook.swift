@@ -1,12 +1,13 @@
 import EinlassCrypto
 import EinlassJSON
 
-/// Facebook's Graph as the accounts of a system used it. Access tokens travel in `Authorization: Bearer` only.
+/// Facebook's Graph API with tokens of system accounts. It accepts tokens in `Authorization:
+/// Bearer` only.
 struct Facebook: Provider {
   let name = "facebook"
   let origins = ["https://graph.facebook.com", "https://www.facebook.com"]
 
-  /// What is left when the other providers have taken theirs.
+  /// Every request that `Providers.owner` has not given to a provider before this one.
   func owns(_ request: Request) -> Bool { true }
 
   func answer(_ request: Request, in world: inout World) -> Answer {
@@ -30,22 +31,21 @@ struct Facebook: Provider {
     }
   }
 
-  /// Who uses a token, everything checked.
+  /// The application, the user and the checked token of a request.
   struct Holder: Sendable {
-    /// The access token.
     var token: Record
-    /// Whose it is.
     var user: Record
-    /// For whom it was issued.
+    /// The application that the token was issued to.
     var consumer: Consumer
 
-    /// Whether the user has permitted this.
+    /// Returns whether the user has granted this scope.
     func hasScope(_ scope: String) -> Bool {
       token.value["scopes"]?.strings.contains { sameBytes($0, scope) } ?? false
     }
   }
 
-  /// The bearer token of a request; one in the query or in the form is refused, not overlooked.
+  /// Returns the bearer token of a request. Throws for a token in the query or form, to detect such
+  /// clients.
   func bearer(_ request: Request, in world: inout World) throws(FacebookError) -> String? {
     guard let query = request.query, let form = request.form else {
       throw .parameter("The parameters cannot be decoded")
@@ -58,7 +58,7 @@ struct Facebook: Provider {
     return request.authorization("Bearer")
   }
 
-  /// The holder of a token; the first thing that is wrong with it is thrown.
+  /// Returns the holder of a token. Throws the first flaw of the token.
   func holder(of token: String, in world: inout World) throws(FacebookError) -> Holder {
     guard let record = world.state[at: name, "tokens", token],
       let user = record["user"]?.string, let application = record["application"]?.string,
@@ -77,7 +77,7 @@ struct Facebook: Provider {
     return holder
   }
 
-  /// Checks `appsecret_proof`: if it is there it must be right, and some applications need it.
+  /// Checks `appsecret_proof`. Some applications require it, and it must never be wrong.
   func checkProof(of holder: Holder, _ request: Request, in world: inout World)
     throws(FacebookError)
   {
@@ -96,7 +96,7 @@ struct Facebook: Provider {
     guard isRight else { throw .proofWrong }
   }
 
-  /// HMAC-SHA256 of a token under the application's secret, in lower-case hexadecimal.
+  /// Returns the HMAC-SHA256 of a token with the application's secret, in lower-case hexadecimal.
   static func proof(token: String, secret: String) -> String {
     let digits = Array("0123456789abcdef".utf8)
     let code = MessageAuthentication.hmacSHA256(
@@ -132,7 +132,7 @@ struct Facebook: Provider {
     throw limit["code"]?.int64 == 17 ? .userLimit : .applicationLimit
   }
 
-  /// A path without `/v2.8` or any other version in front: the Graph takes calls with and without.
+  /// Removes the version, such as `/v2.8`, because the Graph accepts paths with and without.
   private static func withoutVersion(_ path: String) -> String {
     let parts = path.split(separator: "/", maxSplits: 1)
     let numbers = (parts.first ?? "").dropFirst().split(separator: ".").map { UInt16($0) }

@@ -1,7 +1,8 @@
 import EinlassCrypto
 import EinlassJSON
 
-/// Login on another device (seeds section 6.2): its own endpoints, and subcodes instead of RFC 8628's words.
+/// Device login, with Facebook's own endpoints, and subcodes in place of the error codes of RFC
+/// 8628.
 extension Facebook {
   private static let deviceSeconds: Int64 = 420
   private static let intervalSeconds: Int64 = 5
@@ -58,7 +59,7 @@ extension Facebook {
       to: consumer, user: user, scopes: record["scopes"] ?? [], audience: "me", in: &world)
   }
 
-  /// The page where the person types the code.
+  /// The page for entering the code.
   func devicePage(_ request: Request, in world: inout World) -> Answer {
     let form = request.form ?? []
     let typed = (form["user_code"] ?? "").uppercased()
@@ -82,7 +83,8 @@ extension Facebook {
     world.state[at: name, "devices", code, "user"] = user.map(JSONValue.string)
   }
 
-  /// The application whose id and client token, with a bar between them, are the form's `access_token`.
+  /// Returns the application. The form's `access_token` consists of its id, a bar and its client
+  /// token.
   private func device(
     _ request: Request, in world: inout World
   ) throws(FacebookError) -> Consumer {

@@ -1,9 +1,10 @@
 import EinlassJSON
 
-/// Facebook's part of the state: what may stand there, and what stands there at the start.
+/// The shape and the initial values of Facebook's part of the state.
 extension Facebook {
-  /// By id: applications and users by number, tokens by token. A user's `removed` has an application's id
-  /// with `true` where the user has removed it; minting forgets it. `expiresAt` 0 or missing is never.
+  /// Applications and users by number, tokens by their text. `removed` of a user maps the id of an
+  /// application that the user has removed to `true`; a new authorization deletes it. `expiresAt` 0
+  /// or missing means never.
   var shape: StateShape {
     .members([
       (
@@ -52,13 +53,14 @@ extension Facebook {
     ])
   }
 
-  /// Two applications, the system's own, and one user.
+  /// Two applications, the system's own application, and one user.
   var demoState: JSONValue {
     [
       "applications": [
         "1234567890": [
           "secret": "0123456789abcdef0123456789abcdef", "name": "Demo",
-          // A registration of einlass holds one of the two; here it serves for every flow.
+          // In a real registration, einlass holds either this or the secret. Here one value serves
+          // every flow.
           "clientToken": "0123456789abcdef0123456789abcdef",
           "redirects": OAuth2Provider.webRedirects,
         ],

@@ -1,10 +1,10 @@
 import EinlassJSON
 
-/// The endpoints: who somebody is, tokens for applications, and what a token is worth.
+/// The endpoints for the user's profile, for tokens, and for information about a token.
 extension Facebook {
-  /// Sixty days, as Facebook's long-lived tokens have.
+  /// Sixty days, the lifetime of Facebook's long-lived tokens.
   static let tokenSeconds: Int64 = 5_184_000
-  /// Two hours, about what those have that a browser has brought.
+  /// Two hours, about the lifetime of tokens from a login in the browser.
   static let shortTokenSeconds: Int64 = 7200
 
   /// `GET /me`
@@ -29,7 +29,8 @@ extension Facebook {
     return .json(.object(answer))
   }
 
-  /// `POST /oauth/access_token`: a token for an application, from the system's.
+  /// `POST /oauth/access_token`: redeems a code, exchanges a short-lived token, or issues a token
+  /// for an application in exchange for the system's.
   func accessToken(_ request: Request, in world: inout World) throws(FacebookError) -> Answer {
     if let form = request.form, form["code"] != nil { return try redeemCode(form, in: &world) }
     if let form = request.form, form["fb_exchange_token"] != nil {
@@ -59,7 +60,7 @@ extension Facebook {
       : try extend(consumer, for: system.user, in: &world)
   }
 
-  /// A long-lived token for a short-lived one of the same application, which must still be good.
+  /// Exchanges a valid token for a long-lived one of the same application.
   private func exchange(
     _ form: [Parameter], in world: inout World
   ) throws(FacebookError) -> Answer {
@@ -74,7 +75,7 @@ extension Facebook {
       audience: holder.token.value["audience"] ?? "me", in: &world)
   }
 
-  /// `DELETE /me/permissions`: the user takes back everything from the application, which voids its tokens.
+  /// `DELETE /me/permissions`: the user removes the application, which voids its tokens.
   func removeApplication(_ request: Request, in world: inout World) throws(FacebookError) -> Answer
   {
     guard let token = try bearer(request, in: &world) else { throw .noToken }
@@ -100,7 +101,7 @@ extension Facebook {
     return .json(["data": .object(description(of: input, in: &world))])
   }
 
-  /// The user has just permitted the application this much.
+  /// Issues a token with the scopes that the person has just granted.
   private func mint(
     _ form: [Parameter], of consumer: Consumer, for user: Record, in world: inout World
   ) throws(FacebookError) -> Answer {
@@ -118,7 +119,7 @@ extension Facebook {
       to: consumer, user: user, scopes: JSONValue(scopes), audience: .string(audience), in: &world)
   }
 
-  /// Forgets that the user had removed the application; the tokens of that time stay void.
+  /// Deletes the mark of a removed application, and revokes its earlier tokens for good.
   func readmit(_ consumer: Consumer, by user: Record, in world: inout World) {
     guard user.value[at: "removed", consumer.id]?.bool == true else { return }
     world.state[at: name, "users", user.id, "removed", consumer.id] = .none
@@ -135,7 +136,7 @@ extension Facebook {
     }
   }
 
-  /// As much as the user has permitted before, for longer.
+  /// Issues a token with the scopes of the last one.
   private func extend(
     _ consumer: Consumer, for user: Record, in world: inout World
   ) throws(FacebookError) -> Answer {
@@ -149,7 +150,7 @@ extension Facebook {
       audience: former.value["audience"] ?? "me", in: &world)
   }
 
-  /// A token for an application.
+  /// Issues a token for an application.
   func issue(
     to consumer: Consumer, user: Record, scopes: JSONValue, audience: JSONValue,
     seconds: Int64 = tokenSeconds, in world: inout World

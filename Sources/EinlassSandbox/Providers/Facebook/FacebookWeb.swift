@@ -1,12 +1,12 @@
 import EinlassCrypto
 import EinlassJSON
 
-/// Login in a browser (seeds section 6.2): a dialog, and a code that becomes a token by `GET`.
+/// Login in a browser: a dialog, and a code redeemed by `GET`.
 extension Facebook {
-  /// A code lives so long.
+  /// The lifetime of a code.
   private static let codeSeconds: Int64 = 600
 
-  /// `GET /dialog/oauth`, and what the person says there.
+  /// `GET /dialog/oauth`: shows the page, and takes the person's decision.
   func dialog(_ request: Request, in world: inout World) -> Answer {
     guard let query = request.query, let form = request.form, query.duplicate() == nil,
       let id = query["client_id"], let consumer = consumer(id, in: world.state),
@@ -50,7 +50,8 @@ extension Facebook {
     return .redirect(to: redirect + (redirect.contains("?") ? "&" : "?") + answer.formEncoded)
   }
 
-  /// `GET /oauth/access_token` with everything in the query, or `POST` with it in the form.
+  /// Redeems a code: `GET /oauth/access_token` with the parameters in the query, or `POST` with a
+  /// form.
   func redeemCode(_ query: [Parameter], in world: inout World) throws(FacebookError) -> Answer {
     let consumer = try provenApplication(query, in: &world)
     let record = query["code"].flatMap { world.state[at: name, "codes", $0] }
@@ -71,7 +72,7 @@ extension Facebook {
       seconds: Self.shortTokenSeconds, in: &world)
   }
 
-  /// The application that shows its secret.
+  /// Returns the application after a check of its secret.
   func provenApplication(
     _ parameters: [Parameter], in world: inout World
   ) throws(FacebookError) -> Consumer {
@@ -86,18 +87,17 @@ extension Facebook {
     return consumer
   }
 
-  /// Who may be at the browser.
+  /// The users that can be chosen on the page.
   func people(in world: World) -> [Record] {
     (world.state[at: name, "users"]?.object?.members ?? [])
       .map { Record(id: $0.name, value: $0.value) }
   }
 
-  /// What the person says without a page; `nil` where there is one.
+  /// Returns the decision made without a page, or `nil` if the page is shown.
   func decided(in world: World) -> String? {
     world.state[at: name, "consent"]?.string.flatMap { $0 == "page" ? nil : $0 }
   }
 
-  /// A user by id.
   func user(_ id: String?, in world: World) -> Record? {
     id.flatMap { id in
       world.state[at: name, "users", id].map { Record(id: id, value: $0) }

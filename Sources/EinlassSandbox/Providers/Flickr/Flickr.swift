@@ -1,6 +1,6 @@
 import EinlassJSON
 
-/// Flickr: OAuth 1.0a in three steps, failures of the API with status 200 (seeds section 6.4).
+/// Flickr: three-legged OAuth 1.0a. Failures of the API have status 200.
 struct Flickr: Provider {
   let name = "flickr"
   let origins = ["https://www.flickr.com", "https://api.flickr.com"]
@@ -71,7 +71,6 @@ struct Flickr: Provider {
     return .text(answer.formEncoded)
   }
 
-  /// The API, whose failures have status 200.
   private func rest(_ request: Request, in world: inout World) -> Answer {
     let query = (request.query ?? []) + (request.form ?? [])
     guard sameBytes(query["format"] ?? "", "json"), sameBytes(query["nojsoncallback"] ?? "", "1")
@@ -114,7 +113,7 @@ struct Flickr: Provider {
     return .json(["stat": "fail", "code": JSONValue(code), "message": .string(message)])
   }
 
-  /// The words of the OAuth problem reporting extension.
+  /// The values of the OAuth Problem Reporting extension.
   private static func problem(_ refusal: OAuth1Check.Refusal) -> String {
     switch refusal {
     case .noAuthorization: "parameter_absent&oauth_parameters_absent=oauth_consumer_key"

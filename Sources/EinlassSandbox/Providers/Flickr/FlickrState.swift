@@ -1,8 +1,8 @@
 import EinlassJSON
 
-/// Flickr's part of the state: what may stand there, and what stands there at the start.
+/// The shape and the initial values of Flickr's part of the state.
 extension Flickr {
-  /// By id: applications by consumer key, users by NSID, tokens by token, requests by request token.
+  /// Applications by consumer key, users by NSID, tokens and temporary tokens by their text.
   var shape: StateShape {
     let application = StateShape.members([
       ("secret", .text), ("name", .text), ("system", .flag), ("revoked", .flag),
@@ -22,7 +22,6 @@ extension Flickr {
       ] + ThreeLegged.shapes)
   }
 
-  /// One application and two users.
   var demoState: JSONValue {
     [
       "applications": ["demo-flickr-key": ["secret": "demo-flickr-secret", "name": "Demo"]],

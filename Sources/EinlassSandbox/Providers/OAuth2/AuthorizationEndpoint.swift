@@ -1,17 +1,17 @@
 import EinlassJSON
 
-/// Where a browser is sent. RFC 6749 section 4.1.1, OpenID Connect Core 1.0 section 3.1.2.
+/// The authorization endpoint. RFC 6749 section 4.1.1, OpenID Connect Core 1.0 section 3.1.2.
 extension OAuth2Provider {
-  /// What an application may show a person, everything checked that decides where the answer goes.
+  /// A request with a checked application and redirect, so that errors may be sent to the redirect.
   private struct Asked {
     var application: Consumer
     var redirect: String
     var parameters: [Parameter]
-    /// Beside the address of the answer, so that the token endpoint can compare.
+    /// The parameter `redirect_uri`, which the token endpoint compares.
     var namedRedirect: String?
   }
 
-  /// Why the browser is sent back without a code. RFC 6749 section 4.1.2.1.
+  /// An error response (RFC 6749 section 4.1.2.1).
   private struct Denial: Error {
     var error: String
     var description: String
@@ -20,7 +20,8 @@ extension OAuth2Provider {
     }
   }
 
-  /// Shows the consent page, or takes its answer; an error that must not go to the redirect is a page of status 400.
+  /// Shows the consent page or takes its answer. An error that must not be sent to the redirect
+  /// becomes a page with status 400.
   func authorization(_ request: Request, in world: inout World) -> Answer {
     guard let query = request.query, let form = request.form else {
       return ConsentPage.problem("The parameters cannot be decoded.")
@@ -52,7 +53,8 @@ extension OAuth2Provider {
     }
   }
 
-  /// Who asks, and where the answer goes: nothing is sent there before both are known.
+  /// Checks the application and the redirect. Nothing is sent to the redirect before both are
+  /// known.
   private func application(
     _ parameters: [Parameter], in world: inout World
   ) -> Result<Asked, Denial> {
@@ -82,7 +84,7 @@ extension OAuth2Provider {
         application: application, redirect: redirect, parameters: parameters, namedRedirect: named))
   }
 
-  /// Checks the rest of the request.
+  /// Checks the rest of the request and returns its scopes.
   private func scopes(of asked: Asked, in world: inout World) throws(Denial) -> [String] {
     let manners = manners(in: world)
     guard sameBytes(asked.parameters["response_type"] ?? "", "code") else {
@@ -107,7 +109,7 @@ extension OAuth2Provider {
     return scopes
   }
 
-  /// What the person says; `nil` until they have said it.
+  /// Returns the person's decision, or `nil` if the page has to be shown.
   private func decision(
     of asked: Asked, form: [Parameter], in world: inout World
   ) throws(Denial) -> Bool? {
@@ -160,7 +162,7 @@ extension OAuth2Provider {
     return .redirect(to: asked.redirect + separator + parameters.formEncoded)
   }
 
-  /// Everybody, the one who is meant first.
+  /// All users, beginning with the hinted one.
   func people(hint: String?, in world: World) -> [Record] {
     let first = person(hint: hint, in: world)
     let others = (world.state[at: name, "users"]?.object?.members ?? [])
@@ -170,12 +172,12 @@ extension OAuth2Provider {
   }
 }
 
-/// When a redirect address is one that was registered.
+/// The comparison of a redirect address with a registered one.
 struct RedirectRule {
-  /// Whether a loopback address may have any port. RFC 8252 section 7.3.
+  /// Whether a loopback address may have any port (RFC 8252 section 7.3).
   var takesAnyPort: Bool
 
-  /// Compares as bytes, the port of an address on this machine aside.
+  /// Compares bytes, except for the port of a loopback address.
   func matches(_ address: String, registered: String) -> Bool {
     if sameBytes(address, registered) { return true }
     guard takesAnyPort else { return false }
@@ -187,7 +189,7 @@ struct RedirectRule {
     }
   }
 
-  /// What follows a host and its port; `nil` for another host.
+  /// Returns the part after the host and port, or `nil` for another host.
   private func rest(of address: String, after origin: String) -> String? {
     guard address.hasPrefix(origin) else { return nil }
     var rest = address.dropFirst(origin.count)
@@ -201,7 +203,7 @@ struct RedirectRule {
   }
 }
 
-/// Whether a text is of the letters of base64url, without padding.
+/// Returns whether the text has only base64url characters and no padding.
 func isBase64URL(_ text: String) -> Bool {
   text.utf8.allSatisfy { byte in
     switch byte {

@@ -2,11 +2,12 @@ import EinlassCrypto
 import EinlassJSON
 import Foundation
 
-/// How an application proves itself. RFC 6749 section 2.3.
+/// Client authentication (RFC 6749 section 2.3).
 extension OAuth2Provider {
-  /// The application that a request to the token endpoint, or to one like it, comes from.
+  /// Returns the authenticated application of a request to the token endpoint or a similar one.
   ///
-  /// One way at a time, and one that the application has: without a secret it names itself in the form.
+  /// Accepts only one method per request, and only a method of this application. An application
+  /// without a secret sends its id in the form.
   func application(
     of request: Request, _ parameters: [Parameter], in world: inout World
   ) throws(OAuth2Refusal) -> Consumer {

@@ -1,8 +1,8 @@
 import EinlassJSON
 
-/// Registration by an application itself. RFC 7591.
+/// Dynamic client registration (RFC 7591).
 extension OAuth2Provider {
-  /// Takes an application in; with a secret unless it asks for none.
+  /// Registers an application, with a secret unless it asks for the method `none`.
   func registration(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
     guard sameBytes(request.method, "POST"), let wish = try? JSONReader.read(request.body),
       wish.object != nil

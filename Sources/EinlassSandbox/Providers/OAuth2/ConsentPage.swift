@@ -1,18 +1,17 @@
 import EinlassJSON
 
-/// The page on which a person says yes or no. Its buttons are `#allow` and `#deny`, who it is `#user`, and on the page
-/// for devices `#user_code`; they go to the address of the page.
+/// The page for the person's decision. Its elements are the buttons `#allow` and `#deny`, the
+/// selection `#user`, and on the page for devices `#user_code`. The form is sent to the page's own
+/// address.
 struct ConsentPage {
   var provider: String
-  /// The application that asks.
   var application: String
   var scopes: [String]
-  /// Who may be at the browser; the first is chosen.
+  /// The users to choose from. The first one is preselected.
   var people: [Record]
-  /// The code to be confirmed; empty where it has to be typed.
+  /// The code to confirm, empty if it is to be typed; `nil` on pages not for devices.
   var userCode: String?
 
-  /// Status 200, HTML.
   var answer: Answer {
     let wanted = scopes.isEmpty ? "nothing in particular" : scopes.joined(separator: ", ")
     let code = userCode.map { code in
@@ -37,12 +36,11 @@ struct ConsentPage {
       """)
   }
 
-  /// A page that tells what went wrong with the request itself, status 400: it must not go back to who sent it.
+  /// Returns a page with status 400 about an invalid request, because it must not be redirected.
   static func problem(_ sentence: String) -> Answer {
     page("This request is refused", "<p id=\"problem\">\(escaped(sentence))</p>", status: 400)
   }
 
-  /// A page that only says something.
   static func message(_ title: String, _ sentence: String) -> Answer {
     page(title, "<p id=\"message\">\(escaped(sentence))</p>")
   }

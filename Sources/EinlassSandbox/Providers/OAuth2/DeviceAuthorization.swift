@@ -1,8 +1,8 @@
 import EinlassJSON
 
-/// Sign-in on another device. RFC 8628.
+/// The device authorization grant (RFC 8628).
 extension OAuth2Provider {
-  /// Gives a device its codes. Section 3.2.
+  /// Issues the codes for a device (section 3.2).
   func device(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
     guard sameBytes(request.method, "POST"), let form = request.form, form.duplicate() == nil else {
       throw OAuth2Refusal("invalid_request", "Send a form by POST, nothing in it twice")
@@ -39,7 +39,8 @@ extension OAuth2Provider {
       headers: [Parameter(name: "Cache-Control", value: "no-store")])
   }
 
-  /// A polling device at an endpoint for that alone, which takes both codes and knows no error but 400.
+  /// Answers a poll at a separate endpoint, which takes both codes and has a single error, with
+  /// status 400.
   func deviceToken(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
     guard sameBytes(request.method, "POST"), let form = request.form, form.duplicate() == nil else {
       throw OAuth2Refusal("invalid_request", "Send a form by POST, nothing in it twice")
@@ -56,7 +57,8 @@ extension OAuth2Provider {
     }
   }
 
-  /// What a polling device gets. Section 3.5: too fast costs five seconds more each time.
+  /// Answers a poll (section 3.5). Each poll that comes too early adds five seconds to the
+  /// interval.
   func redeemDevice(
     _ parameters: [Parameter], of application: Consumer, in world: inout World
   ) throws(OAuth2Refusal) -> Grant {
@@ -97,7 +99,7 @@ extension OAuth2Provider {
     return grant
   }
 
-  /// The page where a person types the code and says yes or no. Section 3.3.
+  /// The page for entering the code and deciding (section 3.3).
   func verification(_ request: Request, in world: inout World) -> Answer {
     guard let query = request.query, let form = request.form else {
       return ConsentPage.problem("The parameters cannot be decoded.")
@@ -132,7 +134,7 @@ extension OAuth2Provider {
     world.state[at: name, "devices", code, "user"] = .string(user)
   }
 
-  /// Eight consonants in two groups, as section 6.1 proposes, out of eight random letters and digits.
+  /// Returns eight consonants in two groups, as section 6.1 proposes.
   private static func userCode(_ random: String) -> String {
     let alphabet = Array("BCDFGHJKLMNPQRSTVWXZ")
     let letters = random.utf8.map { alphabet[Int($0) % alphabet.count] }

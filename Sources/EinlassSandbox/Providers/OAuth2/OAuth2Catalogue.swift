@@ -1,11 +1,12 @@
 import EinlassJSON
 
-/// The providers of this kind: their paths, and what is peculiar about them (seeds sections 4 and 6).
+/// The OAuth 2.0 providers: their paths and peculiarities.
 extension OAuth2Provider {
-  /// In the order of their names in the announcement.
+  /// In the order of the announcement.
   static let all = [openID, sequencing, vimeo, sinaWeibo, tencentWeibo] + web
 
-  /// A strict provider with everything: discovery, keys, devices, registration. No real one.
+  /// A strict provider with all features: discovery, keys, devices and registration. It imitates no
+  /// real one.
   static let openID = OAuth2Provider(
     "openid",
     endpoints: [
@@ -24,7 +25,8 @@ extension OAuth2Provider {
     ],
     more: ["keys": ["rsa-1": ["algorithm": "RS256"], "ec-1": ["algorithm": "ES256"]]])
 
-  /// Basic authentication, a lifetime that is a text, and a refresh answer without a refresh token. Section 4.
+  /// HTTP Basic authentication, a lifetime as a string, and refresh responses without a refresh
+  /// token.
   static let sequencing = OAuth2Provider(
     "sequencing", origins: ["https://sequencing.com", "https://api.sequencing.com"],
     endpoints: ["authorization": "/oauth2/authorize", "token": "/oauth2/token"],
@@ -34,7 +36,7 @@ extension OAuth2Provider {
       "scopes": ["demo", "external"],
     ])
 
-  /// Tokens for ever, the user beside them. Section 6.3.
+  /// Tokens without expiry, with the user in the token response.
   static let vimeo = OAuth2Provider(
     "vimeo", origins: ["https://api.vimeo.com"],
     endpoints: [
@@ -54,7 +56,7 @@ extension OAuth2Provider {
       ]
     ])
 
-  /// No PKCE, secrets in form or query, the user's id beside the token. Section 6.5.
+  /// No PKCE, secrets in the form or query, and the user's id in the token response.
   static let sinaWeibo = OAuth2Provider(
     "sina-weibo", origins: ["https://api.weibo.com"],
     endpoints: [
@@ -77,7 +79,7 @@ extension OAuth2Provider {
       "profile_image_url": "{avatar}", "avatar_large": "{avatar}", "avatar_hd": "{avatar}",
     ])
 
-  /// Answers that are query strings. Section 6.6.
+  /// Token responses in query form.
   static let tencentWeibo = OAuth2Provider(
     "tencent-weibo", origins: ["https://open.t.qq.com"],
     endpoints: [
@@ -103,7 +105,7 @@ extension OAuth2Provider {
     "http://127.0.0.1/callback", "http://[::1]/callback", "einlass:/callback",
   ]
 
-  /// What is registered at providers of the web, by what each of them takes.
+  /// The redirects of applications at the providers of the web, with a form for each provider.
   static let webRedirects: JSONValue = [
     "http://127.0.0.1/callback", "http://127.0.0.1/", "http://[::1]/callback",
     "http://localhost/callback", "einlass:/callback", "https://example.org/callback",

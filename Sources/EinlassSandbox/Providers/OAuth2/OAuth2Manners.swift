@@ -1,10 +1,10 @@
 import EinlassJSON
 
-/// How a provider behaves: the member `manners` of its state. What is missing is as the RFCs have it, strictly.
+/// A provider's behaviour: the member `manners` of its state. The defaults follow the RFCs
+/// strictly.
 struct OAuth2Manners: Sendable {
   let json: JSONValue
 
-  /// What may stand there.
   static let shape = StateShape.members([
     ("issuer", .text), ("namesIssuer", .flag), ("consent", .word(["page", "allow", "deny"])),
     ("user", .text), ("pkce", .word(["required", "optional", "unknown"])),
@@ -22,77 +22,79 @@ struct OAuth2Manners: Sendable {
     ("revocation", .word(["proven", "open", "bearer"])),
   ])
 
-  /// Another issuer than the provider's own address.
+  /// An issuer that differs from the provider's address.
   var issuer: String? { json["issuer"]?.string }
-  /// Whether every answer to a browser says whose it is. RFC 9207.
+  /// Whether authorization responses contain `iss` (RFC 9207).
   var namesIssuer: Bool { json["namesIssuer"]?.bool ?? true }
-  /// What the person says: on the page, or at once without one.
+  /// `page` shows a page; `allow` and `deny` decide without one.
   var consent: String { json["consent"]?.string ?? "page" }
-  /// Who sits at the browser; without it the first user.
+  /// The user at the browser; `nil` for the first user.
   var user: String? { json["user"]?.string }
-  /// `unknown`: a provider that has never heard of PKCE, and looks at neither parameter.
+  /// `unknown` ignores both PKCE parameters.
   var pkce: String { json["pkce"]?.string ?? "required" }
-  /// Whether a loopback redirect may have any port. RFC 8252 section 7.3.
+  /// Whether a loopback redirect may have any port (RFC 8252 section 7.3).
   var takesAnyPort: Bool { json["redirectPorts"]?.string ?? "any" == "any" }
-  /// How applications with a secret may prove it.
+  /// The authentication methods of applications with a secret.
   var authentication: [String] {
     json["authentication"]?.strings ?? ["client_secret_basic", "client_secret_post"]
   }
-  /// Whether id and secret are form-encoded before they go into HTTP Basic. RFC 6749 section 2.3.1.
+  /// Whether id and secret are form-encoded in HTTP Basic (RFC 6749 section 2.3.1).
   var decodesBasic: Bool { json["basic"]?.string ?? "encoded" == "encoded" }
-  /// Whether token answers are query strings.
+  /// Whether token responses are in query form.
   var answersForms: Bool { json["tokens"]?.string == "form" }
-  /// Whether they are for those who don't ask for JSON.
+  /// Whether token responses are in query form unless the client accepts JSON.
   var answersAsAsked: Bool { json["tokens"]?.string == "asked" }
-  /// How `expires_in` is written.
+  /// The type of `expires_in`: `number`, `text` or `none`.
   var lifetime: String { json["lifetime"]?.string ?? "number" }
-  /// How token answers name the scope.
+  /// The type of the scope in token responses: `text`, `list` or `none`.
   var scope: String { json["scope"]?.string ?? "text" }
-  /// Whether errors come with a status of success.
+  /// Whether errors have status 200.
   var tellsFailuresWith200: Bool { json["failures"]?.string == "200" }
-  /// What a refresh does with the refresh token: another one each time, and the old one used again revokes all of its
-  /// family; the same one again and again; the same one without naming it; no refresh tokens at all.
+  /// The use of refresh tokens. `rotating`: each refresh issues a new one, and reuse of an old one
+  /// revokes its family. `reusable`: the same one is returned. `kept`: it stays valid, and
+  /// responses omit it. `never`: there are none.
   var refresh: String { json["refresh"]?.string ?? "rotating" }
-  /// The scope without which there is no refresh token.
+  /// The scope required for a refresh token.
   var offlineScope: String? { json["offlineScope"]?.string }
   var accessSeconds: Int64 { json["accessSeconds"]?.int64 ?? 3600 }
-  /// Of id_tokens; without it as long as access tokens.
+  /// The lifetime of id_tokens; by default that of access tokens.
   var idTokenSeconds: Int64 { json["idTokenSeconds"]?.int64 ?? accessSeconds }
-  /// Whether a refresh brings an id_token too. OpenID Connect Core 1.0 section 12.2.
+  /// Whether a refresh response includes an id_token (OpenID Connect Core 1.0 section 12.2).
   var renewsIDToken: Bool { json["renewsIDToken"]?.bool ?? true }
   var codeSeconds: Int64 { json["codeSeconds"]?.int64 ?? 60 }
   var refreshSeconds: Int64 { json["refreshSeconds"]?.int64 ?? 86_400 * 30 }
   var deviceSeconds: Int64 { json["deviceSeconds"]?.int64 ?? 600 }
-  /// How often a device may ask. RFC 8628 section 3.2.
+  /// The polling interval of devices (RFC 8628 section 3.2).
   var intervalSeconds: Int64 { json["intervalSeconds"]?.int64 ?? 5 }
-  /// Whether there is an address with the user code in it.
+  /// Whether device responses contain `verification_uri_complete`.
   var tellsCompleteAddress: Bool { json["tellsCompleteAddress"]?.bool ?? true }
-  /// Those that exist; without a list all do.
+  /// The supported scopes; `nil` for any.
   var scopes: [String]? { json["scopes"].map(\.strings) }
   var scopeSeparator: Character { json["scopeSeparator"]?.string?.first ?? " " }
-  /// The id of the key that signs; without it the first.
+  /// The id of the signing key; `nil` for the first key.
   var signingKey: String? { json["signingKey"]?.string }
-  /// How the token endpoint may be asked.
+  /// The HTTP methods of the token endpoint.
   var tokenMethods: [String] { json["tokenMethods"]?.strings ?? ["POST"] }
-  /// Whether the token endpoint also looks at the query.
+  /// Whether the token endpoint also reads the query.
   var takesQuery: Bool { json["takesQuery"]?.bool ?? false }
   var tokenType: String { json["tokenType"]?.string ?? "Bearer" }
 
-  /// Whether browsers have to bring a reference to what was pushed. RFC 9126.
+  /// Whether authorization requests must be pushed first (RFC 9126).
   var requiresPush: Bool { json["requiresPush"]?.bool ?? false }
-  /// What a device is told when the person has said no.
+  /// The error code for a polling device after a denial.
   var deviceDenial: String { json["deviceDenial"]?.string ?? "access_denied" }
-  /// Who may end a token: the application that proves itself, whoever knows it, or whoever sends it as a bearer.
+  /// The authorization of a revocation: `proven` requires client authentication, `open` only the
+  /// token in the form, and `bearer` the token as a bearer token.
   var revocation: String { json["revocation"]?.string ?? "proven" }
-  /// The header in which questions with a token have to name the application it was issued to.
+  /// The header that userinfo requests must have, with the client id of the token.
   var applicationHeader: String? { json["applicationHeader"]?.string }
 
-  /// The scopes in a parameter.
+  /// Splits a scope parameter.
   func split(_ scope: String) -> [String] {
     scope.split(whereSeparator: { $0 == scopeSeparator || $0 == " " }).map(String.init)
   }
 
-  /// These scopes in a token answer.
+  /// Returns the scopes in the form of a token response.
   func scope(_ scopes: [String]) -> JSONValue? {
     switch scope {
     case "list": JSONValue(scopes)

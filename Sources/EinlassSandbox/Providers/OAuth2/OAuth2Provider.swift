@@ -1,7 +1,8 @@
 import EinlassJSON
 
-/// An OAuth 2.0 authorization server, and OpenID provider, that checks everything. Which endpoints it has, how it
-/// behaves and how it answers stands in its part of the state: a peculiar provider is data.
+/// A strict OAuth 2.0 authorization server and OpenID provider. Its endpoints, behaviour and
+/// responses are configured by its part of the state, so that a peculiar provider needs no code of
+/// its own.
 struct OAuth2Provider: Provider {
   let name: String
   let origins: [String]
@@ -11,18 +12,17 @@ struct OAuth2Provider: Provider {
 
   func owns(_ request: Request) -> Bool { false }
 
-  /// What can be asked for; the paths stand in the state's `endpoints`, and what has none is not there.
+  /// The endpoints. Their paths are in the state's `endpoints`; one without a path does not exist.
   enum Endpoint: String, CaseIterable {
     case authorization, token, device, deviceToken, verification, revocation, tokenDeletion
     case introspection, userinfo, emails, registration, keys, openIDMetadata, oauthMetadata, pushed
   }
 
-  /// The path of an endpoint.
+  /// Returns the path of an endpoint, or `nil` if it does not exist.
   func path(of endpoint: Endpoint, in world: World) -> String? {
     world.state[at: name, "endpoints", endpoint.rawValue]?.string
   }
 
-  /// How it behaves now.
   func manners(in world: World) -> OAuth2Manners {
     OAuth2Manners(json: world.state[at: name, "manners"] ?? .null)
   }
@@ -58,15 +58,14 @@ struct OAuth2Provider: Provider {
     }
   }
 
-  /// What tokens and metadata name as the issuer.
+  /// Returns the issuer in tokens and metadata.
   func issuer(for request: Request, in world: World) -> String {
     manners(in: world).issuer ?? origin(of: request)
   }
 
-  /// Where the client believes to be.
+  /// Returns the origin that the client has used.
   func origin(of request: Request) -> String { "http://\(request.header("Host") ?? "")" }
 
-  /// `accounts.add` parameters for a token that an application of the system holds.
   func account(user: Record, token: Record, of application: Consumer) -> JSONValue {
     [
       "provider": .string(name),
@@ -80,14 +79,14 @@ struct OAuth2Provider: Provider {
   }
 }
 
-/// Why a client is refused. RFC 6749 section 5.2, RFC 6750 section 3.
+/// An error response (RFC 6749 section 5.2, RFC 6750 section 3).
 struct OAuth2Refusal: Error, Sendable {
-  /// The code that programs look at.
+  /// The error code for programs.
   var error: String
-  /// For people.
+  /// The description for people.
   var description: String
   var status: Int
-  /// Scheme of a `WWW-Authenticate` header, where one is due.
+  /// The scheme of the `WWW-Authenticate` header, if one is required.
   var challenge: String?
 
   init(_ error: String, _ description: String, status: Int = 400, challenge: String? = nil) {
@@ -97,7 +96,8 @@ struct OAuth2Refusal: Error, Sendable {
     self.challenge = challenge
   }
 
-  /// The error in JSON, or as a form; status 200 where the provider tells its failures so. `words` is its state.
+  /// Returns the error in JSON or as a form, with status 200 if the provider reports errors so.
+  /// `words` is the provider's state.
   func answer(manners: OAuth2Manners, words: JSONValue) -> Answer {
     var headers = [Parameter(name: "Cache-Control", value: "no-store")]
     if let challenge {

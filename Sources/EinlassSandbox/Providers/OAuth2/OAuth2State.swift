@@ -1,12 +1,17 @@
 import EinlassJSON
 
-/// What may stand in the state of a provider of this kind.
+/// The state of an OAuth 2.0 provider.
 extension OAuth2Provider {
-  /// By id: applications by client id, users by subject; codes, tokens, refresh tokens and device codes by themselves.
-  /// `tokenMembers` is added to token answers, `errorMembers` to refusals, `errorCodes` gives an error a number as well,
-  /// `errorNames` and `deviceNames` call the members of a refusal and of a device's codes otherwise; `person` is the
-  /// userinfo answer, `emails` that of an endpoint for addresses; in them `{id}` and the other members of
-  /// a user stand for the user's, and `{#id}` for the id as a number. A key without `key` is made when it is needed.
+  /// Applications are keyed by client id, users by subject, and codes and tokens by their text.
+  ///
+  /// - `tokenMembers` are added to token responses, `errorMembers` to errors.
+  /// - `errorCodes` adds a number to an error.
+  /// - `errorNames` and `deviceNames` rename the members of errors and device responses.
+  /// - `person` is the userinfo response, `emails` the response of the endpoint for email
+  ///   addresses. In them, `{id}` or another member name in braces is replaced by the user's value,
+  ///   and `{#id}` by the id as a number.
+  ///
+  /// A key without `key` is generated when it is needed.
   var shape: StateShape {
     .members([
       (
@@ -86,8 +91,7 @@ extension OAuth2Provider {
     ])
   }
 
-  /// A template with a user's members in their places; a member whose whole text is a place that nothing fills is left
-  /// out.
+  /// Fills a template with a user's values. Omits a member that is a placeholder without a value.
   static func fill(_ template: JSONValue, with user: Record) -> JSONValue? {
     switch template {
     case .string("{id}"): return .string(user.id)
@@ -113,12 +117,11 @@ extension OAuth2Provider {
     }
   }
 
-  /// A user by id.
   func user(_ id: String, in world: World) -> Record? {
     world.state[at: name, "users", id].map { Record(id: id, value: $0) }
   }
 
-  /// Who sits at the browser: the one whom the request hints at, the state's, or the first.
+  /// Returns the user at the browser: the hinted one, the one named in the state, or the first.
   func person(hint: String?, in world: World) -> Record? {
     let users = (world.state[at: name, "users"]?.object?.members ?? [])
       .map { Record(id: $0.name, value: $0.value) }

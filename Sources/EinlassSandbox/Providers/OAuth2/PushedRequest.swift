@@ -1,10 +1,10 @@
 import EinlassJSON
 
-/// Parameters that come before the browser does. RFC 9126.
+/// Pushed authorization requests (RFC 9126).
 extension OAuth2Provider {
   private static let prefix = "urn:ietf:params:oauth:request_uri:"
 
-  /// Keeps what an application asks for; it has to prove itself, as at the token endpoint. Section 2.
+  /// Stores the parameters of an authenticated application (section 2).
   func pushed(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
     guard sameBytes(request.method, "POST"), let form = request.form, form.duplicate() == nil else {
       throw OAuth2Refusal("invalid_request", "Send a form by POST, each parameter once")
@@ -26,8 +26,8 @@ extension OAuth2Provider {
       headers: [Parameter(name: "Cache-Control", value: "no-store")])
   }
 
-  /// What a browser brings, or what it refers to; `nil` for a reference to nothing of this application's, and for no
-  /// reference where one is required. Section 4.
+  /// Returns the parameters, or the pushed ones that they refer to (section 4). Returns `nil` for
+  /// an invalid reference, or without a reference if one is required.
   func referred(_ parameters: [Parameter], in world: inout World) -> [Parameter]? {
     guard let reference = parameters["request_uri"] else {
       let isRequired = manners(in: world).requiresPush

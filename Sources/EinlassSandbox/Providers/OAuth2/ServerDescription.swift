@@ -1,8 +1,8 @@
 import EinlassJSON
 
-/// What the provider says of itself. OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2.
+/// Server metadata. OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2.
 extension OAuth2Provider {
-  /// The document, made of the endpoints that there are.
+  /// Returns the metadata for the endpoints that exist.
   func metadata(for request: Request, in world: World) -> JSONValue {
     let manners = manners(in: world)
     let origin = origin(of: request)

@@ -2,13 +2,13 @@ import EinlassCrypto
 import EinlassJSON
 import Foundation
 
-/// A key of a provider that signs its id_tokens, made of its record in the state.
+/// A key for signing id_tokens, from its record in the state.
 struct SigningKey: Sendable {
   let id: String
   let algorithm: Algorithm
   let key: PrivateKey
 
-  /// The names of RFC 7518 section 3.1.
+  /// The algorithm names of RFC 7518 section 3.1.
   enum Algorithm: String, CaseIterable, Sendable {
     case rs256 = "RS256"
     case es256 = "ES256"
@@ -19,7 +19,7 @@ struct SigningKey: Sendable {
     }
   }
 
-  /// Its public half. RFC 7517 section 4, RFC 7518 section 6.
+  /// The public key as a JWK (RFC 7517 section 4, RFC 7518 section 6).
   var json: JSONValue {
     var members: JSONObject = [
       "kid": .string(id), "use": "sig", "alg": .string(algorithm.rawValue),
@@ -39,7 +39,7 @@ struct SigningKey: Sendable {
     return .object(members)
   }
 
-  /// A signed text in its compact form. RFC 7515 section 7.1.
+  /// Returns a JWT in compact form (RFC 7515 section 7.1).
   func sign(_ claims: JSONObject) -> String {
     let header: JSONValue = [
       "alg": .string(algorithm.rawValue), "kid": .string(id), "typ": "JWT",
@@ -50,8 +50,8 @@ struct SigningKey: Sendable {
 }
 
 extension OAuth2Provider {
-  /// The keys that the state has, the missing ones made. Taking one out of the state, adding another and changing
-  /// `signingKey` is how keys rotate, with the old one or without.
+  /// Returns the keys in the state, and generates missing ones. To rotate keys, a test edits the
+  /// keys in the state and sets `signingKey`.
   func signingKeys(in world: inout World) -> [SigningKey] {
     (world.state[at: name, "keys"]?.object?.members ?? []).compactMap { member in
       let algorithm = member.value["algorithm"]?.string.flatMap(SigningKey.Algorithm.init) ?? .rs256
@@ -68,10 +68,10 @@ extension OAuth2Provider {
     }
   }
 
-  /// What everybody may know of them.
+  /// The key set for the `keys` endpoint.
   func publicKeys(in world: inout World) -> [JSONValue] { signingKeys(in: &world).map(\.json) }
 
-  /// OpenID Connect Core 1.0 sections 2 and 5.4.
+  /// Returns an id_token. OpenID Connect Core 1.0 sections 2 and 5.4.
   func idToken(
     for grant: Grant, user: Record, access: String, _ request: Request, in world: inout World
   ) throws(OAuth2Refusal) -> String {
@@ -94,7 +94,8 @@ extension OAuth2Provider {
     return key.sign(claims)
   }
 
-  /// OpenID's claims of a user, as far as the scopes permit. OpenID Connect Core 1.0 sections 5.1 and 5.4.
+  /// Returns the claims of a user that the scopes permit. OpenID Connect Core 1.0 sections 5.1 and
+  /// 5.4.
   func person(_ user: Record, scopes: [String]) -> JSONObject {
     let profile = scopes.contains("profile")
     let email = scopes.contains("email")
@@ -108,7 +109,7 @@ extension OAuth2Provider {
   }
 }
 
-/// Base64url without padding. RFC 7515 section 2.
+/// Encodes base64url without padding (RFC 7515 section 2).
 func base64URL(_ bytes: [UInt8]) -> String {
   Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
     .replacing("=", with: "")

@@ -1,21 +1,20 @@
 import EinlassCrypto
 import EinlassJSON
 
-/// Where codes and refresh tokens become tokens. RFC 6749 sections 4.1.3, 4.4.2 and 6.
+/// The token endpoint. RFC 6749 sections 4.1.3, 4.4.2 and 6.
 extension OAuth2Provider {
-  /// What is to be issued.
+  /// The tokens to issue.
   struct Grant {
     var application: Consumer
-    /// `nil` for an application of its own.
+    /// `nil` for a token of the application itself.
     var user: Record?
     var scopes: [String]
-    /// The family whose refresh token was used, or a code's, still without one.
+    /// The family of the code or of the refresh token.
     var family: String?
     var nonce: String?
     var resource: String?
   }
 
-  /// Answers a request for tokens.
   func token(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
     let manners = manners(in: world)
     guard manners.tokenMethods.contains(request.method) else {
@@ -58,7 +57,8 @@ extension OAuth2Provider {
     }
     let record = world.state[at: name, "codes", code]
     if let family = record?["family"]?.string {
-      // Somebody has it twice; which of the two is the thief cannot be told. RFC 6749 section 4.1.2.
+      // The code is used a second time, so one of its users has stolen it. Their tokens cannot be
+      // told apart, so all are revoked. RFC 6749 section 4.1.2.
       world.state[at: name, "families", family, "revoked"] = true
     }
     let flaw: String? =
@@ -92,7 +92,7 @@ extension OAuth2Provider {
     return grant
   }
 
-  /// RFC 7636 section 4.6. A verifier where there was no challenge is somebody else's code.
+  /// RFC 7636 section 4.6. A verifier without a challenge suggests a code of another client.
   private func checkVerifier(
     _ verifier: String?, challenge: String?, in world: inout World
   ) throws(OAuth2Refusal) {
@@ -120,7 +120,8 @@ extension OAuth2Provider {
     let record = world.state[at: name, "refreshTokens", token]
     let id = record?["family"]?.string ?? ""
     if record?["used"]?.bool == true {
-      // RFC 9700 section 4.14.2: an old one that comes again is stolen, or the new one is.
+      // An old refresh token is used again: either it or its successor is stolen. RFC 9700 section
+      // 4.14.2.
       world.state[at: name, "families", id, "revoked"] = true
     }
     let family = world.state[at: name, "families", id]
@@ -149,7 +150,7 @@ extension OAuth2Provider {
       resource: family?["resource"]?.string)
   }
 
-  /// A token for the application itself. RFC 6749 section 4.4: only who has a secret can prove to be one.
+  /// RFC 6749 section 4.4: only an application with a secret can authenticate itself.
   private func own(
     _ parameters: [Parameter], of application: Consumer, in world: inout World
   ) throws(OAuth2Refusal) -> Grant {

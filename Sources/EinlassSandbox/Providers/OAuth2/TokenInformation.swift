@@ -1,8 +1,9 @@
 import EinlassJSON
 
-/// What becomes of tokens once they are issued: userinfo, introspection, revocation.
+/// The endpoints for issued tokens: userinfo, introspection and revocation.
 extension OAuth2Provider {
-  /// Whose token it is, by the template `person` or as OpenID has it. RFC 6750 section 2.1: the token is in the header.
+  /// Returns the user of a token by this template or, without one, as OpenID claims. The token is
+  /// in the header (RFC 6750 section 2.1).
   func userinfo(
     _ request: Request, filling template: String = "person", in world: inout World
   ) throws(OAuth2Refusal) -> Answer {
@@ -38,7 +39,8 @@ extension OAuth2Provider {
     return .json(.object(person(user, scopes: record["scopes"]?.strings ?? [])))
   }
 
-  /// RFC 7662. For applications that prove themselves; another's token is not active for them.
+  /// RFC 7662. Only for authenticated applications. A token of another application is reported as
+  /// inactive.
   func introspection(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
     let (application, token) = try subject(of: request, in: &world)
     guard !application.secret.isEmpty else {
@@ -61,7 +63,7 @@ extension OAuth2Provider {
     return .json(.object(members))
   }
 
-  /// RFC 7009. A refresh token takes all that came of it along; a token that nobody knows is revoked already.
+  /// RFC 7009. Revoking a refresh token revokes its family. An unknown token counts as revoked.
   func revocation(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
     let (application, token) = try revoked(by: request, in: &world)
     let access = world.state[at: name, "tokens", token]
@@ -91,7 +93,7 @@ extension OAuth2Provider {
     return .text("", status: 204)
   }
 
-  /// Which token is to end, and for which application, where that has to prove itself.
+  /// Returns the token to revoke, and the application if it has to authenticate itself.
   private func revoked(
     by request: Request, in world: inout World
   ) throws(OAuth2Refusal) -> (Consumer?, token: String) {
@@ -107,7 +109,7 @@ extension OAuth2Provider {
     return (application, token)
   }
 
-  /// Who asks, and about which token.
+  /// Returns the authenticated application and the token in the form.
   private func subject(
     of request: Request, in world: inout World
   ) throws(OAuth2Refusal) -> (Consumer, token: String) {

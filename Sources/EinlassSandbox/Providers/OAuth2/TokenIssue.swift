@@ -1,8 +1,8 @@
 import EinlassJSON
 
-/// Tokens and the families they belong to: what one consent has led to.
+/// Tokens and their families. A family contains all tokens from one consent.
 extension OAuth2Provider {
-  /// Begins a family for what a person has just allowed.
+  /// Begins a family for a new consent.
   func start(_ family: String, of grant: Grant, in world: inout World) {
     let record = JSONObject(present: [
       "application": .string(grant.application.id), "user": grant.user.map { .string($0.id) },
@@ -11,7 +11,7 @@ extension OAuth2Provider {
     world.state[at: name, "families", family] = .object(record)
   }
 
-  /// Issues what a grant is good for, and writes the answer. RFC 6749 section 5.1.
+  /// Issues the tokens of a grant and returns the response (RFC 6749 section 5.1).
   func issue(
     _ grant: Grant, for request: Request, refreshed old: String?, in world: inout World
   ) throws(OAuth2Refusal) -> Answer {
@@ -76,7 +76,7 @@ extension OAuth2Provider {
     }
   }
 
-  /// The refresh token to name in an answer, if any; an old one that rotates is used up.
+  /// Returns the refresh token for a response, if any, and marks a rotated one as used.
   private func refreshToken(
     for grant: Grant, instead old: String?, in world: inout World
   ) -> String? {
@@ -96,7 +96,7 @@ extension OAuth2Provider {
     return token
   }
 
-  /// What is wrong with an access token, if anything is, and its record.
+  /// Returns the record of an access token, and its flaw if it is not valid.
   func token(_ token: String, in world: World) -> (record: JSONValue?, flaw: String?) {
     let record = world.state[at: name, "tokens", token]
     let family = record?["family"]?.string.flatMap { world.state[at: name, "families", $0] }

@@ -1,15 +1,14 @@
 import EinlassJSON
 
-/// Providers of today's web, by their public documentation.
+/// Providers of the web, simulated by their public documentation.
 extension OAuth2Provider {
-  /// In alphabetical order.
   static let web = [
     apple, bitbucket, discord, dropbox, gitHub, gitLab, google, linkedIn, mastodon, microsoft,
     reddit,
     slack, spotify, twitch, x,
   ]
 
-  /// No userinfo: the id_token says who it is. No address of this machine may be registered.
+  /// No userinfo endpoint: the id_token has the profile. Loopback redirects cannot be registered.
   private static let apple = OAuth2Provider(
     "apple", origins: ["https://appleid.apple.com"],
     endpoints: [
@@ -78,7 +77,8 @@ extension OAuth2Provider {
       "email_verified": true, "profile_photo_url": "{avatar}",
     ])
 
-  /// Answers are forms unless JSON is asked for, failures have status 200, scopes come back with commas.
+  /// Token responses are forms unless the client accepts JSON. Errors have status 200, and scopes
+  /// are separated by commas.
   private static let gitHub = OAuth2Provider(
     "github", origins: ["https://github.com", "https://api.github.com"],
     endpoints: [
@@ -117,7 +117,7 @@ extension OAuth2Provider {
       "avatar_url": "{avatar}",
     ], more: rsaKey)
 
-  /// Refresh answers without a refresh token, desktop applications with a secret that is none.
+  /// Refresh responses omit the refresh token.
   private static let google = OAuth2Provider(
     "google",
     origins: [
@@ -185,14 +185,14 @@ extension OAuth2Provider {
       "basic": "plain", "tokenType": "bearer",
     ],
     person: ["id": "{id}", "name": "{username}", "icon_img": "{avatar}"],
-    // Installed applications have an empty secret, and prove it.
+    // An installed application has an empty secret and sends it by HTTP Basic.
     applications: [
       "demo-reddit": [
         "name": "Demo", "redirects": webRedirects, "authentication": "client_secret_basic",
       ]
     ])
 
-  /// Every answer says whether it is `ok`, failures with status 200.
+  /// Every token response and error has the member `ok`. Errors have status 200.
   private static let slack = OAuth2Provider(
     "slack", origins: ["https://slack.com"],
     endpoints: [
@@ -216,7 +216,7 @@ extension OAuth2Provider {
       "images": [["url": "{avatar}", "width": 300]],
     ])
 
-  /// Scopes come back as a list, and every question names the application in a header.
+  /// Token responses have scopes as a list. Userinfo requests need the client id in a header.
   private static let twitch = OAuth2Provider(
     "twitch", origins: ["https://id.twitch.tv", "https://api.twitch.tv"],
     endpoints: [

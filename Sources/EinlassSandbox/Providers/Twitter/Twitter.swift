@@ -1,16 +1,15 @@
 import EinlassJSON
 
-/// Twitter as it was in the days of reverse auth: OAuth 1.0a and API 1.1.
+/// Twitter at the time of reverse auth: OAuth 1.0a and API 1.1.
 struct Twitter: Provider {
   let name = "twitter"
   let origins = ["https://api.twitter.com"]
 
-  /// The signatures that it accepts.
   var signatures: OAuth1Check { OAuth1Check(provider: name) }
 
   func owns(_ request: Request) -> Bool {
     guard request.path.hasPrefix("/oauth/") else { return request.path.hasPrefix("/1.1/") }
-    // The Graph has an /oauth/access_token, too; its callers never sign.
+    // Facebook's Graph has /oauth/access_token too, but its clients do not sign.
     let isGraph =
       request.authorization("Bearer") != nil
       || !(request.form?.values(of: "grant_type") ?? []).isEmpty
@@ -37,7 +36,7 @@ struct Twitter: Provider {
     }
   }
 
-  /// Checks the signature, in Twitter's words.
+  /// Checks the signature. Throws Twitter's error for a refusal.
   func signer(
     of request: Request, token: OAuth1Check.TokenRule, in world: inout World
   ) throws(TwitterRefusal) -> OAuth1Check.Signer {
@@ -46,7 +45,7 @@ struct Twitter: Provider {
     }
   }
 
-  /// The user of a token, if in good standing.
+  /// Returns a user in good standing.
   ///
   /// - Parameter hasPage: whether the endpoint may answer with the page for suspended accounts.
   func user(

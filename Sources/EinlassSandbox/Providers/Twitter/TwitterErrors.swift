@@ -1,14 +1,13 @@
 import EinlassJSON
 
-/// Why Twitter refuses.
+/// The reason why Twitter refuses a request.
 enum TwitterRefusal: Error {
   case error(TwitterError)
-  /// The record of the limit that is exhausted.
+  /// The record of the exhausted limit.
   case limit(JSONValue)
-  /// The big page in HTML with status 200 that suspended accounts got from `access_token`.
+  /// The HTML page with status 200 that `access_token` returned for suspended accounts.
   case suspensionPage
 
-  /// What the client gets.
   func answer(in world: inout World) -> Answer {
     switch self {
     case .error(let error):
@@ -27,14 +26,14 @@ enum TwitterRefusal: Error {
     }
   }
 
-  /// More than 3000 bytes: by that it was known.
+  /// More than 3000 bytes, because clients recognized the page by its size.
   private static let page =
     "<!DOCTYPE html>\n<html><head><title>Twitter / Account suspended</title></head><body>\n"
     + String(repeating: "<p>This account is currently suspended.</p>\n", count: 100)
     + "</body></html>\n"
 }
 
-/// Twitter's error codes, as far as they occur here.
+/// Twitter's error codes, as far as they are simulated.
 enum TwitterError: Int64 {
   case couldNotAuthenticate = 32
   case noSuchPage = 34
@@ -50,7 +49,7 @@ enum TwitterError: Int64 {
   case callbackNotApproved = 415
   case applicationSuspended = 416
 
-  /// The code for a request that is not signed as it should be.
+  /// Returns the error for a wrongly signed request.
   init(_ refusal: OAuth1Check.Refusal) {
     self =
       switch refusal {
@@ -63,7 +62,6 @@ enum TwitterError: Int64 {
       }
   }
 
-  /// The HTTP status that comes with it.
   var status: Int {
     switch self {
     case .couldNotAuthenticate, .invalidToken, .timestamp, .applicationSuspended: 401
@@ -74,7 +72,6 @@ enum TwitterError: Int64 {
     }
   }
 
-  /// Twitter's words.
   var message: String {
     switch self {
     case .couldNotAuthenticate: "Could not authenticate you."
@@ -95,7 +92,6 @@ enum TwitterError: Int64 {
     }
   }
 
-  /// The error as JSON.
   func answer(headers: [Parameter] = []) -> Answer {
     .json(
       ["errors": [["code": JSONValue(rawValue), "message": .string(message)]]],

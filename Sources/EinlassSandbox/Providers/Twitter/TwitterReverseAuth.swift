@@ -1,12 +1,13 @@
 import EinlassCrypto
 import EinlassJSON
 
-/// Reverse auth: the token of the system is exchanged for one of an application.
+/// Reverse auth: the system's token is exchanged for a token of an application.
 extension Twitter {
-  /// A request token lives so long.
+  /// The lifetime of a temporary token.
   private static let requestSeconds: Int64 = 900
 
-  /// `POST /oauth/request_token`: with a callback a request token, else a line to be handed back by whoever holds the system's token.
+  /// `POST /oauth/request_token`: issues a temporary token for a callback. For reverse auth it
+  /// returns signed parameters, for the holder of the system's token to send back.
   func requestToken(_ request: Request, in world: inout World) throws(TwitterRefusal) -> Answer {
     let signer = try signer(of: request, token: .forbidden, in: &world)
     if let callback = signer.parameters["oauth_callback"] {
@@ -38,7 +39,8 @@ extension Twitter {
     return .text(OAuth1Header.text(parameters), type: "text/html; charset=utf-8")
   }
 
-  /// `POST /oauth/access_token`: a verifier, or the line and the system's signature, against a token for the application.
+  /// `POST /oauth/access_token`: issues a token for the application, in exchange for a verifier, or
+  /// for the signed parameters in a request signed with the system's token.
   func accessToken(_ request: Request, in world: inout World) throws(TwitterRefusal) -> Answer {
     guard
       request.form?["x_reverse_auth_parameters"] != nil
@@ -62,7 +64,7 @@ extension Twitter {
       id: signer.user ?? "")
   }
 
-  /// The token as Twitter tells it.
+  /// Returns the response for a token, in Twitter's format.
   func answer(with token: (key: String, secret: String), user: JSONValue, id: String) -> Answer {
     let answer = [
       Parameter(name: "oauth_token", value: token.key),
@@ -74,14 +76,15 @@ extension Twitter {
     return .text(answer.formEncoded, type: "text/html; charset=utf-8")
   }
 
-  /// A registered application that has not been withdrawn.
+  /// Returns a registered application that is not revoked.
   func application(_ id: String, in world: inout World) throws(TwitterRefusal) -> Consumer {
     guard let consumer = consumer(id, in: world.state) else { throw .error(.couldNotAuthenticate) }
     guard !consumer.isRevoked else { throw .error(.applicationSuspended) }
     return consumer
   }
 
-  /// Whose line it is, and its request token, still unused.
+  /// Checks the signed parameters of reverse auth. Returns their application and unused temporary
+  /// token.
   private func embedded(
     _ line: String, target: String, in world: inout World
   ) throws(TwitterRefusal) -> (Consumer, token: String) {
@@ -118,7 +121,7 @@ extension Twitter {
     return (consumer, token)
   }
 
-  /// The user's token for an application: the one there is, else a new one.
+  /// Returns the user's valid token for an application, or issues a new one.
   func issue(
     to consumer: Consumer, user: String, in world: inout World
   ) -> (key: String, secret: String) {
@@ -138,7 +141,7 @@ extension Twitter {
     return (key, secret)
   }
 
-  /// Twitter's own signature under the line: it is checked when the line comes back.
+  /// Signs the parameters of reverse auth, so that they can be checked when they are sent back.
   private func sign(
     _ parameters: [Parameter], consumerSecret: String, tokenSecret: String
   ) -> String {

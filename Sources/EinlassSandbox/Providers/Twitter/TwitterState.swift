@@ -1,8 +1,8 @@
 import EinlassJSON
 
-/// Twitter's part of the state: what may stand there, and what stands there at the start.
+/// The shape and the initial values of Twitter's part of the state.
 extension Twitter {
-  /// By id: applications by consumer key, users by number, tokens by token, requests by request token.
+  /// Applications by consumer key, users by number, tokens and temporary tokens by their text.
   var shape: StateShape {
     .members(
       [
@@ -36,7 +36,8 @@ extension Twitter {
       ] + ThreeLegged.shapes)
   }
 
-  /// Two applications, the system's own, and a user for each thing that can be wrong with one.
+  /// Two applications, the system's own application, and users without a flaw and with each kind of
+  /// flaw.
   var demoState: JSONValue {
     [
       "applications": [

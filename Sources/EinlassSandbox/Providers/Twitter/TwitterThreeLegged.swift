@@ -1,13 +1,12 @@
 import EinlassJSON
 
-/// Sign-in in a browser, with a callback or with a PIN of seven digits (seeds section 6.1).
+/// Sign-in in a browser, with a callback or a PIN of seven digits.
 extension Twitter {
-  /// The steps, in Twitter's way.
   var threeLegged: ThreeLegged {
     ThreeLegged(provider: name, pinGroups: [7]) { [Parameter(name: "denied", value: $0)] }
   }
 
-  /// The first step, everything about the signature checked.
+  /// The first step, after the check of the signature.
   func open(
     _ callback: String, for signer: OAuth1Check.Signer, in world: inout World
   ) throws(TwitterRefusal) -> Answer {
@@ -20,13 +19,13 @@ extension Twitter {
       type: "text/html; charset=utf-8")
   }
 
-  /// Whether a request is signed with a request token: the third step, not reverse auth.
+  /// Returns whether a request is signed with a temporary token: the third step, as opposed to
+  /// reverse auth.
   func namesRequest(_ request: Request, in world: World) -> Bool {
     let header = request.authorization("OAuth").flatMap(OAuth1Header.parameters)
     return header?["oauth_token"].map { world.state[at: name, "requests", $0] != nil } ?? false
   }
 
-  /// The third step.
   func redeem(_ request: Request, in world: inout World) throws(TwitterRefusal) -> Answer {
     let signer = try signer(of: request, token: .request, in: &world)
     let consumer = try application(signer.application, in: &world)
