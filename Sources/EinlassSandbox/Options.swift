@@ -50,7 +50,7 @@ struct Options: Equatable, Sendable {
     return port
   }
 
-  /// What `--help` prints.
+  /// The text of `--help`.
   static var help: String {
     """
     Usage: einlass-sandbox [--port N] [--control-port N] [--state FILE] [--help] [--version]

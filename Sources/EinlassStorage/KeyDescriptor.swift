@@ -18,8 +18,8 @@ final class KeyDescriptor: Sendable {
   }
 
   /// - Parameters:
-  /// - what: the expected content, as the end of an error message, and its form as a sentence.
-  /// - parse: converts the bytes to the secret; `nil` if they are malformed.
+  ///   - what: the expected content, as the end of an error message, and its form as a sentence.
+  ///   - parse: converts the bytes to the secret; `nil` if they are malformed.
   init(
     _ number: Int32, limitBytes: Int, what: String,
     parse: @escaping @Sendable ([UInt8]) -> Secret?

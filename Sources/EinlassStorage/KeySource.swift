@@ -8,7 +8,7 @@ internal import EinlassSystem
 /// If an explicitly named secret fails, that is an error, and no other is tried. A store that has a
 /// key never gets a second one.
 final class KeySource: Sendable {
-  /// What the command line names.
+  /// The key option of the command line.
   enum Choice: Sendable, Equatable {
     /// No option: a generated key file in the default directory.
     case usual

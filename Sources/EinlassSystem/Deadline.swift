@@ -7,6 +7,7 @@ public struct Deadline: Comparable, Sendable {
   /// The moment in milliseconds, for callers with an injected clock.
   public let monotonicMilliseconds: Int64
 
+  /// Ends at this moment of the system's monotonic clock.
   public init(monotonicMilliseconds: Int64) { self.monotonicMilliseconds = monotonicMilliseconds }
 
   /// Ends this many milliseconds from now.

@@ -122,8 +122,10 @@ public struct Descriptor: ~Copyable, Sendable {
 
 /// A failed system call.
 public struct SystemError: Error, Sendable, Equatable {
+  /// The errno.
   public var number: Int32
 
+  /// Creates an error with this errno.
   public init(number: Int32) { self.number = number }
 
   /// Whether the reader has closed the connection or pipe.
@@ -132,6 +134,7 @@ public struct SystemError: Error, Sendable, Equatable {
   public var isInterruption: Bool { number == EINTR }
   /// Whether another socket uses the port.
   public var isAddressInUse: Bool { number == EADDRINUSE }
+  /// Whether no process has this id.
   public var isNoSuchProcess: Bool { number == ESRCH }
   /// Whether the limit on open files is reached, of the process or of the system.
   public var isForWantOfDescriptors: Bool { number == EMFILE || number == ENFILE }

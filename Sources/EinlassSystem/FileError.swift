@@ -3,6 +3,7 @@ internal import Glibc
 /// The reason why a file or directory cannot be used, or was refused because other users can access
 /// it.
 public struct FileError: Error, Sendable, Equatable {
+  /// The kind of problem.
   public enum Cause: Sendable, Equatable {
     /// A system call failed with this errno.
     case system(Int32)

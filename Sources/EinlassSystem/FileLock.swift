@@ -8,6 +8,7 @@ internal import Glibc
 /// its own: two values on the same file exclude each other, also within one process. Not for
 /// concurrent use by several threads.
 public struct FileLock: ~Copyable, Sendable {
+  /// The sharing of a lock.
   public enum Mode: Sendable {
     /// Excludes exclusive holders.
     case shared
@@ -66,6 +67,7 @@ public struct FileLock: ~Copyable, Sendable {
     return false
   }
 
+  /// Releases the lock.
   public func release() { _ = flock(descriptor, LOCK_UN) }
 
   /// Removes the lock file. Requires the exclusive lock, because otherwise two processes could hold

@@ -3,6 +3,7 @@ internal import Glibc
 
 /// The attributes of a file that its safety depends on.
 public struct FileStatus: Sendable, Equatable {
+  /// The type of a file.
   public enum Kind: Sendable { case regular, directory, symbolicLink, other }
 
   /// Identifies a file independently of its name. A replacement has another identity.

@@ -4,6 +4,7 @@ internal import Glibc
 /// A TCP socket that listens on 127.0.0.1 only.
 public struct LoopbackSocket: ~Copyable, Sendable {
   private let descriptor: Descriptor
+  /// The port in use.
   public let port: UInt16
 
   /// Listens on this port, or on a free one for 0. Throws `EADDRINUSE` if another socket listens on

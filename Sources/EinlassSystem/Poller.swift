@@ -4,11 +4,14 @@ internal import Glibc
 public struct Poller {
   /// Events on a descriptor.
   public struct Events: OptionSet, Sendable {
+    /// The bits of poll(2).
     public let rawValue: Int16
+    /// Creates a set from bits of poll(2).
     public init(rawValue: Int16) { self.rawValue = rawValue }
 
     /// Readable, or at the end of the input.
     public static let readable = Events(rawValue: Int16(POLLIN) | Int16(POLLHUP))
+    /// Writable without waiting.
     public static let writable = Events(rawValue: Int16(POLLOUT))
     /// The other end has closed. Always reported.
     public static let hungUp = Events(rawValue: Int16(POLLHUP))

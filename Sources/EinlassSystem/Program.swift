@@ -1,5 +1,6 @@
 internal import Glibc
 
+/// Programs and their paths.
 public enum Program {
   /// The path of the running program; `nil` if the kernel does not report it.
   public static var path: String? {

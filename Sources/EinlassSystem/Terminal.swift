@@ -17,6 +17,7 @@ public struct Terminal: ~Copyable {
     self.descriptor = descriptor
   }
 
+  /// Returns whether this standard stream is a terminal.
   public static func isTerminal(_ number: Int32) -> Bool { isatty(number) == 1 }
 
   /// Returns the size of the terminal behind this descriptor, or `nil` if it is not a terminal or
@@ -37,6 +38,7 @@ public struct Terminal: ~Copyable {
     return Array(bytes[..<count])
   }
 
+  /// Writes text to the terminal. Errors are ignored.
   public borrowing func write(_ text: String) { try? descriptor.writeAll(Array(text.utf8)) }
 
   /// Turns off the echo of typed text until this value is destroyed. It stays off between prompts
