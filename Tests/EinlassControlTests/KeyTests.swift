@@ -2,9 +2,9 @@ import Testing
 
 @testable import EinlassControl
 
-/// Keys, and what they do in a list.
+/// Parsing of terminal input into keys, and the effect of keys on a list.
 struct KeyTests {
-  @Test("bytes become keys, however they are cut")
+  @Test("Bytes become the same keys wherever a read cuts them")
   func cut() {
     let bytes =
       Array("aé👋\r\u{7F}\u{3}\u{1B}[A\u{1B}OB\u{1B}[1;5C\u{15}\n".utf8) + [0xFF, 0x41, 0x01]
@@ -22,7 +22,7 @@ struct KeyTests {
     #expect(bytes.flatMap { byByte.keys([$0]) } == keys)
   }
 
-  @Test("Escape waits for what follows, and rubbish behind it is not waited for")
+  @Test("Escape waits for the next byte, and an overlong escape sequence ends by itself")
   func escape() {
     var reader = KeyReader()
     #expect(reader.keys([0x1B]).isEmpty)
@@ -43,7 +43,7 @@ struct KeyTests {
     return picker
   }
 
-  @Test("arrows move and come back at the ends, Enter takes, Ctrl-C cancels")
+  @Test("Arrow keys move and wrap at the ends, Enter chooses the row, and Ctrl-C cancels")
   func arrows() {
     #expect(press([.down, .down, .up, .enter], of: 3) == (.chosen, 1))
     #expect(press([.up, .enter], of: 3) == (.chosen, 2))
@@ -52,7 +52,7 @@ struct KeyTests {
     #expect(press([.other, .backspace], of: 3) == (.goesOn, 0))
   }
 
-  @Test("a number moves to its row, digit by digit")
+  @Test("A typed number moves to its row, digit by digit")
   func numbers() {
     #expect(press([.character("2")], of: 12) == (.goesOn, 1))
     #expect(press([.character("1"), .character("2"), .enter], of: 12) == (.chosen, 11))
@@ -64,7 +64,7 @@ struct KeyTests {
   }
 
   @Test(
-    "text leaves the rows that hold it, whatever its case, and Enter takes none where none does")
+    "Typed text keeps the rows that contain it in any case, and Enter chooses only a shown row")
   func text() {
     let rows = ["apple", "GitHub", "gitlab", "slack"]
     var picker = type("GIT", in: rows)
@@ -81,7 +81,7 @@ struct KeyTests {
     #expect(type("lack", in: rows).current == 3)
   }
 
-  @Test("as many rows are shown as fit, the current one among them, none too wide")
+  @Test("As many rows are shown as fit, with the current row among them and none too wide")
   func window() {
     var picker = Picker((1...12).map { "row \($0)" })
     #expect(picker.lines(columns: 80, rows: 3) == [">  1  row 1", "   2  row 2", "   3  row 3"])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EinlassControl
 
-/// What is said after a problem.
+/// The next steps that einlassctl shows after an error.
 struct NextStepTests {
   private static let errors: [JSONValue] = {
     let file = URL(filePath: #filePath).appending(path: "../../../protocol/errors.json")
@@ -14,7 +14,7 @@ struct NextStepTests {
     return (try? JSONReader.read(bytes))?["errors"]?.array ?? []
   }()
 
-  /// Every reason, and every detail of those that have details.
+  /// Every reason without a detail, and every reason with each of its details.
   private static var refusals: [Refusal] {
     errors.flatMap { error in
       ([nil] + (error["details"]?.array ?? [])).map { detail in
@@ -24,13 +24,13 @@ struct NextStepTests {
     }
   }
 
-  /// Their messages say what to do, and nothing that can be said for all of them says more.
+  /// The messages of these errors name the next step themselves.
   private static let sayingItThemselves: Set<String> = [
     "invalidParams", "providerFailure", "accountStoreFailure", "accountStoreFailure tooNew",
     "accountStoreFailure permissions", "accountStoreFailure refused",
   ]
 
-  @Test("every problem of the protocol has a next step, without a word of the protocol in it")
+  @Test("Every error of the protocol has a next step, and none of them names a method")
   func everyReason() throws {
     try #require(Self.errors.count > 40)
     let catchAll = Refusal(["code": 1999, "data": ["reason": "new"]]).nextSteps
@@ -45,7 +45,7 @@ struct NextStepTests {
     }
   }
 
-  @Test("the commands of next steps are commands of this program")
+  @Test("The commands in next steps are commands of einlassctl")
   func commands() throws {
     let advice = Refusal([
       "code": 1007, "data": ["reason": "networkFailure", "advice": "checkClock"],
@@ -59,7 +59,7 @@ struct NextStepTests {
     #expect(advice.nextSteps.count == 2)
   }
 
-  @Test("the commands of errors.json are commands of this program")
+  @Test("The commands in errors.json are commands of einlassctl")
   func commandsOfErrors() throws {
     let steps = Self.errors.compactMap { $0["nextStep"]?.string }
     let commands = steps.flatMap { $0.matches(of: /\(einlassctl ([^)]*)\)/) }
@@ -72,7 +72,7 @@ struct NextStepTests {
     }
   }
 
-  @Test("what a registration lacks is named in words, and one second is not several")
+  @Test("A next step names the missing parts of a registration, and one second is singular")
   func wording() {
     func line(_ code: JSONValue, _ reason: JSONValue, _ member: String, _ value: JSONValue)
       -> String
@@ -96,7 +96,7 @@ struct NextStepTests {
     }
   }
 
-  @Test("a registration for another server is configured anew, an account added again")
+  @Test("A registration for another server is configured again, and an account is added again")
   func bindingMismatch() {
     let data = JSONObject(present: ["reason": "bindingMismatch", "provider": "other"])
     var registrations = data
@@ -110,7 +110,7 @@ struct NextStepTests {
     }
   }
 
-  @Test("a next step repeats which store is meant, quoted")
+  @Test("A next step repeats the store option, with the path quoted")
   func options() throws {
     let options = try ServerOptions.parse(["--store", "/my store/s.db", "--log-level", "debug"])
     let step = NextStep("Look:", "accounts", "list")
@@ -119,7 +119,7 @@ struct NextStepTests {
         == "Look: einlassctl accounts list --store '/my store/s.db'")
   }
 
-  @Test("a problem shows the sentence, the provider's words and the next step, cleaned")
+  @Test("A problem shows its sentence, the provider's error text and the next step, all cleaned")
   func explanation() {
     let refusal = Refusal([
       "code": 1017, "message": "Wait\u{1B}[2J.",
@@ -136,7 +136,7 @@ struct NextStepTests {
       ])
   }
 
-  @Test("a failure ends in the exit code that the help names")
+  @Test("A failure ends in the exit code that the help names")
   func exitCodes() {
     #expect(Failure.refused(Refusal([:])).exitCode == 1)
     #expect(Failure.cancelled.exitCode == 1)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EinlassControl
 
-/// Which account a text names.
+/// Matching of a text with an account.
 struct SelectionTests {
   private func isNamed(_ text: String) throws -> Bool {
     try #require(
@@ -11,13 +11,15 @@ struct SelectionTests {
     ).isNamed(text)
   }
 
-  @Test("the id, the user name, or provider and user name", arguments: ["a_1", "ké", "twitter/ké"])
+  @Test(
+    "An account is found by id, user name, or provider and user name",
+    arguments: ["a_1", "ké", "twitter/ké"])
   func names(text: String) throws {
     #expect(try isNamed(text))
   }
 
   @Test(
-    "no prefix, no look-alike, nothing that only means the same character",
+    "A prefix, a look-alike or an equivalent character does not name an account",
     arguments: [
       "", "a_", "A_1", "k", "ke\u{301}", "Ké", "\u{212A}é", "ké ", "twitter/", "/ké", "facebook/ké",
       "a_1\0",

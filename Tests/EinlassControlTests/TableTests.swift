@@ -3,7 +3,7 @@ import Testing
 
 @testable import EinlassControl
 
-/// What is shown on a terminal: clean, and as wide as it.
+/// Terminal output: cleaned of control characters and never wider than the terminal.
 struct TableTests {
   private let plain = Style(isColoured: false)
   private let people = Table(
@@ -13,7 +13,7 @@ struct TableTests {
       ["日本語", "", "a_x"],
     ])
 
-  @Test("columns are as wide as their widest cell, characters of two columns counted")
+  @Test("A column is as wide as its widest cell, and wide characters count as two columns")
   func layout() {
     #expect(
       people.lines(width: nil, style: plain) == [
@@ -24,7 +24,7 @@ struct TableTests {
   }
 
   @Test(
-    "no line is wider than the terminal, ids stay whole, and no word is broken", arguments: 32...80)
+    "No line is wider than the terminal, ids stay whole, and no word is broken", arguments: 32...80)
   func fits(width: Int) {
     let lines = people.lines(width: width, style: plain)
     #expect(lines.allSatisfy { $0.columns <= width }, "\(lines)")
@@ -34,7 +34,7 @@ struct TableTests {
       Set(words) == Set(people.rows.flatMap { $0 }.flatMap { $0.text.split(separator: " ") }))
   }
 
-  @Test("what is wider than its column goes on below")
+  @Test("Text that is wider than its column continues on the next line")
   func wrapped() {
     #expect(
       people.lines(width: 40, style: plain) == [
@@ -46,7 +46,7 @@ struct TableTests {
       ])
   }
 
-  @Test("a word that leaves no room for the others is cut, and says so")
+  @Test("A word that leaves no room for other columns is cut with an ellipsis")
   func longWord() {
     let table = Table(
       headings: ["WHO", "ID"], rows: [["ada@analytical-engine.example.org", "a_0"]])
@@ -54,7 +54,8 @@ struct TableTests {
       table.lines(width: 20, style: plain) == ["WHO              ID", "ada@analytical…  a_0"])
   }
 
-  @Test("a terminal that is too narrow for columns gets a line for each", arguments: 1..<31)
+  @Test(
+    "On a terminal that is too narrow for columns, each cell gets its own line", arguments: 1..<31)
   func narrow(width: Int) {
     let lines = people.lines(width: width, style: plain)
     #expect(lines.contains("ID: a_0123456789"))
@@ -63,7 +64,7 @@ struct TableTests {
     #expect(lines.contains { $0.hasSuffix("analytical") } || width > 20)
   }
 
-  @Test("behind a label a text goes on below its beginning, and a longer word stays whole")
+  @Test("Text after a label wraps below its beginning, and an overlong word stays whole")
   func labels() {
     #expect(
       labelled("mind  ", "a much-longer-word 日本語 b", 14) == [
@@ -72,13 +73,13 @@ struct TableTests {
     #expect(labelled("mind  ", "a  b", nil) == ["mind  a  b"])
   }
 
-  @Test("a column that nothing stands in is left out, and no line ends in blanks")
+  @Test("A column without content is left out, and no line ends in blanks")
   func emptyColumns() {
     let table = Table(headings: ["A", "B", "C"], rows: [["1", "", "2"], ["3", "", ""]])
     #expect(table.lines(width: 40, style: plain) == ["A  C", "1  2", "3"])
   }
 
-  @Test("colours change no width")
+  @Test("Colours do not change the width")
   func colours() {
     let table = Table(headings: ["A"], rows: [[Table.Cell("yes", .good)]])
     let lines = table.lines(width: 3, style: Style(isColoured: true))
@@ -86,7 +87,7 @@ struct TableTests {
   }
 
   @Test(
-    "characters have the width that terminals give them",
+    "Characters have the width that terminals give them",
     arguments: [
       ("a", 1), ("é", 1), ("e\u{301}", 1), ("日", 2), ("한", 2), ("ｱ", 1), ("Ａ", 2), ("👩‍👩‍👧", 2),
       ("❤️", 2),
@@ -96,7 +97,7 @@ struct TableTests {
     #expect(text.columns == columns)
   }
 
-  @Test("a text is cut between characters, and says so")
+  @Test("A text is cut between characters and ends in an ellipsis")
   func cut() {
     #expect("日本語".cut(to: 6) == "日本語")
     #expect("日本語".cut(to: 5) == "日本…")
@@ -106,7 +107,7 @@ struct TableTests {
   }
 
   @Test(
-    "nothing in a name steers the terminal, hides or turns text around",
+    "A name cannot control the terminal, hide text or change its direction",
     arguments: [
       ("a\u{1B}[31mb", "a\u{FFFD}[31mb"), ("a\nb\tc", "a\u{FFFD}b\u{FFFD}c"),
       ("\u{9B}2J", "\u{FFFD}2J"),
@@ -118,7 +119,7 @@ struct TableTests {
     #expect(Table.Cell(text).text == cleaned)
   }
 
-  @Test("printed JSON is the same value without such characters")
+  @Test("Printed JSON escapes control and invisible characters and keeps its value")
   func json() throws {
     let value: JSONValue = ["a\u{202E}": "\u{9B}2J \u{E0041} \u{1B} é"]
     let printed = printable(value)
@@ -127,7 +128,7 @@ struct TableTests {
   }
 
   @Test(
-    "days are those of the calendar",
+    "A time is printed as its calendar date in UTC",
     arguments: [
       (0, "1970-01-01 00:00"), (951_782_399, "2000-02-28 23:59"), (951_782_400, "2000-02-29 00:00"),
       (1_763_712_345, "2025-11-21 08:05"), (-1, "1969-12-31 23:59"),
@@ -139,7 +140,7 @@ struct TableTests {
     #expect(text.hasPrefix(day(seconds)))
   }
 
-  @Test("a day on the command line is one of the calendar")
+  @Test("Only calendar dates from 1970 on are accepted on the command line")
   func days() {
     for seconds in stride(from: 0, to: 4_200_000_000, by: 13 * 86_400) as StrideTo<Int64> {
       #expect(startOfDay(day(seconds)) == seconds)
@@ -154,7 +155,7 @@ struct TableTests {
   }
 
   @Test(
-    "words of a command are quoted where a shell would change them",
+    "A command's words are quoted if a shell would change them",
     arguments: [
       ("a-b/c.d", "a-b/c.d"), ("", "''"), ("a b", "'a b'"), ("it's", #"'it'\''s'"#),
       ("$(x)", "'$(x)'"),

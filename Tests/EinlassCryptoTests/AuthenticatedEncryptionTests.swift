@@ -4,7 +4,7 @@ import Testing
 @Suite struct AuthenticatedEncryptionTests {
   /// Test cases 13 to 16 of "The Galois/Counter Mode of Operation", appendix B.
   @Test(
-    "AES-256-GCM answers as its authors say",
+    "AES-256-GCM gives the results that its authors published",
     arguments: [
       (
         String(repeating: "00", count: 32), String(repeating: "00", count: 12), "", "",
@@ -45,7 +45,7 @@ import Testing
   private let nonce = SecureRandom.bytes(AuthenticatedEncryption.nonceCount)
   private let message = Array("the king is in the altogether".utf8)
 
-  @Test func `a flipped bit anywhere is refused`() throws {
+  @Test func `A flipped bit anywhere is refused`() throws {
     let sealed = AuthenticatedEncryption.seal(
       message, key: key, nonce: nonce, associatedData: [1, 2])
     for bit in 0..<sealed.count * 8 {
@@ -56,13 +56,13 @@ import Testing
           changed, key: key, nonce: nonce, associatedData: [1, 2])
       }
     }
-    // The control: unchanged, it opens.
+    // Negative control: the unchanged text opens.
     #expect(
       try AuthenticatedEncryption.open(sealed, key: key, nonce: nonce, associatedData: [1, 2])
         == message)
   }
 
-  @Test func `cut, re-keyed, re-numbered or moved data is refused`() {
+  @Test func `A cut ciphertext, or another key, nonce or associated data, is refused`() {
     let sealed = AuthenticatedEncryption.seal(message, key: key, nonce: nonce, associatedData: [1])
     let otherKey = SecureRandom.secret(AuthenticatedEncryption.keyCount)
     let otherNonce = nonce.map { $0 ^ 1 }

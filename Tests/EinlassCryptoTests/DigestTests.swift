@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct DigestTests {
   @Test(
-    "SHA-1 and SHA-256 answer as FIPS 180-4 says",
+    "SHA-1 and SHA-256 give the results of FIPS 180-4",
     arguments: [
       (
         "", "da39a3ee5e6b4b0d3255bfef95601890afd80709",
@@ -19,9 +19,9 @@ import Testing
     #expect(Digest.sha256(Array(text.utf8)) == bytes(sha256))
   }
 
-  /// RFC 2202, RFC 4231, and the empty key and message that RFC 5849 can produce.
+  /// RFC 2202 and RFC 4231. RFC 5849 can produce the empty key and message.
   @Test(
-    "HMAC-SHA1 and HMAC-SHA256 answer as their RFCs say",
+    "HMAC-SHA1 and HMAC-SHA256 give the results of their RFCs",
     arguments: [
       (
         [UInt8](repeating: 0x0b, count: 20), "Hi There",
@@ -50,7 +50,7 @@ import Testing
     #expect(MessageAuthentication.hmacSHA256(key: key, message: message) == bytes(sha256))
   }
 
-  @Test func `HMAC-SHA1 yields the first one-time password of RFC 6238`() {
+  @Test func `HMAC-SHA1 gives the first one-time password of RFC 6238`() {
     let code = MessageAuthentication.hmacSHA1(
       key: Array("12345678901234567890".utf8), message: bytes("0000000000000001"))
     let offset = Int(code[19] & 15)
@@ -58,7 +58,7 @@ import Testing
     #expect(number % 100_000_000 == 94_287_082)
   }
 
-  @Test func `many threads can use one algorithm at once`() async {
+  @Test func `Many threads can use one algorithm at once`() async {
     let right = bytes("effcdf6ae5eb2fa2d27416d5f184df9c259a7c79")
     let wrong = await withTaskGroup(of: Int.self) { group in
       for _ in 0..<8 {

@@ -4,7 +4,7 @@ import Testing
 @Suite struct KeyDerivationTests {
   /// RFC 5869 appendix A, cases 1 to 3.
   @Test(
-    "HKDF-SHA256 answers as RFC 5869 says",
+    "HKDF-SHA256 gives the results of RFC 5869",
     arguments: [
       (
         [UInt8](repeating: 0x0b, count: 22), Array(0x00...0x0c) as [UInt8],
@@ -37,9 +37,9 @@ import Testing
     #expect(answer.reveal() == right)
   }
 
-  /// RFC 7914 section 12; the fourth example takes a gigabyte.
+  /// RFC 7914 section 12, without the fourth example, because it needs a gigabyte of memory.
   @Test(
-    "scrypt answers as RFC 7914 says",
+    "The scrypt function gives the results of RFC 7914",
     arguments: [
       (
         "", "", 16, 1, 1,
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test(
-    "scrypt is not defined for every number",
+    "The scrypt function refuses invalid parameters",
     arguments: [(0, 8, 1), (1, 8, 1), (1000, 8, 1), (16, 0, 1), (16, 8, 0)]
       as [(UInt64, UInt64, UInt64)])
   func unknownPassphrases(cost: UInt64, blockSize: UInt64, parallelism: UInt64) {

@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: kinds)
-  func `What a new key signs is valid by its public parts, and nothing else is`(
+  func `The public parts of a new key verify its signatures and no changed message`(
     kind: PublicKey.Kind, schemes: [SignatureVerification.Scheme]
   ) throws {
     let key = PrivateKey.generate(kind)
@@ -34,7 +34,7 @@ import Testing
       }
     }
     for scheme in schemes {
-      // Leading zeros of either half turn up in one signature of 128.
+      // 300 rounds, because only one ECDSA signature in 128 has a half with a leading zero byte.
       for round in 0..<(kind == .rsa ? 2 : 300) {
         let message = message + [UInt8(truncatingIfNeeded: round)]
         let signature = try #require(key.sign(message, scheme))
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: kinds)
-  func `A key survives its PKCS 8 form`(
+  func `A private key survives its PKCS 8 form`(
     kind: PublicKey.Kind, schemes: [SignatureVerification.Scheme]
   ) throws {
     let key = PrivateKey.generate(kind)
@@ -59,7 +59,8 @@ import Testing
     #expect(PrivateKey(pkcs8: Secret([])) == nil)
   }
 
-  /// Made by `openssl ecparam -name prime256v1 -genkey`, and put under a passphrase by `openssl pkcs8 -topk8`.
+  /// Made by `openssl ecparam -name prime256v1 -genkey`. `sealed` is the same key, encrypted by
+  /// `openssl pkcs8 -topk8`.
   private static let old = """
     -----BEGIN EC PARAMETERS-----
     BggqhkjOPQMBBw==
@@ -80,7 +81,7 @@ import Testing
     -----END ENCRYPTED PRIVATE KEY-----
     """
 
-  @Test func `A PEM text holds a key in either form, and one under a passphrase is none`() throws {
+  @Test func `A PEM text is read in either form, and an encrypted one is refused`() throws {
     let key = try #require(PrivateKey(pem: Secret(Self.old)))
     #expect(key.kind == .ellipticCurve(.p256))
     let lines = Self.old.split(separator: "\n").dropFirst(3)

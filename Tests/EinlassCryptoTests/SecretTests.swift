@@ -6,7 +6,7 @@ import Testing
 @Suite struct SecretTests {
   private let secret = Secret("correct horse battery")
 
-  @Test func `no way of printing shows a secret`() {
+  @Test func `No way of printing shows a secret`() {
     struct Holder {
       var name = "visible"
       var secret: Secret
@@ -20,18 +20,18 @@ import Testing
     ]
     for text in texts {
       #expect(!text.contains("horse"))
-      #expect(!text.contains("99, 111"))  // its first bytes as numbers
+      #expect(!text.contains("99, 111"))  // the first bytes as numbers
     }
-    // The control: printing does show what stands beside it.
+    // Negative control: printing shows the other property.
     #expect(dumped.contains("visible"))
   }
 
-  @Test func `a secret cannot be encoded`() {
+  @Test func `A secret cannot be encoded`() {
     #expect(!((secret as Any) is any Encodable))
     #expect(!((secret as Any) is any Decodable))
   }
 
-  @Test func `a secret gives back what went in, and compares by value`() {
+  @Test func `A secret returns its bytes and compares by value`() {
     #expect(secret.reveal() == Array("correct horse battery".utf8))
     #expect(secret == Secret(Array("correct horse battery".utf8)))
     #expect(secret != Secret("correct horse batterz"))
@@ -40,13 +40,13 @@ import Testing
     #expect(Secret("").isEmpty && Secret("") == Secret([]))
   }
 
-  /// C-131. In the secure heap and outside of it.
+  /// 32 bytes fit into the secure heap, 500 do not.
   @Test(arguments: [32, 500])
-  func `the memory of a secret is wiped when the last reference goes`(count: Int) throws {
+  func `The memory of a secret is wiped when the last reference is released`(count: Int) throws {
     let memory = open("/proc/self/mem", O_RDONLY)
     try #require(memory >= 0)
     defer { close(memory) }
-    /// How much of what was written stands at this address.
+    /// Returns the number of written bytes that are still at this address.
     func left(at address: Int) -> Int {
       var found = [UInt8](repeating: 0, count: count)
       guard pread(memory, &found, count, off_t(address)) == count else { return 0 }
@@ -56,15 +56,15 @@ import Testing
       for index in 0..<count { output[index] = UInt8(truncatingIfNeeded: index * 7 + 13) }
     }
     let address = try #require(secret?.withBytes { Int(bitPattern: $0.baseAddress) })
-    #expect(left(at: address) == count)  // the control
+    #expect(left(at: address) == count)  // negative control
     secret = nil
-    // Whoever has the memory next may by chance write a byte of them.
+    // The next owner of the memory can by chance write some of the same bytes.
     #expect(left(at: address) < count / 4)
   }
 
-  /// C-130, in a process of its own, where no other test has made a secret yet.
+  /// In its own process, because other tests fill the secure heap.
   @Test
-  func `the memory of keys is locked where the system allows it, and there is enough for all`()
+  func `The memory of keys is locked where the system allows it, and no key is refused`()
     async
   {
     await #expect(processExitsWith: .success) {
@@ -73,7 +73,7 @@ import Testing
         return Int(try #require(status.firstMatch(of: /VmLck:\s+(\d+)/)).1) ?? 0
       }
       let before = try lockedKilobytes()
-      // More than the heap holds: what finds no room there is kept elsewhere.
+      // More keys than the secure heap holds. The rest are stored in ordinary memory.
       let keys = (0..<5000).map { _ in SecureRandom.secret(32) }
       #expect(Set(keys.map { $0.reveal() }).count == 5000)
       if Secret.isLocked {
@@ -84,14 +84,14 @@ import Testing
     }
   }
 
-  @Test func `constant-time comparison agrees with the ordinary one`() {
+  @Test func `Constant-time comparison agrees with ordinary comparison`() {
     #expect(constantTimeEqual([1, 2, 3], [1, 2, 3]))
     #expect(constantTimeEqual([], []))
     #expect(!constantTimeEqual([1, 2, 3], [1, 2, 4]))
     #expect(!constantTimeEqual([1, 2, 3], [1, 2]))
   }
 
-  @Test func `random bytes have the length asked for and do not repeat`() {
+  @Test func `Random bytes have the requested length and do not repeat`() {
     #expect(SecureRandom.bytes(0).isEmpty)
     #expect(SecureRandom.bytes(33).count == 33)
     #expect(SecureRandom.bytes(16) != SecureRandom.bytes(16))

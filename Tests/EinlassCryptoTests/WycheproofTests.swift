@@ -2,7 +2,7 @@ import EinlassCrypto
 import Foundation
 import Testing
 
-/// Wycheproof's answers, right and wrong, for what einlass uses. T-30.
+/// The valid and invalid cases of Wycheproof for the algorithms of einlass.
 @Suite struct WycheproofTests {
   private struct File: Decodable {
     var numberOfTests: Int
@@ -38,7 +38,7 @@ import Testing
     return file.testGroups
   }
 
-  @Test func `AES-256-GCM seals and opens what it should, and nothing else`() throws {
+  @Test func `AES-256-GCM opens exactly the valid cases and seals them to the same bytes`() throws {
     let groups = try Self.groups("aes_gcm", count: 316).filter { $0.keySize == 256 }
     var seen = (valid: 0, invalid: 0, otherNonce: 0)
     for group in groups {
@@ -49,7 +49,7 @@ import Testing
         let sealed = bytes(row.ct ?? "") + bytes(row.tag)
         let opened = try? AuthenticatedEncryption.open(
           sealed, key: key, nonce: nonce, associatedData: data)
-        // Ours has one size; what other nonces would open is no business of ours.
+        // Nonces of einlass have 96 bits. Other sizes are refused, also in valid cases.
         guard group.ivSize == 96 else {
           #expect(opened == nil, "case \(row.tcId)")
           seen.otherNonce += 1
@@ -66,7 +66,8 @@ import Testing
   }
 
   @Test(arguments: [("hmac_sha1", 170, 66), ("hmac_sha256", 174, 66)])
-  func `HMAC is what it should be, and nothing else`(name: String, count: Int, valid: Int) throws {
+  func `HMAC gives the tag of exactly the valid cases`(name: String, count: Int, valid: Int) throws
+  {
     var seen = 0
     for group in try Self.groups(name, count: count) {
       for row in group.tests {

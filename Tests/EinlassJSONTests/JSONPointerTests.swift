@@ -9,7 +9,7 @@ struct JSONPointerTests {
   ]
 
   @Test(
-    "the examples of RFC 6901 section 5 are found",
+    "The examples of RFC 6901 section 5 are found",
     arguments: [
       ("/foo", ["bar", "baz"]), ("/foo/0", "bar"), ("/", 0), ("/a~1b", 1), ("/c%d", 2), ("/e^f", 3),
       ("/g|h", 4), ("/i\\j", 5), ("/k\"l", 6), ("/ ", 7), ("/m~0n", 8),
@@ -19,7 +19,7 @@ struct JSONPointerTests {
   }
 
   @Test(
-    "pointers to nothing find nothing",
+    "A pointer that is malformed or leads nowhere finds nothing",
     arguments: [
       "foo", "/foo/2", "/foo/-", "/foo/00", "/foo/01", "/foo/+1", "/m~2n", "/m~", "/x", "//",
       "/foo/0/x", "/foo/",
@@ -28,10 +28,10 @@ struct JSONPointerTests {
     #expect(document.at(pointer: pointer) == nil)
   }
 
-  @Test("the empty pointer is the whole document")
+  @Test("The empty pointer is the whole document")
   func whole() { #expect(document.at(pointer: "") == document) }
 
-  @Test("a token is escaped when it is appended")
+  @Test("A token is escaped when it is appended")
   func appends() {
     #expect(document.at(pointer: appending("a/b", toPointer: "")) == 1)
     #expect(appending("m~n", toPointer: "/x") == "/x/m~0n")

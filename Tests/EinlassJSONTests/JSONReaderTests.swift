@@ -1,10 +1,10 @@
 import EinlassJSON
 import Testing
 
-/// What the reader takes, and what it refuses for which reason.
+/// The texts that the reader accepts, and the errors for the others.
 struct JSONReaderTests {
   @Test(
-    "accepted texts are written again as they mean",
+    "Accepted texts are written again with the same meaning",
     arguments: [
       ("{}", "{}"), (" [ ] ", "[]"), ("\t\r\n1 ", "1"), ("-0", "-0"), ("1e400", "1e400"),
       ("1.50", "1.50"), ("9007199254740993", "9007199254740993"), ("0e1", "0e1"),
@@ -22,7 +22,7 @@ struct JSONReaderTests {
     #expect(try JSONReader.read(value.bytes()) == value)
   }
 
-  @Test("nothing that some reader takes for the end of a line goes out as it is")
+  @Test("No character that ends a line for some reader is written unescaped")
   func controls() throws {
     for value in Array(0..<0x20) + [0x7F, 0x85, 0x2028, 0x2029] as [UInt32] {
       let scalar = try #require(Unicode.Scalar(value))
@@ -33,7 +33,7 @@ struct JSONReaderTests {
   }
 
   @Test(
-    "what RFC 8259 does not have is refused",
+    "Texts outside the grammar of RFC 8259 are refused",
     arguments: [
       "", " ", "{", "}", "[1,]", "[,1]", "{\"a\":1,}", "{a:1}", "{'a':1}", "{\"a\" 1}", "{\"a\":}",
       "01", "-", "+1", ".5", "1.", "1e", "1e+", "0x1", "NaN", "Infinity", "nul", "truex", "True",
@@ -51,7 +51,7 @@ struct JSONReaderTests {
   }
 
   @Test(
-    "bytes that are no UTF-8 are refused, never replaced",
+    "Invalid UTF-8 is refused, never replaced",
     arguments: [
       [0xFF], [0xC0, 0xAF], [0xE0, 0x80, 0xAF], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80],
       [0xC3], [0x80], [0xF8, 0x88, 0x80, 0x80, 0x80], [0xE2, 0x82],
@@ -69,7 +69,7 @@ struct JSONReaderTests {
   }
 
   @Test(
-    "nesting up to the limit is read, one more is too deep",
+    "Nesting up to the limit is read, and one level more is too deep",
     arguments: [1, 63, 64, 65, 512, 100_000])
   func depth(_ depth: Int) throws {
     for (open, middle, close) in [("[", "", "]"), ("{\"a\":", "1", "}")] {
@@ -85,7 +85,7 @@ struct JSONReaderTests {
   }
 
   @Test(
-    "two members of one name are refused at any depth, however the name is written",
+    "A repeated member name is refused at any depth, also when it is escaped differently",
     arguments: [
       #"{"a":1,"a":1}"#, #"[{"x":{"a":1,"b":2,"a":3}}]"#, #"{"a":1,"\u0061":2}"#, #"{"":1,"":2}"#,
       "{" + (0..<40).map { "\"k\($0)\":0" }.joined(separator: ",") + ",\"k7\":1}",
@@ -96,26 +96,26 @@ struct JSONReaderTests {
     #expect(document.hasDuplicateKeys)
   }
 
-  @Test("a duplicate does not hide a later error of grammar")
+  @Test("A duplicate name does not hide a later syntax error")
   func duplicateThenGarbage() {
     #expect(throws: JSONReadError.invalidJSON(offset: 12)) {
       try JSONReader.read(Array(#"{"a":1,"a":2]"#.utf8))
     }
   }
 
-  @Test("a hundred thousand different names are no duplicates")
+  @Test("A hundred thousand different names are no duplicates")
   func manyNames() throws {
     let text = "{" + (0..<100_000).map { "\"\($0)\":0" }.joined(separator: ",") + "}"
     #expect(try JSONReader.read(Array(text.utf8)).object?.members.count == 100_000)
   }
 
-  @Test("a slice in the middle of a buffer is read on its own")
+  @Test("A slice of a buffer is read on its own")
   func slice() throws {
     let bytes = Array("xx[1]yy".utf8)
     #expect(try JSONReader.read(bytes[2..<5]) == [1])
   }
 
-  @Test("an object that keeps its text is written the same, also after it was changed")
+  @Test("An object that keeps its text is written the same, also after a change")
   func keptText() throws {
     var object = try #require(try JSONReader.read(Array(#"{"a":1,"b":[{}]}"#.utf8)).object)
     object = object.keepingText()

@@ -2,12 +2,13 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// The reader against JSONTestSuite: `y_` is accepted, `n_` refused, and `i_` is as the table has it.
+/// The reader against JSONTestSuite: `y_` is accepted, `n_` is refused, and `i_` is as the tables
+/// below say.
 struct JSONTestSuiteTests {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: "Vectors/JSONTestSuite")
 
-  /// Their names, without `.json`.
+  /// The file names without `.json`.
   private static func files(_ folder: String, _ prefix: String = "") -> [String] {
     let names = try? FileManager.default.contentsOfDirectory(
       atPath: Self.folder.appending(path: folder).path)
@@ -33,13 +34,13 @@ struct JSONTestSuiteTests {
 
   private static let refusals = ["invalidUTF8", "invalidJSON", "tooDeep", "duplicateKey"]
 
-  @Test("all of the suite is there")
+  @Test("The whole suite is present")
   func count() {
     #expect(Self.files("test_parsing").count == 318)
     #expect(Self.files("test_transform").count == 22)
   }
 
-  @Test("what every reader must accept is accepted, but for names that stand twice")
+  @Test("Texts that every reader must accept are accepted, except duplicate names")
   func accepted() throws {
     let names = Self.files("test_parsing", "y_")
     #expect(names.count == 95)
@@ -52,7 +53,7 @@ struct JSONTestSuiteTests {
     }
   }
 
-  @Test("what every reader must refuse is refused")
+  @Test("Texts that every reader must refuse are refused")
   func refused() throws {
     let names = Self.files("test_parsing", "n_")
     #expect(names.count == 188)
@@ -63,7 +64,7 @@ struct JSONTestSuiteTests {
   }
 
   @Test(
-    "what readers may decide for themselves is decided: numbers of any size, no half characters")
+    "Where readers may decide, numbers of any size are accepted and lone surrogates refused")
   func decided() throws {
     let names = Self.files("test_parsing", "i_")
     #expect(names.count == 35)
@@ -71,7 +72,7 @@ struct JSONTestSuiteTests {
       let expected: [String] =
         switch name {
         case "i_structure_500_nested_arrays": ["tooDeep"]
-        // A mark at the start of the stream is the framer's to take away.
+        // Only LineFramer removes a byte order mark, at the start of the stream.
         case "i_structure_UTF-8_BOM_empty_object": ["invalidJSON"]
         case _ where name.hasPrefix("i_number"): []
         default: ["invalidJSON", "invalidUTF8"]
@@ -84,7 +85,7 @@ struct JSONTestSuiteTests {
   }
 
   @Test(
-    "what readers are known to change is kept or refused, never changed",
+    "Values that other readers change are kept or refused, never changed",
     arguments: [
       ("number_-9223372036854775808", "[-9223372036854775808]"),
       ("number_-9223372036854775809", "[-9223372036854775809]"),

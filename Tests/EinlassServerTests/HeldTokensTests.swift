@@ -6,7 +6,7 @@ import Testing
 @testable import EinlassServer
 
 struct HeldTokensTests {
-  /// A store that keeps one token for each account, and the accounts whose credential was read.
+  /// A store with one token for each account. It records the accounts whose credential was read.
   private struct World {
     let tokens = Lock([Account.ID: StoredCredential]())
     let read = Lock([Account.ID]())
@@ -40,7 +40,7 @@ struct HeldTokensTests {
         token, at: .init(account: id, place: AccountStore.Place("app", resource: "")), in: store)
     }
 
-    /// The accounts that the front end is told of, and those that were read for it.
+    /// The accounts that the front end is notified of, and the accounts that were read for it.
     func look(_ changes: [StoreChange]?) throws -> (told: [Account.ID], read: Set<Account.ID>) {
       read.withLock { $0 = [] }
       let told = Lock([Account.ID]())
@@ -64,7 +64,7 @@ struct HeldTokensTests {
     #expect(try world.look(nil).read == Set(Self.ids))
   }
 
-  @Test func `A removed account's token is held no more`() throws {
+  @Test func `The token of a removed account is no longer held`() throws {
     let world = World()
     let id = Self.ids[0]
     world.hold(world.keep("old", of: id, generation: 1), of: id)
@@ -73,7 +73,9 @@ struct HeldTokensTests {
     #expect(try world.look(nil).read == [])
   }
 
-  @Test func `A token that was replaced while it was handed out is told at the next look`() throws {
+  @Test func `A token that was replaced while it was handed out is announced at the next check`()
+    throws
+  {
     let world = World()
     let id = Self.ids[0]
     _ = world.keep("new", of: id, generation: 2)

@@ -7,7 +7,9 @@ import Testing
 @testable import EinlassServer
 
 @Suite struct PagesTests {
-  @Test func `What fits no line is left out of a list, and the log names it`() throws {
+  @Test func `An entry that is too long for a line is left out of a list, and the log names it`()
+    throws
+  {
     let written = try Descriptor.memory()
     let log = Log(.warning, to: try Descriptor.duplicate(written.number)) { 0 }
     let entries = [("one", 10), ("two", Pages.limitBytes), ("three", 10)]
@@ -21,7 +23,9 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 7, 99, 100, 101, 102, 250, 950], [nil, 1, 7, 100, 101, 1000])
-  func `Entries that are read by the piece are each on one page`(count: Int, limit: Int64?) throws {
+  func `Every entry of a store that is read piece by piece is on exactly one page`(
+    count: Int, limit: Int64?
+  ) throws {
     var found: [Int] = []
     var start = 0
     while true {

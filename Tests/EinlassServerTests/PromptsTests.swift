@@ -5,7 +5,7 @@ import Testing
 
 @testable import EinlassServer
 
-/// Who shares a prompt, and how it ends: protocol section 4.
+/// Requests that share a prompt, and the ways in which a prompt ends.
 @Suite struct PromptsTests {
   private static let account = Account(
     id: Account.ID(rawValue: "a_1"), provider: "example", username: "ada", isSignedIn: true,
@@ -28,7 +28,7 @@ import Testing
     ("audience", false, wish { $0.audience = .everyone }),
     ("what becomes of the answer", true, wish { $0.fetchesCredential = false }),
   ])
-  func `Two requests share a prompt unless what they differ in changes the question`(
+  func `Two requests share a prompt unless their difference changes the question`(
     difference: String, isShared: Bool, other: PerformRequest
   ) async throws {
     let desk = Desk()
@@ -53,7 +53,7 @@ import Testing
         includes: []), "/permissions"
     ),
   ])
-  func `A question that no line holds fails instead of being waited for`(
+  func `A prompt that is too long for a line fails instead of waiting for an answer`(
     prompt: Prompt, path: String
   ) async throws {
     let desk = Desk()
@@ -68,14 +68,14 @@ import Testing
     #expect(try await fits.value.get() == .cancel)
   }
 
-  /// An address with so many bytes of query.
+  /// An address with this many bytes of query.
   private static func page(_ count: Int) -> WebAddress {
     WebAddress(
       scheme: .https, host: "op.example", path: "/go",
       query: String(repeating: "x", count: count))
   }
 
-  @Test func `The same passphrase again is fine, another one or none is not`() async throws {
+  @Test func `The same passphrase can be given again, but not another one or none`() async throws {
     let desk = Desk()
     let asked = desk.ask(
       .enterPassphrase(.init(.export, path: "/a")), Self.wish { $0.provider = "" }, "f_1")
@@ -118,7 +118,7 @@ import Testing
     _ = await asked.value
   }
 
-  @Test func `Two sign-ins ask separately which account is replaced, and take what was offered`()
+  @Test func `Two sign-ins ask separately for the account to replace, out of those offered`()
     async throws
   {
     let desk = Desk()
@@ -135,7 +135,9 @@ import Testing
     for task in asked { _ = try await task.value.get() }
   }
 
-  @Test func `The same answer again is fine, with the only account named or not`() async throws {
+  @Test func `The same answer is accepted again, with or without the name of the only account`()
+    async throws
+  {
     let desk = Desk()
     let asked = desk.ask(Self.question, Self.wish(), "f_1")
     try await desk.wait { $0.waiting == 1 }
@@ -151,7 +153,7 @@ import Testing
     }
   }
 
-  @Test func `A prompt stays when one waiter leaves, closes when the last does, and is remembered`()
+  @Test func `A prompt stays when one waiter leaves, closes with the last one, and is remembered`()
     async throws
   {
     let desk = Desk()
@@ -175,7 +177,9 @@ import Testing
   @Test(arguments: [
     (RunningFlow.End.cancelledByCall, "cancelled"), (.expired, "expired"),
   ])
-  func `A prompt whose flow ends says so`(end: RunningFlow.End, outcome: String) async throws {
+  func `A prompt announces the outcome of the flow that ended it`(
+    end: RunningFlow.End, outcome: String
+  ) async throws {
     let desk = Desk()
     let flow = Desk.flow(Self.wish(), "f_1")
     let asked = desk.ask(Self.question, of: flow)
@@ -186,7 +190,7 @@ import Testing
     #expect(desk.closed == [outcome])
   }
 
-  @Test func `A flow that asks two questions leaves one of them, and no two share what is pasted`()
+  @Test func `A flow can withdraw one of its prompts, and no prompt for pasted text is shared`()
     async throws
   {
     let desk = Desk()
@@ -228,7 +232,7 @@ import Testing
     }
   }
 
-  @Test func `Accounts that do not fit a line are left out and announced as more`() throws {
+  @Test func `Accounts that do not fit into a line are left out and announced as more`() throws {
     let accounts = (0..<100).map { number in
       var account = Self.account
       account.displayName = String(repeating: "x", count: 1000)
@@ -245,7 +249,7 @@ import Testing
   }
 }
 
-/// A table of prompts and what it announced.
+/// A table of prompts and its notifications.
 private final class Desk: Sendable {
   private let log = Lock([(String, JSONObject)]())
   let prompts: Prompts
@@ -267,7 +271,7 @@ private final class Desk: Sendable {
     log.withLock { $0 }.filter { $0.0 == "prompt.closed" }.compactMap { $0.1["outcome"]?.string }
   }
 
-  /// How many flows wait.
+  /// The number of flows that wait.
   var waiting: Int { prompts.all.reduce(0) { $0 + ($1["flows"]?.array?.count ?? 0) } }
 
   func ask(
@@ -293,7 +297,7 @@ private final class Desk: Sendable {
     }
   }
 
-  /// Lets the tasks run until it is so.
+  /// Lets the tasks run until the condition is true.
   func wait(until isSo: (Desk) -> Bool) async throws {
     for _ in 0..<100_000 {
       if isSo(self) { return }

@@ -8,7 +8,7 @@ import Testing
 @testable import EinlassServer
 
 @Suite struct SharedSnapshotTests {
-  /// A store that counts how often it is asked, and whose revision grows with every grant.
+  /// A store that counts its requests. Its revision grows with every grant.
   static func store(
     asked: Lock<Int>, revision: Lock<Int64>
   ) -> AccountStore {
@@ -41,7 +41,9 @@ import Testing
       maintenance: StoreMaintenance(failing: unused))
   }
 
-  @Test func `The requests of one read ask the store once, those of the next read again`() throws {
+  @Test func `The requests of one read ask the store once, and those of the next read ask again`()
+    throws
+  {
     let asked = Lock(0)
     let shared = SharedSnapshot()
     let store = Self.store(asked: asked, revision: Lock(1)).sharing(shared)
@@ -53,7 +55,7 @@ import Testing
   }
 
   @Test
-  func `The audit trail's key is asked for once a read by who may not wait, and always by who may`()
+  func `With no patience the audit key is asked for once a read, and otherwise for each request`()
     throws
   {
     let asked = Lock<Int64>(0)
@@ -84,7 +86,7 @@ import Testing
     #expect(try store.revision(.none) == 2)
   }
 
-  @Test func `Whoever may wait always asks the store`() throws {
+  @Test func `A request that may wait always asks the store`() throws {
     let asked = Lock(0)
     let store = Self.store(asked: asked, revision: Lock(1)).sharing(SharedSnapshot())
     for _ in 0..<3 { _ = try store.revision(.usual) }
@@ -95,7 +97,7 @@ import Testing
     (#"{}"#, 2, false), (#"{"provider":"one"}"#, 1, false), (#"{"limit":1}"#, 1, true),
     (#"{"cursor":"1"}"#, 1, false),
   ])
-  func `The kept page answers its own question and no other`(
+  func `The kept page answers only the question it was made for`(
     params: String, count: Int, goesOn: Bool
   ) throws {
     let snapshot = AccountStore.Snapshot(

@@ -4,7 +4,7 @@ import Testing
 @testable import EinlassServer
 
 @Suite struct StoreChangesTests {
-  /// `+` added, `-` removed, `~` updated, `!` health, then the account's name.
+  /// `+` added, `-` removed, `~` updated, `!` health, followed by the account's name.
   private static let signs: [Character: StoreChange.Kind] = [
     "+": .added, "-": .removed, "~": .updated, "!": .health,
   ]
@@ -29,18 +29,19 @@ import Testing
     ("+a -a", ""), ("+a ~b -a", "~b"), ("~a ~a", "~a"), ("!a ~a", "!a"), ("~a !a", "!a"),
     ("~a ~b !a", "!a ~b"), ("~a -a", "-a"), ("!a -a +b", "-a +b"),
   ])
-  func `An account is told once, with the sum of its changes`(changes: String, told: String) {
+  func `An account is announced once, with the sum of its changes`(changes: String, told: String) {
     #expect(Self.words(StoreChanges(Self.changes(changes)).accounts) == told)
   }
 
-  @Test func `A grant is told once, and names that only look the same are different names`() {
+  @Test func `A grant is announced once, and names in different Unicode forms are different names`()
+  {
     let places = ["caf\u{E9}", "cafe\u{301}", "caf\u{E9}"].map {
       AccessGrant.Place(provider: "example", application: $0)
     }
     #expect(StoreChanges(places.map(StoreChange.grant)).grants == Array(places.prefix(2)))
   }
 
-  @Test func `Changes that are not known may be anything`() {
+  @Test func `An unknown list of changes counts as everything`() {
     #expect(StoreChanges(nil).isEverything)
     #expect(!StoreChanges([]).isEverything)
   }

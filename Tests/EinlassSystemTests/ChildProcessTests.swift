@@ -2,7 +2,7 @@ import EinlassSystem
 import Foundation
 import Testing
 
-/// A program that we started.
+/// A child process of einlass.
 struct ChildProcessTests {
   private func shell(_ script: String, keeping kept: [Int32] = []) throws -> ChildProcess {
     try ChildProcess("/bin/sh", ["-c", script], keeping: kept)
@@ -12,7 +12,7 @@ struct ChildProcessTests {
     String(decoding: child.output.readAll(limitBytes: 1 << 20) ?? [], as: UTF8.self)
   }
 
-  @Test("bytes go in and come out, and its end is its exit code, however often it is asked for")
+  @Test("A child process echoes its input, and its exit code can be read more than once")
   func conversation() throws {
     let child = try shell("cat; exit 7")
     #expect(child.write(Array("hello".utf8)))
@@ -23,7 +23,7 @@ struct ChildProcessTests {
     #expect(child.exitCode() == 7)
   }
 
-  @Test("one that goes on has no exit code yet, and one that a signal ends says which")
+  @Test("A running child process has no exit code, and a killed one reports the signal")
   func killed() throws {
     let child = try shell("exec sleep 1000")
     #expect(child.exitCode(within: .now) == nil)
@@ -31,7 +31,7 @@ struct ChildProcessTests {
     #expect(child.exitCode(within: Deadline(milliseconds: 60_000)) == 128 + SIGTERM)
   }
 
-  @Test("it finds the descriptors that were named and no others")
+  @Test("A child process inherits only the named descriptors")
   func descriptors() throws {
     let kept = try Descriptor.memory(holding: Array("kept".utf8))
     let other = try Descriptor.memory(holding: Array("other".utf8))
@@ -41,17 +41,17 @@ struct ChildProcessTests {
     #expect(output(of: child) == "kept alone\n")
   }
 
-  @Test("signals that we ignore or block are none of its business")
+  @Test("A child process ignores and blocks no signals, even if its parent does")
   func signals() throws {
     signal(SIGPIPE, SIG_IGN)
     let child = try shell("grep -E 'Sig(Blk|Ign)' /proc/self/status")
     let lines = output(of: child).split(separator: "\n")
-    // But for 32 and 33, which are the C library's own.
+    // Signals 32 and 33 are left out because the C library uses them itself.
     let masks = lines.compactMap { UInt64($0.split(separator: "\t").last ?? "", radix: 16) }
     #expect(masks.map { $0 & 0x7FFF_FFFF } == [0, 0], "\(lines)")
   }
 
-  @Test("it is killed when nobody holds it any more, unless it was left")
+  @Test("A child process is killed when its last reference is released, unless it was left running")
   func forgotten() throws {
     var forgotten: ChildProcess? = try shell("exec sleep 1000")
     var left: ChildProcess? = try shell("exec sleep 1000")
@@ -63,7 +63,7 @@ struct ChildProcessTests {
     #expect(waitpid(ids[1], nil, 0) == ids[1])
   }
 
-  @Test("a program that is not there is an error at once")
+  @Test("A missing program is an error at once")
   func missing() {
     #expect(throws: SystemError(number: ENOENT)) { _ = try ChildProcess("/nope", []).id }
   }

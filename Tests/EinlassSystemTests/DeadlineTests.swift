@@ -2,9 +2,9 @@ import EinlassSystem
 import Foundation
 import Testing
 
-/// Waits that end.
+/// Waits with a deadline.
 struct DeadlineTests {
-  @Test func `a deadline is over when its time has passed, and at once when there was none`() {
+  @Test func `A deadline is over after its time, and a deadline of zero is over at once`() {
     #expect(Deadline.now.millisecondsLeft == 0)
     #expect(Deadline(milliseconds: 0).millisecondsLeft == 0)
     let deadline = Deadline(milliseconds: 60_000)
@@ -12,7 +12,9 @@ struct DeadlineTests {
   }
 
   @Test(arguments: [0, 1])
-  func `a lock is waited for until the deadline and no longer`(_ milliseconds: Int) async throws {
+  func `A thread waits for a lock until the deadline and no longer`(_ milliseconds: Int)
+    async throws
+  {
     let lock = Lock(1)
     let (inside, outside) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let holder = Thread.result {
@@ -27,10 +29,10 @@ struct DeadlineTests {
     outside.signal()
     try await holder.value
     #expect(try await waiter.value == 1)
-    #expect(lock.withLock(by: .now) { $0 } == 1)  // a free one is had without waiting
+    #expect(lock.withLock(by: .now) { $0 } == 1)  // a free lock needs no time
   }
 
-  @Test func `what a descriptor brings must have ended by the deadline, however often some comes`()
+  @Test func `A read of a descriptor ends by the deadline, even if some bytes arrive`()
     async throws
   {
     for isEnded in [true, false] {

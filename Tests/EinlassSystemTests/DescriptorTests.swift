@@ -2,9 +2,9 @@ import EinlassSystem
 import Foundation
 import Testing
 
-/// Reading and writing without being held up.
+/// Reads and writes that do not block.
 struct DescriptorTests {
-  @Test("a pipe is filled without waiting, and takes more when there is room")
+  @Test("Writing without waiting fills a pipe, and writes more when there is room")
   func fillsPipe() throws {
     let pipe = Pipe()
     let descriptor = try Descriptor.duplicate(pipe.fileHandleForWriting.fileDescriptor)
@@ -19,7 +19,7 @@ struct DescriptorTests {
     #expect(fcntl(descriptor.number, F_GETFL) & O_NONBLOCK == 0)
   }
 
-  @Test("what somebody has told not to wait is waited for")
+  @Test("A non-blocking descriptor is still read and written to the end")
   func waits() throws {
     let pipe = Pipe()
     let (input, output) = (pipe.fileHandleForReading, pipe.fileHandleForWriting)
@@ -28,7 +28,7 @@ struct DescriptorTests {
     let bytes = [UInt8](repeating: 0x61, count: 200_000)
     let isWritten = DispatchGroup()
     DispatchQueue.global().async(group: isWritten) {
-      // More than a pipe holds, to who reads before anything is there.
+      // More than a pipe holds, so that the writer must wait for the reader.
       try? Descriptor.duplicate(output.fileDescriptor).writeAll(bytes)
       try? output.close()
     }
@@ -36,7 +36,7 @@ struct DescriptorTests {
     isWritten.wait()
   }
 
-  @Test("writing to nobody fails instead of ending the process")
+  @Test("Writing to a closed pipe fails instead of ending the process")
   func brokenPipe() throws {
     signal(SIGPIPE, SIG_IGN)
     let pipe = Pipe()
@@ -45,7 +45,7 @@ struct DescriptorTests {
     #expect(descriptor.writeWithoutWaiting([1], 0..<1) == .failed(SystemError(number: EPIPE)))
   }
 
-  @Test("duplicates are private: numbers from 3 on, not passed to children")
+  @Test("Duplicates have numbers from 3 on and are not passed to children")
   func duplicates() throws {
     let descriptor = try Descriptor.duplicate(2)
     #expect(descriptor.number >= 3)
@@ -53,7 +53,7 @@ struct DescriptorTests {
     #expect(throws: SystemError(number: EBADF)) { _ = try Descriptor.duplicate(-1).number }
   }
 
-  @Test("an alarm rings once, a wake-up until it is cleared, and a process when it has ended")
+  @Test("An alarm rings once, a wake-up until it is cleared, and a process when it has ended")
   func events() throws {
     let alarm = try Alarm()
     let wakeUp = try WakeUp()
@@ -62,7 +62,7 @@ struct DescriptorTests {
     child.executableURL = URL(fileURLWithPath: "/bin/cat")
     child.standardInput = input
     try child.run()
-    // Of a process that ends by itself Foundation might have taken the status before we could watch it.
+    // A process that ends by itself could be reaped by Foundation before the test can watch it.
     let process = try ProcessDescriptor(child.processIdentifier)
     try input.fileHandleForWriting.close()
     var poller = Poller(slots: 3)

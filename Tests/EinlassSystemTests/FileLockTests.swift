@@ -5,19 +5,19 @@ import Testing
 @testable import EinlassSystem
 
 struct FileLockTests {
-  /// Two holders of one lock, as two processes are.
+  /// Two holders of one lock, with separate descriptors as in two processes.
   private static func pair() throws -> (home: String, first: Holder, second: Holder) {
     let home = OrdinaryUser.makeHome()
     return (home, try Holder(home), try Holder(home))
   }
 
-  /// A lock value that can stand in a tuple and be used on another thread.
+  /// A lock in a class, because a noncopyable value cannot be in a tuple or move to another thread.
   final class Holder: @unchecked Sendable {
     private var lock: FileLock
 
     private let path: String
 
-    /// Whether the kernel has somebody in line for the file.
+    /// Whether a thread is blocked in `flock` on the file.
     func isWaitedFor() throws -> Bool {
       var status = stat()
       stat(path, &status)
@@ -43,7 +43,9 @@ struct FileLockTests {
   }
 
   @Test(arguments: [FileLock.Mode.shared, .exclusive], [FileLock.Mode.shared, .exclusive])
-  func `only readers share`(_ held: FileLock.Mode, _ wanted: FileLock.Mode) throws {
+  func `Only shared locks can be held together`(_ held: FileLock.Mode, _ wanted: FileLock.Mode)
+    throws
+  {
     let (home, first, second) = try Self.pair()
     defer { _ = try? FileManager.default.removeItem(atPath: home) }
     #expect(try first.tryAcquire(held))
@@ -55,7 +57,7 @@ struct FileLockTests {
   }
 
   @Test
-  func `a waiter gets the lock when it is let go, and others that gave up are not in its way`()
+  func `A waiter gets the lock on release, also after other waiters have given up`()
     async throws
   {
     let (home, first, second) = try Self.pair()
@@ -71,14 +73,14 @@ struct FileLockTests {
   }
 
   @Test(arguments: [0, 1])
-  func `who gives up leaves nothing that waits`(_ milliseconds: Int) throws {
+  func `A waiter that gives up leaves no blocked thread behind`(_ milliseconds: Int) throws {
     let (home, first, second) = try Self.pair()
     defer { _ = try? FileManager.default.removeItem(atPath: home) }
     #expect(try !second.isWaitedFor())
     #expect(try first.acquire(.exclusive, milliseconds: 0))
     for _ in 0..<100 { #expect(try !second.acquire(.exclusive, milliseconds: milliseconds)) }
     #expect(try !second.isWaitedFor())
-    // None that gave up takes it for a moment now.
+    // No abandoned waiter takes the lock even for a moment.
     first.release()
     for _ in 0..<100 {
       #expect(try first.tryAcquire(.exclusive))
@@ -86,7 +88,7 @@ struct FileLockTests {
     }
   }
 
-  @Test func `a lock file that is replaced while somebody waits for it still excludes`()
+  @Test func `A lock file that is replaced while a thread waits for it still excludes`()
     async throws
   {
     let (home, first, second) = try Self.pair()
@@ -109,7 +111,7 @@ struct FileLockTests {
     #expect(try !third.tryAcquire(.shared))
   }
 
-  @Test func `a lock goes with its holder`() throws {
+  @Test func `A lock is released when its holder is deinitialized`() throws {
     let (home, first, _) = try Self.pair()
     defer { _ = try? FileManager.default.removeItem(atPath: home) }
     do {
@@ -120,7 +122,7 @@ struct FileLockTests {
     #expect(try first.tryAcquire(.shared))
   }
 
-  @Test func `a removed lock file is made anew and still excludes`() throws {
+  @Test func `A removed lock file is created again and still excludes`() throws {
     let (home, first, second) = try Self.pair()
     defer { _ = try? FileManager.default.removeItem(atPath: home) }
     unlink(home + "/test.lock")
@@ -128,7 +130,8 @@ struct FileLockTests {
     #expect(try !second.tryAcquire(.exclusive))
   }
 
-  @Test func `The length of the file changes with every change, and at its end begins anew`() throws
+  @Test func `Every announced change changes the length of the file, which wraps at its maximum`()
+    throws
   {
     let (home, first, _) = try Self.pair()
     defer { _ = try? FileManager.default.removeItem(atPath: home) }
@@ -140,7 +143,7 @@ struct FileLockTests {
     }
   }
 
-  @Test func `The process that keeps a lock is named while it keeps it`() throws {
+  @Test func `The process that holds a lock is named while it holds it`() throws {
     let (home, first, second) = try Self.pair()
     defer { _ = try? FileManager.default.removeItem(atPath: home) }
     #expect(second.holder == nil)
@@ -151,8 +154,7 @@ struct FileLockTests {
   }
 
   @Test
-  func `A holder is found by device and inode, and by the inode alone where the device is another`()
-  {
+  func `A holder is found by device and inode, or by the inode alone if no device matches`() {
     let file = FileStatus.Identity(device: 0xFD01, inode: 77)
     let waiting = "1: -> FLOCK  ADVISORY  WRITE 11 fd:01:77 0 EOF"
     let posix = "2: POSIX  ADVISORY  WRITE 12 fd:01:77 0 EOF"
@@ -165,7 +167,7 @@ struct FileLockTests {
     #expect(FileLock.holder(of: file, in: "nonsense\n\n: : : : : : :") == nil)
   }
 
-  @Test func `many threads never hold it together`() async throws {
+  @Test func `Many threads never hold a lock together`() async throws {
     let home = OrdinaryUser.makeHome()
     defer { _ = try? FileManager.default.removeItem(atPath: home) }
     let inside = Lock(0)
@@ -191,7 +193,8 @@ struct FileLockTests {
 }
 
 extension Thread {
-  /// Runs what blocks on a thread of its own, not on one of the concurrency pool's.
+  /// Runs a blocking call on its own thread, because it would occupy a thread of the concurrency
+  /// pool.
   static func result<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value)
     -> Task<Value, any Error>
   {

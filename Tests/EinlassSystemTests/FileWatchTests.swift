@@ -2,7 +2,8 @@ import EinlassSystem
 import Foundation
 import Testing
 
-/// What a file watch rings at. Inotify tells at once, so what is expected is there before it is waited for.
+/// The events of a file watch. inotify queues an event during the system call that causes it, so
+/// the tests check without waiting.
 @Suite struct FileWatchTests {
   private let folder: String
 
@@ -24,7 +25,7 @@ import Testing
     fclose(file)
   }
 
-  @Test func `A file rings when it is written to, once cleared no more, and again the next time`()
+  @Test func `A file watch rings after a write, and once cleared not before the next write`()
     throws
   {
     try write(folder + "/file")
@@ -39,7 +40,9 @@ import Testing
     try FileManager.default.removeItem(atPath: folder)
   }
 
-  @Test func `A file rings when its length changes, and not when it is read or locked`() throws {
+  @Test func `A file watch rings when the length changes, and not when the file is read or locked`()
+    throws
+  {
     try write(folder + "/file")
     var watch = try FileWatch(folder + "/file")
     let file = open(folder + "/file", O_RDWR)
@@ -55,7 +58,7 @@ import Testing
     try FileManager.default.removeItem(atPath: folder)
   }
 
-  @Test func `A file rings when a writer closes it or dies, and not for a reader`()
+  @Test func `A file watch rings when a writer closes the file or dies, and not for a reader`()
     throws
   {
     try write(folder + "/file")
@@ -71,7 +74,7 @@ import Testing
     try FileManager.default.removeItem(atPath: folder)
   }
 
-  @Test func `What is not there yet is found when it comes, with all the directories above it`()
+  @Test func `A file watch finds a file that is created later, together with its directories`()
     throws
   {
     let path = folder + "/a/b/file"
@@ -81,7 +84,7 @@ import Testing
       #expect(mkdir(folder + "/" + step, 0o700) == 0)
       #expect(hasRung(watch.number))
       try watch.clear()
-      // Letting go of the directory above rings too.
+      // The watch on the directory above is removed, and the removal rings once more.
       try watch.clear()
       #expect(!hasRung(watch.number))
     }
@@ -93,7 +96,7 @@ import Testing
     try FileManager.default.removeItem(atPath: folder)
   }
 
-  @Test func `A file that another takes the place of goes on ringing`() throws {
+  @Test func `A file watch goes on ringing after the file is replaced or removed`() throws {
     let path = folder + "/file"
     try write(path)
     var watch = try FileWatch(path)
@@ -112,7 +115,7 @@ import Testing
     try FileManager.default.removeItem(atPath: folder)
   }
 
-  @Test func `Below what is no directory nothing can be watched`() throws {
+  @Test func `A path below a file that is no directory cannot be watched`() throws {
     try write(folder + "/file")
     #expect(throws: SystemError(number: ENOTDIR)) { _ = try FileWatch(folder + "/file/under") }
     try FileManager.default.removeItem(atPath: folder)

@@ -3,12 +3,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Controls C-01 to C-05, each in a child process, because they can't be taken back.
+/// Each test runs in a child process, because a process cannot undo its hardening.
 struct HardeningTests {
-  @Test func `a hardened process makes private files and can be neither dumped nor debugged`() async
+  @Test func `A hardened process makes private files and can be neither dumped nor debugged`() async
   {
     await #expect(processExitsWith: .success) {
-      // The negative control: before, all of this is different.
+      // Negative control: an ordinary process can be dumped.
       umask(0o022)
       try #require(Hardening.isDumpable)
       try Hardening.begin()
@@ -30,7 +30,7 @@ struct HardeningTests {
   ) async {
     await #expect(processExitsWith: .success) { [opensBrowsers] in
       func isForbidden() throws -> Bool {
-        // Of this thread alone; a program calls it while it has no other.
+        // The flag is per thread. einlass sets it while it has only one thread.
         try String(contentsOfFile: "/proc/thread-self/status", encoding: .utf8)
           .contains("NoNewPrivs:\t1")
       }
@@ -43,8 +43,9 @@ struct HardeningTests {
   }
 
   @Test(arguments: [SIGILL, SIGSEGV, SIGBUS, SIGABRT, SIGTRAP, SIGFPE, SIGQUIT])
-  func `a crash does what the system does by default and nothing of Swift's`(_ signal: Int32) async
-  {
+  func `A crash causes the default action of the signal and runs no handler of Swift`(
+    _ signal: Int32
+  ) async {
     await #expect(processExitsWith: .success) { [signal] in
       Foundation.signal(signal, SIG_IGN)
       try Hardening.begin()
@@ -54,7 +55,7 @@ struct HardeningTests {
     }
   }
 
-  @Test func `a lost reader and a full file are errors and no death`() async {
+  @Test func `A closed pipe and a file size limit are errors and do not end the process`() async {
     await #expect(processExitsWith: .success) {
       try Hardening.begin()
       var ends: [Int32] = [0, 0]
@@ -77,14 +78,14 @@ struct HardeningTests {
     }
   }
 
-  @Test func `inherited descriptors are closed except those that were named`() async {
+  @Test func `Inherited descriptors are closed except the named ones`() async {
     await #expect(processExitsWith: .success) {
       let before = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
         .compactMap { Int32($0) }.filter { fcntl($0, F_GETFD) >= 0 }
       let opened = (0..<6).map { _ in open("/dev/null", O_RDONLY) }
       let named = [opened[1], opened[4]]
       let far = fcntl(opened[0], F_DUPFD, (before.max() ?? 0) + 100)
-      // What the test's own child has open stays open, or it could not report.
+      // The descriptors of the child process stay open, because it reports the result through them.
       Hardening.closeInherited(except: before + named + [1, -3, opened[4]])
       #expect(opened.filter { fcntl($0, F_GETFD) >= 0 } == named)
       #expect(named.allSatisfy { fcntl($0, F_GETFD) == FD_CLOEXEC })

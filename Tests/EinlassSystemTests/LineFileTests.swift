@@ -25,7 +25,7 @@ import Testing
     var file = try file()
     let all = (0..<50).map { "line \($0)" }
     for line in all { #expect(try file.append(Array(line.utf8), by: .now) != nil) }
-    // A line that is longer than the part hides none of those before it.
+    // A line that is longer than the limit does not hide the lines before it.
     for limit in [1, 3, 10, 64, 100, 4096] as [Int64] {
       var end: LineFile.Position?
       var found: [String] = []
@@ -38,7 +38,8 @@ import Testing
     try FileManager.default.removeItem(atPath: folder)
   }
 
-  @Test func `What one takes out the other does not see any more, and old places are none`() throws
+  @Test func `A line removed by one process is gone for all, and older positions are invalid`()
+    throws
   {
     var one = try file()
     var other = try file()
@@ -56,7 +57,7 @@ import Testing
     try FileManager.default.removeItem(atPath: folder)
   }
 
-  @Test func `What a power cut left of a line spoils no other`() throws {
+  @Test func `A line that a power failure cut short damages no other line`() throws {
     var file = try file()
     _ = try file.append(Array("whole".utf8), by: .now)
     let handle = try #require(FileHandle(forWritingAtPath: path))
@@ -68,7 +69,7 @@ import Testing
     try FileManager.default.removeItem(atPath: folder)
   }
 
-  @Test func `Who holds the file is not waited for longer than was said`() throws {
+  @Test func `A locked file is waited for only until the deadline`() throws {
     var file = try file()
     _ = try file.append([0x61], by: .now)
     let other = open(path, O_RDWR)
@@ -82,7 +83,7 @@ import Testing
     try FileManager.default.removeItem(atPath: folder)
   }
 
-  @Test func `What another could read or has planted is refused`() throws {
+  @Test func `A link in place of the file, and a file that others can read, are refused`() throws {
     #expect(symlink("/dev/null", path) == 0)
     #expect(throws: FileError.self) { _ = try file() }
     #expect(unlink(path) == 0)

@@ -3,10 +3,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Controls C-10 to C-12 (T-45), as an ordinary user in a child process, because root may do anything.
+/// As an ordinary user in a child process, because root is exempt from permissions.
 struct SafeFilesTests {
   @Test(arguments: [0o000, 0o022, 0o077] as [mode_t])
-  func `directories are made 0700 and files 0600 under any umask`(_ mask: mode_t) async {
+  func `Directories are made 0700 and files 0600 under any umask`(_ mask: mode_t) async {
     await #expect(processExitsWith: .success) { [mask] in
       OrdinaryUser.become()
       umask(mask)
@@ -23,18 +23,18 @@ struct SafeFilesTests {
   }
 
   @Test(.enabled(if: geteuid() == 0))
-  func `a path in the root folder begins with one slash`() throws {
+  func `A path in the root folder begins with one slash`() throws {
     let path = try SafeDirectory.open("/", others: .mayRead)?.path(of: "a.db")
     #expect(path == "/a.db")
   }
 
-  @Test func `the command that mends a file takes whatever the file is called`() {
+  @Test func `The command that repairs a file's permissions quotes any file name`() {
     let error = FileError(.openToOthers(mode: 0o644, isFile: true), path: "/a/it's")
     #expect(error.explanation.hasSuffix(#"chmod go-rwx '/a/it'\''s'"#))
   }
 
   @Test(arguments: [0o755, 0o777, 0o710, 0o701, 0o070] as [mode_t])
-  func `a directory that others can reach is refused with the fix and left as it is`(
+  func `A directory that others can reach is refused with the fix and left as it is`(
     _ wrong: mode_t
   )
     async
@@ -44,7 +44,7 @@ struct SafeFilesTests {
       let home = OrdinaryUser.makeHome()
       defer { _ = try? FileManager.default.removeItem(atPath: home) }
       mkdir(home + "/d", 0o700)
-      _ = try Folder(home + "/d")  // the negative control
+      _ = try Folder(home + "/d")  // negative control
       chmod(home + "/d", wrong)
       let error = refusal { _ = try Folder(home + "/d") }
       if wrong & 0o400 != 0 {
@@ -55,11 +55,11 @@ struct SafeFilesTests {
         #expect(error?.cause == .system(EACCES))
       }
       #expect(mode(home + "/d") == wrong)
-      chmod(home + "/d", 0o700)  // or it could not be removed
+      chmod(home + "/d", 0o700)  // removal needs access
     }
   }
 
-  @Test func `a directory of somebody else is refused, and nothing is made in it`() async {
+  @Test func `A directory of another user is refused, and nothing is made in it`() async {
     await #expect(processExitsWith: .success) {
       OrdinaryUser.become()
       #expect(causeOfRefusing("/") == .otherOwner(0))
@@ -69,7 +69,7 @@ struct SafeFilesTests {
   }
 
   @Test(.enabled(if: geteuid() == 0, "needs root, to be it in somebody else's home"))
-  func `root makes nothing in somebody else's home`() async {
+  func `The root user makes nothing in another user's home`() async {
     await #expect(processExitsWith: .success) {
       let home = OrdinaryUser.makeHome()
       defer { _ = try? FileManager.default.removeItem(atPath: home) }
@@ -77,12 +77,14 @@ struct SafeFilesTests {
       let error = refusal { _ = try Folder(home + "/.local/share/einlass") }
       #expect(error?.cause == .otherOwner(OrdinaryUser.id))
       #expect(try FileManager.default.contentsOfDirectory(atPath: home).isEmpty)
-      chown(home, 0, 0)  // the negative control
+      chown(home, 0, 0)  // negative control
       _ = try Folder(home + "/.local/share/einlass")
     }
   }
 
-  @Test func `a home that is a link is followed, the directory itself is not`() throws {
+  @Test func `A home that is a symbolic link is followed, the directory of the store is not`()
+    throws
+  {
     let home = OrdinaryUser.makeHome()
     defer { _ = try? FileManager.default.removeItem(atPath: home) }
     mkdir(home + "/real", 0o700)
@@ -95,7 +97,7 @@ struct SafeFilesTests {
     #expect(try existing(home + "/none/store") == nil)
   }
 
-  /// What may stand where a private file is expected.
+  /// File types in the place of a private file.
   enum Planted: CaseIterable {
     case symbolicLink, danglingLink, directory, fifo, hardLink, openToOthers, privateFile
 
@@ -120,13 +122,15 @@ struct SafeFilesTests {
       case .directory, .fifo: .notARegularFile
       case .hardLink: .hardLinked(2)
       case .openToOthers: .openToOthers(mode: 0o640, isFile: true)
-      case .privateFile: nil  // the negative control
+      case .privateFile: nil  // negative control
       }
     }
   }
 
   @Test(arguments: Planted.allCases)
-  func `what is no private file is refused at once and not followed`(_ planted: Planted) throws {
+  func `A file that is not a private regular file is refused at once and not followed`(
+    _ planted: Planted
+  ) throws {
     let home = OrdinaryUser.makeHome()
     defer { _ = try? FileManager.default.removeItem(atPath: home) }
     planted.plant(at: home + "/file", in: home)
@@ -139,9 +143,9 @@ struct SafeFilesTests {
     #expect(mode(home + "/none") == nil)
   }
 
-  /// Whatever date somebody gave it; 2262 is where nanoseconds since 1970 end.
+  /// Any date, also past 2262, where a signed 64-bit count of nanoseconds since 1970 ends.
   @Test(arguments: [-9_000_000_000, 0, 9_223_372_036, 9_223_372_037, 13_569_465_600] as [Int])
-  func `a file of any date can be used`(_ seconds: Int) throws {
+  func `A file with any date can be used`(_ seconds: Int) throws {
     let home = OrdinaryUser.makeHome()
     defer { _ = try? FileManager.default.removeItem(atPath: home) }
     let folder = try Folder(home)
@@ -157,7 +161,7 @@ struct SafeFilesTests {
       try PersonalFile.read(home + "/file", others: .mayNothing, limitBytes: 1) == [1])
   }
 
-  @Test func `a file is read whole or refused`() throws {
+  @Test func `A file is read whole or refused`() throws {
     let home = OrdinaryUser.makeHome()
     defer { _ = try? FileManager.default.removeItem(atPath: home) }
     let folder = try Folder(home)
@@ -170,7 +174,7 @@ struct SafeFilesTests {
   }
 }
 
-/// A directory that can be captured; what can't be copied can't stand in an expectation.
+/// A directory in a class, because an `#expect` cannot capture a noncopyable value.
 private final class Folder {
   private let directory: SafeDirectory
   init(_ path: String) throws { directory = try SafeDirectory.create(path) }
@@ -195,7 +199,7 @@ private func existing(_ path: String) throws -> String? {
   return directory.path
 }
 
-/// The permission bits; `nil` when there is nothing.
+/// The permission bits, or `nil` if the file does not exist.
 private func mode(_ path: String) -> mode_t? {
   var status = stat()
   return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : nil

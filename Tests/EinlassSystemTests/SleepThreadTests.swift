@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct SleepThreadTests {
-  @Test func `sleepers wake when their time has come, and not before`() async throws {
+  @Test func `Sleeping tasks wake when their time has come, and not before`() async throws {
     let thread = try SleepThread(name: "test-sleep")
     let woken = Lock<[Int]>([])
     let start = ContinuousClock.now
@@ -19,11 +19,11 @@ import Testing
       try await group.waitForAll()
     }
     #expect(woken.withLock { $0.count } == 3)
-    // After the thread has ended, another begins.
+    // The thread has ended, so this starts another.
     #expect(try await thread.sleep(until: Deadline(milliseconds: 1)))
   }
 
-  @Test func `a cancelled task sleeps no longer, whenever it was cancelled`() async throws {
+  @Test func `A cancelled task stops sleeping at once, whenever it was cancelled`() async throws {
     let thread = try SleepThread(name: "test-sleep")
     let tasks = (0..<200).map { number in
       (number, Task { try await thread.sleep(until: Deadline(milliseconds: 3_600_000)) })
@@ -33,7 +33,7 @@ import Testing
       task.cancel()
     }
     for (_, task) in tasks { #expect(try await !task.value) }
-    // The control: one that nobody cancels.
+    // Negative control: a task that nobody cancels.
     #expect(try await thread.sleep(until: Deadline(milliseconds: 1)))
   }
 }
