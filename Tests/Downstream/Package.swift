@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
-// A program of somebody else's that uses the engine directly: what it needs must stay public.
+// A foreign program that uses the engine directly: the API that it needs must stay public.
 
 import PackageDescription
 
-// The folder that holds einlass: given by whoever copies this package elsewhere.
+// The folder of einlass. Set the variable if this package is copied elsewhere.
 let einlass = Context.environment["EINLASS_PACKAGE"] ?? "../.."
 let name = einlass.split(separator: "/").last.map(String.init) ?? "einlass"
 

@@ -5,7 +5,7 @@ import Testing
 extension Network {
   @Suite struct CancellationTests {
     @Test(
-      "cancelling a task aborts its transfer at once",
+      "Cancelling a task aborts its transfer at once",
       arguments: ["/silence", "/drip-body", "/drip-head"])
     func running(path: String) async throws {
       let server = try await HostileServer.fresh()
@@ -14,14 +14,14 @@ extension Network {
       let task = Task { await problem(request, by: client) }
       try await server.wait(for: "request")
       task.cancel()
-      // Had it waited for a limit, it would say that the time was over.
+      // A transfer that had run into its time limit would report the limit instead.
       #expect(await task.value?.reason == .cancelled)
       try await server.wait(for: path == "/silence" ? "closed" : "stopped")
-      // The control: others are not disturbed.
+      // Negative control: other transfers are not disturbed.
       #expect(await problem(server.request("/ok"), by: client) == nil)
     }
 
-    @Test func `a task that is cancelled already sends nothing`() async throws {
+    @Test func `A task that is already cancelled sends no request`() async throws {
       let server = try await HostileServer.fresh()
       let request = server.request("/ok")
       let task = Task {
@@ -33,7 +33,7 @@ extension Network {
       #expect(try await server.events("request", at: "plain").isEmpty)
     }
 
-    @Test func `one of many is cancelled and the others are answered`() async throws {
+    @Test func `One of many tasks is cancelled, and the others get their answers`() async throws {
       let server = try await HostileServer.fresh()
       let client = CurlClient()
       let patient = (0..<8).map { _ in
@@ -47,7 +47,9 @@ extension Network {
       for task in patient { #expect(await task.value == nil) }
     }
 
-    @Test func `many cancelled at any moment end once each, and the client goes on`() async throws {
+    @Test func `Tasks cancelled at any moment end once each, and the client goes on working`()
+      async throws
+    {
       let server = try await HostileServer.fresh()
       let client = CurlClient()
       let tasks = (0..<200).map { number in
@@ -64,7 +66,7 @@ extension Network {
       #expect(await problem(server.request("/ok"), by: client) == nil)
     }
 
-    @Test func `closing the client cancels what runs and refuses what comes`() async throws {
+    @Test func `Closing the client cancels running requests and refuses new ones`() async throws {
       let server = try await HostileServer.fresh()
       let client = CurlClient()
       let running = Task { await problem(server.request("/silence"), by: client) }

@@ -4,7 +4,7 @@ import Testing
 
 extension Network {
   @Suite struct CertificateTests {
-    @Test func `a private authority is trusted once it is named, by address and by name`()
+    @Test func `A configured certificate authority is trusted, for an address and for a name`()
       async throws
     {
       let server = try await HostileServer.fresh()
@@ -15,12 +15,12 @@ extension Network {
         #expect(answer.status == 200)
         #expect(answer.body == Array("hello".utf8))
       }
-      // The control for the tests below: the server does count what arrives.
+      // Negative control for the tests below: the server does count received bytes.
       #expect(try await !server.events("bytes", at: "good").isEmpty)
     }
 
     @Test(
-      "the makers of the wrong certificates below make good ones as well",
+      "The generators of the wrong certificates below also make good ones",
       arguments: ["rsa", "chained", "renamed", "renamedCommonName"])
     func goodCertificates(listener: String) async throws {
       let server = try await HostileServer.fresh()
@@ -29,7 +29,7 @@ extension Network {
     }
 
     @Test(
-      "a certificate that is not right is refused before a byte of the request is sent",
+      "An invalid certificate is refused before a byte of the request is sent",
       arguments: [
         ("expired", "127.0.0.1", [-1201]), ("notYet", "127.0.0.1", [-1204]),
         ("wrongHost", "127.0.0.1", [-1202]), ("wrongHost", "localhost", [-1202]),
@@ -45,12 +45,15 @@ extension Network {
       try await Self.expectRefusal(of: listener, by: server, host: host, codes: codes)
     }
 
-    @Test func `a private authority that was not named is no authority`() async throws {
+    @Test func `A private certificate authority is not trusted without being configured`()
+      async throws
+    {
       let server = try await HostileServer.fresh()
       try await Self.expectRefusal(of: "good", by: server, isNamed: false, codes: [-1202, -1203])
     }
 
-    /// Expects that a request with secrets ends in one of these numbers, without a byte of it sent.
+    /// Expects that a request with secrets fails with one of these codes, without a byte of it
+    /// sent.
     private static func expectRefusal(
       of listener: String, by server: HostileServer, host: String = "127.0.0.1",
       isNamed: Bool = true, codes: [Int]
@@ -70,7 +73,7 @@ extension Network {
       #expect(try await server.events("bytes", at: listener).isEmpty)
     }
 
-    @Test func `a file of certificates that cannot be read is named`() async throws {
+    @Test func `A certificate file that cannot be read is named in the problem`() async throws {
       let server = try await HostileServer.fresh()
       let file = server.folder + "/no-such.pem"
       let problem = await problem(

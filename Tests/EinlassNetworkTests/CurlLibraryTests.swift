@@ -2,11 +2,11 @@ import CCurl
 import Foundation
 import Testing
 
-/// `CCurl` by itself in a C program, because the tests' own process has loaded libcurl long before.
+/// `CCurl` alone in a C program, because the test process has already loaded libcurl.
 @Suite struct CurlLibraryTests {
   enum Found: CaseIterable { case system, unreadable, unfit }
 
-  @Test("libcurl that is missing or unfit is a state and no crash", arguments: Found.allCases)
+  @Test("A missing or unfit libcurl is a state and not a crash", arguments: Found.allCases)
   func opening(found: Found) throws {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("einlass-libcurl-\(UUID().uuidString)")

@@ -5,9 +5,10 @@ import Glibc
 import Testing
 
 extension Network {
-  /// Each in a process of its own: the environment belongs to all threads, and libcurl is opened but once.
+  /// Each test has its own process, because all threads share the environment and libcurl is opened
+  /// only once.
   @Suite struct EnvironmentTests {
-    @Test func `the standard variables name the proxy and the hosts that need none`() async {
+    @Test func `The standard variables name the proxy and the hosts that need none`() async {
       await #expect(processExitsWith: .success) {
         let server = try await HostileServer.fresh()
         let request = HTTPRequest(.get, server.address("good", host: "localhost"))
@@ -21,7 +22,9 @@ extension Network {
       }
     }
 
-    @Test func `weak certificates are refused also where the system would take them`() async {
+    @Test func `Weak certificates are refused even if the system's configuration accepts them`()
+      async
+    {
       await #expect(processExitsWith: .success) {
         let file = NSTemporaryDirectory() + "/openssl-\(UUID().uuidString).cnf"
         defer { unlink(file) }
@@ -40,7 +43,7 @@ extension Network {
       }
     }
 
-    @Test func `the keys of TLS sessions are never written down`() async {
+    @Test func `The keys of TLS sessions are never written to a file`() async {
       await #expect(processExitsWith: .success) {
         let server = try await HostileServer.fresh()
         let file = server.folder + "/keys"
@@ -49,7 +52,7 @@ extension Network {
         #expect(await problem(request, by: client(caFile: server.caFile)) == nil)
         #expect(!FileManager.default.fileExists(atPath: file))
 
-        // The control: another client of the same server does write them.
+        // Negative control: another client of the same server does write them.
         let python = Process()
         python.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         let script = """

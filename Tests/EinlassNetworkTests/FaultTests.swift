@@ -4,25 +4,25 @@ import Testing
 
 extension Network {
   @Suite struct FaultTests {
-    @Test func `a host that does not listen, does not exist or is out of reach has its number`()
+    @Test func `A host that refuses, does not exist or cannot be reached has its own error code`()
       async throws
     {
       let server = try await HostileServer.fresh()
       let refused = await problem(HTTPRequest(.get, server.address("refused")))
       #expect(refused?.networkCode == -1004)
       #expect(refused?.isRetryable == true && refused?.mayHaveArrived == false)
-      // Too long for a label of the DNS, so that nobody is asked.
+      // A label of the DNS has at most 63 bytes, so no name server is asked.
       let nowhere = WebAddress(scheme: .https, host: String(repeating: "a", count: 64) + ".test")
       #expect(await problem(HTTPRequest(.get, nowhere))?.networkCode == -1003)
-      // Nothing can be connected to the broadcast address: the kernel says that the network is unreachable.
+      // The kernel reports the broadcast address as unreachable.
       let broadcast = WebAddress(scheme: .https, host: "255.255.255.255")
       #expect(await problem(HTTPRequest(.get, broadcast))?.networkCode == -1009)
-      // The control: one that listens.
+      // Negative control: a host that listens.
       #expect(await problem(server.request("/ok")) == nil)
     }
 
     @Test(
-      "an answer that does not come to its end ends in −1001",
+      "An answer that does not end in time fails with −1001",
       arguments: ["/drip-head", "/drip-body", "/silence"])
     func slow(path: String) async throws {
       let server = try await HostileServer.fresh()
@@ -31,34 +31,37 @@ extension Network {
       #expect(first?.networkCode == -1001)
       #expect(first?.isRetryable == true && first?.mayHaveArrived == true)
 
-      // A few bytes a second do not keep a transfer alive until the limit of 20 s.
+      // The limit for slow transfers ends a transfer of a few bytes a second before the 20 s in
+      // total.
       let strict = client { $0.slow = .seconds(1) }
       #expect(await problem(server.request(path), by: strict)?.networkCode == -1001)
 
       var short = server.request(path)
       short.timeout = .milliseconds(200)
       #expect(await problem(short)?.networkCode == -1001)
-      // The control: the same patience is enough for an honest answer.
+      // Negative control: the same limits are enough for an ordinary answer.
       #expect(await isAnswered(server.request("/ok"), by: impatient))
     }
 
-    @Test func `TLS that never begins ends in −1001 after the time for connecting`() async throws {
+    @Test func `A TLS handshake that never begins fails with −1001 after the time for connecting`()
+      async throws
+    {
       let server = try await HostileServer.fresh()
       let impatient = client(caFile: server.caFile) { $0.connect = .milliseconds(300) }
       let stalled = HTTPRequest(.get, server.address("stalled"))
       let problem = await problem(stalled, by: impatient)
       #expect(problem?.networkCode == -1001 && problem?.mayHaveArrived == false)
-      // The control: connecting itself is possible in that time.
+      // Negative control: a connection is possible in that time.
       #expect(await isAnswered(HTTPRequest(.get, server.address("good")), by: impatient))
     }
 
-    /// On a busy machine not always at once.
+    /// Tries several times, because a busy machine can exceed the short limits.
     private func isAnswered(_ request: HTTPRequest, by client: CurlClient) async -> Bool {
       for _ in 0..<10 where await problem(request, by: client) == nil { return true }
       return false
     }
 
-    @Test func `nothing is sent once the time is used up`() async throws {
+    @Test func `No request is sent once its time is used up`() async throws {
       let server = try await HostileServer.fresh()
       var request = server.request("/ok")
       request.timeout = .zero
@@ -67,7 +70,7 @@ extension Network {
     }
 
     @Test(
-      "answers without end are cut off at the limit",
+      "Answers without end are cut off at the limit",
       arguments: [
         "/body-without-end", "/body-until-close", "/body-announced", "/header-without-end",
         "/headers-without-end", "/interim-without-end", "/trailers-without-end",
@@ -77,12 +80,12 @@ extension Network {
       let server = try await HostileServer.fresh()
       #expect(await problem(server.request(path))?.networkCode == -1103)
       try await server.wait(for: "stopped")
-      // What did not fit into the sockets' buffers was never sent.
+      // The server can only have sent as much as the socket buffers hold.
       #expect(try #require(try await server.events("stopped").first?.sent) < 16 << 20)
     }
 
-    /// Within what a request may take: 30 s, 64 KiB of head and 1 MiB of body. C-92.
-    @Test func `the usual limits are those of the threat model`() async throws {
+    /// The limits of one request: 30 s to connect and transfer, 64 KiB of head and 1 MiB of body.
+    @Test func `The default limits of a transfer are the documented ones`() async throws {
       let limits = TransferLimits()
       #expect(
         (limits.connect, limits.total, limits.slow) == (.seconds(10), .seconds(20), .seconds(10)))
@@ -94,18 +97,18 @@ extension Network {
       #expect(await problem(server.request("/body-of/\(1 << 20 + 1)"))?.networkCode == -1103)
     }
 
-    @Test func `what comes behind the announced length is nobody's answer`() async throws {
+    @Test func `Bytes after the announced length belong to no answer`() async throws {
       let server = try await HostileServer.fresh()
       let client = client()
       for _ in 0..<3 {
         let cut = try await client.send(server.request("/too-much"))
         #expect(cut.body == Array("hel".utf8) && cut.status == 200)
-        // Nor the next one's, on the connection that was kept.
+        // They are not part of the next answer on the same connection either.
         #expect(try await client.send(server.request("/ok")).body == Array("hello".utf8))
       }
     }
 
-    @Test func `the limits are exact`() async throws {
+    @Test func `The limits are exact`() async throws {
       let server = try await HostileServer.fresh()
       let client = client {
         $0.headerBytes = 1000
@@ -116,7 +119,7 @@ extension Network {
       #expect(try await client.send(request).body.count == 5000)
       request.responseLimitBytes = 4999
       #expect(await problem(request, by: client)?.networkCode == -1103)
-      // Status line, the header asked for, Content-Length and the empty line.
+      // Status line, the configured headers, Content-Length and the empty line make 20 lines.
       #expect(await problem(server.request("/headers-of/17"), by: client) == nil)
       #expect(await problem(server.request("/headers-of/18"), by: client)?.networkCode == -1103)
       let besides = "HTTP/1.1 200 OK\r\nX-Long: \r\nContent-Length: 0\r\n\r\n".utf8.count
@@ -127,7 +130,7 @@ extension Network {
     }
 
     @Test(
-      "an answer that breaks off or is none has its number",
+      "An answer that breaks off or is not HTTP has its error code",
       arguments: [
         ("/truncated", -1005), ("/truncated-chunk", -1005), ("/nothing", -1011),
         ("/garbage", -1011), ("/old-http", -1011),
@@ -138,7 +141,7 @@ extension Network {
       #expect(problem?.networkCode == code && problem?.mayHaveArrived == true)
     }
 
-    @Test func `a reset after any number of bytes is a failure and never half an answer`()
+    @Test func `A reset after any number of bytes is a failure and never half an answer`()
       async throws
     {
       let server = try await HostileServer.fresh()
@@ -147,11 +150,12 @@ extension Network {
         let problem = await problem(server.request("/reset/\(offset)"), by: client)
         #expect([-1005, -1011].contains(problem?.networkCode), "after \(offset) bytes")
       }
-      // The control: the same client goes on working.
+      // Negative control: the same client goes on working.
       #expect(await self.problemOfOk(server, client) == nil)
     }
 
-    @Test func `an answer that ends early as if all were well is never an empty one`() async throws
+    @Test func `An answer that the server closes early is a failure and never an empty answer`()
+      async throws
     {
       let server = try await HostileServer.fresh()
       let client = client()
@@ -160,7 +164,7 @@ extension Network {
         let problem = await problem(server.request("/cut/\(count)"), by: client)
         #expect([-1005, -1011].contains(problem?.networkCode), "after \(count) bytes")
       }
-      // The control: the whole of it is an answer.
+      // Negative control: the complete answer is accepted.
       let answer = try await client.send(server.request("/cut/\(length)"))
       #expect(answer.body == Array("hello".utf8))
     }
@@ -170,7 +174,7 @@ extension Network {
     }
 
     @Test(
-      "compressed answers are never unpacked",
+      "Compressed answers are never decompressed",
       arguments: ["declared", "undeclared", "br", "zstd", "stacked", "transfer"])
     func compressed(how: String) async throws {
       let server = try await HostileServer.fresh()
@@ -180,7 +184,8 @@ extension Network {
         #expect(how != "transfer")
         #expect(answer.body.count == (try await server.events("compressed").first?.size))
       case .failure(let error):
-        // Such a coding may not be used unasked, and libcurl would unpack it.
+        // libcurl would decode a transfer coding that the request did not ask for, so it is
+        // refused.
         #expect(how == "transfer")
         #expect((error as? Problem)?.networkCode == -1016)
       }

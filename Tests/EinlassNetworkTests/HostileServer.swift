@@ -3,12 +3,12 @@ import EinlassNetwork
 import Foundation
 import Testing
 
-/// Tests against the server share it, so they run one after the other.
+/// Serialized, because all these tests share one server.
 @Suite(.serialized) enum Network {}
 
-/// The running `Server/hostile_server.py`, which ends with the tests' process.
+/// The running `Server/hostile_server.py`, which ends with the test process.
 final class HostileServer: Sendable {
-  /// Something the server saw.
+  /// An event in the log of the server.
   struct Event: Decodable {
     var event: String
     var listener: String?
@@ -32,7 +32,7 @@ final class HostileServer: Sendable {
   private let input: Pipe
   private let control = client { $0.total = .seconds(60) }
 
-  /// The server, with nothing in its log.
+  /// Returns the server with an empty log.
   static func fresh(proxy: String = "open") async throws -> HostileServer {
     let server = try running.get()
     _ = try await server.ask("/reset", query: "proxy=\(proxy)")
@@ -61,13 +61,13 @@ final class HostileServer: Sendable {
 
   enum Failure: Error { case didNotStart }
 
-  /// The file of the authority that signed the certificates of most listeners.
+  /// The path of the certificate authority that signed the certificates of most listeners.
   var caFile: String { ready.folder + "/authority.pem" }
 
-  /// A place for files of the tests', removed in the end.
+  /// A folder for the files of tests, removed at the end.
   var folder: String { ready.folder }
 
-  /// An address of a listener; those with certificates are reached by https.
+  /// Returns an address of a listener. Listeners with certificates use https.
   func address(_ listener: String, _ path: String = "/ok", host: String = "127.0.0.1") -> WebAddress
   {
     let plain = ["plain", "second", "control", "refused", "proxy"]
@@ -76,16 +76,16 @@ final class HostileServer: Sendable {
       path: path)
   }
 
-  /// A request to the listener without TLS.
+  /// Returns a GET request to the listener without TLS.
   func request(_ path: String) -> HTTPRequest { HTTPRequest(.get, address("plain", path)) }
 
-  /// What happened since the log was fresh.
+  /// Returns the logged events of this name since `fresh()`.
   func events(_ name: String, at listener: String? = nil) async throws -> [Event] {
     let log = try JSONDecoder().decode([Event].self, from: Data(try await ask("/log").body))
     return log.filter { $0.event == name && (listener == nil || $0.listener == listener) }
   }
 
-  /// Returns when the event was seen so often.
+  /// Waits until the log has this many events of the name.
   func wait(for event: String, count: Int = 1) async throws {
     let answer = try await ask("/await", query: "event=\(event)&count=\(count)")
     #expect(answer.status == 200, "\(event) never came")
@@ -98,7 +98,7 @@ final class HostileServer: Sendable {
   }
 }
 
-/// The problem that a request ends in, `nil` when it is answered.
+/// Returns the problem of a request, or `nil` if the request is answered.
 func problem(_ request: HTTPRequest, by client: CurlClient = CurlClient()) async -> Problem? {
   do {
     _ = try await client.send(request)
@@ -108,7 +108,7 @@ func problem(_ request: HTTPRequest, by client: CurlClient = CurlClient()) async
   }
 }
 
-/// A client whose patience is short enough for a test.
+/// Returns a client with limits that are short enough for a test.
 func client(
   caFile: String? = nil, proxy: String? = nil, _ change: (inout TransferLimits) -> Void = { _ in }
 ) -> CurlClient {

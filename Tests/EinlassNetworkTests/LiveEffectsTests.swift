@@ -3,7 +3,7 @@ import EinlassNetwork
 import Testing
 
 @Suite struct LiveEffectsTests {
-  @Test func `Nonces have 16 bytes and do not repeat, whoever draws them`() async {
+  @Test func `Nonces have 16 bytes and do not repeat, also when many tasks draw them`() async {
     let effects = LiveEffects.make()
     let nonces = await withTaskGroup(of: [[UInt8]].self) { group in
       for _ in 0..<8 { group.addTask { (0..<1000).map { _ in effects.nonce() } } }

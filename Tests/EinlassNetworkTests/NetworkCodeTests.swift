@@ -18,13 +18,13 @@ import Testing
     (CURLE_PEER_FAILED_VERIFICATION, -1202), (CURLE_FAILED_INIT, -1), (CURLE_OUT_OF_MEMORY, -1),
   ]
 
-  @Test("codes of libcurl become the numbers of Apple's platforms", arguments: plain)
+  @Test("Error codes of libcurl become the error codes of Apple's platforms", arguments: plain)
   func codes(code: CURLcode, number: Int) {
     #expect(CurlReport(code).networkCode.rawValue == number)
   }
 
   @Test(
-    "the reason why a connection failed decides",
+    "The system error of a failed connection decides the code",
     arguments: [
       (ENETUNREACH, -1009), (ENETDOWN, -1009), (ETIMEDOUT, -1001), (ECONNREFUSED, -1004),
       (0, -1004),
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(
-    "the verdict on a certificate decides",
+    "The result of certificate verification decides the code",
     arguments: [
       (9, -1204), (10, -1201), (18, -1203), (19, -1203), (20, -1203), (21, -1203), (0, -1202),
       (7, -1202), (23, -1202), (62, -1202),
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(
-    "libcurl itself missing or unfit is said with the way out",
+    "A missing or unfit libcurl is reported with the way out",
     arguments: [
       (CCURL_MISSING, "libcurl4"), (CCURL_TOO_OLD, "7.87"), (CCURL_BROKEN, "again"),
     ])

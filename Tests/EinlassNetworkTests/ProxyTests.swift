@@ -4,8 +4,7 @@ import Testing
 
 extension Network {
   @Suite struct ProxyTests {
-    @Test func `a proxy that is configured carries the tunnel, TLS stays end to end`() async throws
-    {
+    @Test func `A configured proxy carries the tunnel, and TLS stays end to end`() async throws {
       let server = try await HostileServer.fresh()
       let proxy = server.address("proxy", "").text
       let request = HTTPRequest(.get, server.address("good", host: "localhost"))
@@ -16,12 +15,12 @@ extension Network {
           [-1202, -1203].contains($0.networkCode)
         }
           == true)
-      // The control: without one the way is direct.
+      // Negative control: without a proxy the connection is direct.
       #expect(await problem(request, by: client(caFile: server.caFile, proxy: "")) == nil)
       #expect(try await server.events("tunnel").count == 2)
     }
 
-    @Test func `literal loopback addresses are never asked of a proxy`() async throws {
+    @Test func `Literal loopback addresses never go through a proxy`() async throws {
       let server = try await HostileServer.fresh()
       let proxy = server.address("proxy", "").text
       let request = HTTPRequest(.get, server.address("good"))
@@ -29,7 +28,7 @@ extension Network {
       #expect(try await server.events("connection", at: "proxy").isEmpty)
     }
 
-    @Test func `a proxy that refuses or is not there is named as the cause`() async throws {
+    @Test func `A proxy that refuses or does not exist is named as the cause`() async throws {
       let server = try await HostileServer.fresh(proxy: "refuses")
       let request = HTTPRequest(.get, server.address("good", host: "localhost"))
       let proxy = server.address("proxy", "").text

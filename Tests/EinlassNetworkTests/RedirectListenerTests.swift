@@ -5,13 +5,15 @@ import Testing
 
 @testable import EinlassNetwork
 
-/// What a browser, and whatever else runs on this machine, can do to the redirect address. C-55, C-56, T-83 to T-86.
+/// Requests of browsers, and of other programs on the same machine, to the redirect address.
 @Suite struct RedirectListenerTests {
   private static func listener(_ path: String = "/back") throws -> RedirectListener {
     try RedirectListener(RedirectPlace(path: path))
   }
 
-  @Test func `an answer reaches the flow, and its page the browser`() async throws {
+  @Test func `An authorization response reaches the flow, and its page reaches the browser`()
+    async throws
+  {
     let listener = try Self.listener()
     let open = listener.open
     defer { open.close() }
@@ -35,7 +37,7 @@ import Testing
   }
 
   @Test(
-    "what is no answer is refused, and the waiting goes on",
+    "A request that is no authorization response is refused, and the flow goes on waiting",
     arguments: [
       ("GET /favicon.ico HTTP/1.1\r\nHost: HOST\r\n\r\n", 404),
       ("GET /backwards?code=C HTTP/1.1\r\nHost: HOST\r\n\r\n", 404),
@@ -93,11 +95,13 @@ import Testing
     #expect(try await open.next().query.isEmpty)
   }
 
-  @Test func `spare connections, garbage and slow ones keep no answer out`() async throws {
+  @Test func `Spare connections, garbage and slow requests do not keep a response out`()
+    async throws
+  {
     let listener = try Self.listener()
     let open = listener.open
     defer { open.close() }
-    // Fewer than the limit, as browsers open them ahead; they stay silent.
+    // Fewer than the limit. Browsers open such connections in advance and send nothing over them.
     let spare = try (0..<6).map { _ in try Client(listener.port) }
     for _ in 0..<200 {
       let garbage = try Client(listener.port)
@@ -112,7 +116,7 @@ import Testing
     withExtendedLifetime(spare) {}
   }
 
-  @Test func `closing frees the port and tells who still waits`() async throws {
+  @Test func `Closing frees the port and answers the requests that still wait`() async throws {
     let listener = try Self.listener()
     let open = listener.open
     let waiting = try Client(listener.port)
@@ -122,13 +126,13 @@ import Testing
     #expect(waiting.receiveAnswer().hasPrefix("HTTP/1.1 400 "))
     await #expect(throws: Problem.self) { _ = try await open.next() }
     waiting.end()
-    // Nothing of the old connections is in the way of the next sign-in.
+    // Old connections do not block the port for the next sign-in.
     let again = try RedirectListener(RedirectPlace(ports: [listener.port], path: "/"))
     again.open.close()
     #expect(throws: Client.Refused.self) { try Client(listener.port) }
   }
 
-  @Test func `A port is free as soon as it is let go of, also while a browser still has its page`()
+  @Test func `A port is free as soon as it is closed, even while a browser still has its page`()
     async throws
   {
     let listener = try Self.listener()
@@ -138,14 +142,14 @@ import Testing
     try await open.next().show(RedirectPage(.denied))
     #expect(client.receiveAnswer().hasPrefix("HTTP/1.1 200 "))
     open.close()
-    // The thread of the one before may still wait for browsers when the next one begins.
+    // The thread of the previous listener may still wait for browsers when the next one opens.
     for _ in 0..<200 {
       try RedirectListener(RedirectPlace(ports: [listener.port], path: "/")).open.close()
     }
     withExtendedLifetime(client) {}
   }
 
-  @Test func `of several ports the first free one is taken, and none is shared`() async throws {
+  @Test func `The first free port of several is taken, and no port is shared`() async throws {
     let first = try Self.listener()
     defer { first.open.close() }
     let second = try Self.listener()
@@ -159,7 +163,7 @@ import Testing
     }
   }
 
-  @Test func `A port that somebody has is worth another try, one that is never given is not`()
+  @Test func `A port in use is worth another try, and a port that is never permitted is not`()
     throws
   {
     let taken = try Self.listener()
@@ -173,7 +177,7 @@ import Testing
   }
 }
 
-/// A browser without manners: bytes over a socket.
+/// A browser that sends raw bytes over a socket.
 private final class Client {
   struct Refused: Error {}
   private var number: Int32
@@ -199,7 +203,7 @@ private final class Client {
 
   deinit { end() }
 
-  /// Closes, as a browser does that has its page.
+  /// Closes the connection, as a browser does after it has received its page.
   func end() {
     if number >= 0 { close(number) }
     number = -1
@@ -210,7 +214,8 @@ private final class Client {
     _ = Glibc.send(number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
   }
 
-  /// The head and as much of a body as it announces, or what came before the end.
+  /// Returns the head and as much of the body as it announces, or the received part if the
+  /// connection ends earlier.
   func receiveAnswer() -> String {
     var all: [UInt8] = []
     var part = [UInt8](repeating: 0, count: 4096)

@@ -8,12 +8,12 @@ import Testing
     return nil
   }
 
-  /// Lets other tasks run until so many are asleep.
+  /// Lets other tasks run until this many are asleep.
   private func waitForSleepers(_ count: Int, on clock: TestClock) async {
     while clock.sleeperCount != count { await Task.yield() }
   }
 
-  @Test func `the time shown moves only when it is moved`() {
+  @Test func `The clock's time changes only when the clock is advanced, and never goes back`() {
     let clock = TestClock(startingAt: 1_000)
     #expect(clock.now == 1_000)
     clock.advance(.milliseconds(1500))
@@ -24,7 +24,7 @@ import Testing
     #expect(clock.now == 1_002)
   }
 
-  @Test func `sleepers wake when their time has come and not before`() async throws {
+  @Test func `Sleeping tasks wake when their time has come, and not before`() async throws {
     let clock = TestClock(startingAt: 0)
     let effects = LiveEffects.make(clock: clock)
     let short = Task { try await effects.sleepUntil(5) }
@@ -40,14 +40,14 @@ import Testing
     #expect(effects.now() == 3605)
   }
 
-  @Test func `a time that is now or over is no sleep`() async throws {
+  @Test func `Sleeping until the present or the past returns at once`() async throws {
     let clock = TestClock(startingAt: 100)
     try await clock.sleep(until: 100)
     clock.advance(.seconds(60))
     try await clock.sleep(until: 130)
   }
 
-  @Test func `a cancelled task does not sleep on, nor fall asleep`() async {
+  @Test func `A cancelled task stops sleeping, or does not begin to`() async {
     let clock = TestClock(startingAt: 0)
     let task = Task { await outcome { () throws(Problem) in try await clock.sleep(until: 5) } }
     await waitForSleepers(1, on: clock)
@@ -62,7 +62,7 @@ import Testing
     #expect(await second.value?.reason == .cancelled)
   }
 
-  @Test func `a cancelled task does not sleep by the real clock either`() async {
+  @Test func `A cancelled task does not sleep by the real clock either`() async {
     let effects = LiveEffects.make()
     let task = Task {
       await outcome { () throws(Problem) in try await effects.sleepUntil(effects.now() + 3600) }
@@ -71,7 +71,7 @@ import Testing
     #expect(await task.value?.reason == .cancelled)
   }
 
-  @Test func `the real clock and the real generator are behind the effects`() {
+  @Test func `The live effects use the real clock and the real random generator`() {
     let effects = LiveEffects.make()
     #expect(effects.now() > 1_700_000_000)
     #expect(effects.randomBytes(16).count == 16)

@@ -18,7 +18,9 @@ extension Network {
       try JSONDecoder().decode(Echo.self, from: Data(try await CurlClient().send(request).body))
     }
 
-    @Test func `what is sent is what was asked for and nothing besides`() async throws {
+    @Test func `The server receives exactly the requested headers and body, and nothing besides`()
+      async throws
+    {
       let server = try await HostileServer.fresh()
       var address = server.address("plain", "/echo/a%20b/../%7Ec")
       address.query = "x=1&y=%2F%3f"
@@ -42,7 +44,7 @@ extension Network {
       #expect(delete.method == "DELETE" && delete.names == ["host", "user-agent", "accept"])
     }
 
-    @Test func `a big body arrives whole`() async throws {
+    @Test func `A big body arrives whole`() async throws {
       let server = try await HostileServer.fresh()
       let body = (0..<300_000).map { UInt8(97 + $0 % 26) }
       var request = HTTPRequest(.post, server.address("plain", "/echo"), body: body)
@@ -50,7 +52,7 @@ extension Network {
       #expect(Array(try await echo(request).body.utf8) == body)
     }
 
-    @Test func `headers of the answer come in order, in lower case, without those of interim ones`()
+    @Test func `Headers come in order, in lower case and without those of interim answers`()
       async throws
     {
       let server = try await HostileServer.fresh()
@@ -62,9 +64,9 @@ extension Network {
         ])
     }
 
-    /// `same` leads to itself, without end.
+    /// `same` redirects to itself without end.
     @Test(
-      "redirects are handed over and not followed", arguments: [301, 302, 303, 307, 308],
+      "Redirects are returned and not followed", arguments: [301, 302, 303, 307, 308],
       ["http", "https", "file", "same"])
     func redirects(status: Int, place: String) async throws {
       let server = try await HostileServer.fresh()
@@ -76,24 +78,24 @@ extension Network {
       #expect(answer.status == status)
       #expect(answer.header("location")?.hasSuffix(place == "same" ? "/same" : "/stolen") == true)
       #expect(try await server.events("request").count == 1)
-      // The control: the places exist and would have told.
+      // Negative control: the targets exist and log their requests.
       for listener in ["second", "good"] {
         _ = try await client.send(HTTPRequest(.get, server.address(listener)))
       }
       #expect(try await server.events("request").count == 3)
     }
 
-    @Test func `requests one after the other share a connection`() async throws {
+    @Test func `Successive requests share a connection`() async throws {
       let server = try await HostileServer.fresh()
       let client = client(caFile: server.caFile)
       for _ in 0..<3 { _ = try await client.send(HTTPRequest(.get, server.address("good"))) }
       #expect(try await server.events("connection", at: "good").count == 1)
-      // The control: where the server closes, each has its own.
+      // Negative control: each request has its own connection if the server closes it.
       for _ in 0..<2 { _ = try await client.send(server.request("/closing")) }
       #expect(try await server.events("connection", at: "plain").count == 2)
     }
 
-    @Test func `connections are closed when nothing was asked for a while, and later ones work`()
+    @Test func `Idle connections are closed after a while, and later requests work`()
       async throws
     {
       let server = try await HostileServer.fresh()
@@ -104,7 +106,7 @@ extension Network {
       #expect(try await server.events("connection", at: "plain").count == 2)
     }
 
-    @Test func `a body is not sent again when a kept connection dies under it`() async throws {
+    @Test func `A body is not sent again when a kept connection dies under it`() async throws {
       let server = try await HostileServer.fresh()
       let client = CurlClient()
       _ = try await client.send(server.request("/ok"))
@@ -112,7 +114,7 @@ extension Network {
       let lost = await problem(HTTPRequest(.post, address, body: [1]), by: client)
       #expect(lost?.networkCode == -1005)
       #expect(try await server.events("request").filter { $0.method == "POST" }.count == 1)
-      // The control: what has no body is sent again by libcurl itself.
+      // Negative control: libcurl repeats a request without a body by itself.
       _ = try await client.send(server.request("/ok"))
       #expect(await problem(HTTPRequest(.get, address), by: client) == nil)
       #expect(
@@ -120,7 +122,7 @@ extension Network {
           .count == 2)
     }
 
-    @Test func `sixty-four transfers run at once`() async throws {
+    @Test func `Sixty-four transfers run at once`() async throws {
       let server = try await HostileServer.fresh()
       let client = CurlClient()
       let bodies = try await withThrowingTaskGroup(of: [UInt8].self) { group in
@@ -133,7 +135,7 @@ extension Network {
     }
 
     @Test(
-      "a header that would make another is refused and nothing is sent",
+      "A header that would inject another is refused, and no request is sent",
       arguments: [
         ("X", "a\r\nEvil: yes"), ("X", "a\nEvil: yes"), ("X", "a\rb"), ("X", "a\0b"),
         ("X\r\nEvil", "yes"), ("X:", "y"), ("X Y", "z"), ("", "z"),
@@ -146,14 +148,14 @@ extension Network {
       #expect(problem.networkCode == -1)
       #expect(!problem.message.contains("Evil"))
       #expect(try await server.events("connection", at: "plain").isEmpty)
-      // The control: a decent one arrives.
+      // Negative control: a well-formed header arrives.
       let decent = HTTPRequest(
         .get, server.address("plain", "/echo"), headers: [.init("X", "a\tb")])
       #expect(try await echo(decent).headers.contains(["X", "a\tb"]))
     }
 
     @Test(
-      "an address that libcurl would read differently is refused",
+      "An address that libcurl would read differently is refused",
       arguments: [
         WebAddress(scheme: .https, host: "127.1"), WebAddress(scheme: .https, host: "2130706433"),
         WebAddress(scheme: .https, host: "a@b"), WebAddress(scheme: .https, host: "a.test/b"),
@@ -171,7 +173,7 @@ extension Network {
     }
 
     @Test(
-      "plain http leaves the machine for nobody",
+      "Plain http is refused for any host but a loopback address",
       arguments: ["localhost", "127.0.0.1.test", "a.test", "192.0.2.1", "[::2]"])
     func plainHTTP(host: String) async throws {
       let server = try await HostileServer.fresh()

@@ -6,7 +6,7 @@ import Testing
 
 /// Work that goes on after its request was answered.
 struct DetachedTests {
-  /// Answers at once; its end, at the gate, is announced.
+  /// A method that answers at once, waits at the gate and announces its end.
   private static func start(at gate: Gate, ignoringCancellation: Bool = false) -> Method {
     Method(
       MethodDescriptor("start", .interactive, ""),
@@ -27,7 +27,7 @@ struct DetachedTests {
     #"{"jsonrpc":"2.0","method":"completed","params":\#(params)}"#
   }
 
-  @Test("the end is announced after the answer, even when the work ends at once")
+  @Test("The end is announced after the answer, even if the work ends at once")
   func order() async throws {
     let gate = Gate()
     gate.open()
@@ -40,7 +40,8 @@ struct DetachedTests {
     }
   }
 
-  @Test("an end that is too long for a line is told shortened", arguments: [true, false])
+  @Test(
+    "An end that is too long for a line is announced in a shortened form", arguments: [true, false])
   func tooLong(isResult: Bool) async throws {
     let long = String(repeating: "x", count: 70_000)
     let method = Method(
@@ -67,7 +68,7 @@ struct DetachedTests {
     }
   }
 
-  @Test("the id of an answered request is free while its work goes on")
+  @Test("The id of an answered request is free while its work goes on")
   func freesID() async throws {
     let gate = Gate()
     try await Session.with([Self.start(at: gate), echo]) { session in
@@ -81,7 +82,7 @@ struct DetachedTests {
     }
   }
 
-  @Test("the end of the connection cancels the work, which announces its own end")
+  @Test("The end of the connection cancels detached work, which announces its own end")
   func cancelled() async throws {
     let gate = Gate()
     try await Session.with([Self.start(at: gate)]) { session in
@@ -95,7 +96,7 @@ struct DetachedTests {
     }
   }
 
-  @Test("work that does not end with the connection is announced in its place, once")
+  @Test("The peer announces the end of work that outlives the connection, once")
   func abandoned() async throws {
     var options = Peer.Options()
     options.drainLimit = .milliseconds(50)
@@ -111,7 +112,7 @@ struct DetachedTests {
     }
   }
 
-  @Test("64 of them run at once, each in the place of its request; one more is refused")
+  @Test("64 pieces of detached work run at once, each in its request's place; one more is refused")
   func limit() async throws {
     let gate = Gate()
     try await Session.with([Self.start(at: gate)]) { session in

@@ -4,15 +4,16 @@ import EinlassSystem
 import Foundation
 import Testing
 
-/// Every way to end: everything is answered, the output closes, and the exit code says how it was.
+/// The ways to end a connection: every request is answered, the output closes, and the exit code
+/// names the cause.
 struct EndTests {
-  /// What ends a connection.
+  /// The causes that end a connection.
   enum Cause: String, CaseIterable {
     case endOfInput, sigterm, sigint, sighup, shutdown, exit, exitRequest, processDeath
   }
 
   @Test(
-    "every end drains alike: running requests answer -32800, then the output closes",
+    "Every end drains alike: running requests answer -32800, then the output closes",
     arguments: Cause.allCases)
   func drains(_ cause: Cause) async throws {
     let gate = Gate()
@@ -58,7 +59,7 @@ struct EndTests {
     kill(process, SIGKILL)
   }
 
-  @Test("requests that were read before the end are answered")
+  @Test("Requests that were read before the end are answered")
   func answersWhatWasRead() async throws {
     let gate = Gate()
     try await Session.with([echo, storing(at: gate)]) { session in
@@ -73,7 +74,7 @@ struct EndTests {
     }
   }
 
-  @Test("after shutdown, requests are refused until the client closes")
+  @Test("After shutdown, requests are refused until the client closes")
   func refusesAfterShutdown() async throws {
     var options = Peer.Options()
     options.drainLimit = .seconds(3600)
@@ -90,7 +91,7 @@ struct EndTests {
     }
   }
 
-  @Test("a task that does not end is answered for when its time is over")
+  @Test("A request whose task does not end is answered when the drain time is over")
   func abandons() async throws {
     var options = Peer.Options()
     options.drainLimit = .milliseconds(50)
@@ -110,7 +111,7 @@ struct EndTests {
     }
   }
 
-  @Test("work that must not be cut keeps the silent process")
+  @Test("Work that must not be interrupted keeps the process alive after its output is closed")
   func keepsAlive() async throws {
     let (gate, commit) = (Gate(), Gate())
     let refresh = Method(
@@ -131,7 +132,7 @@ struct EndTests {
     }
   }
 
-  @Test("with finishesWork the end of input lets everything run to its end")
+  @Test("With finishesWork the end of input lets every request run to its end")
   func finishes() async throws {
     var options = Peer.Options()
     options.finishesWork = true
@@ -148,7 +149,7 @@ struct EndTests {
     }
   }
 
-  @Test("with finishesWork a signal still cancels")
+  @Test("With finishesWork a signal still cancels")
   func signalWhileFinishing() async throws {
     var options = Peer.Options()
     options.finishesWork = true
@@ -163,7 +164,7 @@ struct EndTests {
     }
   }
 
-  @Test("a second signal ends at once")
+  @Test("A second signal ends the process at once")
   func secondSignal() async throws {
     let gate = Gate()
     try await Session.with([waiting(at: gate, ignoringCancellation: true)]) { session in
@@ -176,7 +177,7 @@ struct EndTests {
     }
   }
 
-  @Test("a client that closes its end of the output ends in exit code 1")
+  @Test("A client that closes its end of the output ends in exit code 1")
   func outputLost() async throws {
     let gate = Gate()
     try await Session.with([waiting(at: gate)]) { session in
@@ -187,7 +188,8 @@ struct EndTests {
     }
   }
 
-  @Test("a client that stops reading ends in exit code 75; one that reads late gets everything")
+  @Test(
+    "A client that stops reading ends in exit code 75; a client that reads late gets everything")
   func stalls() async throws {
     let big = Method(
       MethodDescriptor("big", .immediate, "", result: .any),
@@ -210,7 +212,7 @@ struct EndTests {
   }
 
   @Test(
-    "requests that were read behind a full output are answered when the client reads",
+    "Requests that were read behind a full output are answered when the client reads",
     arguments: [(false, false), (true, false), (true, true)])
   func answersBehindFullOutput(endsInput: Bool, finishesWork: Bool) async throws {
     let big = Method(
@@ -222,7 +224,7 @@ struct EndTests {
     options.finishesWork = finishesWork
     try await Session.with([echo, big], options) { session in
       let requests = (1...100).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"big"}"# + "\n" }
-      // The last one has no end: it is whole all the same.
+      // The last line has no newline at first. At the end of input it still counts as complete.
       try session.send(requests.joined() + #"{"jsonrpc":"2.0","id":101,"method":"echo"}"#)
       if endsInput { session.closeInput() } else { try session.send("\n") }
       for id in 1...100 {
@@ -235,7 +237,7 @@ struct EndTests {
     }
   }
 
-  @Test("with finishesWork a client that reads slowly gets every answer")
+  @Test("With finishesWork a client that reads slowly gets every answer")
   func finishesForSlowReader() async throws {
     let big = Method(
       MethodDescriptor("big", .immediate, "", result: .any),
@@ -247,14 +249,14 @@ struct EndTests {
       for id in 1...30 { try session.call(JSONValue(Int64(id)), "big") }
       session.closeInput()
       for id in 1...30 {
-        // Longer than a drain: only the reading counts.
+        // Longer than the drain limit, because only the stall limit applies while the client reads.
         if id % 6 == 1 { usleep(20_000) }
         #expect(try session.line()?.hasPrefix(#"{"jsonrpc":"2.0","id":\#(id),"result":"x"#) == true)
       }
       #expect(try session.rest() == [])
       #expect(try session.exitCode() == 0)
     }
-    // The control: one that reads nothing at all is not waited for without end.
+    // Negative control: a client that never reads runs into the stall limit.
     options.stallLimit = .milliseconds(50)
     try await Session.with([big], options) { session in
       for id in 1...10 { try session.call(JSONValue(Int64(id)), "big") }
@@ -263,7 +265,7 @@ struct EndTests {
     }
   }
 
-  @Test("nothing more is read while the output is full")
+  @Test("No further input is read while the output is full")
   func stopsReading() async throws {
     let count = Lock(0)
     let big = Method(
@@ -281,7 +283,7 @@ struct EndTests {
     #expect(count.withLock { $0 } < 30)
   }
 
-  @Test("a process that does not exist cannot be watched")
+  @Test("A process that does not exist cannot be watched")
   func watchesNobody() async throws {
     try await Session.with([]) { session in
       #expect(!session.peer.watchProcess(Int32.max))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EinlassRPC
 
-/// Lines come out the same however the bytes come in.
+/// The lines are the same for any division of the input.
 struct LineFramerTests {
   static let cases: [(String, [String])] = [
     ("", []), ("\n\n \t\r\n", []), ("a\n", ["a"]), ("a\r\nb\n", ["a", "b"]), ("a\r\r\n", ["a\r"]),
@@ -22,7 +22,7 @@ struct LineFramerTests {
     ("\u{feff}12345678\r\nb\n", ["12345678", "b"]), ("\u{feff}123456789\nb\n", ["too long", "b"]),
   ]
 
-  @Test("lines come out the same in one piece, byte by byte and in random pieces", arguments: cases)
+  @Test("Lines are the same in one piece, byte by byte and in random pieces", arguments: cases)
   func lines(text: String, expected: [String]) {
     let bytes = Array(text.utf8)
     #expect(lines(bytes, pieces: [bytes.count]) == expected)
@@ -34,7 +34,7 @@ struct LineFramerTests {
     }
   }
 
-  @Test("a line of one mebibyte is whole, one byte more is too long")
+  @Test("A line of one mebibyte is read whole, and a line of one byte more is too long")
   func limit() {
     for (count, expected) in [(1 << 20 - 1, 1 << 20 - 1), (1 << 20, 1 << 20), (1 << 20 + 1, -1)] {
       var framer = LineFramer()

@@ -5,12 +5,12 @@ import Foundation
 
 typealias Method = EinlassRPC.Method
 
-/// Answers its parameters.
+/// A method that returns its parameters.
 let echo = Method(
   MethodDescriptor("echo", .immediate, "", result: .any),
   .immediate { params, _, _ in .object(params) })
 
-/// Takes names, as every method here does.
+/// A method with named parameters. Positional parameters are always refused.
 let subtract = Method(
   MethodDescriptor(
     "subtract", .immediate, "",
@@ -20,7 +20,7 @@ let subtract = Method(
     JSONValue((params["minuend"]?.int64 ?? 0) - (params["subtrahend"]?.int64 ?? 0))
   })
 
-/// A place where tasks and threads wait until the test lets them go on.
+/// A gate that holds tasks and threads until the test opens it.
 final class Gate: Sendable {
   private struct State {
     var isOpen = false
@@ -31,7 +31,7 @@ final class Gate: Sendable {
   private let threads = DispatchSemaphore(value: 0)
   private let arrivals = DispatchSemaphore(value: 0)
 
-  /// Waits for the gate; returns at once when the task is cancelled.
+  /// Waits for the gate. Returns at once if the task is cancelled.
   func wait(ignoringCancellation: Bool = false) async {
     let number = state.withLock { state in
       state.arrivedCount += 1
@@ -54,13 +54,13 @@ final class Gate: Sendable {
     }
   }
 
-  /// Waits for the gate on a thread.
+  /// Blocks the calling thread until the gate opens.
   func block() {
     arrivals.signal()
     threads.wait()
   }
 
-  /// Waits until so many have come to the gate.
+  /// Waits until this many tasks or threads have arrived at the gate.
   func awaitArrivals(_ count: Int = 1) throws {
     for _ in 0..<count {
       guard arrivals.wait(timeout: .now() + 60) == .success else { throw Session.Silence() }
@@ -78,7 +78,7 @@ final class Gate: Sendable {
   }
 }
 
-/// A task that answers when the gate opens or it is cancelled.
+/// A task that answers when the gate opens or the task is cancelled.
 func waiting(
   _ name: String = "wait", _ methodClass: MethodClass = .network, at gate: Gate,
   ignoringCancellation: Bool = false
@@ -92,7 +92,7 @@ func waiting(
     })
 }
 
-/// An immediate method that has to wait for the gate, as for a store that another process has locked.
+/// An immediate method that waits at the gate, as for a store that another process has locked.
 func storing(at gate: Gate) -> Method {
   Method(
     MethodDescriptor("store", .immediate, "", result: .any),

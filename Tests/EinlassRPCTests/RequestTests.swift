@@ -4,9 +4,9 @@ import EinlassSystem
 import Foundation
 import Testing
 
-/// Requests in flight: order, ids, cancelling, limits.
+/// Requests in flight: order, ids, cancellation, limits.
 struct RequestTests {
-  @Test("a cancelled task answers -32800, and a cancel of anything else is ignored")
+  @Test("A cancelled task answers -32800, and a cancellation of any other id is ignored")
   func cancel() async throws {
     let gate = Gate()
     try await Session.with([waiting(at: gate), echo]) { session in
@@ -25,7 +25,7 @@ struct RequestTests {
     }
   }
 
-  @Test("a task that is done in spite of being cancelled answers its result")
+  @Test("A task that finishes in spite of its cancellation answers its result")
   func lateCancel() async throws {
     let gate = Gate()
     try await Session.with([waiting(at: gate, ignoringCancellation: true)]) { session in
@@ -37,7 +37,7 @@ struct RequestTests {
     }
   }
 
-  @Test("what a handler notifies after it has answered follows the answer")
+  @Test("Notifications that a handler sends after its answer follow the answer")
   func notifiesAfterAnswer() async throws {
     let immediate = Method(
       MethodDescriptor("now", .immediate, ""),
@@ -59,7 +59,7 @@ struct RequestTests {
         #expect(try session.line().map(brief) == #"\#(id.text) ok {"answered":true}"#)
         #expect(try session.message()?["method"]?.string == "after")
       }
-      // A notification gets no answer, early or late.
+      // A notification gets neither an early nor a late answer.
       try session.call(nil, "task")
       #expect(try session.message()?["method"]?.string == "after")
       session.closeInput()
@@ -67,7 +67,7 @@ struct RequestTests {
     }
   }
 
-  @Test("an id in flight is refused for another request, without naming it")
+  @Test("An id in flight is refused for another request, with a null id in the error")
   func duplicateId() async throws {
     let gate = Gate()
     try await Session.with([waiting(at: gate), echo]) { session in
@@ -84,14 +84,14 @@ struct RequestTests {
     }
   }
 
-  @Test("ids that only look alike are different requests in flight")
+  @Test("Ids that only look alike are different requests in flight")
   func lookalikeIds() async throws {
     let gate = Gate()
     try await Session.with([waiting(at: gate), echo]) { session in
       let ids: [JSONValue] = ["1", "\u{e4}", "K"]
       for id in ids { try session.call(id, "wait") }
       try gate.awaitArrivals(3)
-      // As String compares, the last two are the same.
+      // `String` compares the last two as equal, because they are canonically equivalent.
       for id in [1, "a\u{308}", "\u{212a}"] as [JSONValue] {
         try session.call(nil, "$/cancelRequest", ["id": id])
         try session.call(id, "echo")
@@ -121,7 +121,7 @@ struct RequestTests {
       }
     }
     let found = deadlines.withLock { $0 }
-    // One after the other, the second would have begun when the first had ended.
+    // With separate deadlines the second would begin when the first has ended.
     #expect(found.count == 3 && found[2] - found[0] < Int64(Limits.immediateWaitMilliseconds))
   }
 
@@ -149,7 +149,7 @@ struct RequestTests {
   }
 
   @Test(
-    "immediate requests keep their order behind one that waits; urgent ones and tasks do not wait")
+    "Immediate requests keep their order behind a waiting one; urgent ones and tasks do not wait")
   func order() async throws {
     let (gate, tasks) = (Gate(), Gate())
     let hurry = Method(
@@ -174,7 +174,7 @@ struct RequestTests {
     }
   }
 
-  @Test("a batch is answered when its last request is, in its own order")
+  @Test("A batch is answered in its own order when its last request is")
   func batch() async throws {
     let gate = Gate()
     try await Session.with([waiting(at: gate), storing(at: gate), echo]) { session in
@@ -201,7 +201,7 @@ struct RequestTests {
       let refusal = try session.message()
       #expect(refusal?["error"]?["code"] == -32001)
       #expect(refusal?["error"]?["data"] == ["reason": "overloaded", "retryable": true])
-      // Network requests have places of their own.
+      // Network requests have a separate limit.
       try session.call(66, "wait")
       try gate.awaitArrivals()
       try session.call(nil, "$/cancelRequest", ["id": 7])
@@ -252,7 +252,7 @@ struct RequestTests {
     }
   }
 
-  @Test("the bytes of requests that wait are bounded")
+  @Test("The bytes of waiting requests are limited")
   func bytes() async throws {
     let gate = Gate()
     try await Session.with([waiting(at: gate)]) { session in
@@ -265,7 +265,7 @@ struct RequestTests {
     }
   }
 
-  @Test("the first request knows that it is; notifications do not count")
+  @Test("A handler knows the first request of the connection; notifications do not count")
   func firstRequest() async throws {
     let first = Method(
       MethodDescriptor("first", .immediate, "", result: .boolean),
@@ -281,7 +281,7 @@ struct RequestTests {
     }
   }
 
-  @Test("60 KiB are written as they are, of an answer and of a notification, and not a byte more")
+  @Test("Answers and notifications of 60 KiB are written whole, and not a byte more")
   func outboundEdge() async throws {
     let text = Method(
       MethodDescriptor(
@@ -303,7 +303,7 @@ struct RequestTests {
     }
   }
 
-  @Test("an answer over 60 KiB is a fault of ours, unless the method may; so is a notification")
+  @Test("An answer over 60 KiB is an internal error unless its method may; so is a notification")
   func outboundLimit() async throws {
     func big(_ name: String, isLineLimited: Bool) -> Method {
       Method(

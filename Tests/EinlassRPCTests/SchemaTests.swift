@@ -2,7 +2,8 @@ import EinlassJSON
 import EinlassRPC
 import Testing
 
-/// Descriptors as data: what they accept, print and hide.
+/// Method descriptors: the parameters that they accept, their JSON Schema, and the values that they
+/// hide.
 struct SchemaTests {
   static let descriptor = MethodDescriptor(
     "add", .immediate, "Adds one.",
@@ -38,7 +39,7 @@ struct SchemaTests {
   static let components: Components = ["Item": .array(.reference("Item"))]
 
   @Test(
-    "parameters as described are accepted, and unknown ones with them",
+    "Parameters that match their descriptions are accepted, and unknown ones with them",
     arguments: [
       #"{"name":"x"}"#, #"{"name":"x","unknown":1}"#,
       #"{"name":"x","note":"12345678","count":10,"big":-9223372036854775808}"#,
@@ -52,7 +53,7 @@ struct SchemaTests {
   }
 
   @Test(
-    "the first parameter that is not as described is named with what was expected",
+    "The first invalid parameter is named together with the expected form",
     arguments: [
       (
         #"{"name":1}"#, "/name", "a string of 1 to 256 bytes, not blank, without control characters"
@@ -90,7 +91,7 @@ struct SchemaTests {
   }
 
   @Test(
-    "the first parameter that has to be there and is not is said to be missing",
+    "The first missing parameter is named together with the expected form",
     arguments: [
       (
         "{}",
@@ -118,7 +119,7 @@ struct SchemaTests {
   }
 
   @Test(
-    "an identifier has no character that fools the eye or a line reader",
+    "An identifier has no invisible, control or line-breaking character",
     arguments: [
       "", "a\u{0}", "\r", "\n", "\u{1f}", "\u{7f}", "\u{85}", "\u{9f}", "\u{2028}", "\u{2029}",
       "\u{202e}", "\u{2066}",
@@ -130,7 +131,7 @@ struct SchemaTests {
   }
 
   @Test(
-    "a path has 1 to 4096 bytes, and no NUL behind which the system would not look",
+    "A path has 1 to 4096 bytes and no NUL, where the system would cut it off",
     arguments: [
       ("", false), ("/", true), ("/a\u{0}", false), ("\u{0}", false), ("/a\nb", true),
       ("/" + String(repeating: "x", count: 4095), true),
@@ -141,7 +142,7 @@ struct SchemaTests {
     #expect(((try? Schema.path.validate(.string(text))) != nil) == isPath)
   }
 
-  @Test("a schema prints as JSON Schema")
+  @Test("A schema prints as JSON Schema")
   func prints() {
     #expect(
       Schema.object([
@@ -161,7 +162,7 @@ struct SchemaTests {
   }
 
   @Test(
-    "secrets, and everything that nobody described, are hidden",
+    "Secrets and undescribed values are hidden",
     arguments: [
       (#"{"name":"x","count":1}"#, #"{"name":"x","count":1}"#),
       (#"{"nmae":"x"}"#, #"{"nmae":"[hidden]"}"#),
@@ -183,7 +184,7 @@ struct SchemaTests {
     #expect(JSONValue.object(redacted).text == hidden)
   }
 
-  @Test("every standard error has a code, a message and its reason")
+  @Test("Every standard error has a code, a message and its reason")
   func standardErrors() {
     for standard in RPCError.Standard.allCases {
       let error = RPCError(standard)

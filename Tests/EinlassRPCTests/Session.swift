@@ -3,7 +3,7 @@ import EinlassRPC
 import EinlassSystem
 import Foundation
 
-/// A connection over pipes, with the test as its client. Everything that waits gives up after 60 s.
+/// A connection over pipes, with the test as its client. All waits give up after 60 s.
 final class Session: @unchecked Sendable {
   private let toPeer: FileHandle
   private let fromPeer: FileHandle
@@ -36,7 +36,8 @@ final class Session: @unchecked Sendable {
     thread.start()
   }
 
-  /// Runs a test's client on a thread of its own, because it blocks and the handlers need the pool.
+  /// Runs a test's client on its own thread, because it blocks and the handlers need the
+  /// concurrency pool.
   static func with<Result: Sendable>(
     _ methods: [EinlassRPC.Method], _ options: Peer.Options = Peer.Options(),
     _ body: @escaping @Sendable (Session) throws -> Result
@@ -50,13 +51,11 @@ final class Session: @unchecked Sendable {
     }
   }
 
-  /// Sends text as it is.
   func send(_ text: String) throws { try toPeer.write(contentsOf: Data(text.utf8)) }
 
-  /// Sends bytes as they are.
   func send(_ bytes: some Sequence<UInt8>) throws { try toPeer.write(contentsOf: Data(bytes)) }
 
-  /// Sends a request or notification.
+  /// Sends a request, or a notification if the id is `nil`.
   func call(_ id: JSONValue?, _ method: String, _ params: JSONObject = [:]) throws {
     let members: KeyValuePairs<String, JSONValue?> = [
       "jsonrpc": "2.0", "id": id, "method": .string(method), "params": .object(params),
@@ -67,14 +66,14 @@ final class Session: @unchecked Sendable {
   func closeInput() { try? toPeer.close() }
   func closeOutput() { try? fromPeer.close() }
 
-  /// Lets a signal come.
+  /// Delivers a signal to the peer.
   func signal(_ number: UInt32) throws {
     var record = [UInt8](repeating: 0, count: SignalDescriptor.recordSize)
     record[0] = UInt8(number)
     try toSignals.write(contentsOf: Data(record))
   }
 
-  /// The next line as it came, `nil` at the end of output.
+  /// Returns the next line, or `nil` at the end of output.
   func line() throws -> String? {
     while true {
       if let end = received.firstIndex(of: 0x0A) {
@@ -88,19 +87,19 @@ final class Session: @unchecked Sendable {
     }
   }
 
-  /// The next message, `nil` at the end of output.
+  /// Returns the next message, or `nil` at the end of output.
   func message() throws -> JSONValue? {
     try line().map { try JSONReader.read(Array($0.utf8)) }
   }
 
-  /// The lines until the end of output.
+  /// Returns the lines until the end of output.
   func rest() throws -> [String] {
     var lines: [String] = []
     while let line = try line() { lines.append(line) }
     return lines
   }
 
-  /// The exit code, when the connection has ended.
+  /// Waits for the end of the connection and returns the exit code.
   func exitCode() throws -> Int32 {
     guard hasEnded.wait(timeout: .now() + 60) == .success, let exit else { throw Silence() }
     return exit
@@ -113,11 +112,11 @@ final class Session: @unchecked Sendable {
     return poller.happened(0, .readable)
   }
 
-  /// Nothing came.
+  /// No line, exit code or arrival within 60 s.
   struct Silence: Error {}
 }
 
-/// An answer in short: the id as it was written, then `ok` and the result or the code and the reason.
+/// Returns an answer in short: the id, then `ok` and the result, or the code and the reason.
 func brief(_ line: String) -> String {
   guard let value = try? JSONReader.read(Array(line.utf8)) else { return "unreadable: \(line)" }
   if let answers = value.array { return "[" + answers.map(brief).joined(separator: ", ") + "]" }

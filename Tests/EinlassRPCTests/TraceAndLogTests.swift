@@ -4,9 +4,9 @@ import EinlassSystem
 import Foundation
 import Testing
 
-/// What reaches a trace file and the log.
+/// The content of a trace file and of the log.
 struct TraceAndLogTests {
-  @Test("a trace has every message both ways, without secrets")
+  @Test("A trace has every message both ways, without secrets")
   func trace() async throws {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).jsonl").path
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -54,7 +54,7 @@ struct TraceAndLogTests {
     #expect(permissions as? Int == 0o600)
   }
 
-  @Test("a log line is one line, up to the level that was asked for")
+  @Test("A log entry is one line, and only levels up to the configured one are written")
   func log() throws {
     let pipe = Pipe()
     let log = Log(.info, to: try Descriptor.duplicate(pipe.fileHandleForWriting.fileDescriptor)) {
@@ -67,7 +67,7 @@ struct TraceAndLogTests {
     #expect(text == "7 info rpc a b [31m  c\n7 error store x\n")
   }
 
-  @Test("a log that nobody reads never waits, and says later how many lines were lost")
+  @Test("A log that nobody reads never blocks, and later reports the number of lost lines")
   func fullLog() throws {
     let pipe = Pipe()
     let log = Log(.info, to: try Descriptor.duplicate(pipe.fileHandleForWriting.fileDescriptor)) {
@@ -87,7 +87,7 @@ struct TraceAndLogTests {
     #expect(lines.count - 2 + lostCount == 2000)
   }
 
-  @Test("a log whose reader has gone is no error")
+  @Test("A log whose reader has closed the pipe is no error")
   func lostLog() throws {
     signal(SIGPIPE, SIG_IGN)
     let pipe = Pipe()

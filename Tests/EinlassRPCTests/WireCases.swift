@@ -1,6 +1,6 @@
 import Testing
 
-/// One line, or several, and the answers in short (`brief`).
+/// An input of one or more lines, with its answers in short (`brief`).
 struct WireCase: Sendable, CustomTestStringConvertible {
   var name: String
   var input: [UInt8]
@@ -17,22 +17,22 @@ struct WireCase: Sendable, CustomTestStringConvertible {
   var testDescription: String { name }
 }
 
-/// A request with this text in place of its id.
+/// Returns a request with this text as its id.
 private func request(id: String) -> String { #"{"jsonrpc":"2.0","id":\#(id),"method":"echo"}"# }
 
-/// A request with this text in place of its parameters.
+/// Returns a request with this text as its parameters.
 private func request(params: String) -> String {
   #"{"jsonrpc":"2.0","id":1,"method":"echo","params":\#(params)}"#
 }
 
-/// A request to subtract nothing from this.
+/// Returns a request that subtracts zero from this number.
 private func subtraction(of minuend: String) -> String {
   #"{"jsonrpc":"2.0","id":1,"method":"subtract","params":{"minuend":\#(minuend),"subtrahend":0}}"#
 }
 
 private let subtraction = #""method":"subtract","params":{"minuend":3,"subtrahend":1}"#
 
-/// Section 1.1 of the study: framing and bytes.
+/// Framing and bytes.
 let framingCases = [
   WireCase("a line ends with LF", request(id: "1") + "\n", "1 ok {}"),
   WireCase("one CR is stripped", request(id: "1") + "\r\n", "1 ok {}"),
@@ -150,7 +150,7 @@ extension WireCase {
   }
 }
 
-/// Section 1.2 of the study: the envelope.
+/// The request object.
 let envelopeCases = [
   WireCase(
     "a request without version is refused", #"{"id":1,"method":"echo"}"#, "1 -32600 invalidRequest"),

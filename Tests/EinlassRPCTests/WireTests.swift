@@ -4,7 +4,7 @@ import EinlassSystem
 import Foundation
 import Testing
 
-/// The tables of the wire, each row on a connection of its own.
+/// The tables of the wire format. Each row has its own connection.
 struct WireTests {
   private static let methods = [
     echo, subtract,
@@ -14,19 +14,20 @@ struct WireTests {
     Method(MethodDescriptor("ask", .interactive, ""), .urgent { _, _ in [:] }),
   ]
 
-  @Test("framing and bytes", arguments: framingCases)
+  @Test("Lines and bytes follow the framing rules", arguments: framingCases)
   func framing(_ row: WireCase) async throws { try await check(row) }
 
-  @Test("the envelope", arguments: envelopeCases)
+  @Test("Requests follow the rules for the request object", arguments: envelopeCases)
   func envelope(_ row: WireCase) async throws { try await check(row) }
 
   @Test(
-    "the examples of the JSON-RPC 2.0 specification, where positional parameters are refused",
+    "The examples of the JSON-RPC 2.0 specification get their answers, or positionalParams",
     arguments: specificationCases)
   func specification(_ row: WireCase) async throws { try await check(row) }
 
-  /// In one piece, byte by byte (where that is no megabyte), and in random pieces; a probe shows that the
-  /// stream lives, and the end that nothing more came.
+  /// Sends the input in one piece, byte by byte (unless it is long) and in random pieces. A probe
+  /// at the end shows that the connection still works, and the end of output that no further line
+  /// came.
   private func check(_ row: WireCase) async throws {
     let probe = Array("\n{\"jsonrpc\":\"2.0\",\"id\":\"probe\",\"method\":\"echo\"}\n".utf8)
     let input = row.input + probe
@@ -48,7 +49,7 @@ struct WireTests {
   }
 
   @Test(
-    "ids are echoed byte for byte",
+    "Ids are echoed byte for byte",
     arguments: [
       (#""\u0041\/\ud83d\ude00""#, #""\u0041\/\ud83d\ude00""#), (#""\u0000""#, #""\u0000""#),
       ("\"\u{e4}a\u{308}\"", "\"\u{e4}a\u{308}\""), ("\"\u{2028}\\n\"", #""\u2028\n""#),
@@ -71,7 +72,7 @@ struct WireTests {
     }
   }
 
-  @Test("a last line without its end is taken when it is whole")
+  @Test("A last line without a newline is read if it is complete")
   func partialLine() async throws {
     for (rest, expected) in [
       (#"{"jsonrpc":"2.0","id":1,"method":"echo"}"#, ["1 ok {}"]),
@@ -91,7 +92,7 @@ struct WireTests {
         return answers
       }
       #expect(answers == expected)
-      // What is thrown away is said.
+      // Discarded input is logged.
       options.log.error("test", "end")
       let text = String(decoding: logged.fileHandleForReading.availableData, as: UTF8.self)
       #expect(text.contains("in the middle of a line") == expected.isEmpty, "\(text)")
@@ -99,7 +100,8 @@ struct WireTests {
   }
 }
 
-/// Section 7 of the specification in its order. Ours takes parameters by name only.
+/// The examples of section 7 of the specification, in its order. einlass accepts named parameters
+/// only.
 let specificationCases = [
   WireCase(
     "1 positional parameters",

@@ -1,18 +1,20 @@
 internal import Glibc
 
-/// What proves nothing as root runs in a child process as somebody else.
+/// Runs tests as an ordinary user, in a child process, because root is exempt from file
+/// permissions.
 public enum OrdinaryUser {
-  /// Nobody, on every Debian.
+  /// The user `nobody` on every Debian.
   public static let id: UInt32 = 65534
 
-  /// Gives root up for good: only in a child process. Does nothing for who is not root.
+  /// Gives up root permanently, so call it only in a child process. Does nothing for an ordinary
+  /// user.
   public static func become() {
     guard geteuid() == 0 else { return }
     let isDone = setgroups(0, nil) == 0 && setgid(id) == 0 && setuid(id) == 0
     precondition(isDone && geteuid() == id && setuid(0) != 0, "root could not be given up")
   }
 
-  /// A new directory of this user's own, 0700.
+  /// Makes a new directory of this user with mode 0700 and returns its path.
   public static func makeHome() -> String {
     var template = Array("/tmp/einlass-XXXXXX\0".utf8).map(CChar.init(bitPattern:))
     precondition(unsafe mkdtemp(&template) != nil, "no directory could be made in /tmp")

@@ -2,11 +2,12 @@ public import Einlass
 internal import EinlassJSON
 internal import EinlassSystem
 
-/// A flow's whole world: canned answers in order go in, the list of effects comes out.
+/// The world around a flow: canned answers go in, in order, and the list of effects comes out.
 ///
-/// The log reads as the story of the flow: `ask grantAccess`, `POST https://…`, `save application APP`.
+/// The log reads as the story of the flow: `ask grantAccess`, `POST https://…`, `save application
+/// APP`.
 public final class Script: Sendable {
-  /// What the network does next.
+  /// The network's reaction to one request.
   public enum Reply: Sendable {
     case answer(HTTPResponse)
     case problem(Problem)
@@ -25,12 +26,12 @@ public final class Script: Sendable {
       .answer(HTTPResponse(status: status, body: bytes))
     }
 
-    /// A transport error with an NSURLErrorDomain number.
+    /// Returns a transport error with an NSURLErrorDomain code.
     public static func networkFailure(_ code: Int) -> Reply {
       .problem(Problem(.networkFailure, "The network failed.", networkCode: code))
     }
 
-    /// The server may have done its work.
+    /// A lost connection after the server may have handled the request.
     public static var lostAnswer: Reply {
       var problem = Problem(
         .networkFailure, "The connection was lost.", isRetryable: true, networkCode: -1005)
@@ -39,7 +40,7 @@ public final class Script: Sendable {
     }
   }
 
-  /// Where the clock of every script begins.
+  /// The time at which the clock of every script begins.
   public static let now: UnixTime = 1_500_000_000
 
   private struct State {
@@ -54,7 +55,7 @@ public final class Script: Sendable {
     var now = Script.now
   }
 
-  /// What the person's browser brings back, query by query, once it was sent away.
+  /// The queries of the redirects that the browser makes after `openURL`, in order.
   private let brought: [String]
   private let browser = AsyncStream<String>.makeStream()
 
@@ -62,10 +63,11 @@ public final class Script: Sendable {
   private let state: Lock<State>
 
   /// - Parameters:
-  ///   - replies: what the network does, in order; a request too many ends in the problem `internal`.
-  ///   - answers: what the person says, in order; a question too many ends in the problem `internal`.
-  ///   - brought: the queries that the browser comes back with after `openURL`; then it stays away.
-  ///   - pasted: what the person brings to `enterVerifier`, in order, the last one again and again; or nothing at all.
+  ///   - replies: the reactions of the network, in order; a further request fails with `internal`.
+  ///   - answers: the answers of the person, in order; a further prompt fails with `internal`.
+  ///   - brought: the queries of the redirects that the browser makes after `openURL`, in order.
+  ///   - pasted: the person's answers to `enterVerifier`, in order; the last one repeats. If it is empty,
+  ///     `enterVerifier` waits until it is cancelled.
   public init(
     _ replies: [Reply] = [], answers: [Answer] = [], brought: [String] = [],
     pasted: [String] = [], store: ScriptedStore = ScriptedStore()
@@ -76,14 +78,14 @@ public final class Script: Sendable {
     store.watch { [state] event in state.withLock { $0.log.append(event) } }
   }
 
-  /// Every effect in order: questions, requests, changes of the store.
+  /// Every effect in order: prompts, requests, changes of the store.
   public var log: [String] { state.withLock { $0.log } }
-  /// The requests alone, whole.
+  /// The requests alone, complete.
   public var requests: [HTTPRequest] { state.withLock { $0.requests } }
-  /// The questions alone, whole.
+  /// The prompts alone, complete.
   public var prompts: [Prompt] { state.withLock { $0.prompts } }
   public var stages: [Stage] { state.withLock { $0.stages } }
-  /// What the network was never asked for.
+  /// The number of replies that no request has used.
   public var unusedReplyCount: Int { state.withLock { $0.replies.count } }
 
   public var effects: Effects {
@@ -123,7 +125,7 @@ public final class Script: Sendable {
       }, memory: memory)
   }
 
-  /// What the process of the script remembers.
+  /// The memory that the flows of one process share.
   public let memory = ServerMemory(
     keySets: notebook(), clockOffsets: notebook(), proofNonces: notebook())
 
@@ -134,15 +136,15 @@ public final class Script: Sendable {
       write: { key, value in values.withLock { $0[key] = value } })
   }
 
-  /// Moves the clock, forward or back.
+  /// Moves the clock forward, or back if negative.
   public func advance(seconds: Int64) { state.withLock { $0.now += seconds } }
 
-  /// What the network does after all that it was told before.
+  /// Appends replies to those of the network.
   public func reply(_ replies: Reply...) { state.withLock { $0.replies += replies } }
 
   private func note(_ event: String) { state.withLock { $0.log.append(event) } }
 
-  /// Waits as long as the task is wanted.
+  /// Waits until the task is cancelled.
   private static func wait() async throws(Problem) -> Answer {
     let forever = AsyncStream<Never>.makeStream()
     for await _ in forever.stream {}
@@ -150,7 +152,7 @@ public final class Script: Sendable {
     throw Problem(.cancelled, "The script is over.")
   }
 
-  /// A front end that can show these kinds of prompt.
+  /// Returns a front end that can show these kinds of prompt.
   public func asker(_ kinds: Set<Prompt.Kind> = Set(Prompt.Kind.allCases)) -> Asker {
     Asker(
       kinds: kinds,
@@ -180,7 +182,7 @@ public final class Script: Sendable {
 }
 
 extension Prompt {
-  /// The question in a few words, for logs: `selectAccount ada, bob`.
+  /// The prompt in a few words, for logs: `selectAccount ada, bob`.
   public var summary: String {
     switch self {
     case .grantAccess(_, _, let added, _):

@@ -1,7 +1,7 @@
 public import Einlass
 internal import EinlassSystem
 
-/// An account store in memory that tells what was changed and fails on demand.
+/// An account store in memory that reports its changes and fails on demand.
 public final class ScriptedStore: Sendable {
   private struct State {
     var snapshot = AccountStore.Snapshot()
@@ -51,7 +51,8 @@ public final class ScriptedStore: Sendable {
         snapshot: .init(revision: 1, accounts: accounts, grants: grants), credentials: credentials))
   }
 
-  /// Is told every change: `grant granted`, `save application APP`, `update ada`.
+  /// Sets the observer of changes, which are texts such as `grant granted`, `save application APP`,
+  /// `update ada`.
   func watch(_ watch: @escaping @Sendable (String) -> Void) { state.withLock { $0.watch = watch } }
 
   public var accounts: [Account] { state.withLock { $0.snapshot.accounts } }
@@ -60,12 +61,13 @@ public final class ScriptedStore: Sendable {
     state.withLock { $0.credentials[account] ?? [] }
   }
 
-  /// Makes every further call of this closure throw: `reading`, `setGrant`, `settle`, …
+  /// Makes every further call of this closure of `AccountStore` throw: `reading`, `setGrant`,
+  /// `settle`, …
   public func fail(_ closure: String, with problem: Problem) {
     state.withLock { $0.failures[closure] = problem }
   }
 
-  /// The renewals that have begun and whose answer is not stored.
+  /// The renewals that have begun and have no stored answer.
   public var begunRenewals: Set<BegunRenewal> {
     get { state.withLock { $0.begunRenewals } }
     set { state.withLock { $0.begunRenewals = newValue } }
@@ -205,7 +207,7 @@ public final class ScriptedStore: Sendable {
     }
   }
 
-  /// Stores a credential that was there before the script began.
+  /// Stores a credential without a log entry, as the initial state of a script.
   public func put(_ credential: StoredCredential, of account: Account.ID) {
     state.withLock { state in
       state.credentials[account, default: []].removeAll {

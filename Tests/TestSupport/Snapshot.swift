@@ -1,7 +1,7 @@
 public import Einlass
 
 extension AccountStore {
-  /// All that the store holds in the clear, however much it is.
+  /// Reads all unencrypted content of the store, without a limit.
   public func snapshot(_ patience: Patience) throws(Problem) -> Snapshot {
     try read(patience) { reader throws(Problem) in
       Snapshot(

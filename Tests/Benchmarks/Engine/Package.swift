@@ -1,5 +1,6 @@
 // swift-tools-version: 6.2
-// The engine without the wire, to be timed: a package of its own, so that the main one gains no target.
+// The engine without the JSON-RPC server, for timing. A separate package, so that the main one gains no
+// target.
 
 import PackageDescription
 

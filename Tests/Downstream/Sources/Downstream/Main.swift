@@ -2,16 +2,18 @@ import Einlass
 import EinlassNetwork
 import EinlassStorage
 
-/// A type of this program's own: must not clash with the engine's.
+/// A type of this program with the name of a type of the engine. The two must not clash.
 struct Account {
   var balance: Int
 }
 
-/// Signs in as `ada` with the sandbox at the address given, and prints what the delegate got.
+/// Signs in as `ada` at the sandbox with the given address, and prints the arguments of the
+/// delegate's calls.
 @main
 final class Downstream: TwitterAuthenticatorDelegate {
   static func main() async throws {
-    // Address; client id and secret; the account's key and secret; the system's client id and secret.
+    // Address; client id and secret; the account's token and secret; the system's client id and
+    // secret.
     var lines: [String] = []
     while let line = readLine() { lines.append(line) }
     guard lines.count == 7 else {

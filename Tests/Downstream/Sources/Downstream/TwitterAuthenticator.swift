@@ -1,6 +1,6 @@
 import Einlass
 
-/// Einlass's problems, as its delegate got them on iOS.
+/// The problems of the original Einlass, as its delegate received them on iOS.
 enum TwitterAuthenticatorProblem: Error {
   case noSystemTwitterAccount
   case twitterAccountAccessNotGranted
@@ -25,7 +25,7 @@ enum TwitterAuthenticatorProblem: Error {
   }
 }
 
-/// What Einlass gave on success.
+/// The credentials that the original Einlass returned on success.
 struct TwitterCredentials: Sendable {
   var id: String
   var name: String
@@ -35,7 +35,7 @@ struct TwitterCredentials: Sendable {
   var email: String?
 }
 
-/// Einlass's delegate.
+/// The delegate of the original Einlass.
 protocol TwitterAuthenticatorDelegate: AnyObject, Sendable {
   func twitterAuthenticatorAccess(_ answer: @escaping @Sendable (Bool) -> Void)
   func twitterAuthenticator(
@@ -44,7 +44,8 @@ protocol TwitterAuthenticatorDelegate: AnyObject, Sendable {
   func twitterAuthenticator(didFail problem: TwitterAuthenticatorProblem)
 }
 
-/// Einlass's authenticator on top of the engine: `perform()` ends in exactly one final call of its delegate.
+/// The authenticator of the original Einlass on top of the engine: `perform()` ends in exactly one
+/// final call of its delegate.
 struct TwitterAuthenticator: Sendable {
   var engine: Einlass
   var registration: ClientRegistration

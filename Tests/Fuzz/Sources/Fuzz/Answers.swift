@@ -3,10 +3,11 @@ import Einlass
 import EinlassCrypto
 import TestSupport
 
-/// F-3: whatever a provider answers, a flow ends in a credential or a problem, and no secret of the system's
-/// is in the problem's words.
+/// Checks that a flow ends in a credential or a problem for any answers of a provider, and that no
+/// secret of the system is in the problem's texts.
 ///
-/// Input: which provider and question, then for each answer its status and, behind its length, its body.
+/// Input: one byte for provider and operation, then for each answer its status and a body after its
+/// length.
 func fuzzAnswers(_ input: [UInt8]) {
   var portions = Portions(input)
   let kind = portions.byte()
@@ -59,7 +60,7 @@ private let builtIn: ProviderCatalog = {
 }()
 
 extension ScriptedStore {
-  /// One account that reverse auth serves.
+  /// A store with one account whose credential comes by reverse auth.
   fileprivate static var chirp: ScriptedStore {
     make(
       "twitter", "https://api.twitter.com", .reverseAuth,
@@ -68,7 +69,7 @@ extension ScriptedStore {
           token: Secret("CANARY-TOKEN"), tokenSecret: Secret("CANARY-TOKEN-SECRET"))))
   }
 
-  /// One account whose system token serves.
+  /// A store with one account whose credential is its system token.
   fileprivate static var graph: ScriptedStore {
     make(
       "facebook", "https://graph.facebook.com", .systemToken,

@@ -2,7 +2,7 @@ import EinlassJSON
 
 @testable import Einlass
 
-/// F-7: what one direction writes, the other reads as the same; what is not in the coding is refused.
+/// Checks that each decoder returns the encoder's input, and refuses text outside the coding.
 func fuzzCodings(_ input: [UInt8]) {
   var percent: [UInt8] = []
   PercentEncoding.append(input, to: &percent)

@@ -7,8 +7,8 @@ import EinlassSystem
 
 @testable import EinlassRPC
 
-/// F-2: one connection, from its first byte to its end. Every line that comes out is a message, and there are
-/// as many answers as there were requests and refusals.
+/// Runs one connection from its first byte to its end. Checks that every line of output is a
+/// message, and that there are as many answers as requests and refusals.
 func fuzzDispatcher(_ input: [UInt8]) {
   let server = Server(
     .init(
@@ -37,7 +37,7 @@ func fuzzDispatcher(_ input: [UInt8]) {
   }
 }
 
-/// What is fuzzed writes nowhere.
+/// The fuzzed server has no access to files.
 private let noFiles = AccountsFiles(
   prepare: { _, _ throws(Problem) in throw nowhere },
   write: { _, _, _ throws(Problem) in throw nowhere },
@@ -57,7 +57,7 @@ private func serve(_ input: [UInt8], _ server: Server) -> (Int32, [UInt8]) {
   } catch { preconditionFailure("the machine has no descriptors left") }
 }
 
-/// How many answers an input gets; `nil` where it ends the connection before its own end.
+/// Returns the number of answers to an input, or `nil` if the input ends the connection early.
 private func answerCount(of input: [UInt8]) -> Int? {
   var framer = LineFramer()
   framer.feed(input[...])
@@ -88,11 +88,11 @@ private func answerCount(of input: [UInt8]) -> Int? {
 }
 
 extension Effects {
-  /// No network, no waiting, and a clock that stands.
+  /// No network, no waiting, and a stopped clock.
   static let offline = Effects(
     send: { _ throws(Problem) in throw Problem(.networkFailure, "offline", networkCode: -1009) },
     sleepUntil: { _ throws(Problem) in
-      // Forever: only the end of the connection ends it. A timer would outlive that by its whole time.
+      // Waits until the connection ends and cancels it. A timer would run on after the connection.
       for await _ in AsyncStream(Never.self, { _ in }) {}
       throw Problem(.cancelled, "ended")
     },

@@ -4,14 +4,15 @@ import TestSupport
 
 @testable import Einlass
 
-/// What the conversations of `fuzzGrants` begin with: the providers, an account, what the browser and servers bring.
+/// The initial state of the conversations of `fuzzGrants`: providers, an account, and the answers
+/// of browser and servers.
 enum GrantWorld {
   static let issuer = "https://op.example"
   static let ada = Account.ID(rawValue: "a_ada")
   static let registration = ClientRegistration(
     clientID: "APP", clientSecret: Secret("CANARY-SECRET"))
 
-  /// What the browser comes back with; what comes twenty times in vain ends a sign-in.
+  /// Returns the query of a redirect. Twenty wrong ones end a sign-in.
   static func arrival(from issuer: String?) -> String {
     let state = Base64URL.encode([UInt8](repeating: 7, count: 32))
     return "code=CANARY-CODE&state=\(state)"
@@ -33,7 +34,7 @@ enum GrantWorld {
         status: statuses[Int(first & 0x7F) % statuses.count], headers: headers ?? [], body: body))
   }
 
-  /// The claims, signed with the key of RFC 8037 appendix A.
+  /// Returns an id_token with these claims, signed with the key of RFC 8037 appendix A.
   static func signed(_ claims: [UInt8]) -> String {
     let text = [Array(#"{"alg":"EdDSA","kid":"k"}"#.utf8), claims].map { Base64URL.encode($0) }
       .joined(separator: ".")
@@ -47,7 +48,7 @@ enum GrantWorld {
     return key
   }()
 
-  /// An account that the provider gave a token for in this way.
+  /// Returns a store with an account whose token the provider has issued by this flow.
   static func store(_ provider: Provider, _ way: FlowDescriptor, _ idToken: String) -> ScriptedStore
   {
     var account = Account(
@@ -66,7 +67,8 @@ enum GrantWorld {
     return ScriptedStore(accounts: [account], grants: [grant], credentials: [ada: [stored]])
   }
 
-  /// Those of ours that have a way of OAuth 2.0, behind two that know all that the built-in ones don't.
+  /// The built-in providers with an OAuth 2.0 flow. The first two are made for the fuzzer, with
+  /// settings that no built-in provider has.
   static let providers = catalog.providers.reversed().filter { provider in
     provider.flows.contains { $0.tokens != nil }
   }

@@ -5,11 +5,13 @@ import TestSupport
 
 @testable import Einlass
 
-/// F-3: whatever a server of OAuth 2.0 or OpenID Connect answers, what was asked for ends in a result or a problem, no
-/// secret that it was sent is in either's words, and what is kept can be shown and sent on.
+/// Checks that every operation ends in a result or a problem for any answers of an OAuth 2.0 or
+/// OpenID Connect server, that neither contains a secret of the requests, and that stored values
+/// can be shown and sent on.
 ///
-/// Input: what is asked for, of which provider, in which of its ways; the claims of an id_token, which stands wherever a
-/// body has a `~`; then for each answer its status, what its headers say if the status' first bit is set, and its body.
+/// Input: the operation, the provider and its flow; the claims of an id_token, which replaces each
+/// `~` in a body; then for each answer its status, its headers if the first bit of the status is
+/// set, and its body.
 func fuzzGrants(_ input: [UInt8]) {
   var portions = Portions(input)
   let wish = Wish.allCases[Int(portions.byte()) % Wish.allCases.count]
@@ -35,12 +37,12 @@ func fuzzGrants(_ input: [UInt8]) {
   ended.wait()
 }
 
-/// What is asked for.
+/// The operation to run.
 private enum Wish: CaseIterable {
   case signIn, credential, renewal, rejection, verification, signedVerification, signOut, add
   case resource
 
-  /// Whether the provider describes itself first.
+  /// Whether the provider is added from its own metadata first.
   var isNew: Bool { self == .add || self == .resource }
 }
 
@@ -103,7 +105,7 @@ private struct Conversation {
     }
   }
 
-  /// At a provider that has just described itself.
+  /// Signs in at a provider that was added from its own metadata.
   private func signIn(
     _ descriptor: JSONValue, _ engine: Einlass, resource: ProtectedResource? = nil
   ) async throws(Problem) {
@@ -135,7 +137,7 @@ private struct Conversation {
       application: "editor", registration: registration, provider: provider.id, subject: subject)
   }
 
-  /// Time passes as fast as it is waited for, and chance is always the same.
+  /// The script's effects with a clock that skips waiting times, and constant random bytes.
   private var effects: Effects {
     var effects = script.effects
     effects.sleepUntil = { [script] time throws(Problem) in
@@ -166,7 +168,7 @@ extension Conversation {
         + result.checks.map(\.detail) + (result.scopes ?? []))
   }
 
-  /// Texts that people see: without controls, and without a secret that was sent.
+  /// Checks that texts for people contain no control characters and no secret of the requests.
   private func checkHidden(_ texts: [String?]) {
     let sent = sent
     for text in texts.compactMap(\.self) {
@@ -184,7 +186,8 @@ extension Conversation {
     }
   }
 
-  /// What begins as our secrets do, was sent as one, and is as long as any should be.
+  /// The values of the secret fields that were sent, if they begin like a canary and have a usual
+  /// length.
   private var sent: [String] {
     let names = [
       "code", "client_secret", "token", "access_token", "refresh_token", "device_code",

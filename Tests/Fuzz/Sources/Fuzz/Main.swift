@@ -1,7 +1,8 @@
 import CFuzzer
 import Glibc
 
-/// The entry of the executable, as SwiftPM renames it: libFuzzer brings a `main` of its own.
+/// The entry point of the executable under the name that SwiftPM gives it, because libFuzzer
+/// defines `main`.
 @_cdecl("Fuzz_main")
 public func fuzzMain(
   _ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
@@ -21,26 +22,27 @@ public func fuzzMain(
   }
 }
 
-/// Set once, before the only thread that reads it goes on.
+/// Set once, before the only thread that reads it starts.
 nonisolated(unsafe) private var chosen = FuzzTarget.reader
 
-/// What is fuzzed. Every target ends the process when a promise is broken.
+/// The fuzz targets. Every target ends the process when a check fails.
 enum FuzzTarget: String, CaseIterable {
-  /// Lines and JSON, against Foundation's reader.
+  /// Lines and JSON, compared with Foundation's reader.
   case reader
   /// A whole connection with a store in memory.
   case dispatcher
-  /// A provider's answers, through the flows.
+  /// Answers of the built-in providers' servers, through the flows.
   case answers
-  /// Answers of servers of OAuth 2.0 and OpenID Connect, through whatever asks them.
+  /// Answers of OAuth 2.0 and OpenID Connect servers, through every operation that sends requests
+  /// to them.
   case grants
-  /// What comes to the redirect address, through to the flow.
+  /// Requests to the redirect address, through to the flow.
   case redirect
   /// Sealed columns, key slots, key files.
   case sealing
-  /// Percent, form, base 64, addresses, the string that is signed.
+  /// Percent-encoding, form encoding, base 64, addresses and the OAuth 1.0 signature base string.
   case codings
-  /// A store file that was changed by somebody.
+  /// A store file with changed bytes.
   case store
 
   func run(_ input: [UInt8]) {
@@ -57,20 +59,20 @@ enum FuzzTarget: String, CaseIterable {
   }
 }
 
-/// A promise: the process ends where it is broken, and libFuzzer keeps the input.
+/// Ends the process if the condition is false, so that libFuzzer keeps the input.
 func check(_ holds: Bool, _ promise: @autoclosure () -> String) {
   guard !holds else { return }
   say("broken: \(promise())")
   abort()
 }
 
-/// One line to stderr.
+/// Writes one line to stderr.
 private func say(_ text: String) {
   let line = Array("\(text)\n".utf8)
   _ = write(2, line, line.count)
 }
 
-/// Takes an input apart.
+/// A reader of the parts of an input.
 struct Portions {
   private(set) var rest: ArraySlice<UInt8>
 
@@ -78,13 +80,13 @@ struct Portions {
 
   mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
 
-  /// So many bytes, or what is left.
+  /// Returns this many bytes, or the rest if it is shorter.
   mutating func bytes(_ count: Int) -> [UInt8] {
     defer { rest = rest.dropFirst(count) }
     return Array(rest.prefix(count))
   }
 
-  /// A field behind its length in two bytes.
+  /// Returns a field after its length in two bytes.
   mutating func field() -> [UInt8] {
     let high = Int(byte())
     return bytes(high << 8 | Int(byte()))

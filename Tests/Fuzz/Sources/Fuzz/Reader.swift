@@ -3,8 +3,8 @@ import Foundation
 
 @testable import EinlassRPC
 
-/// F-1: what the reader accepts is written and read again as the same value, and Foundation reads the same
-/// out of it; lines are the same however the bytes come.
+/// Checks that an accepted text is written and read again as the same value, that Foundation reads
+/// the same value, and that lines are the same for any division of the input.
 func fuzzReader(_ input: [UInt8]) {
   frame(input)
   _ = Message(line: input[...])
@@ -35,7 +35,7 @@ private func frame(_ input: [UInt8]) {
   check(whole == pieces && whole == single, "lines do not depend on how the bytes come")
 }
 
-/// The lines as they come out, with what stands behind the last.
+/// Returns the lines of the framer, including the rest after the last newline.
 private func lines(of input: [UInt8], limit: Int, _ count: (Int) -> Int) -> [[UInt8]?] {
   var framer = LineFramer(limit: limit)
   var found: [[UInt8]?] = []
@@ -74,7 +74,7 @@ private func isSame(_ ours: JSONValue, _ theirs: Any) -> Bool {
     return zip(values, theirs).allSatisfy { isSame($0, $1) }
   case .object(let object):
     guard let theirs = theirs as? [String: Any] else { return false }
-    // Foundation takes names for the same that only look alike.
+    // Foundation compares names by canonical equivalence, so it can merge members here.
     let names = object.members.map(\.name)
     guard Set(names).count == names.count, !names.contains(where: hasMark)
     else { return true }
@@ -85,7 +85,8 @@ private func isSame(_ ours: JSONValue, _ theirs: Any) -> Bool {
   }
 }
 
-/// Foundation takes a mark at the start of a string away, and one behind an escape.
+/// Whether the text contains U+FEFF. Foundation removes it at the start of a string and after an
+/// escape.
 private func hasMark(_ text: String) -> Bool { text.unicodeScalars.contains("\u{feff}") }
 
 extension JSONValue {

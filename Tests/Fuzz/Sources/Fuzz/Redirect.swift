@@ -3,10 +3,12 @@ import Foundation
 @testable import Einlass
 @testable import EinlassNetwork
 
-/// F-4: what comes to the redirect address is judged the same however its bytes come, is an answer only where a second
-/// reader finds one too, and ends a sign-in only with its state; nothing of it becomes markup of the page.
+/// Checks requests to the redirect address: the verdict is the same for any division of the bytes,
+/// an accepted request is one for a second reader too, a sign-in ends only with its `state`, and no
+/// part of the request becomes markup of the page.
 ///
-/// Input: what stands before the rest (nothing, a line up to the query, a head near the limit), then the request.
+/// Input: the kind of prefix (none, a request line up to the query, a head near the limit), then
+/// the request.
 func fuzzRedirect(_ input: [UInt8]) {
   var portions = Portions(input)
   let kind = portions.byte()
@@ -44,7 +46,8 @@ private func judge(_ bytes: ArraySlice<UInt8>) -> RedirectRequest.Verdict {
   RedirectRequest.verdict(on: Array(bytes), path: "/back", host: host)
 }
 
-/// A head by its bytes alone: one `GET` of our path with this query, for our host alone.
+/// Returns whether the bytes are a head with one `GET` of the redirect path with this query, for
+/// the listener's host alone.
 private func isAnswer(_ bytes: [UInt8], _ query: String) -> Bool {
   let data = Data(bytes)
   guard let end = data.range(of: Data("\r\n\r\n".utf8)) else { return false }
@@ -65,7 +68,8 @@ private func isAnswer(_ bytes: [UInt8], _ query: String) -> Bool {
   return isOurs && targets.contains { lines[0].starts(with: Array("GET \($0) HTTP/1.".utf8)) }
 }
 
-/// What a flow makes of a query: an answer has the state that it waits for, once, as Foundation reads it.
+/// Checks that an accepted query contains the expected `state` exactly once, as Foundation reads
+/// it.
 private func respond(to query: String) {
   for issuer in [nil, "https://op.example"] {
     let pending = PendingAuthorization(stateParameter: "S", issuer: issuer)

@@ -3,7 +3,8 @@ import EinlassCrypto
 
 @testable import EinlassStorage
 
-/// F-6: only what was sealed here opens, and only unchanged; keys have their forms and no others.
+/// Checks that only unchanged cells and slots of this key open, and that a key has only its defined
+/// text forms.
 func fuzzSealing(_ input: [UInt8]) {
   var portions = Portions(input)
   let kind = portions.byte()
@@ -24,7 +25,8 @@ private func openCell(_ bytes: ArraySlice<UInt8>) {
   check(key.open(Array(bytes), in: cell) == nil, "nobody forges a cell")
 }
 
-/// One byte of a sealed value changed, cut or added, or another place: it does not open.
+/// Checks that a sealed value does not open in another cell, with a changed byte or without its
+/// last byte.
 private func changeCell(_ portions: inout Portions) {
   let (place, change) = (Int(portions.byte()) << 8 | Int(portions.byte()), portions.byte())
   let plain = Secret(Array(portions.rest))
@@ -43,7 +45,7 @@ private func openSlot(_ portions: inout Portions) {
   var slot = KeySlot(
     id: Int64(portions.byte()), kind: kinds[Int(portions.byte()) % kinds.count],
     parameters: portions.text(), salt: portions.field(), wrappedKey: portions.field())
-  // A key is never empty: `KeyText` sees to that.
+  // Prefixed, because `KeyText` never yields an empty key.
   guard let secret = slotKey(of: Secret([1] + portions.rest), for: slot) else { return }
   check(slot.unwrap(store: "store", with: secret) == nil, "nobody forges a slot")
   let made = KeySlot.wrap(
@@ -56,7 +58,8 @@ private func openSlot(_ portions: inout Portions) {
   check(slot.unwrap(store: "store", with: secret) == nil, "a changed slot does not open")
 }
 
-/// What opens a slot: of a passphrase, what scrypt makes of it, where that is done at once.
+/// Returns the key that opens a slot. For a passphrase it runs scrypt if the parameters are cheap
+/// enough.
 private func slotKey(of text: Secret, for slot: KeySlot) -> Secret? {
   guard slot.kind == .passphrase else { return text }
   guard let work = KeyFromPassphrase(slot) else { return nil }
@@ -79,7 +82,7 @@ private func readTexts(_ bytes: [UInt8]) {
     TextList.items(TextList.text(items)).elementsEqual(items) { $0.utf8.elementsEqual($1.utf8) },
     "a list is read as it was written")
   _ = TextList.items(String(decoding: bytes, as: UTF8.self))
-  // Fields cannot reach into their neighbours.
+  // Two lists of fields must not have the same bytes.
   let half = bytes.count / 2
   let (left, right) = (Array(bytes[..<half]), Array(bytes[half...]))
   check(

@@ -4,10 +4,11 @@ import EinlassStorage
 import Foundation
 import TestSupport
 
-/// F-8: a store file that somebody changed is read as it was, as another sound store, or refused with a problem.
+/// Checks that a changed store file is read as before, as another sound store, or refused with a
+/// problem.
 ///
-/// Input: for each change four bytes (place and value); the first byte says whether the file is cut as well,
-/// or whether the rest is the file.
+/// Input: a first byte for the kind. 2: the rest is the file. 1: two bytes with the length to cut,
+/// then the changes. Else the changes. A change is three bytes of position and one byte of value.
 func fuzzStore(_ input: [UInt8]) {
   var portions = Portions(input)
   let kind = portions.byte()
@@ -28,7 +29,7 @@ func fuzzStore(_ input: [UInt8]) {
   do throws(Problem) {
     let snapshot = try store.snapshot(.usual)
     for account in snapshot.accounts.prefix(50) {
-      // One account that is damaged does not spoil the others.
+      // A damaged account does not prevent reading the others.
       do throws(Problem) { _ = try store.credentials(account.id) } catch { template.check(error) }
     }
     _ = try store.protection(.usual)
@@ -37,7 +38,7 @@ func fuzzStore(_ input: [UInt8]) {
 
 private let template = Template()
 
-/// A sound store in a folder of its own, and the folder where changed copies are tried.
+/// A sound store in its own folder, and the folder for the changed copies.
 private struct Template {
   let folder: String
   let bytes: [UInt8]
@@ -88,7 +89,7 @@ private struct Template {
     }
     for name in (try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/store")) ?? []
     where name != "accounts.db" { unlink("\(folder)/store/\(name)") }
-    // Rewritten in place: the lock file's neighbour keeps its mode.
+    // Rewritten in place, because the file must keep its mode.
     guard let file = fopen("\(folder)/store/accounts.db", "w") else { return }
     fwrite(bytes, 1, bytes.count, file)
     fclose(file)

@@ -5,9 +5,9 @@ import EinlassNetwork
 import EinlassStorage
 import Glibc
 
-/// `EngineBenchmark signatures COUNT`, `EngineBenchmark writes|reads COUNT STORE KEYFILE`, `EngineBenchmark tokens COUNT
-/// TOKEN KEYS ISSUER CLIENT NOW`: prints the seconds for so many signed requests, sealed credentials saved, sealed
-/// credentials opened, or id_tokens believed.
+/// Prints the seconds for COUNT signed requests, sealed credentials written or read, or verified
+/// id_tokens: `EngineBenchmark signatures COUNT`, `EngineBenchmark writes|reads COUNT STORE
+/// KEYFILE`, `EngineBenchmark tokens COUNT TOKEN KEYS ISSUER CLIENT NOW`.
 @main struct Main {
   static func main() throws {
     let arguments = CommandLine.arguments
@@ -53,7 +53,8 @@ import Glibc
     var bytes = 0
     let elapsed = try ContinuousClock().measure {
       for _ in 0..<count {
-        // Parsed, and given a nonce and the time, each time, as the others do.
+        // The loop includes parsing, nonce and time, because the compared programs do these for
+        // each request too.
         let authorization = signer.authorization(
           method: "POST", address: try WebAddress.parse(text),
           nonce: Signer.nonce(effects), timestamp: UnixTime(time(nil)))
