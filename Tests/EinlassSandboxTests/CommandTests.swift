@@ -4,7 +4,7 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// The command line, and the program as it is spawned.
+/// The command line, and the program as a child process.
 struct CommandTests {
   @Test("Options are read with a space and with an equals sign")
   func options() throws {
@@ -19,7 +19,7 @@ struct CommandTests {
   }
 
   @Test(
-    "Other options are refused",
+    "Unknown options and invalid values are refused",
     arguments: [
       ["--port"], ["--port", "65536"], ["--port=x"], ["--ports", "1"], ["x"], [""], ["="],
     ])
@@ -27,7 +27,7 @@ struct CommandTests {
     #expect(throws: Options.Flaw.self) { try Options(arguments) }
   }
 
-  @Test("Help tells every option, every member of the state and every fault")
+  @Test("The help names every option, every member of the state and every fault")
   func help() {
     for word in [
       "--port", "--control-port", "--state", "reverseAuth", "passwordChanged", "requiresProof",
@@ -35,11 +35,11 @@ struct CommandTests {
     ] {
       #expect(Options.help.contains(word), "\(word)")
     }
-    // What is alike is told once.
+    // A schema that several providers share is printed once.
     #expect(Options.help.components(separatedBy: "refreshTokens").count == 2)
   }
 
-  /// The program next to the tests.
+  /// The sandbox program from the build folder of the tests.
   private func program(_ arguments: [String]) -> (process: Process, output: Pipe) {
     let process = Process()
     let output = Pipe()
@@ -50,7 +50,7 @@ struct CommandTests {
     return (process, output)
   }
 
-  /// The first line that a program writes.
+  /// Returns the first line of a program's output.
   private func line(_ output: Pipe) throws -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.last != UInt8(ascii: "\n") {
@@ -61,7 +61,7 @@ struct CommandTests {
     return bytes
   }
 
-  @Test("The program tells when it is ready and ends at a signal", arguments: [SIGTERM, SIGINT])
+  @Test("The program announces its addresses and ends at a signal", arguments: [SIGTERM, SIGINT])
   func signals(signal: Int32) async throws {
     let (process, output) = program([])
     try process.run()
@@ -77,7 +77,7 @@ struct CommandTests {
     #expect(try output.fileHandleForReading.readToEnd() ?? Data() == Data())
   }
 
-  @Test("A port that is taken, a file that is no state and a wrong option have their exit codes")
+  @Test("A port in use, an invalid state file and a wrong option have their exit codes")
   func failures() async throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).json")
     try Data(#"{"clockOffsetSeconds": true}"#.utf8).write(to: file)
@@ -98,7 +98,7 @@ struct CommandTests {
     }
   }
 
-  @Test("The program starts in the state of a file")
+  @Test("The program starts with the state from a file")
   func stateFile() async throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).json")
     let state: JSONValue = ["clockOffsetSeconds": 5]

@@ -3,9 +3,9 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// The control address, and what may stand in the state.
+/// The control address and the rules for the state.
 struct ControlTests {
-  @Test("Putting back what was read changes nothing, not a byte")
+  @Test("A state that is read and put back is unchanged to the byte")
   func roundTrip() async throws {
     try await TestSandbox.run { sandbox async throws in
       _ = try await sandbox.signIn()
@@ -17,7 +17,7 @@ struct ControlTests {
     }
   }
 
-  @Test("Reset is the state of the start, with an empty log")
+  @Test("A reset restores the initial state and empties the log")
   func reset() async throws {
     try await TestSandbox.run { sandbox async throws in
       _ = try await sandbox.signIn()
@@ -30,7 +30,7 @@ struct ControlTests {
   }
 
   @Test(
-    "A merge patch does what RFC 7396, appendix A, shows",
+    "A merge patch gives the results of RFC 7396 appendix A",
     arguments: [
       (#"{"a":"b"}"#, #"{"a":"c"}"#, #"{"a":"c"}"#),
       (#"{"a":"b"}"#, #"{"b":"c"}"#, #"{"a":"b","b":"c"}"#),
@@ -54,7 +54,7 @@ struct ControlTests {
   }
 
   @Test(
-    "What is no state is refused, says where, and changes nothing",
+    "An invalid state is refused with the path of its fault, and changes nothing",
     arguments: [
       ("", nil), ("{", nil), (#"{"faults":{},"faults":{}}"#, nil), ("\u{FEFF}{}", nil),
       ("[]", ""), ("null", ""), (#"{"twiter":{}}"#, "/twiter"),
@@ -89,7 +89,7 @@ struct ControlTests {
     }
   }
 
-  @Test("The log has each request with the checks that were made")
+  @Test("The log has each request with its checks")
   func log() async throws {
     try await TestSandbox.run { sandbox async throws in
       _ = try await sandbox.requestToken()
@@ -127,7 +127,7 @@ struct ControlTests {
     #expect(log.entries.first?["number"] == 6)
   }
 
-  @Test("The demo's state and its announcement are in order")
+  @Test("The demo state is valid, and its announcement has addresses, applications and accounts")
   func demo() throws {
     #expect(StateShape.flaw(in: DemoState.whole) == nil)
     let line = DemoState.announcement(

@@ -4,9 +4,9 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// Sign-in on another device, and what becomes of tokens afterwards.
+/// Sign-in on another device, and introspection and revocation of tokens.
 @Suite struct DeviceTests {
-  /// Asks for the codes of a device.
+  /// Requests the device code and user code for a device.
   private func codes(_ browser: TestBrowser) async throws -> (device: String, user: String) {
     let reply = try await browser.client.post(
       browser.path(.device), form: [("client_id", browser.application), ("scope", "openid")])
@@ -25,13 +25,13 @@ import Testing
       ["device_code": code], grant: "urn:ietf:params:oauth:grant-type:device_code")?.json
   }
 
-  /// Turns the sandbox's clock on.
+  /// Advances the clock of the sandbox.
   private func wait(_ seconds: Int64, _ sandbox: TestSandbox) async throws {
     let now = try await sandbox.state()["clockOffsetSeconds"]?.int64 ?? 0
     try await sandbox.patch(["clockOffsetSeconds": JSONValue(now + seconds)])
   }
 
-  @Test func `A device gets tokens when the person has said yes, and not before`() async throws {
+  @Test func `A device gets tokens after the person has allowed it, and not before`() async throws {
     try await TestBrowser.run(consent: "page") { sandbox, browser async throws in
       let (device, user) = try await codes(browser)
       #expect(try await poll(browser, device)?["error"] == "authorization_pending")
@@ -43,7 +43,7 @@ import Testing
       let page = try await browser.client.send("GET", "/device?user_code=\(user)")
       #expect(page?.text.contains("value=\"\(user)\"") == true)
       #expect(page?.text.contains("Demo wants") == true)
-      // People type as they like.
+      // A person may type the code in lower case and with a space.
       let typed = user.lowercased().replacing("-", with: " ")
       let done = try await browser.client.post(
         "/device", form: [("user_code", typed), ("decision", "allow"), ("user", "3002")])
@@ -56,7 +56,9 @@ import Testing
     }
   }
 
-  @Test func `A person says no, or is too late`() async throws {
+  @Test func `A device code ends in an error when the person denies it or the code expires`()
+    async throws
+  {
     try await TestBrowser.run(consent: "page") { sandbox, browser async throws in
       let (denied, user) = try await codes(browser)
       let wrong = try await browser.client.post(
@@ -72,8 +74,7 @@ import Testing
     }
   }
 
-  @Test func `Nobody needs to look at a page when the state says what they would say`() async throws
-  {
+  @Test func `The state can answer for the person, without a page`() async throws {
     for (consent, member) in [("allow", "access_token"), ("deny", "error")] {
       try await TestBrowser.run(consent: consent) { _, browser async throws in
         let (device, _) = try await codes(browser)
@@ -82,7 +83,7 @@ import Testing
     }
   }
 
-  /// The credentials of the application with a secret.
+  /// The client id and secret of the confidential application, in the header.
   private let basic = [
     (
       "Authorization",
@@ -92,7 +93,8 @@ import Testing
     )
   ]
 
-  @Test func `Introspection is for the owner, and revocation takes the family along`() async throws
+  @Test func `An application must authenticate to introspect, and revocation covers the family`()
+    async throws
   {
     try await TestBrowser.run { _, browser async throws in
       var browser = browser

@@ -3,14 +3,14 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// The Graph over real HTTP: what goes well, and each refusal.
+/// The Graph API over real HTTP: success, and each error.
 struct FacebookTests {
   private static let system = "2001-system-token"
   private static let application = "1234567890"
   private static let secret = "0123456789abcdef0123456789abcdef"
   private static let me = "/v2.8/me?fields=id,name,email"
 
-  /// A call with a bearer token.
+  /// Sends a GET request with a bearer token.
   private func get(_ target: String, _ token: String, in sandbox: TestSandbox) async throws
     -> Reply?
   {
@@ -18,7 +18,7 @@ struct FacebookTests {
       "GET", target, headers: [("Authorization", "Bearer \(token)")])
   }
 
-  /// A call for a token.
+  /// Requests a token.
   private func accessToken(
     _ grant: String = "fb_attenuate_token", to application: String = application,
     scope: String? = "email,public_profile", audience: String? = "me", with token: String = system,
@@ -31,7 +31,7 @@ struct FacebookTests {
       "/oauth/access_token", headers: [("Authorization", "Bearer \(token)")], form: form)
   }
 
-  /// A token for the demo application.
+  /// Requests a token for the demo application.
   private func mint(scope: String = "email,public_profile", in sandbox: TestSandbox) async throws
     -> String
   {
@@ -39,7 +39,7 @@ struct FacebookTests {
     return try #require(reply?.json?["access_token"]?.string)
   }
 
-  @Test("The system's token gives one for an application, and that says who the user is")
+  @Test("A system token gives a token for an application, and that one gives the user's identity")
   func mint() async throws {
     try await TestSandbox.run { sandbox async throws in
       let reply = try #require(try await accessToken(in: sandbox))
@@ -67,7 +67,7 @@ struct FacebookTests {
     }
   }
 
-  @Test("An unknown field, and a token anywhere but in the header, are refused")
+  @Test("An unknown field is refused, and a token is accepted only in the header")
   func meParameters() async throws {
     try await TestSandbox.run { sandbox async throws in
       let token = try await mint(in: sandbox)
@@ -87,7 +87,7 @@ struct FacebookTests {
     }
   }
 
-  @Test("Each thing that can be wrong with a user or a token has its subcode")
+  @Test("Each fault of a user or a token has its subcode")
   func subcodes() async throws {
     try await TestSandbox.run { sandbox async throws in
       let token = try await mint(in: sandbox)
@@ -117,7 +117,7 @@ struct FacebookTests {
     }
   }
 
-  @Test("An application that was removed comes back with a new token, and the old one stays void")
+  @Test("A removed application gets a new token, and the old one stays invalid")
   func regrant() async throws {
     try await TestSandbox.run { sandbox async throws in
       let token = try await mint(in: sandbox)
@@ -131,7 +131,7 @@ struct FacebookTests {
     }
   }
 
-  @Test("Renewal gives another token for as much as before")
+  @Test("Renewal gives a new token with the same permissions")
   func renewal() async throws {
     try await TestSandbox.run { sandbox async throws in
       let never = try await accessToken("fb_extend_sso_token", in: sandbox)
@@ -151,7 +151,7 @@ struct FacebookTests {
     }
   }
 
-  @Test("A token is given out only for what is in order")
+  @Test("A token is issued only for a valid request")
   func mintRefusals() async throws {
     try await TestSandbox.run { sandbox async throws in
       let unknown = try #require(try await accessToken(to: "77", in: sandbox))
@@ -182,7 +182,7 @@ struct FacebookTests {
     try await get("/debug_token?input_token=\(token)", viewer, in: sandbox)
   }
 
-  @Test("debug_token says for which application a token is, and how good it is")
+  @Test("debug_token reports the application, the validity and the permissions of a token")
   func debugToken() async throws {
     try await TestSandbox.run { sandbox async throws in
       let token = try await mint(in: sandbox)
@@ -205,7 +205,7 @@ struct FacebookTests {
   }
 
   @Test(
-    "debug_token wants an application's id and secret",
+    "The debug_token endpoint requires an application's id and secret",
     arguments: ["\(application)|wrong", "77|\(secret)", application, "|", "a|b|c"])
   func debugTokenViewers(viewer: String) async throws {
     try await TestSandbox.run { sandbox async throws in
@@ -213,7 +213,7 @@ struct FacebookTests {
     }
   }
 
-  @Test("debug_token needs a token to look at, and one to look with")
+  @Test("The debug_token endpoint requires a token to inspect and a token of the caller")
   func debugTokenParameters() async throws {
     try await TestSandbox.run { sandbox async throws in
       let path = "/debug_token"
@@ -223,7 +223,7 @@ struct FacebookTests {
     }
   }
 
-  @Test("appsecret_proof must be right if it is there, and be there if the application says so")
+  @Test("A wrong appsecret_proof is refused, and a missing one if the application requires it")
   func proof() async throws {
     try await TestSandbox.run { sandbox async throws in
       let token = try await mint(in: sandbox)
@@ -241,7 +241,7 @@ struct FacebookTests {
   }
 
   @Test(
-    "A proof is the published one",
+    "A proof has the published value",
     arguments: [
       (
         "foo_token", "shhhhh!is.my.secret",
@@ -256,7 +256,7 @@ struct FacebookTests {
     #expect(Facebook.proof(token: token, secret: secret) == proof)
   }
 
-  @Test("Limits are the application's or the user's", arguments: [4, 17] as [Int64])
+  @Test("A rate limit belongs to the application or to the user", arguments: [4, 17] as [Int64])
   func limits(code: Int64) async throws {
     try await TestSandbox.run { sandbox async throws in
       let token = try await mint(in: sandbox)
@@ -271,7 +271,7 @@ struct FacebookTests {
   }
 
   @Test(
-    "What is not there is told in the Graph's style",
+    "An unknown path is refused in the format of the Graph API",
     arguments: ["/", "/nothing", "/v2.8", "/v2.8/", "/v2/me", "/vx.y/me", "/v2.8/v2.8/me", "/me/"])
   func unknownPaths(path: String) async throws {
     try await TestSandbox.run { sandbox async throws in

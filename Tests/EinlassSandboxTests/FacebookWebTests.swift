@@ -3,7 +3,7 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// Facebook in a browser, and on a device.
+/// Facebook in a browser and on a device.
 @Suite struct FacebookWebTests {
   private static let redirect = "http://127.0.0.1:4711/callback"
   private static let dialog =
@@ -32,7 +32,7 @@ import Testing
     return try await sandbox.providers.send("GET", "/v2.8/oauth/access_token?" + query.formEncoded)
   }
 
-  @Test func `The dialog gives a code, and the code a token`() async throws {
+  @Test func `The dialog gives a code, and the code gives a token`() async throws {
     try await TestSandbox.run { sandbox async throws in
       let page = try await sandbox.providers.send("GET", Self.dialog)
       #expect(page?.text.contains("email, public_profile") == true)
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `A token that a browser has brought becomes a long-lived one while it is good`()
+  @Test func `A valid token from a browser can be exchanged for a long-lived one`()
     async throws
   {
     try await TestSandbox.run { sandbox async throws in
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func `A device is told by subcodes what it waits for`() async throws {
+  @Test func `The error subcode tells a device the state of its code`() async throws {
     try await TestSandbox.run { sandbox async throws in
       let application = ("access_token", "1234567890|0123456789abcdef0123456789abcdef")
       let wrong = try await sandbox.providers.post(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// What goes wrong on purpose, byte for byte.
+/// The deliberate faults, byte for byte.
 struct FaultTests {
   private func reply(_ fault: JSONValue, _ path: String = "/1.1/x") async throws -> Reply? {
     var reply: Reply?
@@ -14,7 +14,7 @@ struct FaultTests {
     return reply
   }
 
-  @Test("Without a fault the answer is whole")
+  @Test("Without a fault the answer is complete")
   func control() async throws {
     for fault in [["remaining": 0], ["path": "/other"], ["method": "PUT"]] as [JSONValue] {
       var spoilt = fault
@@ -25,7 +25,7 @@ struct FaultTests {
     }
   }
 
-  @Test("A status comes with the body, the type and the headers that the fault has")
+  @Test("A fault sets status, body, content type and headers")
   func status() async throws {
     let reply = try #require(
       try await reply([
@@ -38,7 +38,7 @@ struct FaultTests {
     #expect(reply.header("retry-after") == "7")
   }
 
-  @Test("Bodies can be a page, no UTF-8, or JSON that nobody asked for")
+  @Test("A body can be an HTML page, invalid UTF-8 or unexpected JSON")
   func bodies() async throws {
     let page = try await reply(["answer": "html"])
     #expect(page?.status == 200)
@@ -50,7 +50,7 @@ struct FaultTests {
     #expect(json?.json?.array != nil)
   }
 
-  @Test("A cut answer has the length of the whole and half of its bytes")
+  @Test("A cut answer announces the full length and has half of the bytes")
   func cut() async throws {
     let whole = try #require(try await reply([:])).body
     let reply = try #require(try await reply(["answer": "cut"]))
@@ -69,7 +69,7 @@ struct FaultTests {
     }
   }
 
-  @Test("A huge body has as many bytes as it was told")
+  @Test("A huge body has the configured number of bytes")
   func huge() async throws {
     let reply = try #require(try await reply(["answer": "huge", "bytes": 3_000_000]))
     #expect(reply.header("content-length") == "3000000")
@@ -80,7 +80,7 @@ struct FaultTests {
     #expect(chunked.text.hasSuffix("\r\n0\r\n\r\n"))
   }
 
-  @Test("A fault skips requests, then counts down; the first that matches counts")
+  @Test("A fault skips requests, then counts down, and the first matching fault applies")
   func counting() async throws {
     try await TestSandbox.run { sandbox async throws in
       try await sandbox.patch([
@@ -98,7 +98,7 @@ struct FaultTests {
     }
   }
 
-  @Test("A provider works before a spoilt answer only if told so")
+  @Test("With worksFirst a provider handles the request before it closes the connection")
   func worksFirst() async throws {
     try await TestSandbox.run { sandbox async throws in
       for (fault, isUsed) in [
@@ -115,7 +115,7 @@ struct FaultTests {
     }
   }
 
-  @Test("A slow answer comes late, and others do not wait for it")
+  @Test("A slow answer does not delay others")
   func slow() async throws {
     try await TestSandbox.run { sandbox async throws in
       try await sandbox.patch([

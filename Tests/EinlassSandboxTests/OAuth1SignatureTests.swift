@@ -3,9 +3,10 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// Signatures that others have published, or two others have computed. RFC 5849 and Twitter's documentation.
+/// Signatures published in RFC 5849 and in Twitter's documentation, or computed by two other
+/// implementations.
 struct OAuth1SignatureTests {
-  /// A request and what has to come out.
+  /// A request and its expected signature.
   struct Vector: Sendable, CustomTestStringConvertible {
     var name: String
     var method = "POST"
@@ -17,7 +18,7 @@ struct OAuth1SignatureTests {
     var version: String? = "1.0"
     var parameters: [(String, String)] = []
     var signature: String
-    /// Length and SHA-256 of the base string.
+    /// Length and SHA-256 of the signature base string.
     var base: (count: Int, digest: String)?
 
     var testDescription: String { name }
@@ -146,7 +147,7 @@ struct OAuth1SignatureTests {
   private static let rfcBase =
     "POST&http%3A%2F%2Fexample.com%2Frequest&a2%3Dr%2520b%26a3%3D2%2520q%26a3%3Da%26b5%3D%253D%25253D%26c%2540%3D%26c2%3D%26oauth_consumer_key%3D9djdj82h48djs9d2%26oauth_nonce%3D7d8f3e4a%26oauth_signature_method%3DHMAC-SHA1%26oauth_timestamp%3D137131201%26oauth_token%3Dkkk9d7dh3k39sjv7"
 
-  @Test("The base string of RFC 5849, section 3.4.1.1, comes out as printed there")
+  @Test("The base string of RFC 5849 section 3.4.1.1 has its published value")
   func baseString() throws {
     let query = try #require([Parameter](formEncoded: "b5=%3D%253D&a3=a&c%40=&a2=r%20b"))
     let form = try #require([Parameter](formEncoded: "c2&a3=2+q"))
@@ -161,7 +162,7 @@ struct OAuth1SignatureTests {
   }
 
   @Test(
-    "Both hashes give the published signatures over one base string",
+    "HMAC-SHA1 and HMAC-SHA256 give the published signatures over one base string",
     arguments: [
       ("j49sk3j29djd", "dh893hdasih9", "HMAC-SHA1", "r6/TJjbCOr97/+UU0NsvSne7s5g="),
       (
@@ -180,7 +181,7 @@ struct OAuth1SignatureTests {
         Self.rfcBase, with: method, consumerSecret: consumer, tokenSecret: token) == signature)
   }
 
-  @Test("HMAC-SHA256 names itself in the base string")
+  @Test("With HMAC-SHA256 the base string contains the name of the method")
   func sha256Base() {
     let base = Self.rfcBase.replacing("HMAC-SHA1", with: "HMAC-SHA256")
     #expect(
@@ -189,7 +190,7 @@ struct OAuth1SignatureTests {
         == "ypAxjNip++Dm0fTM+gCl8wAo6ufSnseu1WHxL7py3BU=")
   }
 
-  @Test("The key is both secrets, also when one is empty")
+  @Test("The signing key consists of both secrets, also if one is empty")
   func keys() {
     #expect(OAuth1Signature.sign("bs", consumerSecret: "cs") == "egQqG5AJep5sJ7anhXju1unge2I=")
     #expect(
@@ -198,7 +199,7 @@ struct OAuth1SignatureTests {
   }
 
   @Test(
-    "The address loses its default port and nothing else",
+    "The base string URI omits the default port and keeps the rest",
     arguments: [
       ("http", "EXAMPLE.COM:80", "/r%20v/X", "http://example.com/r%20v/X"),
       ("https", "www.example.net:8080", "/", "https://www.example.net:8080/"),
@@ -210,7 +211,7 @@ struct OAuth1SignatureTests {
   }
 
   @Test(
-    "Only unreserved characters stay as they are",
+    "Only unreserved characters are not percent-encoded",
     arguments: [
       ("Ladies + Gentlemen", "Ladies%20%2B%20Gentlemen"),
       ("An encoded string!", "An%20encoded%20string%21"),
@@ -226,14 +227,14 @@ struct OAuth1SignatureTests {
     #expect(PercentCoding.decode(coded) == plain)
   }
 
-  @Test("Broken escapes are refused", arguments: ["%", "%4", "%zz", "a%", "%ff", "%C3"])
+  @Test("Broken percent-encoding is refused", arguments: ["%", "%4", "%zz", "a%", "%ff", "%C3"])
   func brokenEscapes(text: String) {
     #expect(PercentCoding.decode(text) == nil)
     #expect([Parameter](formEncoded: "a=\(text)") == nil)
   }
 
   @Test(
-    "A header that is not written as it should be is refused",
+    "A malformed OAuth header is refused",
     arguments: [
       "", "a", "a=b", #"a="b"#, #"="b""#, #"a="b",,c="d""#, #"a="%zz""#,
       "a=\"",

@@ -5,9 +5,9 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// The strict provider over real HTTP: code, tokens, refresh, discovery, keys.
+/// The strict OAuth 2.0 provider over real HTTP: code, tokens, refresh, discovery, keys.
 @Suite struct OAuth2Tests {
-  @Test func `A code becomes tokens that say who somebody is`() async throws {
+  @Test func `A code gives tokens, and they give the person's identity`() async throws {
     try await TestBrowser.run { sandbox, browser async throws in
       let answer = try browser.answer(try await browser.authorize())
       #expect(answer["state"] == "s/1+2")
@@ -25,7 +25,8 @@ import Testing
     }
   }
 
-  @Test func `The page shows who asks for what, and its buttons decide`() async throws {
+  @Test func `The consent page shows application and scopes, and its buttons decide`() async throws
+  {
     try await TestBrowser.run(consent: "page") { _, browser async throws in
       let page = try #require(try await browser.authorize())
       #expect(page.status == 200)
@@ -53,7 +54,9 @@ import Testing
       ("redirect_uri", "http://127.0.0.1:/callback"),
       ("redirect_uri", "https://127.0.0.1:4711/callback"),
     ] as [(String, String?)])
-  func `Nothing goes to an address that is not registered`(name: String, value: String?)
+  func `An unregistered client or redirect address gets an error page without a redirect`(
+    name: String, value: String?
+  )
     async throws
   {
     try await TestBrowser.run { _, browser async throws in
@@ -72,7 +75,9 @@ import Testing
       ("code_challenge_method", "plain", "invalid_request"),
       ("code_challenge_method", nil, "invalid_request"), ("scope", "openid rule", "invalid_scope"),
     ] as [(String, String?, String)])
-  func `A wrong request comes back with its error`(name: String, value: String?, error: String)
+  func `A faulty authorization request is redirected back with its error`(
+    name: String, value: String?, error: String
+  )
     async throws
   {
     try await TestBrowser.run { _, browser async throws in
@@ -94,7 +99,9 @@ import Testing
       ("client_id", "secret-openid", "invalid_client"), ("client_secret", "x", "invalid_client"),
       ("grant_type", "password", "unsupported_grant_type"),
     ] as [(String, String?, String)])
-  func `A code is for who asked for it`(name: String, value: String?, error: String) async throws {
+  func `A code can only be redeemed with the parameters of its request`(
+    name: String, value: String?, error: String
+  ) async throws {
     try await TestBrowser.run { _, browser async throws in
       let code = try await browser.code()
       let reply = try await browser.token(
@@ -105,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func `A code serves once, and twice takes away what it brought`() async throws {
+  @Test func `A code works once, and a second use revokes its tokens`() async throws {
     try await TestBrowser.run { sandbox, browser async throws in
       let code = try await browser.code()
       let first = try await browser.token(["code": code])?.json
@@ -119,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func `A refresh token rotates, and an old one takes its family along`() async throws {
+  @Test func `Refresh tokens rotate, and reuse of an old one revokes the family`() async throws {
     try await TestBrowser.run { sandbox, browser async throws in
       let first = try await browser.signIn()
       try await sandbox.patch(["clockOffsetSeconds": 3601])
@@ -143,7 +150,8 @@ import Testing
     }
   }
 
-  @Test func `A refresh token may stay, named again or not, or never come`() async throws {
+  @Test func `A refresh token can be reusable, with or without repetition, or absent`() async throws
+  {
     for (manner, isNamed) in [("reusable", true), ("kept", false)] {
       try await TestBrowser.run { sandbox, browser async throws in
         try await sandbox.patch(["openid": ["manners": ["refresh": .string(manner)]]])
@@ -164,7 +172,9 @@ import Testing
     }
   }
 
-  @Test func `A secret goes into the header or the form, and not into both`() async throws {
+  @Test func `The client secret is accepted in the header or in the form, but not in both`()
+    async throws
+  {
     try await TestBrowser.run { _, browser async throws in
       var browser = browser
       browser.application = "secret-openid"
@@ -195,7 +205,7 @@ import Testing
   }
 
   @Test(arguments: ["openIDMetadata", "oauthMetadata"])
-  func `The documents name what is there`(document: String) async throws {
+  func `The metadata documents name the issuer and its endpoints`(document: String) async throws {
     try await TestBrowser.run { sandbox, browser async throws in
       let path = browser.path(try #require(OAuth2Provider.Endpoint(rawValue: document)))
       let origin = "http://127.0.0.1:\(browser.client.port)"
@@ -209,7 +219,7 @@ import Testing
     }
   }
 
-  /// The parts of an id_token, its signature checked with a key of this set.
+  /// Returns the header and claims of an id_token if a key of this set verifies its signature.
   private func verified(_ token: String, by keys: JSONValue) throws -> (JSONValue, JSONValue)? {
     let parts = token.split(separator: ".").map(String.init)
     let bytes = { (text: String) in
@@ -233,7 +243,7 @@ import Testing
     return (header, try JSONReader.read(bytes(parts[1])))
   }
 
-  @Test func `An id_token is signed, and its keys rotate with overlap and without`() async throws {
+  @Test func `An id_token is signed, and its keys rotate with and without overlap`() async throws {
     try await TestBrowser.run { sandbox, browser async throws in
       let keys = { () async throws in
         try #require(try await browser.client.send("GET", browser.path(.keys))?.json)
@@ -252,7 +262,7 @@ import Testing
       #expect(claims["exp"]?.int64 == TestSandbox.now + 3600)
       try await sandbox.patch(["openid": ["manners": ["signingKey": "ec-1"]]])
       #expect(try verified(try await idToken(), by: old)?.0["alg"] == "ES256")
-      // With overlap: a new one signs, the old one is still there.
+      // With overlap: a new key signs, and the old key is still published.
       try await sandbox.patch([
         "openid": [
           "keys": ["rsa-2": ["algorithm": "RS256"]], "manners": ["signingKey": "rsa-2"],
@@ -263,7 +273,7 @@ import Testing
       let both = try await keys()
       #expect(try verified(second, by: both) != nil)
       #expect(try verified(first, by: both) != nil)
-      // Without: the old one is gone.
+      // Without overlap: the old key is no longer published.
       try await sandbox.patch(["openid": ["keys": ["rsa-1": .null]]])
       #expect(try verified(first, by: try await keys()) == nil)
       #expect(try verified(second, by: try await keys()) != nil)

@@ -4,15 +4,15 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// What single providers do in their own way (seeds sections 4 and 6).
+/// Deviations of single providers from the standards.
 @Suite struct PeculiarityTests {
-  /// The credentials of a demo application in the header, not encoded.
+  /// The Basic header of a demo application, not percent-encoded.
   private func basic(_ browser: TestBrowser) -> [(String, String)] {
     let text = "\(browser.application):demo-secret"
     return [("Authorization", "Basic " + Data(text.utf8).base64EncodedString())]
   }
 
-  /// An authorization request without PKCE.
+  /// Returns the authorization request without PKCE and nonce.
   private func plain(_ browser: TestBrowser, scope: String? = nil) -> TestBrowser {
     var browser = browser
     for name in ["code_challenge", "code_challenge_method", "nonce", "scope"] {
@@ -22,7 +22,7 @@ import Testing
     return browser
   }
 
-  @Test func `Sequencing takes Basic alone, writes lifetimes as texts and keeps refresh tokens`()
+  @Test func `Sequencing accepts only Basic, writes lifetimes as strings and keeps refresh tokens`()
     async throws
   {
     try await TestBrowser.run(.sequencing) { _, browser async throws in
@@ -37,7 +37,7 @@ import Testing
         usual.merging(["client_id": nil]) { $1 }, headers: basic(browser))?.json
       #expect(tokens?["expires_in"] == "3600")
       let old: String = try #require(tokens?["refresh_token"]?.string)
-      // The address of refreshes has a query of its own.
+      // The refresh endpoint of this provider has a query.
       let reply = try await browser.client.post(
         "/oauth2/token?q=oauth2/token", headers: basic(browser),
         form: [("grant_type", "refresh_token"), ("refresh_token", old)])
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `Vimeo's tokens never expire and bring the user along`() async throws {
+  @Test func `Vimeo's tokens never expire and come with the user`() async throws {
     try await TestBrowser.run(.vimeo) { _, browser async throws in
       let browser = plain(browser, scope: "public email")
       let tokens = try await browser.token(
@@ -59,7 +59,9 @@ import Testing
     }
   }
 
-  @Test func `Sina Weibo reads the query, and says the user's id`() async throws {
+  @Test func `Sina Weibo reads parameters from the query and returns the user's id with the token`()
+    async throws
+  {
     try await TestBrowser.run(.sinaWeibo) { _, browser async throws in
       let browser = plain(browser)
       let query = [
@@ -84,7 +86,9 @@ import Testing
     }
   }
 
-  @Test func `Tencent Weibo answers in query strings, failures with 200`() async throws {
+  @Test func `Tencent Weibo answers in form encoding and reports failures with status 200`()
+    async throws
+  {
     try await TestBrowser.run(.tencentWeibo) { _, browser async throws in
       let browser = plain(browser)
       let usual: [String: String?] = ["code_verifier": nil, "client_secret": "demo-secret"]
@@ -103,11 +107,11 @@ import Testing
 }
 
 extension PeculiarityTests {
-  /// Everybody of the kind, by name.
+  /// The names of all OAuth 2.0 providers.
   static let names = OAuth2Provider.all.map(\.name)
 
   @Test(arguments: names)
-  func `Each provider gives a token that says whose it is`(name: String) async throws {
+  func `The token of each provider leads to its user`(name: String) async throws {
     let provider = try #require(OAuth2Provider.all.first { $0.name == name })
     try await TestBrowser.run(provider) { _, browser async throws in
       var browser = browser

@@ -2,9 +2,9 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// Requests out of a stream of bytes.
+/// Parsing of HTTP requests from a stream of bytes.
 struct RequestReaderTests {
-  /// What a reader makes of bytes that arrive in pieces of this size.
+  /// Returns the requests of a text that arrives in pieces of this size.
   private func read(_ text: String, pieces: Int = .max, bodyLimit: Int = 100) throws
     -> [RequestReader.Received]
   {
@@ -19,7 +19,7 @@ struct RequestReaderTests {
     return received
   }
 
-  @Test("Requests are the same however they arrive", arguments: [1, 2, 3, 7, 1000])
+  @Test("Requests are the same for any division of the bytes", arguments: [1, 2, 3, 7, 1000])
   func pieces(size: Int) throws {
     let text =
       "POST /a%2Fb?c=d&e HTTP/1.1\r\nHost: x\r\nContent-length:3\r\n\r\nabc"
@@ -37,7 +37,7 @@ struct RequestReaderTests {
   }
 
   @Test(
-    "What is no request is refused",
+    "A malformed request is refused with its status",
     arguments: [
       ("GET /\r\n\r\n", 400), ("GET  / HTTP/1.1\r\n\r\n", 400), (" GET / HTTP/1.1\r\n\r\n", 400),
       ("GET x HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/2.0\r\n\r\n", 505),
@@ -71,13 +71,13 @@ struct RequestReaderTests {
     #expect(flaw.status == 431)
   }
 
-  @Test("A body that is announced and never comes is waited for")
+  @Test("An announced body that never arrives gives no request")
   func missingBody() throws {
     #expect(
       try read("GET / HTTP/1.1\r\nContent-Length: 9223372036854775807\r\n\r\nabc").isEmpty)
   }
 
-  @Test("A client that waits for a word before its body gets it, once")
+  @Test("A client that expects 100-continue gets it once")
   func expectation() throws {
     var reader = RequestReader(bodyLimit: 100)
     reader.append(
@@ -89,14 +89,14 @@ struct RequestReaderTests {
     #expect(try reader.next()?.request.body == [0])
   }
 
-  @Test("A header that comes twice is not read as one of both")
+  @Test("A repeated header is not read as either of its values")
   func duplicateHeaders() throws {
     let request = try read("GET / HTTP/1.1\r\nauthorization: a\r\nAuthorization: b\r\n\r\n")[0]
     #expect(request.request.header("Authorization") == nil)
     #expect(request.request.headers.count == 2)
   }
 
-  @Test("A connection serves one request after the other, and HEAD without a body")
+  @Test("A connection serves several requests, and HEAD gets no body")
   func keepAlive() async throws {
     try await TestSandbox.run { sandbox async throws in
       let bytes = try await sandbox.providers.exchange(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// What no client of good will sends.
+/// Input that no well-behaved client sends.
 struct RobustnessTests {
   static let garbage: [String] = [
     "\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
@@ -18,7 +18,7 @@ struct RobustnessTests {
     "GET http://[::1 HTTP/1.1\r\nConnection: close\r\n\r\n",
   ]
 
-  @Test("Garbage on a connection does no harm to the others", arguments: garbage)
+  @Test("Garbage on one connection does not disturb the others", arguments: garbage)
   func survival(text: String) async throws {
     try await TestSandbox.run { sandbox async throws in
       for client in [sandbox.providers, sandbox.control] {
@@ -29,14 +29,14 @@ struct RobustnessTests {
     }
   }
 
-  @Test("A head of more than 256 KiB is refused, a smaller one is read")
+  @Test("A head of more than 256 KiB is refused, and a smaller one is read")
   func hugeHeader() async throws {
     try await TestSandbox.run { sandbox async throws in
       let long = String(repeating: "a", count: 100_000)
       let fits = try await sandbox.providers.send(
         "GET", "/me", headers: [("Authorization", "OAuth \(long)"), ("X-\(long)", "b")])
       #expect(fits?.facebookCode == [2500])
-      // What is not read any more can take the answer with it.
+      // The connection closes with unread input, so the answer can be lost.
       let tooMuch = try await sandbox.providers.send(
         "GET", "/me", headers: Array(repeating: ("X", long), count: 10))
       #expect(tooMuch == nil || tooMuch?.status == 431)
@@ -80,7 +80,7 @@ struct RobustnessTests {
     }
   }
 
-  @Test("A state of nothing makes no provider fail")
+  @Test("An empty state does not crash a provider")
   func emptyState() async throws {
     try await TestSandbox.run(state: [:]) { sandbox async throws in
       #expect(try await sandbox.requestToken()?.twitterCode == 32)

@@ -13,14 +13,15 @@ struct TestBrowser {
   let client: TestClient
   var provider = OAuth2Provider.openID
   var application = "demo-openid"
-  /// Names and values of the authorization request; changing one of them makes a wrong one.
+  /// The parameters of the authorization request. Tests change one of them to make the request
+  /// wrong.
   var asked = [
     "response_type": "code", "client_id": "demo-openid", "redirect_uri": redirect,
     "scope": "openid profile", "state": "s/1+2", "code_challenge": challenge,
     "code_challenge_method": "S256", "nonce": "n1",
   ]
 
-  /// Runs a sandbox, the person saying yes at once.
+  /// Runs a sandbox. By default the person gives consent at once.
   static func run(
     _ provider: OAuth2Provider = .openID, consent: String = "allow",
     _ body: (TestSandbox, TestBrowser) async throws -> Void
@@ -48,7 +49,7 @@ struct TestBrowser {
     return try await client.post(target, form: decision)
   }
 
-  /// What a browser brings back to the redirect address.
+  /// Returns the parameters of the redirect to the redirect address.
   func answer(_ reply: Reply?) throws -> [Parameter] {
     #expect(reply?.status == 302)
     let parts = try #require(reply?.header("location")).split(separator: "?", maxSplits: 1)
@@ -56,12 +57,12 @@ struct TestBrowser {
     return try #require([Parameter](formEncoded: String(parts[1])))
   }
 
-  /// A code.
+  /// Returns a new authorization code.
   func code() async throws -> String {
     try #require(answer(try await authorize())["code"])
   }
 
-  /// Sends a form to the token endpoint; a `nil` value leaves a member of the usual form out.
+  /// Sends a form to the token endpoint. A `nil` value removes a parameter of the default form.
   func token(
     _ changes: [String: String?], grant: String = "authorization_code",
     headers: [(String, String)] = []
@@ -77,14 +78,14 @@ struct TestBrowser {
       form: form.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
   }
 
-  /// The answer to a code.
+  /// Redeems a new code and returns the token response.
   func signIn() async throws -> JSONValue {
     let reply = try await token(["code": try await code()])
     #expect(reply?.status == 200, "\(reply?.text ?? "")")
     return try #require(reply?.json)
   }
 
-  /// Whose token it is.
+  /// Requests the identity of the token's user.
   func userinfo(_ token: String) async throws -> Reply? {
     try await client.send(
       "GET", path(.userinfo),

@@ -4,13 +4,13 @@ import Foundation
 
 @testable import EinlassSandbox
 
-/// What came back on a connection, byte for byte.
+/// The bytes of an HTTP response, parsed.
 struct Reply {
   var status = 0
   var headers: [Parameter] = []
   var body: [UInt8] = []
 
-  /// The answer in these bytes; `nil` if they are none.
+  /// Parses a response. Returns `nil` if the bytes are none.
   init?(_ bytes: [UInt8]) {
     let end = Array("\r\n\r\n".utf8)
     guard let head = bytes.firstRange(of: end) else { return nil }
@@ -27,11 +27,9 @@ struct Reply {
     body = Array(bytes[head.upperBound...])
   }
 
-  /// The value of a header, its name in lower case.
+  /// Returns the value of a header. The name is in lower case.
   func header(_ name: String) -> String? { headers[name] }
-  /// The body as text.
   var text: String { String(decoding: body, as: UTF8.self) }
-  /// The body as JSON.
   var json: JSONValue? { try? JSONReader.read(body) }
   /// The code of Twitter's error.
   var twitterCode: Int64? { json?.at(pointer: "/errors/0/code")?.int64 }
@@ -42,7 +40,7 @@ struct Reply {
   }
 }
 
-/// A client that sends what it is told, well formed or not.
+/// A client that sends any bytes, well formed or not.
 struct TestClient {
   let port: UInt16
 
@@ -60,7 +58,7 @@ struct TestClient {
     }
   }
 
-  /// Sends bytes and hangs up, without waiting for an answer.
+  /// Sends bytes and closes the connection, without waiting for an answer.
   func sendOnly(_ bytes: [UInt8]) async throws {
     let socket = try await AsyncSocket.connected(
       to: .inet(ip4: "127.0.0.1", port: port), timeout: 60)
@@ -68,7 +66,7 @@ struct TestClient {
     try socket.close()
   }
 
-  /// Sends a request and reads the answer; `nil` if there was none.
+  /// Sends a request and returns the answer, or `nil` if the connection ends without one.
   func send(
     _ method: String, _ target: String, headers: [(String, String)] = [], body: [UInt8] = []
   ) async throws -> Reply? {

@@ -3,15 +3,15 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// A sandbox on free ports, at a fixed time.
+/// A sandbox on free ports with a fixed time.
 struct TestSandbox {
   static let now: Int64 = 1_500_000_000
   let providers: TestClient
   let control: TestClient
-  /// Of the providers that have an address to themselves.
+  /// The ports of the providers that have a separate address.
   let ownPorts: [String: UInt16]
 
-  /// Runs a sandbox as long as `body` needs it.
+  /// Runs a sandbox during `body`.
   static func run(
     state: JSONValue = DemoState.whole, owners: [any Provider] = [],
     _ body: (TestSandbox) async throws -> Void
@@ -42,18 +42,18 @@ struct TestSandbox {
     #expect(reply?.status == 200, "\(reply?.text ?? "")")
   }
 
-  /// The state now.
+  /// Returns the current state.
   func state() async throws -> JSONValue {
     try #require(try await control.send("GET", "/state")?.json)
   }
 
-  /// The requests so far.
+  /// Returns the logged requests.
   func log() async throws -> [JSONValue] {
     try #require(try await control.send("GET", "/log")?.json?["requests"]?.array)
   }
 }
 
-/// How a request is to be signed.
+/// The parameters of a request's OAuth 1.0 signature.
 struct TestSigner {
   var consumer = "demo-twitter-key"
   var consumerSecret = "demo-twitter-secret"
@@ -63,7 +63,7 @@ struct TestSigner {
   var timestamp = String(TestSandbox.now)
   var version: String? = "1.0"
   var method = "HMAC-SHA1"
-  /// Added to the header, unsigned or not.
+  /// Additional parameters of the header. The signature covers them.
   var extra: [Parameter] = []
 
   static func system(_ user: Int) -> TestSigner {
@@ -72,7 +72,7 @@ struct TestSigner {
       token: "\(user)-system-token", tokenSecret: "\(user)-system-secret")
   }
 
-  /// The `Authorization` header for a request.
+  /// Returns the `Authorization` header for a request.
   func header(
     _ verb: String, _ path: String, port: UInt16, query: [Parameter] = [], form: [Parameter] = []
   ) -> (String, String) {
@@ -96,7 +96,7 @@ struct TestSigner {
 }
 
 extension TestSandbox {
-  /// A signed request to Twitter.
+  /// Sends a signed request to Twitter.
   func twitter(
     _ verb: String, _ path: String, query: [(String, String)] = [],
     form: [(String, String)] = [], by signer: TestSigner
@@ -111,13 +111,13 @@ extension TestSandbox {
       : try await providers.post(target, headers: [header], form: form)
   }
 
-  /// The first step of reverse auth.
+  /// Runs the first step of reverse auth.
   func requestToken(by signer: TestSigner = TestSigner()) async throws -> Reply? {
     try await twitter(
       "POST", "/oauth/request_token", form: [("x_auth_mode", "reverse_auth")], by: signer)
   }
 
-  /// The second step of reverse auth.
+  /// Runs the second step of reverse auth.
   func accessToken(
     _ line: String, target: String = "demo-twitter-key", by signer: TestSigner = .system(1001)
   ) async throws -> Reply? {
@@ -126,7 +126,7 @@ extension TestSandbox {
       form: [("x_reverse_auth_parameters", line), ("x_reverse_auth_target", target)], by: signer)
   }
 
-  /// Both steps: a signer that has the user's token for the demo application.
+  /// Runs both steps and returns a signer with the user's token for the demo application.
   func signIn(_ user: Int = 1001, to application: TestSigner = TestSigner()) async throws
     -> TestSigner
   {
@@ -140,7 +140,7 @@ extension TestSandbox {
     return signer
   }
 
-  /// Who somebody is, by Twitter.
+  /// Requests the identity of the token's user from Twitter.
   func verifyCredentials(
     by signer: TestSigner, query: [(String, String)] = [("include_email", "true")]
   ) async throws -> Reply? {

@@ -5,7 +5,7 @@ import Testing
 
 /// The three steps of OAuth 1.0a, at Twitter and at Flickr.
 @Suite struct ThreeLeggedTests {
-  /// One of the two, and where it is.
+  /// One of the two providers and its addresses.
   struct Place: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var provider: any Provider
@@ -25,7 +25,7 @@ import Testing
       sandbox.ownPorts[testDescription].map { TestClient(port: $0) } ?? sandbox.providers
     }
 
-    /// A signed `POST` of one of the steps.
+    /// Sends a signed `POST` for one of the steps.
     func post(_ step: String, by signer: TestSigner, _ sandbox: TestSandbox) async throws -> Reply?
     {
       let client = client(sandbox)
@@ -34,7 +34,7 @@ import Testing
         "POST", path, headers: [signer.header("POST", path, port: client.port)])
     }
 
-    /// The first step; who signs afterwards.
+    /// Runs the first step and returns the signer with the request token.
     func open(_ callback: String, _ sandbox: TestSandbox) async throws -> TestSigner {
       var first = signer
       first.extra = [Parameter(name: "oauth_callback", value: callback)]
@@ -49,7 +49,7 @@ import Testing
       return signer
     }
 
-    /// What the person says on the page.
+    /// Opens the page, checks that it has a button to deny, and sends the person's decision.
     func decide(_ word: String, _ signer: TestSigner, _ sandbox: TestSandbox) async throws -> Reply
     {
       let target = "\(prefix)/authorize?oauth_token=\(signer.token ?? "")"
@@ -58,7 +58,7 @@ import Testing
       return try #require(try await client(sandbox).post(target, form: [("decision", word)]))
     }
 
-    /// The third step.
+    /// Runs the third step.
     func redeem(_ signer: TestSigner, _ verifier: String, _ sandbox: TestSandbox) async throws
       -> Reply?
     {
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(arguments: [Place.twitter, .flickr])
-  func `A callback brings the verifier, which serves once`(place: Place) async throws {
+  func `A callback delivers the verifier, which works once`(place: Place) async throws {
     try await TestSandbox.run(owners: [place.provider]) { sandbox async throws in
       let signer = try await place.open(Self.callback, sandbox)
       #expect(try await place.redeem(signer, "early", sandbox)?.status == 401)
@@ -112,7 +112,9 @@ import Testing
   }
 
   @Test(arguments: [(Place.twitter, ["denied"]), (.flickr, ["oauth_token", "oauth_problem"])])
-  func `A no comes back in the provider's own way`(place: Place, names: [String]) async throws {
+  func `A denial is reported in the provider's own format`(place: Place, names: [String])
+    async throws
+  {
     try await TestSandbox.run(owners: [place.provider]) { sandbox async throws in
       let signer = try await place.open(Self.callback, sandbox)
       let answer = try answer(try await place.decide("deny", signer, sandbox))
@@ -126,7 +128,9 @@ import Testing
     }
   }
 
-  @Test func `A callback has to be registered where there is a list`() async throws {
+  @Test func `A callback must be registered if the application has a list of callbacks`()
+    async throws
+  {
     try await TestSandbox.run { sandbox async throws in
       try await sandbox.patch([
         "twitter": [
@@ -144,7 +148,7 @@ import Testing
     }
   }
 
-  @Test func `A token of Twitter's can be taken back`() async throws {
+  @Test func `A token of Twitter can be revoked`() async throws {
     try await TestSandbox.run { sandbox async throws in
       let signer = try await sandbox.signIn()
       #expect(
@@ -153,7 +157,7 @@ import Testing
     }
   }
 
-  @Test func `Flickr's API says its failures with 200, and its OAuth with oauth_problem`()
+  @Test func `Flickr reports API failures with status 200 and OAuth failures as oauth_problem`()
     async throws
   {
     try await TestSandbox.run(owners: [Flickr()]) { sandbox async throws in

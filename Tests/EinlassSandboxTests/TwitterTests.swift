@@ -3,9 +3,9 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// Twitter over real HTTP: what goes well, and each refusal.
+/// Twitter over real HTTP: success, and each error.
 struct TwitterTests {
-  @Test("Reverse auth gives a token with which the application learns who it is")
+  @Test("Reverse auth gives a token, and the token gives the application the user's identity")
   func reverseAuth() async throws {
     try await TestSandbox.run { sandbox async throws in
       let line = try #require(try await sandbox.requestToken())
@@ -48,7 +48,7 @@ struct TwitterTests {
     }
   }
 
-  @Test("The e-mail address is for applications that may have it, if they ask")
+  @Test("The e-mail address is returned on request to applications with the permission")
   func email() async throws {
     try await TestSandbox.run { sandbox async throws in
       let signer = try await sandbox.signIn()
@@ -61,7 +61,7 @@ struct TwitterTests {
     }
   }
 
-  /// A signer that is wrong in one way.
+  /// A signer with one fault.
   struct Flaw: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var code: Int64
@@ -92,7 +92,7 @@ struct TwitterTests {
     },
   ]
 
-  @Test("A request that is not signed as it should be is refused", arguments: flaws)
+  @Test("A request with a faulty signature is refused", arguments: flaws)
   func refusals(flaw: Flaw) async throws {
     try await TestSandbox.run { sandbox async throws in
       var signer = TestSigner()
@@ -111,7 +111,7 @@ struct TwitterTests {
     }
   }
 
-  @Test("The sandbox's clock can be set off")
+  @Test("The sandbox's clock can have an offset")
   func clockOffset() async throws {
     try await TestSandbox.run { sandbox async throws in
       try await sandbox.patch(["clockOffsetSeconds": 3600])
@@ -121,7 +121,7 @@ struct TwitterTests {
     }
   }
 
-  @Test("A nonce is good once per timestamp")
+  @Test("A nonce is valid once per timestamp")
   func nonces() async throws {
     try await TestSandbox.run { sandbox async throws in
       let signer = TestSigner(nonce: "once")
@@ -154,7 +154,7 @@ struct TwitterTests {
     }
   }
 
-  @Test("An application needs to be in good standing, and a permission for reverse auth")
+  @Test("An application must not be revoked, and needs the permission for reverse auth")
   func applications() async throws {
     try await TestSandbox.run { sandbox async throws in
       let record = ["twitter", "applications", "demo-twitter-key"]
@@ -170,7 +170,7 @@ struct TwitterTests {
     }
   }
 
-  @Test("The line of the first step must be one's own, unused, fresh and for the target")
+  @Test("The line of the first step must be unchanged, unused, fresh and for the target")
   func lines() async throws {
     try await TestSandbox.run { sandbox async throws in
       let line = try #require(try await sandbox.requestToken()).text
@@ -192,7 +192,7 @@ struct TwitterTests {
     }
   }
 
-  @Test("The second step needs the system's application and its token")
+  @Test("The second step requires the system's application and its token")
   func systemSignature() async throws {
     try await TestSandbox.run { sandbox async throws in
       let line = try #require(try await sandbox.requestToken()).text
@@ -211,7 +211,7 @@ struct TwitterTests {
   }
 
   @Test(
-    "A user who is not in good standing gets no token",
+    "A user in bad standing gets no token",
     arguments: [(1003, 403, 64), (1005, 403, 326), (1006, 403, 220)] as [(Int, Int, Int64)])
   func users(user: Int, status: Int, code: Int64) async throws {
     try await TestSandbox.run { sandbox async throws in
@@ -222,7 +222,7 @@ struct TwitterTests {
     }
   }
 
-  @Test("A suspended user may get a page of more than 3000 bytes instead")
+  @Test("A suspended user can get an HTML page of more than 3000 bytes instead")
   func suspensionPage() async throws {
     try await TestSandbox.run { sandbox async throws in
       let line = try #require(try await sandbox.requestToken()).text
@@ -233,7 +233,7 @@ struct TwitterTests {
     }
   }
 
-  @Test("What changes after the sign-in is noticed by verify_credentials")
+  @Test("Changes after the sign-in are reported by verify_credentials")
   func laterChanges() async throws {
     try await TestSandbox.run { sandbox async throws in
       let signer = try await sandbox.signIn()
@@ -258,7 +258,7 @@ struct TwitterTests {
     }
   }
 
-  @Test("A limit ends in 429 until it is reset")
+  @Test("A rate limit ends in status 429 until it is reset")
   func rateLimit() async throws {
     try await TestSandbox.run { sandbox async throws in
       let path = ["twitter", "rateLimits", "/oauth/request_token"]
@@ -279,7 +279,7 @@ struct TwitterTests {
   }
 
   @Test(
-    "What is not there is 34",
+    "An unknown path is refused with code 34",
     arguments: [
       ("GET", "/1.1/other.json"), ("GET", "/oauth/request_token"), ("POST", "/oauth/"),
       ("POST", "/1.1/account/verify_credentials.json"),
@@ -293,7 +293,7 @@ struct TwitterTests {
   }
 }
 
-/// A value inside objects of one member each.
+/// Returns the value inside nested objects with one member each.
 func nest(_ path: [String], _ value: JSONValue) -> JSONValue {
   path.reversed().reduce(value) { .object([$1: $0]) }
 }
