@@ -5,11 +5,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What every store does: in memory, in a file, and in a file that the next process opens.
+/// The behaviour of every store: in memory, in a file, and in a file that another process reopens.
 struct AccountStoreTests {
   enum Kind: CaseIterable { case memory, file, reopenedFile }
 
-  /// A store, and the same one as the next process finds it.
+  /// A store, and the same store as the next process opens it.
   struct Case {
     let kind: Kind
     let home: StoreHome
@@ -25,7 +25,7 @@ struct AccountStoreTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `an added account is listed as it was given and its credential opens`(_ kind: Kind) throws {
+  func `An added account is listed with its values, and its credential opens`(_ kind: Kind) throws {
     let test = try Case(kind)
     let new = AccountStore.NewAccount.example(subject: "17")
     let added = try test.store.add(new, .usual)
@@ -39,7 +39,7 @@ struct AccountStoreTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `accounts are listed in the order of adding and a position is never used again`(_ kind: Kind)
+  func `Accounts are listed in the order of adding, and a position is never reused`(_ kind: Kind)
     throws
   {
     let test = try Case(kind)
@@ -52,7 +52,8 @@ struct AccountStoreTests {
     #expect(accounts.map(\.position) == [1, 2, 4])
   }
 
-  /// Username and subject of a stored and of a new account, and whether they are the same one.
+  /// Username and subject of a stored and of a new account, and whether the two are the same
+  /// account.
   static let collisions: [(stored: (String, String?), new: (String, String?), isSame: Bool)] = [
     (("ada", nil), ("ada", nil), true),
     (("ada", nil), ("bob", nil), false),
@@ -62,13 +63,15 @@ struct AccountStoreTests {
     (("ada", "1"), ("ada", nil), true),
     (("ada", nil), ("ada", "1"), true),
     (("ada", "1"), ("bob", nil), false),
-    // Bytes count, not what looks alike: the Kelvin sign, and an accent as its own character.
+    // Names compare as bytes, so the Kelvin sign and a decomposed accent make other names.
     (("K", nil), ("\u{212A}", nil), false),
     (("\u{E9}", nil), ("e\u{301}", nil), false),
   ]
 
   @Test(arguments: Kind.allCases, collisions.indices)
-  func `the same provider and subject, else username, is the same account`(_ kind: Kind, _ row: Int)
+  func `Accounts with the same provider and subject, or else username, are the same account`(
+    _ kind: Kind, _ row: Int
+  )
     throws
   {
     let (stored, new, isSame) = Self.collisions[row]
@@ -83,7 +86,9 @@ struct AccountStoreTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `a provider with room for one refuses a second, or replaces the first`(_ kind: Kind) throws {
+  func `A provider with room for one account refuses a second, or replaces the first`(_ kind: Kind)
+    throws
+  {
     let test = try Case(kind)
     let first = try test.store.add(.example("ada", isOnlyOne: true), .usual)
     let problem = problem { _ = try test.next.add(.example("bob", isOnlyOne: true), .usual) }
@@ -96,7 +101,7 @@ struct AccountStoreTests {
   }
 
   @Test(arguments: Kind.allCases, [true, false])
-  func `who has signed out may be added once more, and nobody else in that place`(
+  func `A signed-out person can be added again, and no other person in that place`(
     _ kind: Kind, isOnlyOne: Bool
   ) throws {
     let test = try Case(kind)
@@ -124,7 +129,7 @@ struct AccountStoreTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `replacing keeps id, place, age and others' credentials, all else is the new one's`(
+  func `A replaced account keeps id, position, age and other credentials, and nothing else`(
     _ kind: Kind
   ) throws {
     let test = try Case(kind)
@@ -149,7 +154,7 @@ struct AccountStoreTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `a credential takes the place of that of its client id and resource alone`(_ kind: Kind)
+  func `A credential replaces only the credential of the same client id and resource`(_ kind: Kind)
     throws
   {
     let test = try Case(kind)
@@ -163,7 +168,7 @@ struct AccountStoreTests {
     ada.credentials = [.oauth2Example("new")]
     _ = try test.next.add(ada, .usual)
     #expect(try test.next.contents(id) == [.oauth2Example("new")] + stored[1...])
-    // Reverse auth pays with one credential alone, under any client id.
+    // An account has a single credential for reverse auth, so the client id does not matter.
     var own = StoredCredential.oauth1Example("other")
     own.registration.clientID = "SYS2"
     own.binding.clientID = "SYS2"
@@ -171,7 +176,7 @@ struct AccountStoreTests {
     _ = try test.next.add(ada, .usual)
     #expect(
       try test.next.contents(id) == [.oauth2Example("new")] + stored[1...2] + [own])
-    // A file may bring an account that is signed out, and one without a subject.
+    // An imported file can contain an account without credentials or without a subject.
     ada.credentials = []
     ada.account.subject = nil
     let added = try test.next.add(ada, .usual).account
@@ -181,7 +186,7 @@ struct AccountStoreTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `another person in a provider's only place gets nothing of the first one's`(_ kind: Kind)
+  func `A second person in a provider's only place gets no credential of the first`(_ kind: Kind)
     throws
   {
     let test = try Case(kind)
@@ -197,7 +202,9 @@ struct AccountStoreTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `an edit changes what may change, and the revision only if something did`(_ kind: Kind)
+  func `An edit changes only editable members, and the revision only if a value changed`(
+    _ kind: Kind
+  )
     throws
   {
     let test = try Case(kind)
@@ -219,8 +226,9 @@ struct AccountStoreTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `one credential is kept for each client id, and all go with the account`(_ kind: Kind) throws
-  {
+  func `An account has one credential for each client id, and its removal deletes them all`(
+    _ kind: Kind
+  ) throws {
     let test = try Case(kind)
     let first = AccountStore.NewAccount.example()
     let id = try test.store.add(first, .usual).account.id
@@ -240,7 +248,7 @@ struct AccountStoreTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `what was obtained with a credential that has changed since is not written down`(
+  func `A credential that was obtained with an outdated one is not stored`(
     _ kind: Kind
   ) throws {
     let test = try Case(kind)
@@ -250,7 +258,7 @@ struct AccountStoreTests {
     func settle(_ basis: [StoredCredential], _ new: StoredCredential?) throws -> Int64? {
       try test.next.settle(id, .init(basis: basis, credential: new, edit: banned))
     }
-    // One of the system's changes, and goes, before the answer comes.
+    // A system credential is replaced, and then deleted, before the answer arrives.
     _ = try test.next.add(.example("ada", secrets: "b", replacesExisting: true), .usual)
     let newer = try test.next.credentials(id)
     #expect(newer[0].generation > read[0].generation)
@@ -259,12 +267,12 @@ struct AccountStoreTests {
     _ = try test.next.forgetCredentials(id)
     #expect(try settle(newer, .oauth2Example("late")) == nil)
     #expect(try test.next.snapshot(.none).accounts.map(\.isSignedIn) == [false])
-    // One of the application's came that the answer knows nothing of.
+    // An application credential is stored in the meantime. The answer is not based on it.
     _ = try test.next.saveCredential(id, .oauth2Example("first"))
     #expect(try settle([], .oauth2Example("late")) == nil)
     #expect(try test.next.contents(id) == [.oauth2Example("first")])
     #expect(try test.next.snapshot(.none).accounts.map(\.health) == [.ok])
-    // The negative control, and generations never come again.
+    // Negative control. A generation is never used again.
     let first = try test.next.credentials(id)
     #expect(try settle(first, .oauth2Example("second")) == 5)
     #expect(try test.next.credentials(id).map(\.generation) == [5])
@@ -273,7 +281,7 @@ struct AccountStoreTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `a refused credential says so until another takes its place`(_ kind: Kind) throws {
+  func `A refused credential stays marked until another replaces it`(_ kind: Kind) throws {
     let test = try Case(kind)
     let id = try test.store.add(.example(), .usual).account.id
     _ = try test.next.saveCredential(id, .oauth2Example("a"))
@@ -289,7 +297,7 @@ struct AccountStoreTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `an application prefers one account of a provider at most`(_ kind: Kind) throws {
+  func `An application prefers at most one account of a provider`(_ kind: Kind) throws {
     let test = try Case(kind)
     let ids = try ["ada", "bob"].map { try test.store.add(.example($0), .usual).account.id }
     func preferred() throws -> [[String]] {
@@ -299,7 +307,7 @@ struct AccountStoreTests {
     _ = try test.next.setPreferred(ids[0], "emacs", "example", .usual)
     _ = try test.next.setPreferred(ids[1], "neovim", "example", .usual)
     #expect(try preferred() == [["emacs"], ["neovim"]])
-    // Neither an edit nor a new credential changes it.
+    // Neither an edit nor a new credential changes the preference.
     _ = try test.next.update(ids[0], .usual) { $0.preferredBy = [] }
     _ = try test.next.add(.example("ada", replacesExisting: true), .usual)
     #expect(try preferred() == [["emacs"], ["neovim"]])
@@ -311,7 +319,7 @@ struct AccountStoreTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `a grant is remembered, replaced and reset`(_ kind: Kind) throws {
+  func `A grant is stored, replaced and reset`(_ kind: Kind) throws {
     let test = try Case(kind)
     var grant = AccessGrant(
       application: "neovim", provider: "example", state: .granted,
@@ -332,7 +340,7 @@ struct AccountStoreTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `what is not there is said so, and asking makes no store`(_ kind: Kind) throws {
+  func `A missing item is reported as missing, and reading creates no store`(_ kind: Kind) throws {
     let test = try Case(kind)
     let id = Account.ID(rawValue: "a_none")
     #expect(problem { _ = try test.store.remove(id, .usual) }?.reason == .unknownAccount)
@@ -347,7 +355,7 @@ struct AccountStoreTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `account ids match as bytes`(_ kind: Kind) throws {
+  func `Account ids match as bytes`(_ kind: Kind) throws {
     let test = try Case(kind)
     var new = AccountStore.NewAccount.example()
     new.account.id = Account.ID(rawValue: "a_K")
@@ -358,7 +366,7 @@ struct AccountStoreTests {
   }
 }
 
-/// What was thrown; `nil` when nothing.
+/// Returns the problem that the closure throws, or `nil`.
 func problem(_ body: () throws -> Void) -> Problem? {
   do {
     try body()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Einlass
 
-/// What a file of accounts holds, and what is taken of one: its bytes, its limits, each account by itself.
+/// The format and limits of an accounts file, and the import of its accounts one by one.
 @Suite struct AccountsFileTests {
   private static let cheap = KeyFromPassphrase(cost: 2, blockSize: 1, parallelism: 1)
   private static let words = Secret("correct horse")
@@ -16,7 +16,7 @@ import Testing
       contents, with: words, randomBytes: { SecureRandom.bytes($0) }, stretching: cheap)
   }
 
-  /// Imports what stands in a file into this store.
+  /// Imports these accounts into the store.
   private static func importing(
     _ accounts: JSONValue, into store: AccountStore = MemoryAccountStore.make(),
     replaces: Bool = false
@@ -48,7 +48,9 @@ import Testing
 
   private static let provider = (try? ProviderCatalog.builtIn())?.providers.first?.id ?? ""
 
-  @Test func `What goes in comes out, down to where each credential may be sent`() throws {
+  @Test func `An exported account is imported unchanged, with the origins of each credential`()
+    throws
+  {
     let account = Account(
       id: Account.ID(rawValue: "a_1"), provider: Self.provider, username: "ada", displayName: "Ada",
       subject: "17", email: "ada@example.com", avatar: String(repeating: "a", count: 8192),
@@ -80,7 +82,7 @@ import Testing
     #expect(read.account == PortableAccount(account: expected, credentials: credentials))
   }
 
-  /// What is refused, with what only that is; the first is the control.
+  /// Entries that are refused, each with its only fault. The first is the negative control.
   private static let accounts: [(what: String, entry: JSONValue)] = [
     ("nothing", entry { _, _ in }), ("no object", []), ("null", .null),
     ("provider unknown", entry { account, _ in account["provider"] = "nope" }),
@@ -135,7 +137,7 @@ import Testing
     ),
   ]
 
-  @Test func `One account that cannot be taken keeps no other out`() throws {
+  @Test func `An account that is refused does not prevent the import of the others`() throws {
     let entries = try Self.importing(.array(Self.accounts.map(\.entry)))
     for (entry, row) in zip(entries, Self.accounts).dropFirst() {
       guard case .refused = entry.outcome else {
@@ -150,7 +152,7 @@ import Testing
     #expect(entries.allSatisfy { !$0.username.contains("\u{202E}") })
   }
 
-  @Test func `An account that stands in the file twice is there once`() throws {
+  @Test func `An account that is in the file twice is imported once`() throws {
     let store = MemoryAccountStore.make()
     let twice: JSONValue = [Self.entry { _, _ in }, Self.entry { _, _ in }]
     let entries = try Self.importing(twice, into: store)
@@ -161,7 +163,7 @@ import Testing
     #expect(try store.snapshot(.none).accounts.count == 1)
   }
 
-  @Test func `A file is as long as its limit and no longer`() throws {
+  @Test func `A file of the maximum length is read, and a longer one is refused`() throws {
     let empty = try Self.seal([]).count
     let most = [UInt8](repeating: 0x20, count: AccountsFile.limitBytes - empty)
     let file = try AccountsFile(Self.seal(most), path: "/file")
@@ -170,7 +172,8 @@ import Testing
     #expect(problem?.detail == "full")
   }
 
-  @Test func `Another passphrase, a file that was changed and a newer one are told apart`() throws {
+  @Test func `A wrong passphrase, a changed file and a newer format have different errors`() throws
+  {
     let bytes = try Self.seal(Array("{}".utf8))
     func detail(_ bytes: [UInt8], _ words: Secret = Self.words) -> String? {
       do throws(Problem) {
@@ -186,7 +189,7 @@ import Testing
     ] {
       #expect(detail(Array(text.utf8)) == "corrupt", "\(text)")
     }
-    // Every byte counts, in the head and in what is sealed.
+    // Every byte counts, in the header and in the sealed part.
     for index in bytes.indices {
       var changed = bytes
       changed[index] ^= 1

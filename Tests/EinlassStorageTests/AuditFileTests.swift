@@ -23,7 +23,7 @@ import Testing
     return found
   }
 
-  @Test func `A trail that nobody has written to is empty, and asking makes no file`() throws {
+  @Test func `A trail without entries is empty, and reading creates no file`() throws {
     let lines = AuditFile(location: location).lines
     #expect(try all(lines).isEmpty)
     #expect(try lines.remove(.usual) { _ in true } == 0)
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: ["", "x", "1", "1-", "-1-2", "99999999999999999999-1", "1-2-3"])
-  func `What is no place in the file is told from one`(position: String) throws {
+  func `An invalid position finds no entries`(position: String) throws {
     let lines = AuditFile(location: location).lines
     try lines.append([0x61], .usual)
     #expect(try lines.part(position, .usual) == nil)

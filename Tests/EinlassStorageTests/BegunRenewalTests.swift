@@ -5,12 +5,12 @@ import Testing
 
 @testable import EinlassStorage
 
-/// The note that a renewal leaves when its process is killed.
+/// The file that a renewal leaves behind if its process is killed.
 struct BegunRenewalTests {
   static let begun = BegunRenewal(account: Account.ID(rawValue: "a_ada"), generation: 12)
   static let another = BegunRenewal(account: Account.ID(rawValue: "a_bob"), generation: 3)
 
-  @Test func `Another process sees what has begun until it has ended`() throws {
+  @Test func `Another process sees a renewal from its begin to its end`() throws {
     let home = try StoreHome()
     let (renewals, others) = (home.store().begunRenewals, home.store().begunRenewals)
     #expect(others.all().isEmpty)
@@ -21,7 +21,7 @@ struct BegunRenewalTests {
     #expect(renewals.all() == [Self.another])
   }
 
-  @Test func `A folder that is not private, and files of others in it, are nobody's renewals`()
+  @Test func `Unknown files, and a folder that others can reach, are not read as renewals`()
     throws
   {
     let home = try StoreHome()

@@ -5,13 +5,14 @@ import Testing
 
 @testable import EinlassStorage
 
-/// No secret stands in any file of the store in any encoding, not even after it was deleted (T-34).
+/// No file of the store contains a secret in any encoding, even after its deletion.
 struct CanaryTests {
-  /// How somebody could write a secret without meaning to.
+  /// The encodings in which a secret could be written by mistake.
   enum Encoding: CaseIterable {
     case raw, hexadecimal, base64, base64URL, percent, utf16, reversed
 
-    /// What to look for; base64 depends on where the secret stands within what was encoded.
+    /// Returns the texts to search for. Base64 depends on the offset of the secret in the encoded
+    /// data.
     func forms(of bytes: [UInt8]) -> [[UInt8]] {
       switch self {
       case .raw: return [bytes]
@@ -29,14 +30,15 @@ struct CanaryTests {
 
     private func cuts(of bytes: [UInt8], _ encode: ([UInt8]) -> String) -> [[UInt8]] {
       (0..<3).map { offset in
-        // Whole groups of three bytes only: their four letters depend on nothing else.
+        // Only whole groups of three bytes, because their four letters do not depend on other
+        // bytes.
         let rest = Array(bytes.dropFirst(offset))
         return Array(encode(Array(rest.prefix(rest.count / 3 * 3))).utf8)
       }
     }
   }
 
-  /// The files below this directory that hold a canary, and in which encoding.
+  /// Returns the files below the home that contain a canary, with its encoding.
   private static func leaks(of canaries: [String], in home: StoreHome) throws -> [String] {
     try leaks(ofBytes: canaries.map { Array($0.utf8) }, in: home)
   }
@@ -60,7 +62,7 @@ struct CanaryTests {
   }
 
   @Test(arguments: Encoding.allCases)
-  func `the search finds what was planted`(_ encoding: Encoding) throws {
+  func `The search finds a planted canary in every encoding`(_ encoding: Encoding) throws {
     let home = try StoreHome()
     let canary = "canary-\(UUID().uuidString)"
     let encoded: [UInt8] =
@@ -71,11 +73,11 @@ struct CanaryTests {
       }
     try Data([1, 2, 3] + encoded + [4]).write(to: URL(fileURLWithPath: home.path + "/planted"))
     #expect(try Self.leaks(of: [canary], in: home).contains("planted: \(encoding)"))
-    // Another one is not found.
+    // Negative control: a different canary is not found.
     #expect(try Self.leaks(of: ["canary-\(UUID().uuidString)"], in: home).isEmpty)
   }
 
-  @Test func `fifty accounts leave no secret in any file, also after change and removal`() throws {
+  @Test func `Fifty accounts leave no secret in any file, also after change and removal`() throws {
     let home = try StoreHome()
     let store = home.store()
     let canary = "canary-\(UUID().uuidString)"
@@ -97,17 +99,18 @@ struct CanaryTests {
     #expect(try Self.leaks(of: [canary], in: home).isEmpty)
     for id in ids.prefix(25) { _ = try store.remove(id, .usual) }
     #expect(try Self.leaks(of: [canary], in: home).isEmpty)
-    // The key stands in its own file and in no other; names are in the clear, as is said.
+    // The key is in its own file and in no other. Names are stored unencrypted.
     let keys = try Self.leaks(ofBytes: [root.reveal()], in: home)
     #expect(!keys.isEmpty && keys.allSatisfy { $0.hasPrefix("keys/") }, "\(keys)")
     #expect(try Self.leaks(of: ["user49"], in: home).contains { $0.hasPrefix("data/store.db") })
   }
 
-  @Test func `what was deleted is gone from the database itself`() throws {
+  @Test func `A deleted account is gone from the database file`() throws {
     let home = try StoreHome()
     var store: AccountStore? = home.store()
     var new = AccountStore.NewAccount.example("canary-\(UUID().uuidString)")
-    // The list of changes keeps the id of a removed account, which says nothing of the person.
+    // A fixed id, because the list of changes keeps the id of a removed account, and the example's
+    // id contains the username.
     new.account.id = Account.ID(rawValue: "a_removed")
     let id = try #require(try store?.add(new, .usual).account.id)
     let sealed = try SQLiteTool(path: home.database).run("SELECT hex(token) FROM credential")[0]

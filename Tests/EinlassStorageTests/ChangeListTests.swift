@@ -3,11 +3,11 @@ import EinlassStorage
 import TestSupport
 import Testing
 
-/// Every store keeps a list of its last changes for front ends.
+/// The list of recent changes in a store, which front ends read.
 struct ChangeListTests {
   typealias Kind = AccountStoreTests.Kind
 
-  /// The changes since a mark, which moves to the last of them.
+  /// Returns the changes since a mark and moves the mark to the last of them.
   private func changes(
     _ store: AccountStore, _ mark: inout AccountStore.ChangeMark?
   ) throws -> [StoreChange]? {
@@ -82,13 +82,13 @@ struct ChangeListTests {
     #expect(try test.next.changes(old, .usual).list == nil)
     #expect(try test.next.changes(.noStore, .usual).list == nil)
     #expect(try test.next.changes(late, .usual).list?.count == 200)
-    // From a copy that was taken later than the store that is there now.
+    // As after restoring an older copy of the store: the mark is ahead of it.
     old = late
     old.number += 10_000
     #expect(try test.next.changes(old, .usual).list == nil)
   }
 
-  @Test func `A change that is undone is not in the list`() throws {
+  @Test func `A change that is rolled back is not in the list`() throws {
     let home = try StoreHome()
     let store = home.store()
     let id = try store.add(.example(), .usual).account.id
@@ -109,7 +109,7 @@ struct ChangeListTests {
     #expect(try store.changes(mark, .usual).list == [])
   }
 
-  @Test func `Another store in the place of one is not told as changes of that one`() throws {
+  @Test func `A mark of another store gets no list of changes`() throws {
     let (home, other) = (try StoreHome(), try StoreHome())
     let store = home.store()
     _ = try store.add(.example(), .usual)
@@ -119,7 +119,7 @@ struct ChangeListTests {
     #expect(try other.store().changes(mark, .usual).list == nil)
   }
 
-  @Test func `The list of a store that an older einlass has filled begins behind a gap`() throws {
+  @Test func `The list of a migrated store begins with a gap`() throws {
     let home = try StoreHome()
     _ = try home.store().add(.example(), .usual)
     try SQLiteTool(path: home.database).run(StoreHome.backToSchema2)

@@ -5,16 +5,16 @@ import Testing
 
 @testable import EinlassStorage
 
-/// Nobody moves the journal into the database while another process writes to it, whatever the SQLite library makes of
-/// that (T-12): shown by what four processes lock.
+/// No process checkpoints the journal while another process writes, whatever the SQLite library
+/// would do. The locks of four processes show it.
 ///
-/// `EINLASS_FAULT_ROUNDS` sets the number of changes by each; 60 without it.
+/// `EINLASS_FAULT_ROUNDS` sets the number of changes by each process; the default is 60.
 struct CheckpointTests {
   static var changes: Int {
     ProcessInfo.processInfo.environment["EINLASS_FAULT_ROUNDS"].flatMap(Int.init) ?? 60
   }
 
-  @Test func `no checkpoint overlaps a write of another process`() async throws {
+  @Test func `No checkpoint overlaps a write of another process`() async throws {
     let home = try StoreHome()
     _ = try home.store().add(.example(), .usual)
     await withTaskGroup(of: Void.self) { group in
@@ -33,21 +33,21 @@ struct CheckpointTests {
       let home = StoreHome(adopting: path)
       var store = home.store()
       for change in 0..<CheckpointTests.changes {
-        // Whoever closes the store empties the journal, and so does whoever finds it long.
+        // The journal is checkpointed when a store closes, and when it has grown long.
         if change % 10 == 9 { store = home.store() }
         _ = try store.add(.example("user\(number)-\(change)"), .usual)
       }
     }
   }
 
-  @Test func `a program that is not ours and goes on reading holds nobody up`() throws {
+  @Test func `A foreign program that keeps a read transaction open delays no change`() throws {
     let home = try StoreHome()
     let store = home.store()
     _ = try store.add(.example(), .usual)
     var reader: SQLiteConnection? = try SQLiteConnection(path: home.database, access: .readWrite)
     try reader?.run("BEGIN")
     #expect(try reader?.countAccounts() == 1)
-    // It waits for the lock as long as it takes, and then not for the reader: ten seconds would be SQLite's.
+    // Less than SQLite's busy timeout of 10 s, so that a wait for the reader would fail the test.
     let start = ContinuousClock.now
     #expect(try store.maintenance.rotateKey { _, _ in }.sealedValues == 3)
     #expect(ContinuousClock.now - start < .seconds(9))
@@ -55,7 +55,9 @@ struct CheckpointTests {
     #expect(try home.store().maintenance.check { _, _ in }.isSound)
   }
 
-  @Test func `the negative control: without the store's lock they overlap`() async throws {
+  @Test func `Negative control: without the store's lock, checkpoints and writes overlap`()
+    async throws
+  {
     let home = try StoreHome()
     _ = try home.store().add(.example(), .usual)
     await withTaskGroup(of: Void.self) { group in

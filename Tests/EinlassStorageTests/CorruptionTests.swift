@@ -5,12 +5,12 @@ import Testing
 
 @testable import EinlassStorage
 
-/// A store's file with anything wrong in it: a typed problem or the right credential, never a crash, and nothing is
-/// written by who only reads (T-07).
+/// A damaged store file leads to a typed problem or to the right credential, never to a crash, and
+/// reading writes nothing.
 ///
-/// `EINLASS_FAULT_ROUNDS` sets the number of flipped bits; 200 without it.
+/// `EINLASS_FAULT_ROUNDS` sets the number of flipped bits; the default is 200.
 struct CorruptionTests {
-  @Test func `whatever is wrong in the file, a credential is right or refused`() async {
+  @Test func `With any damage in the file, a credential is either right or refused`() async {
     await #expect(processExitsWith: .success) {
       var trial = try DamageTrial()
       let damages = trial.damages
@@ -18,15 +18,15 @@ struct CorruptionTests {
       let outcome = trial.outcome
       #expect(damages.count >= 200 && outcome.wrong.isEmpty, "\(outcome)")
       #expect(outcome.right > 0 && outcome.refused > 0)
-      // The negative control: who believes what stands in the file gets something else.
+      // Negative control: a program that does not check the file reads changed values.
       #expect(outcome.believedWrong > 0)
     }
   }
 }
 
-/// A good store, spoilt again and again.
+/// A good store that is damaged again and again.
 private struct DamageTrial {
-  /// What is done to the bytes of the database or of the journal beside it.
+  /// A change of the bytes of the database or of its journal.
   struct Damage {
     var name: String
     var suffix = ""
@@ -37,7 +37,7 @@ private struct DamageTrial {
     var right = 0
     var refused = 0
     var believedWrong = 0
-    /// Names of damages after which something was wrong.
+    /// The names of the damages after which a check failed.
     var wrong: [String] = []
   }
 
@@ -56,7 +56,7 @@ private struct DamageTrial {
   init() throws {
     home = try StoreHome()
     var originals: [Account.ID: StoredCredential] = [:]
-    // Stays open meanwhile, so that some of it is still in the journal.
+    // Stays open, so that a part of its changes is still in the journal.
     let store = home.store()
     for name in ["ada", "grace", "hedy"] {
       let new = AccountStore.NewAccount.example(name, secrets: name)
@@ -71,7 +71,7 @@ private struct DamageTrial {
     journal = try Self.bytes(home.database + "-wal")
     let whole = home.path + "/whole.db"
     _ = try store.maintenance.backup(whole) { _, _ in }
-    // A copy has no journal, a store in use has one.
+    // The backup has no journal, but a store in use has one.
     try SQLiteTool(path: whole).run("PRAGMA journal_mode = WAL")
     database = try Self.bytes(whole)
   }
@@ -88,7 +88,7 @@ private struct DamageTrial {
     var all = (0..<Self.flips).map { _ in
       flip(Int.random(in: 0..<8, using: &random), of: Int.random(in: 0..<count, using: &random))
     }
-    // A sealed value is hit for certain.
+    // These flips are certain to hit a sealed value.
     for token in tokens.compactMap({ Hexadecimal.decode($0) }) {
       guard let place = Data(database).firstRange(of: token)?.lowerBound else { continue }
       all += stride(from: 0, to: token.count, by: 5).map { flip($0 % 8, of: place + $0) }
@@ -153,7 +153,7 @@ private struct DamageTrial {
         isAsPromised {
           let credentials = try store.contents(id)
           for var stored in credentials {
-            stored.isRefused = false  // in the clear, and only causes another request
+            stored.isRefused = false  // stored unencrypted; a change only causes another request
             guard stored == original else { throw Wrong() }
           }
           return credentials.count
@@ -162,7 +162,7 @@ private struct DamageTrial {
     if damage.suffix.isEmpty, FileManager.default.contents(atPath: home.database) != before {
       isKept = false
     }
-    // Another program, before anything is written.
+    // A plain SQLite connection reads the damaged file before the store is changed.
     if let read = try? SQLiteTool(path: home.database).run(Self.readTokens), read != tokens {
       outcome.believedWrong += 1
     }
@@ -180,7 +180,8 @@ private struct DamageTrial {
 
   private struct Wrong: Error {}
 
-  /// Whether it went well, with so many right credentials, or was refused as the protocol says.
+  /// Returns whether the body returned its number of right credentials, or failed with a documented
+  /// reason.
   private mutating func isAsPromised(_ body: () throws -> Int) -> Bool {
     do {
       outcome.right += try body()

@@ -6,10 +6,10 @@ import Testing
 
 @testable import EinlassStorage
 
-/// Writes and syncs that fail at every place where they can (T-10), and memory that runs out (T-13).
+/// Failing writes and syncs at every place, and failing allocations.
 struct DiskFaultTests {
   @Test(arguments: [SQLITE_FULL, SQLITE_IOERR | (3 << 8), SQLITE_IOERR | (4 << 8)], [false, true])
-  func `whatever call fails, what was acknowledged stays, and the store works again`(
+  func `After any failing call, acknowledged changes remain and the store works again`(
     _ code: Int32, isLasting: Bool
   ) async {
     await #expect(processExitsWith: .success) { [code, isLasting] in
@@ -28,7 +28,7 @@ struct DiskFaultTests {
     }
   }
 
-  @Test func `the negative control: failures taken for successes are found missing`() async {
+  @Test func `Negative control: failures that are counted as successes are found missing`() async {
     await #expect(processExitsWith: .success) {
       let fault = WatchedFiles.Fault(first: 30, isLasting: true, code: SQLITE_FULL)
       let trial = try Trial(fault, acknowledgesFailures: true)
@@ -36,7 +36,7 @@ struct DiskFaultTests {
     }
   }
 
-  @Test func `a process whose memory runs out loses nothing that was acknowledged`() async {
+  @Test func `A process that runs out of memory loses no acknowledged change`() async {
     await #expect(processExitsWith: .success) {
       let home = try StoreHome()
       let store = home.store()
@@ -46,7 +46,7 @@ struct DiskFaultTests {
       var refused = 0
       for number in 0..<60 {
         sqlite3_hard_heap_limit64(sqlite3_memory_used() + Int64(number) * 8192)
-        // Every third time by somebody who has to open the store first.
+        // Every third change opens the store first.
         let writer = number % 3 == 0 ? home.store() : store
         do {
           _ = try writer.add(.example("user\(number)"), .usual)
@@ -54,14 +54,15 @@ struct DiskFaultTests {
         } catch { refused += 1 }
         sqlite3_hard_heap_limit64(0)
       }
-      // The negative control: memory did run out, and not always.
+      // Negative control: some allocations failed, and some changes succeeded.
       #expect(refused > 0 && acknowledged.count > 1, "\(refused) of 60 refused")
       try expectSound(home, holds: acknowledged)
     }
   }
 }
 
-/// Four changes to a new store of which one call, or all from one on, fails; then the disk is well again.
+/// Four changes to a new store, of which one call fails, or all calls from one on. After that the
+/// disk works again.
 private struct Trial {
   private let home: StoreHome
   private var acknowledged: Set<String> = []
@@ -91,7 +92,8 @@ private struct Trial {
     WatchedFiles.watch(nil)
   }
 
-  /// How many acknowledged accounts a new process does not find; what it finds must be sound.
+  /// Returns the number of acknowledged accounts that a new process does not find. The found
+  /// accounts must be sound.
   func missing() throws -> Int {
     let found = Set(try home.store().snapshot(.usual).accounts.map(\.username))
     try expectSound(home, holds: found)
@@ -99,7 +101,7 @@ private struct Trial {
   }
 }
 
-/// Every account is whole and opens, and the file is consistent.
+/// Expects that every account is complete and opens, and that the file is consistent.
 private func expectSound(_ home: StoreHome, holds acknowledged: Set<String>) throws {
   let store = home.store()
   let accounts = try store.snapshot(.usual).accounts

@@ -7,25 +7,26 @@ import Testing
 
 @testable import EinlassStorage
 
-/// Several ways to open one key: C-34 to C-38, T-35 to T-37. No test needs a keyring: shells play its program.
+/// The slots of a store's key. Shell scripts stand in for the keyring's program, so no test needs a
+/// keyring.
 ///
-/// One after the other: each passphrase takes its memory.
+/// Serialized, because scrypt needs much memory for each passphrase.
 @Suite(.serialized) struct KeySlotTests {
   private let home: StoreHome
 
   init() throws {
-    // A keyring's program that has died reads nothing.
+    // A write to a keyring program that has died would otherwise end the test process.
     signal(SIGPIPE, SIG_IGN)
     home = try StoreHome()
   }
 
-  /// A program that keeps a secret in a file.
+  /// A keyring program that keeps the secret in a file.
   private var keyring: KeySecretService {
     .playing(
       "case $1 in store) cat >'\(home.path)/ring' ;; lookup) cat '\(home.path)/ring' ;; esac")
   }
 
-  /// The store as a process would have it that is started with these.
+  /// Returns the store as in a process with these options.
   private func store(
     _ choice: KeySource.Choice = .usual, passphrase: String? = nil,
     keyring: KeySecretService = .playing("exit 1"),
@@ -40,7 +41,8 @@ import Testing
         location: location))
   }
 
-  /// A descriptor that brings a line, as a file that no child gets to hold open.
+  /// Returns a descriptor with one line, of a file rather than a pipe, because a child process
+  /// could hold a pipe open.
   private func descriptor(_ line: String) throws -> Int32 {
     let path = "\(home.path)/line-\(UUID().uuidString)"
     try (line + "\n").write(toFile: path, atomically: false, encoding: .utf8)
@@ -54,18 +56,18 @@ import Testing
       .run("SELECT kind || ' ' || hex(wrapped_key) FROM keyslot ORDER BY id")
   }
 
-  /// Whether what is stored of the account can be read; else why not.
+  /// Returns the detail of the problem when the account's credentials are read, or "opens".
   private func outcome(_ store: AccountStore, _ id: Account.ID) -> String {
     problem { _ = try store.contents(id) }?.detail ?? "opens"
   }
 
-  @Test func `A passphrase opens what a key file opened, and goes on when that is gone`() throws {
+  @Test func `A passphrase slot opens a store, also after the key file's slot is removed`() throws {
     let id = try store().add(.example(), .usual).account.id
     #expect(
       try store(passphrase: "right").maintenance.addKeySlot("passphrase", nil)
         == ["keyfile", "passphrase"])
     #expect(outcome(try store(passphrase: "right"), id) == "opens")
-    // The key file comes first, so that the passphrase may be that of a file of accounts.
+    // The key file is tried first, because the passphrase can be that of an accounts file.
     #expect(outcome(try store(passphrase: "wrong"), id) == "opens")
     let mistyped = try store(passphrase: "wrong")
     #expect(
@@ -77,13 +79,13 @@ import Testing
     #expect(outcome(try store(), id) == "keyUnavailable")
     #expect(outcome(try store(passphrase: "right"), id) == "opens")
     #expect(try store().snapshot(.none).accounts.count == 1)
-    // The last way is never taken.
+    // The last key slot is never removed.
     let last = problem { _ = try store().maintenance.removeKeySlot("passphrase") }
     #expect(last?.detail == "refused")
     #expect(outcome(try store(passphrase: "right"), id) == "opens")
   }
 
-  @Test func `Another passphrase takes the place of the first, and another key keeps all ways`()
+  @Test func `A new passphrase replaces the first, and rotation keeps all slots`()
     throws
   {
     let id = try store().add(.example(), .usual).account.id
@@ -108,12 +110,13 @@ import Testing
   }
 
   @Test
-  func `A passphrase that is typed opens what nothing else does, and a wrong one is forgotten`()
+  func `A typed passphrase opens a locked store, and a wrong one is not remembered`()
     throws
   {
     let id = try store().add(.example(), .usual).account.id
     _ = try store().maintenance.addKeySlot("passphrase", Secret("right"))
-    // The negative controls: who has a key file, and who brought a passphrase, is not asked for one.
+    // Negative controls: with a key file, or with a passphrase from a descriptor, no prompt is
+    // needed.
     try store().maintenance.openKey(nil)
     _ = try store().maintenance.removeKeySlot("keyfile")
     let brought = problem { try store(passphrase: "wrong").maintenance.openKey(nil) }
@@ -134,7 +137,7 @@ import Testing
     #expect(outcome(other, id) == "opens")
   }
 
-  @Test func `The right passphrase opens while wrong ones are tried, and they are never kept`()
+  @Test func `The right passphrase opens amid wrong ones, and wrong ones are never kept`()
     throws
   {
     let id = try store().add(.example(), .usual).account.id
@@ -150,14 +153,14 @@ import Testing
       }
       #expect(!refused.withLock { $0 }.contains("right"))
       #expect(outcome(open, id) == "opens")
-      // Nobody is asked about what is open, and another key finds the right words.
+      // An open store ignores the passphrase, and rotation uses the right one.
       try open.maintenance.openKey(Secret("wrong"))
       #expect(try open.maintenance.rotateKey { _, _ in }.slots == ["passphrase"])
     }
   }
 
   @Test
-  func `What the keyring keeps goes with its slot, and another key finds it locked only once`()
+  func `Removing its slot clears the keyring, and rotation drops the slot of a locked keyring`()
     throws
   {
     let ring = "\(home.path)/ring"
@@ -179,7 +182,7 @@ import Testing
     #expect(outcome(open, id) == "opens")
   }
 
-  @Test func `Requests that come together get the key once, and all of them have it`() throws {
+  @Test func `Simultaneous requests look up the key once, and each of them gets it`() throws {
     let id = try store(keyring: keyring).add(.example(), .usual).account.id
     _ = try store(keyring: keyring).maintenance.addKeySlot("secretservice", nil)
     _ = try store(keyring: keyring).maintenance.removeKeySlot("keyfile")
@@ -195,13 +198,13 @@ import Testing
     #expect(try String(contentsOfFile: "\(home.path)/count", encoding: .utf8) == "\n")
   }
 
-  @Test func `What the keyring keeps is not written over while it is all that opens the store`()
+  @Test func `The keyring's secret is not overwritten while it is the store's only key`()
     throws
   {
     let id = try store(keyring: keyring).add(.example(), .usual).account.id
     _ = try store(keyring: keyring).maintenance.addKeySlot("secretservice", nil)
     _ = try store(keyring: keyring).maintenance.removeKeySlot("keyfile")
-    // It takes a new secret, and then somebody locks it.
+    // This keyring accepts a new secret and is locked afterwards.
     let locking = KeySecretService.playing(
       """
       cd '\(home.path)'; case $1 in store) cat >ring; touch locked ;;
@@ -230,8 +233,8 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: empty.database))
   }
 
-  /// T-35: which slots there are (k key file, s Secret Service, p passphrase), which of them can be had now (capital:
-  /// what was brought is wrong), the label, and whether the store opens.
+  /// The slots of the store (k key file, s Secret Service, p passphrase), the available keys (P is
+  /// a wrong passphrase), the reported protection, and whether the store opens.
   static let matrix: [(slots: String, there: String, label: String, opens: Bool)] = [
     ("k", "k", "keyfile", true), ("k", "", "keyfile", false), ("k", "sp", "keyfile", false),
     ("s", "s", "secretservice", true), ("s", "", "secretservice", false),
@@ -242,7 +245,7 @@ import Testing
   ]
 
   @Test(arguments: matrix)
-  func `The label is honest, and a slot that is out of reach makes no second key`(
+  func `The reported protection is true, and an unavailable slot leads to no second key`(
     row: (slots: String, there: String, label: String, opens: Bool)
   ) throws {
     let names: [Character: String] = ["k": "keyfile", "s": "secretservice", "p": "passphrase"]
@@ -263,7 +266,7 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: home.keyDirectory) == row.there.contains("k"))
   }
 
-  /// T-36. The first is the control.
+  /// The first is the negative control.
   static let parameters: [(text: String, isTaken: Bool)] = [
     ("scrypt 131072 8 1", true), ("scrypt 1048576 8 2", true), ("scrypt 1073741824 8 1", false),
     ("scrypt 131072 1048576 1", false), ("scrypt 131072 8 0", false), ("scrypt 131072 0 1", false),
@@ -275,7 +278,7 @@ import Testing
   ]
 
   @Test(arguments: parameters)
-  func `What asks for more work than anybody chooses is refused before it is begun`(
+  func `Excessive scrypt parameters are refused before any work is done`(
     row: (text: String, isTaken: Bool)
   ) throws {
     let slot = KeySlot(
@@ -286,7 +289,7 @@ import Testing
     #expect(KeyFromPassphrase(saltless) == nil)
   }
 
-  @Test func `A slot that was edited to cost a gigabyte costs nothing`() throws {
+  @Test func `A slot with forged scrypt parameters for a gigabyte costs no time`() throws {
     let id = try store(passphrase: "words").add(.example(), .usual).account.id
     try SQLiteTool(path: home.database).run(
       "UPDATE keyslot SET parameters = 'scrypt 1073741824 8 1'")
@@ -301,7 +304,8 @@ import Testing
     #expect(outcome(try store(passphrase: "words"), id) == "opens")
   }
 
-  /// T-37: a program in the place of the keyring's that misbehaves. The control is the first.
+  /// Scripts in place of the keyring's program. The first is the negative control, the others
+  /// misbehave.
   static let programs: [(does: String, isTaken: Bool)] = [
     ("case $1 in store) cat >RING ;; lookup) cat RING ;; esac", true),
     ("exec sleep 60", false),
@@ -312,7 +316,7 @@ import Testing
   ]
 
   @Test(arguments: programs)
-  func `A keyring that misbehaves is given up in time, and nothing is changed`(
+  func `A keyring that misbehaves is given up in time, and the slots are unchanged`(
     row: (does: String, isTaken: Bool)
   ) throws {
     let program = row.does.replacingOccurrences(of: "RING", with: "'\(home.path)/ring'")
@@ -324,10 +328,11 @@ import Testing
         program, limitMilliseconds: row.isTaken ? 60_000 : KeySecretService().limitMilliseconds)
       _ = try store(keyring: keyring).maintenance.addKeySlot("secretservice", nil)
     }
-    // Three seconds are promised; sixty would be the program's.
+    // The limit is 3 s. The test allows 30 s for a busy machine, because the script would take 60
+    // s.
     #expect(ContinuousClock.now - start < .seconds(30))
     #expect(found?.detail == (row.isTaken ? nil : "keyUnavailable"))
-    // A program that exits with 1 may mean an absent Secret Service, not a locked one.
+    // Exit code 1 can also mean that no Secret Service runs.
     if row.does == "exit 1" { #expect(found?.message.contains("No Secret Service runs") == true) }
     #expect((try slots() == before) == !row.isTaken)
     #expect(outcome(try store(), id) == "opens")
@@ -335,9 +340,9 @@ import Testing
 }
 
 extension KeySecretService {
-  /// The keyring's program played by a shell.
+  /// Returns a keyring whose program is a shell script.
   ///
-  /// - Parameter limit: what a busy machine never needs, where the program is to answer.
+  /// - Parameter limit: milliseconds; the default is long enough for a busy machine.
   fileprivate static func playing(
     _ script: String, limitMilliseconds limit: Int = 60_000
   ) -> KeySecretService {

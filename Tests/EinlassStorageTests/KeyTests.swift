@@ -6,9 +6,9 @@ import Testing
 
 @testable import EinlassStorage
 
-/// Where the key comes from, and that nothing but the right one will do.
+/// The sources of the key, and the refusal of any other key.
 struct KeyTests {
-  @Test func `a new store gets a private key file in another directory, and says so`() throws {
+  @Test func `A new store gets a private key file in another directory and reports it`() throws {
     let home = try StoreHome()
     _ = try home.store().add(.example(), .usual)
     let files = try FileManager.default.contentsOfDirectory(atPath: home.keyDirectory)
@@ -21,7 +21,7 @@ struct KeyTests {
     #expect(try home.store().protection(.none) == "keyfile")
   }
 
-  @Test func `a lost key file is said so, never replaced, and lists need none`() throws {
+  @Test func `A lost key file is reported and never replaced, and lists need no key`() throws {
     let home = try StoreHome()
     let store = home.store()
     let id = try store.add(.example(), .usual).account.id
@@ -40,11 +40,11 @@ struct KeyTests {
     }
     #expect(!FileManager.default.fileExists(atPath: home.keyDirectory))
     #expect(try next.snapshot(.none).accounts.count == 1)
-    // Who opened the key before goes on.
+    // A process that has already opened the key goes on.
     #expect(try store.contents(id).count == 1)
   }
 
-  @Test func `a key file that was named is used, remembered, and never fallen back from`() throws {
+  @Test func `A named key file is used and remembered, and no other file takes its place`() throws {
     let home = try StoreHome()
     let path = home.path + "/mine/key"
     let id = try home.store(.file(path)).add(.example(), .usual).account.id
@@ -56,7 +56,7 @@ struct KeyTests {
     #expect(
       problem { _ = try home.store(.file(other)).contents(id) }?.detail == "keyUnavailable")
     #expect(!FileManager.default.fileExists(atPath: other))
-    // Another key than that of the store.
+    // The file has the key of another store.
     let foreign = try StoreHome()
     _ = try foreign.store(.file(other)).add(.example(), .usual)
     #expect(
@@ -64,7 +64,7 @@ struct KeyTests {
     #expect(try home.store(.file(path)).contents(id).count == 1)
   }
 
-  @Test func `the key file may not lie beside the store`() throws {
+  @Test func `The key file cannot be in the store's folder`() throws {
     let home = try StoreHome()
     let problem = problem {
       _ = try home.store(.file(home.directory + "/key")).add(.example(), .usual)
@@ -74,7 +74,7 @@ struct KeyTests {
     #expect(!FileManager.default.fileExists(atPath: home.directory + "/key"))
   }
 
-  /// What a key file may hold, and whether it does.
+  /// The content of a key file, and whether it is a valid key.
   static let texts: [(String, [UInt8], Bool)] = [
     ("raw", [UInt8](repeating: 0xFF, count: 32), true),
     ("base64 and a line feed", Array("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n".utf8), true),
@@ -90,7 +90,7 @@ struct KeyTests {
   ]
 
   @Test(arguments: texts.indices)
-  func `a key is 32 bytes in one of three forms, on a descriptor`(_ row: Int) throws {
+  func `A key on a descriptor is 32 bytes in one of three forms`(_ row: Int) throws {
     let (_, bytes, isKey) = Self.texts[row]
     let home = try StoreHome()
     let store = home.store(.descriptor(try descriptor(bytes)))
@@ -98,7 +98,7 @@ struct KeyTests {
     #expect(added?.detail == (isKey ? nil : "keyUnavailable"))
     #expect(FileManager.default.fileExists(atPath: home.database) == isKey)
     guard isKey else { return }
-    // It was read once and is remembered.
+    // The key was read once and stays in memory.
     let id = try store.snapshot(.none).accounts[0].id
     #expect(try store.contents(id).count == 1)
     #expect(try store.protection(.none) == "fd")
@@ -107,7 +107,7 @@ struct KeyTests {
     #expect(!FileManager.default.fileExists(atPath: home.keyDirectory))
   }
 
-  @Test func `a store opened by a descriptor opens by nothing else`() throws {
+  @Test func `A store with a key from a descriptor does not open in another way`() throws {
     let home = try StoreHome()
     let key = SecureRandom.bytes(32)
     let id = try home.store(.descriptor(try descriptor(key))).add(.example(), .usual).account.id
@@ -125,7 +125,7 @@ struct KeyTests {
     #expect(!FileManager.default.fileExists(atPath: home.keyDirectory))
   }
 
-  @Test func `while the key has not come, nothing is locked, made or waited for in vain`()
+  @Test func `Before the key arrives, changes that need it fail or wait, and no folder is made`()
     async throws
   {
     let home = try StoreHome()
@@ -140,7 +140,7 @@ struct KeyTests {
     close(ends[1])
     #expect(try await adding.value.created)
     #expect(try store.add(.example("bob"), .none).created)
-    // What needs no key does not wait for it.
+    // A change without secrets does not wait for the key.
     ends = try pipe()
     defer { close(ends[1]) }
     let next = home.store(.descriptor(ends[0]))
@@ -149,11 +149,11 @@ struct KeyTests {
   }
 
   @Test
-  func `a descriptor that brought no key is not read again: its number may be another file's`()
+  func `A descriptor without a key is not read again, because its number may be reused`()
     throws
   {
     let home = try StoreHome()
-    // A number that no test beside this one is given when it opens something.
+    // 500 and above, because other tests in the process get lower numbers for the files they open.
     let number = try moved(descriptor([1, 2, 3]), to: 500)
     let store = home.store(.descriptor(number))
     #expect(problem { _ = try store.add(.example(), .usual) }?.detail == "keyUnavailable")
@@ -163,7 +163,7 @@ struct KeyTests {
     #expect(!FileManager.default.fileExists(atPath: home.database))
   }
 
-  @Test func `a descriptor does not open a store with a key file`() throws {
+  @Test func `A key from a descriptor does not open a store with a key file`() throws {
     let home = try StoreHome()
     let id = try home.store().add(.example(), .usual).account.id
     let store = home.store(.descriptor(try descriptor(SecureRandom.bytes(32))))
@@ -171,7 +171,7 @@ struct KeyTests {
   }
 
   @Test(arguments: [0o640, 0o604, 0o644])
-  func `a key file that others can read is refused`(_ mode: Int) throws {
+  func `A key file that others can read is refused`(_ mode: Int) throws {
     let home = try StoreHome()
     let id = try home.store().add(.example(), .usual).account.id
     let name = try FileManager.default.contentsOfDirectory(atPath: home.keyDirectory)[0]
@@ -179,7 +179,7 @@ struct KeyTests {
     let problem = problem { _ = try home.store().contents(id) }
     #expect(problem?.detail == "keyUnavailable")
     #expect(problem?.message.contains("chmod go-rwx") == true)
-    chmod(home.keyDirectory + "/" + name, 0o600)  // the negative control
+    chmod(home.keyDirectory + "/" + name, 0o600)  // negative control
     #expect(try home.store().contents(id).count == 1)
   }
 }
@@ -189,7 +189,7 @@ extension AccessGrant {
     application: "app", provider: "example", state: .granted, changedAt: 1_763_700_000)
 }
 
-/// A descriptor that gives these bytes and then ends; whoever reads it closes it.
+/// Returns a descriptor with these bytes. The reader closes it.
 private func descriptor(_ bytes: [UInt8]) throws -> Int32 {
   let ends = try pipe()
   #expect(write(ends[1], bytes, bytes.count) == bytes.count)
@@ -197,7 +197,7 @@ private func descriptor(_ bytes: [UInt8]) throws -> Int32 {
   return ends[0]
 }
 
-/// The same under the first free number from this one on.
+/// Moves a descriptor to the first free number from `first` on.
 private func moved(_ descriptor: Int32, to first: Int32) throws -> Int32 {
   let number = fcntl(descriptor, F_DUPFD_CLOEXEC, first)
   close(descriptor)
@@ -205,7 +205,8 @@ private func moved(_ descriptor: Int32, to first: Int32) throws -> Int32 {
   return number
 }
 
-/// Where to read and where to write; a child that another test starts gets neither.
+/// Returns the reading and the writing end. They are closed on exec, so that a child process of
+/// another test does not hold them open.
 private func pipe() throws -> [Int32] {
   var ends: [Int32] = [0, 0]
   let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)

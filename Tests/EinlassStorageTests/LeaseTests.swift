@@ -6,9 +6,9 @@ import Testing
 
 @testable import EinlassStorage
 
-/// One request of one process at a time asks the provider about an account (C-40, T-27).
+/// The lease of an account: one request of one process at a time sends requests for it.
 struct LeaseTests {
-  /// A store with an account, as this process and as another one have it.
+  /// A store with an account, opened twice as in two processes.
   struct Case {
     let home: StoreHome
     let store: AccountStore
@@ -24,7 +24,7 @@ struct LeaseTests {
     }
   }
 
-  /// A queue of what happened.
+  /// A list of events in the order of their occurrence.
   final class Events: Sendable {
     private let all = Lock<[String]>([])
     func add(_ event: String) { all.withLock { $0.append(event) } }
@@ -32,7 +32,7 @@ struct LeaseTests {
   }
 
   @Test(arguments: [true, false])
-  func `the next one has it when the last who holds it lets go`(memory: Bool) async throws {
+  func `A waiting request gets the lease when its holder releases it`(memory: Bool) async throws {
     let test = try Case(memory: memory)
     let events = Events()
     var lease: Lease? = try await test.store.lease(test.account)
@@ -43,7 +43,7 @@ struct LeaseTests {
         withExtendedLifetime(lease) {}
       }
     }
-    // Somebody else's does not wait.
+    // The lease of another account is free.
     let free = try test.store.add(.example("bob"), .usual).account.id
     _ = try await test.other.lease(free)
     #expect(events.list.isEmpty)
@@ -54,7 +54,7 @@ struct LeaseTests {
   }
 
   @Test(arguments: [true, false])
-  func `who is cancelled while waiting leaves at once and is passed over`(memory: Bool) async throws
+  func `A cancelled waiter ends at once, and the next one gets the lease`(memory: Bool) async throws
   {
     let test = try Case(memory: memory)
     var lease: Lease? = try await test.store.lease(test.account)
@@ -71,7 +71,9 @@ struct LeaseTests {
     _ = try await test.store.lease(test.account)
   }
 
-  @Test func `a hundred requests of two processes never have it at once`() async throws {
+  @Test func `A hundred requests of two processes never hold the lease at the same time`()
+    async throws
+  {
     let test = try Case()
     let holders = Lock(0)
     let most = Lock(0)
@@ -95,7 +97,7 @@ struct LeaseTests {
     #expect(most.withLock { $0 } == 1)
   }
 
-  @Test func `an account that is no more leaves no file, and who waited for it makes another`()
+  @Test func `A removed account leaves no lock file, and a waiting request creates a new one`()
     async throws
   {
     let test = try Case()
@@ -116,7 +118,7 @@ struct LeaseTests {
   }
 
   @Test(arguments: ["symbolic link", "FIFO", "directory", "open to others", "second name"])
-  func `a lock file that cannot be trusted is refused at once`(_ what: String) async throws {
+  func `A lock file that cannot be trusted is refused at once`(_ what: String) async throws {
     let test = try Case()
     try FileManager.default.createDirectory(
       atPath: test.home.directory + "/locks", withIntermediateDirectories: false,
@@ -136,13 +138,13 @@ struct LeaseTests {
     let problem = await #expect(throws: Problem.self) { try await test.store.lease(test.account) }
     #expect(problem?.reason == .accountStoreFailure)
     #expect(problem?.path?.hasSuffix("locks/\(test.account.rawValue).lock") == true)
-    // The negative control: with the file out of the way it works.
+    // Negative control: the lease works after the file is removed.
     remove(test.file)
     _ = try await test.store.lease(test.account)
   }
 
   @Test(.enabled(if: geteuid() == 0, "needs root, to give a file away"))
-  func `a lock file of somebody else is refused`() async throws {
+  func `A lock file of another user is refused`() async throws {
     let test = try Case()
     _ = try await test.store.lease(test.account)
     chown(test.file, 65534, 65534)
@@ -151,7 +153,7 @@ struct LeaseTests {
   }
 
   @Test(arguments: ["../a_x", "a_x/y", "", "a_\u{0}", ".."])
-  func `an id that is no file name has no lock`(id: String) async throws {
+  func `An id that is not a valid file name gets no lock file`(id: String) async throws {
     let test = try Case()
     await #expect(throws: Problem.self) {
       try await test.store.lease(Account.ID(rawValue: id))
@@ -162,7 +164,8 @@ struct LeaseTests {
 }
 
 extension AccountStore {
-  /// The kernel hands a lock to whoever comes first: on a busy machine one process may wait longer than any request does.
+  /// Waits again after a timeout, because the kernel's order of waiters is not fair and a busy
+  /// machine can exceed it.
   fileprivate func patientLease(_ account: Account.ID) async throws(Problem) -> Lease {
     while true {
       do throws(Problem) { return try await lease(account) } catch {

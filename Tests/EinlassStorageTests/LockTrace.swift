@@ -3,12 +3,14 @@ import Foundation
 
 @testable import EinlassStorage
 
-/// SQLite's own way to files with every exclusive lock of the journal written down, by all processes to one file.
+/// A SQLite VFS that appends every exclusive lock of the write-ahead log to one file for all
+/// processes.
 ///
-/// It takes the place of einlass's own in its process. A line is `process + lock` before it is asked for, `process x lock` when it
-/// was refused, and `process - lock` after it was given back: what lies between is longer than the lock was held.
+/// It replaces einlass's VFS in its process. A line is `process + lock` before the request,
+/// `process x lock` if the request was refused, and `process - lock` after the release. The
+/// interval between `+` and `-` is therefore longer than the lock was held.
 enum LockTrace {
-  /// Locks of SQLite's write-ahead log.
+  /// Lock numbers of SQLite's write-ahead log.
   static let (writing, checkpointing): (Int32, Int32) = (0, 1)
 
   nonisolated(unsafe) private static var system = sqlite3_vfs_find(SQLiteHandle.files)!
@@ -16,7 +18,7 @@ enum LockTrace {
   nonisolated(unsafe) private static var traced: UnsafeMutablePointer<sqlite3_io_methods>?
   nonisolated(unsafe) private static var descriptor: Int32 = -1
 
-  /// Writes down what this process locks from now on.
+  /// Records the locks of this process from now on.
   static func start(_ path: String) {
     descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
     let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
@@ -24,7 +26,7 @@ enum LockTrace {
     vfs.pointee.pNext = nil
     vfs.pointee.xOpen = { _, path, file, flags, outFlags in
       let code = LockTrace.system.pointee.xOpen(LockTrace.system, path, file, flags, outFlags)
-      // The journal itself has other methods, and no locks.
+      // The journal has other methods and no locks.
       if code == SQLITE_OK, flags & SQLITE_OPEN_MAIN_DB != 0, let methods = file!.pointee.pMethods {
         file!.pointee.pMethods = LockTrace.wrapped(methods)
       }
@@ -49,7 +51,7 @@ enum LockTrace {
     _ file: UnsafeMutablePointer<sqlite3_file>?, _ lock: Int32, _ count: Int32, _ flags: Int32
   ) -> Int32 {
     let xShmLock = methods!.xShmLock!
-    // Reading a journal anew takes several at once, which no checkpoint does.
+    // Recovery of the journal takes several locks at once, but a checkpoint takes only one.
     guard flags & SQLITE_SHM_EXCLUSIVE != 0, count == 1 else {
       return xShmLock(file, lock, count, flags)
     }
@@ -65,19 +67,19 @@ enum LockTrace {
     _ = write(descriptor, line, line.count)
   }
 
-  /// What a trace shows.
+  /// The result of a trace.
   struct Findings {
     var writes = 0
     var checkpoints = 0
-    /// How often one process moved the journal into the database while another wrote to it.
+    /// The number of checkpoints in one process during a write of another.
     var overlaps = 0
   }
 
-  /// Reads what all processes wrote down.
+  /// Reads the trace of all processes.
   static func findings(_ path: String) throws -> Findings {
     let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
     let events = text.split(separator: "\n").map { $0.split(separator: " ") }
-    // An attempt that was refused held nothing: which they are shows only later.
+    // A refused attempt held no lock. The refusal is on a later line than the attempt.
     var lastAttempt: [String: Int] = [:]
     var isRefused = [Bool](repeating: false, count: events.count)
     for (index, event) in events.enumerated() {

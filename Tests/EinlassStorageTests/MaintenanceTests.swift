@@ -6,7 +6,7 @@ import Testing
 
 @testable import EinlassStorage
 
-/// Status, check, copies and another key.
+/// Status, check, backup and key rotation of a store.
 struct MaintenanceTests {
   private let home: StoreHome
   private let store: AccountStore
@@ -27,14 +27,14 @@ struct MaintenanceTests {
     }
   }
 
-  /// Every sealed cell as it stands in the file.
+  /// Returns every sealed cell of the file.
   private func cells() throws -> [String] {
     try tool.run(
       "SELECT hex(token) || hex(token_secret) || hex(refresh_token) FROM credential ORDER BY client_id"
     )
   }
 
-  @Test func `the status needs no key and makes no store`() throws {
+  @Test func `The status needs no key and creates no store`() throws {
     try FileManager.default.removeItem(atPath: keyFile)
     let status = try home.store().maintenance.status(.none)
     #expect(status.path == home.database && status.exists && !status.isReadOnly)
@@ -53,9 +53,9 @@ struct MaintenanceTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: empty.directory).isEmpty)
   }
 
-  /// What is broken, with SQL or as a file, and what is found.
+  /// Damages by SQL, and the findings of a check.
   static let faults: [(sql: String, kinds: Set<StoreMaintenance.Finding.Kind>)] = [
-    ("SELECT 1", []),  // the negative control
+    ("SELECT 1", []),  // negative control
     ("UPDATE credential SET token = zeroblob(60) WHERE client_id = 'APP'", [.undecryptable]),
     ("UPDATE credential SET token = refresh_token WHERE client_id = 'APP'", [.undecryptable]),
     ("UPDATE credential SET bound_origins = 'https://x.example' || char(10)", [.bindingMismatch]),
@@ -69,7 +69,7 @@ struct MaintenanceTests {
   ]
 
   @Test(arguments: faults)
-  func `a check finds what is unsound and tells no secret`(
+  func `A check finds every damage and contains no secret in its messages`(
     _ sql: String, _ kinds: Set<StoreMaintenance.Finding.Kind>
   ) throws {
     try tool.run(sql)
@@ -80,8 +80,8 @@ struct MaintenanceTests {
     if kinds.isEmpty { #expect((check.accounts, check.sealedValues) == (1, 6)) }
   }
 
-  @Test func `a check finds an index that lacks a row`() throws {
-    // As a bit that fell over would: the index is told to be another one's.
+  @Test func `A check finds an index that lacks a row`() throws {
+    // Simulates a flipped bit: the schema names another column for the index.
     try tool.run(
       """
       PRAGMA writable_schema = ON;
@@ -91,7 +91,7 @@ struct MaintenanceTests {
     #expect(check.findings.map(\.kind).contains(.damage))
   }
 
-  @Test func `a copy is the whole store, private, and opens with the same key file`() throws {
+  @Test func `A backup is the whole store, is private, and opens with the same key file`() throws {
     let path = home.path + "/copy.db"
     let backup = try store.maintenance.backup(path) { _, _ in }
     #expect(backup.path == path && backup.countBytes > 0)
@@ -105,7 +105,9 @@ struct MaintenanceTests {
     #expect(try copy.credentials(new.account.id) == store.credentials(new.account.id))
   }
 
-  @Test func `a copy never replaces a file and never lies where others could write`() throws {
+  @Test func `A backup never replaces a file and is refused in a folder where others can write`()
+    throws
+  {
     let free = home.path + "/free"
     mkdir(free, 0o700)
     mkdir(home.path + "/open", 0o775)
@@ -125,13 +127,13 @@ struct MaintenanceTests {
     }
     let left = try FileManager.default.contentsOfDirectory(atPath: free)
     #expect(Set(left) == ["taken", "journaled.db-wal"])
-    chmod(free, 0o755)  // as a home mostly is; what is in the copy stays private
-    _ = try store.maintenance.backup(free + "/a.db") { _, _ in }  // the negative control
+    chmod(free, 0o755)  // like most home folders; the backup itself is private
+    _ = try store.maintenance.backup(free + "/a.db") { _, _ in }  // negative control
     let attributes = try FileManager.default.attributesOfItem(atPath: free + "/a.db")
     #expect(attributes[.posixPermissions] as? Int == 0o600)
   }
 
-  @Test func `a copy that was given up leaves nothing`() throws {
+  @Test func `A cancelled backup leaves no file`() throws {
     let given = Problem(.cancelled, "Given up.")
     for place in 0...2 {
       let problem = problem {
@@ -145,7 +147,7 @@ struct MaintenanceTests {
       try Set(FileManager.default.contentsOfDirectory(atPath: home.path)) == ["data", "keys"])
   }
 
-  @Test func `another key seals everything anew and other processes go on`() throws {
+  @Test func `Rotation reseals every cell, and other processes go on working`() throws {
     let other = home.store()
     let before = try other.credentials(new.account.id)
     let old = try cells()
@@ -162,25 +164,26 @@ struct MaintenanceTests {
     #expect(try store.maintenance.check { _, _ in }.isSound)
   }
 
-  @Test func `a rotation that would leave no way to open the store changes nothing`() throws {
+  @Test func `A rotation that would leave no usable key slot changes no cell`() throws {
     let old = try cells()
     let path = try keyFile
     let key = try #require(FileManager.default.contents(atPath: path))
-    // This process has opened the key before, and would not need the file.
+    // This process has already opened the key and could go on without the file.
     try FileManager.default.removeItem(atPath: path)
     let problem = problem { _ = try store.maintenance.rotateKey { _, _ in } }
     #expect(problem?.detail == "keyUnavailable")
     #expect(try cells() == old)
-    // The negative control: with the file back it works, and others open what was made.
+    // Negative control: with the file restored the rotation succeeds, and another process opens the
+    // result.
     _ = FileManager.default.createFile(
       atPath: path, contents: key, attributes: [.posixPermissions: 0o600])
     _ = try store.maintenance.rotateKey { _, _ in }
     #expect(try home.store().credentials(new.account.id).count == 2)
   }
 
-  @Test func `what the old key sealed is in no file any more`() throws {
+  @Test func `After a rotation no file contains a cell of the old key`() throws {
     let old = try tool.run("SELECT hex(substr(token, 6)) FROM credential")
-    #expect(try old.allSatisfy { try isInFiles($0) })  // the negative control
+    #expect(try old.allSatisfy { try isInFiles($0) })  // negative control
     _ = try store.maintenance.rotateKey { _, _ in }
     for cell in old { #expect(try !isInFiles(cell)) }
   }
@@ -193,7 +196,7 @@ struct MaintenanceTests {
     }
   }
 
-  @Test func `a slot that could not be opened is dropped and named`() throws {
+  @Test func `A slot that could not be opened is dropped and named`() throws {
     try tool.run(
       "INSERT INTO keyslot VALUES (7, 'fd', '', zeroblob(16), zeroblob(60)), (8, 'keyfile', '/gone', zeroblob(16), zeroblob(60))"
     )
@@ -202,7 +205,7 @@ struct MaintenanceTests {
     #expect(try home.store().credentials(new.account.id).count == 2)
   }
 
-  @Test func `a rotation that does not come to its end changes nothing`() throws {
+  @Test func `A rotation that fails or is cancelled changes no cell`() throws {
     let old = try cells()
     let given = Problem(.cancelled, "Given up.")
     #expect(
@@ -216,19 +219,19 @@ struct MaintenanceTests {
     #expect(try cells() == damaged)
   }
 
-  @Test func `a store is not made over the journal of one that is gone`() throws {
+  @Test func `A new store is refused while the journal of a missing one exists`() throws {
     try FileManager.default.removeItem(atPath: home.database)
     let journal = home.database + "-wal"
     let before = FilePrint(journal)
     let problem = problem { _ = try home.store().add(.example("bob"), .usual) }
     #expect(problem?.detail == "corrupt" && problem?.path == journal)
     #expect(FilePrint(journal) == before)
-    try FileManager.default.removeItem(atPath: journal)  // the negative control
+    try FileManager.default.removeItem(atPath: journal)  // negative control
     _ = try home.store().add(.example("bob"), .usual)
     #expect(try home.store().snapshot(.usual).accounts.count == 1)
   }
 
-  @Test func `a store in memory says what it is`() throws {
+  @Test func `A store in memory reports its kind and refuses rotation and backup`() throws {
     let memory = MemoryAccountStore.make()
     _ = try memory.add(.example(), .usual)
     let status = try memory.maintenance.status(.none)

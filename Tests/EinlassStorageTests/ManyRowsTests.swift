@@ -4,12 +4,12 @@ import Testing
 
 @testable import EinlassStorage
 
-/// A request reads the rows that it is about, however many there are besides. Counted in SQLite's instructions, which are
-/// the same at every run.
+/// A request reads only the rows that it needs, however many rows the store has. The test counts
+/// SQLite's virtual machine steps, because they are the same in every run.
 struct ManyRowsTests {
   /// A store with many accounts of one provider, each with credentials, a preference and a grant.
   struct Case {
-    /// In the middle of all.
+    /// An account in the middle of the others.
     static let account = Account.ID(rawValue: "a_5")
 
     let home: StoreHome
@@ -39,12 +39,13 @@ struct ManyRowsTests {
           SELECT 'caf\u{E9}' || n, 'example', 'granted', '', n FROM number;
         COMMIT
         """)
-      // The copies of the sealed columns are bound to the first account and do not open.
+      // The sealed columns of the copied rows are bound to the first account and would not open
+      // here.
       _ = try store.forgetCredentials(Self.account)
       _ = try store.saveCredential(Self.account, .oauth2Example("own"))
     }
 
-    /// How many instructions the statements of this run.
+    /// Returns the number of virtual machine steps of the body's statements.
     func steps(_ body: (AccountStore) throws -> Void) throws -> Int64 {
       func count() throws -> Int64 {
         func steps(_ store: OpenStore) -> Int64 { store.connection.countSteps }
@@ -55,7 +56,7 @@ struct ManyRowsTests {
       return try count() - before
     }
 
-    /// The same of one question.
+    /// Returns the number of steps of one question.
     func questionSteps<Answer>(
       _ question: (any StoreReader) throws(Problem) -> Answer
     ) throws -> Int64 {
@@ -94,7 +95,7 @@ struct ManyRowsTests {
     ]
   }
 
-  /// The instructions of one use of the store, by name.
+  /// Returns the steps of each use of the store, by its name.
   private static func costs(count: Int) throws -> [String: Int64] {
     let test = try Case(count: count)
     let (id, middle) = (Case.account, Int64(count / 2))
@@ -131,7 +132,7 @@ struct ManyRowsTests {
       "changes": try test.steps { _ = try $0.changes(.noStore, .usual) },
     ]
     for (name, change) in changes(of: id) { costs[name] = try test.steps(change) }
-    // The control: a query without an index.
+    // Negative control: a query without an index.
     costs["scan"] = try test.steps { _ in
       _ = try test.file.read(.usual) { store throws(Problem) in
         try store.connection.run("SELECT 1 FROM account WHERE email = 'ada@example.com'")
@@ -140,12 +141,13 @@ struct ManyRowsTests {
     return costs
   }
 
-  @Test func `Every question and every change costs the same among 200 and among 20 000 accounts`()
+  @Test func `Every question and every change costs as much with 20 000 accounts as with 200`()
     throws
   {
     let (some, many) = (try Self.costs(count: 200), try Self.costs(count: 20_000))
     for (name, cost) in some where name != "scan" {
-      // A change may find that it is the one which shortens the list of changes.
+      // A small tolerance, because one of the changes can be the one that shortens the list of
+      // changes.
       #expect(abs((many[name] ?? .max) - cost) < 20, "\(name)")
       #expect(cost > 0, "\(name)")
     }
@@ -160,7 +162,7 @@ struct ManyRowsTests {
       _ question: (any StoreReader) throws(Problem) -> Answer, _ line: Int = #line
     ) throws {
       let answer = try test.store.read(.usual) { reader throws(Problem) in
-        // Beyond a hundred it is the database that is asked.
+        // A store with more than a hundred accounts is queried in the database, not in a snapshot.
         if reader is AccountStore.Snapshot { throw Problem(.internal, "It is small.") }
         return try question(reader)
       }

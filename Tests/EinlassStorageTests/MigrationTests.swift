@@ -6,9 +6,9 @@ import Testing
 
 @testable import EinlassStorage
 
-/// Older stores are copied and brought up to date, in one step or not at all (C-25).
+/// An older store is copied and then migrated in one transaction.
 struct MigrationTests {
-  /// What a later program could know.
+  /// The migrations of a later version, with these further statements.
   private static func later(_ statements: [String]) -> Migrations {
     var migrations = Migrations.released
     migrations.steps.append(statements)
@@ -26,7 +26,7 @@ struct MigrationTests {
     ).openForReading(by: AccountStore.Patience.usual.deadline)
   }
 
-  @Test func `an older store is migrated with a copy beside it`() throws {
+  @Test func `An older store is migrated, with a backup beside it`() throws {
     let home = try StoreHome()
     let new = AccountStore.NewAccount.example()
     _ = try home.store().add(new, .usual)
@@ -34,7 +34,7 @@ struct MigrationTests {
     #expect(try store.accounts(of: nil, after: .min, limit: 2).map(\.id) == [new.account.id])
     #expect(try store.connection.pragma("user_version") == Migrations.released.schema + 1)
     store.release()
-    // The older program finds the newer store, and the copy still opens with it.
+    // The older version refuses the migrated store, and opens the backup.
     #expect(problem { _ = try home.store().snapshot(.none) }?.detail == "tooNew")
     let copy = home.directory + "/store.schema\(Migrations.released.schema).revision1.db"
     let attributes = try FileManager.default.attributesOfItem(atPath: copy)
@@ -46,7 +46,7 @@ struct MigrationTests {
     #expect(try old.contents(new.account.id) == [new.credential])
   }
 
-  @Test func `an older store whose rows do not fit each other is damaged, and left as it is`()
+  @Test func `An older store with inconsistent rows is reported as damaged and left unchanged`()
     throws
   {
     let home = try StoreHome()
@@ -58,7 +58,7 @@ struct MigrationTests {
     #expect(try Data(contentsOf: URL(filePath: home.database)) == before)
   }
 
-  @Test func `a grant of schema 1 includes nothing`()
+  @Test func `A grant of schema 1 includes no token`()
     throws
   {
     let home = try StoreHome()
@@ -83,7 +83,9 @@ struct MigrationTests {
     #expect(try home.store().snapshot(.usual).grants == [grant])
   }
 
-  @Test func `a credential of schema 2 opens, can be replaced, and prefers nobody`() throws {
+  @Test func `A credential of schema 2 opens, can be replaced and is preferred by no application`()
+    throws
+  {
     let home = try StoreHome()
     let new = AccountStore.NewAccount.example()
     _ = try home.store().add(new, .usual)
@@ -97,7 +99,7 @@ struct MigrationTests {
     #expect(try tool.run("PRAGMA user_version") == ["\(Migrations.released.schema)"])
   }
 
-  @Test func `a migration that fails leaves the old store as it was`() throws {
+  @Test func `A migration that fails leaves the old store unchanged`() throws {
     let home = try StoreHome()
     let new = AccountStore.NewAccount.example()
     _ = try home.store().add(new, .usual)
@@ -108,10 +110,10 @@ struct MigrationTests {
       #expect(try home.store().snapshot(.none).accounts.map(\.username) == ["ada"])
       #expect(try home.store().contents(new.account.id) == [new.credential])
     }
-    #expect(try open(home, Self.later([Self.addColumn])) != nil)  // the negative control
+    #expect(try open(home, Self.later([Self.addColumn])) != nil)  // negative control
   }
 
-  @Test func `a store whose journal mode some tool changed is set right`() throws {
+  @Test func `A store with a changed journal mode gets the write-ahead log back`() throws {
     let home = try StoreHome()
     var store: AccountStore? = home.store()
     _ = try store?.add(.example(), .usual)
@@ -122,7 +124,7 @@ struct MigrationTests {
     #expect(try tool.run("PRAGMA journal_mode") == ["wal"])
   }
 
-  @Test func `what an interrupted creation left is cleared away`() throws {
+  @Test func `Files of an interrupted creation are removed`() throws {
     let home = try StoreHome()
     mkdir(home.directory, 0o700)
     for suffix in ["", "-wal", "-journal", "-shm"] {
@@ -134,7 +136,7 @@ struct MigrationTests {
     #expect(names.allSatisfy { !$0.contains(".new") })
   }
 
-  @Test func `every connection has the settings that keep data and secrets`() throws {
+  @Test func `Every connection has the settings that protect data and secrets`() throws {
     let home = try StoreHome()
     _ = try home.store().add(.example(), .usual)
     let store = try #require(try open(home, .released))
@@ -158,7 +160,7 @@ struct MigrationTests {
         "/h/.local/state/einlass/keys"
       ),
     ] as [([String: String], String?, String?)])
-  func `the usual places are those of the XDG base directory specification`(
+  func `The default places are those of the XDG base directory specification`(
     _ environment: [String: String], _ directory: String?, _ keyDirectory: String?
   ) throws {
     let location = try? StoreLocation(path: nil, environment: { environment[$0] })
@@ -169,8 +171,7 @@ struct MigrationTests {
     #expect(named.keyDirectory == keyDirectory)
   }
 
-  @Test func `two stores in a folder share no file, unless one is called as the other without .db`()
-  {
+  @Test func `Two stores in a folder share no file, unless their names differ only by .db`() {
     func files(_ name: String) -> Set<String> {
       let location = StoreLocation(directory: "/a", name: name, keyDirectory: nil)
       return [
@@ -182,7 +183,7 @@ struct MigrationTests {
     for other in ["a.sqlite", "b.db", "a.db.db", "a.sqlite.db", "a.b.db"] {
       #expect(files("a.db").isDisjoint(with: files(other)), "\(other)")
     }
-    // What stands in protocol/README.md, and can't be changed while stores are in use.
+    // protocol/README.md documents this case. A change would break existing stores.
     #expect(files("a.db").intersection(files("a")).count == 4)
   }
 }

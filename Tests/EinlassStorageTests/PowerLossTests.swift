@@ -6,12 +6,13 @@ import Testing
 
 @testable import EinlassStorage
 
-/// Power cuts, played with everything that SQLite wrote and synced (T-02, T-03).
+/// Simulated power cuts, from a record of all writes and syncs of SQLite.
 ///
 /// `EINLASS_FAULT_ROUNDS` sets the number of power cuts of each test; 50 000 for a long run.
-/// Not played: directory entries (a new file's name is taken to last), and disks that lie about syncing.
+/// Not simulated: lost directory entries (the name of a new file is assumed durable), and disks
+/// that report a sync without doing it.
 struct PowerLossTests {
-  @Test func `no power cut loses what was acknowledged`() async {
+  @Test func `No power cut loses an acknowledged change`() async {
     await #expect(processExitsWith: .success) {
       let count = PowerCuts.asked ?? 2000
       let outcome = try PowerCuts(synchronous: nil).outcome(count: count)
@@ -20,9 +21,9 @@ struct PowerLossTests {
     }
   }
 
-  /// The negative controls: einlass's store with SQLite told to sync less.
+  /// Negative controls: the store with SQLite set to sync less often.
   @Test(arguments: ["NORMAL", "OFF"])
-  func `a store that syncs less is found to lose changes`(_ synchronous: String) async {
+  func `A store that syncs less is found to lose changes`(_ synchronous: String) async {
     await #expect(processExitsWith: .success) { [synchronous] in
       let outcome = try PowerCuts(synchronous: synchronous).outcome(count: PowerCuts.asked ?? 300)
       #expect(outcome.lost > 0 || outcome.damaged > 0, "\(outcome)")
@@ -31,9 +32,9 @@ struct PowerLossTests {
   }
 }
 
-/// Changes to a store while its files are watched, and then power cuts anywhere in between.
+/// Recorded changes of a store, and power cuts at random places among them.
 private struct PowerCuts {
-  /// How the stores after the power cuts were found.
+  /// The results after the power cuts.
   struct Outcome {
     var kept = 0
     var lost = 0
@@ -44,12 +45,12 @@ private struct PowerCuts {
     ProcessInfo.processInfo.environment["EINLASS_FAULT_ROUNDS"].flatMap(Int.init)
   }
 
-  /// What a reader sees: display names by username.
+  /// The display names by username, as a reader of the store sees them.
   private typealias State = [String: String?]
 
   private let home: StoreHome
   private let before: Disk
-  /// After so many acknowledged changes.
+  /// The state after each number of acknowledged changes.
   private var states: [State] = [[:]]
 
   init(synchronous: String?) throws {
@@ -77,7 +78,7 @@ private struct PowerCuts {
     WatchedFiles.watch(nil)
   }
 
-  /// Adds two accounts of three, changes or removes an older one for the third.
+  /// Adds an account, or changes or removes an older one with every third call.
   private static func change(_ store: OpenStore, _ number: Int, _ state: State) throws -> State {
     var state = state
     try store.acquire(by: AccountStore.Patience.usual.deadline)
@@ -132,7 +133,7 @@ private struct PowerCuts {
     return outcome
   }
 
-  /// What a new process finds; `nil` when it finds fault.
+  /// Returns the state that a new process finds, or `nil` if a check fails.
   private func state(after files: [String: [UInt8]]) throws -> State? {
     let directory = home.path + "/after"
     defer { _ = try? FileManager.default.removeItem(atPath: directory) }

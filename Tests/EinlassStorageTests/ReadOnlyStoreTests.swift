@@ -4,11 +4,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What can't be written can still be read, as long as nothing is missing from it (T-09); and nothing that others
-/// could have reached is used (T-45, T-47). As an ordinary user in a child process: root may write anything.
+/// A store that cannot be written is still readable if it is complete, and a file that others could
+/// have reached is refused. The tests run as an ordinary user in a child process, because root is
+/// exempt from permissions.
 struct ReadOnlyStoreTests {
   @Test(arguments: ["directory", "file"])
-  func `accounts of a store that can't be written are listed and its credentials open`(
+  func `A store that can't be written lists its accounts, and their credentials open`(
     _ readOnly: String
   ) async {
     await #expect(processExitsWith: .success) { [readOnly] in
@@ -17,8 +18,8 @@ struct ReadOnlyStoreTests {
       defer { home.remove() }
       var store: AccountStore? = home.store()
       let id = try #require(try store?.add(.example(), .usual).account.id)
-      _ = try await store?.lease(id)  // leaves its folder, which can still be written
-      store = nil  // closes it in order
+      _ = try await store?.lease(id)  // makes the lock folder, which stays writable
+      store = nil  // closes the store properly
       let changed = readOnly == "directory" ? home.directory : home.database
       let mode: mode_t = readOnly == "directory" ? 0o700 : 0o600
       chmod(changed, mode & ~0o200)
@@ -31,21 +32,21 @@ struct ReadOnlyStoreTests {
       #expect(problem?.detail == "readOnly" && problem?.path == home.database)
       #expect(problem?.message.contains("writable") == true)
       #expect(FilePrint(home.database) == before)
-      // Nobody is asked for what could not be kept.
+      // No provider is asked for a token that could not be stored.
       #expect(await refusal { _ = try await reader.lease(id) }?.detail == "readOnly")
       #expect(EinlassStorageTests.problem { try reader.requireWritable() }?.path == home.database)
-      // It becomes writable under a reader that is running: the negative control.
+      // Negative control: the same reader can write once the permissions allow it.
       chmod(changed, mode)
       _ = try reader.update(id, .usual) { $0.email = nil }
       #expect(try reader.snapshot(.none).accounts[0].email == nil)
       _ = try await reader.lease(id)
       try reader.requireWritable()
-      reader = home.store()  // closes it in order
+      reader = home.store()  // closes the store properly
       #expect(FilePrint(home.database) != before)
     }
   }
 
-  @Test func `a store that could not be made is refused as one that can't be written`() async {
+  @Test func `A store that could not be created is refused as one that can't be written`() async {
     await #expect(processExitsWith: .success) {
       OrdinaryUser.become()
       let home = StoreHome(adopting: OrdinaryUser.makeHome())
@@ -55,7 +56,7 @@ struct ReadOnlyStoreTests {
         path: above + "/a/b/store.db", keyFile: home.keyDirectory + "/key")
       mkdir(above, 0o500)
       #expect(problem { try store.requireWritable() }?.detail == "readOnly")
-      chmod(above, 0o700)  // the negative control
+      chmod(above, 0o700)  // negative control
       try store.requireWritable()
       #expect(access(above + "/a", F_OK) != 0)
       _ = try store.add(.example(), .usual)
@@ -83,7 +84,7 @@ struct ReadOnlyStoreTests {
       let files = try FileManager.default.contentsOfDirectory(atPath: home.directory)
       #expect(files.contains("store.db-shm") == hasIndex)
       #expect(problem { _ = try reader.add(.example("b"), .usual) }?.detail == "readOnly")
-      // The negative control: without the journal there is nothing to read.
+      // Negative control: without the journal the store is empty.
       chmod(home.directory, 0o700)
       unlink(home.database + "-wal")
       chmod(home.directory, 0o500)
@@ -92,24 +93,25 @@ struct ReadOnlyStoreTests {
     }
   }
 
-  @Test func `an older store that can't be written is not read as a newer one`() async {
+  @Test func `An older store that can't be written is refused, because it can't be migrated`() async
+  {
     await #expect(processExitsWith: .success) {
       OrdinaryUser.become()
       let home = StoreHome(adopting: OrdinaryUser.makeHome())
       defer { home.remove() }
       var store: AccountStore? = home.store()
       _ = try store?.add(.example(), .usual)
-      store = nil  // closes it in order
+      store = nil  // closes the store properly
       try SQLiteTool(path: home.database).run(StoreHome.backToSchema2)
       chmod(home.directory, 0o500)
       #expect(problem { _ = try home.store().snapshot(.none) }?.detail == "readOnly")
-      chmod(home.directory, 0o700)  // the negative control
+      chmod(home.directory, 0o700)  // negative control
       #expect(try home.store().snapshot(.usual).accounts.count == 1)
     }
   }
 
   @Test(arguments: [0o000, 0o022, 0o077] as [mode_t])
-  func `every file and directory is made private under any umask`(_ mask: mode_t) async {
+  func `Every file and directory is made private under any umask`(_ mask: mode_t) async {
     await #expect(processExitsWith: .success) { [mask] in
       OrdinaryUser.become()
       umask(mask)
@@ -128,18 +130,20 @@ struct ReadOnlyStoreTests {
     }
   }
 
-  /// Places where somebody else could have been.
+  /// Folders and files that others could have reached.
   static let places = ["data", "keys", "data/store.db-wal", "data/store.db-shm", "data/store.lock"]
 
   @Test(arguments: places, [0o755, 0o777] as [mode_t])
-  func `what others can reach is refused with the fix`(_ place: String, _ mode: mode_t) async {
+  func `A file or folder that others can reach is refused with the fix`(
+    _ place: String, _ mode: mode_t
+  ) async {
     await #expect(processExitsWith: .success) { [place, mode] in
       OrdinaryUser.become()
       let home = StoreHome(adopting: OrdinaryUser.makeHome())
       defer { home.remove() }
       let first = home.store()
       let id = try first.add(.example(), .usual).account.id
-      #expect(try home.store().contents(id).count == 1)  // the negative control
+      #expect(try home.store().contents(id).count == 1)  // negative control
       chmod(home.path + "/" + place, mode)
       let problem = problem { _ = try home.store().contents(id) }
       #expect(problem?.detail == (place == "keys" ? "keyUnavailable" : "permissions"))
@@ -148,7 +152,8 @@ struct ReadOnlyStoreTests {
   }
 
   @Test(.enabled(if: geteuid() == 0, "needs root, to be it on somebody else's store"))
-  func `root refuses somebody else's store, and somebody else root's`() async throws {
+  func `The root user refuses the store of an ordinary user, and the other way round`() async throws
+  {
     let home = try StoreHome()
     await refuseSomebodyElses(home.path)
   }
@@ -178,7 +183,7 @@ struct ReadOnlyStoreTests {
   }
 }
 
-/// What an asynchronous use is refused with.
+/// Returns the problem of an asynchronous call, or `nil`.
 private func refusal(_ body: () async throws -> Void) async -> Problem? {
   do {
     try await body()

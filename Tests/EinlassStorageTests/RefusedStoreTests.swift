@@ -4,10 +4,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is not a store of ours, or not one for us, is named with its path and left byte for byte as it is
-/// (T-07, T-08).
+/// A file that is not a usable store is reported with its path and left unchanged to the byte.
 struct RefusedStoreTests {
-  /// How a good store is spoilt, and what is said then.
+  /// A change that makes a good store unusable, and the detail of the resulting problem. `nil` for
+  /// the negative control.
   struct Damage: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let detail: String?
@@ -37,7 +37,7 @@ struct RefusedStoreTests {
 
   static let damages: [Damage] = [
     Damage("nothing: the negative control", nil) { _ in },
-    // T-08
+    // Newer stores
     Damage("the next schema", "tooNew") { path in
       let tool = SQLiteTool(path: path)
       let schema = Int(try tool.run("PRAGMA user_version")[0])! + 1
@@ -48,7 +48,7 @@ struct RefusedStoreTests {
       "an unknown column", "tooNew", sql: "ALTER TABLE account ADD COLUMN generation INTEGER"),
     Damage("an unknown table", "tooNew", sql: "CREATE TABLE audit (id INTEGER)"),
     Damage("an unknown key slot", "tooNew", sql: "UPDATE keyslot SET kind = 'unheardOf'"),
-    // Never ours
+    // Files that were never a store
     Damage("another program's database", "corrupt", sql: "PRAGMA application_id = 17"),
     Damage("nobody's database", "corrupt") {
       try FileManager.default.removeItem(atPath: $0)
@@ -66,7 +66,7 @@ struct RefusedStoreTests {
       try FileManager.default.removeItem(atPath: $0)
       mkfifo($0, 0o600)
     },
-    // Damaged
+    // Damaged stores
     Damage("schema 0", "corrupt", sql: "PRAGMA user_version = 0"),
     Damage("a missing column", "corrupt", sql: "ALTER TABLE account DROP COLUMN avatar"),
     Damage("a missing table", "corrupt", sql: "DROP TABLE access_grant"),
@@ -84,7 +84,7 @@ struct RefusedStoreTests {
     Damage.bytes("zeroed pages") { bytes in
       for index in 4096..<bytes.count { bytes[index] = 0 }
     },
-    // Others can reach it
+    // Stores that others can reach
     Damage("readable for the group", "permissions") { chmod($0, 0o640) },
     Damage("a second name", "permissions") { link($0, $0 + ".copy") },
     Damage("a symbolic link", "permissions") {
@@ -97,7 +97,7 @@ struct RefusedStoreTests {
   ]
 
   @Test(arguments: damages)
-  func `is refused by every use`(_ damage: Damage) throws {
+  func `An unusable store is refused and left unchanged`(_ damage: Damage) throws {
     let home = try StoreHome()
     let new = AccountStore.NewAccount.example()
     let id = try home.store().add(new, .usual).account.id
@@ -123,7 +123,7 @@ struct RefusedStoreTests {
       #expect(problem.path?.hasPrefix(home.path) == true)
       #expect(problem.message.contains(home.path))
     }
-    // A text or blob of the wrong kind only shows to who reads it: at least one use must notice.
+    // A value of the wrong type is noticed only by the use that reads it, so one use is enough.
     #expect(details.contains(damage.detail))
     #expect(details.isSubset(of: [damage.detail, nil]) || damage.detail == "corrupt")
     #expect(damage.detail != "tooNew" || details == ["tooNew"])
@@ -135,7 +135,9 @@ struct RefusedStoreTests {
   }
 
   @Test(arguments: ["tooNew", "corrupt"])
-  func `a store that turns so while it is open is refused from then on`(_ detail: String) throws {
+  func `A store that becomes unusable while it is open is refused from then on`(_ detail: String)
+    throws
+  {
     let home = try StoreHome()
     let store = home.store()
     let id = try store.add(.example(), .usual).account.id
@@ -146,7 +148,7 @@ struct RefusedStoreTests {
     #expect(problem { _ = try store.contents(id) }?.detail == detail)
   }
 
-  @Test func `a store that was moved away is left alone, and a new one is made`() throws {
+  @Test func `A store that was moved away is left alone, and a new one is made`() throws {
     let home = try StoreHome()
     let store = home.store()
     _ = try store.add(.example(), .usual)
@@ -157,13 +159,13 @@ struct RefusedStoreTests {
     #expect(try home.store().snapshot(.none).accounts.map(\.username) == ["bob"])
   }
 
-  @Test func `a foreign database with a hot journal is not rolled back`() throws {
+  @Test func `A foreign database with a hot journal is not rolled back`() throws {
     let home = try StoreHome()
     mkdir(home.directory, 0o700)
     try SQLiteTool(path: home.database).run("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
     chmod(home.database, 0o600)
     let journal = home.database + "-journal"
-    // The magic of a journal, so that SQLite would take it for a hot one.
+    // The magic number of a rollback journal, so that SQLite treats the file as a hot journal.
     let head: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
     _ = FileManager.default.createFile(
       atPath: journal, contents: Data(head + [UInt8](repeating: 0, count: 504)),
@@ -172,7 +174,7 @@ struct RefusedStoreTests {
     #expect(problem { _ = try home.store().snapshot(.none) }?.detail == "corrupt")
     #expect(problem { _ = try home.store().add(.example(), .usual) }?.detail == "corrupt")
     #expect(before == (FilePrint(home.database), FilePrint(journal)))
-    // The negative control: another program's look is enough to change it.
+    // Negative control: a read by a plain SQLite connection rolls the database back.
     try SQLiteTool(path: home.database).run("SELECT * FROM t")
     #expect(before != (FilePrint(home.database), FilePrint(journal)))
   }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import EinlassStorage
 
-/// What `providers.configure` keeps, and credentials that are told apart by their resources.
+/// The registrations of `providers.configure`, and credentials for different resources.
 struct RegistrationTests {
   typealias Kind = AccountStoreTests.Kind
   typealias Case = AccountStoreTests.Case
@@ -20,7 +20,7 @@ struct RegistrationTests {
     origins: ["https://b.example.com", "https://a.example.com"], isIssued: true, expiresAt: 9)
 
   @Test(arguments: Kind.allCases)
-  func `a registration is kept as it was given, replaced, and removed`(_ kind: Kind) throws {
+  func `A registration is stored unchanged, replaced and removed`(_ kind: Kind) throws {
     let test = try Case(kind)
     #expect(try test.store.registrations.get("example", .usual) == nil)
     #expect(try test.store.registrations.set("example", nil, .usual) == 0)
@@ -28,7 +28,7 @@ struct RegistrationTests {
     #expect(try test.next.registrations.get("example", .usual) == Self.registration)
     #expect(try test.next.snapshot(.usual).registrations == [Self.registration.known])
     #expect(Self.registration.known.origins == ["https://a.example.com", "https://b.example.com"])
-    // One without anything to seal, for another provider.
+    // A registration without secrets, for a provider whose id differs only in case.
     let open = StoredRegistration(
       provider: "Example", registration: ClientRegistration(clientID: "open"), origins: [])
     _ = try test.store.registrations.set("Example", open, .usual)
@@ -44,7 +44,7 @@ struct RegistrationTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `a registration of a batch stays out where there is one, unless it replaces that`(
+  func `A registration of a batch is skipped if one exists, unless it replaces that one`(
     _ kind: Kind
   ) throws {
     let test = try Case(kind)
@@ -63,12 +63,12 @@ struct RegistrationTests {
   }
 
   @Test(arguments: [(usesLeft: 5, isPossible: true), (usesLeft: 4, isPossible: false)])
-  func `where the registration of a batch cannot be sealed, none of its accounts is added`(
+  func `If the registration of a batch cannot be sealed, none of its accounts is added`(
     _ usesLeft: Int, _ isPossible: Bool
   ) throws {
     let home = try StoreHome()
     _ = try home.store().add(.example("bob"), .usual)
-    // Three for the account, two for the registration.
+    // Three uses of the key for the account, two for the registration.
     try SQLiteTool(path: home.database).run("UPDATE meta SET encryptions = \((1 << 31) - usesLeft)")
     let batch = AccountStore.Batch(
       accounts: [.example("ada")], registrations: [Self.registration], replacesRegistrations: false)
@@ -80,7 +80,7 @@ struct RegistrationTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `what was made on request never takes the place of what a person brought`(
+  func `A dynamic registration never replaces the registration of a person`(
     _ kind: Kind
   ) throws {
     let test = try Case(kind)
@@ -101,9 +101,9 @@ struct RegistrationTests {
     #expect(try test.store.registrations.set("example", Self.registration, .usual) == revision + 3)
   }
 
-  /// What somebody without the key writes, and whether the registration still opens.
+  /// Edits by a program without the key, and whether the registration still opens.
   static let edits: [(sql: String, opens: Bool)] = [
-    ("UPDATE registration SET client_id = 'app'", true),  // the negative control
+    ("UPDATE registration SET client_id = 'app'", true),  // negative control
     ("UPDATE registration SET client_id = 'other'", false),
     ("UPDATE registration SET bound_origins = 'https://evil.example' || char(10)", false),
     ("UPDATE registration SET redirect = 'http://127.0.0.1:1/'", false),
@@ -117,7 +117,7 @@ struct RegistrationTests {
   ]
 
   @Test(arguments: edits)
-  func `whoever edits a registration without the key makes it useless, which a check finds`(
+  func `An edit without the key makes a registration unusable, and a check finds it`(
     _ sql: String, _ opens: Bool
   ) throws {
     let home = try StoreHome()
@@ -135,7 +135,8 @@ struct RegistrationTests {
     #expect(!secrets.contains { said.contains($0) })
   }
 
-  @Test func `another key and a copy have the registrations too, and no file says a secret`() throws
+  @Test func `Registrations survive rotation and backup, and no file contains their secrets`()
+    throws
   {
     let home = try StoreHome()
     let store = home.store()
@@ -161,7 +162,7 @@ struct RegistrationTests {
   }
 
   @Test(arguments: Kind.allCases)
-  func `credentials of one registration for two resources never take each other's place`(
+  func `Credentials of one registration for two resources never replace each other`(
     _ kind: Kind
   ) throws {
     let test = try Case(kind)
@@ -182,7 +183,7 @@ struct RegistrationTests {
     let settlement = AccountStore.Settlement(
       basis: [first], credential: .oauth2Example("later", resource: first.resource))
     #expect(try test.store.settle(id, settlement) != nil)
-    // Out of date now, and so is one that knows nothing of what is there.
+    // The basis is outdated now. An empty basis is outdated too, because a credential exists.
     #expect(try test.store.settle(id, settlement) == nil)
     let blind = AccountStore.Settlement(basis: [], credential: settlement.credential)
     #expect(try test.store.settle(id, blind) == nil)
@@ -198,7 +199,7 @@ struct RegistrationTests {
     #expect(try test.next.snapshot(.usual).accounts[0].resources == [])
   }
 
-  @Test func `a token is not moved to another resource by an edit`() throws {
+  @Test func `A token is not moved to another resource by an edit`() throws {
     let home = try StoreHome()
     var new = AccountStore.NewAccount.example()
     new.credentials = [.oauth2Example("s", resource: "https://a.example")]
@@ -211,12 +212,12 @@ struct RegistrationTests {
       #expect(
         problem { _ = try home.store().credentials(id, place, .usual) }?.detail == "decryptFailed")
     }
-    try tool.run("UPDATE credential SET resource = 'https://a.example'")  // the negative control
+    try tool.run("UPDATE credential SET resource = 'https://a.example'")  // negative control
     #expect(try home.store().contents(id) == new.credentials)
   }
 
   @Test(arguments: Kind.allCases)
-  func `a token's proof key is kept with it`(_ kind: Kind) throws {
+  func `A token's proof key is stored with it`(_ kind: Kind) throws {
     let test = try Case(kind)
     var new = AccountStore.NewAccount.example()
     guard case .oauth2(var token) = StoredCredential.oauth2Example("s").credential else { return }

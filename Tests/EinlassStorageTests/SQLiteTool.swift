@@ -2,11 +2,11 @@ import CSQLite
 import EinlassCrypto
 import Foundation
 
-/// A plain SQLite connection, as any other program has one: what an attacker without the key can do.
+/// A plain SQLite connection. It can do the same as an attacker without the key.
 struct SQLiteTool {
   let path: String
 
-  /// Runs statements; returns the first column of every row as text.
+  /// Runs statements and returns the first column of every row as text.
   @discardableResult
   func run(_ sql: String) throws -> [String] {
     var connection: OpaquePointer?
@@ -38,13 +38,13 @@ struct SQLiteTool {
   }
 }
 
-/// What must not change when a file is refused.
+/// The state of a file that must stay unchanged when the store is refused.
 struct FilePrint: Equatable {
   let digest: [UInt8]?
   let modifiedAt: Date?
   let names: Set<String>
 
-  /// Of a file, and which files lie beside it (SQLite's own bookkeeping and the lock aside).
+  /// Records a file and the names beside it, except the lock file and SQLite's own files.
   init(_ path: String) {
     digest = FileManager.default.contents(atPath: path).map { Digest.sha256(Array($0)) }
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)

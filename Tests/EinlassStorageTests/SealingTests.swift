@@ -5,7 +5,8 @@ import Testing
 
 @testable import EinlassStorage
 
-/// Whoever can edit the file but lacks the key can neither read, move nor change a secret (T-31, T-32, T-33).
+/// An attacker with write access to the file but without the key can neither read, move nor change
+/// a secret.
 struct SealingTests {
   private static let account = Account(
     id: Account.ID(rawValue: "a_1"), provider: "example", username: "ada", isSignedIn: true,
@@ -14,14 +15,14 @@ struct SealingTests {
     StoreKey(id: id, store: store, root: Secret([UInt8](repeating: 7, count: 32)))
   }
 
-  @Test func `every bit of a sealed cell counts`() {
+  @Test func `Every bit of a sealed cell counts`() {
     let cell = SealedCell(table: "t", column: "c", account: "a", binding: [1], row: [2])
     let key = Self.key()
-    // About as long as a JSON Web Token.
+    // About the length of a JSON Web Token.
     let secret = Secret([UInt8](repeating: UInt8(ascii: "x"), count: 900))
     let sealed = key.seal(secret, in: cell)
     #expect(sealed.count == 1 + 4 + 12 + 900 + 16)
-    #expect(key.open(sealed, in: cell) == secret)  // the negative control
+    #expect(key.open(sealed, in: cell) == secret)  // negative control
     for bit in 0..<sealed.count * 8 {
       var changed = sealed
       changed[bit / 8] ^= 1 << (bit % 8)
@@ -33,13 +34,13 @@ struct SealingTests {
     #expect(key.open(sealed + [0], in: cell) == nil)
   }
 
-  @Test func `every bit of a key slot counts`() {
+  @Test func `Every bit of a key slot counts`() {
     let root = SecureRandom.secret(32)
     let secret = SecureRandom.secret(32)
     let slot = KeySlot.wrap(
       root, id: 1, kind: .keyfile, parameters: "", salt: SecureRandom.bytes(16), store: "s",
       with: secret)
-    #expect(slot.unwrap(store: "s", with: secret) == root)  // the negative control
+    #expect(slot.unwrap(store: "s", with: secret) == root)  // negative control
     for bit in 0..<slot.wrappedKey.count * 8 {
       var changed = slot
       changed.wrappedKey[bit / 8] ^= 1 << (bit % 8)
@@ -63,7 +64,7 @@ struct SealingTests {
     #expect(slot.unwrap(store: "s", with: SecureRandom.secret(32)) == nil)
   }
 
-  @Test func `a cell opens only where it was sealed`() {
+  @Test func `A cell opens only where it was sealed`() {
     let home = SealedCell(table: "t", column: "c", account: "a", binding: [1], row: [2])
     let sealed = Self.key().seal(Secret("x"), in: home)
     var others = [home, home, home, home, home, home]
@@ -72,23 +73,23 @@ struct SealingTests {
     others[2].account = "b"
     others[3].binding = [1, 0]
     others[4].row = []
-    (others[5].table, others[5].column) = ("tc", "")  // the same letters, cut elsewhere
+    (others[5].table, others[5].column) = ("tc", "")  // the same text, divided differently
     for other in others { #expect(Self.key().open(sealed, in: other) == nil) }
     #expect(Self.key(store: "u").open(sealed, in: home) == nil)
     #expect(Self.key(id: [1, 2, 3, 5]).open(sealed, in: home) == nil)
-    #expect(Self.key().open(sealed, in: home) == Secret("x"))  // the negative control
+    #expect(Self.key().open(sealed, in: home) == Secret("x"))  // negative control
   }
 
-  @Test func `the same secret never looks the same`() {
+  @Test func `The same secret is sealed to different bytes each time`() {
     let cell = SealedCell(table: "t", column: "c", account: "a", binding: [], row: [])
     let sealed = (0..<1000).map { _ in Self.key().seal(Secret("x"), in: cell) }
     #expect(Set(sealed).count == 1000)
     #expect(Set(sealed.map { Array($0[5..<17]) }).count == 1000)
   }
 
-  /// T-38: a million in a long run (`EINLASS_FAULT_ROUNDS` of 1000 or more), which takes a debug build over ten seconds.
-  /// How often a key serves is counted in the store, see below.
-  @Test func `no nonce comes twice, however often a key is used`() {
+  /// A million nonces in a long run (`EINLASS_FAULT_ROUNDS` of 1000 or more), which takes a debug
+  /// build over ten seconds. The store itself counts the uses of its key, as a test below checks.
+  @Test func `No nonce repeats, however often a key is used`() {
     let rounds = ProcessInfo.processInfo.environment["EINLASS_FAULT_ROUNDS"].flatMap(Int.init) ?? 0
     let count = rounds >= 1000 ? 1_000_000 : 200_000
     let (key, secret) = (Self.key(), Secret("x"))
@@ -101,7 +102,7 @@ struct SealingTests {
       }
     }
     #expect(Set(nonces).count == nonces.count)
-    // The negative control: one that does come twice is noticed.
+    // Negative control: a repeated nonce is noticed.
     nonces[7] = nonces[count - 1]
     #expect(Set(nonces).count == nonces.count - 1)
   }
@@ -111,7 +112,7 @@ struct SealingTests {
     var rest: UInt32
   }
 
-  @Test func `no exchange of cells between rows and columns goes unnoticed`() throws {
+  @Test func `No exchange of cells between rows and columns goes unnoticed`() throws {
     let stored: [StoredCredential] = [.oauth1Example("s"), .oauth2Example("s")]
     var rows: [(Account, CredentialRow)] = []
     for number in 0..<10 {
@@ -137,13 +138,13 @@ struct SealingTests {
     }
     #expect(swaps == 60 * 59)
     for (account, row) in rows {
-      _ = try row.open(account: account, key: Self.key(), path: "p")  // the negative control
+      _ = try row.open(account: account, key: Self.key(), path: "p")  // negative control
     }
   }
 
-  /// Statements of somebody without the key, and what the account's next use says.
+  /// Edits by a program without the key, and the resulting problem of the account's next use.
   static let edits: [(sql: String, reason: Problem.Reason?, detail: String?)] = [
-    ("UPDATE account SET display_name = 'x'", nil, nil),  // the negative control
+    ("UPDATE account SET display_name = 'x'", nil, nil),  // negative control
     (
       "UPDATE credential SET bound_origins = 'https://evil.example' || char(10)", .bindingMismatch,
       nil
@@ -180,7 +181,7 @@ struct SealingTests {
   ]
 
   @Test(arguments: edits.indices)
-  func `an edit without the key makes the credential unusable`(_ row: Int) throws {
+  func `An edit without the key makes the credential unusable`(_ row: Int) throws {
     let (sql, reason, detail) = Self.edits[row]
     let home = try StoreHome()
     let id = try home.store().add(.example(), .usual).account.id
@@ -190,11 +191,11 @@ struct SealingTests {
     #expect(problem?.detail == detail)
   }
 
-  @Test func `a binding edited together with its hash is noticed too`() throws {
+  @Test func `A binding that is edited together with its hash is noticed`() throws {
     let home = try StoreHome()
     let id = try home.store().add(.example(), .usual).account.id
     let other = try home.store().add(.example("bob"), .usual).account.id
-    // The hash of another binding, as a store of the attacker's own would have it.
+    // The attacker takes the hash of the other binding from a store of their own.
     let foreign = try StoreHome()
     var evil = AccountStore.NewAccount.example()
     evil.credential.binding = ProviderBinding(
@@ -210,11 +211,11 @@ struct SealingTests {
     #expect(problem?.detail == "decryptFailed" && problem?.account == id)
     #expect(problem?.message.contains("token") == true)
     #expect(problem?.message.contains(home.database) == true)
-    // The others keep working.
+    // Other accounts keep working.
     #expect(try home.store().contents(other).count == 1)
   }
 
-  @Test func `a whole row of another store does not open`() throws {
+  @Test func `A whole row of another store does not open`() throws {
     let (home, foreign) = (try StoreHome(), try StoreHome())
     let new = AccountStore.NewAccount.example()
     _ = try home.store().add(new, .usual)
@@ -229,7 +230,7 @@ struct SealingTests {
     #expect(try foreign.store().contents(new.account.id) == [new.credential])
   }
 
-  @Test func `uses of the key are counted, and half of what is safe is the end`() throws {
+  @Test func `Uses of the key are counted, and end at half of the safe number`() throws {
     let home = try StoreHome()
     let id = try home.store().add(.example(), .usual).account.id
     _ = try home.store().saveCredential(id, .oauth2Example("a"))
@@ -240,7 +241,7 @@ struct SealingTests {
     let problem = problem { _ = try home.store().saveCredential(id, .oauth2Example("c")) }
     #expect(problem?.detail == "refused")
     #expect(try home.store().contents(id).contains(.oauth2Example("b")))
-    // Another key begins anew.
+    // The new key's count begins again.
     _ = try home.store().maintenance.rotateKey { _, _ in }
     _ = try home.store().saveCredential(id, .oauth2Example("c"))
     #expect(try tool.run("SELECT encryptions FROM meta") == ["9"])

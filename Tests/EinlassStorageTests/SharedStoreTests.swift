@@ -6,10 +6,9 @@ import Testing
 
 @testable import EinlassStorage
 
-/// Several processes on one store, as far as one process can play them; each store value has its own connection
-/// and lock.
+/// Several stores on one file. Each has its own connection and lock, as in separate processes.
 struct SharedStoreTests {
-  @Test func `each sees at once what another has changed`() throws {
+  @Test func `Each store sees the changes of another at once`() throws {
     let home = try StoreHome()
     let (first, second) = (home.store(), home.store())
     #expect(try second.snapshot(.none).accounts.isEmpty)
@@ -24,7 +23,7 @@ struct SharedStoreTests {
   }
 
   @Test
-  func `A store is read while another process is changing it, and a change names that process`()
+  func `A store is readable while another process changes it, and a change names that process`()
     throws
   {
     let home = try StoreHome()
@@ -43,13 +42,14 @@ struct SharedStoreTests {
     let refused = problem { _ = try store.update(id, .none) { $0.email = nil } }
     #expect(refused?.holder == Int(getpid()))
     #expect(refused?.message.contains("process \(getpid())") == true)
-    // The negative control: without the other's lock it is changed.
+    // Negative control: after the other's lock is released the change succeeds.
     other.release()
     _ = try store.update(id, .none) { $0.email = nil }
     #expect(try store.snapshot(.none).accounts[0].email == nil)
   }
 
-  @Test func `A thread that waits to write gets its turn, and meanwhile others read`() async throws
+  @Test func `A thread that waits to write gets its turn, and others read in the meantime`()
+    async throws
   {
     let home = try StoreHome()
     let store = home.store()
@@ -71,7 +71,7 @@ struct SharedStoreTests {
     #expect(try store.snapshot(.none).accounts[0].displayName == "late")
   }
 
-  @Test func `An announced change can be read by every process`() async throws {
+  @Test func `Every process can read an announced change`() async throws {
     let home = try StoreHome()
     let (writer, reader) = (home.store(), home.store())
     _ = try writer.add(.example("user0"), .usual)
@@ -86,7 +86,8 @@ struct SharedStoreTests {
     var last = 0
     while last < 200 {
       let acknowledged = counts.withLock { $0 }
-      // This read often falls into a change. Its snapshot must not be kept as the state after the change.
+      // This read often falls into a change. Its snapshot must not be kept as the state after the
+      // change.
       last = try reader.snapshot(.none).accounts.count - 1
       isStale = isStale || last < acknowledged
     }
@@ -94,7 +95,7 @@ struct SharedStoreTests {
     #expect(!isStale)
   }
 
-  @Test func `eight writers lose nothing`() async throws {
+  @Test func `Eight writers lose no change`() async throws {
     let home = try StoreHome()
     let writers = (0..<8).map { writer in
       let store = home.store()
@@ -115,7 +116,7 @@ struct SharedStoreTests {
     }
   }
 
-  @Test func `sixteen threads that start at once make one store and one key`() async throws {
+  @Test func `Sixteen threads that start at once make one store and one key`() async throws {
     for _ in 0..<5 {
       let home = try StoreHome()
       let starters = (0..<16).map { number in
@@ -127,10 +128,10 @@ struct SharedStoreTests {
     }
   }
 
-  @Test func `sixteen processes that start at once make one store and one key`() async throws {
+  @Test func `Sixteen processes that start at once make one store and one key`() async throws {
     let home = try StoreHome()
     mkfifo(home.path + "/ready", 0o600)
-    // They wait for this to be let go, so that they really start together.
+    // Each process waits for this lock, so that all of them start together.
     let gate = try Holder(home, name: "gate", directory: home.path)
     #expect(try gate.tryAcquire())
     let opening = Thread.result { [path = home.path] in
@@ -172,7 +173,7 @@ struct SharedStoreTests {
   }
 }
 
-/// Another process's hold of the store's lock.
+/// A lock on the store's lock file, as another process would hold it.
 final class Holder: @unchecked Sendable {
   private var lock: FileLock
   private let path: String
@@ -189,7 +190,7 @@ final class Holder: @unchecked Sendable {
   }
   func release() { lock.release() }
 
-  /// Whether the kernel has somebody in line for the file.
+  /// Whether a thread is blocked in `flock` on the file.
   func isWaitedFor() throws -> Bool {
     let inode = try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int
     return try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n")
@@ -198,7 +199,8 @@ final class Holder: @unchecked Sendable {
 }
 
 extension Thread {
-  /// Runs what blocks on a thread of its own, not on one of the concurrency pool's.
+  /// Runs a blocking call on its own thread, because it would occupy a thread of the concurrency
+  /// pool.
   static func result<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value)
     -> Task<Value, any Error>
   {

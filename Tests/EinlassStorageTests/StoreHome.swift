@@ -5,12 +5,13 @@ import Foundation
 
 @testable import EinlassStorage
 
-/// A home of a test's own, with a place for the store and one for the key; removed at the end.
+/// A temporary home with places for the store and for its key. It is removed when the value is
+/// released.
 final class StoreHome: Sendable {
   let path: String
   private let isOurs: Bool
 
-  /// The home of a parent process, which removes it.
+  /// Uses the home of a parent process, which removes it.
   init(adopting path: String) {
     self.path = path
     isOurs = false
@@ -34,7 +35,7 @@ final class StoreHome: Sendable {
   var keyDirectory: String { path + "/keys" }
   var database: String { directory + "/store.db" }
 
-  /// A store as another process would have it: its own connection, lock and caches.
+  /// Returns a store with its own connection, lock and caches, as in another process.
   func store(_ choice: KeySource.Choice = .usual) -> AccountStore {
     SQLiteAccountStore.store(
       location: StoreLocation(directory: directory, keyDirectory: keyDirectory), choice: choice)
@@ -48,7 +49,7 @@ extension SQLiteAccountStore {
 }
 
 extension StoreHome {
-  /// Makes a store of schema 2 of one of the newest, as the older program left it.
+  /// Turns a store of the newest schema into one of schema 2.
   static let backToSchema2 = """
     ALTER TABLE credential RENAME TO newer; DROP INDEX credential_resource;
     \(Migrations.released.steps[0].first { $0.hasPrefix("CREATE TABLE credential") } ?? "");
@@ -62,7 +63,7 @@ extension StoreHome {
 }
 
 extension AccountStore {
-  /// An account's credentials by their places, as they were given: without what the store keeps of them besides.
+  /// Returns an account's credentials as they were given, without generations, sorted by place.
   func contents(_ account: Account.ID) throws -> [StoredCredential] {
     try credentials(account).map { stored in
       var stored = stored
@@ -73,7 +74,7 @@ extension AccountStore {
     }
   }
 
-  /// Saves a credential over whatever stands in its place.
+  /// Saves a credential and replaces the one in its place.
   func saveCredential(_ account: Account.ID, _ credential: StoredCredential) throws -> Int64 {
     let former = try credentials(account).filter { $0.place == credential.place }
     return try settle(account, Settlement(basis: former, credential: credential)) ?? 0
@@ -87,7 +88,7 @@ extension AccountStore.NewAccount {
     set { credentials = [newValue] }
   }
 
-  /// An account with every member and a credential with every secret.
+  /// Returns an account with every member, and a credential with every secret.
   static func example(
     _ username: String = "ada", provider: String = "example", subject: String? = nil,
     secrets: String = "secret", replacesExisting: Bool = false, isOnlyOne: Bool = false
@@ -103,7 +104,7 @@ extension AccountStore.NewAccount {
 }
 
 extension StoredCredential {
-  /// A system credential, with three secrets that start with this text.
+  /// Returns a system credential with three secrets that start with this text.
   static func oauth1Example(_ secrets: String) -> StoredCredential {
     StoredCredential(
       role: .system,
@@ -117,7 +118,7 @@ extension StoredCredential {
         flowKind: .reverseAuth))
   }
 
-  /// An application's credential, with three secrets that start with this text.
+  /// Returns an application credential with three secrets that start with this text.
   static func oauth2Example(
     _ secrets: String, clientID: String = "APP", resource: String? = nil
   ) -> StoredCredential {

@@ -3,10 +3,10 @@ import Foundation
 
 @testable import EinlassStorage
 
-/// SQLite's own way to files with somebody in between who writes down, or fails, what changes them.
+/// A SQLite VFS that records, or fails, the calls that change files.
 ///
-/// It takes the place of einlass's own in its process, so only a test that runs in a process of its own installs it, and uses
-/// it from one thread.
+/// It replaces einlass's VFS in its process. Install it only in a test with its own process, and
+/// use it from one thread.
 enum WatchedFiles {
   enum Operation {
     case write([UInt8], at: Int)
@@ -15,16 +15,16 @@ enum WatchedFiles {
     case delete
   }
 
-  /// What was done to a file, and how many changes had been acknowledged before.
+  /// A change of a file, and the number of acknowledged changes before it.
   struct Event {
     var name: String
     var operation: Operation
     var acknowledged: Int
   }
 
-  /// Which calls fail, and how.
+  /// The calls that fail, and their error code.
   struct Fault {
-    /// The first call is 1.
+    /// The number of the first failing call, from 1.
     var first: Int
     var isLasting: Bool
     var code: Int32
@@ -33,7 +33,7 @@ enum WatchedFiles {
   nonisolated(unsafe) static var events: [Event] = []
   nonisolated(unsafe) static var acknowledged = 0
   nonisolated(unsafe) static var fault: Fault?
-  /// Calls since the fault was set.
+  /// The number of calls since the fault was set.
   nonisolated(unsafe) static var calls = 0
   nonisolated(unsafe) private static var folder: String?
   nonisolated(unsafe) private static var isWatching = false
@@ -75,7 +75,7 @@ enum WatchedFiles {
       return code
     }
     open[file] = Original(name: name, methods: methods.pointee)
-    // Never freed: SQLite holds on to it as long as the process lives.
+    // Never freed, because SQLite keeps the pointer until the process ends.
     let watched = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
     watched.initialize(to: methods.pointee)
     watched.pointee.xWrite = { WatchedFiles.write($0!, $1!, $2, $3) }
@@ -126,7 +126,7 @@ enum WatchedFiles {
   }
 }
 
-/// What is on a disk that may lose power: what was synced, and what may or may not have arrived.
+/// The files of a disk that can lose power: the synced content, and the pending writes.
 struct Disk {
   private(set) var durable: [String: [UInt8]] = [:]
   private var pending: [String: [WatchedFiles.Operation]] = [:]
@@ -146,7 +146,8 @@ struct Disk {
     }
   }
 
-  /// The files after a power cut now: each 512-byte sector that was not synced arrives by chance.
+  /// Returns the files after a power cut now. Each 512-byte sector of a pending write arrives by
+  /// chance.
   func afterPowerCut(_ random: inout some RandomNumberGenerator) -> [String: [UInt8]] {
     var files = durable
     let chance = [0, 0.1, 0.5, 0.9, 1].randomElement(using: &random)!
@@ -186,7 +187,7 @@ struct Disk {
   }
 }
 
-/// Chance that a seed repeats (SplitMix64).
+/// A random generator with a seed, so that a run can be repeated (SplitMix64).
 struct SeededChance: RandomNumberGenerator {
   private var state: UInt64
 
