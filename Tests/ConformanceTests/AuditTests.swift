@@ -2,7 +2,8 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// The audit trail beside a store, written by several processes. What stands in it: `transcripts/audit.list`.
+/// The audit trail beside a store with several processes. `transcripts/audit.list` shows its
+/// entries.
 @Suite struct AuditTests {
   private let folder: TemporaryFolder
 
@@ -10,7 +11,7 @@ import Testing
 
   private var trail: String { "\(folder.path)/data/store.audit.jsonl" }
 
-  /// A front end at a sandbox that may use the account of ada.
+  /// A front end connected to the sandbox, with permission for ada's account.
   private func editor(
     at sandbox: Sandbox, configuration members: JSONObject = [:]
   ) throws -> (FrontEnd, account: JSONValue) {
@@ -31,7 +32,8 @@ import Testing
     try front.answer("auth.perform", ["provider": "twitter", "account": account])
   }
 
-  @Test func `Another process reads who got what, and no secret stands in the file`() throws {
+  @Test func `Another process can list the audit entries, and the file contains no secret`() throws
+  {
     let sandbox = try Sandbox()
     defer { sandbox.terminate() }
     let (front, account) = try editor(at: sandbox)
@@ -51,7 +53,7 @@ import Testing
     #expect(mode as? Int == 0o600)
   }
 
-  @Test func `After another key was made every process names a token in one way`() throws {
+  @Test func `After a key rotation every process identifies a token in the same way`() throws {
     let sandbox = try Sandbox()
     defer { sandbox.terminate() }
     let (front, account) = try editor(at: sandbox)
@@ -73,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `What cannot be written down is logged, or refused where that is required`(
+  func `An entry that cannot be written is logged, or refuses the request if required`(
     isRequired: Bool
   ) throws {
     let sandbox = try Sandbox()
@@ -90,7 +92,7 @@ import Testing
     } else {
       #expect(answer["result"]?["credential"] != nil)
     }
-    // Hands out nothing, and was done before it is written down.
+    // This request returns no secret, so it is completed before its entry is written.
     try front.call("access.set", ["provider": "twitter", "state": "denied"])
     try front.closeInput()
     #expect(try front.exitCode() == 0)

@@ -2,9 +2,11 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// Files that cannot be used: named with path and fix, left byte-identical, and the front end still starts.
+/// Unusable files are reported with path and fix and stay unchanged to the byte, and the front end
+/// still starts.
 @Suite struct BadFilesTests {
-  /// A store that cannot be used: how it is made from a good one, and the detail that says why.
+  /// An unusable store: the change that spoils a good store, and the detail of the resulting
+  /// problem.
   struct BadStore: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var detail: String
@@ -35,7 +37,7 @@ import Testing
   ]
 
   @Test(arguments: stores)
-  func `A store that cannot be used is named, explained and left as it is`(bad: BadStore) throws {
+  func `An unusable store is reported with its path and left unchanged`(bad: BadStore) throws {
     let folder = try TemporaryFolder()
     let store = try Self.goodStore(in: folder)
     for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store + suffix) }
@@ -51,7 +53,7 @@ import Testing
     #expect(error["data"]?["detail"]?.string == bad.detail)
     #expect(error["message"]?.string?.contains(store) == true, "\(error.text)")
     #expect(try front.answer("accounts.add", Self.account)["error"]?["code"]?.int64 == 1009)
-    // What needs no store goes on.
+    // A method without access to the store still works.
     #expect(try front.call("providers.list")["providers"]?.array?.isEmpty == false)
     try front.closeInput()
     #expect(try front.exitCode() == 0)
@@ -59,7 +61,7 @@ import Testing
     #expect(after == before)
   }
 
-  @Test func `The negative control: the good store is read and written`() throws {
+  @Test func `Negative control: the good store is read and written`() throws {
     let folder = try TemporaryFolder()
     let store = try Self.goodStore(in: folder)
     let before = try Self.contents(store)
@@ -70,9 +72,10 @@ import Testing
     #expect(try Self.contents(store) != before)
   }
 
-  /// What somebody writes into a good store, a list that shows it, and how much of it that has left.
+  /// Edits of a good store, a list that contains the edited text, and the number of entries still
+  /// listed.
   static let longTexts: [(sql: String, method: String, member: String, count: Int)] = [
-    ("SELECT 1;", "accounts.list", "accounts", 1),  // the negative control
+    ("SELECT 1;", "accounts.list", "accounts", 1),  // negative control
     ("UPDATE account SET username = printf('%.*c', 100000, 'x');", "accounts.list", "accounts", 1),
     ("UPDATE account SET avatar = printf('%.*c', 100000, 'x');", "accounts.list", "accounts", 1),
     ("UPDATE account SET provider = printf('%.*c', 100000, 'x');", "accounts.list", "accounts", 1),
@@ -84,7 +87,7 @@ import Testing
   ]
 
   @Test(arguments: longTexts)
-  func `A text too long for any line is not shown whole, and never an error`(
+  func `A text that is too long for a line is cut or left out, and is never an error`(
     sql: String, method: String, member: String, count: Int
   ) throws {
     let folder = try TemporaryFolder()
@@ -97,7 +100,7 @@ import Testing
     let check = try front.call("store.check")
     let isReported = sql.hasPrefix("UPDATE")
     #expect(check["sound"]?.bool == !isReported)
-    // What is shown can be named.
+    // A listed account can be named in a request.
     if isReported, let account = list?.first?["account"] {
       #expect(try front.answer("accounts.remove", ["account": account])["error"] == nil)
       #expect(try front.call("store.check")["sound"]?.bool == true)
@@ -124,7 +127,7 @@ import Testing
     ),
     (#"{"origins": {"https://api.twitter.com": "http://example.org"}}"#, "loopback"),
   ])
-  func `A bad configuration is named, nothing reaches a provider, and the front end can show why`(
+  func `A bad configuration is reported, and no request goes to a provider`(
     text: String, complaint: String
   ) throws {
     let folder = try TemporaryFolder()
@@ -146,7 +149,7 @@ import Testing
   }
 
   @Test(arguments: ["accounts.signOut", "accounts.remove"])
-  func `Nobody is signed out or removed while nobody knows where their provider lives`(
+  func `Without a readable configuration no account is signed out or removed`(
     method: String
   ) throws {
     let folder = try TemporaryFolder()
@@ -166,11 +169,11 @@ import Testing
           && error?["data"]?["path"]?.string == code.map { _ in configuration })
       accounts.append(try front.call("accounts.list")["accounts"])
     }
-    // The last one is the control.
+    // The last configuration is the negative control.
     #expect(accounts.dropLast().allSatisfy { $0 == accounts[0] } && accounts.last != accounts[0])
   }
 
-  @Test func `A configuration that others can read is refused with the mode and the fix`() throws {
+  @Test func `A configuration that others can read is refused with its mode and the fix`() throws {
     let folder = try TemporaryFolder()
     let file = try folder.file("config.json", "{}")
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
@@ -197,7 +200,7 @@ import Testing
     ["", "-wal"].map { try? Data(contentsOf: URL(filePath: store + $0)) }
   }
 
-  /// A closed store with one account.
+  /// Makes a closed store with one account and returns its path.
   private static func goodStore(in folder: TemporaryFolder) throws -> String {
     let front = try FrontEnd(options(folder))
     defer { front.terminate() }
@@ -210,7 +213,7 @@ import Testing
   }
 }
 
-/// Runs SQL with SQLite's own program.
+/// Runs SQL with the sqlite3 program.
 private func sqlite(_ path: String, _ sql: String) throws {
   let program = try SpawnedProgram("sqlite3", [path, sql])
   let code = try program.exitCode()
@@ -219,7 +222,7 @@ private func sqlite(_ path: String, _ sql: String) throws {
 }
 
 extension JSONValue {
-  /// This object with members replaced.
+  /// Returns this object with members replaced.
   fileprivate func merging(_ members: JSONObject) -> JSONValue {
     var object = object ?? [:]
     for member in members.members { object[member.name] = member.value }

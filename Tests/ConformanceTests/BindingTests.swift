@@ -3,9 +3,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// T-33: whoever edits the store without its key cannot send a credential anywhere else.
+/// An edit of the store without its key cannot send a credential to another server.
 @Suite struct BindingTests {
-  /// A server on loopback that counts who comes and says nothing.
+  /// A server on the loopback address that counts connections and never answers.
   private final class Listener: @unchecked Sendable {
     let port: UInt16
     private let descriptor: Int32
@@ -42,7 +42,8 @@ import Testing
     }
   }
 
-  /// What is edited, with `{new}` for the new address, and the codes that may be answered; none for the control.
+  /// The SQL of an edit, with `{new}` for the new address, and the possible error codes; none for
+  /// the negative control.
   static let edits: [(sql: String, codes: [Int64])] = [
     ("SELECT 1", []),
     ("UPDATE credential SET bound_origins = '{new}' || char(10)", [1027, 1009]),
@@ -56,12 +57,13 @@ import Testing
   ]
 
   @Test(arguments: edits)
-  func `A row that was edited is sent nowhere`(sql: String, codes: [Int64]) throws {
+  func `A credential from an edited row is sent to no server`(sql: String, codes: [Int64]) throws {
     let folder = try TemporaryFolder()
     let listener = try Listener()
     defer { listener.close() }
     let new = "http://127.0.0.1:\(listener.port)"
-    // Bound to the new address already, so that only the seal is in the way, unless that is what is edited.
+    // The credential is already bound to the new address, so that only the seal protects it, except
+    // if the edit changes the address.
     let first = sql.contains("{new}") ? "http://127.0.0.1:9" : new
     var account: JSONValue = .null
     try Self.run(folder, at: first) { front in
@@ -92,7 +94,7 @@ import Testing
     #expect((listener.connections > 0) == codes.isEmpty)
   }
 
-  /// A front end whose providers all lie at this address.
+  /// Runs a front end with all providers at this address.
   private static func run(
     _ folder: TemporaryFolder, at address: String, _ body: (FrontEnd) throws -> Void
   ) throws {

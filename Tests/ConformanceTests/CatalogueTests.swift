@@ -2,12 +2,12 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// Every provider of the catalogue against the sandbox that plays it, by its descriptor alone.
+/// Every provider of the catalogue against its part of the sandbox, by its descriptor alone.
 @Suite struct CatalogueTests {
-  /// Flows that a sign-in can go through.
+  /// The flows for an interactive sign-in.
   static let ways = ["authorizationCode"]
 
-  @Test func `Each provider signs in against the sandbox that plays it`() throws {
+  @Test func `A sign-in with each provider succeeds at the sandbox`() throws {
     let sandbox = try Sandbox()
     defer { sandbox.terminate() }
     for provider in try sandbox.state().object?.members ?? [] {
@@ -36,7 +36,8 @@ import Testing
     #expect(count == 20)
   }
 
-  /// The catalogue itself, any free port in the place of a fixed one: somebody else may have that here.
+  /// Returns the catalogue with every fixed port replaced by any free port, because another program
+  /// may use it.
   private static func catalogue() throws -> JSONValue {
     let file = projectFolder.appending(path: "Sources/Einlass/Providers/providers.json")
     return withoutPorts(try JSONReader.read(Array(Data(contentsOf: file))))
@@ -53,8 +54,8 @@ import Testing
     }
   }
 
-  /// The sandbox's own, with the redirect address where the catalogue has none, and the registration that a flow takes in
-  /// the place of the provider's usual one.
+  /// Returns the sandbox's configuration with a redirect address where the catalogue has none, and
+  /// with the registration of a flow that needs its own.
   private static func configuration(_ sandbox: Sandbox) -> JSONValue {
     merged(
       sandbox.ready["config"] ?? [:],
@@ -115,7 +116,7 @@ import Testing
     let stored = accounts["accounts"]?.array?.first { $0["account"] == account }
     #expect(stored?["health"] == "ok", "\(provider)")
     #expect(stored?["username"]?.string?.isEmpty == false, "\(provider)")
-    // Sequencing.com does not say who somebody is.
+    // Sequencing.com returns no identity.
     let subjects: [JSONValue?] =
       provider == "sequencing" ? [nil] : ["3001", "dbid:3001", "ada", "2001"]
     #expect(subjects.contains(stored?["subject"]), "\(provider)")

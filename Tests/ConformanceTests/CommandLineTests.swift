@@ -2,7 +2,7 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// The command line: protocol section 2, exit codes of section 1.
+/// The command line and its exit codes.
 @Suite struct CommandLineTests {
   @Test(arguments: [
     (["--nonsense"], "unknown argument --nonsense"),
@@ -20,7 +20,7 @@ import Testing
     (["--test"], "--store memory"),
     (["--answers", "/nowhere"], "--store memory"),
   ])
-  func `A wrong command line ends with 64, the reason and the way to help`(
+  func `A wrong command line ends in exit code 64 with the reason and a reference to the help`(
     arguments: [String], reason: String
   ) throws {
     let program = try SpawnedProgram(Program.einlass, arguments)
@@ -29,7 +29,7 @@ import Testing
     #expect(program.logged.contains(reason), "\(program.logged)")
   }
 
-  @Test func `One call answers one line; an error ends with 1`() throws {
+  @Test func `A call prints one line of answer, and an error ends in exit code 1`() throws {
     let good = try SpawnedProgram(Program.einlass, ["--store", "memory", "call", "accounts.list"])
     #expect(try good.message()["result"]?["revision"]?.int64 == 0)
     #expect(try good.exitCode() == 0)
@@ -39,7 +39,7 @@ import Testing
     #expect(try bad.exitCode() == 1)
   }
 
-  @Test func `A call that needs a person ends in 1010 and says how to do without`() throws {
+  @Test func `A call that needs a person answers error 1010 with a way to do without`() throws {
     let folder = try TemporaryFolder()
     let configuration = try folder.file(
       "config.json", #"{"applications": {"*": {"facebook": {"clientId": "1"}}}}"#)
@@ -62,7 +62,7 @@ import Testing
     #expect(try perform.exitCode() == 1)
   }
 
-  @Test func `An answer that cannot be written ends with 1`() throws {
+  @Test func `An answer that cannot be written ends in exit code 1`() throws {
     for redirection in [">/dev/full", ">&-"] {
       let shell = try SpawnedProgram(
         "sh",
@@ -72,8 +72,8 @@ import Testing
   }
 
   @Test(arguments: ["2>&-", "2>/dev/full", "2</dev/null", "2>&5 4<&-"])
-  func `A standard error that takes nothing costs no answer`(redirection: String) throws {
-    // Descriptor 5 is a FIFO that nobody reads once 4 is closed.
+  func `An unusable standard error does not prevent an answer`(redirection: String) throws {
+    // Descriptor 5 writes to a FIFO without a reader once descriptor 4 is closed.
     let shell = """
       folder=$(mktemp -d /tmp/einlass-XXXXXX) && mkfifo "$folder/fifo" || exit 99
       exec 4<>"$folder/fifo" 5>"$folder/fifo"; rm -r "$folder"
@@ -84,7 +84,7 @@ import Testing
     #expect(try call.exitCode() == 0)
     let server = try SpawnedProgram("sh", ["-c", shell, Program.einlass])
     defer { server.terminate() }
-    // Garbage and unknown words are logged.
+    // Invalid input is logged.
     try server.send(Array("x\n{}\n".utf8))
     try server.send(Array((#"{"jsonrpc":"2.0","id":1,"method":"accounts.list"}"# + "\n").utf8))
     #expect(try server.message()["error"]?["code"]?.int64 == -32700)
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test(arguments: ["--help", "-h", "--version", "--dump-protocol"])
-  func `What tells about the program needs no store and ends with 0`(option: String) throws {
+  func `Options for information need no store and end in exit code 0`(option: String) throws {
     let program = try SpawnedProgram(
       Program.einlass, ["--store", "/nowhere/at/all", option], environment: [:])
     #expect(try program.line()?.isEmpty == false)
@@ -103,7 +103,7 @@ import Testing
     #expect(program.logged.isEmpty)
   }
 
-  @Test func `Scripted answers answer each prompt once, in order`() throws {
+  @Test func `Each scripted answer is used for one prompt, in order`() throws {
     let folder = try TemporaryFolder()
     let answers = try folder.file(
       "answers.jsonl",
@@ -133,14 +133,14 @@ import Testing
     let accounts = try #require(front.call("accounts.list")["accounts"]?.array)
     let chosen = accounts.first { $0["account"] == result["account"] }
     #expect(chosen?["username"]?.string == "grace")
-    // Both are used up: the next question finds nobody.
+    // Both answers are used up, so the next prompt gets none.
     let again = try front.answer("auth.perform", ["provider": "twitter", "credential": "none"])
     #expect(again["error"]?["code"]?.int64 == 1010)
   }
 }
 
 extension SpawnedProgram {
-  /// The next line as JSON.
+  /// Returns the next line as JSON.
   fileprivate func message() throws -> JSONValue {
     guard let line = try line() else { throw Failure(description: "No line. \(logged)") }
     return try JSONReader.read(line)

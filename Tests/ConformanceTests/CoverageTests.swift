@@ -1,8 +1,8 @@
 import Testing
 
-/// What the transcripts promise to cover: deleting one of these files fails.
+/// The transcripts that must exist. A test fails if one of them is deleted.
 @Suite struct CoverageTests {
-  /// The problems of the original, eight for each provider.
+  /// The problems of the original Einlass, eight for each provider.
   static let problems = [
     "twitter": [
       "no-system-account", "access-not-granted", "user-canceled-account-selection",
@@ -16,13 +16,13 @@ import Testing
     ],
   ]
 
-  /// How many accounts there can be: one of them has only ever one.
+  /// The possible numbers of accounts. Facebook has at most one account.
   static let accounts = ["twitter": ["none", "one", "many"], "facebook": ["none", "one"]]
 
   static let names = Set(Transcript.all.map(\.name))
 
   @Test(arguments: problems.keys.sorted())
-  func `each of the eight problems has its transcript`(provider: String) throws {
+  func `Each of the eight problems has its transcript`(provider: String) throws {
     let problems = try #require(Self.problems[provider])
     try #require(Set(problems).count == 8)
     for problem in problems { expect("auth.perform/problems/\(provider)-\(problem)") }
@@ -32,7 +32,9 @@ import Testing
     arguments: accounts.keys.sorted().flatMap { provider in
       ["always", "whenMany"].map { (provider, $0) }
     })
-  func `each cell of the matrix has its transcript`(provider: String, selection: String) throws {
+  func `Each cell of the selection matrix has its transcript`(provider: String, selection: String)
+    throws
+  {
     for access in ["never-asked", "granted", "denied"] {
       for accounts in try #require(Self.accounts[provider]) {
         let cell = "auth.perform/matrix/\(provider)-\(selection)-\(access)-\(accounts)"
@@ -43,11 +45,11 @@ import Testing
   }
 
   @Test(arguments: accounts.keys.sorted(), ["declined", "cancelled"])
-  func `a no and a cancel have their transcripts`(provider: String, end: String) {
+  func `Declining and cancelling have their transcripts`(provider: String, end: String) {
     expect("auth.perform/matrix/\(provider)-asked-and-\(end)")
   }
 
-  @Test func `what another registration was issued has its transcript`() {
+  @Test func `A credential that was issued to another registration has its transcript`() {
     expect("auth.perform/issued-to-another")
   }
 

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// T-41: what a crash tells the log of the front end, with secrets live in memory.
+/// The output of a crash in the log of the front end, with secrets in memory.
 @Suite struct CrashTests {
   private static let crashes = [SIGSEGV, SIGABRT, SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGQUIT]
 
@@ -23,13 +23,13 @@ import Testing
       ])
     front.signal(signal)
     #expect(try front.exitCode() == 128 + signal)
-    // What a static runtime says of itself before `main` when a backtrace is asked for.
+    // A statically linked runtime prints this line before `main` if a backtrace is requested.
     let lines = front.logged.split(separator: "\n")
       .filter { !$0.hasPrefix("swift runtime: unable to locate swift-backtrace") }
     #expect(lines.isEmpty)
   }
 
-  /// The negative control: a program without the precautions.
+  /// Negative control: a program without the precautions.
   @Test func `Without the precautions a crash prints a backtrace`() throws {
     let folder = try TemporaryFolder()
     let source = try folder.file("main.swift", "import Glibc\nraise(SIGSEGV)\n")

@@ -3,9 +3,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// Flows that wait for a person, over the pipe.
+/// Flows that wait for a person, in the spawned program.
 @Suite struct FlowTests {
-  /// A front end that shows every prompt, and accounts at an account store in this folder.
+  /// Starts a front end that shows every prompt, with this number of accounts in a store in the
+  /// folder.
   private static func started(
     in folder: TemporaryFolder, accounts count: Int
   ) throws -> (FrontEnd, accounts: [JSONValue]) {
@@ -67,10 +68,11 @@ import Testing
 
   @Test
   func
-    `A cancelled flow answers at once while other requests wait for another process's store lock`()
+    `An interactive flow is cancelled at once while three requests wait for a locked store`()
     throws
   {
-    // The best of some: on a busy machine the others may have waited their ten seconds before anything was sent.
+    // Up to three attempts, because on a busy machine the other requests may have waited their ten
+    // seconds before the cancellation was sent.
     for attempt in 1...3 {
       let folder = try TemporaryFolder()
       let (front, accounts) = try Self.started(in: folder, accounts: 4)
@@ -97,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func `A notification of auth.perform asks the person, for no request`() throws {
+  @Test func `A notification of auth.perform prompts the person without a request id`() throws {
     let folder = try TemporaryFolder()
     let (front, _) = try Self.started(in: folder, accounts: 1)
     defer { front.terminate() }
@@ -108,7 +110,7 @@ import Testing
   }
 
   @Test
-  func `Sixty-four detached flows run at once and each completes once, also when the process ends`()
+  func `Sixty-four detached flows run at once, and each completes once even if the process ends`()
     throws
   {
     let folder = try TemporaryFolder()
@@ -117,7 +119,7 @@ import Testing
     for number in 0..<65 {
       try front.send(
         id: "\(number)", "auth.perform",
-        // No two share a prompt.
+        // Different permissions, so that no two flows share a prompt.
         [
           "provider": "twitter", "credential": "none", "detached": true,
           "permissions": [.string("p\(number)")],

@@ -1,25 +1,25 @@
 import EinlassJSON
 import Foundation
 
-/// A front end for tests: spawns einlass, calls methods, reads what comes.
+/// A front end for tests: spawns einlass, calls methods and reads messages.
 final class FrontEnd: @unchecked Sendable {
   private let program: SpawnedProgram
   private var nextID = 0
-  /// Messages that a call passed over while it waited for its answer.
+  /// Messages that a call skipped while it waited for its answer.
   private var passed: [JSONValue] = []
 
-  /// - Parameter reading: whether what the program writes is read at all.
+  /// - Parameter reading: whether the output of the program is read.
   init(_ arguments: [String], environment: [String: String]? = nil, reading: Bool = true) throws {
     program = try SpawnedProgram(
       Program.einlass, arguments, environment: environment, reading: reading)
   }
 
-  /// Started by another program.
+  /// Starts einlass through another program.
   init(spawning path: String, _ arguments: [String]) throws {
     program = try SpawnedProgram(path, arguments)
   }
 
-  /// With descriptor 3 as this redirection of the shell says.
+  /// Starts einlass with descriptor 3 redirected as in a shell.
   init(
     _ arguments: [String], environment: [String: String]? = nil, redirecting redirection: String
   ) throws {
@@ -35,11 +35,11 @@ final class FrontEnd: @unchecked Sendable {
   func exitCode(within seconds: TimeInterval = SpawnedProgram.patience) throws -> Int32 {
     try program.exitCode(within: seconds)
   }
-  /// How much memory it has had at most, in bytes.
+  /// Returns the peak memory in bytes.
   func peakMemory() throws -> Int { try program.peakMemory() }
-  /// How many bytes it has read from files and pipes; `nil` where the kernel tells only root.
+  /// Returns the number of bytes read from files and pipes, or `nil` if only root may see it.
   func readBytes() -> Int? { program.readBytes() }
-  /// How often each of its threads has waited.
+  /// Returns the number of voluntary context switches of each thread.
   func waits() throws -> [String: String] { try program.waits() }
   func signal(_ number: Int32) { program.signal(number) }
   func terminate() { program.terminate() }
@@ -53,7 +53,7 @@ final class FrontEnd: @unchecked Sendable {
     try write(["jsonrpc": "2.0", "method": .string(method), "params": params])
   }
 
-  /// Calls a method and answers its result; an error is thrown as it stands.
+  /// Calls a method and returns its result. Throws `Refused` for an error.
   @discardableResult
   func call(_ method: String, _ params: JSONValue = [:]) throws -> JSONValue {
     let answer = try answer(method, params)
@@ -61,7 +61,7 @@ final class FrontEnd: @unchecked Sendable {
     return result
   }
 
-  /// Calls a method and answers the whole answer, error or not.
+  /// Calls a method and returns the whole answer, also an error.
   func answer(_ method: String, _ params: JSONValue = [:]) throws -> JSONValue {
     nextID += 1
     let id = "call-\(nextID)"
@@ -73,12 +73,12 @@ final class FrontEnd: @unchecked Sendable {
     }
   }
 
-  /// The next message that no call has taken.
+  /// Returns the next message that no call has consumed.
   func next(within seconds: TimeInterval = SpawnedProgram.patience) throws -> JSONValue {
     passed.isEmpty ? try read(within: seconds) : passed.removeFirst()
   }
 
-  /// The next notification of this name; others are passed over for good.
+  /// Returns the next notification of this name and discards the messages before it.
   func next(_ method: String) throws -> JSONValue {
     while true {
       let message = try next()
@@ -86,7 +86,7 @@ final class FrontEnd: @unchecked Sendable {
     }
   }
 
-  /// An answer with an error where a result was expected.
+  /// An error answer in place of a result.
   struct Refused: Error, CustomStringConvertible {
     var answer: JSONValue
     var description: String { answer.text }
@@ -102,7 +102,7 @@ final class FrontEnd: @unchecked Sendable {
   }
 }
 
-/// A folder of a test's own, private, gone with it.
+/// A private temporary folder, removed when the value is released.
 final class TemporaryFolder {
   let path: String
 
@@ -115,7 +115,7 @@ final class TemporaryFolder {
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  /// Writes a file that only its owner can read, and answers its path.
+  /// Writes a file with mode 0600 and returns its path.
   func file(_ name: String, _ text: String) throws -> String {
     let file = "\(path)/\(name)"
     _ = FileManager.default.createFile(

@@ -2,7 +2,8 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// The network tests' server, with its listeners, its private authority and its bad manners.
+/// The hostile server of the network tests, with its listeners and its private certificate
+/// authority.
 struct HostileProvider {
   let program: SpawnedProgram
   let ready: JSONValue
@@ -16,7 +17,7 @@ struct HostileProvider {
 
   func port(_ listener: String) -> Int64 { ready["ports"]?[listener]?.int64 ?? 0 }
 
-  /// How often bytes of a request arrived at a listener, or another event happened there.
+  /// Returns the number of `bytes` events, or of another event, at a listener.
   func requestBytes(at listener: String, _ event: String = "bytes") throws -> Int {
     let events = try #require(JSONReader.read(control("log")).array)
     return events.count {
@@ -24,10 +25,10 @@ struct HostileProvider {
     }
   }
 
-  /// From now on every request is answered in this way, and the log is empty.
+  /// Answers every request from now on with this behaviour, and empties the log.
   func behave(_ behaviour: String) throws { _ = try control("reset?every=\(behaviour)") }
 
-  /// From now on every request is answered with these bytes, and the log is empty.
+  /// Answers every request from now on with these bytes, and empties the log.
   func say(_ status: String = "200 OK", _ headers: [String] = [], body: [UInt8]) throws {
     let head = ["HTTP/1.1 \(status)"] + headers + ["Connection: close", "", ""]
     let bytes = Array(head.joined(separator: "\r\n").utf8) + body
@@ -36,7 +37,7 @@ struct HostileProvider {
     try behave("said")
   }
 
-  /// Returns when so many requests have come.
+  /// Waits until this number of requests has arrived.
   func awaitRequests(_ count: Int) throws {
     _ = try control("await?event=request&count=\(count)")
   }

@@ -2,20 +2,21 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// T-59: what names somebody holds no character that breaks a line, hides, or turns the text around it; no path and no
-/// address holds NUL.
+/// Identifiers and names contain no character that breaks a line, is invisible or changes the text
+/// direction. Paths and addresses contain no NUL.
 @Suite struct IdentityFieldTests {
-  /// Controls of either set, line ends, marks of direction, what has no width.
+  /// Control characters, line separators, bidirectional controls and zero-width characters.
   private static let characters: [UInt32] =
     Array(0x00...0x1F) + Array(0x7F...0x9F) + [0x061C, 0xFEFF]
     + Array(0x200B...0x200F) + Array(0x2028...0x202E) + Array(0x2060...0x2069)
 
-  /// Names for people, which hold joiners where their script needs them; nothing is found by them.
+  /// Names for people may contain joiners, because some scripts need them. No look-up uses these
+  /// names.
   private static let names = ["/client/title", "/descriptor/name", "/displayName", "/name"]
   private static let joiners: [UInt32] = [0x200C, 0x200D]
 
-  /// A method, its parameters with `@` where the character goes, and which member is refused. What the document calls
-  /// an identifier is found there.
+  /// A method, its parameters with `@` as the place of the character, and the refused member. The
+  /// identifiers of the protocol document are added below.
   private static let fields: [(method: String, params: String, path: String)] = [
     ("initialize", #"{"client":{"name":"editor","title":"Edi@tor"}}"#, "/client/title"),
     (
@@ -43,7 +44,8 @@ import Testing
     ),
   ]
 
-  /// Every parameter that the document calls an identifier: those of objects and lists too, and names of a map.
+  /// Returns every parameter with the schema of an identifier in the protocol document, also in
+  /// objects, lists and keys of maps.
   private static func identifiers() throws -> [(method: String, params: String, path: String)] {
     let file = projectFolder.appending(path: "protocol/openrpc.json")
     let document = try JSONReader.read(Array(Data(contentsOf: file)))
@@ -57,7 +59,7 @@ import Testing
       for param in params {
         guard let member = param["name"]?.string, let schema = param["schema"] else { continue }
         for (value, path) in marked(schema) {
-          // What must be there besides comes behind: the first that is wrong is named.
+          // The other required parameters follow, because the error names the first invalid one.
           let others = required.filter { $0["name"] != param["name"] }.map { other in
             (other["name"]?.string ?? "", plain(other["schema"] ?? [:]))
           }
@@ -69,7 +71,7 @@ import Testing
     return found
   }
 
-  /// The values of a schema that hold `@` in one identifier each, and where.
+  /// Returns the values of a schema with `@` in one identifier each, and the identifier's path.
   private static func marked(_ schema: JSONValue) -> [(value: JSONValue, path: String)] {
     if schema["maxLength"] == 256 { return [("a@b", "")] }
     if let items = schema["items"] {
@@ -97,7 +99,7 @@ import Testing
     return found
   }
 
-  /// Something that the schema takes.
+  /// Returns a valid value of the schema.
   private static func plain(_ schema: JSONValue) -> JSONValue {
     if let word = schema["const"] ?? schema["enum"]?.array?.first { return word }
     if let shape = schema["oneOf"]?.array?.first { return plain(shape) }
@@ -116,13 +118,15 @@ import Testing
   }
 
   @Test(arguments: Pieces.allCases)
-  func `No name holds a character that breaks, hides or turns text`(pieces: Pieces) async throws {
+  func `An identifier or name with an invisible or control character is refused`(pieces: Pieces)
+    async throws
+  {
     let fields = try Self.identifiers() + Self.fields
     #expect(fields.count > 60)
     try await onThread {
       let program = try SpawnedProgram(Program.einlass, ["--store", "memory"])
       defer { program.terminate() }
-      // All of them in one piece, some of them as bytes may come.
+      // All characters in one piece, and some of them in smaller pieces.
       let characters =
         pieces == .whole ? Self.characters : [0x00, 0x0A, 0x0D, 0x85, 0x2028, 0x202E]
       for field in fields {
@@ -133,12 +137,12 @@ import Testing
           let text = Unicode.Scalar(character).map { String(Character($0)) } ?? ""
           let path = field.path.replacing("@", with: text)
           let error = answer["error"]
-          // 1028: an address that cannot be one.
+          // 1028 is the error for an invalid address.
           #expect([-32602, 1028].contains(error?["code"]?.int64), "\(what): \(answer.text)")
           #expect(error?["data"]?["path"]?.string == path, "\(what): \(answer.text)")
         }
       }
-      // The negative control: it is the character that is refused.
+      // Negative control: another character is accepted.
       let fine = try Self.answer(
         of: program, "access.set",
         #"{"provider":"facebook","state":"granted","application":"e@ditor"}"#, 0xE9, pieces)
@@ -146,7 +150,7 @@ import Testing
     }
   }
 
-  @Test func `A name for people is spelt as its script wants it`() async throws {
+  @Test func `A name for people may contain the joiners of its script`() async throws {
     try await onThread {
       let program = try SpawnedProgram(Program.einlass, ["--store", "memory"])
       defer { program.terminate() }
@@ -160,7 +164,7 @@ import Testing
       let list = try Self.answer(of: program, "accounts.list", "{}", 0)
       let shown = list["result"]?["accounts"]?.array?.compactMap { $0["displayName"]?.string }
       #expect(Set(shown ?? []) == ["علی\u{200C}رضا", "علی\u{200D}رضا"])
-      // Joiners alone show nothing.
+      // A name of joiners alone is empty to the eye.
       let blank = try Self.answer(
         of: program, "accounts.add",
         #"{"provider":"github","username":"u","displayName":"@@","credential":$}"#, 0x200D)
@@ -168,7 +172,8 @@ import Testing
     }
   }
 
-  @Test func `No path ends where the system would think so`() async throws {
+  @Test func `A path with NUL is refused, because the system would cut it off there`() async throws
+  {
     try await onThread {
       let program = try SpawnedProgram(Program.einlass, ["--store", "memory"])
       defer { program.terminate() }
@@ -176,7 +181,7 @@ import Testing
         let refused = try Self.answer(of: program, method, #"{"path":"/nowhere/a@b"}"#, 0)
         #expect(refused["error"]?["code"]?.int64 == -32602)
         #expect(refused["error"]?["data"]?["path"]?.string == "/path")
-        // The control: any other character may be part of a name.
+        // Negative control: any other character may be in a path.
         let other = try Self.answer(of: program, method, #"{"path":"/nowhere/a@b"}"#, 0xE9)
         #expect(other["error"]?["code"]?.int64 == 1009, "\(other.text)")
       }

@@ -2,19 +2,20 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// T-50: every file of JSONTestSuite as what a client sends, and a request behind it that must be answered.
+/// Every file of JSONTestSuite as the input of a client, followed by a request that must be
+/// answered.
 ///
-/// A file with line feeds in it is several lines, each of which is judged alone. Blank lines are not answered.
+/// A file with line feeds is several lines, and each line is read alone. Blank lines get no answer.
 @Suite struct JSONTestSuiteTests {
-  /// One file.
   struct File: Sendable {
     var name: String
     var bytes: [UInt8]
 
-    /// Whether what it is as one text is what its lines are.
+    /// Whether the file has at most one line, so that its line is as valid as the whole text.
     var isOneLine: Bool { lines.count <= 1 }
 
-    /// The lines that are not blank. A byte order mark at the start of the stream is not part of the first.
+    /// The lines that are not blank. A byte order mark at the start of the stream is not part of
+    /// the first.
     var lines: [ArraySlice<UInt8>] {
       var rest = bytes[...]
       if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
@@ -33,11 +34,12 @@ import Testing
     }
   }
 
-  /// The line that shows that the stream lives.
+  /// A line with a request. Its answer shows that the connection still works.
   private static let probe = Array(
     "\n{\"jsonrpc\":\"2.0\",\"id\":\"probe\",\"method\":\"accounts.list\"}\n".utf8)
 
-  /// What the program answers to a file, in order: `-32700 invalidJSON`; of a batch, that of its entries.
+  /// Returns the answers to a file in order, such as `-32700 invalidJSON`. A batch counts by its
+  /// entries.
   private static func answers(to file: File) throws -> [String] {
     let answers = try answers(to: file, .whole)
     for pieces in [Pieces.single, .random] {
@@ -67,7 +69,9 @@ import Testing
     return "\(error["code"]?.text ?? "no code") \(error["data"]?["reason"]?.string ?? "")"
   }
 
-  @Test func `What is no JSON gets one parse error a line, and the stream lives`() async throws {
+  @Test func `Each line of invalid JSON gets one parse error, and the connection goes on`()
+    async throws
+  {
     let files = try File.all("test_parsing").filter { $0.name.hasPrefix("n_") }
     #expect(files.count == 188)
     try await onThread {
@@ -77,7 +81,7 @@ import Testing
         if !["n_array_newlines_unclosed", "n_array_unclosed_with_new_lines"].contains(file.name) {
           #expect(answers.allSatisfy { $0.hasPrefix("-32700 ") }, "\(file.name): \(answers)")
         } else {
-          // The line in the middle is JSON, and no request.
+          // The middle line is valid JSON but not a request.
           #expect(
             answers == ["-32700 invalidJSON", "-32600 invalidRequest", "-32700 invalidJSON"],
             "\(file.name)")
@@ -86,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `What is JSON gets no parse error, though it is no request`() async throws {
+  @Test func `Valid JSON gets no parse error, even if it is not a request`() async throws {
     let files = try File.all("test_parsing").filter { $0.name.hasPrefix("y_") }
     #expect(files.count == 95)
     try await onThread {
@@ -106,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func `What readers may decide for themselves is decided as documented`() async throws {
+  @Test func `Where readers may decide, the result is as documented`() async throws {
     let files = try File.all("test_parsing").filter { $0.name.hasPrefix("i_") }
     #expect(files.count == 35)
     try await onThread {
@@ -114,7 +118,7 @@ import Testing
         let expected =
           switch file.name {
           case "i_structure_500_nested_arrays": ["-32700 tooDeep"]
-          // The mark stands at the start of the stream.
+          // The mark is at the start of the stream.
           case "i_structure_UTF-8_BOM_empty_object": ["-32600 invalidRequest"]
           case _ where file.name.hasPrefix("i_number"): ["-32600 invalidRequest"]
           case _ where String(validating: file.bytes, as: UTF8.self) == nil:
@@ -127,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func `What readers are known to change is an ordinary line`() async throws {
+  @Test func `Values that other readers change are ordinary lines`() async throws {
     let files = try File.all("test_transform")
     #expect(files.count == 22)
     try await onThread {

@@ -3,16 +3,16 @@ import Foundation
 import Glibc
 import Testing
 
-/// `--key-fd`: a spawner that takes its time holds up nothing but what needs the key.
+/// `--key-fd`: a slow parent process delays only the requests that need the key.
 @Suite struct KeyDescriptorTests {
-  @Test func `A silent key descriptor delays nothing else, and the end of input ends the process`()
+  @Test func `A silent key descriptor delays no other request and not the end of the process`()
     throws
   {
-    // The best of some: a busy machine is not what is measured.
+    // Up to three attempts, because a busy machine can exceed the limits.
     for attempt in 1...3 {
       let folder = try TemporaryFolder()
       try #require(mkfifo("\(folder.path)/key", 0o600) == 0)
-      // Open for reading and writing: nothing comes, and it does not end.
+      // Open for reading and writing, so that the FIFO is empty and never ends.
       let front = try FrontEnd(
         ["--store", "\(folder.path)/data/store.db", "--key-fd", "3"],
         redirecting: "3<>'\(folder.path)/key'")
@@ -26,14 +26,14 @@ import Testing
       #expect(answer["id"]?.string == "add")
       #expect(try front.exitCode() == 0)
       #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/data/store.db"))
-      // The key was still waited for when all the rest was over, and not to the end of its ten seconds.
+      // The request waited for the key until the end of input, and not for its whole ten seconds.
       let by = answer["error"]?["data"]?["by"]?.string
       if by == "endOfInput", ContinuousClock.now - start < .seconds(8) { return }
       #expect(attempt < 3, "\(answer.text)")
     }
   }
 
-  @Test func `A descriptor that brings the key opens the store`() throws {
+  @Test func `A descriptor with the key opens the store`() throws {
     let folder = try TemporaryFolder()
     let key = try folder.file("key", String(repeating: "07", count: 32))
     let front = try FrontEnd(
@@ -43,7 +43,9 @@ import Testing
   }
 
   @Test(arguments: ["--passphrase-fd", "--file-passphrase-fd"])
-  func `A store in memory takes the passphrase of a file that was brought`(option: String) throws {
+  func `A store in memory uses the passphrase of a descriptor for an accounts file`(option: String)
+    throws
+  {
     let folder = try TemporaryFolder()
     let passphrase = try folder.file("passphrase", "correct horse battery\n")
     let front = try FrontEnd(

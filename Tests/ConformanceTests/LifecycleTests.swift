@@ -3,9 +3,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// How the process ends: protocol section 1, End.
+/// The end of the process.
 @Suite struct LifecycleTests {
-  /// A front end with a prompt open: a flow that waits for a person.
+  /// Starts a front end with an open prompt, for a flow that waits for a person.
   private static func asking(_ options: [String] = []) throws -> FrontEnd {
     let front = try FrontEnd(["--store", "memory"] + options)
     try front.call(
@@ -25,7 +25,7 @@ import Testing
     return front
   }
 
-  @Test func `The end of input in a flow answers it, closes the prompt and exits 0 within 1.5 s`()
+  @Test func `The end of input cancels a flow, closes its prompt and exits 0 within 1.5 s`()
     async throws
   {
     try await onThread {
@@ -46,32 +46,33 @@ import Testing
     }
   }
 
-  @Test func `With --finish the end of input ends nothing that runs`() throws {
+  @Test func `With --finish the end of input cancels nothing`() throws {
     let front = try Self.asking(["--finish"])
     defer { front.terminate() }
     try front.closeInput()
     #expect(throws: SpawnedProgram.Failure.self) { try front.next(within: 2) }
   }
 
-  @Test func `After a flow has ended, an idle process is not woken any more`() throws {
+  @Test func `After a flow has ended, the idle process does not wake up`() throws {
     let front = try Self.asking()
     defer { front.terminate() }
     let flow = try #require(front.call("auth.list")["flows"]?.array?.first?["flow"])
     try front.call("auth.cancel", ["flow": flow])
-    // Its threads end after five seconds, which is told by one fewer; then nothing changes any more.
+    // Idle threads end after five seconds, so the list of threads changes until then.
     var (before, after) = (["": ""], try front.waits())
     for _ in 0..<20 where before != after {
       Thread.sleep(forTimeInterval: 2)
       (before, after) = (after, try front.waits())
     }
     #expect(before == after)
-    // The control: requests do wake it, which is counted when it sleeps again.
+    // Negative control: requests wake the process. The kernel counts the wake-up when the thread
+    // sleeps again.
     for _ in 0..<1000 where try front.waits() == after { try front.call("accounts.list") }
     #expect(try front.waits() != after)
   }
 
   @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
-  func `A signal ends it like the end of input`(signal: Int32) throws {
+  func `A signal ends the process as the end of input does`(signal: Int32) throws {
     let front = try Self.asking()
     defer { front.terminate() }
     front.signal(signal)
@@ -80,7 +81,7 @@ import Testing
     #expect(try front.exitCode() == 0)
   }
 
-  @Test func `The death of the process that initialize named ends it`() throws {
+  @Test func `The death of the process that initialize named ends the process`() throws {
     let parent = try SpawnedProgram("sleep", ["60"])
     let front = try FrontEnd(["--store", "memory"])
     defer { front.terminate() }
@@ -102,7 +103,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `A front end that stops reading ends the process with 75, one that reads does not`(
+  func `A front end that stops reading ends the process with 75, and one that reads does not`(
     reads: Bool
   ) throws {
     let folder = try TemporaryFolder()
@@ -113,7 +114,8 @@ import Testing
     defer { front.terminate() }
     try front.send(
       id: "first", "access.set", ["provider": "facebook", "state": "denied", "application": "x"])
-    // Nine times what the pipe and the soft cap of 1 MiB hold; for who does not read, more than may be kept in memory.
+    // With reading, nine times the capacity of the pipe and the soft limit of 1 MiB. Without
+    // reading, more than the limit of the memory check below.
     let count = reads ? 1_000 : 12_000
     let writer = Thread {
       for number in 0..<count {
@@ -124,10 +126,10 @@ import Testing
     }
     writer.start()
     if !reads {
-      // Long enough to be full, not long enough to be given up: little is kept for one who may never read.
+      // The output is full by now, but the stall limit is not reached. The memory stays small.
       Thread.sleep(forTimeInterval: 10)
       #expect(try front.peakMemory() < 32 << 20)
-      // It holds nothing that others need.
+      // The stalled process holds no lock that another process needs.
       let other = try FrontEnd(options)
       defer { other.terminate() }
       try other.call("access.set", ["provider": "twitter", "state": "denied", "application": "x"])

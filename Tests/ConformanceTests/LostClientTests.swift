@@ -3,15 +3,15 @@ import Foundation
 import Glibc
 import Testing
 
-/// Clients that go away in every way but the proper one. T-55 to T-57.
+/// Clients that end without closing the connection properly.
 @Suite struct LostClientTests {
-  /// Where a client may be lost.
+  /// The prompts at which the client is lost.
   enum Question: CaseIterable {
     case grantAccess, selectAccount, confirmAccount
     case openURL, redirectURL, pin, deviceCode, detached, signInIfNeeded, grantAfterSigningIn
     case newPassphrase, keyPassphrase, filePassphrase
 
-    /// What is asked before the client is lost, and what it can show.
+    /// The kinds of prompt until the client is lost, and the kinds that it can show.
     var kinds: [String] {
       switch self {
       case .grantAccess: ["grantAccess"]
@@ -25,7 +25,7 @@ import Testing
       }
     }
 
-    /// What a verifier or a passphrase is asked for.
+    /// The purpose of the requested text or passphrase.
     var purpose: String? {
       switch self {
       case .redirectURL: "redirectURL"
@@ -37,12 +37,12 @@ import Testing
       }
     }
 
-    /// Whether a browser is waited for.
+    /// Whether the server listens for the redirect of a browser.
     var listens: Bool {
       [.openURL, .redirectURL, .detached, .signInIfNeeded].contains(self)
     }
 
-    /// The request that stops at it; at the key's passphrase, each before it does, too.
+    /// The request that leads to the prompt. With a locked key the requests before it wait too.
     func request(in folder: TemporaryFolder) -> (method: String, params: JSONValue) {
       switch self {
       case .grantAccess, .selectAccount, .keyPassphrase: ("auth.perform", ["provider": "twitter"])
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  /// Makes what only a passphrase opens: a store, and a file of its accounts beside it.
+  /// Makes a store that only a passphrase opens, and an accounts file beside it.
   private static func seal(_ place: String, in folder: TemporaryFolder) throws {
     let passphrase = try folder.file("passphrase", "correct horse\n")
     let front = try FrontEnd(
@@ -79,12 +79,14 @@ import Testing
     #expect(try front.exitCode() == 0)
   }
 
-  /// With a place of its own for keys: who names a key is asked for no passphrase.
+  /// An environment without the user's key file, because a key file would make the passphrase
+  /// prompt unnecessary.
   private static func environment(of folder: TemporaryFolder) -> [String: String] {
     ProcessInfo.processInfo.environment.merging(["XDG_STATE_HOME": "\(folder.path)/state"]) { $1 }
   }
 
-  /// Introduces itself, adds accounts, and asks for what stops at a question.
+  /// Returns the input of the client: `initialize`, accounts, and the request that leads to the
+  /// prompt.
   private static func input(_ question: Question, in folder: TemporaryFolder) -> String {
     var requests: [(method: String, params: JSONValue)] = [
       (
@@ -123,7 +125,8 @@ import Testing
     }.joined()
   }
 
-  /// A client that asks, passes on what it hears, and never ends by itself; its log ends when the server has.
+  /// A client that sends the requests, copies the output and never ends. Its log ends when the
+  /// server has ended.
   private static let client = """
     requests=$1; shift
     coproc E { "$0" "$@"; echo "exit $?" >&2; }
@@ -132,7 +135,7 @@ import Testing
     """
 
   @Test(arguments: Question.allCases)
-  func `A client that is killed at a question takes the server with it, and leaves nothing`(
+  func `A client killed at any prompt ends the server, and no port or lock remains`(
     question: Question
   ) async throws {
     try await onThread {
@@ -163,10 +166,11 @@ import Testing
         #expect(listens || !question.listens)
         let start = ContinuousClock.now
         client.signal(SIGKILL)
-        // Server and client have the log in common, and whatever else they may have started.
+        // Client, server and their child processes share the log, so its end means that all have
+        // ended.
         #expect(try client.exitCode() == 128 + SIGKILL)
         rounds.append(ContinuousClock.now - start)
-        // It reads the end, or it has something to say and nobody to say it to.
+        // The server reads the end of input, or fails to write a message.
         #expect(client.logged.contains("exit 0\n") || client.logged.contains("exit 1\n"))
         #expect(try !(port.map(Self.isOpen) ?? false))
         let lock = open("\(folder.path)/data/store.lock", O_RDWR)
@@ -177,7 +181,8 @@ import Testing
     }
   }
 
-  /// The prompts up to the last one. A browser goes where it is sent when there is more to come.
+  /// Returns the prompts up to the last one. A browser opens the address of a prompt if another
+  /// follows.
   private static func prompts(
     _ question: Question, of client: SpawnedProgram
   ) throws -> [JSONValue] {
@@ -202,7 +207,7 @@ import Testing
     return redirect.flatMap { URLComponents(string: $0)?.port }.map { UInt16($0) }
   }
 
-  /// Whether somebody listens there on loopback.
+  /// Whether a program listens on this loopback port.
   private static func isOpen(_ port: UInt16) throws -> Bool {
     let connection = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     try #require(connection >= 0)
@@ -219,13 +224,15 @@ import Testing
   }
 
   @Test(arguments: [[2, 2, 2], [0.1, 4, 4], [0.1, 0.1, 20]])
-  func `One slow end of many is found, and so are slow ones on the whole`(seconds: [Double]) {
+  func `The time check finds a single slow round as well as slow rounds in general`(
+    seconds: [Double]
+  ) {
     withKnownIssue {
       try expectAll(seconds.map { .seconds($0) }, within: .milliseconds(1500))
     }
   }
 
-  @Test func `A client that closes its end of the output ends the process with 1, not by a signal`()
+  @Test func `A client that closes its end of the output ends the process with exit code 1`()
     async throws
   {
     try await onThread {
@@ -243,9 +250,9 @@ import Testing
     }
   }
 
-  /// A sibling that inherited the pipe keeps it open, so that no end of input comes.
+  /// A sibling process that inherited the pipe keeps it open, so that the input does not end.
   @Test(arguments: [true, false])
-  func `An orphan whose input a sibling holds ends with the process that it was told of`(
+  func `With an open input the process ends with the parent process that it was told of`(
     told: Bool
   ) async throws {
     try await onThread {
@@ -271,12 +278,12 @@ import Testing
         {}
         let start = ContinuousClock.now
         parent.terminate()
-        // This test holds the pipe, as the sibling would.
+        // This test keeps the pipe open in place of the sibling.
         if told {
           #expect(try program.exitCode() == 0)
           rounds.append(ContinuousClock.now - start)
         } else {
-          // The negative control: nobody has told it.
+          // Negative control: without a processId the process goes on.
           #expect(throws: SpawnedProgram.Failure.self) { try program.exitCode(within: 1) }
         }
       }

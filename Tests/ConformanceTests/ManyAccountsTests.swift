@@ -2,7 +2,8 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// A store of 100 000 accounts, and many secrets and many threads at once: the locked memory for keys is small, and libcrypto wants some of it too.
+/// A store with 100 000 accounts, and many secrets and threads at once. The locked memory for keys
+/// is small, and libcrypto uses it too.
 @Suite struct ManyAccountsTests {
   private static let accountCount = 1000
 
@@ -43,7 +44,7 @@ import Testing
     }
     let verified = try front.answer(
       "verify", ["provider": "facebook", "credential": ["type": "oauth2", "token": "token"]])
-    // The connection was made; what came over it is no HTTP.
+    // The connection succeeded, because the error is an invalid HTTP answer.
     #expect(verified["error"]?["data"]?["networkCode"]?.int64 == -1011)
     for number in 0..<64 {
       try front.call(
@@ -58,7 +59,7 @@ import Testing
     #expect(try front.exitCode() == 0)
   }
 
-  /// The account of ada, signed in to at the sandbox, and as many others besides as there are to be.
+  /// Adds the sandbox account of ada and this number of copies, and returns ada's id.
   private static func fill(
     _ folder: TemporaryFolder, _ options: [String], at sandbox: Sandbox, count: Int
   ) throws -> JSONValue {
@@ -95,7 +96,8 @@ import Testing
     return account
   }
 
-  /// Bytes that each request makes a process read, once it has read what it keeps; and the most memory that it has had.
+  /// Returns the bytes that each request makes the process read once its caches are filled, and the
+  /// peak memory.
   private static func costs(count: Int) throws -> (bytes: [String: Int], memory: Int) {
     let sandbox = try Sandbox()
     defer { sandbox.terminate() }
@@ -155,13 +157,13 @@ import Testing
       note(name)
     }
     let memory = try front.peakMemory()
-    // The control: a request that looks at every row.
+    // Negative control: a request that reads every row.
     try front.call("store.check")
     note("check")
     return (bytes, memory)
   }
 
-  @Test func `A request reads as little among 100 000 accounts as among a thousand, in 20 MB`()
+  @Test func `A request reads as little with 100 000 accounts as with a thousand, in 20 MB`()
     throws
   {
     let (some, many) = (try Self.costs(count: 1000), try Self.costs(count: 100_000))
@@ -169,11 +171,11 @@ import Testing
     guard !many.bytes.isEmpty else {
       return print("skipped: only root can see here how much a process reads")
     }
-    // A few pages more, because the trees of a larger store are higher.
+    // A few pages more, because the B-trees of a larger store are deeper.
     let margin = 40 * 4096
     for (name, count) in some.bytes where name != "check" {
       let count = (count, try #require(many.bytes[name]))
-      // Each account of a page has its credentials elsewhere in the tree.
+      // The credentials of each account on a page are in another place of the tree.
       let page = name == "whole page" ? 1000 * 4096 : 0
       #expect(count.1 < count.0 + margin + page, "\(name): \(count)")
     }

@@ -1,16 +1,17 @@
 import EinlassJSON
 
-/// What a transcript's `out` may stand for, and what it has remembered. The rules stand in protocol/README.md.
+/// Comparison of messages with a transcript, and the captured values. protocol/README.md has the
+/// rules.
 struct Matcher {
-  /// The values behind `$ref:name`.
+  /// The values of `$ref:name`.
   private(set) var captures: [String: JSONValue] = [:]
 
-  /// Remembers a value under a name.
   mutating func capture(_ name: String, _ value: JSONValue) {
     captures[name] = value
   }
 
-  /// Where two values differ, or `nil` when they don't. Remembers what `$capture` names.
+  /// Returns the first difference of two values, or `nil` if they match. Captures the values of
+  /// `$capture`.
   mutating func difference(
     expected: JSONValue, actual: JSONValue, path: String = ""
   ) -> String? {
@@ -46,14 +47,14 @@ struct Matcher {
     for member in expected.members {
       let path = "\(path)/\(member.name)"
       guard let value = actual[member.name] else { return "\(path): missing" }
-      // The sentence for people may change; that there is one may not.
+      // The wording of an error message may change, but it must not be empty.
       if path.hasSuffix("error/message"), case .string(let text) = value, !text.isEmpty { continue }
       if let found = difference(expected: member.value, actual: value, path: path) { return found }
     }
     return nil
   }
 
-  /// The value with every `$ref:name` replaced by what was remembered.
+  /// Returns the value with every `$ref:name` replaced by its captured value.
   func resolved(_ value: JSONValue) -> JSONValue {
     switch value {
     case .array(let elements): .array(elements.map(resolved))
@@ -78,7 +79,7 @@ struct Matcher {
   }
 }
 
-/// The target after a merge patch. RFC 7396 section 2.
+/// Returns the target after a merge patch. RFC 7396 section 2.
 func merged(_ target: JSONValue, patch: JSONValue) -> JSONValue {
   guard case .object(let patch) = patch else { return patch }
   var result = target.object ?? JSONObject()

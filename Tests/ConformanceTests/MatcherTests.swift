@@ -1,7 +1,7 @@
 import EinlassJSON
 import Testing
 
-/// The transcripts are only as strict as this.
+/// The rules by which transcripts are compared.
 @Suite struct MatcherTests {
   @Test(arguments: [
     (#"{"a":1}"#, #"{"a":1}"#),
@@ -11,7 +11,7 @@ import Testing
     (#"[1,"$any"]"#, #"[1,null]"#),
     (#"{"a":"$ref:ada","b":"/u/$ref:ada/x"}"#, #"{"a":"a_7","b":"/u/a_7/x"}"#),
   ])
-  func `what is meant matches`(expected: String, actual: String) throws {
+  func `Values that the rules allow match`(expected: String, actual: String) throws {
     #expect(try difference(expected, actual) == nil)
   }
 
@@ -29,11 +29,11 @@ import Testing
     (#"{"a":"1"}"#, #"{"a":1}"#),
     (#"{"a":"é"}"#, "{\"a\":\"e\u{301}\"}"),
   ])
-  func `what differs is found`(expected: String, actual: String) throws {
+  func `Values that differ are found`(expected: String, actual: String) throws {
     #expect(try difference(expected, actual) != nil)
   }
 
-  @Test func `what is captured can be referred to`() {
+  @Test func `A captured value can be referred to`() {
     var matcher = Matcher()
     #expect(matcher.difference(expected: "$capture:p", actual: "p_1") == nil)
     #expect(matcher.resolved(["prompt": "$ref:p"]) == ["prompt": "p_1"])
@@ -44,7 +44,7 @@ import Testing
     (#"{"a":[1,2]}"#, #"{"a":[3]}"#, #"{"a":[3]}"#),
     (#"{"a":1}"#, #"{"a":{"b":2}}"#, #"{"a":{"b":2}}"#),
   ])
-  func `a merge patch replaces, removes and adds`(
+  func `A merge patch replaces, removes and adds members`(
     target: String, patch: String, result: String
   ) throws {
     #expect(merged(try json(target), patch: try json(patch)) == (try json(result)))

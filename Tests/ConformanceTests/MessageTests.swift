@@ -27,7 +27,7 @@ import Testing
     ),
     ("7", "A message must be a JSON object."),
   ])
-  func `A message that is no request is told which member is wrong`(
+  func `The error for an invalid request names the wrong member`(
     line: String, message: String
   ) async throws {
     try await onThread {
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `What the end of input cancels names that end and the option that waits`(
+  func `Work cancelled by the end of input names the cause and the option --finish`(
     isDetached: Bool
   ) async throws {
     try await onThread {
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `A shutdown is not called the end of input`() async throws {
+  @Test func `The error after a shutdown does not name the end of input`() async throws {
     try await onThread {
       let front = try Self.asking(detached: false)
       defer { front.terminate() }
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func `Access that nobody was asked about is granted by the hint`() throws {
+  @Test func `Following the hints leads from missing access to a choice of account`() throws {
     let folder = try TemporaryFolder()
     let (sandbox, front) = try Self.sandboxed(folder)
     defer { sandbox.terminate() }
@@ -96,12 +96,12 @@ import Testing
           == account)
       #expect(try front.call("credentials.get", ["account": account])["credential"] != nil)
     }
-    // Now the account alone is left to say.
+    // Only the choice of the account is left.
     let choice = try front.answer("auth.perform", ["provider": "twitter"])["error"]
     #expect(choice?["data"]?["hint"]?["method"]?.string == "accounts.list")
   }
 
-  @Test func `The hint of a wider grant keeps what was granted`() throws {
+  @Test func `The hint for a wider grant keeps the earlier permissions`() throws {
     let folder = try TemporaryFolder()
     let (sandbox, front) = try Self.sandboxed(folder)
     defer { sandbox.terminate() }
@@ -117,8 +117,7 @@ import Testing
     #expect(hint?["params"]?["permissions"] == ["email", "public_profile"])
   }
 
-  @Test func `A passphrase that nobody can enter is brought by the option for its purpose`() throws
-  {
+  @Test func `If no person can enter a passphrase, the error names the option for it`() throws {
     let folder = try TemporaryFolder()
     let front = try FrontEnd(["--store", "memory"])
     defer { front.terminate() }
@@ -128,7 +127,7 @@ import Testing
     #expect(error?["message"]?.string?.hasSuffix("Bring it with --file-passphrase-fd.") == true)
   }
 
-  @Test func `A validity that no token has is logged once`() throws {
+  @Test func `A requested validity longer than any token's is logged once`() throws {
     let folder = try TemporaryFolder()
     let (sandbox, front) = try Self.sandboxed(folder)
     defer { sandbox.terminate() }
@@ -143,7 +142,7 @@ import Testing
     #expect(front.logged.components(separatedBy: "more than a token of spotify lasts").count == 2)
   }
 
-  @Test func `A client that was owed nothing leaves without an error in the log`() throws {
+  @Test func `A client that leaves without open requests causes no error in the log`() throws {
     let front = try SpawnedProgram(Program.einlass, ["--store", "memory"], reading: false)
     defer { front.terminate() }
     try front.closeOutput()
@@ -151,14 +150,14 @@ import Testing
     #expect(front.logged == "")
   }
 
-  /// A front end whose providers are the sandbox's. The folder keeps its configuration.
+  /// Starts a sandbox, and a front end for its providers. The folder holds the configuration.
   private static func sandboxed(_ folder: TemporaryFolder) throws -> (Sandbox, FrontEnd) {
     let sandbox = try Sandbox()
     let config = try folder.file("config.json", try #require(sandbox.ready["config"]).text)
     return (sandbox, try FrontEnd(["--store", "memory", "--config", config]))
   }
 
-  /// A front end whose request or flow waits for a person.
+  /// Starts a front end whose request or flow waits for a person.
   private static func asking(detached: Bool) throws -> FrontEnd {
     let front = try FrontEnd(["--store", "memory"])
     try front.call(
@@ -180,7 +179,7 @@ import Testing
     }
   }
 
-  /// The account that a browser signs in to.
+  /// Signs in through a browser and returns the account.
   private static func signIn(_ provider: String, _ front: FrontEnd) throws -> JSONValue {
     try front.call(
       "initialize", ["client": ["name": "test"], "capabilities": ["prompts": ["openURL"]]])

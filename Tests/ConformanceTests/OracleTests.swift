@@ -2,10 +2,10 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// The spawned program against providers that nobody here wrote the checks of: oauthlib, and a server on Python's
-/// standard library. Neither shares code with the sandbox.
+/// The spawned program against independent providers: oauthlib, and a server on Python's standard
+/// library. Neither shares code with the sandbox.
 @Suite struct OracleTests {
-  @Test func `Reverse auth and verify hold against oauthlib, in three requests and one`() throws {
+  @Test func `Reverse auth takes three requests against oauthlib, and verify takes one`() throws {
     let oracle = try Oracle("oauth1_server.py")
     defer { oracle.terminate() }
     let front = try oracle.frontEnd()
@@ -51,7 +51,7 @@ import Testing
     #expect(verification["valid"]?.bool == false)
   }
 
-  @Test func `A system token is minted, used and verified against the standard library's server`()
+  @Test func `A system token is obtained, used and verified against the standard library's server`()
     throws
   {
     let oracle = try Oracle("facebook_server.py")
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(arguments: ["expired", "ofAnotherApplication", "unknown"])
-  func `A token that is not good is a result, not an error`(token: String) throws {
+  func `An invalid token is a result of verify and not an error`(token: String) throws {
     let oracle = try Oracle("facebook_server.py")
     defer { oracle.terminate() }
     let front = try oracle.frontEnd()
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `A wrong application secret makes a proof that is refused there`() throws {
+  @Test func `A wrong client secret makes an appsecret_proof that the server refuses`() throws {
     let oracle = try Oracle("facebook_server.py")
     defer { oracle.terminate() }
     let good = try oracle.frontEnd()
@@ -112,7 +112,7 @@ import Testing
   }
 }
 
-/// A running oracle of `Tests/Oracles`.
+/// A running server from `Tests/Oracles`.
 private final class Oracle {
   let ready: JSONValue
   private let program: SpawnedProgram
@@ -134,7 +134,7 @@ private final class Oracle {
 
   func terminate() { program.terminate() }
 
-  /// `METHOD path status` of the requests so far.
+  /// Returns `METHOD path status` of each request so far.
   func requests() throws -> [String] {
     let address = try #require(ready["log"]?.string.flatMap { URL(string: $0) })
     let log = try #require(JSONReader.read(Array(Data(contentsOf: address))).array)
@@ -143,7 +143,7 @@ private final class Oracle {
     }
   }
 
-  /// A front end of einlass with the oracle's configuration and accounts.
+  /// Starts a front end with the server's configuration and accounts.
   func frontEnd(_ change: (inout JSONObject) -> Void = { _ in }) throws -> FrontEnd {
     var configuration = ready["config"]?.object ?? [:]
     change(&configuration)
@@ -162,7 +162,7 @@ private final class Oracle {
 }
 
 extension FrontEnd {
-  /// Signs in, says yes to every question, and answers the credential.
+  /// Signs in, accepts every prompt, and returns the credential.
   fileprivate func signIn(_ provider: String) throws -> JSONValue {
     let answer = try tryToSignIn(provider)
     guard let credential = answer["result"]?["credential"] else { throw Refused(answer: answer) }

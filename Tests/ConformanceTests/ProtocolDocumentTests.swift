@@ -2,7 +2,7 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// `protocol/` is data about the binary: equal to it, or wrong.
+/// The files of `protocol/` agree with the program.
 @Suite struct ProtocolDocumentTests {
   private static func file(_ name: String) throws -> [UInt8] {
     try Array(Data(contentsOf: projectFolder.appending(path: "protocol/\(name)")))
@@ -19,7 +19,7 @@ import Testing
     #expect(try front.call("rpc.discover").bytes() == line)
   }
 
-  @Test func `What initialize lists is what the document describes`() throws {
+  @Test func `The methods that initialize lists are those of the document`() throws {
     let document = try JSONReader.read(Self.file("openrpc.json"))
     let methods = try #require(document["methods"]?.array)
     func names(_ direction: String) -> [String] {
@@ -33,7 +33,7 @@ import Testing
     #expect(capabilities?["notifications"]?.array?.compactMap(\.string) == names("serverToClient"))
   }
 
-  @Test func `Every reason of the document stands in errors.json`() throws {
+  @Test func `Every reason in the document is in errors.json`() throws {
     let known = try #require(JSONReader.read(Self.file("errors.json"))["errors"]?.array)
       .compactMap { $0["reason"]?.string }
     let methods = try #require(JSONReader.read(Self.file("openrpc.json"))["methods"]?.array)
@@ -42,7 +42,7 @@ import Testing
     for reason in Set(reasons) { #expect(known.contains(reason), "\(reason)") }
   }
 
-  @Test func `A next step of errors.json names what exists, and a command where a method mends it`()
+  @Test func `A next step in errors.json names only existing methods, members and commands`()
     throws
   {
     let errors = try #require(JSONReader.read(Self.file("errors.json"))["errors"]?.array)
@@ -63,7 +63,7 @@ import Testing
         #expect(help.contains("\(option) "), "\(reason): \(option)")
         count += 1
       }
-      // Before a prompt, it is the case that names what answers it.
+      // `interactionRequired` is left out, because its next step depends on the prompt.
       if data.contains("hint"), reason != "interactionRequired" {
         #expect(step.contains("(einlassctl "), "\(reason)")
       }

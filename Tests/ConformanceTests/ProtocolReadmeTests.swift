@@ -2,21 +2,21 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// The page that explains the protocol names what the document describes, no more and no less.
+/// protocol/README.md names exactly the methods, notifications and errors of the protocol document.
 @Suite struct ProtocolReadmeTests {
-  @Test func `every method stands in the page with its class`() throws {
+  @Test func `Every method is in the page with its class`() throws {
     let described = try methods("clientToServer").filter { $0["x-testMode"] == nil }
       .map { "\($0["name"]?.string ?? "") \($0["x-class"]?.string ?? "")" }
     #expect(
       try rows(below: "## Methods").map { "\($0[0]) \($0[1])" }.sorted() == described.sorted())
   }
 
-  @Test func `every notification stands in the page`() throws {
+  @Test func `Every notification is in the page`() throws {
     let described = try methods("serverToClient").compactMap { $0["name"]?.string }
     #expect(try rows(below: "## Notifications").map { $0[0] }.sorted() == described.sorted())
   }
 
-  /// The first table below a heading, without its head; code marks are taken off.
+  /// Returns the first table below a heading, without its head and without code marks.
   private func rows(below heading: String) throws -> [[String]] {
     let page = String(
       decoding: try Data(contentsOf: projectFolder.appending(path: "protocol/README.md")),
@@ -38,10 +38,10 @@ import Testing
       .filter { $0["x-direction"]?.string == direction }
   }
 
-  @Test func `Every file that the README links to is there`() throws {
+  @Test func `Every file that the README links to exists`() throws {
     let text = try String(contentsOf: projectFolder.appending(path: "README.md"), encoding: .utf8)
     let names = text.matches(of: /\]\(([^)#:]+)\)/).map { String($0.1) }
-    // The promises alone link to more.
+    // The table of promises alone has more links.
     #expect(names.count > 20)
     for name in names {
       let path = projectFolder.appending(path: name).path
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `The page has an example of every kind of prompt, of members that the document names`()
+  @Test func `The page has an example of every kind of prompt, with members of the document`()
     throws
   {
     let file = projectFolder.appending(path: "protocol/openrpc.json")
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `The page has the number of every error of the protocol's own`() throws {
+  @Test func `The page has the code of every error that is specific to the protocol`() throws {
     let file = projectFolder.appending(path: "protocol/errors.json")
     let errors = try #require(JSONReader.read(Array(Data(contentsOf: file)))["errors"]?.array)
       .filter { ($0["code"]?.int64 ?? 0) > 0 }

@@ -2,10 +2,10 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// Answers that arrive and are not what they should be, from the socket to the front end: T-66 to T-70, T-76. The cases
-/// one by one are in `EinlassTests`: `HostileAnswersTests`, `ErrorMappingTests`, `ServerMetadataTests`.
+/// Complete but wrong answers of a provider, in the spawned program. `HostileAnswersTests`,
+/// `ErrorMappingTests` and `ServerMetadataTests` in `EinlassTests` have the single cases.
 @Suite struct ProviderAnswerTests {
-  /// An answer of the token endpoint, and the reason of the error that it becomes; `nil` for none.
+  /// An answer of the token endpoint, and the reason of the resulting error; `nil` for none.
   private struct Row {
     var name: String
     var status = "200 OK"
@@ -30,11 +30,11 @@ import Testing
     }
   }
 
-  /// Nothing of this may be seen by a front end, whatever a provider does with it.
+  /// A text in every answer that no message to the front end may contain.
   private static let canary = "CANARY"
   private static let token = #"{"access_token":"CANARY","token_type":"bearer","expires_in":3600}"#
 
-  /// T-66, T-67.
+  /// Answers that are not valid token responses.
   private static func refused() throws -> [Row] {
     let wide = token.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
     let values = [
@@ -62,7 +62,7 @@ import Testing
     return rows
   }
 
-  /// T-68, T-69.
+  /// Error answers of the token endpoint.
   private static var errors: [Row] {
     let described = [
       #"\u001b[2J\u0000\r\n\u202eCANARY of the application\u2066"#,
@@ -90,7 +90,7 @@ import Testing
     return described + [plain] + busy
   }
 
-  /// What is taken, so that the others were refused for what is wrong with them. T-66, T-67.
+  /// Accepted variants, as negative controls of the refused answers.
   private static var taken: [Row] {
     let types = [
       ["Content-Type: text/plain"], ["Content-Type: text/html; charset=utf-16"], [],
@@ -102,7 +102,7 @@ import Testing
       }
   }
 
-  /// A server's description of itself, with some members changed.
+  /// Returns the metadata of an authorization server with some members changed.
   private static func metadata(
     of issuer: String, _ change: (inout JSONObject) -> Void = { _ in }
   ) -> [UInt8] {
@@ -116,7 +116,7 @@ import Testing
     return Array(JSONValue.object(document).text.utf8)
   }
 
-  /// Gives the body a provider that describes itself well, once einlass knows it.
+  /// Runs the body with a provider that was added from valid metadata.
   private static func knowing(
     _ options: [String] = [],
     _ body: @escaping @Sendable (HostileProvider, SpawnedProgram, String) throws -> Void
@@ -134,7 +134,7 @@ import Testing
     }
   }
 
-  /// The answer to a request, or the prompt that comes before it.
+  /// Returns the answer to a request, or the prompt before it.
   private static func answer(
     of program: SpawnedProgram, _ method: String, _ params: String = "{}"
   ) throws -> JSONValue {
@@ -144,7 +144,7 @@ import Testing
 
   private static let signIn = #"{"provider":"op","flowKind":"clientCredentials"}"#
 
-  @Test func `No wrong answer of a token endpoint is taken for a token, shown or stored`()
+  @Test func `A wrong answer of a token endpoint is never taken for a token, shown or stored`()
     async throws
   {
     try await Self.knowing { server, program, _ in
@@ -170,9 +170,9 @@ import Testing
     }
   }
 
-  /// T-68, C-42. The first pauses of einlass's own choice, then what a provider asks for, which lengthens them.
+  /// The pauses of einlass grow first. Then the provider's Retry-After lengthens them.
   @Test(arguments: ["429 Too Many Requests", "503 Service Unavailable"])
-  func `A provider that wants to be left alone is, for as long as it says or 300 seconds`(
+  func `A failing provider is left alone for as long as it asks, but at most 300 seconds`(
     status: String
   ) async throws {
     let waits: [(String, ClosedRange<Int64>)] = [
@@ -189,7 +189,7 @@ import Testing
       let get = #"{"account":"\#(account)","minValiditySeconds":7200}"#
       for (wait, range) in waits {
         try server.say(status, ["Retry-After: \(wait)"], body: Array("{}".utf8))
-        // The pause before is over, this one begins.
+        // The former pause is over, so this request is sent and begins the next pause.
         let refused = try Self.answer(of: program, "credentials.get", get)
         #expect(refused["error"]?["data"]?["retryable"] == true, "\(refused.text)")
         let held = try Self.answer(of: program, "credentials.get", get)
@@ -208,14 +208,14 @@ import Testing
     _ = try answer(of: program, "test.advanceClock", #"{"seconds":\#(seconds)}"#)
   }
 
-  /// T-63. `same` leads to itself, without end.
+  /// `same` redirects to itself without end.
   @Test(arguments: ["http", "https", "file", "same"])
-  func `Nobody is sent after a provider that says it is elsewhere`(place: String) async throws {
+  func `Redirects of a provider are not followed`(place: String) async throws {
     try await Self.knowing { server, program, issuer in
       for status in [301, 302, 303, 307, 308] {
         for (method, params, count) in [
           ("accounts.signIn", Self.signIn, 1),
-          // It may describe itself at either of two places.
+          // The metadata is requested from two places.
           ("providers.add", #"{"issuer":"\#(issuer)","id":"other"}"#, 2),
         ] {
           try server.behave("redirect/\(status)/\(place)")
@@ -230,13 +230,14 @@ import Testing
     }
   }
 
-  /// A control, or one that changes the direction of what is read.
+  /// Whether the character is a control or format character, or a line or paragraph separator.
   private static func isUnfit(_ scalar: Unicode.Scalar) -> Bool {
     [.control, .format, .lineSeparator, .paragraphSeparator].contains(
       scalar.properties.generalCategory)
   }
 
-  /// T-70: 10 000 keys of an issuer, the last of which (RFC 8037, A.1) has signed the token. It is nobody's id_token.
+  /// 10 000 keys of an issuer. The last key (RFC 8037, A.1) has signed the token, which is
+  /// otherwise no valid id_token.
   @Test func `256 KiB of an issuer's keys are read, and a byte more is refused`() async throws {
     try await ProviderFaultTests.running { server, program in
       let issuer = "http://127.0.0.1:\(server.port("plain"))"
@@ -270,7 +271,8 @@ import Testing
     }
   }
 
-  /// What nobody may be asked to open: those of `WebAddressTests`, but for the ones on this machine, where the issuer is.
+  /// Addresses that must not be opened: those of `WebAddressTests` without the loopback ones,
+  /// because the issuer is on this machine.
   private static let addresses = [
     "javascript:alert(1)", "file:///etc/passwd", "smb://host/share", "ms-msdt:/id",
     "data:text/html,x", "http://op.example/go", "https://op.example/a b", "https://op.example/\"x",
@@ -280,7 +282,7 @@ import Testing
     "", "https://op.example/" + String(repeating: "a", count: 200_000),
   ]
 
-  @Test func `No address that is unfit to be opened ever reaches the person`() async throws {
+  @Test func `An unsuitable address never reaches the person`() async throws {
     try await Self.knowing { server, program, issuer in
       for address in Self.addresses {
         for member in [
@@ -295,7 +297,7 @@ import Testing
         try server.say(body: Self.device(["verification_uri": .string(address)]))
         let refused = try Self.answer(of: program, "accounts.signIn", Self.device)
         #expect(refused["error"]?["data"]?["reason"] == "providerFailure", "\(refused.text)")
-        // A page that is fit, and one with the code in it that is not.
+        // The plain address is suitable, and the one with the code in it is not.
         try server.say(body: Self.device(["verification_uri_complete": .string(address)]))
         let asked = try Self.answer(of: program, "accounts.signIn", Self.device)
         #expect(asked["params"]?["verificationUri"]?.string == "https://op.example/go")
@@ -309,7 +311,7 @@ import Testing
           #expect(answer["id"] == "prompt" || answer["error"]?["data"]?["reason"] == "userCanceled")
         }
       }
-      // The control: a page that is fit is shown.
+      // Negative control: a suitable address is shown.
       try server.say(body: Self.device(["verification_uri_complete": "https://op.example/go?c=1"]))
       let asked = try Self.answer(of: program, "accounts.signIn", Self.device)
       let whole = asked["params"]?["verificationUriComplete"]?.string
@@ -319,7 +321,7 @@ import Testing
 
   private static let device = #"{"provider":"op","flowKind":"deviceCode"}"#
 
-  /// What a device is given, with some members changed.
+  /// Returns the answer of a device authorization endpoint with some members changed.
   private static func device(_ change: JSONObject) -> [UInt8] {
     var answer: JSONObject = [
       "device_code": "CODE", "user_code": "ABCD", "verification_uri": "https://op.example/go",

@@ -2,10 +2,10 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// Providers that misbehave, seen from the front end: T-61, T-62, T-64, T-65. `EinlassNetworkTests/FaultTests.swift`
-/// has the cases one by one; `ProviderAnswerTests.swift` what is wrong with an answer that arrives.
+/// Providers that misbehave, as the front end sees them. `EinlassNetworkTests/FaultTests.swift` has
+/// the single cases, and `ProviderAnswerTests.swift` the answers that are complete but wrong.
 @Suite struct ProviderFaultTests {
-  /// Gives the body a provider that misbehaves, and an einlass that knows no other.
+  /// Runs the body with a misbehaving provider, and with an einlass that knows only this provider.
   static func running(
     _ options: [String] = [],
     _ body: @escaping @Sendable (HostileProvider, SpawnedProgram) throws -> Void
@@ -46,14 +46,14 @@ import Testing
       ] + options)
   }
 
-  /// A line of the front end's.
+  /// Returns a line with a request of the front end.
   static func request(_ id: String, _ method: String, _ params: String = "{}") -> [UInt8] {
     Array(#"{"jsonrpc":"2.0","id":"\#(id)","method":"\#(method)","params":\#(params)}"#.utf8) + [
       0x0A
     ]
   }
 
-  /// The next answer, or a prompt before it; other notifications are passed over.
+  /// Returns the next answer, or the next prompt, and skips other notifications.
   static func answer(of program: SpawnedProgram) throws -> JSONValue {
     while let line = try program.line() {
       let message = try JSONReader.read(line)
@@ -65,12 +65,13 @@ import Testing
   private static let verify = #"{"provider":"facebook","credential":{"type":"oauth2","token":"t"}}"#
 
   @Test
-  func `While providers are silent or slow, everything else is answered, and they end in time`()
+  func `Slow providers delay no other request, and their own requests end in time`()
     async throws
   {
     try await Self.running { server, program in
       let behaviours = ["silence", "drip-head", "drip-body"]
-      // The best of some: on a busy machine the slow ones may be over before the others were even sent.
+      // Up to three attempts, because on a busy machine the slow requests may be over before the
+      // others are sent.
       for attempt in 1...3 {
         let start = ContinuousClock.now
         for behaviour in behaviours {
@@ -78,17 +79,18 @@ import Testing
           try program.send(Self.request(behaviour, "verify", Self.verify))
           try server.awaitRequests(1)
         }
-        // TLS that never begins.
+        // A TLS handshake that never begins.
         let issuer = #"{"issuer":"https://127.0.0.1:\#(server.port("stalled"))"}"#
         try program.send(Self.request("stalled", "providers.add", issuer))
-        // The others go on meanwhile, a provider's answer included.
+        // Other requests are answered in the meantime, also one with an answer of a provider.
         try server.behave("garbage")
         try program.send(Self.request("list", "accounts.list"))
         try program.send(Self.request("other", "verify", Self.verify))
         var ended: [String] = []
         while ended.count < 6 {
           let answer = try Self.answer(of: program)
-          // The longest that the threat model lets anybody wait, T-61; the limits are 10 and 20 s.
+          // 30 s is the longest wait that is promised. The limits are 10 s to connect and 20 s in
+          // total.
           #expect(start.duration(to: .now) < .seconds(30), "\(answer.text)")
           let id = answer["id"]?.string ?? ""
           let code = answer["error"]?["data"]?["networkCode"]?.int64
@@ -103,8 +105,8 @@ import Testing
     }
   }
 
-  /// Behaviours, and the network's number of each; `nil` for an answer that arrives and is not understood. What is
-  /// compressed is handed over as it is, unless the transfer itself is.
+  /// Behaviours and their network codes, or `nil` for a complete answer with an invalid body. A
+  /// compressed body is passed on undecoded, but a compressed transfer coding is an error.
   private static let broken: [(String, Int64?)] =
     [
       ("truncated", -1005), ("truncated-chunk", -1005), ("garbage", -1011), ("nothing", -1011),
@@ -116,7 +118,7 @@ import Testing
     ].map { ($0, -1103) }
     + ["declared", "undeclared", "br", "zstd", "stacked"].map { ("compressed/10000000/\($0)", nil) }
 
-  @Test func `Endless and broken answers end in an error each, take no memory, and leave no token`()
+  @Test func `Endless and broken answers each end in an error, without more memory or a token`()
     async throws
   {
     try await Self.running { server, program in
@@ -132,7 +134,7 @@ import Testing
       try program.send(Self.request("list", "accounts.list"))
       let before = try Self.answer(of: program)["result"]
       let id = try #require(before?["accounts"]?.array?.first?["account"]?.string)
-      // What the network needs anyhow is no growth.
+      // The first request allocates the network's memory, so it is not measured.
       try server.behave("garbage")
       try program.send(Self.request("first", "verify", Self.verify))
       #expect(try Self.answer(of: program)["error"] != nil)

@@ -5,9 +5,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The spawned sandbox provider and its control address.
+/// The spawned sandbox with its control address.
 final class Sandbox {
-  /// The line that it prints when ready: address, control, config, accounts.
+  /// The line that the sandbox prints at its start: address, control, config, accounts.
   let ready: JSONValue
   private let program: SpawnedProgram
   private var requestsSeen = 0
@@ -22,7 +22,7 @@ final class Sandbox {
 
   func terminate() { program.terminate() }
 
-  /// The parameters of `accounts.add` of the demo account with this user name.
+  /// Returns the parameters of `accounts.add` for the demo account with this username.
   func account(_ username: String) throws -> JSONValue {
     let found = ready["accounts"]?.array?.first { $0["username"]?.string == username }
     guard let found else {
@@ -36,10 +36,10 @@ final class Sandbox {
     _ = try control("PATCH", "state", body: patch)
   }
 
-  /// The state now.
+  /// Returns the current state.
   func state() throws -> JSONValue { try control("GET", "state") }
 
-  /// The requests that have come since the last call, as `POST /oauth/request_token`.
+  /// Returns the requests since the last call, such as `POST /oauth/request_token`.
   func newRequests() throws -> [String] {
     let log = try control("GET", "log")["requests"]?.array ?? []
     defer { requestsSeen = log.count }
@@ -66,7 +66,8 @@ final class Sandbox {
     return data.isEmpty ? .null : try JSONReader.read(Array(data))
   }
 
-  /// What a browser does: goes there and wherever it is sent. Answers the status of the page that it ends on.
+  /// Opens an address, follows redirects as a browser does, and returns the status of the last
+  /// page.
   static func browse(_ address: String) throws -> Int {
     guard let address = URL(string: address),
       let status = answer(to: URLRequest(url: address)).status
@@ -74,7 +75,7 @@ final class Sandbox {
     return status
   }
 
-  /// Where a page sends a browser that does not go there.
+  /// Returns the target of a redirect without following it.
   static func redirect(from address: String) throws -> String {
     let session = URLSession(configuration: .ephemeral, delegate: Stay(), delegateQueue: nil)
     defer { session.finishTasksAndInvalidate() }
@@ -84,7 +85,7 @@ final class Sandbox {
     return place
   }
 
-  /// Follows no redirect.
+  /// A delegate that follows no redirect.
   private final class Stay: NSObject, URLSessionTaskDelegate {
     func urlSession(
       _ session: URLSession, task: URLSessionTask,
@@ -108,7 +109,7 @@ final class Sandbox {
     return answer
   }
 
-  /// What the session's thread hands over; read after its signal.
+  /// The result of a request. It is read after the semaphore of the session's thread is signalled.
   private final class Answer: @unchecked Sendable {
     var data: Data?
     var status: Int?

@@ -2,7 +2,7 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// What one process changes in a store is told by every other that asked.
+/// Processes that watch a store are notified of the changes by another process.
 @Suite struct SharedChangesTests {
   private let folder: TemporaryFolder
 
@@ -12,7 +12,8 @@ import Testing
     ["--store", "\(folder.path)/data/store.db", "--key-file", "\(folder.path)/keys/store.key"]
   }
 
-  /// A front end that introduced itself, and whether it will be told of changes.
+  /// Starts a front end that calls `initialize`, and returns whether it will be notified of
+  /// changes.
   private func watcher() throws -> (FrontEnd, tells: Bool?) {
     let front = try FrontEnd(options)
     return (front, try introduce(front))
@@ -39,7 +40,7 @@ import Testing
     [["account": account, "change": .string(change)]]
   }
 
-  @Test func `Every change of another process is told, from the first on, in order`() throws {
+  @Test func `Every change of another process is announced, from the first on, in order`() throws {
     let (told, tells) = try watcher()
     defer { told.terminate() }
     #expect(tells == true)
@@ -61,7 +62,7 @@ import Testing
     #expect(list["revision"] == removed["revision"])
   }
 
-  @Test func `A change of one's own is told once, and so are those of two processes in turn`()
+  @Test func `A process's own change is announced once, also if two processes change in turn`()
     throws
   {
     let (first, _) = try watcher()
@@ -73,27 +74,27 @@ import Testing
       accounts.append(try add("user-\(round)", by: round % 2 == 0 ? first : second))
     }
     for front in [first, second] {
-      // Several in quick succession may come together.
+      // Several changes in quick succession can be in one notification.
       var changes: [JSONValue] = []
       while changes.count < accounts.count {
         changes += try front.next("accounts.changed")["changes"]?.array ?? []
       }
       #expect(changes == accounts.flatMap { change($0, "added").array ?? [] })
-      // Whatever had been told twice would stand before this.
+      // A repeated notification would be before this one.
       try front.call(
         "access.set", ["provider": "twitter", "application": "end", "state": "denied"])
       #expect(try front.next()["method"]?.string == "access.changed")
     }
   }
 
-  @Test func `Over a hundred changes at once are told as one`() throws {
+  @Test func `Over a hundred changes at once are announced as one`() throws {
     let (told, _) = try watcher()
     defer { told.terminate() }
     let other = try FrontEnd(options)
     defer { other.terminate() }
     _ = try add("ada", by: other)
     _ = try told.next("accounts.changed")
-    // It sleeps while they are made.
+    // The watching process is stopped during the changes.
     told.signal(SIGSTOP)
     for number in 0...100 {
       try other.call(
@@ -106,14 +107,14 @@ import Testing
     #expect(access["application"] == nil)
   }
 
-  @Test func `Who watches does not wake up until something changes`() throws {
+  @Test func `A watching process does not wake up until the store changes`() throws {
     let (told, _) = try watcher()
     defer { told.terminate() }
     let other = try FrontEnd(options)
     defer { other.terminate() }
     let account = try add("ada", by: other)
     _ = try told.next("accounts.changed")
-    // Threads that have worked end within seconds.
+    // Idle threads end within seconds.
     let isQuiet = try (0..<20).contains { _ in
       let before = try told.waits()
       Thread.sleep(forTimeInterval: 1.5)
@@ -123,12 +124,14 @@ import Testing
     let before = try told.waits()
     try other.call("accounts.update", ["account": account, "displayName": "Ada"])
     _ = try told.next("accounts.changed")
-    // The control: that it did is counted when it sleeps again.
+    // Negative control: a change wakes the process. The kernel counts the wake-up when the thread
+    // sleeps again.
     for _ in 0..<6000 where try told.waits() == before { Thread.sleep(forTimeInterval: 0.01) }
     #expect(try told.waits() != before)
   }
 
-  @Test func `Without an inotify instance it says so, and tells at the next request`() throws {
+  @Test func `Without inotify, initialize says so, and the next request announces changes`() throws
+  {
     let shell = "echo 0 >/proc/sys/user/max_inotify_instances && exec \"$0\" \"$@\""
     let probe = try SpawnedProgram(
       "unshare", ["--user", "--map-root-user", "/bin/sh", "-c", shell, "true"])
@@ -146,14 +149,14 @@ import Testing
     let (control, _) = try watcher()
     defer { control.terminate() }
     let account = try add("ada", by: other)
-    // By now the one that watches has been told.
+    // The process with inotify has been notified by now.
     #expect(try control.next("accounts.changed")["changes"] == change(account, "added"))
     #expect(throws: SpawnedProgram.Failure.self) { try told.next(within: 1) }
     try told.call("providers.list")
     #expect(try told.next("accounts.changed")["changes"] == change(account, "added"))
   }
 
-  @Test func `What another program writes into the store is listed, and is not told`() throws {
+  @Test func `An edit by another program is listed, but not announced`() throws {
     let (told, _) = try watcher()
     defer { told.terminate() }
     let account = try add("ada", by: told)

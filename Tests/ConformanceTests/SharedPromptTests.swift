@@ -2,14 +2,14 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// Fifty requests on 25 prompts: who waits for what must never be mixed up.
+/// Fifty requests that share 25 prompts. No request may get the answer to another prompt.
 @Suite struct SharedPromptTests {
   private static let promptCount = 25
   private static let accountsPerProvider = 3
 
   @Test(arguments: [1, 2, 3] as [UInt64])
   func
-    `Two waiters share each of 25 prompts, half of them leave, and each of the others gets its own answer`(
+    `Two requests share each of 25 prompts, half are cancelled, the others get their answers`(
       seed: UInt64
     ) throws
   {
@@ -22,7 +22,7 @@ import Testing
     try front.initialize(providers)
     let accounts = try providers.map { try front.addAccounts(Self.accountsPerProvider, at: $0) }
 
-    // The opener of prompt k is request 2k, the other waiter 2k + 1.
+    // Request 2k opens prompt k, and request 2k + 1 shares it.
     for request in 0..<(2 * Self.promptCount) {
       try front.send(
         id: "r\(request)", "auth.perform",
@@ -39,7 +39,7 @@ import Testing
     }
     try front.wait(forWaiting: 2 * Self.promptCount)
 
-    // Half of all leave, openers among them; for one prompt both.
+    // Half of the requests are cancelled, some of them openers, and for one prompt both.
     let half = (0..<(2 * Self.promptCount)).shuffled(using: &random).prefix(Self.promptCount - 2)
     let cancelled = Set(half).union([0, 1])
     try #require(cancelled.contains { $0 % 2 == 0 })
@@ -83,7 +83,7 @@ import Testing
     #expect(try front.exitCode() == 0)
   }
 
-  /// So many providers that differ in their ids alone, made of the built-in catalogue's first.
+  /// Returns a catalogue with a copy of the first built-in provider for each of these ids.
   private static func catalog(of ids: [String]) throws -> String {
     let file = projectFolder.appending(path: "Sources/Einlass/Providers/providers.json")
     let catalog = try JSONReader.read(Array(Data(contentsOf: file)))
@@ -123,7 +123,8 @@ extension FrontEnd {
     }
   }
 
-  /// Waits until so many requests wait for a person: each task comes to its prompt in its own time.
+  /// Waits until this number of requests waits for a person, because tasks reach their prompts at
+  /// different times.
   fileprivate func wait(forWaiting count: Int) throws {
     for _ in 0..<10_000 {
       let prompts = try call("prompt.list")["prompts"]?.array ?? []
@@ -133,7 +134,7 @@ extension FrontEnd {
   }
 }
 
-/// The same numbers for the same seed: a failure can be repeated.
+/// A random generator with a seed, so that a failure can be repeated.
 private struct Sequence: RandomNumberGenerator {
   private var state: UInt64
   init(seed: UInt64) { state = seed }

@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// Judges how long the rounds of a test took. The best is what the program takes; the middle and the worst are bounded
-/// as far as a machine that is busy with other tests lets them.
+/// Checks the durations of a test's rounds. The limit holds for the best one. The median and the
+/// worst may be longer, because the machine is busy with other tests.
 func expectAll(
   _ rounds: [Duration], within limit: Duration,
   sourceLocation: SourceLocation = #_sourceLocation
@@ -16,14 +16,14 @@ func expectAll(
   #expect(worst < limit + .seconds(10), sourceLocation: sourceLocation)
 }
 
-/// A child process, its lines in and out. Whoever starts it terminates it.
+/// A child process with its lines of input and output. The test that starts it must terminate it.
 final class SpawnedProgram: @unchecked Sendable {
-  /// What a conversation that has gone wrong ends with.
+  /// An unexpected event of a conversation.
   struct Failure: Error, CustomStringConvertible {
     var description: String
   }
 
-  /// How long a line or an end is waited for until the test fails instead of hanging.
+  /// The default limit in seconds for a line or an end, so that a test fails instead of hanging.
   static let patience: TimeInterval = 60
 
   let process: pid_t
@@ -38,15 +38,15 @@ final class SpawnedProgram: @unchecked Sendable {
   private var isLogAtEnd = false
   private let condition = NSCondition()
 
-  /// - Parameter reading: whether what it writes is read at all.
+  /// - Parameter reading: whether the output of the program is read.
   init(
     _ path: String, _ arguments: [String] = [], environment: [String: String]? = nil,
     reading: Bool = true
   ) throws {
-    // A program that has ended is an error of the write, not the end of the tests.
+    // A write to a program that has ended is then an error and does not end the tests.
     Glibc.signal(SIGPIPE, SIG_IGN)
     let pipes = [Pipe(), Pipe(), Pipe()]
-    // Or the other children of this process would hold these pipes open.
+    // Otherwise other children of this process would hold these pipes open.
     for handle in pipes.flatMap({ [$0.fileHandleForReading, $0.fileHandleForWriting] }) {
       _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
     }
@@ -65,7 +65,7 @@ final class SpawnedProgram: @unchecked Sendable {
     Thread { self.reap() }.start()
   }
 
-  /// Foundation's `Process` loses ends of children now and then; the system's own call does not.
+  /// Uses `posix_spawn`, because Foundation's `Process` sometimes misses the end of a child.
   private static func spawn(
     _ path: String, _ arguments: [String], _ environment: [String: String],
     _ standard: [FileHandle]
@@ -76,7 +76,7 @@ final class SpawnedProgram: @unchecked Sendable {
     for (number, handle) in standard.enumerated() {
       posix_spawn_file_actions_adddup2(&actions, handle.fileDescriptor, Int32(number))
     }
-    // Threads of the tests block signals; a child would inherit that.
+    // Threads of the tests block signals, and a child would inherit the mask.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -98,7 +98,7 @@ final class SpawnedProgram: @unchecked Sendable {
     return process
   }
 
-  /// What the program has logged so far.
+  /// The log of the program so far.
   var logged: String { condition.withLock { String(decoding: logText, as: UTF8.self) } }
 
   func send(_ bytes: [UInt8]) throws {
@@ -107,10 +107,10 @@ final class SpawnedProgram: @unchecked Sendable {
 
   func closeInput() throws { try input.close() }
 
-  /// Closes the reading end of its output; only for a program whose output is not read.
+  /// Closes the reading end of the output. Only for a program started with `reading: false`.
   func closeOutput() throws { try output.close() }
 
-  /// How much memory it has had at most, in bytes.
+  /// Returns the peak memory in bytes.
   func peakMemory() throws -> Int {
     let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
     guard let found = status.firstMatch(of: /VmHWM:\s+(\d+) kB/), let count = Int(found.1) else {
@@ -119,13 +119,13 @@ final class SpawnedProgram: @unchecked Sendable {
     return count << 10
   }
 
-  /// How many bytes it has read from files and pipes; `nil` where the kernel tells only root.
+  /// Returns the number of bytes read from files and pipes, or `nil` if only root may see it.
   func readBytes() -> Int? {
     let counts = try? String(contentsOfFile: "/proc/\(process)/io", encoding: .utf8)
     return (counts?.firstMatch(of: /rchar: (\d+)/)).flatMap { Int($0.1) }
   }
 
-  /// How often each of its threads has waited.
+  /// Returns the number of voluntary context switches of each thread.
   func waits() throws -> [String: String] {
     let folder = "/proc/\(process)/task"
     let threads = try FileManager.default.contentsOfDirectory(atPath: folder)
@@ -136,14 +136,15 @@ final class SpawnedProgram: @unchecked Sendable {
     }
   }
 
-  /// The next line, without its end; `nil` at the end of output.
+  /// Returns the next line without its newline, or `nil` at the end of output.
   func line(within seconds: TimeInterval = patience) throws -> [UInt8]? {
     try waiting("a line", seconds) {
       lines.isEmpty ? (isAtEnd ? .some(nil) : nil) : lines.removeFirst()
     }
   }
 
-  /// The exit code, once process, output and log have ended; 128 and the signal's number for a crash.
+  /// Returns the exit code, after process, output and log have ended; 128 and the signal's number
+  /// for a crash.
   func exitCode(within seconds: TimeInterval = patience) throws -> Int32 {
     let status: Int32 = try waiting("the end", seconds) {
       isAtEnd && isLogAtEnd ? self.status : nil
@@ -155,7 +156,7 @@ final class SpawnedProgram: @unchecked Sendable {
     condition.withLock { if status == nil { kill(process, number) } }
   }
 
-  /// Returns when it has ended, so that it writes nothing any more where a test cleans up.
+  /// Kills the process and waits for its end, so that it writes no file while the test cleans up.
   func terminate() {
     signal(SIGKILL)
     _ = try? waiting("the end", Self.patience) { status }
@@ -178,7 +179,7 @@ final class SpawnedProgram: @unchecked Sendable {
 
   private func reap() {
     var ended: Int32 = 0
-    // Not taken away yet, so that nobody can signal another process of the same number.
+    // The process is not reaped yet, so that its number cannot be reused before `status` is set.
     var information = siginfo_t()
     while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
     condition.withLock {

@@ -2,8 +2,9 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// The fifteen examples of the JSON-RPC 2.0 specification, section 7, against the program, which has none of their
-/// methods: where a result would be, the method is unknown. `EinlassRPCTests` has them with the methods.
+/// The fifteen examples of section 7 of the JSON-RPC 2.0 specification, against the program. It has
+/// none of their methods, so an unknown method replaces each result. `EinlassRPCTests` has the
+/// examples with their methods.
 @Suite struct SpecificationTests {
   private static let examples: [(input: String, answers: [String])] = [
     (#"{"jsonrpc": "2.0", "method": "subtract", "params": [42, 23], "id": 1}"#, ["1 -32601"]),
@@ -39,7 +40,9 @@ import Testing
   ]
 
   @Test(arguments: Pieces.allCases)
-  func `The examples of the specification, however the bytes come`(pieces: Pieces) async throws {
+  func `The examples of the specification have the same answers for any division of the bytes`(
+    pieces: Pieces
+  ) async throws {
     try await onThread {
       let program = try SpawnedProgram(Program.einlass, ["--store", "memory"])
       defer { program.terminate() }
@@ -59,7 +62,7 @@ import Testing
   }
 }
 
-/// How the bytes of an input come: T-58.
+/// The division of an input into writes.
 enum Pieces: CaseIterable, Sendable {
   case whole, single, random
 }

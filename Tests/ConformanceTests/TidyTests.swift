@@ -4,7 +4,7 @@ import Testing
 
 /// The rules of `Sources/ARCHITECTURE.md` that a machine can check.
 @Suite struct TidyTests {
-  /// Which of our targets, and which C libraries, each target may import.
+  /// The targets of einlass and the C libraries that each target may import.
   static let imports: [String: Set<String>] = [
     "EinlassSystem": ["CSystem"],
     "EinlassJSON": [],
@@ -22,7 +22,7 @@ import Testing
     "EinlassSandbox": ["EinlassJSON", "EinlassCrypto", "FlyingFox", "FlyingSocks", "Foundation"],
   ]
 
-  /// What comes with the toolchain and is small.
+  /// Small modules of the toolchain, allowed in every target.
   static let toolchain: Set<String> = [
     "Glibc", "Dispatch", "FoundationEssentials", "Synchronization",
   ]
@@ -30,7 +30,9 @@ import Testing
   static let linked = imports.keys.filter { $0 != "EinlassSandbox" }
 
   @Test(arguments: imports.keys.sorted())
-  func `A target imports only what the table of the architecture allows`(target: String) throws {
+  func `A target imports only modules from its row in the architecture's table`(target: String)
+    throws
+  {
     let allowed = try #require(Self.imports[target]).union(Self.toolchain)
     for file in try SourceFile.all(in: target) {
       for module in file.imports where !allowed.contains(module) {
@@ -39,13 +41,13 @@ import Testing
     }
   }
 
-  @Test func `Every target of ours stands in the table`() throws {
+  @Test func `Every target of einlass is in the table`() throws {
     let folders = try FileManager.default.contentsOfDirectory(atPath: "\(SourceFile.root)/Sources")
       .filter { $0.hasPrefix("Einlass") }
     #expect(Set(folders) == Set(Self.imports.keys))
   }
 
-  @Test func `Every link of the README leads to a file, and every promise has one to a test`()
+  @Test func `Every link of the README leads to a file, and every promise links to a test`()
     throws
   {
     let text = try String(contentsOfFile: "\(SourceFile.root)/README.md", encoding: .utf8)
@@ -76,7 +78,7 @@ import Testing
     (#"\bUUID\(\)|\bDate\(\)"#, []),
     (#"import (class |struct )?Synchronization"#, ["Einlass/Providers/CatalogEntry.swift"]),
     (#"\bdlopen\(|posix_spawn|[^.e] system\("#, []),
-    // The runtime's pool, which tries for ever to get a thread.
+    // The runtime's thread pool retries without end when no thread can be started.
     (
       #"\bTask(\.detached)? \{|globalConcurrentExecutor|\bDispatchQueue"#, ["Einlass/Effects.swift"]
     ),
@@ -85,7 +87,7 @@ import Testing
       ["EinlassNetwork/LiveEffects.swift"]
     ),
   ])
-  func `What the program must not do is nowhere in its sources`(
+  func `Forbidden calls are in no source of the program`(
     pattern: String, exceptions: [String]
   ) throws {
     let expression = try Regex(pattern)
@@ -96,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func `Unsafe expressions stand only where C is called`() throws {
+  @Test func `Unsafe expressions are only in the files that call C`() throws {
     let places = [
       "EinlassSystem/", "EinlassCrypto/", "EinlassStorage/SQLite", "EinlassNetwork/Curl",
     ]
@@ -108,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func `Secrets are revealed only where they leave for their own purpose`() throws {
+  @Test func `Secrets are revealed only in the listed files`() throws {
     for file in try SourceFile.all(in: Self.linked) where file.name != "EinlassCrypto/Secret.swift"
     {
       guard !revealing.contains(where: { file.name.hasPrefix($0) }) else { continue }
@@ -118,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func `No provider's name stands in Swift`() throws {
+  @Test func `No Swift source names a provider`() throws {
     let catalog = try JSONReader.read(
       Array(
         Data(
@@ -126,7 +128,7 @@ import Testing
       ))
     let ids = try #require(catalog["providers"]?.array).compactMap { $0["id"]?.string }
     try #require(ids.count >= 2)
-    // The people's tool shows names in its examples.
+    // einlassctl shows provider names in its examples.
     for file in try SourceFile.all(in: Self.linked.filter { $0 != "EinlassControl" }) {
       for (number, line) in file.lines.enumerated() {
         for id in ids where line.lowercased().contains(id) {
@@ -136,7 +138,8 @@ import Testing
     }
   }
 
-  @Test func `Every public type and function, and every type of a file, says what it is`() throws {
+  @Test func `Every public type and function, and every type of a file, has a doc comment`() throws
+  {
     let isPublic =
       /^ *public (static |final |mutating |borrowing )*(struct|class|enum|func|typealias) (?!hash\(|==).*/
     let isOuter = /^(?:final |@safe )*(?:struct|class|enum|typealias) .*/
@@ -149,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func `Names say what a thing is`() throws {
+  @Test func `Type names avoid empty words such as Manager or Helper`() throws {
     let forbidden = /(struct|class|enum|actor|protocol) \w*(Manager|Helper|Util|Common|Impl)\b/
     for file in try SourceFile.all() {
       #expect(!file.name.contains("Extensions"), "\(file.path)")
@@ -166,7 +169,7 @@ private let revealing = [
   "Einlass/OAuth1/Signer", "Einlass/Accounts/RevealedText",
 ]
 
-/// One Swift file of ours.
+/// A Swift file of einlass.
 private struct SourceFile {
   static let root = projectFolder.path()
 
@@ -201,13 +204,14 @@ private struct SourceFile {
     }
   }
 
-  /// The lines that are no comments, with their numbers.
+  /// The lines that are not comments, with their numbers.
   var code: [(Int, String)] {
     lines.enumerated().filter { !$0.element.trimmingCharacters(in: .whitespaces).hasPrefix("//") }
       .map { ($0.offset + 1, $0.element) }
   }
 
-  /// Where functions start and how many lines they have, by the indentation of their closing brace.
+  /// The first line and the number of lines of each function, by the indentation of its closing
+  /// brace.
   var functionLengths: [(Int, Int)] {
     var lengths: [(Int, Int)] = []
     for (start, line) in lines.enumerated() where line.contains(/^\s*[\w@ ]*\b(func |init[?(<])/) {
@@ -218,7 +222,7 @@ private struct SourceFile {
     return lengths
   }
 
-  /// Whether a doc comment stands above, attributes between them aside, or above a member of a documented family.
+  /// Returns whether a doc comment is above the line. Attributes in between are skipped.
   func isDocumented(_ index: Int) -> Bool {
     var above = index - 1
     while above >= 0, lines[above].contains(/^\s*@/) { above -= 1 }

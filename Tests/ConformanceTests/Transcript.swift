@@ -2,7 +2,7 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// One conversation of protocol/transcripts: what is said, and by whom.
+/// One conversation of protocol/transcripts.
 struct Transcript: Sendable, CustomTestStringConvertible {
   /// For example `auth.perform/twitter-banned`.
   let name: String
@@ -31,11 +31,11 @@ struct Transcript: Sendable, CustomTestStringConvertible {
   }
 }
 
-/// The clone that these tests belong to.
+/// The folder of the repository.
 let projectFolder = URL(filePath: #filePath)
   .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-/// The programs under test: those that `Tests/run` names, else the debug build.
+/// The programs under test: the ones from `Tests/run`, or else the debug build.
 enum Program {
   static let einlass = path("EINLASS_BINARY", "einlass")
   static let sandbox = path("EINLASS_SANDBOX", "einlass-sandbox")

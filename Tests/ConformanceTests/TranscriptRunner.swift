@@ -1,24 +1,24 @@
 import EinlassJSON
 import Foundation
 
-/// Plays the front end of one transcript against the spawned server, with a sandbox of its own.
+/// Plays the front end of one transcript against the spawned server, with its own sandbox.
 struct TranscriptRunner {
   private let transcript: Transcript
   private let sandbox: Sandbox
   private let server: SpawnedProgram
   private let ignored: Set<String>
   private var matcher = Matcher()
-  /// Lines that came while the runner waited for an answer to a request of its own.
+  /// Lines that arrived while the runner waited for an answer to its own request.
   private var early: [JSONValue] = []
   private var setups = 0
   private var feeding = Feeding.whole
 
-  /// How what the client says reaches the server: its answers must not depend on it.
+  /// The division of the client's bytes into writes. The answers must not depend on it.
   enum Feeding: CaseIterable {
     case whole, byteByByte, inRandomPieces
   }
 
-  /// Runs the transcript; throws where the conversation leaves it.
+  /// Runs the transcript. Throws if the conversation deviates from it.
   static func run(_ transcript: Transcript, feeding: Feeding = .whole) throws {
     let folder = try TemporaryFolder()
     let sandbox = try Sandbox()
@@ -113,7 +113,7 @@ struct TranscriptRunner {
     }
   }
 
-  /// The next lines are these, in any order when there are several.
+  /// Expects these lines next, in any order.
   private mutating func expect(_ messages: [JSONValue]) throws {
     var remaining = messages.map(withVersion)
     while !remaining.isEmpty {
@@ -138,7 +138,7 @@ struct TranscriptRunner {
     }
   }
 
-  /// An address, or one and the status of the page that the browser ends on.
+  /// Opens an address. The value can also contain the status of the last page.
   private func browse(_ value: JSONValue) throws {
     let status = try Sandbox.browse(value["url"]?.string ?? value.string ?? "")
     guard status == Int(value["status"]?.int64 ?? 200) else {
@@ -151,7 +151,7 @@ struct TranscriptRunner {
     matcher.capture(username, result["account"] ?? .null)
   }
 
-  /// A request of the runner's own, for its result.
+  /// Calls a method on behalf of the runner and returns its result.
   private mutating func call(_ method: String, _ params: JSONValue) throws -> JSONValue {
     setups += 1
     let id = JSONValue.string("setup-\(setups)")
@@ -170,7 +170,7 @@ struct TranscriptRunner {
     throw SpawnedProgram.Failure(description: "The output ended.")
   }
 
-  /// The next line that the transcript looks at; `nil` at the end of output.
+  /// Returns the next line that the transcript does not ignore, or `nil` at the end of output.
   private mutating func nextMessage() throws -> JSONValue? {
     while true {
       let message: JSONValue
@@ -195,7 +195,7 @@ struct TranscriptRunner {
     }
   }
 
-  /// Transcripts leave `"jsonrpc": "2.0"` out of messages.
+  /// Transcripts omit `"jsonrpc": "2.0"` from messages.
   private func withVersion(_ message: JSONValue) -> JSONValue {
     guard var object = message.object, object["jsonrpc"] == nil else {
       return message.array.map { .array($0.map(withVersion)) } ?? message

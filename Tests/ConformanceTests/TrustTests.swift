@@ -2,15 +2,15 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// Whom the program trusts, seen from outside: `caFile` of the configuration against servers with certificates.
+/// The setting `caFile` in the program, against servers with certificates.
 @Suite struct TrustTests {
   @Test(arguments: [
-    // Trusted: the server then says something that is not HTTP.
+    // A trusted server then gives an answer that is not HTTP.
     (listener: "good", namesAuthority: true, codes: [-1011] as [Int64]),
     (listener: "good", namesAuthority: false, codes: [-1202, -1203]),
     (listener: "unknownAuthority", namesAuthority: true, codes: [-1202, -1203]),
   ])
-  func `A private authority is accepted by caFile; an unknown one gets no byte of the request`(
+  func `A certificate authority in caFile is accepted, and an unknown one gets no request`(
     listener: String, namesAuthority: Bool, codes: [Int64]
   ) throws {
     let server = try HostileProvider()

@@ -2,17 +2,19 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// Sizes, depths and amounts against the spawned program: each is answered as documented however its bytes come, the
-/// stream lives, and memory stays bounded. T-51 to T-53, T-58.
+/// Sizes, depths and numbers against the spawned program. Each is answered as documented for any
+/// division of the bytes, the connection goes on, and memory stays bounded.
 @Suite struct WireLimitsTests {
-  /// The program after its first answer, so that what it needs anyhow is no growth.
+  /// Starts the program and waits for its first answer, so that its basic memory does not count as
+  /// growth.
   private static func start() throws -> SpawnedProgram {
     let program = try SpawnedProgram(Program.einlass, ["--store", "memory"])
     _ = try answers(to: [0x78], of: program)
     return program
   }
 
-  /// Sends a line and a probe; answers what came before the probe's answer, and how much the memory's peak grew.
+  /// Sends a line and a probe. Returns the answers before the probe's answer, and the growth of the
+  /// peak memory.
   private static func answers(
     to line: [UInt8], of program: SpawnedProgram, in pieces: Pieces = .whole
   ) throws -> (answers: [String], grownBytes: Int) {
@@ -24,7 +26,7 @@ import Testing
     while let line = try program.line() {
       let message = try JSONReader.read(line)
       if message["id"]?.string == "probe" { break }
-      // An array of arrays is a batch, and each of its entries an error.
+      // An array of arrays is a batch, and each of its entries is an error.
       let reason = (message.array?.first ?? message)["error"]?["data"]?["reason"]?.string ?? "ok"
       found.append(message.array == nil ? reason : "[\(reason)]")
     }
@@ -32,10 +34,10 @@ import Testing
   }
 
   @Test(arguments: [63, 64, 65, 512, 513, 100_000, 1_000_000], Pieces.allCases)
-  func `Nesting up to 64 is read, deeper is refused without more memory`(
+  func `Nesting up to 64 is read, and deeper nesting is refused without more memory`(
     depth: Int, pieces: Pieces
   ) async throws {
-    // 10^6 are longer than a line: one that is too long comes a byte at a time in the next test.
+    // 10^6 levels are longer than a line. A test below covers lines that are too long.
     guard depth <= 100_000 || pieces != .single else { return }
     try await onThread {
       let program = try Self.start()
@@ -57,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: [(1 << 20) - 1, 1 << 20, (1 << 20) + 1], Pieces.allCases)
-  func `A line of 1 MiB is read, one byte more is refused`(
+  func `A line of 1 MiB is read, and a line of one byte more is refused`(
     count: Int, pieces: Pieces
   ) async throws {
     try await onThread {
@@ -72,7 +74,7 @@ import Testing
     }
   }
 
-  /// Requests in which something is wrong that is as long as they may be.
+  /// Requests with a fault in a text of the maximum length.
   private static let longFaults: [(String, String)] = {
     let long = String(repeating: "n", count: 100_000)
     return [
@@ -87,7 +89,7 @@ import Testing
   }()
 
   @Test(arguments: longFaults)
-  func `What is wrong is told in a line of 60 KiB, however long it is`(
+  func `An error fits into a line of 60 KiB, even if the faulty text is long`(
     call: String, reason: String
   ) async throws {
     try await onThread {
@@ -101,7 +103,7 @@ import Testing
     }
   }
 
-  /// Not a byte at a time: that would be 2^30 writes.
+  /// Not byte by byte, because that would be 2^30 writes.
   @Test(arguments: [Pieces.whole, .random])
   func `A line of 1 GiB is refused once, and takes no memory`(pieces: Pieces) async throws {
     try await onThread {
@@ -117,7 +119,7 @@ import Testing
   }
 
   @Test(arguments: [false, true], Pieces.allCases)
-  func `Ten thousand requests at once have ten thousand answers, each id once`(
+  func `Ten thousand requests at once get ten thousand answers, each id once`(
     cancels: Bool, pieces: Pieces
   ) async throws {
     try await onThread {
@@ -142,7 +144,7 @@ import Testing
         #expect(message["result"] != nil || message["error"]?["code"]?.int64 == -32800)
         ids.append(message["id"]?.int64 ?? -1)
       }
-      // Below a second on an idle machine; of single bytes the writing is what takes long.
+      // Less than a second on an idle machine. With single bytes the writes take most of the time.
       let limit = Duration.seconds(pieces == .single ? 60 : 10)
       #expect(ContinuousClock.now - start < limit)
       #expect(try program.peakMemory() - before < 32 << 20)
