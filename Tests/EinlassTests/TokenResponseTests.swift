@@ -4,7 +4,7 @@ import Testing
 
 @testable import Einlass
 
-/// RFC 6749 section 5.1, and what providers make of it.
+/// RFC 6749 section 5.1, and the deviations of providers.
 struct TokenResponseTests {
   func credential(_ json: String) throws -> OAuth2Credential? {
     TokenResponse.credential(
@@ -12,7 +12,7 @@ struct TokenResponseTests {
   }
 
   @Test(
-    "a lifetime is a number or the text of one, and 0 is for ever",
+    "A lifetime is a number or a numeric text, and 0 means no end",
     arguments: [
       ("3600", 4600), ("\"3600\"", 4600), ("0", nil), ("-1", nil), ("null", nil), ("1.9", 1001),
       ("3600.0", 4600), ("3.6e3", 4600), ("\"3600.0\"", 4600), ("0.9", nil), ("10000000001", nil),
@@ -24,14 +24,14 @@ struct TokenResponseTests {
   }
 
   @Test(
-    "scopes are those asked for unless the answer names others",
+    "The scopes are the requested ones unless the answer names others",
     arguments: [("", ["asked"]), (#","scope":"a b,c""#, ["a", "b", "c"]), (#","scope":"""#, [])])
   func scopes(member: String, scopes: [String]) throws {
     #expect(try credential(#"{"access_token":"t"\#(member)}"#)?.scopes == scopes)
   }
 
   @Test(
-    "the type is Bearer in any case, and nothing else",
+    "The token type is Bearer in any case of letters, and no other",
     arguments: [
       ("\"bearer\"", true), ("\"Bearer\"", true), ("\"BEARER\"", true), ("\"mac\"", false),
       ("null", false),
@@ -42,7 +42,7 @@ struct TokenResponseTests {
     #expect(credential.map { $0.tokenType == "Bearer" } ?? true)
   }
 
-  @Test("further tokens come along if they can travel in a header")
+  @Test("Further tokens are kept if they fit into a header")
   func furtherTokens() throws {
     let credential = try credential(
       #"{"access_token":"t","refresh_token":"r","id_token":"i\n"}"#)

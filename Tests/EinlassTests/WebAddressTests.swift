@@ -3,7 +3,7 @@ import Testing
 
 struct WebAddressTests {
   @Test(
-    "an address is read into its parts and written back",
+    "An address is read into its parts and written back",
     arguments: [
       ("https://example.com", "https://example.com", ""),
       ("HTTPS://Example.COM/Path", "https://example.com", "/Path"),
@@ -28,7 +28,7 @@ struct WebAddressTests {
   }
 
   @Test(
-    "a query stays as it was received",
+    "A query is unchanged",
     arguments: [
       ("https://example.com?a=1", "", "a=1"), ("https://example.com/?", "/", ""),
       ("https://example.com/p?x=%2F&y=a+b?c=/d", "/p", "x=%2F&y=a+b?c=/d"),
@@ -41,7 +41,7 @@ struct WebAddressTests {
   }
 
   @Test(
-    "what two parsers could read differently is refused",
+    "An address that two parsers could read differently is refused",
     arguments: [
       ("", WebAddress.Fault.scheme), ("example.com", .scheme), ("//example.com", .scheme),
       ("ftp://example.com", .scheme), ("https:/example.com", .scheme), ("https:example", .scheme),
@@ -76,7 +76,7 @@ struct WebAddressTests {
     #expect(throws: fault) { try WebAddress.parse(text) }
   }
 
-  /// What nobody may be asked to open: T-76.
+  /// Addresses that must not be opened.
   static let hostile = [
     "javascript:alert(1)", "file:///etc/passwd", "smb://host/share", "ms-msdt:/id",
     "data:text/html,x",
@@ -90,14 +90,14 @@ struct WebAddressTests {
     "https://[::1]/",
   ]
 
-  @Test func `8192 bytes are an address`() throws {
+  @Test func `An address may have 8192 bytes`() throws {
     let text = "https://example.com/" + String(repeating: "a", count: 8192 - 20)
     #expect(try WebAddress.parse(text).text == text)
     #expect(try WebAddress.parse("https://example.com/$id(x)'").path == "/$id(x)'")
   }
 
   @Test(
-    "secrets travel over TLS or stay on the machine",
+    "An address is safe with https or on the loopback interface",
     arguments: [
       ("https://example.com", true), ("http://127.0.0.1:1", true), ("http://127.9.8.7", true),
       ("http://[::1]:8080", true), ("http://localhost", false), ("http://example.com", false),

@@ -3,7 +3,7 @@ import EinlassCrypto
 import TestSupport
 import Testing
 
-/// The way through access and selection, with prompts, answers and their absence. Protocol sections 3, 4 and 7.
+/// Access and account selection, with prompts and their answers, and without prompts.
 struct AccessGateTests {
   /// Runs a request that ends after the selection.
   func select(
@@ -24,7 +24,8 @@ struct AccessGateTests {
     if case .failure(let problem) = result { problem } else { nil }
   }
 
-  @Test("a request for an account ends after the selection, without registration and requests")
+  @Test(
+    "A request without a credential ends after the selection, without registration and requests")
   func accountOnly() async throws {
     let script = Script(
       answers: [.accept(), .accept(account: Account.ID(rawValue: "a_ada"))],
@@ -35,9 +36,8 @@ struct AccessGateTests {
     #expect(script.log == ["ask grantAccess", "grant granted", "ask selectAccount ada"])
   }
 
-  /// C-27.
   @Test(
-    "where nothing can be stored nobody is asked, but for a choice of which nothing is kept",
+    "With a read-only store no prompt is shown, except a choice that needs no storage",
     arguments: [AccessGrant.State.granted, nil], [true, false])
   func unwritable(grant: AccessGrant.State?, fetches: Bool) async {
     let script = Script(
@@ -51,7 +51,7 @@ struct AccessGateTests {
   }
 
   @Test(
-    "a decline is remembered as denied, a cancel is not",
+    "A decline is remembered as denied, and a cancel is not",
     arguments: [
       (Answer.decline, [AccessGrant.State.denied], ["ask grantAccess", "grant denied"]),
       (.cancel, [], ["ask grantAccess"]),
@@ -67,7 +67,7 @@ struct AccessGateTests {
   }
 
   @Test(
-    "whoever does not want to give more keeps what was given before",
+    "A person who does not grant more keeps the earlier grant",
     arguments: [Answer.decline, .cancel])
   func noMore(answer: Answer) async {
     let grant = AccessGrant(
@@ -87,7 +87,7 @@ struct AccessGateTests {
   }
 
   @Test(
-    "not choosing an account ends in userCanceledAccountSelection",
+    "Not choosing an account ends in userCanceledAccountSelection",
     arguments: [Answer.decline, .cancel])
   func notChosen(answer: Answer) async {
     let script = Script(answers: [answer], store: Sample.chirpStore())
@@ -97,7 +97,7 @@ struct AccessGateTests {
     #expect(problem(result)?.reason == .userCanceledAccountSelection)
   }
 
-  @Test("neither denial nor a missing account lets any question be asked")
+  @Test("Denied access or a missing account ends the request without a prompt")
   func withoutQuestions() async {
     let denied = Script(store: Sample.chirpStore(grant: .denied))
     #expect(problem(await select(denied))?.reason == .accessNotGranted)
@@ -108,7 +108,7 @@ struct AccessGateTests {
     #expect(denied.log.isEmpty && none.log.isEmpty)
   }
 
-  @Test("a question that the front end cannot show fails at once and says what was needed")
+  @Test("A prompt that the front end cannot show fails at once, with the kinds of prompt needed")
   func undeclared() async throws {
     for (kinds, needed) in [
       (Set<Prompt.Kind>(), [Prompt.Kind.grantAccess, .selectAccount]),
@@ -126,14 +126,14 @@ struct AccessGateTests {
     #expect(later.log == ["ask grantAccess", "grant granted"])
   }
 
-  @Test("a request that must not ask does not, even where it could")
+  @Test("A request that is not interactive shows no prompt")
   func notInteractive() async {
     let script = Script(store: Sample.chirpStore())
     let problem = problem(await select(script) { $0.isInteractive = false })
     #expect(problem?.neededPrompts.map(\.kind) == [.selectAccount])
   }
 
-  @Test("everything can be answered in advance but access")
+  @Test("Every prompt except the one for access can be answered in advance")
   func inAdvance() async throws {
     let ada = Account.ID(rawValue: "a_ada")
     let named = await select(Script(store: Sample.chirpStore(["ada", "bob"])), kinds: []) {
@@ -151,7 +151,7 @@ struct AccessGateTests {
     #expect(problem(access)?.neededPrompts.map(\.kind) == [.grantAccess])
   }
 
-  @Test("an account of another provider was not offered; one that is not there is unknown")
+  @Test("An account of another provider is an invalid choice, and a missing one is unknown")
   func wrongAccount() async {
     let script = Script(
       store: ScriptedStore(
@@ -163,7 +163,7 @@ struct AccessGateTests {
     }
   }
 
-  @Test("an answer without an account, or with one that has gone, is no answer")
+  @Test("An answer without an account, or with a removed one, is refused")
   func brokenAnswers() async {
     let none = Script(answers: [.accept()], store: Sample.chirpStore())
     #expect(problem(await select(none))?.reason == .invalidChoice)
@@ -172,7 +172,7 @@ struct AccessGateTests {
     #expect(problem(await select(gone))?.reason == .unknownAccount)
   }
 
-  @Test("a grant is one application's and one provider's, compared as bytes")
+  @Test("A grant is for one application and one provider, compared as bytes")
   func otherGrants() async {
     for (application, provider) in [("\u{212A}", "twitter"), ("K", "facebook")] {
       let grant = AccessGrant(
@@ -186,7 +186,7 @@ struct AccessGateTests {
     }
   }
 
-  @Test("the registration is checked before access, access before everything else (seeds 1.3)")
+  @Test("The registration is checked before access, and access before the rest")
   func orderOfChecks() async {
     for (registration, missing) in [
       (nil, "clientId, clientSecret"), (ClientRegistration(clientID: "APP"), "clientSecret"),
@@ -205,7 +205,7 @@ struct AccessGateTests {
     }
   }
 
-  @Test("an unknown provider and a flow that it does not offer are named")
+  @Test("An unknown provider and an unsupported flow have their problems")
   func unknown() async {
     let script = Script(store: Sample.chirpStore())
     #expect(problem(await select(script) { $0.provider = "nobody" })?.reason == .unknownProvider)
@@ -217,7 +217,7 @@ struct AccessGateTests {
   }
 
   @Test(
-    "a store that fails is accountStoreFailure wherever it happens",
+    "A store that fails at any step ends in accountStoreFailure",
     arguments: ["reading", "setGrant", "credentials", "settle", "lease"])
   func storeFailure(closure: String) async throws {
     let script = Script(
@@ -229,7 +229,7 @@ struct AccessGateTests {
     #expect(problem(await select(script) { $0.fetchesCredential = true }) == full)
   }
 
-  @Test("a store that fails to note a ban does not hide the ban")
+  @Test("A ban is reported even if the store fails to record it")
   func banAndStoreFailure() async {
     let script = Script(
       [Sample.chirpError(64, status: 403)],
@@ -239,7 +239,7 @@ struct AccessGateTests {
       problem(await select(script) { $0.fetchesCredential = true })?.reason == .accountBanned)
   }
 
-  @Test("a waiting question that expires or is cancelled ends the flow as it says")
+  @Test("A waiting prompt that expires or is cancelled ends the flow with that reason")
   func expiry() async {
     for reason in [Problem.Reason.flowExpired, .cancelled] {
       let script = Script(store: Sample.chirpStore())

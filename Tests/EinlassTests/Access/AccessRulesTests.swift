@@ -3,7 +3,7 @@ import Testing
 
 @testable import Einlass
 
-/// The matrix of protocol section 7 and what refines it.
+/// The decisions on access and on the choice of an account.
 struct AccessRulesTests {
   static let many = try! ProviderCatalog.builtIn().provider("twitter")
   static let one = try! ProviderCatalog.builtIn().provider("facebook")
@@ -24,7 +24,7 @@ struct AccessRulesTests {
       audience: audience, changedAt: 0)
   }
 
-  /// One access decision in a word.
+  /// The access decision as a short text.
   func word(_ access: AccessRules.Access) -> String {
     switch access {
     case .granted: "granted"
@@ -33,7 +33,7 @@ struct AccessRulesTests {
     }
   }
 
-  /// The choice among these accounts, which are made the provider's.
+  /// The choice among these accounts, with the provider changed to this one.
   func choice(_ request: PerformRequest, at provider: Provider, _ accounts: [Account])
     throws(Problem) -> AccessRules.Choice
   {
@@ -47,7 +47,7 @@ struct AccessRulesTests {
       among: try AccountStore.Snapshot(accounts: accounts).choices(for: request, at: provider))
   }
 
-  /// One choice in a word.
+  /// The choice as a short text.
   func word(_ choice: AccessRules.Choice) -> String {
     switch choice {
     case .use(let account, _): "use \(account.username)"
@@ -60,7 +60,7 @@ struct AccessRulesTests {
   }
 
   @Test(
-    "access is decided as the matrix says",
+    "Access depends on the grant and on the existence of an account",
     arguments: [
       (nil, 0, "noSystemAccount"), (nil, 1, "ask grantAccess"), (nil, 2, "ask grantAccess"),
       (.granted, 0, "noSystemAccount"), (.granted, 1, "granted"), (.granted, 2, "granted"),
@@ -76,7 +76,7 @@ struct AccessRulesTests {
   }
 
   @Test(
-    "one account is asked about or used, many are asked about",
+    "One account is confirmed or used, and several are offered",
     arguments: [
       (PerformRequest.Selection.always, 1, false, "select u0", "confirm u0"),
       (.always, 1, true, "select u0", "use u0"), (.whenMany, 1, false, "use u0", "use u0"),
@@ -96,7 +96,7 @@ struct AccessRulesTests {
     #expect(word(try choice(request, at: Self.one, accounts)) == atOne)
   }
 
-  @Test("an account named in advance is used, if there is one of that id, compared as bytes")
+  @Test("An account named in advance is used if its id matches as bytes")
   func namedAccount() throws {
     let accounts = [Sample.account("u0", "any"), Sample.account("K", "any")]
     for (name, expected) in [
@@ -107,7 +107,7 @@ struct AccessRulesTests {
     }
   }
 
-  @Test("the accounts used last come first, those never used in order of adding, a hundred at most")
+  @Test("Recently used accounts come first, then unused ones by age, a hundred at most")
   func order() throws {
     var accounts = (0..<102).map { Sample.account("u\($0)", "any") }
     accounts[7].lastUsedAt = 5
@@ -122,7 +122,7 @@ struct AccessRulesTests {
     #expect(more)
   }
 
-  @Test("an account of another provider is no choice")
+  @Test("An account of another provider is an invalid choice")
   func ofAnotherProvider() throws {
     let request = request { $0.account = Account.ID(rawValue: "a_u0") }
     let others = AccountStore.Snapshot(accounts: [Sample.account("u0", "facebook")])
@@ -131,7 +131,7 @@ struct AccessRulesTests {
   }
 
   @Test(
-    "the preferred account comes first, however long it was not used", arguments: [2, 100, 101])
+    "The preferred account comes first, even if it was not used for long", arguments: [2, 100, 101])
   func preferred(count: Int) throws {
     var accounts = (0..<count).map { Sample.account("u\($0)", "any") }
     accounts[count - 1].preferredBy = [Sample.application]
@@ -146,7 +146,7 @@ struct AccessRulesTests {
   }
 
   @Test(
-    "permissions beyond those granted are asked for by name",
+    "Permissions beyond the granted ones are prompted for by name",
     arguments: [
       ([], nil, nil), ([], ["email"], nil), (["email"], ["email"], nil),
       (["email", "a"], ["a"], nil), (["email"], ["email", "a", "b"], ["a", "b"]),
@@ -166,7 +166,7 @@ struct AccessRulesTests {
   }
 
   @Test(
-    "a wider audience than the granted one is asked for",
+    "An audience wider than the granted one is prompted for",
     arguments: [
       (nil, nil, false), (nil, .onlyMe, false), (nil, .friends, true), (.friends, .everyone, true),
       (.everyone, .friends, false), (.everyone, nil, false),
@@ -178,7 +178,7 @@ struct AccessRulesTests {
     #expect((access != .granted) == isAsked)
   }
 
-  @Test("the question names permissions, audience and the refresh token")
+  @Test("The prompt contains permissions, audience and the refresh token")
   func question() {
     let access = AccessRules.access(
       request {
@@ -195,7 +195,7 @@ struct AccessRulesTests {
   }
 
   @Test(
-    "a refresh token goes only with a grant that includes it; a grant keeps what it includes",
+    "A refresh token needs a grant that includes it, and a grant keeps its inclusions",
     arguments: [
       ([], false, false), ([], true, true), ([.refreshToken], true, false),
       ([.refreshToken], false, false),
@@ -214,7 +214,7 @@ struct AccessRulesTests {
     #expect(after.includes == (isWanted ? [.refreshToken] : granted))
   }
 
-  @Test("what was granted before stays granted")
+  @Test("Earlier permissions and the wider audience stay granted")
   func remembered() {
     let grant = AccessRules.grant(
       .granted,

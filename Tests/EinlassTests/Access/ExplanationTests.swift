@@ -5,9 +5,9 @@ import Testing
 
 @testable import Einlass
 
-/// `accounts.explain` against `auth.perform`: every cell of the matrix of protocol section 7, and what refines it.
+/// `accounts.explain` against `auth.perform`, for every combination of grant, accounts and request.
 @Suite struct ExplanationTests {
-  /// Who is there: a name in capitals is signed in, one with a star is preferred.
+  /// Lists of accounts. A name in capitals is signed in, and a star marks the preferred account.
   private static let people = [
     "", "ADA", "ada", "ADA BOB", "ADA bob", "ada bob", "ADA bob*", "ADA* bob", "ada* BOB",
   ]
@@ -42,7 +42,7 @@ import Testing
       credentials: Dictionary(uniqueKeysWithValues: credentials))
   }
 
-  /// Every request that a choice of account depends on.
+  /// Requests with every combination of the parameters that influence the choice of the account.
   private static var requests: [PerformRequest] {
     var requests: [PerformRequest] = []
     for selection in PerformRequest.Selection.allCases {
@@ -60,7 +60,9 @@ import Testing
   }
 
   @Test(arguments: [nil, .granted, .denied] as [AccessGrant.State?], people)
-  func `What is explained is what happens`(_ grant: AccessGrant.State?, _ people: String)
+  func `The explanation of a request agrees with its result`(
+    _ grant: AccessGrant.State?, _ people: String
+  )
     async throws
   {
     for count in ["one", "many"] {
@@ -85,7 +87,7 @@ import Testing
       ask: { prompt in
         asked.withLock { $0.append(prompt) }
         guard case .selectAccount(let offered, _) = prompt else { return .accept() }
-        // The person takes one that works, if there is one.
+        // The person chooses a signed-in account if one is offered.
         return .accept(account: (offered.first(where: \.isSignedIn) ?? offered[0]).id)
       }, report: { _ in })
     var problem: Problem?

@@ -3,7 +3,7 @@ import EinlassCrypto
 import TestSupport
 import Testing
 
-/// `accounts.add`: what is checked, and what the account is bound to.
+/// `accounts.add`: the checks of its parameters and the binding of the account.
 struct AddAccountTests {
   func request(_ change: (inout AddAccountRequest) -> Void = { _ in }) -> AddAccountRequest {
     var request = AddAccountRequest(
@@ -14,7 +14,7 @@ struct AddAccountTests {
     return request
   }
 
-  @Test("an account gets a random id and is bound to where its provider lives now")
+  @Test("An account gets a random id and is bound to its provider's present origin")
   func added() throws {
     let script = Script()
     let engine = Einlass(
@@ -34,7 +34,7 @@ struct AddAccountTests {
           origins: ["http://127.0.0.1:8080"], clientID: "SYS", flowKind: .reverseAuth))
   }
 
-  @Test("the store learns whether there is room for one account only")
+  @Test("The store is told if the provider has room for only one account")
   func roomForOne() throws {
     let token = Credential.oauth2(OAuth2Credential(accessToken: Secret("T")))
     for (provider, credential, isOnlyOne) in [
@@ -58,7 +58,7 @@ struct AddAccountTests {
     }
   }
 
-  /// One thing changed for the worse, and what follows.
+  /// A change that makes the request invalid, and the path of the resulting problem.
   struct Case: Sendable {
     var change: @Sendable (inout AddAccountRequest) -> Void
     var path: String
@@ -118,7 +118,7 @@ struct AddAccountTests {
         $0.provider = "facebook"
         $0.credential = .oauth2(.init(accessToken: Secret("a"), scopes: scopes(250)))
       }, "/credential"),
-    // Each of these takes two bytes of a line.
+    // Each of these characters takes two bytes in JSON.
     Case(
       {
         $0.provider = "facebook"
@@ -131,7 +131,7 @@ struct AddAccountTests {
     Array(repeating: String(repeating: "s", count: 200), count: count)
   }
 
-  @Test("48 KiB are taken")
+  @Test("A credential of 48 KiB is accepted")
   func largest() throws {
     for credential in [
       OAuth2Credential(accessToken: Self.large(48 << 10)),
@@ -146,7 +146,7 @@ struct AddAccountTests {
   }
 
   @Test(
-    "an OAuth 1.0a secret is any text without controls (RFC 5849 section 3.4.2)",
+    "An OAuth 1.0a secret is any text without control characters (RFC 5849 section 3.4.2)",
     arguments: ["a b", "pässwörd", "%&=", "鍵"])
   func textSecrets(text: String) throws {
     let script = Script()
@@ -160,7 +160,7 @@ struct AddAccountTests {
       stored.map(\.credential) == [.oauth1(.init(token: Secret(text), tokenSecret: Secret(text)))])
   }
 
-  @Test("what is wrong is named by its place", arguments: cases)
+  @Test("An invalid parameter is named by its path", arguments: cases)
   func wrong(example: Case) throws {
     let script = Script()
     let problem = #expect(throws: Problem.self) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Einlass
 
-/// OpenID Connect RP-Initiated Logout 1.0: what a sign-out leaves the browser to do.
+/// OpenID Connect RP-Initiated Logout 1.0: the address that a sign-out returns for the browser.
 @Suite struct EndSessionTests {
   private static func descriptor(_ more: String) -> String {
     """
@@ -45,20 +45,20 @@ import Testing
 
   @Test(arguments: [
     (#","endSession":"https://op.example/out""#, "https://op.example/out?client_id=A%26PP"),
-    // Where the browser goes is no place that credentials go.
+    // Another host is allowed, because this address receives no credential.
     (
       #","endSession":"https://www.op.example/?a=b""#,
       "https://www.op.example/?a=b&client_id=A%26PP"
     ),
     ("", nil),
   ])
-  func `The address names the application, and neither its person nor a token`(
+  func `The address names the application, but neither the person nor a token`(
     _ words: String, _ address: String?
   ) async throws {
     #expect(try await report(Self.store(), words).endSession?.text == address)
   }
 
-  @Test func `Nobody is sent where the account was not signed in, or where nobody is to be told`()
+  @Test func `No address is returned for an account from another server or without revocation`()
     async throws
   {
     let words = #","endSession":"https://op.example/out""#
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: ["http://op.example/out", "javascript:x", "https://op.example/#x"])
-  func `No browser is sent to what is no safe address`(_ address: String) {
+  func `An unsafe address is refused in the descriptor`(_ address: String) {
     #expect(throws: ProviderCatalog.Fault.self) {
       try ProviderCatalogTests.catalog(Self.descriptor(#","endSession":"\#(address)""#))
     }

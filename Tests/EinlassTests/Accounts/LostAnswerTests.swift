@@ -4,7 +4,8 @@ import Testing
 
 @testable import Einlass
 
-/// A refresh whose answer is lost: the refresh token may be dead, and for some seconds it may still work.
+/// A refresh with a lost answer. The refresh token can be dead already, or still work for some
+/// seconds.
 struct LostAnswerTests {
   static let begun = BegunRenewal(account: RefreshTests.account, generation: 0)
   static let fresh = Script.Reply.json(RefreshTests.rotated)
@@ -15,7 +16,7 @@ struct LostAnswerTests {
   }
 
   @Test(
-    "A lost answer is asked for once more, at once, and nothing is left behind for other processes",
+    "A refresh with a lost answer is sent once more at once, and leaves nothing for other processes",
     arguments: [
       ([.lostAnswer, fresh], 2, nil),
       ([.lostAnswer, refused], 2, .reloginNeeded),
@@ -38,7 +39,7 @@ struct LostAnswerTests {
   }
 
   @Test(
-    "An empty 400 is asked about once more; then the person can mend it, and the refresh token is kept",
+    "An empty 400 is retried once, then the person can sign in again and the token is kept",
     arguments: [false, true])
   func wordless(isPerform: Bool) async throws {
     let script = Script(
@@ -58,12 +59,12 @@ struct LostAnswerTests {
     #expect(problem?.hint?.method == "accounts.signIn" && problem?.serverError?.status == 400)
     #expect(script.requests.count == 2 && script.store.accounts[0].health == .ok)
     #expect(script.store.begunRenewals.isEmpty)
-    // The next request tries it again.
+    // The next request tries the refresh token again.
     #expect(try await token() != nil)
     #expect(script.requests.count == 3 && Set(script.requests.map(\.body)).count == 1)
   }
 
-  @Test func `A token that is still good serves on while its renewal is refused without a word`()
+  @Test func `A valid token is still handed out while its refresh gets empty errors`()
     async throws
   {
     let script = Script(
@@ -72,7 +73,7 @@ struct LostAnswerTests {
     #expect(script.requests.count == 2)
   }
 
-  @Test func `A renewal is remembered before its request goes out`() async throws {
+  @Test func `A refresh is remembered before its request is sent`() async throws {
     let script = Script([Self.fresh], store: RefreshTests.store(endsIn: 0))
     var effects = script.effects
     effects.send = { [send = effects.send] request throws(Problem) in
@@ -85,18 +86,18 @@ struct LostAnswerTests {
     #expect(script.requests.count == 1 && script.store.begunRenewals.isEmpty)
   }
 
-  @Test func `A renewal that a process has left behind is tried again`() async throws {
+  @Test func `A refresh that a killed process left behind is tried again`() async throws {
     let script = Script([Self.fresh], store: RefreshTests.store(endsIn: 5000))
     script.store.begunRenewals = [Self.begun]
     let engine = try Sample.engine(script)
     try await engine.finish(Self.begun) { _ in Self.request() }
     #expect(script.requests.count == 1 && script.store.begunRenewals.isEmpty)
-    // It has its answer now.
+    // The refresh has its answer now.
     try await engine.finish(Self.begun) { _ in Self.request() }
     #expect(script.requests.count == 1)
   }
 
-  @Test func `An application without access leaves a begun renewal to others`() async throws {
+  @Test func `An application without access leaves a begun refresh to others`() async throws {
     let script = Script([Self.fresh], store: RefreshTests.store(endsIn: 0))
     script.store.begunRenewals = [Self.begun]
     let problem = await #expect(throws: Problem.self) {
@@ -112,7 +113,9 @@ struct LostAnswerTests {
   }
 
   @Test(arguments: [RefreshTests.account, Account.ID(rawValue: "a_gone")])
-  func `A begun renewal of a credential that is no more is forgotten`(account: Account.ID)
+  func `A begun refresh of a replaced credential or removed account is forgotten`(
+    account: Account.ID
+  )
     async throws
   {
     let script = Script(store: RefreshTests.store(endsIn: 0))

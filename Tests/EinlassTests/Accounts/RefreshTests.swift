@@ -5,7 +5,7 @@ import Testing
 
 @testable import Einlass
 
-/// RFC 6749 section 6, seeds 4.5, security C-42 and C-44: when a token is refreshed, and what its end means.
+/// RFC 6749 section 6: the conditions for a refresh, and the consequences of a refused one.
 @Suite struct RefreshTests {
   static let account = Account.ID(rawValue: "a_ada")
   static let refresh = "POST https://sequencing.com/oauth2/token?q=oauth2%2Ftoken"
@@ -14,7 +14,7 @@ import Testing
     {"access_token":"NEW","token_type":"Bearer","expires_in":3600,"refresh_token":"RT2"}
     """
 
-  /// An account with a token that ends so many seconds from now.
+  /// An account with a token that expires this many seconds from now.
   static func store(
     endsIn seconds: Int64?, refreshToken: String? = "RT", isRefused: Bool = false,
     health: Account.Health = .ok
@@ -47,7 +47,7 @@ import Testing
     return request
   }
 
-  /// The requests and changes, without the limit of the waiting for the lease.
+  /// The requests and changes, without the deadline of the wait for the lease.
   func work(_ script: Script) -> [String] { script.log.filter { !$0.hasPrefix("sleep") } }
 
   func stored(_ script: Script) -> OAuth2Credential? {
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(
-    "what nothing renews is no fault of an account that is well",
+    "A token that cannot be refreshed is no fault of a healthy account",
     arguments: [
       (store(endsIn: nil, refreshToken: nil), "notRenewable"),
       (store(endsIn: 60, refreshToken: nil), "notRenewable"),
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(
-    "a token is refreshed ten minutes before its end, on demand, and when a resource has refused it",
+    "A token is refreshed ten minutes before its end, on demand, and after a resource refused it",
     arguments: [
       (store(endsIn: nil), RetrievalTests.request("ada"), false),
       (store(endsIn: 601), RetrievalTests.request("ada"), false),
@@ -109,7 +109,7 @@ import Testing
     #expect(stored(script)?.refreshToken == Secret("RT") && stored(script)?.scopes == ["demo"])
   }
 
-  @Test func `a token that rotates is stored before it is handed out, or is not handed out`()
+  @Test func `A rotated token is stored before it is handed out, or is not handed out`()
     async throws
   {
     let script = Script([.json(Self.rotated)], store: Self.store(endsIn: 0))
@@ -124,7 +124,7 @@ import Testing
   }
 
   @Test(
-    "only a refused grant means that the person has to sign in again",
+    "Only a refused grant requires the person to sign in again",
     arguments: [
       (
         Script.Reply.json(#"{"error":"invalid_grant"}"#, status: 400), Problem.Reason.reloginNeeded,
@@ -158,7 +158,9 @@ import Testing
     }
   }
 
-  @Test func `what is good for some minutes serves while the provider is away`() async throws {
+  @Test func `A token with some minutes left is handed out while the provider is down`()
+    async throws
+  {
     for isPerform in [false, true] {
       let script = Script([.text("busy", status: 503)], store: Self.store(endsIn: 300))
       let engine = try Sample.engine(script)
@@ -171,9 +173,9 @@ import Testing
     }
   }
 
-  /// What the provider gave could not be kept. C-27, T-09.
+  /// A refreshed token could not be stored, so no refresh is sent.
   @Test(
-    "where nothing can be stored nobody is asked, and what is still good serves on",
+    "With a read-only store no refresh is sent, and a valid token is still handed out",
     arguments: [
       (store(endsIn: 300), RetrievalTests.request("ada"), true),
       (store(endsIn: 0), RetrievalTests.request("ada"), false),
@@ -198,10 +200,10 @@ import Testing
   }
 
   @Test(
-    "a credential of 48 KiB in all is kept, and none of a byte more",
+    "A credential of 48 KiB in all is stored, and none of a byte more",
     arguments: [0, 1], [false, true])
   func large(excess: Int, isPerform: Bool) async throws {
-    // With it come the account's refresh token and its scope, in quotes and with a comma.
+    // The stored credential also has the refresh token and the scope, in quotes and with a comma.
     let rest = "RT".utf8.count + "demo".utf8.count + 3
     let token = String(repeating: "t", count: 48 << 10 - rest + excess)
     let script = Script(
@@ -219,8 +221,7 @@ import Testing
     #expect(script.store.accounts[0].health == .ok)
   }
 
-  /// T-69.
-  @Test func `what a token endpoint says of itself is cleaned, cut, and without what it was sent`()
+  @Test func `The error text of a token endpoint is cleaned, cut and stripped of sent secrets`()
     async throws
   {
     let canary = "canary of the refresh token"
@@ -239,7 +240,7 @@ import Testing
     #expect(text.hasPrefix("[31mab… … é é") && (197...200).contains(text.utf8.count))
   }
 
-  @Test func `a sign-in with a stored account refreshes and asks nobody`() async throws {
+  @Test func `A request with a stored account refreshes the token without a prompt`() async throws {
     let script = Script([.json(Self.rotated)], store: Self.store(endsIn: 0))
     let result = try await Sample.engine(script).perform(Self.perform(), asking: script.asker([]))
     let token = try #require(result.credential.flatMap(oauth2))
@@ -248,7 +249,7 @@ import Testing
   }
 
   @Test(
-    "A sign-in hands out what is good for as long as it was asked for",
+    "A request gets the stored token if it is valid for the requested time",
     arguments: [
       (store(endsIn: 5000), 4999, true), (store(endsIn: 5000), 5000, false),
       (store(endsIn: 10), 5, true), (store(endsIn: 100, refreshToken: nil), 99, true),
@@ -262,7 +263,7 @@ import Testing
     #expect(script.requests.count == (serves ? 0 : 1))
   }
 
-  @Test func `What is not good for long enough is not handed out by a sign-in`() async throws {
+  @Test func `A token that is not valid for the requested time is not handed out`() async throws {
     for (store, reason) in [
       (Self.store(endsIn: 300), Problem.Reason.providerFailure),
       (Self.store(endsIn: 300, refreshToken: nil), .reloginNeeded),
@@ -276,7 +277,9 @@ import Testing
     }
   }
 
-  @Test func `a dead account is signed in to again where the request allows it`() async throws {
+  @Test func `After a refused grant the person signs in again if the request allows it`()
+    async throws
+  {
     let script = Script(
       [.json(#"{"error":"invalid_grant"}"#, status: 400), .json(AuthorizationCodeFlowTests.token)],
       answers: [.accept()], brought: [AuthorizationCodeFlowTests.good()],
@@ -292,7 +295,7 @@ import Testing
     #expect(stored(script)?.refreshToken == Secret("RT"))
   }
 
-  @Test func `without an account the person signs in, is asked for access, and nothing else`()
+  @Test func `Without an account the person signs in and grants access, without further prompts`()
     async throws
   {
     let script = Script(
@@ -308,7 +311,9 @@ import Testing
     #expect(script.prompts.map(\.kind) == [.openURL, .grantAccess])
   }
 
-  @Test func `who can be asked is told to sign in, others to add the account`() async throws {
+  @Test func `The hint is accounts.signIn if a page can be shown, and else accounts.add`()
+    async throws
+  {
     for (kinds, method) in [([Prompt.Kind.openURL], "accounts.signIn"), ([], "accounts.add")] {
       let none = Script()
       let missing = await #expect(throws: Problem.self) {

@@ -10,7 +10,7 @@ import Testing
   static let mail = "https://mail.example/mcp"
   static let fresh = #"{"access_token":"NEW","token_type":"Bearer","expires_in":3600}"#
 
-  /// Tokens for two resources that end now, `nil` for none in particular, which does not.
+  /// A store with expiring tokens for two resources, and a lasting token for no resource.
   static func store(endsIn seconds: Int64 = 0, health: Account.Health = .ok) -> ScriptedStore {
     var account = Sample.account("ada", "sequencing")
     account.health = health
@@ -53,7 +53,9 @@ import Testing
     if case .oauth2(let token)? = stored { return token } else { return nil }
   }
 
-  @Test func `Each is handed out for its own resource, and one without for none`() async throws {
+  @Test func `Each token is handed out for its own resource, and one without for none`()
+    async throws
+  {
     for resource in [nil, Self.photos, Self.mail] {
       let script = Script(store: Self.store(endsIn: 5000))
       #expect(try await token(script, Self.request(resource)) == resource ?? "PLAIN")
@@ -62,7 +64,7 @@ import Testing
   }
 
   @Test(
-    "For another resource nothing is handed out, and the hint says how it could be",
+    "For another resource no token is handed out, and the hint says how to get one",
     arguments: [
       "https://photos.example/", "https://photos.example/mcp/", "HTTPS://photos.example/mcp",
     ])
@@ -78,7 +80,7 @@ import Testing
     #expect(script.requests.isEmpty)
   }
 
-  @Test func `A refresh names the resource and leaves the others alone`() async throws {
+  @Test func `A refresh names the resource and leaves the other tokens alone`() async throws {
     let script = Script([.json(Self.fresh)], store: Self.store())
     #expect(try await token(script, Self.request(Self.photos)) == "NEW")
     let form = try #require(FormEncoding.decode(script.requests[0].body, plus: .space))
@@ -89,7 +91,7 @@ import Testing
     #expect(stored(script, nil)?.accessToken == Secret("PLAIN"))
   }
 
-  @Test func `A dead refresh token of one resource ends that one alone, and is not tried again`()
+  @Test func `A refused refresh token of one resource ends only that token and is not tried again`()
     async throws
   {
     let script = Script(
@@ -107,19 +109,19 @@ import Testing
     #expect(try await token(script, Self.request(Self.mail)) == "NEW")
   }
 
-  @Test func `A credential that is known to be good for less is not handed out`() async throws {
+  @Test func `A token that lacks a requested scope is not handed out`() async throws {
     let script = Script(store: Self.store(endsIn: 5000))
     let problem = await #expect(throws: Problem.self) {
       try await token(script, Self.request(Self.photos, scopes: ["demo", "more"]))
     }
     #expect(problem?.reason == .reloginNeeded && problem?.detail == "more")
     #expect(problem?.hint?.lists["scopes"] == ["demo", "more"])
-    // The negative control.
+    // Negative control.
     #expect(
       try await token(script, Self.request(Self.photos, scopes: ["demo"])) == Self.photos)
   }
 
-  @Test func `A dead account does not keep a resource's own token from being refreshed`()
+  @Test func `The token of a resource is refreshed even if the account needs a new sign-in`()
     async throws
   {
     let script = Script([.json(Self.fresh)], store: Self.store(health: .reloginNeeded))

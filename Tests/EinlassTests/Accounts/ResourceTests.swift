@@ -5,7 +5,8 @@ import Testing
 
 @testable import Einlass
 
-/// RFC 9728 and RFC 8707: who issues tokens for a resource, and whose token is handed out for it.
+/// RFC 9728 and RFC 8707: the authorization server of a resource, and its provider in the
+/// catalogue.
 @Suite struct ResourceTests {
   static let address = "https://photos.example/mcp"
   static let metadata = """
@@ -23,7 +24,7 @@ import Testing
     "\(place)/mcp", "GET https://as.example/.well-known/openid-configuration",
   ]
 
-  /// An engine that knows the authorization server, as it described itself.
+  /// An engine with the authorization server as a provider, made from the server's metadata.
   static func engine(
     _ script: Script, isForResources: Bool = true, more: String = ""
   ) async throws -> Einlass {
@@ -39,7 +40,7 @@ import Testing
       effects: script.effects)
   }
 
-  @Test func `A resource says who issues its tokens, and that server describes itself`()
+  @Test func `The authorization server is found through the metadata of a resource`()
     async throws
   {
     let script = Script([.json(Self.metadata), .json(Self.server)])
@@ -64,7 +65,7 @@ import Testing
     #expect(problem?.reason == .providerFailure && problem?.isRetryable == isRetryable)
   }
 
-  @Test func `A server that the catalogue has is used, in the order of the catalogue's own`()
+  @Test func `A known server is used, in the order of the catalogue`()
     async throws
   {
     let script = Script([.json(Self.metadata)])
@@ -80,7 +81,7 @@ import Testing
     #expect(other.issuer == .known("as.example") && other.scopes == nil)
   }
 
-  @Test func `No resource sends people to a provider whose tokens serve elsewhere too`()
+  @Test func `A provider with tokens for other purposes is not used for a resource`()
     async throws
   {
     let script = Script([.json(Self.metadata), .json(Self.server)])
@@ -90,11 +91,11 @@ import Testing
       Issue.record("\(resource.issuer)")
       return
     }
-    // Another provider, which has no registration of the first.
+    // Another provider, with a registration of its own.
     #expect(descriptor["id"]?.string?.hasPrefix("as.example-") == true)
   }
 
-  @Test func `A challenge says where to look and what is lacking`() async throws {
+  @Test func `A challenge contains the metadata address and the missing scopes`() async throws {
     let script = Script([.json(Self.metadata), .json(Self.server)])
     let resource = try await Sample.engine(script).protectedResource(
       at: Self.address,
@@ -105,7 +106,7 @@ import Testing
     #expect(script.log == Self.found)
   }
 
-  @Test func `The whole host's description serves, and the next server where one is down`()
+  @Test func `The metadata of the whole host is used, and the next server if one is down`()
     async throws
   {
     let script = Script([
@@ -125,7 +126,7 @@ import Testing
     var challenge: String?
     var replies: [Script.Reply] = []
     var reason: Problem.Reason
-    /// What was sent before.
+    /// The number of requests before the refusal.
     var requests = 0
   }
 
@@ -173,7 +174,7 @@ import Testing
   ]
 
   @Test(arguments: refusals)
-  func `What could lead a token elsewhere, or nowhere, ends before anybody is asked`(
+  func `Invalid or unsafe metadata ends the search before the person is prompted`(
     _ refusal: Refusal
   ) async throws {
     let script = Script(refusal.replies)
@@ -185,7 +186,7 @@ import Testing
     #expect(script.requests.count == refusal.requests && script.unusedReplyCount == 0)
   }
 
-  @Test func `However many servers a resource names, four are asked`() async throws {
+  @Test func `At most four servers of a resource are tried`() async throws {
     let names = (0..<50).map { "\"https://as\($0).example\"" }.joined(separator: ",")
     let script = Script(
       [.json(#"{"resource":"https://photos.example/mcp","authorization_servers":[\#(names)]}"#)]
@@ -197,9 +198,10 @@ import Testing
   }
 
   @Test(arguments: ["registration", "revocation"])
-  func `What OpenID's document leaves out is looked for in OAuth's`(_ endpoint: String) async throws
+  func `Endpoints missing from OpenID metadata are taken from OAuth metadata`(_ endpoint: String)
+    async throws
   {
-    // Only what is missing is taken from there.
+    // Only the missing endpoint is taken from there.
     let member = #""\#(endpoint)_endpoint":"https://as.example/"#
     let short = Self.server.replacing(member, with: #""left_out":"https://as.example/"#)
     let other = Self.server.replacing("https://as.example/re", with: "https://as.example/other/re")
@@ -218,7 +220,7 @@ import Testing
   }
 
   @Test(
-    "An issuer that cannot answer now is no issuer that describes itself badly",
+    "A busy issuer is a temporary failure, and an issuer without metadata is not",
     arguments: [
       ([503, 404], true), ([404, 500], true), ([429, 429], true), ([404, 404], false),
       ([302, 401], false),
@@ -230,13 +232,13 @@ import Testing
         of: AddProviderRequest(.issuer("https://as.example")))
     }
     #expect(problem?.reason == .providerFailure && problem?.isRetryable == isRetryable)
-    // The other document may be there all the same.
+    // The other document may still be available.
     let found = Script([.text("", status: statuses[0]), .json(Self.server)])
     _ = try await Sample.engine(found).descriptor(
       of: AddProviderRequest(.issuer("https://as.example")))
   }
 
-  @Test func `Another issuer never takes the place of a provider that is there`() async throws {
+  @Test func `A new issuer never gets the id of an existing provider`() async throws {
     let catalog = try await Self.engine(Script()).catalog
     let other = catalog.freeID(for: try WebAddress.parse("https://as.example/"))
     #expect(other.hasPrefix("as.example-") && !catalog.holds(other))

@@ -3,7 +3,7 @@ import EinlassCrypto
 import TestSupport
 import Testing
 
-/// What an application gets of an account without a person, and with how many requests. Seeds 2.2 and 2.3.
+/// Credentials of an account for an application, without a person, and the requests that they take.
 struct RetrievalTests {
   static let mint = "POST https://graph.facebook.com/oauth/access_token"
   static let me = "GET https://graph.facebook.com/v2.8/me?fields=id%2Cname%2Cemail"
@@ -12,7 +12,8 @@ struct RetrievalTests {
     "POST https://api.twitter.com/oauth/access_token",
   ]
 
-  /// The application's token beside the account's own, ending so many seconds from now.
+  /// A store with the application's token beside the account's own. The former expires this many
+  /// seconds from now.
   static func store(
     endsIn seconds: Int64?, isRefused: Bool = false, health: Account.Health = .ok
   ) -> ScriptedStore {
@@ -45,11 +46,11 @@ struct RetrievalTests {
     }
   }
 
-  /// What was done, without the limit of the waiting for the lease.
+  /// The requests and changes, without the deadline of the wait for the lease.
   func work(_ script: Script) -> [String] { script.log.filter { !$0.hasPrefix("sleep") } }
 
   @Test(
-    "a stored token serves as long as it is good for the request",
+    "A stored token is handed out if it is valid for the requested time",
     arguments: [
       (store(endsIn: nil), request(), false), (store(endsIn: 61), request(), false),
       (store(endsIn: 60), request(), true), (store(endsIn: -1), request(), true),
@@ -66,7 +67,7 @@ struct RetrievalTests {
     #expect(work(script) == (isRenewed ? [Self.mint, "save application APP"] : []))
   }
 
-  @Test("what can be had for a minute no more is handed out when the provider is away")
+  @Test("A token that is still valid is handed out while the provider is down")
   func offline() async throws {
     for (request, isServed) in [
       (Self.request(), true), (Self.request(minValidity: 300), false),
@@ -78,7 +79,7 @@ struct RetrievalTests {
     }
   }
 
-  @Test("reverse auth runs when nothing is stored, without the question whose token it is")
+  @Test("Without a stored token reverse auth runs, without the identity request")
   func reverseAuth() async throws {
     let script = Script(
       [.text(Sample.requestToken), .text(Sample.accessToken)], store: Sample.chirpStore())
@@ -87,14 +88,14 @@ struct RetrievalTests {
     #expect(work(script) == Self.reverse + ["save application APP"])
   }
 
-  @Test("a token for an application that has none is minted")
+  @Test("An application without a token gets a new one")
   func mint() async throws {
     let script = Script([.json(Sample.minted)], store: Sample.graphStore())
     #expect(try await token(script) == "MINTED")
     #expect(work(script) == [Self.mint, "save application APP"])
   }
 
-  @Test("without access, account or a credential that only the person can mend nothing is sent")
+  @Test("Without access, account or usable credential no request is sent")
   func refusals() async throws {
     let cases: [(ScriptedStore, CredentialRequest, Problem.Reason)] = [
       (Self.store(endsIn: nil), Self.request(application: "other"), .accessNotGranted),
@@ -110,14 +111,14 @@ struct RetrievalTests {
     }
   }
 
-  @Test("a refused credential is marked, and the provider asked what has become of the account")
+  @Test("A rejected credential is marked, and the provider is asked for the account's state")
   func reject() async throws {
     let script = Script([Sample.graphError(190)], store: Self.store(endsIn: nil))
     try await Sample.engine(script).reject(Self.request())
     #expect(work(script) == ["refuse", Self.me])
   }
 
-  @Test("sign-out revokes the application's token before the account's own, and always forgets")
+  @Test("A sign-out revokes the application's token first and always deletes the credentials")
   func signOut() async throws {
     let revoke = "DELETE https://graph.facebook.com/v2.8/me/permissions"
     let script = Script(

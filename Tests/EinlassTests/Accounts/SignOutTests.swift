@@ -5,7 +5,7 @@ import Testing
 
 @testable import Einlass
 
-/// What becomes of a credential at its provider when its account is left.
+/// Revocation of credentials when an account is signed out or removed.
 @Suite struct SignOutTests {
   private static let descriptor = """
     {"id":"op","name":"OP","setup":{"documentation":"https://op.example/"},"accounts":"many",\
@@ -46,7 +46,7 @@ import Testing
     ("https://elsewhere.example", .bindingMismatch),
   ])
   func
-    `Who insists keeps what cannot be revoked from here, and who does not is told the same reason`(
+    `If revocation is required, an account that cannot be revoked stays; else it goes`(
       _ origin: String, _ reason: Problem.Reason
     ) async throws
   {
@@ -76,7 +76,7 @@ import Testing
     #expect(script.store.accounts.isEmpty)
   }
 
-  @Test func `A secret that was given and is refused is wrong, one that was not given is missing`()
+  @Test func `A refused secret is reported as wrong, and an absent one as missing`()
     async throws
   {
     for (secret, isWrong) in [(Secret("S"), true), (nil, false)] {
@@ -90,7 +90,9 @@ import Testing
     }
   }
 
-  @Test func `With the registration it is revoked, also for who insists`() async throws {
+  @Test func `With the registration the token is revoked, also if revocation is required`()
+    async throws
+  {
     let own = ClientRegistration(clientID: "APP", clientSecret: Secret("S"))
     let script = Self.script(.text("", status: 204))
     #expect(
@@ -115,7 +117,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `An access token that the refresh token has taken along is revoked`(
+  func `An access token that was revoked together with the refresh token counts as revoked`(
     _ isRefreshTokenRevoked: Bool
   ) async throws {
     let catalog = try ProviderCatalogTests.catalog(
@@ -131,7 +133,8 @@ import Testing
     #expect(report.notRevoked.map(\.what) == (isRefreshTokenRevoked ? [] : tokens))
   }
 
-  @Test func `An account whose provider is not known any more goes all the same`() async throws {
+  @Test func `An account of a provider that is no longer known can still be removed`() async throws
+  {
     let script = Self.script(.text("", status: 204))
     let report = try await remove(script, requiringRevocation: true, from: ProviderCatalog.none)
     #expect(script.store.accounts.isEmpty && script.requests.isEmpty)

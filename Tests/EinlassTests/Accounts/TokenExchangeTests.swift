@@ -5,14 +5,14 @@ import Testing
 
 @testable import Einlass
 
-/// A token that is turned into a longer-lived one while it is good, because there is no refresh token. Seeds 6.2.
+/// The exchange of a valid token for a longer-lived one at a provider without refresh tokens.
 @Suite struct TokenExchangeTests {
   static let account = Account.ID(rawValue: "a_ada")
   static let exchange = "POST https://graph.facebook.com/v2.8/oauth/access_token"
   static let longLived =
     #"{"access_token":"LONG","token_type":"bearer","expires_in":5183944}"#
 
-  /// An account whose token a browser has brought.
+  /// An account with a token from a sign-in in the browser.
   static func store(endsIn seconds: Int64?, isRefused: Bool = false) -> ScriptedStore {
     ScriptedStore(
       accounts: [Sample.account("ada", "facebook")], grants: Sample.grants("facebook", .granted),
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(
-    "what ends within a day is exchanged, by the token itself and the application's secret",
+    "A token with a day left is exchanged, with the application's secret",
     arguments: [(7200, true), (86_400, true), (86_401, false), (nil, false)] as [(Int64?, Bool)])
   func when(seconds: Int64?, isExchanged: Bool) async throws {
     let script = Script([.json(Self.longLived)], store: Self.store(endsIn: seconds))
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(
-    "what is over, or was refused, is not sent: only the person can help",
+    "An expired or refused token is not sent, because only a new sign-in can help",
     arguments: [store(endsIn: 0), store(endsIn: -1), store(endsIn: nil, isRefused: true)])
   func over(store: ScriptedStore) async throws {
     for forced in [false, true] {
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func `what the provider no longer takes needs the person, and no error shows the token`()
+  @Test func `A refused token requires a new sign-in, and no error shows the token`()
     async throws
   {
     let refusal = """
@@ -89,8 +89,7 @@ import Testing
     #expect(script.store.accounts[0].health == .reloginNeeded)
   }
 
-  @Test func `what is still good serves while the provider is away or gives no other`() async throws
-  {
+  @Test func `A valid token is still handed out if the exchange fails`() async throws {
     let refusal = #"{"error":{"message":"Invalid parameter","type":"OAuthException","code":100}}"#
     for answer in [Script.Reply.text("busy", status: 503), .json(refusal, status: 400)] {
       let script = Script([answer], store: Self.store(endsIn: 100))
@@ -98,7 +97,8 @@ import Testing
     }
   }
 
-  @Test func `who gets a token that is good for no longer rests before asking again`() async throws
+  @Test func `After an exchange that gains no time, no further one is tried for an hour`()
+    async throws
   {
     let noted = Noted()
     var request = RetrievalTests.request("ada")
@@ -107,7 +107,7 @@ import Testing
     let script = Script([.json(same)], store: Self.store(endsIn: 7200))
     for _ in 0..<3 { #expect(try await token(script, request) == "SAME") }
     #expect(script.requests.count == 1 && noted.problem?.retryAfterSeconds == 3600)
-    // The control: who got a longer-lived one has nothing to wait for.
+    // Negative control: a longer-lived token causes no pause.
     let other = Script([.json(Self.longLived)], store: Self.store(endsIn: 7200))
     noted.problem = nil
     #expect(try await token(other, request) == "LONG" && noted.problem == nil)

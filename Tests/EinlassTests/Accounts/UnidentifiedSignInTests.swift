@@ -5,11 +5,12 @@ import Testing
 
 @testable import Einlass
 
-/// Sign-ins at a provider that does not identify the person replace no credential unasked.
+/// Sign-ins at a provider without an identity never replace a credential without the person's
+/// consent.
 @Suite struct UnidentifiedSignInTests {
   typealias Flow = AuthorizationCodeFlowTests
 
-  /// A store in which somebody has signed in at the provider already.
+  /// A store with earlier sign-ins at the provider.
   func storeWithFirst(_ usernames: [String] = ["Sequencing.com"]) -> ScriptedStore {
     let accounts = usernames.map { Sample.account($0, "sequencing") }
     return ScriptedStore(
@@ -48,7 +49,7 @@ import Testing
   static let first = Account.ID(rawValue: "a_Sequencing.com")
 
   @Test(
-    "without the question it is a new account, and what is stored stays",
+    "Without the prompt the sign-in makes a new account and keeps the stored ones",
     arguments: [
       (["Sequencing.com"], nil, "Sequencing.com 2"),
       (["Sequencing.com", "Sequencing.com 2"], nil, "Sequencing.com 3"),
@@ -69,12 +70,12 @@ import Testing
     }
   }
 
-  @Test func `the first account of a provider is nobody's question`() async throws {
+  @Test func `The first account of a provider needs no prompt`() async throws {
     let added = try await signIn(script([], ScriptedStore()))
     #expect(added.created && added.account.username == "Sequencing.com")
   }
 
-  @Test func `the person says that it is an account that is there, whose credential is replaced`()
+  @Test func `The person chooses an existing account, and its credential is replaced`()
     async throws
   {
     let store = storeWithFirst()
@@ -84,18 +85,19 @@ import Testing
     #expect(token(of: Self.first, in: store) == "AT")
     #expect(script.log.contains("ask replaceAccount Sequencing.com"))
     #expect(script.stages.suffix(3) == [.saving, .awaitingPerson, .saving])
-    // The browser is not what the person is to look at.
+    // The browser's page sends the person back, because the prompt is in the front end.
     #expect(script.log.contains("page questionLeft"))
   }
 
-  @Test func `the person says that it is a new account`() async throws {
+  @Test func `The person chooses a new account`() async throws {
     let store = storeWithFirst()
     let added = try await signIn(script([.accept()], store))
     #expect(added.created && added.account.username == "Sequencing.com 2")
     #expect(token(of: Self.first, in: store) == "FIRST")
   }
 
-  @Test("a question that is left open stores nothing", arguments: [Answer.decline, .cancel])
+  @Test(
+    "A prompt that is declined or cancelled stores nothing", arguments: [Answer.decline, .cancel])
   func leftOpen(answer: Answer) async throws {
     let store = storeWithFirst()
     let problem = await #expect(throws: Problem.self) { try await signIn(script([answer], store)) }
@@ -104,7 +106,7 @@ import Testing
     #expect(token(of: Self.first, in: store) == "FIRST")
   }
 
-  @Test func `an account that the request names is asked about no more`() async throws {
+  @Test func `An account that the request names needs no prompt`() async throws {
     let store = storeWithFirst(["Sequencing.com", "bob"])
     let signedIn = try await signIn(script([], store)) { $0.account = Self.first }
     #expect(!signedIn.created && signedIn.account.id == Self.first)
@@ -112,7 +114,9 @@ import Testing
     #expect(token(of: Account.ID(rawValue: "a_bob"), in: store) == "FIRST")
   }
 
-  @Test func `the last used hundred are offered, and not the application itself`() async throws {
+  @Test func `The hundred last used accounts are offered, without the application's own account`()
+    async throws
+  {
     let names = (1...102).map { "account \($0)" }
     let store = storeWithFirst(names)
     for (index, name) in names.enumerated() {

@@ -4,7 +4,7 @@ import Testing
 
 struct EncodingTests {
   @Test(
-    "everything but the unreserved characters is encoded (seeds 7.6)",
+    "Every character except the unreserved ones is percent-encoded",
     arguments: [
       ("Ladies + Gentlemen", "Ladies%20%2B%20Gentlemen"),
       ("An encoded string!", "An%20encoded%20string%21"),
@@ -17,10 +17,10 @@ struct EncodingTests {
     #expect(PercentEncoding.decode(encoded.utf8) == Array(text.utf8))
   }
 
-  @Test("a broken escape does not decode", arguments: ["%", "%4", "%zz", "a%2", "%2%41"])
+  @Test("Broken percent-encoding does not decode", arguments: ["%", "%4", "%zz", "a%2", "%2%41"])
   func brokenEscape(text: String) { #expect(PercentEncoding.decode(text.utf8) == nil) }
 
-  @Test("a form keeps order, duplicates and fields without a value")
+  @Test("A form keeps order, duplicates and fields without a value")
   func form() {
     let fields = FormEncoding.decode(
       "b5=%3D%253D&a3=a&c%40=&a2=r%20b&&c2&a3=2+q".utf8, plus: .space)
@@ -33,20 +33,20 @@ struct EncodingTests {
       FormEncoding.encode([Parameter("a b", "1=&+"), Parameter("c", "")]) == "a%20b=1%3D%26%2B&c=")
   }
 
-  @Test("a plus stays a plus where the query is not a form (seeds 1.3)")
+  @Test("A plus sign is kept if the query is not a form")
   func plus() {
     #expect(FormEncoding.decode("a=1+2".utf8, plus: .plus) == [Parameter("a", "1+2")])
     #expect(FormEncoding.decode("a=1+2".utf8, plus: .space) == [Parameter("a", "1 2")])
   }
 
-  @Test("a form that is not text or has a broken escape does not decode")
+  @Test("A form that is not text, or has a broken escape, does not decode")
   func brokenForm() {
     #expect(FormEncoding.decode("a=%FF".utf8, plus: .space) == nil)
     #expect(FormEncoding.decode("a=%G0".utf8, plus: .space) == nil)
   }
 
   @Test(
-    "base 64 has padding, its URL form has none (RFC 4648 section 10)",
+    "Base 64 has padding, and base64url has none (RFC 4648 section 10)",
     arguments: [
       ("", "", ""), ("f", "Zg==", "Zg"), ("fo", "Zm8=", "Zm8"), ("foo", "Zm9v", "Zm9v"),
       ("foob", "Zm9vYg==", "Zm9vYg"), ("fooba", "Zm9vYmE=", "Zm9vYmE"),
@@ -61,13 +61,13 @@ struct EncodingTests {
   }
 
   @Test(
-    "sloppy base 64 does not decode",
+    "Malformed base 64 does not decode",
     arguments: ["Zg", "Zg=", "Zh==", "Z===", "====", "Zm9v\n", "Zm 9v", "Zm9-"])
   func sloppyBase64(text: String) { #expect(Base64.decode(text) == nil) }
 
-  @Test("sloppy base64url does not decode", arguments: ["Zg==", "Zh", "Z", "Pz8+", "Zm9v\n"])
+  @Test("Malformed base64url does not decode", arguments: ["Zg==", "Zh", "Z", "Pz8+", "Zm9v\n"])
   func sloppyBase64URL(text: String) { #expect(Base64URL.decode(text) == nil) }
 
-  @Test("bytes are written as lower-case hexadecimal digits")
+  @Test("Bytes are written as lower-case hexadecimal digits")
   func hexadecimal() { #expect(Hexadecimal.encode([0x00, 0x9A, 0xFF]) == "009aff") }
 }

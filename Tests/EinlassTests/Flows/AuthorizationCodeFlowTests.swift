@@ -5,9 +5,10 @@ import Testing
 
 @testable import Einlass
 
-/// Seeds section 4, RFC 6749 section 4.1, RFC 7636, RFC 8252: out to the browser, back, and a token for the account.
+/// RFC 6749 section 4.1, RFC 7636 and RFC 8252: sign-in through the browser, and a token for the
+/// account.
 @Suite struct AuthorizationCodeFlowTests {
-  /// The scripts' second draw of random bytes; the first is the proof key's.
+  /// Made from the script's second random bytes. The first ones are for the proof key.
   static let stateParameter = Base64URL.encode([UInt8](repeating: 2, count: 32))
   static let token = """
     {"access_token":"AT","token_type":"bearer","expires_in":"3600","refresh_token":"RT","scope":"demo"}
@@ -41,15 +42,14 @@ import Testing
     return try #require(problem)
   }
 
-  /// C-27. What happens where it can is the next test's.
-  @Test func `nobody is sent to the browser where nothing can be stored`() async throws {
+  @Test func `With a read-only store no page is opened`() async throws {
     let script = Script([.json(Self.token)], answers: [.accept()], brought: [Self.good()])
     script.store.fail("requireWritable", with: .store(.readOnly, "It can't be written."))
     #expect(try await problem(script).detail == "readOnly")
     #expect(script.log.isEmpty)
   }
 
-  @Test func `a first sign-in asks the browser, exchanges the code and adds an account`()
+  @Test func `A first sign-in opens the browser, exchanges the code and adds an account`()
     async throws
   {
     let script = Script(
@@ -91,7 +91,7 @@ import Testing
             refreshToken: Secret("RT"))))
   }
 
-  @Test func `the page is asked for what the front end wants, in its standard's words`()
+  @Test func `The page gets the parameters of the front end under their standard names`()
     async throws
   {
     let script = Script([.json(Self.token)], answers: [.accept()], brought: [Self.good()])
@@ -111,7 +111,7 @@ import Testing
         && page.text.hasSuffix("&login_hint=ada%40example.org&prompt=login&max_age=60&hl=de"))
   }
 
-  @Test("a name of the sign-in's own is refused before anything happens")
+  @Test("A parameter name that belongs to the sign-in is refused before any effect")
   func reserved() async throws {
     for (name, hint) in [("state", nil), ("login_hint", "ada"), ("redirect_uri", nil)] {
       let script = Script()
@@ -125,7 +125,7 @@ import Testing
   }
 
   @Test(
-    "answers that are not for this sign-in are shown the door, and waiting goes on",
+    "A response for another sign-in gets an error page, and the flow goes on waiting",
     arguments: [
       "code=CODE", "code=CODE&state=other", good("&state=\(stateParameter)"),
       "code=A&\(good())", "",
@@ -137,7 +137,7 @@ import Testing
     #expect(script.log[2...3] == ["page unexpected", Self.exchange])
   }
 
-  @Test func `the twentieth wrong answer ends it`() async throws {
+  @Test func `The twentieth wrong response ends the sign-in`() async throws {
     let wrong = Array(repeating: "code=CODE&state=guess", count: 19)
     let lucky = Script([.json(Self.token)], answers: [.accept()], brought: wrong + [Self.good()])
     _ = try await signIn(lucky)
@@ -149,7 +149,7 @@ import Testing
   }
 
   @Test(
-    "what the provider says instead of a code",
+    "An error response ends the sign-in with its reason",
     arguments: [
       ("access_denied", Problem.Reason.accessDenied, false, "page denied"),
       ("consent_required", .accessDenied, false, "page denied"),
@@ -171,7 +171,7 @@ import Testing
     #expect(script.log[2].hasPrefix(page) && script.log.last == "close")
   }
 
-  @Test func `Where no page may be shown, the person has said nothing`() async throws {
+  @Test func `If no page may be shown, login_required is not the person's decision`() async throws {
     for (error, reason) in [
       ("login_required", Problem.Reason.providerFailure), ("access_denied", .accessDenied),
     ] {
@@ -183,14 +183,14 @@ import Testing
   }
 
   @Test(
-    "whoever says no to the page has cancelled", arguments: [Answer.decline, .cancel])
+    "Declining or cancelling the page ends in userCanceled", arguments: [Answer.decline, .cancel])
   func cancelled(answer: Answer) async throws {
     let script = Script(answers: [answer])
     #expect(try await problem(script).reason == .userCanceled)
     #expect(script.log.last == "close" && script.requests.isEmpty)
   }
 
-  @Test func `a browser that never comes back is waited for until the flow is cancelled`()
+  @Test func `The flow waits for the browser until it is cancelled`()
     async throws
   {
     let script = Script(answers: [.accept()])
@@ -203,7 +203,7 @@ import Testing
   }
 
   @Test(
-    "the address that the browser ended on serves where it runs on another machine",
+    "The final address of a browser on another machine can be entered",
     arguments: [
       ("http://127.0.0.1:8400/callback?\(good())", true),
       ("  HTTP://127.0.0.1:8400/callback?\(good())#_=_\n", true),
@@ -228,7 +228,7 @@ import Testing
     #expect(script.log.last == "close")
   }
 
-  @Test func `another address is asked for again, and its sign-in goes on`() async throws {
+  @Test func `A wrong address is prompted for again, and the sign-in goes on`() async throws {
     let ours = "http://127.0.0.1:8400/callback?\(Self.good())"
     let script = Script(
       [.json(Self.token)], answers: [.accept()], pasted: ["https://evil.example/?code=C", ours])
@@ -237,7 +237,7 @@ import Testing
   }
 
   @Test(
-    "A registered port that somebody has is waited for, one that is never given is not",
+    "A port in use is waited for, and a forbidden one is not",
     arguments: [(true, 59), (false, 0)])
   func portIsTaken(isRetryable: Bool, sleeps: Int) async throws {
     let script = Script()
@@ -257,7 +257,7 @@ import Testing
   }
 
   @Test(
-    "an address that only the front end can catch comes with its answer",
+    "For a custom scheme the front end returns the address together with its answer",
     arguments: [
       ("authapp://Default/Authcallback?\(good())", Problem.Reason?.none),
       ("AuthApp://default/Authcallback?\(good())", nil),
@@ -276,7 +276,9 @@ import Testing
     #expect(script.requests.count == (reason == nil ? 1 : 0))
   }
 
-  @Test func `a registered address of this machine is listened at as it is written`() async throws {
+  @Test func `The listener uses a registered loopback address exactly as it is written`()
+    async throws
+  {
     let script = Script([.json(Self.token)], answers: [.accept()], brought: [Self.good()])
     _ = try await signIn(
       script, Self.request { $0.registration?.redirect = "http://localhost:8400/cb" })
@@ -284,7 +286,7 @@ import Testing
   }
 
   @Test(
-    "what the token endpoint answers instead of a token ends the sign-in",
+    "An error of the token endpoint ends the sign-in",
     arguments: [
       (
         Script.Reply.json(#"{"error":"invalid_grant"}"#, status: 400),
@@ -305,7 +307,7 @@ import Testing
     #expect(script.log[3].hasPrefix("page failed") && script.log.last == "close")
   }
 
-  @Test func `nothing is opened for a front end that cannot show a page`() async throws {
+  @Test func `Without a front end that can show a page no page is opened`() async throws {
     let script = Script()
     let problem = try await problem(script, Self.request(), [.selectAccount])
     #expect(problem.reason == .interactionRequired && problem.neededKinds == [.openURL])

@@ -44,7 +44,7 @@ import Testing
     return request
   }
 
-  @Test func `What only a page can take is refused by its name, and nobody is asked`()
+  @Test func `A parameter for a page is refused by its name, without a request`()
     async throws
   {
     let changes: [(String, (inout SignInRequest) -> Void)] = [
@@ -73,7 +73,7 @@ import Testing
     FormEncoding.decode(request.body, plus: .space)
   }
 
-  @Test func `The application proves itself, asks in no name but its own, and nobody is asked`()
+  @Test func `The application authenticates itself and gets a token without a prompt`()
     async throws
   {
     let script = Script([Self.token])
@@ -83,7 +83,7 @@ import Testing
     #expect(
       form(script.requests[0])
         == [Parameter("grant_type", "client_credentials"), Parameter("scope", "a b")])
-    // RFC 6749 section 2.3.1's own example.
+    // The example of RFC 6749 section 2.3.1.
     #expect(
       script.requests[0].headers.contains(
         .init("Authorization", "Basic czZCaGRSa3F0MzpnWDFmQmF0M2JW")))
@@ -95,7 +95,7 @@ import Testing
     #expect(token.refreshToken == nil && token.idToken == nil && token.scopes == ["a", "b"])
   }
 
-  @Test func `A new token is asked for as the first one was, and stored before it is used`()
+  @Test func `A new token is requested like the first one, and stored before it is used`()
     async throws
   {
     let script = Script([Self.token, Self.fresh])
@@ -108,12 +108,12 @@ import Testing
     #expect(try await engine.credential(wish).credential?.text == "AT")
     #expect(try engine.nextRefresh(wish, since: Script.now) == Script.now + 3540)
     script.advance(seconds: 3540)
-    // Whoever asks late is not put off for that.
+    // The clock has advanced, but the due time counts from `since` and stays the same.
     #expect(try engine.nextRefresh(wish, since: Script.now) == Script.now + 3540)
     #expect(try await engine.credential(wish).credential?.text == "AT2")
     #expect(script.requests.count == 2)
     #expect(form(script.requests[1]) == form(script.requests[0]))
-    // A resource's refusal: whose it is nobody is asked, another one is got.
+    // A token that a resource refuses is replaced without an identity request.
     try await engine.reject(wish)
     #expect(script.requests.count == 2)
     script.reply(.json(#"{"access_token":"AT3","token_type":"bearer","expires_in":3600}"#))
@@ -126,7 +126,7 @@ import Testing
     #expect(try engine.store.snapshot(.usual).accounts[0].health == .ok)
   }
 
-  @Test func `Who signs in without saying how is a person, unless it is the application's account`()
+  @Test func `A sign-in without a flow kind is a person's, except for the application's account`()
     async throws
   {
     let flows = "\(Self.device),\(Self.own)"
@@ -147,7 +147,7 @@ import Testing
     #expect(script.requests.count == 2)
   }
 
-  /// Ada, signed in by a device's code, whose token is good for so long.
+  /// A store with ada, signed in by a device code. Her token expires in this many seconds.
   private static func person(
     _ subject: String?, named name: String = "ada", seconds: Int64
   ) -> ScriptedStore {
@@ -165,7 +165,7 @@ import Testing
   }
 
   @Test(arguments: [30, 3600])
-  func `A person's token is neither renewed nor handed out as the application's`(
+  func `A person's token is neither refreshed nor handed out as the application's`(
     _ seconds: Int64
   ) async throws {
     let script = Script([Self.token], store: Self.person("ada", seconds: seconds))
@@ -200,8 +200,7 @@ import Testing
     #expect(try script.store.accountStore.snapshot(.usual).accounts == before)
   }
 
-  @Test func `A person's account that is in the application's way stays the person's`() async throws
-  {
+  @Test func `A person's account with the application's name stays the person's`() async throws {
     let script = Script(
       [Self.token], store: Self.person(nil, named: Self.registration.clientID, seconds: 30))
     let problem = await #expect(throws: Problem.self) {
@@ -214,7 +213,7 @@ import Testing
     #expect(script.store.credentials(of: ada.id).first?.credential.text == "ADA")
   }
 
-  @Test func `Without a way in of its own, the application's account is like any other`()
+  @Test func `At a provider without this flow the application's account is an ordinary one`()
     async throws
   {
     let script = Script(store: Self.person(Self.registration.clientID, seconds: 30))
@@ -227,7 +226,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `Without a registration that is what is missing, also where people's sign-ins register`(
+  func `A missing registration is reported, even if sign-ins of people register dynamically`(
     _ registersItself: Bool
   ) async throws {
     let offer =
@@ -250,7 +249,7 @@ import Testing
     }
   }
 
-  @Test func `Without a secret nobody is asked, and what the server says of a wrong one is told`()
+  @Test func `A missing secret sends no request, and the error for a wrong secret is reported`()
     async throws
   {
     let silent = Script()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Einlass
 
-/// RFC 8628: a code to enter elsewhere, and asking until that was done.
+/// RFC 8628: a code for another device, and polling until the person has entered it.
 @Suite struct DeviceCodeFlowTests {
   private static let provider = """
     {"id":"example","name":"Example","setup":{"documentation":"https://op.example/docs"},\
@@ -39,7 +39,7 @@ import Testing
     script.log.filter { $0.hasPrefix("sleep") }.map { String($0.dropFirst(12)) }
   }
 
-  @Test func `the code is shown, and the provider asked until the person has entered it`()
+  @Test func `The code is shown, and the provider is polled until the person has entered it`()
     async throws
   {
     let script = Script(
@@ -69,7 +69,7 @@ import Testing
     #expect(script.store.accounts.count == 1)
   }
 
-  @Test func `What the front end adds goes with the request for the code`() async throws {
+  @Test func `The front end's parameters are sent with the request for the code`() async throws {
     let script = Script([.json(Self.device), Self.token], answers: [.accept()])
     _ = try await signIn(script) {
       $0.loginHint = "ada@example.org"
@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test(
-    "what ends the asking",
+    "These answers end the polling",
     arguments: [
       ([.json(#"{"error":"access_denied"}"#, status: 400)], Problem.Reason.accessDenied),
       ([pending, .json(#"{"error":"expired_token"}"#, status: 400)], .flowExpired),
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test(arguments: [254, 255])
-  func `A form with more fields than any answer has is none`(count: Int) async throws {
+  func `A form with more than the maximum number of fields is refused`(count: Int) async throws {
     let form =
       "access_token=AT&token_type=bearer"
       + (0..<count).map { "&f\($0)=x" }.joined()
@@ -122,7 +122,7 @@ import Testing
     #expect(script.store.accounts.count == (count == 254 ? 1 : 0))
   }
 
-  @Test func `a provider that is busy is asked again later`() async throws {
+  @Test func `A busy provider is polled again later`() async throws {
     let script = Script(
       [.json(Self.device), .text("busy", status: 503), Self.pending, Self.token],
       answers: [.accept()])
@@ -130,9 +130,9 @@ import Testing
     #expect(sleeps(script) == [7, 14, 14].map { (seconds: Int64) in "\(Script.now + seconds)" })
   }
 
-  /// T-14, C-60. Its code lasts so long, whatever the clock is set to meanwhile.
+  /// The code's lifetime is measured by elapsed time, because the clock can be set in the meantime.
   @Test(
-    "a code is asked about for as long as it lasts, wherever the clock is set to",
+    "A code is polled for its lifetime, even if the clock is set",
     arguments: ClockJumpTests.jumps, [21, 22])
   func clockJumps(jump: Int64, lifetime: Int) async throws {
     let device = Self.device.replacing("1800", with: "\(lifetime)")
@@ -142,7 +142,7 @@ import Testing
     #expect(isRight(isSignedIn, script, lifetime))
   }
 
-  @Test("the negative control: an end looked up on the clock", arguments: ClockJumpTests.jumps)
+  @Test("Negative control: an end by the wall clock is wrong", arguments: ClockJumpTests.jumps)
   func endOnTheClock(jump: Int64) async throws {
     var areRight = true
     for lifetime in [21, 22] {
@@ -160,7 +160,7 @@ import Testing
     #expect(areRight == (jump == 0))
   }
 
-  /// Those of the script, whose clock is moved whenever somebody has slept.
+  /// The script's effects. The clock jumps after every sleep.
   private func effects(_ script: Script, jumping jump: Int64) -> Effects {
     var effects = script.effects
     effects.sleepUntil = { [effects] time throws(Problem) in
@@ -170,7 +170,7 @@ import Testing
     return effects
   }
 
-  /// Asked after 7, 14 and, if that is within, 21 seconds.
+  /// Polled after 7 and 14 seconds, and after 21 if the code is still valid.
   private func isRight(_ isSignedIn: Bool, _ script: Script, _ lifetime: Int) -> Bool {
     isSignedIn == (lifetime > 21) && script.unusedReplyCount == (lifetime > 21 ? 0 : 1)
   }
@@ -191,23 +191,22 @@ import Testing
     }
   }
 
-  @Test func `an error that repeats the device's code does not tell it`() async throws {
+  @Test func `An error that repeats the device code does not reveal it`() async throws {
     let script = Script(
       [.json(Self.device), .json(#"{"error":"not DC"}"#)], answers: [.accept()])
     let problem = await #expect(throws: Problem.self) { _ = try await signIn(script) }
     #expect(problem?.serverError?.code == "not …")
   }
 
-  /// T-76.
   @Test(
-    "a page that is none, or that a shell could stumble over, is never shown",
+    "An unsuitable page address is never shown",
     arguments: WebAddressTests.hostile)
   func hostilePages(text: String) async throws {
     for member in ["verification_uri", "verification_uri_complete"] {
       var answer = try #require(JSONReader.read(Array(Self.device.utf8)).object)
       answer[member] = .string(text)
       let device = DeviceAuthorization(.object(answer), from: Self.endpoint, now: Script.now)
-      // Without the second page the first one serves.
+      // An unsuitable complete address is left out, and the plain one is shown.
       #expect(member == "verification_uri" ? device == nil : device?.wholePage == nil)
     }
     let script = Script([
@@ -220,7 +219,7 @@ import Testing
   }
 
   @Test(
-    "a device is told enough, and safe pages only",
+    "A device response needs all its members and safe addresses",
     arguments: [
       (#""device_code":"DC","#, ""), (#""user_code":"WDJB-MJHT","#, ""),
       ("https://op.example/go\",", "http://op.example/go\","), (#""expires_in":1800,"#, ""),
@@ -236,7 +235,7 @@ import Testing
   }
 
   @Test
-  func `The end of a code is not slept past, however long the provider wants to be left alone`()
+  func `The flow never sleeps past the end of the code, even if the interval is longer`()
     async throws
   {
     let script = Script(
@@ -247,7 +246,7 @@ import Testing
   }
 
   @Test(
-    "a device's times are numbers or the text of them",
+    "The times of a device response are numbers or numeric texts",
     arguments: [
       ("600", "7", 600, 7), ("600.0", "7.9", 600, 7), ("\"600\"", "\"7\"", 600, 7),
       ("900", "0", 900, 1), ("901", "301", 900, 300), ("900", "null", 900, 5),
@@ -261,7 +260,7 @@ import Testing
     #expect(device.expiresAt == end && device.intervalSeconds == wait)
   }
 
-  @Test func `a page of another host is not shown beside the first`() throws {
+  @Test func `A complete address on another host is not shown`() throws {
     let foreign = Self.device.replacing("https://op.example/go?c", with: "https://evil.example/?c")
     let device = DeviceAuthorization(
       try JSONReader.read(Array(foreign.utf8)), from: Self.endpoint, now: Script.now)

@@ -3,9 +3,9 @@ import EinlassCrypto
 import TestSupport
 import Testing
 
-/// What a provider's refusals become: the tables of seeds 6.1 and 6.2, and what every provider has in common.
+/// The mapping of providers' errors to problems, for Twitter, for Facebook and in general.
 struct ErrorMappingTests {
-  /// The problem of a sign-in whose request number `step` gets this answer.
+  /// Returns the problem of a sign-in if request number `step` gets this reply.
   func chirp(_ reply: Script.Reply, at step: Int = 2) async throws -> (Problem, Account) {
     let happy: [Script.Reply] = [.text(Sample.requestToken), .text(Sample.accessToken)]
     let script = Script(Array(happy.prefix(step)) + [reply], store: Sample.chirpStore())
@@ -20,7 +20,7 @@ struct ErrorMappingTests {
   }
 
   @Test(
-    "every code of the table means what the table says (seeds 6.1)",
+    "Every Twitter error code has its documented meaning",
     arguments: [
       (32, 401, Problem.Reason.providerFailure, Problem.Advice?.none, false, false),
       (34, 404, .providerFailure, nil, false, false),
@@ -63,7 +63,7 @@ struct ErrorMappingTests {
   }
 
   @Test(
-    "each refusal says what to do next",
+    "Each error message names the next step",
     arguments: [
       (220, 403, "Add the account again"), (135, 401, "clock"), (416, 401, "settings"),
       (326, 403, "Unlock it on the web"), (131, 500, "Try again later"), (34, 404, "registration"),
@@ -76,7 +76,7 @@ struct ErrorMappingTests {
   }
 
   @Test(
-    "only what is sure changes the account's health",
+    "Only a certain error changes the account's health",
     arguments: [
       (64, 403, 2, Account.Health.banned), (64, 403, 0, .banned), (326, 403, 2, .locked),
       (89, 401, 1, .reloginNeeded), (89, 401, 2, .ok), (89, 401, 0, .ok), (215, 400, 1, .ok),
@@ -88,7 +88,7 @@ struct ErrorMappingTests {
   }
 
   @Test(
-    "an error body is understood in every shape that was seen (seeds 1.8)",
+    "An error body is understood in every known shape",
     arguments: [
       (
         #"{"errors":[{"code":32,"message":"Could not authenticate you"}]}"#, "32",
@@ -115,7 +115,7 @@ struct ErrorMappingTests {
     #expect(problem.serverError == .init(status: 401, code: code, text: text))
   }
 
-  @Test("a suspended account is recognised in XML as well")
+  @Test("A suspended account is recognised in XML as well")
   func xmlCode() async throws {
     let (problem, account) = try await chirp(
       .text(#"<errors><error code="64">Suspended</error></errors>"#, status: 403))
@@ -124,7 +124,7 @@ struct ErrorMappingTests {
   }
 
   @Test(
-    "a refused timestamp is a matter of the clock, in the words of the OAuth problem reporting too")
+    "A refused timestamp leads to advice on the clock, also in OAuth problem reporting")
   func timestampRefused() async throws {
     let (problem, account) = try await chirp(
       .text("oauth_problem=timestamp_refused&oauth_acceptable_timestamps=1-2", status: 401), at: 1)
@@ -133,7 +133,7 @@ struct ErrorMappingTests {
     #expect(account.health == .ok)
   }
 
-  @Test("the provider's words are cleaned and cut")
+  @Test("The provider's error text is cleaned and cut")
   func cleaning() async throws {
     let (problem, _) = try await chirp(
       .text("a\u{0}b\r\nc\u{202E}d\u{2028}e" + String(repeating: "é ", count: 200), status: 400))
@@ -144,7 +144,7 @@ struct ErrorMappingTests {
   }
 
   @Test(
-    "a code is cut at 64 bytes, its words at 200",
+    "An error code is cut at 64 bytes, and an error text at 200",
     arguments: [(64, 64, 200, 200), (65, 64, 201, 200), (63, 63, 199, 199)])
   func cutting(code: Int, shownCode: Int, text: Int, shownText: Int) async throws {
     func words(_ count: Int) -> String {
@@ -158,7 +158,7 @@ struct ErrorMappingTests {
   }
 
   @Test(
-    "no live secret of the request comes back in an error",
+    "No secret of the request appears in an error",
     arguments: [
       "APP-SECRET", "SYS-SECRET", "SYS-TOKEN", "SYS-TOKEN-SECRET", "USER-TOKEN", "USER-SECRET",
       "RT-SECRET-VALUE", "USER\u{0}-TOK\u{7}EN", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA9",
@@ -175,7 +175,7 @@ struct ErrorMappingTests {
     }
   }
 
-  @Test("a code that carries a secret is scrubbed too")
+  @Test("An error code that contains a secret is scrubbed too")
   func scrubbedCode() async throws {
     let (problem, _) = try await chirp(
       .text(#"{"errors":[{"code":"APP-SECRET","message":"x"}]}"#, status: 401))
@@ -183,7 +183,7 @@ struct ErrorMappingTests {
   }
 
   @Test(
-    "a provider that wants to be left alone says for how long, at most 300 seconds",
+    "A provider's waiting time is reported, but at most 300 seconds",
     arguments: [
       (429, "Retry-After", "30", Problem.Reason.throttled, 30),
       (429, "Retry-After", "1", Problem.Reason.throttled, 1),
@@ -208,7 +208,7 @@ struct ErrorMappingTests {
   }
 
   @Test(
-    "Status 429 is a limit, whatever the body says",
+    "Status 429 is a rate limit for any body",
     arguments: [
       "<html>", "{}", #"{"error":{"code":190}}"#, #"{"error":"temporarily_unavailable"}"#,
     ])
@@ -218,12 +218,12 @@ struct ErrorMappingTests {
     ] {
       #expect(problem.reason == .throttled && problem.isRetryable)
     }
-    // The control: the same body with another status.
+    // Negative control: the same body with another status.
     #expect(try await graph(.text(body, status: 400)).0.reason != .throttled)
   }
 
   @Test(
-    "a status outside 200…299 is a failure, redirects and oddities included",
+    "A status outside 200…299 is a failure, including redirects",
     arguments: [199, 301, 304, 400, 404, 418])
   func statuses(status: Int) async throws {
     let (problem, _) = try await chirp(.json(Sample.chirpIdentity, status: status))
@@ -232,7 +232,8 @@ struct ErrorMappingTests {
     #expect(!problem.isRetryable)
   }
 
-  /// The problem of a sign-in whose identity request gets this answer; a renewal, if one is tried, is rejected.
+  /// Returns the problem of a sign-in whose identity request gets this reply. A renewal is
+  /// rejected.
   func graph(_ reply: Script.Reply) async throws -> (Problem, [String]) {
     let script = Script(
       [reply, Sample.graphError(100), .json("{}")],
@@ -247,7 +248,7 @@ struct ErrorMappingTests {
   }
 
   @Test(
-    "every code of the table means what the table says (seeds 6.2)",
+    "Every Facebook error code has its documented meaning",
     arguments: [
       (1, nil, Problem.Reason.providerFailure, true), (2, nil, .providerFailure, true),
       (3, nil, .providerFailure, false), (4, nil, .throttled, true), (9, nil, .throttled, true),
@@ -272,14 +273,15 @@ struct ErrorMappingTests {
           text: "OAuthException: No."))
   }
 
-  @Test("a checkpointed or unconfirmed person is told to go to the web", arguments: [459, 464])
+  @Test(
+    "A checkpointed or unconfirmed person is advised to use the website", arguments: [459, 464])
   func checkpoint(subcode: Int) async throws {
     #expect(try await graph(Sample.graphError(190, subcode)).0.advice == .unlockOnWeb)
     #expect(try await graph(Sample.graphError(190, 460)).0.advice == nil)
   }
 
   @Test(
-    "the body is read before the status is looked at, and only a whole error object counts (seeds 1.4 F3)",
+    "The body is read before the status, and only a complete error object counts",
     arguments: [
       (#"<html></html>"#, 400), ("", 500), ("[]", 400), ("nonsense", 200), (#""text""#, 200),
       (#"{"error":{"code":190,"type":"OAuthException"}}"#, 400),

@@ -4,12 +4,13 @@ import Testing
 @testable import Einlass
 
 @Suite struct FirstOfTests {
-  @Test func `Several ways begin in their order, however many threads there are`() async throws {
+  @Test func `Concurrent operations start in their order with any number of threads`() async throws
+  {
     for _ in 0..<5 {
       let begun = Lock<[Int]>([])
       let way = { @Sendable (name: Int) in
         { @Sendable () async -> Result<Int?, Problem> in
-          // The first takes its time, so that whoever does not wait for it overtakes it.
+          // The first one is slow, so that an unordered start would let the others overtake it.
           if name == 0 { #expect((0..<2_000_000).reduce(0, &+) > 0) }
           begun.withLock { $0.append(name) }
           await Task.yield()

@@ -4,9 +4,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Answers that are not what they should be: T-66, T-67. Whatever comes, nothing of it is stored or shown.
+/// Invalid token responses. No part of them is stored or shown.
 struct HostileAnswersTests {
-  /// Asks for the application's token, which is answered with these bytes.
+  /// Requests a token for the application, with these bytes as the response.
   private func minting(_ body: [UInt8], then replies: [Script.Reply] = []) async -> (
     Script, Problem?
   ) {
@@ -22,7 +22,7 @@ struct HostileAnswersTests {
 
   private static let token = #"{"access_token":"MINTED","token_type":"bearer","expires_in":3600}"#
 
-  @Test func `no file of JSONTestSuite is taken for a token`() async throws {
+  @Test func `No file of JSONTestSuite is taken for a token`() async throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appending(path: "Vectors/JSONTestSuite/test_parsing")
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -41,7 +41,7 @@ struct HostileAnswersTests {
     "\u{feff}\(token)",
   ]
 
-  /// A token in UTF-16, with and without a mark.
+  /// The token response in UTF-16, with and without a byte order mark.
   private static func wide(_ isLittle: Bool) -> [UInt8] {
     var bytes: [UInt8] = isLittle ? [] : [0xFE, 0xFF]
     for unit in token.utf16 {
@@ -54,7 +54,7 @@ struct HostileAnswersTests {
   private static let wrongKinds: [[UInt8]] =
     texts.map { Array($0.utf8) } + [wide(true), wide(false)]
 
-  @Test("an answer of the wrong kind is a failure that quotes no page", arguments: wrongKinds)
+  @Test("An answer of the wrong kind is a failure that quotes no page", arguments: wrongKinds)
   func wrongKind(body: [UInt8]) async {
     let (script, problem) = await minting(body)
     #expect(problem?.reason == .providerFailure)
@@ -63,7 +63,7 @@ struct HostileAnswersTests {
   }
 
   @Test(
-    "a token that could break out of its header, or stands there twice, is none",
+    "A token with control characters, or a repeated one, is refused",
     arguments: [
       #""a\r\nX-Evil: 1""#, #""a\n""#, #""a\u0000""#, #""a\u007f""#, #""\u00e9""#, #""a b""#,
       #""""#,
@@ -76,7 +76,7 @@ struct HostileAnswersTests {
     #expect(script.log.count == 1 && script.store.accounts[0].health == .ok)
   }
 
-  @Test("a token of a mebibyte is stored nowhere")
+  @Test("A token of one mebibyte is not stored")
   func hugeToken() async {
     let token = String(repeating: "t", count: 1 << 20)
     let (script, problem) = await minting(
@@ -86,8 +86,8 @@ struct HostileAnswersTests {
     #expect("\(problem.map { "\($0)" } ?? "")".utf8.count < 4096)
   }
 
-  /// The negative control of all of these.
-  @Test("an honest answer is taken, whatever it says of its lifetime")
+  /// Negative control for all of these.
+  @Test("A valid token is accepted with any text as its lifetime")
   func honest() async {
     for lifetime in ["3600", "\"3600\"", "-5", "1e308", "\"never\"", "null", "[]"] {
       let body = Self.token.replacing("3600", with: lifetime)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Einlass
 
-/// OpenID Connect Core 1.0 section 3.1, RFC 9207, security C-53 and C-70 to C-75: who has signed in, and whose account
-/// it becomes.
+/// OpenID Connect Core 1.0 section 3.1 and RFC 9207: the identity in an id_token, and the account
+/// that it selects.
 @Suite struct OpenIDSignInTests {
   private static let key = PrivateKey.generate(.ed25519)
   private static let stateParameter = AuthorizationCodeFlowTests.stateParameter
@@ -91,7 +91,7 @@ import Testing
     return ScriptedStore(accounts: [account])
   }
 
-  @Test func `the id_token says who it is, and two requests suffice`() async throws {
+  @Test func `The id_token identifies the person with only two requests`() async throws {
     let script = script(Self.replies)
     let account = try await signIn(script)
     #expect(account.username == "ada" && account.subject == "42")
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test(
-    "an id_token that is not what it should be stores nothing",
+    "An invalid id_token stores nothing",
     arguments: [
       ("nonce", JSONValue.string("other"), "nonce"), ("aud", "other", "audience"),
       ("iss", "https://op.example", "issuer"), ("exp", 1, "expiry"), ("iat", 1, "expiry"),
@@ -124,7 +124,7 @@ import Testing
     #expect(!"\(problem as Any)".contains("AT\""))
   }
 
-  @Test func `a foreign signature, no id_token and no keys are refused too`() async throws {
+  @Test func `A wrong signature, a missing id_token and missing keys are refused`() async throws {
     let foreign = Self.idToken().split(separator: ".")
     let cases: [([Script.Reply], Problem.Reason)] = [
       (
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test("an answer in another issuer's name, or in none, is not for us")
+  @Test("A response with another issuer, or without one, is ignored")
   func mixUp() async throws {
     for query in [
       "code=EVIL&state=\(Self.stateParameter)&iss=https%3A%2F%2Fevil.example",
@@ -160,7 +160,7 @@ import Testing
     }
   }
 
-  @Test func `who is known is signed in to again, by the id that the issuer gave`() async throws {
+  @Test func `A known person is matched by the subject or else by the username`() async throws {
     for (subject, name) in [("42", "someone"), (nil, "ada")] as [(String?, String)] {
       let script = script(Self.replies, store: Self.known(subject, named: name))
       let account = try await signIn(script)
@@ -170,7 +170,7 @@ import Testing
     }
   }
 
-  @Test func `another person than was asked for is turned away, and nothing is stored`()
+  @Test func `A sign-in as another person than requested is refused and stores nothing`()
     async throws
   {
     let script = script(Self.replies, store: Self.known("41"))
@@ -182,7 +182,7 @@ import Testing
     #expect(script.log.contains { $0.hasPrefix("page failed") })
   }
 
-  @Test func `userinfo and id_token must speak of the same person`() async throws {
+  @Test func `The id_token and userinfo must have the same subject`() async throws {
     let asking = Self.provider.replacing(#""identity":{"#, with: Self.userinfo)
     for (subject, reason) in [("42", nil), ("43", Problem.Reason.verificationFailed)] {
       let script = script(
@@ -197,7 +197,7 @@ import Testing
   }
 
   @Test(
-    "A token that somebody's name holds by chance spoils neither name nor id",
+    "A short token inside a name or id does not change them",
     arguments: [("42-RATS", "42-RATS"), ("RATS", "CODER")])
   func shortSecrets(subject: String, username: String) async throws {
     let claims = Self.idToken {
@@ -209,7 +209,7 @@ import Testing
     #expect(account.subject == subject && account.username == username)
   }
 
-  @Test("a refresh that brings another person's token is not taken; a strange id_token is left out")
+  @Test("A refresh with another person's id_token is refused, and an invalid id_token is dropped")
   func refresh() async throws {
     for (change, isTaken, keeps) in [
       ({ $0["nonce"] = nil }, true, false), ({ $0["sub"] = "43" }, false, true),
@@ -265,7 +265,7 @@ import Testing
 
   @Test(arguments: [#""id":"/email""#, #""id":"/sub","idPrefix":"4""#])
   func
-    `An id that is not the issuer's own name of the person is no reason to lose a refreshed token`(
+    `A refreshed token is stored even if the account's id is not the id_token's subject`(
       id: String
     ) async throws
   {
@@ -288,7 +288,7 @@ import Testing
       return
     }
     #expect(token.refreshToken == Secret("RT2"))
-    // Who is expected is named as the account has it.
+    // The expected id is compared in the account's form.
     for (id, isValid) in [(account.subject, true), ("42", false)] {
       let script = Script([.bytes(Self.keySet.bytes())])
       let found = try await engine(script, words).verify(
@@ -300,7 +300,7 @@ import Testing
   }
 
   /// RFC 9126 sections 2.1 and 4.
-  @Test func `what is pushed stays out of the browser`() async throws {
+  @Test func `Pushed parameters are not in the browser's address`() async throws {
     let pushing = Self.provider.replacing(
       #""promisesIssuer""#,
       with:
@@ -336,7 +336,7 @@ import Testing
     (.json(#"{"request_uri":"a b"}"#, status: 201), .providerFailure),
     (.json(#"{"error":"temporarily_unavailable"}"#, status: 503), .providerFailure),
   ])
-  func `what cannot be pushed opens no browser`(reply: Script.Reply, reason: Problem.Reason)
+  func `A failed pushed request opens no browser`(reply: Script.Reply, reason: Problem.Reason)
     async throws
   {
     let pushing = Self.provider.replacing(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Einlass
 
-/// Providers that do a step of a standard flow in their own way, by words of their descriptors.
+/// Providers that deviate from a standard flow, with settings of their descriptors.
 @Suite struct OwnWordsTests {
   private static func provider(_ flow: String, _ more: String = "") -> String {
     """
@@ -74,7 +74,9 @@ import Testing
     #"{"code":"DC","user_code":"UC","go":"https://op.example/go","went":"https://op.example/went","expires_in":"x"}"#
       .replacing("\"x\"", with: "600"))
 
-  @Test func `a device's codes, its question and its answers may have other names`() async throws {
+  @Test func `The members of a device flow's requests and answers can have other names`()
+    async throws
+  {
     let script = Script(
       [
         Self.loginAnswer, Self.refusal(#"{"code":31,"sub":1}"#),
@@ -101,7 +103,7 @@ import Testing
   }
 
   @Test(
-    "a provider's own no and its own end are the standard's",
+    "A provider's own errors for denial and expiry are mapped to the standard ones",
     arguments: [
       (refusal(#"{"code":"no"}"#), Problem.Reason.accessDenied),
       (refusal(#"{"code":5}"#, status: 410), .flowExpired),
@@ -114,7 +116,7 @@ import Testing
   }
 
   @Test(
-    "the e-mail address is looked for where the first answer has none",
+    "The e-mail address is requested separately if the identity has none",
     arguments: [
       (
         #"{"values":[{"mail":"old@x","sure":true},{"mail":"new@x","first":true,"sure":true}]}"#,
@@ -133,13 +135,13 @@ import Testing
     #expect(script.requests.last?.headers.contains(.init("Authorization", "Bearer AT")) == true)
   }
 
-  @Test func `who tells the address at once is not asked twice`() async throws {
+  @Test func `An e-mail address in the identity needs no second request`() async throws {
     let script = Script(
       [Self.codes, Self.token, .json(#"{"id":"7","email":"a@x"}"#)], answers: [.accept()])
     #expect(try await signIn(script, Self.identified).email == "a@x")
   }
 
-  @Test func `a revocation may name the application in its path`() async throws {
+  @Test func `A revocation can have the client id in its path`() async throws {
     let script = Script(
       [Self.codes, Self.token, .json(#"{"id":"7","email":"a@x"}"#), .text("", status: 204)],
       answers: [.accept()])

@@ -5,7 +5,7 @@ import Testing
 /// RFC 9110 sections 5.6.7 and 10.2.3.
 struct RetryAfterTests {
   @Test(
-    "a date is read to the second",
+    "A date is read to the second",
     arguments: [
       ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
       ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199),
@@ -16,7 +16,7 @@ struct RetryAfterTests {
   func date(text: String, time: Int64) { #expect(RetryAfter.httpDate(text) == time) }
 
   @Test(
-    "what is no such date is not guessed at",
+    "A text that is no HTTP date is ignored",
     arguments: [
       "", "soon", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
       "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 32 Nov 1994 08:49:37 GMT",
@@ -28,7 +28,7 @@ struct RetryAfterTests {
   func noDate(text: String) { #expect(RetryAfter.httpDate(text) == nil) }
 
   @Test(
-    "the wait is between nothing and five minutes, whatever number a provider sends",
+    "The waiting time is between zero and five minutes for any header value",
     arguments: [
       ("retry-after", "7", 7), ("retry-after", "\(Int64.min)", 0),
       ("retry-after", "\(Int64.max)", 300),

@@ -3,7 +3,7 @@ import EinlassCrypto
 import TestSupport
 import Testing
 
-/// Seeds 1.3: the three requests, and every way in which they end.
+/// The three requests of reverse auth, and their failures.
 struct ReverseAuthFlowTests {
   static let happy: [Script.Reply] = [
     .text(Sample.requestToken), .text(Sample.accessToken), .json(Sample.chirpIdentity),
@@ -31,7 +31,7 @@ struct ReverseAuthFlowTests {
     } catch { return error }
   }
 
-  @Test("reverse auth is three requests, and what they bring is saved")
+  @Test("Reverse auth takes three requests, and its token and identity are saved")
   func happyPath() async throws {
     let script = Script(
       Self.happy, answers: [.accept(), .accept(account: Account.ID(rawValue: "a_bob"))],
@@ -71,7 +71,7 @@ struct ReverseAuthFlowTests {
   }
 
   @Test(
-    "a picture that would be fetched in the clear, or from this machine, is left out",
+    "A picture over plain http, or on this machine, is left out",
     arguments: [
       ("https://pbs.example/1/x_normal.png", "https://pbs.example/1/x_400x400.png"),
       ("http://127.0.0.1:8080/x.png", nil), ("https://127.0.0.1/x.png", nil),
@@ -85,7 +85,7 @@ struct ReverseAuthFlowTests {
     #expect(try await perform(script).identity?.avatar == shown)
   }
 
-  @Test("each request is signed by those whom the table of seeds 1.3 names")
+  @Test("Each request is signed with the right registration and token")
   func signers() async throws {
     let script = Script(Self.happy, store: Sample.chirpStore())
     _ = try await perform(script)
@@ -112,7 +112,7 @@ struct ReverseAuthFlowTests {
   }
 
   @Test(
-    "the first answer travels on as it came",
+    "The first answer is passed on unchanged",
     arguments: ["OAuth not really parameters", "OAuth a&b=c%20+\n", "OAuth ☃"])
   func verbatim(text: String) async throws {
     let script = Script(
@@ -124,7 +124,7 @@ struct ReverseAuthFlowTests {
   }
 
   @Test(
-    "a first answer that is no line of parameters is not signed and goes nowhere",
+    "A first answer that is no OAuth header is not sent on",
     arguments: ["<html>Over capacity</html>", "", "oauth_token=a&oauth_token_secret=b"])
   func page(text: String) async throws {
     let script = Script([.text(text)], store: Sample.chirpStore())
@@ -134,7 +134,7 @@ struct ReverseAuthFlowTests {
   }
 
   @Test(
-    "the token is read as Einlass read it",
+    "The token is read as the original Einlass read it",
     arguments: [
       ("oauth_token=a%2Bb&oauth_token_secret=c+d", "a+b", "c+d"),
       ("oauth_token=x&oauth_token=y&oauth_token_secret=1&oauth_token_secret=2", "y", "2"),
@@ -149,7 +149,7 @@ struct ReverseAuthFlowTests {
         == .oauth1(OAuth1Credential(token: Secret(token), tokenSecret: Secret(secret))))
   }
 
-  @Test("an exchange of exactly 3000 bytes is fine, one of 3001 means the account is banned")
+  @Test("An exchange of 3000 bytes is accepted, and one of 3001 means a banned account")
   func banPage() async throws {
     let padding = String(repeating: "x", count: 3000 - Sample.accessToken.utf8.count - 3)
     let fine = Sample.accessToken + "&p=" + padding
@@ -166,7 +166,7 @@ struct ReverseAuthFlowTests {
     #expect(banned.log == [Self.first, Self.second, "update"])
   }
 
-  @Test("the ban rule is for the exchange's successes alone")
+  @Test("The rule for a ban applies only to successful exchanges")
   func banElsewhere() async throws {
     let long = String(repeating: "x", count: 3001)
     for replies: [Script.Reply] in [
@@ -180,7 +180,7 @@ struct ReverseAuthFlowTests {
   }
 
   @Test(
-    "an answer that is not what it should be ends in providerFailure and nothing is stored",
+    "An invalid answer ends in providerFailure and stores nothing",
     arguments: [
       (0, Script.Reply.bytes([0xFF, 0xFE])), (0, .text("")), (1, .bytes([0x6F, 0xFF])),
       (1, .text("")), (1, .text("<html>hello</html>")), (1, .text("oauth_token=a")),
@@ -209,7 +209,7 @@ struct ReverseAuthFlowTests {
   }
 
   @Test(
-    "an e-mail address is welcome and not needed",
+    "An e-mail address is optional",
     arguments: ["null", "7", "{}"])
   func optionalEmail(email: String) async throws {
     let identity = Sample.chirpIdentity.replacing("\"ada@example.org\"", with: email)
@@ -218,7 +218,7 @@ struct ReverseAuthFlowTests {
   }
 
   @Test(
-    "a transport error passes through with its number and changes nothing", arguments: [0, 1, 2])
+    "A transport error keeps its code and changes no account", arguments: [0, 1, 2])
   func transport(step: Int) async throws {
     let script = Script(
       Array(Self.happy.prefix(step)) + [.networkFailure(-1001)], store: Sample.chirpStore())
@@ -230,7 +230,7 @@ struct ReverseAuthFlowTests {
   }
 
   @Test(
-    "an account without a stored credential must be signed in to again, and no request goes out")
+    "An account without a stored credential needs a new sign-in, without a request")
   func signedOut() async throws {
     let script = Script(
       store: ScriptedStore(
@@ -242,7 +242,7 @@ struct ReverseAuthFlowTests {
     #expect(script.log.isEmpty)
   }
 
-  @Test("a credential from another server stays home")
+  @Test("A credential for another server is not sent")
   func binding() async throws {
     let script = Script(Self.happy, store: Sample.chirpStore())
     let moved = Einlass(
@@ -259,7 +259,7 @@ struct ReverseAuthFlowTests {
     #expect(script.requests.isEmpty)
   }
 
-  @Test("an account whose own token is the application's stays usable afterwards")
+  @Test("An account with the application's own token stays usable")
   func sameConsumer() async throws {
     let script = Script(Self.happy + Self.happy, store: Sample.chirpStore())
     let engine = try Sample.engine(script)

@@ -2,12 +2,12 @@ import Einlass
 import EinlassCrypto
 import TestSupport
 
-/// The accounts, registrations and answers that the flow scripts share.
+/// Accounts, registrations and answers for the flow scripts.
 enum Sample {
   static let application = "editor"
   static let registration = ClientRegistration(clientID: "APP", clientSecret: Secret("APP-SECRET"))
 
-  /// Signed-in accounts of the reverse-auth provider, with the system's consumer and token.
+  /// Signed-in accounts of the reverse-auth provider, with the system's registration and token.
   static func chirpStore(
     _ usernames: [String] = ["ada"], grant: AccessGrant.State? = .granted
   ) -> ScriptedStore {
@@ -25,7 +25,7 @@ enum Sample {
       credentials: Dictionary(uniqueKeysWithValues: accounts.map { ($0.id, [credential]) }))
   }
 
-  /// The one account of the system-token provider, with credentials under these client ids.
+  /// The only account of the system-token provider, with credentials for these client ids.
   static func graphStore(
     grant: AccessGrant.State? = .granted, issuedTo clients: [String] = ["SYSFB"],
     health: Account.Health = .ok

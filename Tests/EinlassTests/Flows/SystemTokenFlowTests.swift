@@ -3,7 +3,8 @@ import EinlassCrypto
 import TestSupport
 import Testing
 
-/// Seeds 1.4: access, confirmation, mint, identity; one re-grant and one renewal.
+/// The system-token flow: access, confirmation, a new token, identity; one repeated grant and one
+/// renewal.
 struct SystemTokenFlowTests {
   static let mint = "POST https://graph.facebook.com/oauth/access_token"
   static let me = "GET https://graph.facebook.com/v2.8/me?fields=id%2Cname%2Cemail"
@@ -32,7 +33,7 @@ struct SystemTokenFlowTests {
     }
   }
 
-  @Test("a first sign-in asks for access, confirms the account, mints a token and asks whose it is")
+  @Test("A first sign-in prompts for access and account, then gets a token and the identity")
   func firstTime() async throws {
     let script = Script(
       [.json(Sample.minted), .json(Sample.graphIdentity)], answers: [.accept(), .accept()],
@@ -66,7 +67,7 @@ struct SystemTokenFlowTests {
   }
 
   @Test(
-    "permissions and audience reach the provider in its words",
+    "Permissions and audience are sent under the provider's names",
     arguments: [
       (nil, nil, defaults, "me"), ([], AccessGrant.Audience.onlyMe, defaults, "me"),
       (["email"], .friends, "email", "friends"), (["a", "b"], .everyone, "a,b", "everyone"),
@@ -89,7 +90,7 @@ struct SystemTokenFlowTests {
   }
 
   @Test(
-    "a stored token of the application serves while access stands, and when nothing can be minted",
+    "The application's stored token is used while access is granted or no new one is possible",
     arguments: [
       (["SYSFB", "APP"], AccessGrant.State.granted, "Bearer TOKEN-APP"),
       (["APP"], .granted, "Bearer TOKEN-APP"), (["APP"], nil, "Bearer TOKEN-APP"),
@@ -106,7 +107,7 @@ struct SystemTokenFlowTests {
       result.credential == .oauth2(OAuth2Credential(accessToken: Secret("TOKEN-APP"))))
   }
 
-  @Test("a new grant mints a new token even where one is stored")
+  @Test("A new grant gets a new token even if one is stored")
   func newGrant() async throws {
     let script = Script(
       [.json(Sample.minted), .json(Sample.graphIdentity)], answers: [.accept(), .accept()],
@@ -117,7 +118,7 @@ struct SystemTokenFlowTests {
   }
 
   @Test(
-    "a stored token that does not reach as far as the request is minted again",
+    "A stored token with too few permissions is replaced by a new one",
     arguments: [
       (["email"], ["email"], false), (["email", "b"], ["email"], false), ([], ["email"], false),
       (["email"], ["email", "user_friends"], true), (["\u{212A}"], ["K"], true),
@@ -146,7 +147,7 @@ struct SystemTokenFlowTests {
             : OAuth2Credential(accessToken: Secret("TOKEN-APP"), scopes: scopes)))
   }
 
-  @Test("a renewed token reaches as far as the one before")
+  @Test("A renewed token keeps the permissions of the former one")
   func renewedScopes() async throws {
     let store = Sample.graphStore(issuedTo: ["SYSFB", "APP"])
     var stored = store.credentials(of: Self.account)[1]
@@ -168,7 +169,7 @@ struct SystemTokenFlowTests {
     #expect(token.scopes == ["email", "b"])
   }
 
-  @Test("an application that the provider does not know is refused by the account store")
+  @Test("An application that the provider does not know is refused by the account store")
   func refused() async throws {
     let script = Script(
       [
@@ -184,7 +185,7 @@ struct SystemTokenFlowTests {
   }
 
   @Test(
-    "a mint that is no token is a failure and nothing is stored",
+    "An invalid token response is a failure and stores nothing",
     arguments: [
       "{}", "[]", "<html>", #"{"access_token":""}"#, #"{"access_token":7}"#,
       #"{"access_token":"a b"}"#, #"{"access_token":"a\n"}"#,
@@ -198,7 +199,7 @@ struct SystemTokenFlowTests {
     #expect(script.log == [Self.mint])
   }
 
-  @Test("the worst case: re-grant, renewal, failure (seeds 1.4)")
+  @Test("The worst case is a repeated grant, a renewal and a failure")
   func worstCase() async throws {
     let script = Script(
       [
@@ -225,7 +226,7 @@ struct SystemTokenFlowTests {
     #expect(bearers(script)[4...] == ["Bearer TOKEN-SYSFB", "Bearer RENEWED"])
   }
 
-  @Test("a renewal goes on without another question and is saved before it is used")
+  @Test("A renewal needs no further prompt and is saved before it is used")
   func renewal() async throws {
     let script = Script(
       [Sample.graphError(190, 463), .json(Sample.renewed), .json(Sample.graphIdentity)],
@@ -241,7 +242,7 @@ struct SystemTokenFlowTests {
     #expect(script.store.credentials(of: Self.account).last?.credential == .oauth2(token))
   }
 
-  @Test("a token that is the account's only one renews itself and stays the account's own")
+  @Test("An account's only token renews itself and stays the account's own")
   func selfRenewal() async throws {
     let script = Script(
       [Sample.graphError(190), .json(Sample.renewed), .json(Sample.graphIdentity)],
@@ -252,7 +253,7 @@ struct SystemTokenFlowTests {
     #expect(script.store.credentials(of: Self.account).map(\.role) == [.system])
   }
 
-  @Test("each remedy helps once, whatever comes between")
+  @Test("Each remedy is tried only once")
   func budgets() async throws {
     let script = Script(
       [
@@ -271,7 +272,7 @@ struct SystemTokenFlowTests {
   }
 
   @Test(
-    "a renewal that does not renew ends in reloginNeeded; only a dead token marks the account",
+    "A failed renewal ends in reloginNeeded, and only a dead token marks the account",
     arguments: [
       (Sample.graphError(190, 460), Account.Health.reloginNeeded, false),
       (Sample.graphError(190), .reloginNeeded, false), (Sample.graphError(190, 458), .ok, false),
@@ -292,7 +293,7 @@ struct SystemTokenFlowTests {
   }
 
   @Test(
-    "saying no to the second access question ends the flow", arguments: [Answer.decline, .cancel])
+    "Declining the second prompt for access ends the flow", arguments: [Answer.decline, .cancel])
   func noTheSecondTime(answer: Answer) async throws {
     let script = Script(
       [Sample.graphError(190, 458)], answers: [answer],
@@ -302,7 +303,7 @@ struct SystemTokenFlowTests {
     #expect(script.store.grants.map(\.state) == (answer == .decline ? [.denied] : []))
   }
 
-  @Test("a cancelled renewal is cancelled")
+  @Test("A cancelled renewal ends in cancelled")
   func cancelledRenewal() async throws {
     let script = Script(
       [Sample.graphError(190), .problem(Problem(.cancelled, "Cancelled."))],
@@ -312,7 +313,7 @@ struct SystemTokenFlowTests {
   }
 
   @Test(
-    "an account without a credential for anyone must be signed in to again",
+    "An account without a credential needs a new sign-in",
     arguments: [[String]()])
   func nothingStored(clients: [String]) async throws {
     let script = Script(store: Sample.graphStore(issuedTo: clients))
@@ -321,7 +322,7 @@ struct SystemTokenFlowTests {
   }
 
   @Test(
-    "a token of another origin is neither used nor minted from", arguments: [["APP"], ["SYSFB"]])
+    "A token from another origin is neither used nor exchanged", arguments: [["APP"], ["SYSFB"]])
   func binding(clients: [String]) async throws {
     let script = Script(store: Sample.graphStore(issuedTo: clients))
     let moved = Einlass(
@@ -335,7 +336,7 @@ struct SystemTokenFlowTests {
     #expect(script.log.isEmpty)
   }
 
-  @Test("a refresh token is handed out only when it was asked for", arguments: [false, true])
+  @Test("A refresh token is handed out only on request", arguments: [false, true])
   func refreshToken(isIncluded: Bool) async throws {
     let account = Sample.account("ada@example.org", "facebook")
     let stored = StoredCredential(
@@ -344,7 +345,8 @@ struct SystemTokenFlowTests {
         OAuth2Credential(accessToken: Secret("T"), refreshToken: Secret("R"))),
       binding: ProviderBinding(
         origins: ["https://graph.facebook.com"], clientID: "APP", flowKind: .systemToken))
-    // The grant does not include it: the person is asked before it is handed out, never otherwise.
+    // The grant does not include the refresh token, so the person is prompted before it is handed
+    // out.
     let script = Script(
       [.json(Sample.graphIdentity)], answers: isIncluded ? [.accept()] : [],
       store: ScriptedStore(
@@ -364,7 +366,7 @@ struct SystemTokenFlowTests {
     #expect(script.store.grants[0].includes == (isIncluded ? [.refreshToken] : []))
   }
 
-  @Test("a credential over 48 KiB is refused and nothing is stored")
+  @Test("A credential over 48 KiB is refused and not stored")
   func huge() async throws {
     let scopes = Self.defaults.split(separator: ",").reduce(0) { $0 + $1.utf8.count + 3 }
     let fits = String(repeating: "t", count: (48 << 10) - scopes)

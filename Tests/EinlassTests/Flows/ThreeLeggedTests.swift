@@ -4,7 +4,7 @@ import Testing
 
 @testable import Einlass
 
-/// RFC 5849 section 2, security C-62: request token, the person's yes, access token.
+/// RFC 5849 section 2: request token, authorization by the person, access token.
 @Suite struct ThreeLeggedTests {
   private static func provider(_ more: String = "") -> String {
     """
@@ -17,9 +17,9 @@ import Testing
     """
   }
 
-  /// RFC 5849 section 3.4.3: with another kind of key nothing could be signed.
+  /// RFC 5849 section 3.4.3.
   @Test(arguments: [PublicKey.Kind.rsa, .ed25519, .ellipticCurve(.p256)])
-  func `RSA-SHA1 takes an RSA key and no other`(kind: PublicKey.Kind) throws {
+  func `RSA-SHA1 requires an RSA key`(kind: PublicKey.Kind) throws {
     let descriptor = Self.provider().replacing("HMAC-SHA1", with: "RSA-SHA1")
       .replacing("clientSecret", with: "privateKey")
     let provider = try ProviderCatalogTests.catalog(descriptor).provider("example")
@@ -59,7 +59,7 @@ import Testing
     return Dictionary(uniqueKeysWithValues: parameters.map { ($0.name, $0.value) })
   }
 
-  @Test func `the browser brings the verifier, and the token is kept as the application's`()
+  @Test func `The browser returns the verifier, and the token is stored as the application's`()
     async throws
   {
     let script = Script(
@@ -86,7 +86,7 @@ import Testing
         == .oauth1(OAuth1Credential(token: Secret("AT"), tokenSecret: Secret("ATS"))))
   }
 
-  @Test func `a number is read off the page, and handed out later without a request`()
+  @Test func `The person enters a number from the page, and the token is later handed out`()
     async throws
   {
     let store = ScriptedStore(grants: Sample.grants("example", .granted))
@@ -111,7 +111,7 @@ import Testing
   }
 
   @Test(
-    "a number that the provider does not take is asked for again, three times in all",
+    "A refused number is prompted for again, three times in all",
     arguments: [
       (401, 2, nil), (400, 3, nil), (401, 4, Problem.Reason.providerFailure),
       (500, 2, .providerFailure),
@@ -127,7 +127,7 @@ import Testing
         script, Self.provider(#","verifier":"pin""#), [.openURL, .enterVerifier])
     } catch { problem = error as? Problem }
     #expect(problem?.reason == reason)
-    // The registration is not to blame: it has got as far as the page.
+    // The registration is correct, because the provider has issued a request token.
     #expect(
       problem?.message.contains("the number that was entered") == problem.map { _ in status != 500 }
     )
@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test(
-    "only an answer for this token ends the waiting",
+    "Only a callback for this request token ends the wait",
     arguments: [
       ("oauth_token=RT&oauth_verifier=V", PendingThreeLegged.Response.verifier(Secret("V"))),
       ("denied=RT", .denied), ("oauth_token=RT&oauth_problem=user_refused", .denied),
@@ -150,7 +150,8 @@ import Testing
     #expect(PendingThreeLegged(token: "RT").response(query: query) == expected)
   }
 
-  @Test func `a no, and a request token that is bound to no callback, store nothing`() async throws
+  @Test func `A denial, and a request token without a confirmed callback, store nothing`()
+    async throws
   {
     let denied = Script(Self.replies, answers: [.accept()], brought: ["denied=RT"])
     let no = await #expect(throws: Problem.self) { _ = try await signIn(denied) }

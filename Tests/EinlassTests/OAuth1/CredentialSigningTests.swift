@@ -5,7 +5,7 @@ import Testing
 
 /// `credentials.sign`: a header for the front end's own requests.
 struct CredentialSigningTests {
-  /// A store with a credential issued to APP, and one of the system's.
+  /// A store with a credential issued to APP, and a system credential.
   func store(grant: AccessGrant.State? = .granted, origin: String = "https://api.twitter.com")
     -> ScriptedStore
   {
@@ -38,7 +38,7 @@ struct CredentialSigningTests {
     return request
   }
 
-  @Test("the header is the one that the documentation computes (seeds 7.2)")
+  @Test("The header has the documented values and a valid signature")
   func documented() throws {
     let script = Script(store: store())
     var effects = script.effects
@@ -50,7 +50,8 @@ struct CredentialSigningTests {
     let sent = Dictionary(uniqueKeysWithValues: fields.map { ($0.name, $0.value) })
     #expect(sent["oauth_consumer_key"] == SignerTests.documented.key)
     #expect(sent["oauth_token"] == SignerTests.documentedToken.key)
-    // The nonce is ours, so the signature is compared with one of the same base string.
+    // The engine draws the nonce, so the expected header is computed with the nonce of the actual
+    // one.
     let signer = Signer(
       method: .hmacSHA1, registration: try #require(request().registration),
       token: OAuth1Credential(
@@ -64,7 +65,7 @@ struct CredentialSigningTests {
     #expect(script.log.isEmpty)
   }
 
-  @Test("a bearer token goes into the header as it is")
+  @Test("A bearer token is put into the header unchanged")
   func bearer() throws {
     let script = Script(store: Sample.graphStore(issuedTo: ["APP"]))
     let header = try Sample.engine(script).sign(
@@ -76,7 +77,7 @@ struct CredentialSigningTests {
   }
 
   @Test(
-    "an application that names the system's registration gets nothing of the system's OAuth 1.0a token"
+    "The system's client id gives an application no use of the system's token"
   )
   func systemsOwn() async throws {
     let script = Script([.json(Sample.chirpIdentity)], store: Sample.chirpStore())
@@ -95,7 +96,7 @@ struct CredentialSigningTests {
     #expect(script.requests.isEmpty)
   }
 
-  /// One thing changed for the worse, and what follows.
+  /// A change that makes the request invalid, and the reason of the resulting problem.
   struct Case: Sendable {
     var change: @Sendable (inout SignRequest) -> Void
     var reason: Problem.Reason
@@ -120,7 +121,7 @@ struct CredentialSigningTests {
     Case({ $0.method = "GET&" }, .invalidParameter),
   ]
 
-  @Test("what may not be signed is refused", arguments: cases)
+  @Test("An invalid request is not signed", arguments: cases)
   func refused(example: Case) throws {
     let script = Script(store: store())
     let problem = #expect(throws: Problem.self) {
@@ -130,7 +131,8 @@ struct CredentialSigningTests {
   }
 
   @Test(
-    "neither without access nor for another server", arguments: [AccessGrant.State.denied, nil])
+    "Without access, or for another server, no request is signed",
+    arguments: [AccessGrant.State.denied, nil])
   func noAccess(grant: AccessGrant.State?) throws {
     let denied = #expect(throws: Problem.self) {
       try Sample.engine(Script(store: store(grant: grant))).sign(request())

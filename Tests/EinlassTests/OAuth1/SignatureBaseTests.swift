@@ -5,7 +5,7 @@ import Testing
 
 /// RFC 5849 section 3.4.1.
 struct SignatureBaseTests {
-  @Test("the RFC's own example comes out to the letter (section 3.4.1.1)")
+  @Test("The example of RFC 5849 section 3.4.1.1 has its published base string")
   func ownExample() throws {
     let base = try SignatureBase.text(
       method: "POST",
@@ -26,7 +26,7 @@ struct SignatureBaseTests {
   }
 
   @Test(
-    "scheme, host and port are normalised and the path stays as sent (section 3.4.1.2)",
+    "Scheme, host and port are normalized, and the path is unchanged (section 3.4.1.2)",
     arguments: [
       ("http://EXAMPLE.COM:80/r%20v/X?id=123", "http://example.com/r%20v/X"),
       ("https://www.example.net:8080/?q=1", "https://www.example.net:8080/"),
@@ -41,10 +41,10 @@ struct SignatureBaseTests {
   }
 
   @Test(
-    "parameters are sorted after encoding, by name and then by value, and duplicates stay (section 3.4.1.3.2)",
+    "Parameters are sorted by encoded name and value, and duplicates stay (section 3.4.1.3.2)",
     arguments: [
       ("a=2&a=1&a=1", "a=1&a=1&a=2"), ("b=&a", "a=&b="), ("a=~&a=%20&a=z&a=A", "a=%20&a=A&a=z&a=~"),
-      // `a-` sorts before `a` followed by anything, because the names are compared without the `=`.
+      // `a-` sorts after `a`, because names are compared without the `=`.
       ("a=1&a-=1&a%2B=1", "a=1&a%2B=1&a-=1"), ("a=1&A=1", "A=1&a=1"), ("x=a+b", "x=a%20b"),
       ("x=a%2Bb", "x=a%2Bb"), ("x=%FF", "x=%FF"), ("%E2%98%83=1&z=1", "%E2%98%83=1&z=1"), ("", ""),
     ])

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Einlass
 
-/// The known answers of seeds 7.1 to 7.4 and what the header looks like.
+/// Published signatures, and the format of the header.
 struct SignerTests {
-  /// One published signature.
+  /// A published signature.
   struct Vector: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var method = "POST"
@@ -91,7 +91,7 @@ struct SignerTests {
       hasVersion: true, signature: "l+SQmsOVkDt/RyGyhK4M5J9iwpI="),
   ]
 
-  @Test("published requests have their published signatures (seeds 7.1 to 7.4)", arguments: vectors)
+  @Test("Published requests have their published signatures", arguments: vectors)
   func published(vector: Vector) throws {
     let signer = signer(vector.consumer, vector.token)
     var parameters =
@@ -108,7 +108,7 @@ struct SignerTests {
     #expect(signer.signature(of: base) == vector.signature)
   }
 
-  /// One of Einlass's three requests, seeds 7.4.
+  /// One of the three requests of reverse auth in the original Einlass.
   struct Step: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var method = "POST"
@@ -148,7 +148,7 @@ struct SignerTests {
   ]
 
   @Test(
-    "the three requests of reverse auth carry the known signatures (seeds 7.4)", arguments: steps)
+    "The three requests of reverse auth have their known signatures", arguments: steps)
   func reverseAuth(step: Step) throws {
     let header = try signer(step.consumer, step.token).authorization(
       method: step.method, address: .parse(step.url), form: step.form,
@@ -174,7 +174,7 @@ struct SignerTests {
   )
 
   @Test(
-    "both methods sign with both secrets, encoded (seeds 7.1)",
+    "HMAC-SHA1 and HMAC-SHA256 use both secrets, percent-encoded, as the key",
     arguments: [
       (
         base, SignatureMethod.hmacSHA1, "j49sk3j29djd", "dh893hdasih9",
@@ -198,20 +198,20 @@ struct SignerTests {
     #expect(signer.signature(of: base) == signature)
   }
 
-  @Test("a signer without a token and one with an empty token secret use the same key")
+  @Test("A signer without a token and one with an empty token secret use the same key")
   func noToken() {
     #expect(signer(("k", "cs"), nil).signature(of: "bs") == "egQqG5AJep5sJ7anhXju1unge2I=")
   }
 
-  /// RFC 5849 section 3.4.4: both secrets as the key is made of them.
-  @Test func `PLAINTEXT is the key itself`() {
+  /// RFC 5849 section 3.4.4.
+  @Test func `A PLAINTEXT signature is the key itself`() {
     var signer = signer(("key", "c/s"), ("token", "t s"))
     signer.method = .plaintext
     #expect(signer.signature(of: "anything") == "c%2Fs&t%20s")
   }
 
   /// RFC 5849 section 3.4.3.
-  @Test func `RSA-SHA1 is signed by the registration's key, and by no secret`() throws {
+  @Test func `RSA-SHA1 signs with the registration's private key and uses no secret`() throws {
     let key = PrivateKey.generate(.rsa)
     var signer = signer(("key", "secret"), nil)
     signer.method = .rsaSHA1
@@ -242,7 +242,7 @@ struct SignerTests {
 
 /// RFC 5849 section 3.5.1.
 struct AuthorizationHeaderTests {
-  @Test("names and values are encoded and quoted")
+  @Test("Names and values are encoded and quoted")
   func format() {
     #expect(
       AuthorizationHeader.format([
@@ -251,7 +251,7 @@ struct AuthorizationHeaderTests {
         == #"OAuth oauth_token="a%20b", oauth_signature="%2B%2F%3D""#)
   }
 
-  @Test("a header is read whatever its spacing")
+  @Test("A header is read with any spacing")
   func parse() {
     #expect(
       AuthorizationHeader.parse("oauth realm=\"Photos\",\n  oauth_nonce=\"7%2F\" , a=\"\"")
@@ -261,7 +261,7 @@ struct AuthorizationHeaderTests {
   }
 
   @Test(
-    "what is no such header is not read",
+    "A malformed header is not read",
     arguments: [
       "", "OAuth", "Bearer abc", "<html>", "OAuth a", "OAuth a=b", "OAuth a=\"%\"", "OAuth =\"x\"",
     ])

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Einlass
 
-/// What is sent to the browser and what it brings back. RFC 6749 section 4.1, RFC 7636, RFC 9207.
+/// The authorization request and its response. RFC 6749 section 4.1, RFC 7636, RFC 9207.
 @Suite struct AuthorizationTests {
-  @Test func `the proof key is that of RFC 7636, appendix B`() {
+  @Test func `The proof key has the values of RFC 7636 appendix B`() {
     let key = ProofKey(randomBytes: [
       116, 24, 223, 180, 151, 153, 224, 37, 79, 250, 96, 125, 216, 173, 187, 186, 22, 212, 37, 77,
       105, 214, 191, 240, 91, 88, 5, 88, 83, 132, 141, 121,
@@ -15,7 +15,7 @@ import Testing
     #expect(key.codeChallenge == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
   }
 
-  @Test func `a hundred thousand verifiers are different, and each has 43 characters`() {
+  @Test func `A hundred thousand verifiers are different, and each has 43 characters`() {
     let verifiers = (0..<100_000).map { _ in
       ProofKey(randomBytes: SecureRandom.bytes(ProofKey.byteCount)).codeVerifier.reveal()
     }
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(
-    "an endpoint keeps the query that it has",
+    "An endpoint keeps its own query",
     arguments: [
       ("https://a.example/authorize", "https://a.example/authorize?redirect_uri="),
       ("https://a.example/authorize?", "https://a.example/authorize?redirect_uri="),
@@ -38,7 +38,7 @@ import Testing
     _ = try WebAddress.parse(request.address.text)
   }
 
-  @Test func `every value is encoded, and the order is Sequencing's`() throws {
+  @Test func `Every value is encoded, and the parameters have a fixed order`() throws {
     var request = AuthorizationRequest(
       endpoint: try WebAddress.parse("https://a.example/authorize"), clientID: "my client&",
       redirectURI: "http://127.0.0.1:7/c", scope: "demo external", stateParameter: "s+/=",
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(
-    "names that belong to the flow are refused by name",
+    "Parameter names of the flow are refused by name",
     arguments: [
       "client_id", "redirect_uri", "response_type", "scope", "state", "STATE", "Nonce",
       "code_challenge", "oauth_consumer_key", "oauth_nonce", "oauth_signature",
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(
-    "other names need to be visible and values without controls",
+    "Other names must be visible ASCII, and values have no control characters",
     arguments: [
       ("", "x"), ("a b", "x"), ("ä", "x"), ("a", "x\ny"), ("a", "\u{0}"), ("a", "\u{7F}"),
     ])
@@ -79,7 +79,7 @@ import Testing
   private static let pending = PendingAuthorization(
     stateParameter: "STATE", issuer: "https://issuer.example")
 
-  /// T-80, T-81: the answer's word, `code` or the error's; `nil` for what is not for this flow.
+  /// The response as a short text, or `nil` if it does not belong to this flow.
   private func word(_ query: String, _ pending: PendingAuthorization = pending) -> String? {
     switch pending.response(query: query) {
     case .code(let code): String(decoding: code.reveal(), as: UTF8.self)
@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test(
-    "only an answer for this flow ends the waiting",
+    "Only a response for this flow ends the wait",
     arguments: [
       ("code=C&state=STATE", "C"), ("state=STATE&code=a%2Fb+c", "a/b c"),
       ("code=C&state=STATE&iss=https%3A%2F%2Fissuer.example", "C"),
@@ -109,7 +109,7 @@ import Testing
     ] as [(String, String?)])
   func responses(query: String, expected: String?) { #expect(word(query) == expected) }
 
-  @Test func `a server that promises its name gives it`() {
+  @Test func `A server that promises the iss parameter must send it`() {
     var pending = Self.pending
     pending.promisesIssuer = true
     #expect(word("code=C&state=STATE", pending) == nil)
@@ -122,7 +122,7 @@ import Testing
   }
 
   @Test(
-    "clients prove themselves as their servers want it (RFC 6749 2.3.1 and 4.1.3, RFC 7617)",
+    "Clients authenticate as their servers require (RFC 6749 2.3.1 and 4.1.3, RFC 7617)",
     arguments: [
       (ClientAuthentication.basic, "s6BhdRkqt3", "gX1fBat3bV", "czZCaGRSa3F0MzpnWDFmQmF0M2JW"),
       (.basicPlain, "Aladdin", "open sesame", "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
@@ -140,7 +140,7 @@ import Testing
     #expect(form.isEmpty)
   }
 
-  @Test func `in the form stand id and secret, or the id alone`() throws {
+  @Test func `The form contains client id and secret, or the client id alone`() throws {
     let registration = ClientRegistration(clientID: "id", clientSecret: Secret("s"))
     for (way, registration, expected) in [
       (

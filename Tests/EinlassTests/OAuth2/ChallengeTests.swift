@@ -4,7 +4,7 @@ import Testing
 
 /// RFC 9110 section 11, RFC 6750 section 3, RFC 9728 section 5.1.
 @Suite struct ChallengeTests {
-  @Test func `a resource says where it describes itself`() throws {
+  @Test func `A challenge contains the address of the resource metadata`() throws {
     let header = """
       Bearer error="invalid_request", error_description="No access token was provided in this request", \
       resource_metadata="https://resource.example.com/.well-known/oauth-protected-resource"
@@ -17,7 +17,7 @@ import Testing
         == "https://resource.example.com/.well-known/oauth-protected-resource")
   }
 
-  @Test func `several challenges of one header are told apart`() throws {
+  @Test func `Several challenges in one header are separated`() throws {
     let challenges = try #require(
       Challenge.parse(
         #"Basic realm="a, \"b\"" , Negotiate, NTLM TlRMTVNTUAAB==, DPoP Algs="ES256 PS256" ,,bearer"#
@@ -28,12 +28,12 @@ import Testing
     #expect(challenges[3]["algs"] == "ES256 PS256")
   }
 
-  @Test func `names are compared without case, and spaces around marks say nothing`() {
+  @Test func `Names are compared without case, and spaces around separators are ignored`() {
     #expect(Challenge.parse("BEARER Error = x , SCOPE=\"\"")?.first?["scope"] == "")
   }
 
   @Test(
-    "what follows no grammar is no challenge",
+    "A malformed challenge is refused",
     arguments: [
       "", " , ", "=", "Bearer realm=\"open", "Bearer realm=\"a\" x", "Bearer a=1, a=2",
       "Bearer A=1, a=2",
@@ -43,7 +43,7 @@ import Testing
     #expect(Challenge.parse(header) == nil)
   }
 
-  @Test func `a header is read up to 8 KiB`() {
+  @Test func `A header is read up to 8 KiB`() {
     let header = { (count: Int) in "Bearer a=" + String(repeating: "b", count: count - 9) }
     #expect(Challenge.parse(header(8192))?.first?["a"]?.count == 8183)
     #expect(Challenge.parse(header(8193)) == nil)

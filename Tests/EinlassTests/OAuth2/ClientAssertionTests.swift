@@ -5,7 +5,8 @@ import Testing
 
 @testable import Einlass
 
-/// RFC 7523 sections 2.2 and 3, OpenID Connect Core 1.0 section 9: a client's signed word on who it is.
+/// RFC 7523 sections 2.2 and 3, OpenID Connect Core 1.0 section 9: client authentication by a
+/// signed assertion.
 @Suite struct ClientAssertionTests {
   private static func provider(_ more: String) -> String {
     """
@@ -44,7 +45,7 @@ import Testing
     return JSONWebKeySet(["keys": [members]]) ?? JSONWebKeySet([])
   }
 
-  /// The forms of the requests of a sign-in.
+  /// Returns the forms of the requests of a sign-in.
   private func forms(
     _ registration: ClientRegistration, _ more: String
   ) async throws -> [[Parameter]] {
@@ -68,7 +69,7 @@ import Testing
   }
 
   @Test(
-    "each kind of key signs by the algorithm of its own, for the endpoint that is asked",
+    "Each kind of key signs with its own algorithm, for the requested endpoint",
     arguments: [
       (PublicKey.Kind.rsa, "", TokenAlgorithm.rs256),
       (.rsa, #","algorithms":["ES256","PS256","RS256"]"#, .ps256),
@@ -105,7 +106,7 @@ import Testing
     #expect(identifiers.count == 2 && identifiers.allSatisfy { $0.utf8.count >= 22 })
   }
 
-  @Test func `the signature is the key's and nobody else's`() async throws {
+  @Test func `The signature verifies only with the client's key`() async throws {
     let (key, other) = (PrivateKey.generate(.ed25519), PrivateKey.generate(.ed25519))
     let registration = ClientRegistration(clientID: "APP", privateKey: Self.pem(key))
     let forms = try await forms(registration, #""clientAuthentication":"private_key_jwt""#)
@@ -117,7 +118,7 @@ import Testing
     #expect(token.keyID == nil)
   }
 
-  @Test func `a secret signs too, and the issuer may be whom it is addressed to`() async throws {
+  @Test func `A client secret signs too, and the audience can be the issuer`() async throws {
     let secret = Secret("a client secret of more than 32 bytes")
     let forms = try await forms(
       ClientRegistration(clientID: "APP", clientSecret: secret),
@@ -130,7 +131,7 @@ import Testing
   }
 
   @Test(
-    "of the ways that are taken, the registration's means decide",
+    "The registration decides among the accepted authentication methods",
     arguments: [
       (false, false, ClientAuthentication.none), (true, false, .post),
       (false, true, .privateKeyJWT),
@@ -150,7 +151,7 @@ import Testing
   }
 
   @Test(
-    "a key that cannot be used is refused before anybody is asked",
+    "An unreadable private key is refused before a request is sent",
     arguments: ["", "no key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"])
   func unreadable(text: String) async throws {
     let problem = await #expect(throws: Problem.self) {
@@ -162,7 +163,8 @@ import Testing
     #expect(problem?.message.contains("cannot be read") == true)
   }
 
-  @Test func `a key of a kind that is not taken is named`() async throws {
+  @Test func `A key without an accepted algorithm is reported with the accepted ones`() async throws
+  {
     let problem = await #expect(throws: Problem.self) {
       _ = try await forms(
         ClientRegistration(clientID: "APP", privateKey: Self.pem(.generate(.ed25519))),

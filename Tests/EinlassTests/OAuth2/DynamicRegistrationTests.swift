@@ -6,7 +6,7 @@ import Testing
 
 @testable import Einlass
 
-/// RFC 7591: what a provider answers that registers an application, and when it is asked.
+/// RFC 7591: the answers to a registration request, and the occasions for it.
 @Suite struct DynamicRegistrationTests {
   private static let offer = DynamicRegistration(
     endpoint: WebAddress(scheme: .https, host: "as.example", path: "/register"),
@@ -17,7 +17,7 @@ import Testing
     try offer.registration(in: try? JSONReader.read(Array(text.utf8)), redirect: redirect)
   }
 
-  @Test func `A native application is asked for, that proves itself by nothing but its code`() {
+  @Test func `The request is for a native application without client authentication`() {
     let request = Self.offer.request(
       name: "Editor", redirect: Self.redirect, grantTypes: ["authorization_code"])
     #expect(request.method == .post && request.address.text == "https://as.example/register")
@@ -27,7 +27,7 @@ import Testing
     )
   }
 
-  /// Answers, and what they come to: client id, secret, way, end.
+  /// Answers, and the resulting registration with its expiry.
   static let answers: [(String, ClientRegistration, UnixTime?)] = [
     (
       #"{"client_id":"x"}"#,
@@ -52,7 +52,7 @@ import Testing
   ]
 
   @Test(arguments: answers)
-  func `What a provider answers is taken with the way that it answers`(
+  func `An answer becomes a registration with the authentication method that it names`(
     _ text: String, _ registration: ClientRegistration, _ expiresAt: UnixTime?
   ) throws {
     let read = try Self.read(text)
@@ -81,7 +81,7 @@ import Testing
   ]
 
   @Test(arguments: faults)
-  func `What is no registration for this application is refused`(
+  func `An answer that is no registration for this application is refused`(
     _ text: String, _ fault: DynamicRegistration.Fault
   ) {
     #expect(throws: fault) { try Self.read(text) }
@@ -90,7 +90,7 @@ import Testing
   // MARK: When
 
   @Test(arguments: [true, false])
-  func `One for another server is wrong only where the next sign-in puts none in its place`(
+  func `A registration for another server is wrong only if the next sign-in does not replace it`(
     _ isIssued: Bool
   ) async throws {
     let provider = try await Self.engine(Script([])).catalog.provider("as.example")
@@ -102,10 +102,11 @@ import Testing
   }
 
   private static let answer = #"{"client_id":"issued"}"#
-  /// What a server says that knows the client, and not the code.
+  /// The token endpoint's answer to a test request with an invalid code, from a server that knows
+  /// the client.
   private static let known = Script.Reply.json(#"{"error":"invalid_grant"}"#, status: 400)
   private static let token = #"{"access_token":"AT","token_type":"Bearer"}"#
-  /// What the browser brings: the ports are drawn first where the application registers.
+  /// The query of the redirect. A sign-in that registers draws random bytes for the port first.
   private static func query(registering: Bool) -> String {
     "code=CODE&state=\(Base64URL.encode([UInt8](repeating: registering ? 3 : 2, count: 32)))"
   }
@@ -120,7 +121,7 @@ import Testing
     return try await engine(script).signIn(request, asking: script.asker([.openURL])).account
   }
 
-  @Test func `The first sign-in registers, what it got is kept, and the next one uses it`()
+  @Test func `The first sign-in registers, and the next one uses the stored registration`()
     async throws
   {
     let script = Script(
@@ -140,12 +141,12 @@ import Testing
       brought: [Self.query(registering: true)])
     _ = try next.store.accountStore.registrations.set("as.example", kept, .usual)
     _ = try await Self.signIn(next)
-    // Once whether it is known there, once with the code.
+    // The first request checks that the server still knows the client. The second one has the code.
     #expect(
       next.requests.map(\.address.text) == [
         "https://as.example/token", "https://as.example/token",
       ])
-    // The negative control: nobody registers who has an end that has not come; who has, does.
+    // Negative control: a registration is renewed only after it has expired, a minute early.
     for (seconds, isOver) in [(61 as Int64, false), (60, true)] {
       var ending = kept
       ending.expiresAt = Script.now + seconds
@@ -159,7 +160,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `A server that refuses the device's grant is asked for a registration without it`(
+  func `If a server refuses the device grant, the application registers without it`(
     _ isDeviceRefused: Bool
   ) async throws {
     let refusal = Script.Reply.json(#"{"error":"invalid_client_metadata"}"#, status: 400)
@@ -181,7 +182,7 @@ import Testing
     #expect(script.store.accounts.count == 1)
   }
 
-  @Test func `The port of a registration is drawn from all of the range that the system leaves`()
+  @Test func `The port of a registration is drawn from the whole range 20480 to 28671`()
     async throws
   {
     let script = Script()
@@ -205,7 +206,7 @@ import Testing
         == [20480, 28671, 20480, 28671, 22273, 24578, 20739, 28164])
   }
 
-  @Test func `What a person brought is used whatever the provider offers, and never elsewhere`()
+  @Test func `A registration from the person has precedence, and is only used at its own server`()
     async throws
   {
     let own = StoredRegistration(
@@ -226,7 +227,7 @@ import Testing
   }
 
   @Test(
-    "Who refuses, or answers what is no registration, is told with what to do instead",
+    "A refused or invalid registration is reported with an alternative",
     arguments: [
       (
         Script.Reply.json(
@@ -246,7 +247,7 @@ import Testing
     #expect(try script.store.accountStore.registrations.get("as.example", .usual) == nil)
   }
 
-  @Test func `Who only wants a credential is sent to sign in, and nothing is registered`()
+  @Test func `A request for a credential does not register, and its hint is accounts.signIn`()
     async throws
   {
     let script = Script()

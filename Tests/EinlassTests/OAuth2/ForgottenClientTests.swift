@@ -5,7 +5,8 @@ import Testing
 
 @testable import Einlass
 
-/// A client that had registered itself, at a server that does not know it any more. RFC 7591, RFC 6749 section 5.2.
+/// A dynamically registered client at a server that no longer knows it. RFC 7591, RFC 6749 section
+/// 5.2.
 @Suite struct ForgottenClientTests {
   private static let register = "POST https://as.example/register"
   private static let ask = "POST https://as.example/token"
@@ -24,7 +25,8 @@ import Testing
       origins: ["https://as.example"], isIssued: isIssued)
   }
 
-  /// A world in which the application has registered before; the browser brings what each of these draws asks for.
+  /// A script with a stored registration. The browser returns a code for the `state` of each of
+  /// these draws.
   private static func script(
     _ replies: [Script.Reply], draws: [UInt8], isIssued: Bool = true
   ) throws -> Script {
@@ -53,7 +55,7 @@ import Testing
     script.log.filter { $0.hasPrefix("POST") }
   }
 
-  @Test func `It is registered anew before the person is sent to a page that does not know it`()
+  @Test func `A forgotten client registers again before the page is opened`()
     async throws
   {
     let script = try Self.script([Self.unknown, Self.new, Self.token], draws: [4])
@@ -65,7 +67,7 @@ import Testing
 
   @Test
   func
-    `One that is forgotten while the person is away is registered anew, and the person asked again`()
+    `A client that is forgotten during the sign-in registers again, and the page reopens`()
     async throws
   {
     let script = try Self.script(
@@ -76,7 +78,7 @@ import Testing
   }
 
   @Test
-  func `A server that never knows whom it has registered is asked once, and there is a way on`()
+  func `A server that forgets the new client too is not asked again, and the hint names a way on`()
     async throws
   {
     let script = try Self.script([Self.unknown, Self.new, Self.unknown], draws: [4])
@@ -91,7 +93,7 @@ import Testing
   }
 
   @Test(
-    "What only looks so replaces nothing: other errors, other faults of the request, no answer at all",
+    "Other errors, or no answer, do not replace the registration",
     arguments: [
       known, unauthorized, .json(#"{"error":"invalid_request"}"#, status: 400),
       .json(#"{"error":"unsupported_grant_type"}"#, status: 400),
@@ -105,14 +107,14 @@ import Testing
     #expect(try Self.kept(script) == "old")
   }
 
-  @Test func `Who may not use a way is known all the same`() async throws {
+  @Test func `A client that may not use the grant is still known`() async throws {
     let script = try Self.script([Self.known, Self.unauthorized], draws: [3])
     let problem = await #expect(throws: Problem.self) { try await Self.signIn(script) }
     #expect(problem?.serverError?.code == "unauthorized_client")
     #expect(try Self.kept(script) == "old")
   }
 
-  @Test func `What a person brought is theirs, whatever the server says`() async throws {
+  @Test func `A registration from the person is never replaced`() async throws {
     let script = try Self.script([Self.unknown], draws: [2], isIssued: false)
     let problem = await #expect(throws: Problem.self) { try await Self.signIn(script) }
     #expect(problem?.reason == .authenticatorUnconfigured)
@@ -120,7 +122,7 @@ import Testing
     #expect(try Self.kept(script) == "old")
   }
 
-  @Test func `Where registering anew fails, the old registration stays, and its tokens with it`()
+  @Test func `If the new registration fails, the old one and its tokens stay`()
     async throws
   {
     let script = try Self.script([Self.unknown, .text("", status: 503)], draws: [])

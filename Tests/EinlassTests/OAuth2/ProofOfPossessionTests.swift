@@ -5,7 +5,7 @@ import Testing
 
 @testable import Einlass
 
-/// RFC 9449: tokens that are bound to a key, and the proofs that go with them. C-58.
+/// RFC 9449: tokens that are bound to a key, and their proofs.
 @Suite struct ProofOfPossessionTests {
   private static let provider = """
     {"id":"example","name":"Example","setup":{"documentation":"https://op.example/docs"},\
@@ -44,7 +44,7 @@ import Testing
     ).account
   }
 
-  /// Header and claims of a request's proof, whose own key has signed it.
+  /// Returns header and claims of a request's proof, verified with the key in it.
   private func proof(_ request: HTTPRequest) throws -> (header: JSONValue, claims: JSONValue) {
     let proofs = request.headers.filter { $0.name == "DPoP" }
     try #require(proofs.count == 1)
@@ -69,7 +69,7 @@ import Testing
 
   /// RFC 9449 sections 4.1, 5 (refresh) and 7.1.
   @Test(
-    "the RFC's proofs have the members that ours have, and are signed by the key in them",
+    "The RFC's proofs have the same members as einlass's, and verify with the key in them",
     arguments: [
       (
         "eyJqdGkiOiItQndDM0VTYzZhY2MybFRjIiwiaHRtIjoiUE9TVCIsImh0dSI6Imh0dHBzOi8vc2VydmVyLmV4YW1wbGUuY29tL3Rva2VuIiwiaWF0IjoxNTYyMjYyNjE2fQ.2-GxA6T8lP4vfrg8v-FdWP0A0zdrj8igiMLvqRMUvwnQg4PtFLbdLXiOSsX0x7NVY-FNyJK70nfbV37xRZT3Lg",
@@ -100,7 +100,7 @@ import Testing
     #expect(names(ours.header) == names(theirs.header))
   }
 
-  @Test func `token and identity requests are proven by one key, which is kept for the token`()
+  @Test func `Token and identity requests use one proof key, which is stored with the token`()
     async throws
   {
     let script = Script([Self.device, .json(Self.token), Self.person], answers: [.accept()])
@@ -119,7 +119,7 @@ import Testing
     #expect(token.tokenType == "DPoP" && token.proofKey != nil)
   }
 
-  @Test func `what a server wants to see in the proof is shown at once and remembered`()
+  @Test func `A nonce that a server requires is used at once and remembered`()
     async throws
   {
     let script = Script(
@@ -134,7 +134,9 @@ import Testing
     #expect(script.unusedReplyCount == 0)
   }
 
-  @Test func `who wants to see something new each time is asked twice and no more`() async throws {
+  @Test func `A server that requires a new nonce each time gets two requests and no more`()
+    async throws
+  {
     let script = Script(
       [Self.device, Self.refusal("N1", status: 400), Self.refusal("N2", status: 400)],
       answers: [.accept()])
@@ -145,7 +147,7 @@ import Testing
   }
 
   @Test(
-    "a nonce that is none is not sent back",
+    "An invalid nonce is not sent back",
     arguments: ["", "a b", "ä", String(repeating: "n", count: 1025)])
   func oddNonce(nonce: String) async throws {
     let script = Script([Self.device, Self.refusal(nonce, status: 400)], answers: [.accept()])
@@ -154,7 +156,7 @@ import Testing
   }
 
   @Test(
-    "a token that is not bound, or bound unasked, is not taken",
+    "A token that is not bound, or is bound without a request, is refused",
     arguments: [#"{"access_token":"AT","token_type":"Bearer"}"#, #"{"access_token":"AT"}"#])
   func unbound(token: String) async throws {
     let script = Script([Self.device, .json(token)], answers: [.accept()])
@@ -166,7 +168,7 @@ import Testing
         == nil)
   }
 
-  @Test func `a refresh is proven by the same key, and what is handed out is without it`()
+  @Test func `A refresh uses the same proof key, and the handed-out token does not contain it`()
     async throws
   {
     let first = Script([Self.device, .json(Self.token), Self.person], answers: [.accept()])
@@ -191,7 +193,7 @@ import Testing
     let (one, two) = (try proof(script.requests[0]), try proof(script.requests[1]))
     #expect(one.header["jwk"] == two.header["jwk"] && two.claims["nonce"] == "N")
     #expect(try one.header["jwk"] == proof(first.requests[1]).header["jwk"])
-    // And so are the front end's own requests.
+    // The signed requests of the front end use it too.
     let signed = try engine(script).sign(
       SignRequest(
         application: Sample.application, registration: ClientRegistration(clientID: "APP"),

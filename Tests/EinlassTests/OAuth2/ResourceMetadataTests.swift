@@ -3,7 +3,7 @@ import Testing
 
 @testable import Einlass
 
-/// RFC 9728: what is believed of a resource's own description.
+/// RFC 9728: the checks of a resource's metadata.
 @Suite struct ResourceMetadataTests {
   private static func metadata(
     of resource: String, for address: String, _ change: (inout JSONObject) -> Void = { _ in }
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    "the document is looked for before the path, then for the whole host",
+    "The document is looked up for the path first, then for the whole host",
     arguments: [
       ("https://r.example", ["https://r.example/.well-known/oauth-protected-resource"]),
       ("https://r.example/", ["https://r.example/.well-known/oauth-protected-resource"]),
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(
-    "a resource speaks for itself and what is below it",
+    "Metadata is valid for its resource and for addresses below it",
     arguments: [
       ("https://r.example/mcp", "https://r.example/mcp"),
       ("https://r.example", "https://r.example/mcp"),
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(
-    "a resource speaks for no other",
+    "Metadata for another resource is refused",
     arguments: [
       ("https://r.example/mcp", "https://r.example"),
       ("https://r.example/mcp", "https://r.example/mcp2"),
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func `what is missing, misplaced or unsafe is refused by name`() {
+  @Test func `A missing, misplaced or unsafe member is refused by name`() {
     let resource = "https://r.example"
     func fault(_ name: String, _ value: JSONValue?) -> ResourceMetadata.Fault? {
       do {

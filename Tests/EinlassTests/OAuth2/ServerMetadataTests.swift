@@ -3,7 +3,7 @@ import Testing
 
 @testable import Einlass
 
-/// RFC 8414 and OpenID Connect Discovery: what is believed of a server's own description. T-70.
+/// RFC 8414 and OpenID Connect Discovery: the checks of a server's metadata.
 @Suite struct ServerMetadataTests {
   private static let issuer = "https://issuer.example/tenant"
 
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(
-    "an issuer's documents stand where both standards put them",
+    "The addresses of an issuer's documents follow both standards",
     arguments: [
       (
         "https://a.example",
@@ -55,7 +55,7 @@ import Testing
     #expect(try ServerMetadata.addresses(ofIssuer: .parse(issuer)).map(\.text) == expected)
   }
 
-  @Test func `what is not said has the standards' defaults`() throws {
+  @Test func `Missing members have the defaults of the standards`() throws {
     let metadata = try Self.metadata()
     #expect(metadata.clientAuthentications == [.basic])
     #expect(metadata.signingAlgorithms == [.rs256])
@@ -73,7 +73,7 @@ import Testing
       (["client_secret_post"], "client_secret_basic", Secret("S"), "client_secret_post"),
       (["client_secret_post"], nil, nil, "none"), (["none"], nil, Secret("S"), "none"),
     ] as [([String]?, String?, Secret?, String)])
-  func `An endpoint's own ways of proof count, unless the client can do none of them`(
+  func `An endpoint's own authentication methods apply, unless the client supports none of them`(
     ways: [String]?, own: String?, secret: Secret?, expected: String
   ) {
     let registration = ClientRegistration(
@@ -83,7 +83,7 @@ import Testing
     #expect(usual.fitting(registration, at: others).rawValue == expected)
   }
 
-  @Test func `what is not known is left out`() throws {
+  @Test func `Unknown values are left out`() throws {
     let metadata = try Self.metadata {
       $0["token_endpoint_auth_methods_supported"] = [
         "tls_client_auth", "client_secret_post", "none",
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test(
-    "a document that is not this issuer's, or leads elsewhere in the clear, is refused",
+    "A document of another issuer, or with an unsafe address, is refused",
     arguments: [
       ("issuer", "https://issuer.example/tenant/", ServerMetadata.Fault.foreignIssuer),
       ("issuer", "https://evil.example", .foreignIssuer), ("issuer", nil, .member("issuer")),
@@ -125,9 +125,8 @@ import Testing
     #expect(throws: fault) { try Self.metadata { $0[member] = value } }
   }
 
-  /// T-76.
   @Test(
-    "an address that nobody may be asked to open is refused", arguments: WebAddressTests.hostile)
+    "An address that must not be opened is refused", arguments: WebAddressTests.hostile)
   func hostile(text: String) {
     for member in [
       "authorization_endpoint", "device_authorization_endpoint", "end_session_endpoint",
@@ -138,8 +137,7 @@ import Testing
     }
   }
 
-  /// T-70.
-  @Test func `only a server on this machine sends requests to it`() throws {
+  @Test func `Only metadata from this machine may contain addresses on this machine`() throws {
     let here = "http://127.0.0.1:8080"
     for (issuer, isTaken) in [(here, true), ("https://issuer.example", false)] {
       let document: JSONValue = [
@@ -151,7 +149,8 @@ import Testing
     }
   }
 
-  @Test func `what a server says of clients, pushing and tokens stands in its descriptor`() throws {
+  @Test func `The descriptor contains the methods for clients, pushed requests and tokens`() throws
+  {
     let metadata = try Self.metadata {
       $0["token_endpoint_auth_methods_supported"] = ["private_key_jwt", "client_secret_jwt"]
       $0["token_endpoint_auth_signing_alg_values_supported"] = ["HS256", "PS256", "none", "ES256"]
@@ -161,7 +160,7 @@ import Testing
     }
     func words(_ metadata: ServerMetadata) throws -> (provider: JSONValue, flow: JSONValue) {
       let descriptor = JSONValue.object(metadata.descriptor(id: "x", name: "X"))
-      // The words are ones that a catalogue knows.
+      // The settings must be ones that the catalogue knows.
       _ = try Provider(descriptor, at: "")
       return (descriptor, try #require(descriptor["flows"]?.array?.first))
     }
@@ -170,14 +169,14 @@ import Testing
     #expect(flow["assertion"]?["algorithms"] == ["PS256", "ES256"])
     #expect(flow["revocation"]?["url"] == "https://issuer.example/revoke")
     #expect(provider["verify"]?["recipe"] == "introspection")
-    // It takes pushed requests and does not ask for them.
+    // The server accepts pushed requests but does not require them.
     #expect(flow["pushed"] == nil)
     var pushing = metadata
     pushing.requiresPushedRequests = true
     #expect(try words(pushing).flow["pushed"]?["url"] == "https://issuer.example/par")
   }
 
-  @Test func `a null is as if it were not there, and no document is none`() throws {
+  @Test func `A null is the same as a missing member, and an array is no document`() throws {
     #expect(try Self.metadata { $0["jwks_uri"] = .null }.keySetAddress == nil)
     #expect(throws: ServerMetadata.Fault.member("document")) {
       try ServerMetadata([], issuer: Self.issuer)

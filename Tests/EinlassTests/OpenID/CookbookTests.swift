@@ -5,8 +5,8 @@ import Testing
 
 @testable import Einlass
 
-/// RFC 7520 sections 4.1 to 4.4 and RFC 8037 appendix A.4, as its authors keep them. Sections 4.5 to 4.8 are not in the
-/// compact form with its payload, which alone is read.
+/// RFC 7520 sections 4.1 to 4.4 and RFC 8037 appendix A.4, from the files of their authors.
+/// Sections 4.5 to 4.8 do not use the compact form with a payload, and einlass reads no other.
 @Suite struct CookbookTests {
   private static func example(_ name: String) throws -> JSONValue {
     let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(
-    "what the cookbook has signed is believed by its keys",
+    "The signatures of the cookbook verify with its keys",
     arguments: [
       ("4_1.rsa_v15_signature", TokenAlgorithm.rs256), ("4_2.rsa-pss_signature", .ps384),
       ("4_3.ecdsa_signature", .es512), ("4_4.hmac-sha2_integrity_protection", .hs256),
@@ -45,8 +45,8 @@ import Testing
     }
   }
 
-  /// RFC 8037 appendices A.1 and A.4: Ed25519 signs alike each time.
-  @Test func `what is signed with the key of RFC 8037 is what stands there`() throws {
+  /// RFC 8037 appendices A.1 and A.4. An Ed25519 signature is deterministic.
+  @Test func `A signature with the key of RFC 8037 has its published value`() throws {
     let example = try Self.example("curve25519")
     let seed = try #require(example["input"]?["key"]?["d"]?.string.flatMap(Base64URL.decode))
     // RFC 8410 section 7.

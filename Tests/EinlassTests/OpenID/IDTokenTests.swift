@@ -3,12 +3,12 @@ import EinlassCrypto
 import EinlassJSON
 import Testing
 
-/// Every check of OpenID Connect Core 1.0 section 3.1.3.7 and of C-73, at its edge. T-91, T-92.
+/// Every check of OpenID Connect Core 1.0 section 3.1.3.7, at its limits.
 @Suite struct IDTokenTests {
   private static let secret = Secret("a client secret of more than 32 bytes")
   private static let now: UnixTime = 1_763_712_345
 
-  /// Signed with the client secret, so that the tests can make any token.
+  /// Returns a token signed with the client secret, so that a test can make any token.
   private static func token(_ change: (inout JSONObject) -> Void = { _ in }) -> String {
     var claims: JSONObject = [
       "iss": "https://issuer.example", "sub": "ada", "aud": "client", "nonce": "n0nce",
@@ -41,7 +41,7 @@ import Testing
     } catch { return error }
   }
 
-  @Test func `a sound token is believed, with all it says`() throws {
+  @Test func `A valid token is accepted with all its claims`() throws {
     let keys = JSONWebKeySet([try #require(JSONWebKey(clientSecret: Self.secret))])
     let token = try Self.expectation().check(
       Self.token { $0["email"] = "ada@example.org" }, keys: keys, now: Self.now)
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(
-    "who it is from, for and of",
+    "The issuer, the audience and the subject of an id_token are checked",
     arguments: [
       ("iss", "https://issuer.example/", IDTokenExpectation.Fault.issuer),
       ("iss", nil, .claim("iss")), ("iss", 7, .claim("iss")),
@@ -70,7 +70,7 @@ import Testing
     #expect(try fault(Self.token { $0[claim] = value }) == expected)
   }
 
-  @Test func `several audiences need us as the authorized party`() throws {
+  @Test func `Several audiences require the client as the authorized party`() throws {
     let token = Self.token {
       $0["aud"] = ["client", "other"]
       $0["azp"] = "client"
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(
-    "times hold to the second, with the skew of a minute",
+    "Times are checked to the second, with a skew of one minute",
     arguments: [
       ("exp", -59, nil), ("exp", -60, IDTokenExpectation.Fault.expired), ("exp", -61, .expired),
       ("nbf", 60, nil), ("nbf", 61, .notYetValid), ("nbf", -600, nil),
@@ -90,19 +90,19 @@ import Testing
   }
 
   @Test(
-    "a time is a number that a clock can show",
+    "A time must be a number within the range of a clock",
     arguments: ["-1", "1e308", "9007199254740993", "\"1763712345\"", "null", "{}"])
   func oddTimes(lexeme: String) throws {
     let value = try JSONReader.read(Array(lexeme.utf8))
     #expect(try fault(Self.token { $0["exp"] = value }) == .claim("exp"))
   }
 
-  @Test func `a time with a fraction is one`() throws {
+  @Test func `A time may have a fraction`() throws {
     let value = try JSONReader.read(Array("\(Self.now + 10).5e0".utf8))
     #expect(try fault(Self.token { $0["exp"] = value }) == nil)
   }
 
-  @Test func `an older token serves where it was not issued just now`() throws {
+  @Test func `An older token is accepted if it need not be fresh`() throws {
     var expectation = Self.expectation()
     let old = Self.token { $0["iat"] = JSONValue(Self.now - 601) }
     #expect(try fault(old, expectation) == .issuedAt)
@@ -112,7 +112,7 @@ import Testing
     #expect(try fault(future, expectation) == .issuedAt)
   }
 
-  @Test func `the skew is never more than five minutes`() throws {
+  @Test func `The skew is never more than five minutes`() throws {
     var expectation = Self.expectation()
     expectation.skewSeconds = 100_000
     #expect(try fault(Self.token { $0["exp"] = JSONValue(Self.now - 299) }, expectation) == nil)
@@ -121,7 +121,7 @@ import Testing
   }
 
   @Test(
-    "a person who had to prove themselves lately did",
+    "A required authentication time must be recent enough",
     arguments: [
       (-160, nil), (-161, IDTokenExpectation.Fault.authenticationTime),
       (nil, .claim("auth_time")),
@@ -133,7 +133,7 @@ import Testing
     #expect(try fault(token, expectation) == expected)
   }
 
-  @Test func `a refreshed token is the same person's`() throws {
+  @Test func `A refreshed token must have the same subject`() throws {
     var expectation = Self.expectation()
     expectation.subject = "ada"
     #expect(try fault(Self.token(), expectation) == nil)
@@ -141,8 +141,8 @@ import Testing
     #expect(try fault(Self.token(), expectation) == .subject)
   }
 
-  /// OpenID Connect Core 1.0 appendix A.3 and A.4 show tokens for these halves.
-  @Test func `what came with the token is what it was issued with`() throws {
+  /// OpenID Connect Core 1.0 appendices A.3 and A.4 have these hashes.
+  @Test func `The hashes of access token and code must match if they are present`() throws {
     var expectation = Self.expectation()
     expectation.accessToken = Secret("jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y")
     expectation.authorizationCode = Secret(
@@ -159,7 +159,8 @@ import Testing
     #expect(try fault(Self.token { $0["c_hash"] = 7 }, expectation) == .authorizationCodeHash)
   }
 
-  @Test func `a token that is signed otherwise, or not an object, says nothing`() throws {
+  @Test func `A token with another algorithm, a wrong signature or a wrong form is refused`() throws
+  {
     var expectation = Self.expectation()
     expectation.algorithms = TokenAlgorithm.usual
     #expect(try fault(Self.token(), expectation) == .signature(.algorithm))

@@ -8,8 +8,8 @@ import Testing
   private static let payload =
     "{\"iss\":\"joe\",\r\n \"exp\":1300819380,\r\n \"http://example.com/is_root\":true}"
 
-  /// RFC 7515 appendices A.2 to A.4, RFC 8037 appendix A.4: key, token. Of its others, A.1 is signed by a secret, A.5 by
-  /// nobody, and A.6 and A.7 are not in the compact form.
+  /// Keys and tokens of RFC 7515 appendices A.2 to A.4 and RFC 8037 appendix A.4. Left out are A.1
+  /// with a secret, A.5 without a signature, and A.6 and A.7 in another form than the compact one.
   private static let examples: [(key: JSONValue, token: String, payload: String)] = [
     (
       [
@@ -47,7 +47,7 @@ import Testing
   ]
 
   @Test(arguments: examples.indices)
-  func `the RFCs' examples are believed, and no change of them`(index: Int) throws {
+  func `The examples of the RFCs verify, and no changed example does`(index: Int) throws {
     let example = Self.examples[index]
     let keys = try #require(JSONWebKeySet(["keys": [example.key]]))
     let signature = try JSONWebSignature.parse(example.token)
@@ -70,7 +70,8 @@ import Testing
   }
 
   /// RFC 7515 appendices A.1 and A.5.
-  @Test func `a secret's signature is believed where secrets are, and no signature nowhere`() throws
+  @Test func `A secret's signature verifies only if HS256 is allowed, and no signature never`()
+    throws
   {
     let claims =
       "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
@@ -97,7 +98,7 @@ import Testing
   }
 
   @Test(
-    "what is no token is refused before anything is believed",
+    "A malformed token is refused before its signature is checked",
     arguments: [
       ("", JSONWebSignature.Fault.form), ("a.b", .form), ("a.b.c.d", .form), ("..", .header),
       ("e30=.e30.", .form), ("e31.e30.", .form), (token("{}"), .algorithm),
@@ -111,10 +112,10 @@ import Testing
     #expect(throws: fault) { try JSONWebSignature.parse(text) }
   }
 
-  @Test func `64 KiB are read, a byte more is not`() throws {
+  @Test func `A token of 64 KiB is read, and a longer one is refused`() throws {
     let head = Base64URL.encode(Array(#"{"alg":"RS256"}"#.utf8)) + "."
     let room = JSONWebSignature.byteLimit - head.utf8.count - 1
-    // base64url of n bytes never has a length of 1 modulo 4; the signature takes what the payload leaves.
+    // Base64url of n bytes never has a length of 1 modulo 4, so the signature fills the rest.
     let payload = String(repeating: "A", count: room / 4 * 4 - 4)
     let signature = String(
       repeating: "A", count: JSONWebSignature.byteLimit - head.utf8.count - 1 - payload.utf8.count)
@@ -125,7 +126,7 @@ import Testing
   }
 
   @Test(
-    "a set keeps the keys that can be used and passes over the others",
+    "A key set keeps the usable keys and skips the others",
     arguments: [
       (#"{"keys":[]}"#, 0), (#"{"keys":[7,{},{"kty":"EC"},{"kty":"oct","k":"AAAA"}]}"#, 0),
       (
@@ -153,7 +154,8 @@ import Testing
     #expect(JSONWebKeySet(try JSONReader.read(Array(text.utf8)))?.keys.count == count)
   }
 
-  @Test func `two keys of one id are none, and a token's id is looked up exactly`() throws {
+  @Test func `Keys with the same id are unusable, and a token's key id is compared exactly`() throws
+  {
     let example = Self.examples[3]
     var key = try #require(example.key.object)
     key["kid"] = "one"
@@ -164,7 +166,7 @@ import Testing
       let set = try #require(JSONWebKeySet(["keys": .array(keys.map(JSONValue.object))]))
       try JSONWebSignature.parse(text).verify(set, allowed: TokenAlgorithm.usual)
     }
-    // The header is signed too: with the right key the signature is what is wrong.
+    // The header is signed too, so with the right key the signature is wrong.
     #expect(throws: JSONWebSignature.Fault.signature) { try verify(header, [key]) }
     #expect(throws: JSONWebSignature.Fault.key) { try verify(header, [key, key]) }
     header = Array(#"{"alg":"EdDSA","kid":"ONE"}"#.utf8)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Einlass
 
-/// An issuer's keys are kept for a day, and asked for again when a token fits none of them. C-74, T-91.
+/// An issuer's keys are cached for a day, and fetched again if no key fits a token.
 @Suite struct KeyRotationTests {
   private static let old = PrivateKey.generate(.ed25519)
   private static let new = PrivateKey.generate(.ed25519)
@@ -54,7 +54,7 @@ import Testing
     ).isValid
   }
 
-  @Test func `keys are asked for once a day`() async throws {
+  @Test func `Keys are fetched once a day`() async throws {
     let script = Script([Self.keys(("a", Self.old)), Self.keys(("a", Self.old))])
     let token = try Self.token("a", Self.old)
     for _ in 1...3 { #expect(try await isValid(token, script)) }
@@ -64,7 +64,7 @@ import Testing
     script.advance(seconds: 1)
     #expect(try await isValid(token, script))
     #expect(script.log == [Self.fetch, Self.fetch])
-    // A clock that was set back does not make them younger.
+    // Setting the clock back does not extend the cache.
     script.reply(Self.keys(("a", Self.old)))
     script.advance(seconds: -10)
     #expect(try await isValid(token, script))
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(
-    "with overlap the old keys go on being good; without it they are gone",
+    "With overlap the old keys stay valid, and without overlap they do not",
     arguments: [true, false])
   func rotation(overlaps: Bool) async throws {
     let both = Self.keys(("b", Self.new), ("a", Self.old))
@@ -80,18 +80,18 @@ import Testing
       Self.keys(("a", Self.old)), overlaps ? both : Self.keys(("b", Self.new)),
     ])
     #expect(try await isValid(Self.token("a", Self.old), script))
-    // Just rotated: nobody had asked again because of a token before.
+    // The keys were just rotated, and no token has caused a fetch before.
     #expect(try await isValid(Self.token("b", Self.new), script))
     #expect(script.log == [Self.fetch, Self.fetch])
     #expect(try await isValid(Self.token("a", Self.old), script) == overlaps)
     #expect(script.log.count == 2)
   }
 
-  @Test func `a token with an unknown key asks the issuer at most once a minute`() async throws {
+  @Test func `A token with an unknown key id causes at most one fetch a minute`() async throws {
     let script = Script(Array(repeating: Self.keys(("a", Self.old)), count: 3))
     let forged = try Self.token("x", Self.new)
     for _ in 1...20 { #expect(try await !isValid(forged, script)) }
-    // The first fetch found none; the next 19 may ask once more.
+    // The first fetch filled the empty cache. The other 19 checks may cause one more fetch.
     #expect(script.log.count == 2)
     script.advance(seconds: 59)
     #expect(try await !isValid(forged, script))
@@ -103,7 +103,7 @@ import Testing
     #expect(script.unusedReplyCount == 0)
   }
 
-  @Test func `a token without the name of a key is tried by all, and rotation is noticed`()
+  @Test func `A token without a key id is checked with all keys, and a rotation is noticed`()
     async throws
   {
     let script = Script([Self.keys((nil, Self.old)), Self.keys((nil, Self.new), (nil, Self.old))])
@@ -113,7 +113,7 @@ import Testing
     #expect(script.log.count == 2)
   }
 
-  @Test func `an issuer that does not answer takes no known key away`() async throws {
+  @Test func `A failed fetch does not remove known keys`() async throws {
     let script = Script([Self.keys(("a", Self.old)), .networkFailure(-1004)])
     #expect(try await isValid(Self.token("a", Self.old), script))
     let problem = await #expect(throws: Problem.self) {
@@ -121,7 +121,7 @@ import Testing
     }
     #expect(problem?.reason == .networkFailure)
     #expect(try await isValid(Self.token("a", Self.old), script))
-    // And it is left alone for a minute.
+    // The issuer gets no further request for a minute.
     #expect(try await !isValid(Self.token("b", Self.new), script))
     #expect(script.log.count == 2)
   }

@@ -4,7 +4,7 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// Wycheproof's signed tokens and keys: what is valid is believed, everything else is not. T-90.
+/// The signed tokens and keys of Wycheproof. Exactly the valid ones are accepted.
 @Suite struct WycheproofTokenTests {
   private static func groups(_ name: String, count: Int) throws -> [JSONValue] {
     let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -14,14 +14,15 @@ import Testing
     return try #require(file["testGroups"]?.array)
   }
 
-  /// The keys of a group as einlass would have them: what an issuer publishes, or the client's own secret.
+  /// Returns the keys of a group in einlass's form: the published keys of an issuer, or the
+  /// client's secret.
   private static func keys(_ group: JSONValue) -> JSONWebKeySet {
     let given = group["public"] ?? group["private"] ?? .null
     let members = given["keys"]?.array ?? [given]
-    // A key for something else than HS256 is none, whoever holds it.
+    // einlass uses a symmetric key only for HS256.
     let secrets = members.filter { $0["kty"] == "oct" && $0["alg"] == "HS256" }
       .compactMap { $0["k"]?.string.flatMap(Base64URL.decode) }
-    // einlass has one secret of a registration: of several, the first.
+    // A registration has one secret, so only the first key is used.
     guard members.count == secrets.count, let secret = secrets.first,
       Set(members.map { $0["kid"]?.string }).count == members.count
     else { return JSONWebKeySet(["keys": .array(members)]) ?? JSONWebKeySet([]) }
@@ -32,18 +33,20 @@ import Testing
     (try? JSONWebSignature.parse(text).verify(keys, allowed: Set(TokenAlgorithm.allCases))) != nil
   }
 
-  /// Labels that contradict the file itself or RFC 7515 section 2: 367 and 370 are, byte for byte, the token that 357
-  /// calls valid; 372 and 373 have a character that base64url does not have; the keys of 346, 347, 350 and 351 name
-  /// another algorithm than the token does, which the file calls invalid everywhere else.
+  /// Labels that contradict the file itself or RFC 7515 section 2. 367 and 370 are identical to the
+  /// token of 357, which is labelled valid. 372 and 373 contain a character outside base64url. The
+  /// keys of 346, 347, 350 and 351 name another algorithm than the token, which all other cases
+  /// label invalid.
   private static let mislabelled: Set<Int64> = [346, 347, 350, 351, 367, 370, 372, 373]
 
-  @Test func `Wycheproof's signatures are believed exactly where they are valid`() throws {
+  @Test func `Exactly the valid signatures of Wycheproof verify`() throws {
     var seen = (valid: 0, invalid: 0)
     for group in try Self.groups("json_web_signature", count: 401) {
       for row in try #require(group["tests"]?.array) {
         let number = try #require(row["tcId"]?.int64)
         guard let text = row["jws"]?.string else { continue }
-        // Its keyed hashes name a key; einlass has one secret for a registration, and looks at no name.
+        // The HMAC cases have a key id. einlass ignores it, because a registration has only one
+        // secret.
         let isBelieved = Self.isBelieved(text, Self.keys(group))
         let isValid = (row["result"] == "valid") != Self.mislabelled.contains(number)
         #expect(isBelieved == isValid, "case \(number): \(row["comment"]?.string ?? "")")
@@ -54,7 +57,7 @@ import Testing
   }
 
   @Test(arguments: [346, 347])
-  func `the examples of RFC 7520 are believed by keys that name no other algorithm`(number: Int64)
+  func `The examples of RFC 7520 verify with keys that name no other algorithm`(number: Int64)
     throws
   {
     let group = try #require(
@@ -68,14 +71,14 @@ import Testing
     #expect(Self.isBelieved(text, Self.keys(["public": .object(key)])))
   }
 
-  @Test func `Wycheproof's keys serve exactly where they are sound`() throws {
+  @Test func `Exactly the valid keys of Wycheproof are usable`() throws {
     var seen = (valid: 0, invalid: 0)
     for group in try Self.groups("json_web_key", count: 26) {
       let keys = Self.keys(group)
       for row in try #require(group["tests"]?.array) {
         let number = try #require(row["tcId"]?.int64)
         let text = try #require(row["jws"]?.string)
-        // HS384 and HS512 are no algorithms of einlass.
+        // einlass does not support HS384 and HS512.
         let comment = group["comment"]?.string ?? ""
         if comment == "HS384" || comment == "HS512" {
           #expect(!Self.isBelieved(text, keys), "case \(number)")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Einlass
 
-/// What single words of a descriptor do.
+/// The effects of single settings of a descriptor.
 struct DescriptorWordsTests {
   private static func reader(_ json: String) throws -> DescriptorReader {
     let value = try JSONReader.read(Array("{\"word\":\(json)}".utf8))
@@ -20,7 +20,7 @@ struct DescriptorWordsTests {
     .token: "T", .clientID: "ID", .clientSecret: "S",
   ])
 
-  @Test("headers, HTTP Basic and bodies of JSON are filled")
+  @Test("Headers, HTTP Basic and JSON bodies are filled in")
   func requests() throws {
     let asked = try Self.request(
       """
@@ -45,7 +45,7 @@ struct DescriptorWordsTests {
   }
 
   @Test(
-    "what a request cannot have is refused",
+    "An impossible combination in a request is refused",
     arguments: [
       (#"{"method":"GET","url":"https://a.example","json":null}"#, "/word/json"),
       (#"{"method":"POST","url":"https://a.example","json":null,"form":{"a":"b"}}"#, "/word/json"),
@@ -62,7 +62,7 @@ struct DescriptorWordsTests {
     (0..<count).map { #""m\#($0)":"x""# }.joined(separator: ",")
   }
 
-  @Test func `256 words are taken`() throws {
+  @Test func `A request may have 256 parameters`() throws {
     _ = try Self.request(
       #"{"method":"GET","url":"https://a.example","query":{\#(Self.members(256))}}"#)
   }
@@ -73,7 +73,7 @@ struct DescriptorWordsTests {
     return words.identity(in: try JSONReader.read(Array(answer.utf8)))
   }
 
-  @Test("an id is a number where that is said, and loses what stands before it")
+  @Test("An id can be a number if the descriptor says so, and can lose a prefix")
   func ids() throws {
     #expect(try Self.identity("", in: #"{"id":7}"#) == nil)
     #expect(try Self.identity(#","numericId":true"#, in: #"{"id":7}"#)?.id == "7")
@@ -83,14 +83,15 @@ struct DescriptorWordsTests {
     #expect(try Self.identity(#","idPrefix":"/users/""#, in: #"{"id":"/users/"}"#) == nil)
   }
 
-  @Test("a picture's address is made of the id and what the answer says of it")
+  @Test("A picture's address is made of the id and a member of the answer")
   func pictures() throws {
     let words = #","avatar":{"pointer":"/hash","template":"https://a.example/{id}/{picture}.png"}"#
     #expect(
       try Self.identity(words, in: #"{"id":"7","hash":"a/b"}"#)?.avatar
         == "https://a.example/7/a%2Fb.png")
     #expect(try Self.identity(words, in: #"{"id":"7","hash":null}"#)?.avatar == nil)
-    // This machine is named by who answers from it, not by an id_token, whoever issued that.
+    // An answer may contain an address on this machine only if the answer itself comes from this
+    // machine.
     let local = #","request":{"method":"GET","url":"http://127.0.0.1:8080/me"}"#
     for (address, asked, isShown) in [
       ("https://a.example/x", "", true), ("http://127.0.0.1:8080/x", "", false),
@@ -103,7 +104,7 @@ struct DescriptorWordsTests {
   }
 
   @Test(
-    "an error may have any status, unless the answer says that it is none",
+    "An error can have any status, unless a member says that it is none",
     arguments: [
       (#"{"code":"/ret","anyStatus":true,"unless":{"/ret":0}}"#, #"{"ret":0}"#, nil),
       (#"{"code":"/ret","anyStatus":true,"unless":{"/ret":0}}"#, #"{"ret":3}"#, true),
@@ -117,7 +118,7 @@ struct DescriptorWordsTests {
     #expect(words?.isRefusal == isRefusal)
   }
 
-  @Test("who has no secret sends an empty one where that is wanted")
+  @Test("A client without a secret sends an empty one if the provider requires it")
   func emptySecret() throws {
     var form: [Parameter] = []
     var headers: [HTTPRequest.Header] = []
@@ -127,14 +128,14 @@ struct DescriptorWordsTests {
     #expect(headers == [.init("Authorization", "Basic SUQ6")])
   }
 
-  @Test("scopes may come in a list")
+  @Test("Scopes can be a list")
   func scopeList() {
     let token = TokenResponse.credential(
       in: ["access_token": "T", "scope": ["a", "b"]], scopes: [], now: 0)
     #expect(token?.scopes == ["a", "b"])
   }
 
-  @Test("the redirect to register is the one that is used")
+  @Test("The documented redirect address is the one that is used")
   func redirects() throws {
     for provider in try ProviderCatalog.builtIn().providers {
       for case .authorizationCode(let flow) in provider.flows {
@@ -150,7 +151,7 @@ struct DescriptorWordsTests {
     }
   }
 
-  @Test("a provider like another lives elsewhere and is another")
+  @Test("A provider like another has its own id and origins")
   func likeAnother() throws {
     let models = try ProviderCatalog.builtIn()
     func read(_ json: String) throws -> ProviderCatalog {
@@ -186,7 +187,7 @@ struct DescriptorWordsTests {
   }
 
   @Test(
-    "the words of proofs, pushing and keys are read strictly",
+    "The settings for DPoP, pushed requests and assertions are read strictly",
     arguments: [
       (#""dpop":"yes""#, "/dpop"), (#""dpop":true"#, nil),
       (#""forResources":1"#, "/forResources"),

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Einlass
 
-/// The built-in catalogue, overlays, moved origins, and what a descriptor must not be.
+/// The built-in catalogue, overlays, moved origins, and invalid descriptors.
 struct ProviderCatalogTests {
-  /// A whole descriptor in a few words.
+  /// A minimal descriptor.
   static let small = """
     {"id":"example","name":"Example","setup":{"documentation":"https://example.org/docs"},\
     "accounts":"many","registration":["clientId"],\
@@ -19,7 +19,7 @@ struct ProviderCatalogTests {
       json: Array("{\"providers\":[\(providers.joined(separator: ","))]}".utf8))
   }
 
-  @Test("the built-in catalogue is sound and says what its providers can do")
+  @Test("The built-in catalogue is valid and lists the abilities of its providers")
   func builtIn() throws {
     let catalog = try ProviderCatalog.builtIn()
     #expect(catalog.providers.prefix(2).map(\.id) == ["twitter", "facebook"])
@@ -43,7 +43,7 @@ struct ProviderCatalogTests {
     #expect(one.defaultAudience == .onlyMe && many.defaultAudience == nil)
   }
 
-  @Test("read one by one, the built-in providers are those of the whole file")
+  @Test("The built-in providers are the same when they are read one by one")
   func oneByOne() throws {
     let whole = try ProviderCatalog(json: PackageResources.providers_json)
     #expect(try ProviderCatalog.builtIn() == whole)
@@ -52,7 +52,7 @@ struct ProviderCatalogTests {
     }
   }
 
-  @Test("every provider names its documentation, and each of its remedies has a recipe")
+  @Test("Every provider names its documentation, and its remedies have their requests")
   func everyProvider() throws {
     for provider in try ProviderCatalog.builtIn().providers {
       #expect(try WebAddress.parse(provider.setup.documentation).scheme == .https)
@@ -65,7 +65,7 @@ struct ProviderCatalogTests {
     }
   }
 
-  @Test("a small descriptor will do")
+  @Test("A minimal descriptor is accepted")
   func minimal() throws {
     let provider = try Self.catalog(Self.small).provider("example")
     #expect(provider.name == "Example")
@@ -76,7 +76,7 @@ struct ProviderCatalogTests {
   }
 
   @Test(
-    "what is wrong with a descriptor is named by provider and place",
+    "A fault in a descriptor is reported with provider and place",
     arguments: [
       ("\"id\":\"example\"", "\"id\":\"Ex ample\"", "Ex ample", "/providers/0/id"),
       ("\"id\":\"example\",", "", nil, "/providers/0/id"),
@@ -232,7 +232,7 @@ struct ProviderCatalogTests {
   }
 
   @Test(
-    "a catalogue is strict JSON with each id once",
+    "A catalogue is strict JSON with the required members alone",
     arguments: [
       "", "[]", "{}", "{\"providers\":{}}", "{\"providers\":[]} x", "{\"providers\":[],\"more\":1}",
       "{\"providers\":[],\"providers\":[]}",
@@ -241,7 +241,7 @@ struct ProviderCatalogTests {
     #expect(throws: ProviderCatalog.Fault.self) { try ProviderCatalog(json: Array(json.utf8)) }
   }
 
-  @Test("two providers of one id are refused")
+  @Test("Two providers with one id are refused")
   func twice() throws {
     let fault = try #require(throws: ProviderCatalog.Fault.self) {
       try Self.catalog(Self.small, Self.small)
@@ -249,7 +249,7 @@ struct ProviderCatalogTests {
     #expect(fault.pointer == "/providers/1/id")
   }
 
-  @Test("an overlay replaces providers and adds others at the end")
+  @Test("An overlay replaces providers and adds others at the end")
   func overlay() throws {
     let mine = Self.small.replacing("\"Example\"", with: "\"Mine\"")
     let other = Self.small.replacing("\"example\"", with: "\"other\"")
@@ -258,7 +258,7 @@ struct ProviderCatalogTests {
     #expect(catalog.providers.map(\.name) == ["Mine", "Example"])
   }
 
-  @Test("a moved origin moves every endpoint and no picture")
+  @Test("A moved origin moves every endpoint, but not pictures")
   func relocated() throws {
     let catalog = try ProviderCatalog.builtIn().relocated(origins: [
       "https://graph.facebook.com": "http://127.0.0.1:8080/",
@@ -280,7 +280,7 @@ struct ProviderCatalogTests {
   }
 
   @Test(
-    "an origin is an origin, and plain http stays on the machine",
+    "A moved origin must be a valid origin, with plain http only on loopback",
     arguments: [
       ("https://a.example", "http://b.example"), ("https://a.example", "http://localhost:1"),
       ("https://a.example", "https://b.example/path"), ("https://a.example", "https://b.example?q"),
@@ -293,7 +293,7 @@ struct ProviderCatalogTests {
     }
   }
 
-  @Test("an id is compared as bytes")
+  @Test("An id is compared as bytes")
   func byteComparison() throws {
     let catalog = try Self.catalog(Self.small.replacing("\"example\"", with: "\"k\""))
     #expect(try catalog.provider("k").id == "k")
@@ -303,7 +303,9 @@ struct ProviderCatalogTests {
     }
   }
 
-  @Test func `A provider's version stands in one place, and all its addresses have it`() throws {
+  @Test func `A provider's version is in one place of the catalogue and in all its addresses`()
+    throws
+  {
     let text = String(decoding: PackageResources.providers_json, as: UTF8.self)
     #expect(text.split(separator: "v2.8", omittingEmptySubsequences: false).count == 2)
     let newer = try ProviderCatalog(json: Array(text.replacing("v2.8", with: "v24.0").utf8))
@@ -327,7 +329,7 @@ struct ProviderCatalogTests {
   }
 
   @Test(
-    "a picture's address is made of what the provider says",
+    "The picture's address of a built-in provider is made from its answer",
     arguments: [
       (
         "flickr", #"{"user":{"id":"12037949754@N01","username":{"_content":"Bees"}}}"#,
@@ -346,14 +348,14 @@ struct ProviderCatalogTests {
     #expect(identity != nil && identity?.avatar == address)
   }
 
-  @Test("a picture's address is filled with an encoded id")
+  @Test("The id in a picture's address is percent-encoded")
   func encodedID() throws {
     let one = try ProviderCatalog.builtIn().provider("facebook")
     let identity = one.identity?.identity(in: .object(["id": "4/2?x", "name": "Ada"]))
     #expect(identity?.avatar == "https://graph.facebook.com/4%2F2%3Fx/picture?type=large")
   }
 
-  @Test("template values cannot be printed")
+  @Test("Template values cannot be printed")
   func values() {
     let values = Template.Values(texts: [.token: "secret"])
     #expect("\(values)" == "«redacted»")

@@ -3,17 +3,17 @@ import EinlassSystem
 import TestSupport
 import Testing
 
-/// The clock is set while a token is looked at (T-14).
+/// The clock is set during a verification.
 struct ClockJumpTests {
-  /// By how many seconds: ten minutes and a day either way, to 1970 and to 2100.
+  /// Jumps in seconds: ten minutes and a day in both directions, to 1970 and to 2100.
   static let jumps: [Int64] = [
     0, 600, -600, 86_400, -86_400, -Script.now, 4_102_444_800 - Script.now,
   ]
 
-  @Test("a token ends at the moment it names, wherever the clock was before", arguments: jumps)
+  @Test("A token expires at its time by the clock's present setting", arguments: jumps)
   func expiry(jump: Int64) async throws {
     for (expiresAt, isGood) in [(Script.now + jump + 1, true), (Script.now + jump, false)] {
-      // Zero stands for a token without an end.
+      // Zero means a token without an end.
       guard expiresAt > 0 else { continue }
       let info =
         #"{"data":{"app_id":"APP","is_valid":true,"expires_at":\#(expiresAt),"user_id":"42"}}"#
@@ -31,7 +31,8 @@ struct ClockJumpTests {
     }
   }
 
-  @Test("a jump between two requests leaves the second its time, and no more", arguments: jumps)
+  @Test(
+    "After a jump of the clock the next request has its full time, and no more", arguments: jumps)
   func budget(jump: Int64) async throws {
     let clock = Lock(Script.now)
     let script = Script([.json("{}"), .json("{}")])
@@ -43,7 +44,7 @@ struct ClockJumpTests {
     clock.withLock { $0 += 12 + jump }
     _ = try await effects.send(HTTPRequest(.get, address))
     let left = try #require(script.requests[1].timeout)
-    // The negative control: without a jump the first one's time is gone.
+    // Negative control: without a jump the time of the first request is subtracted.
     #expect(left == (jump == 0 ? .seconds(18) : .seconds(30)))
   }
 }

@@ -5,9 +5,10 @@ import Testing
 
 @testable import Einlass
 
-/// A server's clock is learned from its answers, and made up for within ten minutes. C-62.
+/// The offset of a server's clock is learned from its answers and corrected up to ten minutes.
 @Suite struct ClockOffsetTests {
-  /// As a server writes it that is so many seconds ahead of the scripts' clock, Fri, 14 Jul 2017 02:40:00 GMT.
+  /// Returns the Date header of a server this many seconds ahead of the script's clock, Fri, 14 Jul
+  /// 2017 02:40:00 GMT.
   private static func date(_ ahead: Int64) -> HTTPRequest.Header {
     let time = 2 * 3600 + 40 * 60 + ahead
     func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
@@ -18,7 +19,7 @@ import Testing
   private static let place = WebAddress(scheme: .https, host: "op.example", path: "/x")
 
   @Test(
-    "ten minutes are made up for, a second more is not",
+    "An offset of ten minutes is corrected, and a larger one is not",
     arguments: [
       (0, 0, nil), (600, 600, nil), (-600, -600, nil), (601, 0, "10 minutes behind"),
       (-601, 0, "10 minutes ahead of"), (7199, 0, "119 minutes behind"),
@@ -35,13 +36,13 @@ import Testing
   }
 
   @Test(
-    "what is no date says nothing",
+    "An invalid Date header is ignored",
     arguments: ["", "now", "Fri, 14 Jul 2017 02:40:00 CET", "1500000000"])
   func noDate(value: String) {
     let effects = Script().effects
     let response = HTTPResponse(status: 200, headers: [.init("date", value)])
     effects.noteClock(of: response, from: Self.place)
-    // Nor does one that a cache has kept.
+    // A cached answer is ignored as well.
     let kept = HTTPResponse(status: 200, headers: [Self.date(-300), .init("age", "300")])
     effects.noteClock(of: kept, from: Self.place)
     #expect(effects.memory.clockOffsets.read(Self.place.origin) == nil)
@@ -74,7 +75,7 @@ import Testing
     return AuthorizationHeader.parse(value)?.first { $0.name == "oauth_timestamp" }?.value
   }
 
-  @Test func `who is refused for the time signs with the server's the next time`() async throws {
+  @Test func `After a refused timestamp the next request uses the server's time`() async throws {
     let refusal = Script.Reply.text(
       "oauth_problem=timestamp_refused", status: 401, headers: [Self.date(400)])
     let script = Script([refusal, refusal])
@@ -84,7 +85,7 @@ import Testing
     #expect(try timestamp(script.requests[1]) == "\(Script.now + 400)")
   }
 
-  @Test func `beyond that the error says by how much the clock is wrong`() async throws {
+  @Test func `For a larger offset the error says by how much the clock is wrong`() async throws {
     let script = Script([
       .text("oauth_problem=timestamp_refused", status: 401, headers: [Self.date(3 * 3600)])
     ])
@@ -93,7 +94,7 @@ import Testing
     #expect(problem.message.contains("This machine's clock is 3 hours behind Example's. Set it"))
   }
 
-  @Test func `an id_token is judged by its issuer's clock`() async throws {
+  @Test func `An id_token is checked by its issuer's clock`() async throws {
     let key = PrivateKey.generate(.ed25519)
     guard case .ed25519(let x) = key.publicParts else { return }
     let keys: JSONValue = [

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Einlass
 
-/// `verify` of an id_token, check by check, and the two questions that need no recipe of the provider's own. Protocol
-/// section 3, RFC 7662 section 2.
+/// `verify` of an id_token, and the two checks that need no settings of a provider: userinfo and
+/// introspection. RFC 7662 section 2.
 @Suite struct SignedIdentityTests {
   private static let key = PrivateKey.generate(.ed25519)
 
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(
-    "the checks are those that were made, and the first that fails is the last",
+    "The result lists the checks in order, and the first failed check is the last",
     arguments: [
       (
         "azp", JSONValue?.none,
@@ -97,7 +97,7 @@ import Testing
   }
 
   @Test(
-    "what is malformed is a result, and nothing of it is shown",
+    "A malformed token is a result, and no part of it is shown",
     arguments: ["", "a.b", "a.b.c.d", "..", "e30.e30.e30", String(repeating: "A", count: 70_000)])
   func malformed(text: String) async throws {
     let script = Script([Self.keys, Self.keys])
@@ -106,7 +106,7 @@ import Testing
     #expect(result.identity == nil && result.expiresAt == nil)
   }
 
-  @Test func `an access token is believed to be whose its id_token says, if that names it`()
+  @Test func `An access token belongs to the id_token's person only if the id_token names it`()
     async throws
   {
     for named in ["AT", "another"] {
@@ -121,7 +121,8 @@ import Testing
   }
 
   @Test(
-    "a secret of 32 bytes signs where that is said, a shorter one nowhere", arguments: [31, 32])
+    "A secret of 32 bytes verifies HS256 where the provider uses it, and a shorter one never",
+    arguments: [31, 32])
   func secrets(count: Int) async throws {
     let secret = Secret(String(repeating: "s", count: count))
     let claims: JSONObject = [
@@ -141,7 +142,7 @@ import Testing
     #expect(words(other) == ["signature no"])
   }
 
-  @Test func `an access token of another person's than its id_token is not valid`() async throws {
+  @Test func `An access token of another person than the id_token's is not valid`() async throws {
     let digest = Base64URL.encode(Array(Digest.sha512(Array("AT".utf8)).prefix(32)))
     let token = try Self.idToken { $0["at_hash"] = .string(digest) }
     let script = Script([Self.keys, .json(#"{"sub":"43"}"#)])
@@ -152,7 +153,7 @@ import Testing
   }
 
   @Test(
-    "the stored token is the registration's, and no other application's",
+    "Only the registration's own stored token is verified",
     arguments: ["APP", "other", nil])
   func stored(clientID: String?) async throws {
     let account = Sample.account("ada", "example")
@@ -174,7 +175,7 @@ import Testing
           ? ["active ok", "application no"] : ["active ok", "application ok", "identity ok"]))
   }
 
-  @Test func `a token whose application nobody names is not valid`() async throws {
+  @Test func `A token without a named application is not valid`() async throws {
     let script = Script([.json(#"{"sub":"42"}"#)])
     let credential = Credential.oauth2(OAuth2Credential(accessToken: Secret("AT")))
     let result = try await verify(script, .credential(credential), Self.provider(Self.identity))
@@ -182,7 +183,7 @@ import Testing
   }
 
   @Test(
-    "introspection says all of a token that there is to say",
+    "Introspection answers all checks of a token",
     arguments: [
       (
         #"{"active":true,"client_id":"APP","scope":"a b","exp":1500000100,"sub":"42"}"#,
@@ -222,7 +223,7 @@ import Testing
     #expect(script.requests[0].headers.contains { $0.value.hasPrefix("Basic ") })
   }
 
-  @Test("an endpoint that does not answer is an error and no result")
+  @Test("An endpoint that does not answer is an error and not a result")
   func unanswered() async throws {
     for reply in [
       Script.Reply.json("{}"), .json(#"{"error":"invalid_client"}"#, status: 401),

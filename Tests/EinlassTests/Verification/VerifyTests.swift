@@ -3,7 +3,7 @@ import EinlassCrypto
 import TestSupport
 import Testing
 
-/// `verify`: seeds 1.6 and 6.2, protocol section 3.
+/// `verify` with the requests of a provider's descriptor.
 struct VerifyTests {
   static let chirpToken = Credential.oauth1(
     OAuth1Credential(token: Secret("USER-TOKEN"), tokenSecret: Secret("USER-SECRET")))
@@ -22,7 +22,7 @@ struct VerifyTests {
     return try await Sample.engine(script).verify(request)
   }
 
-  /// The checks in words: `active ok`, `application no`.
+  /// The checks as short texts: `active ok`, `application no`.
   func words(_ verification: Verification) -> [String] {
     verification.checks.map { "\($0.check.rawValue) \($0.isOK ? "ok" : "no")" }
   }
@@ -34,7 +34,7 @@ struct VerifyTests {
       ))
   }
 
-  @Test("a signed identity request answers everything about an OAuth 1.0a token")
+  @Test("A signed identity request answers all checks of an OAuth 1.0a token")
   func signedIdentity() async throws {
     let script = Script([.json(Sample.chirpIdentity)])
     let result = try await verify(script, "twitter", expecting: .init(id: "7"))
@@ -49,7 +49,7 @@ struct VerifyTests {
   }
 
   @Test(
-    "a bad OAuth 1.0a token is a result",
+    "An invalid OAuth 1.0a token is a result",
     arguments: [(32, 401), (89, 401), (64, 403), (326, 403), (215, 400), (220, 403), (99, 403)])
   func refusedToken(code: Int, status: Int) async throws {
     let script = Script([Sample.chirpError(code, status: status)])
@@ -61,7 +61,7 @@ struct VerifyTests {
   }
 
   @Test(
-    "networks, tired providers, clocks and nonsense are errors",
+    "Network failures, busy providers, clock errors and invalid answers are errors",
     arguments: [
       (Script.Reply.networkFailure(-1001), Problem.Reason.networkFailure),
       (Sample.chirpError(88, status: 429), .throttled),
@@ -77,7 +77,7 @@ struct VerifyTests {
     #expect(problem?.reason == reason)
   }
 
-  @Test("a token is asked about first, and then whose it is, with the proof of seeds 7.8")
+  @Test("A token is inspected first, and then its person's identity is requested")
   func tokenInfo() async throws {
     let script = Script([info(), .json(Sample.graphIdentity)])
     let result = try await verify(
@@ -106,7 +106,7 @@ struct VerifyTests {
   }
 
   @Test(
-    "the proof of a token is the known one (seeds 7.8)",
+    "The appsecret_proof of a token has its published value",
     arguments: [
       (
         "foo_token", "shhhhh!is.my.secret",
@@ -127,7 +127,7 @@ struct VerifyTests {
   }
 
   @Test(
-    "a check that fails is the last where the others would make no sense",
+    "After some failed checks no further check is made",
     arguments: [
       ("\"is_valid\":true", "\"is_valid\":false", ["active no"]),
       ("APP", "OTHER", ["active ok", "application no", "expiry ok"]),
@@ -147,7 +147,7 @@ struct VerifyTests {
     #expect(script.requests.count == (expected.count == 4 ? 2 : 1))
   }
 
-  @Test("expectations that do not hold are named")
+  @Test("Expectations that do not hold are named")
   func expectations() async throws {
     for (expected, words) in [
       (VerifyRequest.Expectation(id: "43"), ["identity no"]),
@@ -167,7 +167,7 @@ struct VerifyTests {
     #expect(words(scopes) == ["active ok", "application ok", "identity ok", "scopes no"])
   }
 
-  @Test("the provider says itself why a token is not active")
+  @Test("The provider's reason for an inactive token is shown")
   func inactive() async throws {
     let script = Script([
       .json(
@@ -177,7 +177,7 @@ struct VerifyTests {
     #expect(result.checks == [.init(.active, isOK: false, detail: "Session hasexpired")])
   }
 
-  @Test("a secret that the provider sends back reaches nobody, wherever it stands")
+  @Test("A secret in a provider's answer appears nowhere in the result")
   func reflectedSecrets() async throws {
     func leaks(_ result: Verification) -> Bool {
       "\(result)".contains("EAABtesttoken") || "\(result)".contains("USER-SECRET")
@@ -198,18 +198,18 @@ struct VerifyTests {
     let picture = Sample.chirpIdentity.replacing("/1/", with: "/USER-SECRET/")
     let chirp = try await verify(Script([.json(picture)]), "twitter")
     #expect(chirp.isValid && chirp.identity?.avatar == nil && !leaks(chirp))
-    // A person whose id is a secret is nobody.
+    // An identity with a secret as its id is refused.
     let id = Sample.chirpIdentity.replacing("\"7\"", with: "\"USER-SECRET\"")
     let problem = await #expect(throws: Problem.self) {
       try await verify(Script([.json(id)]), "twitter")
     }
     #expect(problem?.reason == .providerFailure)
-    // The control: what is no secret stays.
+    // Negative control: other values stay.
     let honest = try await verify(Script([.json(Sample.chirpIdentity)]), "twitter")
     #expect(honest.identity?.avatar != nil && honest.identity?.id == "7")
   }
 
-  @Test("a token that the identity request refuses is a result")
+  @Test("A token that the identity request refuses is a result")
   func refusedIdentity() async throws {
     let script = Script([info(), Sample.graphError(190, 463)])
     let result = try await verify(script, "facebook")
@@ -217,7 +217,7 @@ struct VerifyTests {
   }
 
   @Test(
-    "an answer about a token that is none is an error",
+    "An invalid answer about a token is an error",
     arguments: [
       "{}", #"{"data":{}}"#, #"{"data":{"is_valid":"yes"}}"#, "<html>",
       #"{"error":{"code":190,"type":"OAuthException","message":"Invalid application token."}}"#,
@@ -230,7 +230,9 @@ struct VerifyTests {
     #expect(problem?.reason == .providerFailure)
   }
 
-  @Test("a recipe that needs the application's secret says so", arguments: ["twitter", "facebook"])
+  @Test(
+    "A provider that needs the client secret reports that it is missing",
+    arguments: ["twitter", "facebook"])
   func missingSecret(provider: String) async throws {
     let problem = await #expect(throws: Problem.self) {
       try await verify(
@@ -240,7 +242,7 @@ struct VerifyTests {
     #expect(problem?.detail == "clientSecret")
   }
 
-  @Test("a token of another of the provider's flows is asked about in that flow's words")
+  @Test("A token of another flow of the provider is verified with that flow's requests")
   func otherFlow() async throws {
     let script = Script([
       .json(#"{"data":{"id":"7","name":"Ada","username":"ada"}}"#)
@@ -251,7 +253,7 @@ struct VerifyTests {
     #expect(script.requests[0].address.host == "api.x.com")
   }
 
-  @Test("a credential of the wrong type is a wrong parameter")
+  @Test("A credential of the wrong type is an invalid parameter")
   func wrongType() async throws {
     let problem = await #expect(throws: Problem.self) {
       try await verify(Script(), "facebook", .credential(Self.chirpToken))
@@ -261,7 +263,7 @@ struct VerifyTests {
   }
 
   @Test(
-    "what is stored for the application is verified while access is granted, and nothing else is",
+    "The application's stored token is verified only while access is granted",
     arguments: [
       (AccessGrant.State.granted, "ada@example.org", ["APP", "SYS"], Problem.Reason?.none),
       (.granted, "ada@example.org", ["SYSFB"], .notIssuedToThisClient),
