@@ -100,7 +100,6 @@ import Testing
     let check = try front.call("store.check")
     let isReported = sql.hasPrefix("UPDATE")
     #expect(check["sound"]?.bool == !isReported)
-    // A listed account can be named in a request.
     if isReported, let account = list?.first?["account"] {
       #expect(try front.answer("accounts.remove", ["account": account])["error"] == nil)
       #expect(try front.call("store.check")["sound"]?.bool == true)
@@ -213,7 +212,6 @@ import Testing
   }
 }
 
-/// Runs SQL with the sqlite3 program.
 private func sqlite(_ path: String, _ sql: String) throws {
   let program = try SpawnedProgram("sqlite3", [path, sql])
   let code = try program.exitCode()
@@ -222,7 +220,6 @@ private func sqlite(_ path: String, _ sql: String) throws {
 }
 
 extension JSONValue {
-  /// Returns this object with members replaced.
   fileprivate func merging(_ members: JSONObject) -> JSONValue {
     var object = object ?? [:]
     for member in members.members { object[member.name] = member.value }

@@ -2,7 +2,6 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// The command line and its exit codes.
 @Suite struct CommandLineTests {
   @Test(arguments: [
     (["--nonsense"], "unknown argument --nonsense"),
@@ -140,7 +139,6 @@ import Testing
 }
 
 extension SpawnedProgram {
-  /// Returns the next line as JSON.
   fileprivate func message() throws -> JSONValue {
     guard let line = try line() else { throw Failure(description: "No line. \(logged)") }
     return try JSONReader.read(line)

@@ -14,7 +14,6 @@ final class FrontEnd: @unchecked Sendable {
       Program.einlass, arguments, environment: environment, reading: reading)
   }
 
-  /// Starts einlass through another program.
   init(spawning path: String, _ arguments: [String]) throws {
     program = try SpawnedProgram(path, arguments)
   }

@@ -37,7 +37,6 @@ struct HostileProvider {
     try behave("said")
   }
 
-  /// Waits until this number of requests has arrived.
   func awaitRequests(_ count: Int) throws {
     _ = try control("await?event=request&count=\(count)")
   }

@@ -3,7 +3,6 @@ import Foundation
 import Glibc
 import Testing
 
-/// The end of the process.
 @Suite struct LifecycleTests {
   /// Starts a front end with an open prompt, for a flow that waits for a person.
   private static func asking(_ options: [String] = []) throws -> FrontEnd {

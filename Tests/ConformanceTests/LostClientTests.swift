@@ -207,7 +207,6 @@ import Testing
     return redirect.flatMap { URLComponents(string: $0)?.port }.map { UInt16($0) }
   }
 
-  /// Whether a program listens on this loopback port.
   private static func isOpen(_ port: UInt16) throws -> Bool {
     let connection = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     try #require(connection >= 0)

@@ -3,7 +3,6 @@ import EinlassJSON
 /// Comparison of messages with a transcript, and the captured values. protocol/README.md has the
 /// rules.
 struct Matcher {
-  /// The values of `$ref:name`.
   private(set) var captures: [String: JSONValue] = [:]
 
   mutating func capture(_ name: String, _ value: JSONValue) {

@@ -1,7 +1,6 @@
 import EinlassJSON
 import Testing
 
-/// The rules by which transcripts are compared.
 @Suite struct MatcherTests {
   @Test(arguments: [
     (#"{"a":1}"#, #"{"a":1}"#),

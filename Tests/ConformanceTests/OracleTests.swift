@@ -143,7 +143,6 @@ private final class Oracle {
     }
   }
 
-  /// Starts a front end with the server's configuration and accounts.
   func frontEnd(_ change: (inout JSONObject) -> Void = { _ in }) throws -> FrontEnd {
     var configuration = ready["config"]?.object ?? [:]
     change(&configuration)

@@ -46,7 +46,6 @@ import Testing
       ] + options)
   }
 
-  /// Returns a line with a request of the front end.
   static func request(_ id: String, _ method: String, _ params: String = "{}") -> [UInt8] {
     Array(#"{"jsonrpc":"2.0","id":"\#(id)","method":"\#(method)","params":\#(params)}"#.utf8) + [
       0x0A

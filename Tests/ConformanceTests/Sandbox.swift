@@ -31,12 +31,10 @@ final class Sandbox {
     return found
   }
 
-  /// Changes the state by a merge patch.
   func patch(_ patch: JSONValue) throws {
     _ = try control("PATCH", "state", body: patch)
   }
 
-  /// Returns the current state.
   func state() throws -> JSONValue { try control("GET", "state") }
 
   /// Returns the requests since the last call, such as `POST /oauth/request_token`.

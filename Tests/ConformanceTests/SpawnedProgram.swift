@@ -98,7 +98,6 @@ final class SpawnedProgram: @unchecked Sendable {
     return process
   }
 
-  /// The log of the program so far.
   var logged: String { condition.withLock { String(decoding: logText, as: UTF8.self) } }
 
   func send(_ bytes: [UInt8]) throws {

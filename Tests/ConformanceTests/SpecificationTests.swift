@@ -68,7 +68,6 @@ enum Pieces: CaseIterable, Sendable {
 }
 
 extension SpawnedProgram {
-  /// Sends these bytes in pieces.
   func send(_ bytes: [UInt8], in pieces: Pieces) throws {
     var rest = bytes[...]
     while !rest.isEmpty {

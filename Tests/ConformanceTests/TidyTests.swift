@@ -163,13 +163,11 @@ import Testing
   }
 }
 
-/// The files that may turn a `Secret` into bytes.
 private let revealing = [
   "EinlassCrypto/", "EinlassStorage/Sealing", "EinlassStorage/Key", "EinlassServer/WireTypes",
   "Einlass/OAuth1/Signer", "Einlass/Accounts/RevealedText",
 ]
 
-/// A Swift file of einlass.
 private struct SourceFile {
   static let root = projectFolder.path()
 

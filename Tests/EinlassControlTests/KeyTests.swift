@@ -2,7 +2,6 @@ import Testing
 
 @testable import EinlassControl
 
-/// Parsing of terminal input into keys, and the effect of keys on a list.
 struct KeyTests {
   @Test("Bytes become the same keys wherever a read cuts them")
   func cut() {

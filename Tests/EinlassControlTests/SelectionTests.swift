@@ -3,7 +3,6 @@ import Testing
 
 @testable import EinlassControl
 
-/// Matching of a text with an account.
 struct SelectionTests {
   private func isNamed(_ text: String) throws -> Bool {
     try #require(

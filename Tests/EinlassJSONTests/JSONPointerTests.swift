@@ -1,7 +1,6 @@
 import EinlassJSON
 import Testing
 
-/// RFC 6901 section 5 and the rules around it.
 struct JSONPointerTests {
   let document: JSONValue = [
     "foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, "k\"l": 6,

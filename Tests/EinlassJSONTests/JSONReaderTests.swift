@@ -1,7 +1,6 @@
 import EinlassJSON
 import Testing
 
-/// The texts that the reader accepts, and the errors for the others.
 struct JSONReaderTests {
   @Test(
     "Accepted texts are written again with the same meaning",

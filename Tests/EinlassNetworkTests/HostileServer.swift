@@ -8,7 +8,6 @@ import Testing
 
 /// The running `Server/hostile_server.py`, which ends with the test process.
 final class HostileServer: Sendable {
-  /// An event in the log of the server.
   struct Event: Decodable {
     var event: String
     var listener: String?

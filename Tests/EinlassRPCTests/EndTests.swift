@@ -7,7 +7,6 @@ import Testing
 /// The ways to end a connection: every request is answered, the output closes, and the exit code
 /// names the cause.
 struct EndTests {
-  /// The causes that end a connection.
   enum Cause: String, CaseIterable {
     case endOfInput, sigterm, sigint, sighup, shutdown, exit, exitRequest, processDeath
   }

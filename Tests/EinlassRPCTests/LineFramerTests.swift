@@ -2,7 +2,6 @@ import Testing
 
 @testable import EinlassRPC
 
-/// The lines are the same for any division of the input.
 struct LineFramerTests {
   static let cases: [(String, [String])] = [
     ("", []), ("\n\n \t\r\n", []), ("a\n", ["a"]), ("a\r\nb\n", ["a", "b"]), ("a\r\r\n", ["a\r"]),

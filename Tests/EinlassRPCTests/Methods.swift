@@ -5,7 +5,6 @@ import Foundation
 
 typealias Method = EinlassRPC.Method
 
-/// A method that returns its parameters.
 let echo = Method(
   MethodDescriptor("echo", .immediate, "", result: .any),
   .immediate { params, _, _ in .object(params) })

@@ -4,7 +4,6 @@ import EinlassSystem
 import Foundation
 import Testing
 
-/// Requests in flight: order, ids, cancellation, limits.
 struct RequestTests {
   @Test("A cancelled task answers -32800, and a cancellation of any other id is ignored")
   func cancel() async throws {
@@ -328,7 +327,6 @@ struct RequestTests {
 }
 
 extension Double {
-  /// The number as JSON.
   fileprivate var json: JSONValue {
     (try? JSONReader.read(Array("\(self)".utf8))) ?? .null
   }

@@ -66,7 +66,6 @@ final class Session: @unchecked Sendable {
   func closeInput() { try? toPeer.close() }
   func closeOutput() { try? fromPeer.close() }
 
-  /// Delivers a signal to the peer.
   func signal(_ number: UInt32) throws {
     var record = [UInt8](repeating: 0, count: SignalDescriptor.recordSize)
     record[0] = UInt8(number)
@@ -92,7 +91,6 @@ final class Session: @unchecked Sendable {
     try line().map { try JSONReader.read(Array($0.utf8)) }
   }
 
-  /// Returns the lines until the end of output.
   func rest() throws -> [String] {
     var lines: [String] = []
     while let line = try line() { lines.append(line) }

@@ -4,7 +4,6 @@ import EinlassSystem
 import Foundation
 import Testing
 
-/// The content of a trace file and of the log.
 struct TraceAndLogTests {
   @Test("A trace has every message both ways, without secrets")
   func trace() async throws {

@@ -17,10 +17,8 @@ struct WireCase: Sendable, CustomTestStringConvertible {
   var testDescription: String { name }
 }
 
-/// Returns a request with this text as its id.
 private func request(id: String) -> String { #"{"jsonrpc":"2.0","id":\#(id),"method":"echo"}"# }
 
-/// Returns a request with this text as its parameters.
 private func request(params: String) -> String {
   #"{"jsonrpc":"2.0","id":1,"method":"echo","params":\#(params)}"#
 }
@@ -32,7 +30,6 @@ private func subtraction(of minuend: String) -> String {
 
 private let subtraction = #""method":"subtract","params":{"minuend":3,"subtrahend":1}"#
 
-/// Framing and bytes.
 let framingCases = [
   WireCase("a line ends with LF", request(id: "1") + "\n", "1 ok {}"),
   WireCase("one CR is stripped", request(id: "1") + "\r\n", "1 ok {}"),
@@ -150,7 +147,6 @@ extension WireCase {
   }
 }
 
-/// The request object.
 let envelopeCases = [
   WireCase(
     "a request without version is refused", #"{"id":1,"method":"echo"}"#, "1 -32600 invalidRequest"),

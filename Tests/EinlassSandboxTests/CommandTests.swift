@@ -4,7 +4,6 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// The command line, and the program as a child process.
 struct CommandTests {
   @Test("Options are read with a space and with an equals sign")
   func options() throws {

@@ -3,7 +3,6 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// The control address and the rules for the state.
 struct ControlTests {
   @Test("A state that is read and put back is unchanged to the byte")
   func roundTrip() async throws {

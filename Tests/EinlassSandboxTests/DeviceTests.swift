@@ -6,7 +6,6 @@ import Testing
 
 /// Sign-in on another device, and introspection and revocation of tokens.
 @Suite struct DeviceTests {
-  /// Requests the device code and user code for a device.
   private func codes(_ browser: TestBrowser) async throws -> (device: String, user: String) {
     let reply = try await browser.client.post(
       browser.path(.device), form: [("client_id", browser.application), ("scope", "openid")])
@@ -25,7 +24,6 @@ import Testing
       ["device_code": code], grant: "urn:ietf:params:oauth:grant-type:device_code")?.json
   }
 
-  /// Advances the clock of the sandbox.
   private func wait(_ seconds: Int64, _ sandbox: TestSandbox) async throws {
     let now = try await sandbox.state()["clockOffsetSeconds"]?.int64 ?? 0
     try await sandbox.patch(["clockOffsetSeconds": JSONValue(now + seconds)])

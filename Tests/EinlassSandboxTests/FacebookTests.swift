@@ -10,7 +10,6 @@ struct FacebookTests {
   private static let secret = "0123456789abcdef0123456789abcdef"
   private static let me = "/v2.8/me?fields=id,name,email"
 
-  /// Sends a GET request with a bearer token.
   private func get(_ target: String, _ token: String, in sandbox: TestSandbox) async throws
     -> Reply?
   {
@@ -18,7 +17,6 @@ struct FacebookTests {
       "GET", target, headers: [("Authorization", "Bearer \(token)")])
   }
 
-  /// Requests a token.
   private func accessToken(
     _ grant: String = "fb_attenuate_token", to application: String = application,
     scope: String? = "email,public_profile", audience: String? = "me", with token: String = system,

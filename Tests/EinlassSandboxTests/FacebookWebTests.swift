@@ -3,7 +3,6 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// Facebook in a browser and on a device.
 @Suite struct FacebookWebTests {
   private static let redirect = "http://127.0.0.1:4711/callback"
   private static let dialog =

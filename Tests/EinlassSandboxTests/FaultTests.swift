@@ -3,7 +3,6 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// The deliberate faults, byte for byte.
 struct FaultTests {
   private func reply(_ fault: JSONValue, _ path: String = "/1.1/x") async throws -> Reply? {
     var reply: Reply?

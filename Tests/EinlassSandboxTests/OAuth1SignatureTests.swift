@@ -6,7 +6,6 @@ import Testing
 /// Signatures published in RFC 5849 and in Twitter's documentation, or computed by two other
 /// implementations.
 struct OAuth1SignatureTests {
-  /// A request and its expected signature.
   struct Vector: Sendable, CustomTestStringConvertible {
     var name: String
     var method = "POST"

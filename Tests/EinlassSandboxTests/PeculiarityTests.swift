@@ -107,7 +107,6 @@ import Testing
 }
 
 extension PeculiarityTests {
-  /// The names of all OAuth 2.0 providers.
   static let names = OAuth2Provider.all.map(\.name)
 
   @Test(arguments: names)

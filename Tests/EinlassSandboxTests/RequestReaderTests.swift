@@ -2,7 +2,6 @@ import Testing
 
 @testable import EinlassSandbox
 
-/// Parsing of HTTP requests from a stream of bytes.
 struct RequestReaderTests {
   /// Returns the requests of a text that arrives in pieces of this size.
   private func read(_ text: String, pieces: Int = .max, bodyLimit: Int = 100) throws

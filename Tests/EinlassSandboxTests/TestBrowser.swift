@@ -41,7 +41,6 @@ struct TestBrowser {
     provider.demoState[at: "endpoints", endpoint.rawValue]?.string ?? "/missing"
   }
 
-  /// Opens the authorization endpoint.
   func authorize(decision: [(String, String)]? = nil) async throws -> Reply? {
     let query = asked.sorted { $0.key < $1.key }.map { Parameter(name: $0.key, value: $0.value) }
     let target = path(.authorization) + "?" + query.formEncoded
@@ -57,7 +56,6 @@ struct TestBrowser {
     return try #require([Parameter](formEncoded: String(parts[1])))
   }
 
-  /// Returns a new authorization code.
   func code() async throws -> String {
     try #require(answer(try await authorize())["code"])
   }

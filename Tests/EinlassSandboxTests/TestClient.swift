@@ -31,9 +31,7 @@ struct Reply {
   func header(_ name: String) -> String? { headers[name] }
   var text: String { String(decoding: body, as: UTF8.self) }
   var json: JSONValue? { try? JSONReader.read(body) }
-  /// The code of Twitter's error.
   var twitterCode: Int64? { json?.at(pointer: "/errors/0/code")?.int64 }
-  /// The code and the subcode of Facebook's error.
   var facebookCode: [Int64]? {
     guard let error = json?["error"], let code = error["code"]?.int64 else { return nil }
     return [code] + (error["error_subcode"]?.int64.map { [$0] } ?? [])
@@ -76,7 +74,6 @@ struct TestClient {
     return Reply(try await exchange(Array((head + "\r\n").utf8) + body))
   }
 
-  /// Sends a form.
   func post(_ target: String, headers: [(String, String)] = [], form: [(String, String)])
     async throws -> Reply?
   {

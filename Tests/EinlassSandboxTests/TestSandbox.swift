@@ -36,18 +36,15 @@ struct TestSandbox {
     }
   }
 
-  /// Changes the state by a merge patch.
   func patch(_ patch: JSONValue) async throws {
     let reply = try await control.send("PATCH", "/state", body: patch.bytes())
     #expect(reply?.status == 200, "\(reply?.text ?? "")")
   }
 
-  /// Returns the current state.
   func state() async throws -> JSONValue {
     try #require(try await control.send("GET", "/state")?.json)
   }
 
-  /// Returns the logged requests.
   func log() async throws -> [JSONValue] {
     try #require(try await control.send("GET", "/log")?.json?["requests"]?.array)
   }
@@ -72,7 +69,6 @@ struct TestSigner {
       token: "\(user)-system-token", tokenSecret: "\(user)-system-secret")
   }
 
-  /// Returns the `Authorization` header for a request.
   func header(
     _ verb: String, _ path: String, port: UInt16, query: [Parameter] = [], form: [Parameter] = []
   ) -> (String, String) {
@@ -96,7 +92,6 @@ struct TestSigner {
 }
 
 extension TestSandbox {
-  /// Sends a signed request to Twitter.
   func twitter(
     _ verb: String, _ path: String, query: [(String, String)] = [],
     form: [(String, String)] = [], by signer: TestSigner

@@ -271,7 +271,6 @@ private final class Desk: Sendable {
     log.withLock { $0 }.filter { $0.0 == "prompt.closed" }.compactMap { $0.1["outcome"]?.string }
   }
 
-  /// The number of flows that wait.
   var waiting: Int { prompts.all.reduce(0) { $0 + ($1["flows"]?.array?.count ?? 0) } }
 
   func ask(

@@ -6,7 +6,6 @@ import Testing
 
 @testable import EinlassStorage
 
-/// The sources of the key, and the refusal of any other key.
 struct KeyTests {
   @Test func `A new store gets a private key file in another directory and reports it`() throws {
     let home = try StoreHome()

@@ -24,7 +24,6 @@ struct LeaseTests {
     }
   }
 
-  /// A list of events in the order of their occurrence.
   final class Events: Sendable {
     private let all = Lock<[String]>([])
     func add(_ event: String) { all.withLock { $0.append(event) } }

@@ -67,7 +67,6 @@ enum LockTrace {
     _ = write(descriptor, line, line.count)
   }
 
-  /// The result of a trace.
   struct Findings {
     var writes = 0
     var checkpoints = 0
@@ -75,7 +74,6 @@ enum LockTrace {
     var overlaps = 0
   }
 
-  /// Reads the trace of all processes.
   static func findings(_ path: String) throws -> Findings {
     let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
     let events = text.split(separator: "\n").map { $0.split(separator: " ") }

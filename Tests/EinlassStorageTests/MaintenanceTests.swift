@@ -6,7 +6,6 @@ import Testing
 
 @testable import EinlassStorage
 
-/// Status, check, backup and key rotation of a store.
 struct MaintenanceTests {
   private let home: StoreHome
   private let store: AccountStore
@@ -27,7 +26,6 @@ struct MaintenanceTests {
     }
   }
 
-  /// Returns every sealed cell of the file.
   private func cells() throws -> [String] {
     try tool.run(
       "SELECT hex(token) || hex(token_secret) || hex(refresh_token) FROM credential ORDER BY client_id"

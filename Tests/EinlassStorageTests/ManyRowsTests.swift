@@ -56,7 +56,6 @@ struct ManyRowsTests {
       return try count() - before
     }
 
-    /// Returns the number of steps of one question.
     func questionSteps<Answer>(
       _ question: (any StoreReader) throws(Problem) -> Answer
     ) throws -> Int64 {

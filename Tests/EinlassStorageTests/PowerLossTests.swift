@@ -34,7 +34,6 @@ struct PowerLossTests {
 
 /// Recorded changes of a store, and power cuts at random places among them.
 private struct PowerCuts {
-  /// The results after the power cuts.
   struct Outcome {
     var kept = 0
     var lost = 0

@@ -82,7 +82,6 @@ extension AccountStore {
 }
 
 extension AccountStore.NewAccount {
-  /// The only credential.
   var credential: StoredCredential {
     get { credentials[0] }
     set { credentials = [newValue] }

@@ -2,7 +2,6 @@ import EinlassSystem
 import Foundation
 import Testing
 
-/// A file that keeps only its newest lines.
 @Suite struct CappedFileTests {
   private let path = NSTemporaryDirectory() + "/capped-\(UUID().uuidString)"
 

@@ -2,7 +2,6 @@ import EinlassSystem
 import Foundation
 import Testing
 
-/// A child process of einlass.
 struct ChildProcessTests {
   private func shell(_ script: String, keeping kept: [Int32] = []) throws -> ChildProcess {
     try ChildProcess("/bin/sh", ["-c", script], keeping: kept)

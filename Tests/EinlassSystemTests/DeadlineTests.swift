@@ -2,7 +2,6 @@ import EinlassSystem
 import Foundation
 import Testing
 
-/// Waits with a deadline.
 struct DeadlineTests {
   @Test func `A deadline is over after its time, and a deadline of zero is over at once`() {
     #expect(Deadline.now.millisecondsLeft == 0)

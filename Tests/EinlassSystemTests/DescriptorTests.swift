@@ -2,7 +2,6 @@ import EinlassSystem
 import Foundation
 import Testing
 
-/// Reads and writes that do not block.
 struct DescriptorTests {
   @Test("Writing without waiting fills a pipe, and writes more when there is room")
   func fillsPipe() throws {

@@ -3,7 +3,6 @@ import EinlassCrypto
 import TestSupport
 import Testing
 
-/// Access and account selection, with prompts and their answers, and without prompts.
 struct AccessGateTests {
   /// Runs a request that ends after the selection.
   func select(

@@ -3,7 +3,6 @@ import Testing
 
 @testable import Einlass
 
-/// The decisions on access and on the choice of an account.
 struct AccessRulesTests {
   static let many = try! ProviderCatalog.builtIn().provider("twitter")
   static let one = try! ProviderCatalog.builtIn().provider("facebook")
@@ -24,7 +23,6 @@ struct AccessRulesTests {
       audience: audience, changedAt: 0)
   }
 
-  /// The access decision as a short text.
   func word(_ access: AccessRules.Access) -> String {
     switch access {
     case .granted: "granted"
@@ -47,7 +45,6 @@ struct AccessRulesTests {
       among: try AccountStore.Snapshot(accounts: accounts).choices(for: request, at: provider))
   }
 
-  /// The choice as a short text.
   func word(_ choice: AccessRules.Choice) -> String {
     switch choice {
     case .use(let account, _): "use \(account.username)"

@@ -5,7 +5,6 @@ import Testing
 
 @testable import Einlass
 
-/// Revocation of credentials when an account is signed out or removed.
 @Suite struct SignOutTests {
   private static let descriptor = """
     {"id":"op","name":"OP","setup":{"documentation":"https://op.example/"},"accounts":"many",\

@@ -3,7 +3,6 @@ import EinlassCrypto
 import TestSupport
 import Testing
 
-/// The mapping of providers' errors to problems, for Twitter, for Facebook and in general.
 struct ErrorMappingTests {
   /// Returns the problem of a sign-in if request number `step` gets this reply.
   func chirp(_ reply: Script.Reply, at step: Int = 2) async throws -> (Problem, Account) {

@@ -3,7 +3,6 @@ import Testing
 
 @testable import Einlass
 
-/// Removal of secrets from a provider's error text.
 @Suite struct HiddenSecretsTests {
   private static let long = String(
     decoding: (0..<300).map { UInt8(ascii: "a") + UInt8($0 * $0 / 7 % 26) }, as: UTF8.self)

@@ -3,7 +3,6 @@ import EinlassCrypto
 import TestSupport
 import Testing
 
-/// The three requests of reverse auth, and their failures.
 struct ReverseAuthFlowTests {
   static let happy: [Script.Reply] = [
     .text(Sample.requestToken), .text(Sample.accessToken), .json(Sample.chirpIdentity),

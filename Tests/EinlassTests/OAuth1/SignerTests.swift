@@ -3,9 +3,7 @@ import Testing
 
 @testable import Einlass
 
-/// Published signatures, and the format of the header.
 struct SignerTests {
-  /// A published signature.
   struct Vector: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var method = "POST"

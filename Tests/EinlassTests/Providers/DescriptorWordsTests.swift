@@ -4,7 +4,6 @@ import Testing
 
 @testable import Einlass
 
-/// The effects of single settings of a descriptor.
 struct DescriptorWordsTests {
   private static func reader(_ json: String) throws -> DescriptorReader {
     let value = try JSONReader.read(Array("{\"word\":\(json)}".utf8))

@@ -4,9 +4,7 @@ import Testing
 
 @testable import Einlass
 
-/// The built-in catalogue, overlays, moved origins, and invalid descriptors.
 struct ProviderCatalogTests {
-  /// A minimal descriptor.
   static let small = """
     {"id":"example","name":"Example","setup":{"documentation":"https://example.org/docs"},\
     "accounts":"many","registration":["clientId"],\

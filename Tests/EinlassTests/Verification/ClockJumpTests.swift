@@ -3,7 +3,6 @@ import EinlassSystem
 import TestSupport
 import Testing
 
-/// The clock is set during a verification.
 struct ClockJumpTests {
   /// Jumps in seconds: ten minutes and a day in both directions, to 1970 and to 2100.
   static let jumps: [Int64] = [

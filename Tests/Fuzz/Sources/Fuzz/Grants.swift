@@ -37,7 +37,6 @@ func fuzzGrants(_ input: [UInt8]) {
   ended.wait()
 }
 
-/// The operation to run.
 private enum Wish: CaseIterable {
   case signIn, credential, renewal, rejection, verification, signedVerification, signOut, add
   case resource

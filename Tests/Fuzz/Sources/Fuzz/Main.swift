@@ -66,7 +66,6 @@ func check(_ holds: Bool, _ promise: @autoclosure () -> String) {
   abort()
 }
 
-/// Writes one line to stderr.
 private func say(_ text: String) {
   let line = Array("\(text)\n".utf8)
   _ = write(2, line, line.count)
