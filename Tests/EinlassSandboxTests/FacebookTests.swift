@@ -180,7 +180,7 @@ struct FacebookTests {
     try await get("/debug_token?input_token=\(token)", viewer, in: sandbox)
   }
 
-  @Test("debug_token reports the application, the validity and the permissions of a token")
+  @Test("The debug_token endpoint reports the application, validity and permissions of a token")
   func debugToken() async throws {
     try await TestSandbox.run { sandbox async throws in
       let token = try await mint(in: sandbox)

@@ -1,5 +1,6 @@
 // swift-tools-version: 6.2
-// Fuzz targets in a separate package, so that an ordinary build does not compile them. `run` builds it.
+// Fuzz targets in a separate package, so that an ordinary build does not compile them. `run` builds
+// it.
 
 import PackageDescription
 
