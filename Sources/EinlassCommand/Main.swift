@@ -7,13 +7,13 @@ internal import EinlassStorage
 internal import EinlassSystem
 internal import Glibc
 
-/// The version that `--version` and `initialize` tell.
+/// The version in `--version` and `initialize`.
 let version = "0.1.0"
 
 /// The program `einlass`: options and wiring only.
 @main
 enum EinlassCommand {
-  /// The exit codes of protocol section 1.
+  /// The exit codes, from sysexits.h where it has one.
   enum ExitCode {
     static let ok: Int32 = 0
     static let failed: Int32 = 1
@@ -74,7 +74,7 @@ enum EinlassCommand {
     return code == ExitCode.ok && wiring.isMisconfigured ? ExitCode.configuration : code
   }
 
-  /// One request through the same server: its answer on standard output, 1 for an error.
+  /// Runs one request through the same server and prints its answer. Returns 1 for an error.
   private static func call(
     _ method: String, _ params: String, _ options: Options
   ) throws -> Int32 {
@@ -92,7 +92,7 @@ enum EinlassCommand {
     let wiring = try Wiring(options)
     let code = try wiring.serve(StandardStreams(input: input, output: output), finishes: true)
     for line in copy.contents().split(separator: UInt8(ascii: "\n")) {
-      // The answer, also without an id: to a line that is too long.
+      // A line over the limit is answered without an id.
       guard let message = try? JSONReader.read(line), message["method"] == nil else { continue }
       let written = try write(String(decoding: line, as: UTF8.self) + "\n")
       if wiring.isMisconfigured { return ExitCode.configuration }
@@ -119,7 +119,7 @@ enum EinlassCommand {
     return ExitCode.ok
   }
 
-  /// Says on standard error why the process ends, and answers the exit code. An argument may stand in it.
+  /// Prints the reason for the end to standard error and returns the exit code. The text may quote an argument.
   private static func complain(_ message: String, _ code: Int32) -> Int32 {
     let line = "einlass: \(presentable(message, limitBytes: 8192))\n"
     try? Descriptor.duplicate(STDERR_FILENO).writeAll(Array(line.utf8))

@@ -1,6 +1,6 @@
-/// What the command line asks for. Protocol section 2.
+/// The parsed command line of `einlass`.
 struct Options: Equatable {
-  /// What to do.
+  /// The command and its arguments.
   enum Action: Equatable {
     case serve
     /// `einlass call METHOD [JSON]`; `-` reads the JSON from standard input.
@@ -9,7 +9,7 @@ struct Options: Equatable {
   }
 
   var action = Action.serve
-  /// `nil`: the person's own; `memory`: nothing is written.
+  /// The store's path; `nil` for the person's own store, `memory` for one that writes no file.
   var store: String?
   var keyFile: String?
   var keyDescriptor: Int32?
@@ -23,13 +23,13 @@ struct Options: Equatable {
   var answers: String?
   var isTest = false
 
-  /// Why a command line was refused, for the person who typed it.
+  /// The reason for a refused command line, as a sentence for the person.
   struct UsageError: Error, Equatable {
     var message: String
     init(_ message: String) { self.message = message }
   }
 
-  /// Reads the arguments after the program's name.
+  /// Parses the arguments after the program's name.
   init(_ arguments: [String]) throws(UsageError) {
     var rest = arguments[...]
     while let argument = rest.popFirst() {
@@ -107,7 +107,7 @@ struct Options: Equatable {
 }
 
 extension Options {
-  /// What the spawner hands in, each with the option that names it.
+  /// The values that the caller passes, each with the name of its option.
   var descriptors: [(name: String, number: Int32)] {
     [
       ("--key-fd", keyDescriptor), ("--passphrase-fd", passphraseDescriptor),
@@ -115,7 +115,7 @@ extension Options {
     ].compactMap { name, number in number.map { (name, $0) } }
   }
 
-  /// What `--help` prints.
+  /// The text of `--help`.
   static let help = """
     einlass: sign-in for editors, scripts and test drivers, over JSON-RPC on standard input and output.
     People sign in and look after their accounts with einlassctl.

@@ -8,11 +8,11 @@ internal import EinlassSystem
 
 /// Makes the parts of the server from the options.
 struct Wiring {
-  /// Why the process does not start.
+  /// A reason not to start.
   enum Refusal: Error {
-    /// The command line asks for what it may not: exit 64.
+    /// The command line combines options that exclude each other: exit 64.
     case usage(String)
-    /// A file that the command line names cannot be used: exit 78.
+    /// A file named on the command line cannot be used: exit 78.
     case configuration(String)
   }
 
@@ -24,7 +24,7 @@ struct Wiring {
   init(_ options: Options) throws(Refusal) {
     var (configuration, catalog, leftOut, problem) = Self.configured(options)
     if options.isTest || options.answers != nil, problem == nil {
-      // Accounts that are kept must not meet a live provider with answers, or at a time, that nobody gave.
+      // With scripted answers or a scripted clock, stored accounts must not reach a live provider.
       if options.store != "memory" { catalog = catalog.onThisMachine }
       guard !catalog.providers.isEmpty else {
         throw .usage(
@@ -49,13 +49,13 @@ struct Wiring {
     self.options = options
   }
 
-  /// Whether the configuration could not be used; the front end was told.
+  /// Whether the configuration is unusable. The front end hears of it in `initialize`.
   var isMisconfigured: Bool { parts.configurationProblem != nil }
 
-  /// A server of these parts.
+  /// Makes a server of these parts.
   func server() -> Server { Server(parts) }
 
-  /// Serves a connection to its end and answers the exit code.
+  /// Serves a connection to its end and returns the exit code.
   func serve(_ streams: consuming StandardStreams, finishes: Bool) throws -> Int32 {
     var options = Peer.Options()
     options.finishesWork = finishes
@@ -66,7 +66,7 @@ struct Wiring {
     }
     let server = server()
     let code = try server.serve(streams, signals: SignalDescriptor(), options: options)
-    // Whoever is greeted is told then.
+    // An answer to `initialize` has named the problem already.
     if let problem = parts.configurationProblem, !server.hasGreeted {
       options.log.error("configuration", problem.message)
     }
@@ -111,7 +111,7 @@ struct Wiring {
       : SQLiteAccountStore.auditLines(path: options.store, isDurable: isDurable)
   }
 
-  /// Configuration and catalogue and what the latter lacks, or none of all and why.
+  /// The configuration, the catalogue and the providers left out of it, or the reason for having none of them.
   private static func configured(
     _ options: Options
   ) -> (Configuration, ProviderCatalog, [ProviderCatalog.Fault], Problem?) {
@@ -135,8 +135,8 @@ struct Wiring {
     }
   }
 
-  /// The built-in catalogue, overlaid by a file of the person's and what was added, and moved to where the configuration
-  /// says; and which of those that were added cannot be read.
+  /// The built-in catalogue with the providers of the person's file and the added ones over it, moved to the origins of
+  /// the configuration; and the added providers that cannot be read.
   private static func catalog(
     _ options: Options, origins: [String: String]
   ) throws(Problem) -> (ProviderCatalog, [ProviderCatalog.Fault]) {
@@ -164,7 +164,7 @@ struct Wiring {
     return (moved, leftOut)
   }
 
-  /// What was added to the catalogue. A folder that cannot be used is the store's problem, which says so when it is.
+  /// The added providers. An unusable folder is reported by the store at its first use.
   private static func added(_ options: Options) throws(Problem) -> [UInt8]? {
     let overlay = overlay(options)
     do throws(Problem) { return try overlay.read() } catch {
@@ -175,7 +175,7 @@ struct Wiring {
     }
   }
 
-  /// What the body makes; its fault as a problem that names the file.
+  /// Returns the result of the body. A fault becomes a problem that names the file.
   private static func described<Result>(
     _ file: String, _ path: String?, _ body: () throws(ProviderCatalog.Fault) -> Result
   ) throws(Problem) -> Result {
