@@ -2,11 +2,11 @@ internal import EinlassJSON
 
 /// A method of the table; a reference, because a request carries it far and its descriptor is large.
 final class RegisteredMethod: Sendable {
-  /// What it takes and answers.
+  /// Its parameters, result and errors.
   let descriptor: MethodDescriptor
-  /// What answers it.
+  /// Its handler.
   let handler: Method.Handler
-  /// Set when the connection answers it itself.
+  /// Set for a method of the connection itself.
   let lifecycle: Lifecycle?
 
   /// A method of the server.
@@ -24,10 +24,10 @@ final class RegisteredMethod: Sendable {
   }
 }
 
-/// What a request came to.
+/// The result or the error of a request.
 typealias Outcome = Result<JSONValue, RPCError>
 
-/// How the end of work is told whose request was answered before.
+/// A notification of the end of work, for a request that was answered before its work ended.
 struct Announcement: Sendable {
   /// The notification.
   var method: String
@@ -36,7 +36,7 @@ struct Announcement: Sendable {
 }
 
 extension Peer {
-  /// Answers a request unless it was before; it is written with what else is pending.
+  /// Answers a request once. The answer is written together with all pending output.
   func answer(_ ticket: RequestTable.Ticket, _ outcome: Outcome) {
     guard ticket.use() else { return }
     trace(ticket, outcome)
@@ -46,7 +46,7 @@ extension Peer {
     }
   }
 
-  /// Answers what is no request of a method.
+  /// Answers a message that is not a request of a method.
   func refuse(_ error: RPCError, id: RequestID?, place: Place) {
     options.log.debug("rpc", "refused: \(error.reason)")
     options.trace?.record(.outbound, Outcome.failure(error).message(id: id))
@@ -56,7 +56,7 @@ extension Peer {
     }
   }
 
-  /// Writes a line of its own; what fills more than one may be is told shortened.
+  /// Writes one line. Content over the limit of a line is shortened.
   private func write(_ outcome: Outcome, id: RequestID?, of method: MethodDescriptor? = nil) {
     output.append { bytes in
       let start = bytes.count
@@ -91,7 +91,7 @@ extension Peer {
 }
 
 extension Outcome {
-  /// What is told where all of it does not fit a line: of an error less, of a result nothing.
+  /// The short form of an outcome over the limit of a line: an error without its data, or no result.
   var shortened: Outcome {
     if case .failure(let error) = self {
       .failure(error.shortened)
@@ -100,7 +100,7 @@ extension Outcome {
     }
   }
 
-  /// Appends the answer, without a line's end.
+  /// Appends the answer without a line end.
   fileprivate func append(id: RequestID?, to bytes: inout [UInt8]) {
     bytes.append(contentsOf: #"{"jsonrpc":"2.0","id":"#.utf8)
     if let id { id.append(to: &bytes) } else { bytes.append(contentsOf: "null".utf8) }

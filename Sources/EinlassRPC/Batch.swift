@@ -4,10 +4,10 @@ internal import EinlassSystem
 final class Batch: Sendable {
   private let answers: Lock<[[UInt8]?]>
 
-  /// For so many answers.
+  /// Waits for this number of answers.
   init(count: Int) { answers = Lock(Array(repeating: nil, count: count)) }
 
-  /// Puts an answer in its place; the whole line once it was the last one missing.
+  /// Stores an answer. Returns the whole line after the last missing answer.
   func fill(_ index: Int, _ answer: [UInt8]) -> [UInt8]? {
     answers.withLock { answers in
       answers[index] = answer
@@ -18,7 +18,7 @@ final class Batch: Sendable {
   }
 }
 
-/// Where the answer to a request goes.
+/// The place of an answer.
 enum Place: Sendable {
   /// A line of its own.
   case line

@@ -1,7 +1,7 @@
 internal import EinlassJSON
 internal import EinlassSystem
 
-/// What a message asked of the event loop.
+/// The order of a message to the event loop.
 enum Ending {
   /// End, answer this, and go on refusing requests for a moment.
   case shutdown(RequestTable.Ticket?)
@@ -9,9 +9,9 @@ enum Ending {
   case exit(RequestTable.Ticket?)
 }
 
-/// From a message to a handler. All of it runs on the event loop's thread, in order of arrival.
+/// The way of a message to its handler, on the event loop's thread and in order of arrival.
 extension Peer {
-  /// Takes one message; everything it leads to is answered, now or later.
+  /// Takes one message. Each request in it is answered now or later.
   func take(_ message: Message) -> Ending? {
     guard case .batch(let entries) = message else { return take(message, place: .line) }
     let batch = Batch(count: entries.count(where: \.isAnswered))
@@ -39,7 +39,7 @@ extension Peer {
     }
     trace(request, method)
     do throws(RPCError) {
-      // After shutdown everything is refused but this.
+      // After `shutdown` this is the only request that is accepted.
       let isExit = method?.lifecycle == .exit
       let admission = isExit ? Admission() : try admit(request.id)
       guard let method else { throw unknownMethod(request.method) }
@@ -63,7 +63,7 @@ extension Peer {
   }
 
   private func unknownMethod(_ name: String) -> RPCError {
-    // A name may be as long as a line; nobody needs all of it back.
+    // A name may be as long as a line, so the error repeats only its beginning.
     RPCError(.unknownMethod, data: ["method": .string(String(name.unicodeScalars.prefix(100)))])
   }
 
@@ -75,7 +75,7 @@ extension Peer {
     case .exit: return .exit(ticket)
     case .cancelRequest:
       if let id = request.params["id"].flatMap({ RequestID($0) }) { cancel(id, by: "client") }
-      // A notification, but whoever gives it an id waits for an answer.
+      // This is a notification, but a client that gave it an id waits for an answer.
       if let ticket { answer(ticket, .success([:])) }
       return nil
     }
@@ -85,10 +85,10 @@ extension Peer {
 // MARK: - Starting
 
 extension Peer {
-  /// What holds for a request at the moment it arrives.
+  /// The state of the connection at the arrival of a request.
   private struct Admission {
     var isFirstRequest = false
-    /// Immediate requests before it wait.
+    /// Earlier immediate requests are waiting.
     var mustWait = false
   }
 
@@ -129,7 +129,7 @@ extension Peer {
     }
   }
 
-  /// Answers at once, or from the thread that may wait; what even that cannot answer goes to `otherwise`.
+  /// Answers at once, or from the waiting thread. A request without an answer there goes to `otherwise`.
   private func startImmediate(
     _ request: Message.Request, _ call: Call, mustWait: Bool,
     _ handle:
@@ -183,7 +183,7 @@ extension Peer {
     }
   }
 
-  /// Whether that was the answer; not when it comes to `nil`.
+  /// Returns whether the attempt has answered the request; `nil` is no answer.
   private func finishIfReady(
     _ ticket: RequestTable.Ticket?, _ attempt: () throws(RPCError) -> JSONValue?
   ) -> Bool {
@@ -203,7 +203,7 @@ extension Peer {
     if let ticket { answer(ticket, outcome) }
   }
 
-  /// Puts work in line for the thread that may wait, and starts that if it does not run. `nil` is no answer.
+  /// Queues work for the waiting thread and starts the thread if needed. A result of `nil` is no answer.
   private func wait(
     _ ticket: RequestTable.Ticket?, _ byteCount: Int,
     _ work: @escaping @Sendable (_ serial: Int) throws(RPCError) -> JSONValue?
@@ -213,7 +213,7 @@ extension Peer {
       table.waitingWork.append {
         guard self.requests.withLock({ $0.contains(serial) }) else { return }
         do throws(RPCError) {
-          // What is no answer yet goes on as a task.
+          // Without an answer the request goes on as a task.
           if let result = try work(serial) { self.end(serial, .success(result)) }
         } catch {
           self.end(serial, .failure(error))
@@ -224,7 +224,7 @@ extension Peer {
     }
     guard needsThread else { return }
     do { try WorkThread.start("einlass-wait") { self.runWaitingWork() } } catch {
-      // One of the threads that run tasks does it once it is free; without any the event loop itself waits.
+      // A free task thread takes over. Without task threads the event loop itself waits.
       guard let executor = startedExecutor else { return runWaitingWork() }
       Task.detached(executorPreference: executor) { self.runWaitingWork() }
     }

@@ -4,16 +4,16 @@ internal import EinlassSystem
 /// The thread that reads: polls input, signals, the watched process, a wake-up, an alarm and the output. No
 /// timer runs while nothing is pending.
 struct EventLoop: ~Copyable {
-  /// How far the connection is.
+  /// The stages of a connection.
   private enum Stage {
     case serving
-    /// Input has ended, and what was read runs to its end.
+    /// Input has ended. Requests that were read run to their end.
     case finishing
-    /// Everything is cancelled and has a second to answer.
+    /// Everything is cancelled and has one second to answer.
     case draining
     /// The last answers are written.
     case closing
-    /// The output is closed; something must not be cut.
+    /// The output is closed. Work that must not be interrupted still runs.
     case silent
   }
 
@@ -37,20 +37,20 @@ struct EventLoop: ~Copyable {
   private var poller = Poller(slots: Slot.count)
   private var stage = Stage.serving
   private var isReading = true
-  /// Nothing more comes, but lines that did may still be waiting to be taken.
+  /// Input has ended, but lines of it may still be unprocessed.
   private var hasInputEnded = false
-  /// What was read, its end included, waits to be taken until the output has room for the answers.
+  /// Input is not processed while the output has no room for answers.
   private var hasLines = false
   private var exitCode: Int32 = 0
   private var hasSignal = false
   /// The requests that asked for the end.
   private var endTickets: [RequestTable.Ticket] = []
-  /// Refusing requests until the client closes: after `shutdown`.
+  /// Requests are refused until the client closes the connection, after `shutdown`.
   private var isLingering = false
-  /// How much had been written when the client was first waited for: over a full output, or the last answers.
+  /// The bytes written when the loop began to wait for the client to read.
   private var writtenWhenFull: Int?
 
-  /// A loop that has not read yet.
+  /// Makes a loop at the start of a stream.
   init(_ peer: Peer) throws(SystemError) {
     self.peer = peer
     alarm = try Alarm()
@@ -68,7 +68,7 @@ struct EventLoop: ~Copyable {
       let isOwed = peer.output.pendingCount > 0
       let status = peer.output.flush()
       if isBeyondHope(status) { continue }
-      // Writing has made room: nothing else would tell that lines wait, or that the end can go on.
+      // Writing has made room. No other event reports waiting lines or a possible end.
       if hasLines && status.pendingCount <= Limits.softOutputBytes { continue }
       if stage != .serving && isOwed && status.pendingCount == 0 { continue }
       watch(status)
@@ -127,7 +127,7 @@ extension EventLoop {
     }
   }
 
-  /// What the end of input leads to, if it was seen: once all whole lines are taken.
+  /// Starts the end of the connection after the end of input, when all whole lines are processed.
   private mutating func endOfInput() {
     guard hasInputEnded && isReading else { return }
     takeRest()
@@ -141,7 +141,7 @@ extension EventLoop {
     }
   }
 
-  /// A last line without its end is taken when it is whole, which an object or array shows by its closing.
+  /// Processes a last line without LF if it is a complete object or array.
   private mutating func takeRest() {
     switch framer.rest() {
     case .text(let bytes)? where Message.isWhole(bytes): take(Message(line: bytes))
@@ -169,7 +169,7 @@ extension EventLoop {
     poller.watch(
       Slot.output, peer.output.number, for: status.pendingCount > 0 ? .writable : [])
     guard stage == .serving || stage == .finishing else { return }
-    // Once everything is done, the last answers have as long as the client goes on reading.
+    // After all work, the last answers may take as long as the client goes on reading.
     let mayStall = isFull || (stage == .finishing && status.pendingCount > 0 && peer.isIdle)
     if mayStall && writtenWhenFull == nil {
       writtenWhenFull = status.writtenCount
@@ -189,7 +189,7 @@ extension EventLoop {
       }
     }
     if poller.happened(Slot.bell, .readable) { peer.bell.withLock({ $0 })?.react() }
-    // Before signals: what was sent before them is answered.
+    // Input comes before signals, so that requests sent before a signal are answered.
     if poller.happened(Slot.input, [.readable, .lost]) { read() }
     if poller.happened(Slot.output, [.lost, .hungUp]) {
       let isOwed = !peer.isIdle || peer.output.pendingCount > 0
@@ -243,9 +243,9 @@ extension EventLoop {
     peer.drain(by: word)
   }
 
-  /// What is pending cannot be delivered any more.
+  /// Gives up the pending output.
   ///
-  /// - Parameter level: how much that matters; nothing is lost on a client that was owed nothing.
+  /// - Parameter level: the level of the log line; lower if no request was unanswered.
   private mutating func lose(_ why: String, exitCode: Int32, level: Log.Level = .error) {
     peer.options.log.write(level, "rpc") { why }
     self.exitCode = exitCode
@@ -254,7 +254,7 @@ extension EventLoop {
     drain(why)
   }
 
-  /// Whether the output failed or is far over its bound, so that the end has begun.
+  /// Returns whether the output failed or is far over its limit. The end of the connection has begun then.
   private mutating func isBeyondHope(_ status: Output.Status) -> Bool {
     guard exitCode == 0, stage != .silent else { return false }
     if status.isLost {
@@ -267,7 +267,7 @@ extension EventLoop {
     return true
   }
 
-  /// Goes on to the next stage when it is time; the exit code after the last.
+  /// Enters the next stage when it is due. Returns the exit code after the last stage.
   private mutating func advance() -> Int32? {
     if stage == .finishing && peer.isIdle && peer.output.flush().pendingCount == 0 {
       drain("everything is done")

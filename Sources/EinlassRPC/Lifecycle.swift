@@ -1,13 +1,13 @@
-/// The methods that the connection itself answers.
+/// The methods of the connection itself.
 public enum Lifecycle: String, Sendable, CaseIterable {
-  /// Ends the connection: answered when everything else is.
+  /// Ends the connection. Answered after every other request.
   case shutdown
-  /// The same without being asked for an answer.
+  /// Ends the connection as a notification.
   case exit
-  /// Cancels the request of an id, which still answers.
+  /// Cancels the request with an id. The request is still answered.
   case cancelRequest = "$/cancelRequest"
 
-  /// What they take and answer, for the document.
+  /// Their parameters and results, for the protocol document.
   public var descriptor: MethodDescriptor {
     switch self {
     case .shutdown:

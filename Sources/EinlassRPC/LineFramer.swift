@@ -1,21 +1,21 @@
 internal import EinlassSystem
 
-/// Bytes in, lines out: a value that is fed what was read and asked for lines until it has none.
+/// Splits a stream of bytes into lines. The caller feeds it bytes and takes lines until there are none.
 ///
 /// A line ends with LF; one CR before it and one byte order mark at the start of the stream are taken away, and
 /// lines of white space alone are left out. Never holds more than one line and one feed.
 public struct LineFramer: Sendable {
-  /// What a line came to.
+  /// The outcome of a line.
   public enum Line: Sendable, Equatable {
-    /// Its bytes, without the end.
+    /// Its bytes without the line end.
     case text(ArraySlice<UInt8>)
-    /// It is longer than the limit; the rest of it is skipped as it comes.
+    /// It is over the limit. The rest of it is skipped.
     case tooLong
   }
 
   private let limit: Int
   private var buffer: [UInt8] = []
-  /// The first byte of the line that is being read.
+  /// The first byte of the current line.
   private var start = 0
   /// There is no LF between `start` and here.
   private var scanned = 0
@@ -23,22 +23,22 @@ public struct LineFramer: Sendable {
   private var isSkipping = false
   private var isAtStreamStart = true
 
-  /// A framer at the start of a stream.
+  /// Makes a framer at the start of a stream.
   public init(limit: Int = Limits.inboundLineBytes) { self.limit = limit }
 
-  /// Adds what was read; call it when `next` has no more.
+  /// Adds bytes. Call it only after `next` has returned `nil`.
   public mutating func feed(_ bytes: ArraySlice<UInt8>) {
     if start > 0 {
       buffer.removeSubrange(..<start)
       scanned -= start
       start = 0
-      // One long line must not keep its memory for the rest of the session.
+      // The memory of one long line is released, so that it is not kept for the session.
       if buffer.isEmpty && buffer.capacity > 4 * bytes.count { buffer = [] }
     }
     buffer.append(contentsOf: bytes)
   }
 
-  /// The next whole line, or what became of it; drop it before the next `feed`.
+  /// Returns the next whole line. Its bytes are valid until the next `feed`.
   public mutating func next() -> Line? {
     while let end = lineEnd() {
       let line = start..<end
@@ -62,7 +62,7 @@ public struct LineFramer: Sendable {
     return nil
   }
 
-  /// What stands behind the last LF when the stream has ended.
+  /// Returns the bytes after the last LF at the end of the stream.
   public mutating func rest() -> Line? {
     guard !isSkipping else { return nil }
     let line = start..<buffer.count

@@ -1,11 +1,11 @@
 public import EinlassSystem
 
-/// What goes to stderr: one line each, `time level area message`, never a secret.
+/// The log on stderr: lines of `time level area message`, never a secret.
 ///
 /// It never waits and never grows: a line that stderr does not take at once is dropped and counted, and the
 /// next one that it takes is preceded by how many were. That nobody reads stderr any more is no error.
 public struct Log: Sendable {
-  /// How much a line matters.
+  /// The level of a line.
   public enum Level: String, Sendable, CaseIterable {
     case error, warning, info, debug
   }
@@ -19,7 +19,7 @@ public struct Log: Sendable {
   private let level: Level
   private let now: @Sendable () -> Int64
 
-  /// A log that nothing reaches.
+  /// A log without output.
   public static let silent = Log()
 
   private init() {
@@ -28,7 +28,7 @@ public struct Log: Sendable {
     now = { 0 }
   }
 
-  /// A log of lines up to this level. `now` answers Unix seconds.
+  /// Makes a log of lines up to this level. `now` returns Unix seconds.
   public init(
     _ level: Level, to descriptor: consuming Descriptor, now: @escaping @Sendable () -> Int64
   ) {
@@ -37,12 +37,12 @@ public struct Log: Sendable {
     self.sink = Lock(Sink(descriptor: descriptor))
   }
 
-  /// Something that ends the process or a request for a fault of ours.
+  /// A defect of einlass that ends the process or a request.
   public func error(_ area: StaticString, _ message: @autoclosure () -> String) {
     write(.error, area, message)
   }
 
-  /// Something that somebody should mend.
+  /// A condition that a person should mend.
   public func warning(_ area: StaticString, _ message: @autoclosure () -> String) {
     write(.warning, area, message)
   }
@@ -52,7 +52,7 @@ public struct Log: Sendable {
     write(.info, area, message)
   }
 
-  /// What helps while developing a front end.
+  /// Details for the development of a front end.
   public func debug(_ area: StaticString, _ message: @autoclosure () -> String) {
     write(.debug, area, message)
   }
@@ -74,7 +74,7 @@ public struct Log: Sendable {
     }
   }
 
-  /// The message without anything that ends a line or steers a terminal, cut to 900 characters.
+  /// Returns the message without line ends and terminal control characters, cut to 900 characters.
   private func singleLine(_ message: String) -> String {
     var text = ""
     for scalar in message.unicodeScalars.prefix(900) {

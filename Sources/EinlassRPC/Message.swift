@@ -1,31 +1,31 @@
 internal import EinlassJSON
 
-/// What a line says: JSON-RPC 2.0, with every rule of the envelope applied.
+/// A message of JSON-RPC 2.0, checked by every rule of the envelope.
 enum Message: Sendable {
   /// A request, or a notification when it has no id.
   case request(Request)
-  /// Something with `result` or `error`: never answered.
+  /// A message with `result` or `error`. It is never answered.
   case response
-  /// Not a message of the protocol, with the error it is answered with.
+  /// A message that breaks a rule, with the error for its answer.
   case refusal(RPCError, id: RequestID?)
-  /// Several at once, in their order; none of them is a batch.
+  /// The messages of a batch in their order; none is a batch itself.
   case batch([Message])
 
-  /// A well-formed call of a method that may not exist.
+  /// A well-formed call. The method may not exist.
   struct Request: Sendable {
     /// `nil` for a notification.
     var id: RequestID?
-    /// Any string; nobody has looked it up yet.
+    /// The method's name as sent; it may be unknown.
     var method: String
-    /// Empty when there were none.
+    /// Empty for a call without parameters.
     var params: JSONObject
-    /// They were an array that is not empty, which no method takes.
+    /// The parameters were a non-empty array, which no method takes.
     var hasPositionalParams: Bool
-    /// How long it was as text.
+    /// The length of its text in bytes.
     var byteCount: Int
   }
 
-  /// The message of a line.
+  /// Parses the message of a line.
   init(line: ArraySlice<UInt8>) {
     let document: JSONReader.Document
     do {
@@ -42,7 +42,7 @@ enum Message: Sendable {
     }
   }
 
-  /// The message of one value, which stands in `text` alone.
+  /// Parses the message of one value. `text` holds nothing else.
   private init(_ value: JSONValue, _ text: ArraySlice<UInt8>, hasDuplicateKeys: Bool) {
     guard let object = value.object else {
       self = .refusal(RPCError(.invalidRequest, "A message must be a JSON object."), id: nil)
@@ -71,7 +71,7 @@ enum Message: Sendable {
     }
   }
 
-  /// Whether one of a batch gets an answer.
+  /// Whether a message of a batch gets an answer.
   var isAnswered: Bool {
     switch self {
     case .request(let request): request.id != nil
@@ -80,7 +80,7 @@ enum Message: Sendable {
     }
   }
 
-  /// Whether text whose end was not seen is all there: an object or an array closes.
+  /// Returns whether a text without LF is a complete object or array.
   static func isWhole(_ text: ArraySlice<UInt8>) -> Bool {
     switch try? JSONReader.readDocument(text.span).value {
     case .object?, .array?: true
@@ -88,7 +88,7 @@ enum Message: Sendable {
     }
   }
 
-  /// The messages of an array.
+  /// Parses the messages of an array.
   private static func batch(
     of entries: [JSONValue], _ text: ArraySlice<UInt8>, hasDuplicateKeys: Bool
   ) -> Message {
@@ -110,7 +110,7 @@ enum Message: Sendable {
       })
   }
 
-  /// How a string with escapes was written; `nil` when our writer would write it the same.
+  /// The original spelling of a string with escapes; `nil` if the writer spells it the same.
   private static func lexeme(
     ofID value: JSONValue, in object: JSONObject, _ text: ArraySlice<UInt8>
   ) -> String? {
@@ -124,7 +124,7 @@ enum Message: Sendable {
   }
 }
 
-/// The members of a message that mean something.
+/// The known members of a message.
 private struct Envelope {
   var version: JSONValue?
   var id: JSONValue?
@@ -151,7 +151,7 @@ private struct Envelope {
     }
   }
 
-  /// The request. Throws `invalidRequest` unless version, method and params are what they must be.
+  /// Returns the request. Throws `invalidRequest` for a wrong version, method or params.
   func request(_ id: RequestID?, byteCount: Int) throws(RPCError) -> Message.Request {
     guard version?.string.map({ sameBytes($0, "2.0") }) ?? false else {
       throw .invalidRequest("jsonrpc", version, #"the text "2.0""#)
@@ -176,7 +176,7 @@ private struct Envelope {
 }
 
 extension JSONReader {
-  /// Whether some object in an acceptable text has two members of one name.
+  /// Returns whether an object of a valid text has two members with the same name.
   fileprivate static func hasDuplicateKeys(_ bytes: Span<UInt8>) -> Bool {
     let document = try? readDocument(bytes)
     return document?.hasDuplicateKeys ?? true
@@ -184,7 +184,7 @@ extension JSONReader {
 }
 
 extension RPCError {
-  /// A member of a message that is missing or not as expected.
+  /// The error for a missing or wrong member of a message.
   fileprivate static func invalidRequest(
     _ member: String, _ value: JSONValue?, _ expected: String
   ) -> RPCError {
@@ -192,7 +192,7 @@ extension RPCError {
     return RPCError(.invalidRequest, "The member \(member) \(gap)must be \(expected).")
   }
 
-  /// The answer to a line that is no JSON.
+  /// The error for a line that is not JSON.
   fileprivate init(refusing error: JSONReadError) {
     switch error {
     case .invalidUTF8: self.init(.invalidUTF8)

@@ -1,11 +1,11 @@
 public import EinlassJSON
 public import EinlassSystem
 
-/// A method: its descriptor and what answers it. Parameters are validated before a handler sees them.
+/// A method with its descriptor and its handler. Parameters are validated before the handler runs.
 public struct Method: Sendable {
-  /// What it takes and answers.
+  /// Its parameters, result and errors.
   public var descriptor: MethodDescriptor
-  /// What answers it.
+  /// Its handler.
   public var handler: Handler
 
   /// A method of a table.
@@ -14,7 +14,7 @@ public struct Method: Sendable {
     self.handler = handler
   }
 
-  /// What answers a method.
+  /// The handler of a method.
   public enum Handler: Sendable {
     /// Runs on the reader's path in order of arrival. Without a deadline it answers `nil` instead of waiting, having
     /// done nothing: it is then called again on a thread that may wait, with a deadline counted from its arrival, and
@@ -23,7 +23,7 @@ public struct Method: Sendable {
       @Sendable (JSONObject, Call, Deadline?) throws(RPCError) -> JSONValue?)
     /// Runs on the reader's path and never waits; overtakes immediate requests that do. For methods that need no store.
     case urgent(@Sendable (JSONObject, Call) throws(RPCError) -> JSONValue)
-    /// Runs as a task of its own. When it is cancelled, any error it throws becomes `cancelled`.
+    /// Runs as a task. After its cancellation every error becomes `cancelled`.
     case task(@Sendable (JSONObject, Call) async throws(RPCError) -> JSONValue)
     /// As the first, but `nil` where it might wait makes it a task, which takes the request's place: for what turns out
     /// to need a person.
@@ -44,18 +44,18 @@ public struct Call: Sendable {
   public let id: RequestID?
   /// Whether this is the first request on the stream (notifications do not count).
   public let isFirstRequest: Bool
-  /// The connection it came by.
+  /// Its connection.
   public let peer: Peer
 
   /// The id as it may stand in parameters and results; `null` for a notification.
   public var wireID: JSONValue { id?.json ?? .null }
 
-  /// Whose answer is still to be given; `nil` for a notification.
+  /// The right to answer; `nil` for a notification.
   let ticket: RequestTable.Ticket?
-  /// Where its task stands in the table, if it runs as one.
+  /// The serial number of its task in the table; `nil` if it does not run as a task.
   private(set) var serial: Int?
 
-  /// A call that has only arrived.
+  /// Makes a call at its arrival.
   init(id: RequestID?, isFirstRequest: Bool, peer: Peer, ticket: RequestTable.Ticket?) {
     self.id = id
     self.isFirstRequest = isFirstRequest
@@ -63,7 +63,7 @@ public struct Call: Sendable {
     self.ticket = ticket
   }
 
-  /// The same call, run by the task with this serial number.
+  /// Returns the same call for the task with this serial number.
   func running(as serial: Int) -> Call {
     var call = self
     call.serial = serial

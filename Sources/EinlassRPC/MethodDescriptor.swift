@@ -1,6 +1,6 @@
 public import EinlassJSON
 
-/// How long a method may take, so that clients can choose a timeout.
+/// The longest duration of a method. Clients choose a timeout by it.
 public enum MethodClass: String, Sendable, CaseIterable {
   /// Memory or one short access to a store; answered in order of arrival.
   case immediate
@@ -10,25 +10,25 @@ public enum MethodClass: String, Sendable, CaseIterable {
   case interactive
 }
 
-/// A method as data: what it takes, what it answers, which errors it has.
+/// A method as data: its parameters, result and errors.
 public struct MethodDescriptor: Sendable {
   /// The name on the wire, for example `accounts.list`.
   public var name: String
-  /// How long it may take.
+  /// Its longest duration.
   public var methodClass: MethodClass
-  /// What it does, in one sentence for the document.
+  /// Its purpose, one sentence for the protocol document.
   public var summary: String
   /// The members of `params`.
   public var params: [Field]
-  /// What a result is.
+  /// The schema of the result.
   public var result: Schema
   /// The reasons of its own errors, beyond the protocol's.
   public var reasons: [String]
-  /// Whether it may stand in a batch; interactive methods may not.
+  /// Whether it is allowed in a batch. Interactive methods are not.
   public var isBatchable: Bool
   /// Whether an answer must fit a line of 60 KiB; only the protocol document need not.
   public var isLineLimited: Bool
-  /// Whether it exists only where the process was started for tests.
+  /// Whether it exists only in a process started with `--test`.
   public var needsTestMode: Bool
 
   /// A method; void results are an object without members.
@@ -48,7 +48,7 @@ public struct MethodDescriptor: Sendable {
     self.needsTestMode = needsTestMode
   }
 
-  /// Throws `invalidParams` with `path` and `expected` for the first parameter that is not as described.
+  /// Throws `invalidParams` with `path` and `expected` for the first invalid parameter.
   public func validate(_ params: JSONObject, components: Components = [:]) throws(RPCError) {
     try Schema.validate(params, self.params, at: "", components: components)
   }
@@ -67,11 +67,11 @@ public struct MethodDescriptor: Sendable {
   }
 }
 
-/// A notification that the server sends, as data.
+/// A notification of the server, as data.
 public struct NotificationDescriptor: Sendable {
   /// The name on the wire, for example `prompt.opened`.
   public var name: String
-  /// What it says, in one sentence for the document.
+  /// Its meaning, one sentence for the protocol document.
   public var summary: String
   /// The members of `params`.
   public var params: [Field]
