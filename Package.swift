@@ -33,7 +33,7 @@ let package = Package(
     // The domain: no I/O
     .target(
       name: "Einlass", dependencies: ["EinlassJSON", "EinlassCrypto"],
-      resources: [.embedInCode("Providers/providers.json")]),
+      resources: [.embedInCode("Descriptors/providers.json")]),
 
     // Adapters
     .target(

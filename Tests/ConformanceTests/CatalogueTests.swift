@@ -39,7 +39,7 @@ import Testing
   /// Returns the catalogue with every fixed port replaced by any free port, because another program
   /// may use it.
   private static func catalogue() throws -> JSONValue {
-    let file = projectFolder.appending(path: "Sources/Einlass/Providers/providers.json")
+    let file = projectFolder.appending(path: "Sources/Einlass/Descriptors/providers.json")
     return withoutPorts(try JSONReader.read(Array(Data(contentsOf: file))))
   }
 

@@ -85,7 +85,7 @@ import Testing
 
   /// Returns a catalogue with a copy of the first built-in provider for each of these ids.
   private static func catalog(of ids: [String]) throws -> String {
-    let file = projectFolder.appending(path: "Sources/Einlass/Providers/providers.json")
+    let file = projectFolder.appending(path: "Sources/Einlass/Descriptors/providers.json")
     let catalog = try JSONReader.read(Array(Data(contentsOf: file)))
     var template = try #require(catalog["providers"]?.array?.first?.object)
     let providers = ids.map { id -> JSONValue in

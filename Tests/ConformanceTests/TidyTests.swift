@@ -76,7 +76,7 @@ import Testing
     (#"[A-Z]\w*\.shared\b"#, []),
     (#"(fatalError|precondition|preconditionFailure)\([^)]*\\\("#, []),
     (#"\bUUID\(\)|\bDate\(\)"#, []),
-    (#"import (class |struct )?Synchronization"#, ["Einlass/Providers/CatalogEntry.swift"]),
+    (#"import (class |struct )?Synchronization"#, ["Einlass/Descriptors/CatalogEntry.swift"]),
     (#"\bdlopen\(|posix_spawn|[^.e] system\("#, []),
     // The runtime's thread pool retries without end when no thread can be started.
     (
@@ -164,7 +164,7 @@ import Testing
 }
 
 private let revealing = [
-  "EinlassCrypto/", "EinlassStorage/Sealing", "EinlassStorage/Key", "EinlassServer/WireTypes",
+  "EinlassCrypto/", "EinlassStorage/Keys/", "EinlassServer/WireTypes",
   "Einlass/OAuth1/Signer", "Einlass/Accounts/RevealedText",
 ]
 

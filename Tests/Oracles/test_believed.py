@@ -16,7 +16,7 @@ from test_protocol import PROJECT, SANDBOX, Session
 
 pytestmark = pytest.mark.usefixtures("built")
 
-CATALOGUE = json.loads((PROJECT / "Sources/Einlass/Providers/providers.json").read_text())["providers"]
+CATALOGUE = json.loads((PROJECT / "Sources/Einlass/Descriptors/providers.json").read_text())["providers"]
 WAYS = [(provider["id"], flow["kind"]) for provider in CATALOGUE for flow in provider["flows"]]
 WAYS += [("openid", kind) for kind in ("authorizationCode", "deviceCode", "clientCredentials")]
 OTHER_CLIENTS = {

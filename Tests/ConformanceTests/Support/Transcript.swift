@@ -32,7 +32,7 @@ struct Transcript: Sendable, CustomTestStringConvertible {
 }
 
 /// The folder of the repository.
-let projectFolder = URL(filePath: #filePath)
+let projectFolder = URL(filePath: #filePath).deletingLastPathComponent()
   .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
 /// The programs under test: the ones from `Tests/run`, or else the debug build.
