@@ -1,13 +1,13 @@
 internal import EinlassJSON
 
-/// An account as `accounts.list` tells it.
+/// An account object from `accounts.list` or from a prompt.
 struct Account {
   let json: JSONValue
   let id: String
   let provider: String
   let username: String
 
-  /// `nil` for what is no account.
+  /// Reads an account object; `nil` unless it has an id, a provider and a user name.
   init?(_ json: JSONValue) {
     guard let id = json["account"]?.string, let provider = json["provider"]?.string,
       let username = json["username"]?.string
@@ -15,16 +15,16 @@ struct Account {
     (self.json, self.id, self.provider, self.username) = (json, id, provider, username)
   }
 
-  /// What a person calls it.
+  /// The name shown to a person: `provider/username`, cleaned for a terminal.
   var title: String { clean("\(provider)/\(username)") }
 
-  /// Whether the person may mean it by this text: its id, its user name, or `provider/username`. By bytes, so
-  /// that a look-alike is another account.
+  /// Whether the text is the account's id, its user name or `provider/username`. Compares bytes,
+  /// because `==` treats canonically equivalent names as equal, and these can be two accounts.
   func isNamed(_ text: String) -> Bool {
     [id, username, "\(provider)/\(username)"].contains { sameBytes($0, text) }
   }
 
-  /// What can be done with it.
+  /// The account's health or "signed out", as a table cell.
   var state: Table.Cell {
     switch json["health"]?.string {
     case "reloginNeeded": Table.Cell("sign in again", .warning)
@@ -36,7 +36,7 @@ struct Account {
     }
   }
 
-  /// These accounts as a table.
+  /// Returns the accounts as a table.
   static func table(_ accounts: [Account]) -> Table {
     Table(
       headings: [
@@ -51,7 +51,7 @@ struct Account {
       })
   }
 
-  /// A line for each of them, to choose from.
+  /// Returns one line for each account, without the id, for a picker.
   static func rows(_ accounts: [Account]) -> [String] {
     table(accounts).choices(leavingOut: 1)
   }

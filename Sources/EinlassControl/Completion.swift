@@ -2,7 +2,8 @@ internal import ArgumentParser
 internal import EinlassJSON
 
 extension CompletionKind {
-  /// Names of accounts: `provider/username`, or the id where that is none that a shell leaves alone.
+  /// Names of accounts: `provider/username`, or the id if a shell would not take the name
+  /// literally.
   static var accounts: CompletionKind {
     .custom { words, _, _ in
       candidates(words) { console throws(Failure) in
@@ -11,7 +12,7 @@ extension CompletionKind {
     }
   }
 
-  /// Applications about which something was decided.
+  /// Names of applications with an access decision.
   static var applications: CompletionKind {
     .custom { words, _, _ in
       candidates(words) { console throws(Failure) in
@@ -33,7 +34,8 @@ extension CompletionKind {
   }
 }
 
-/// What einlass answers, asked with the store that stands on the command line; nothing when it can't.
+/// Asks einlass for candidates, with the store options of the command line. Returns no candidates
+/// if that fails.
 private func candidates(
   _ words: [String], _ list: (Console) throws(Failure) -> [String]
 ) -> [String] {
@@ -48,8 +50,9 @@ private func candidates(
 }
 
 extension String {
-  /// The parser's completion script, which shows the whole names that it offers. bash shows what follows the last slash
-  /// where candidates are called file names: `ada` for `twitter/ada` and for `github/ada`.
+  /// The parser's completion script, changed so that it shows whole names. bash treats the
+  /// candidates as file names and shows only the part after the last slash: `ada` for both
+  /// `twitter/ada` and `github/ada`.
   var offeringWholeNames: String {
     replacing("complete -o filenames -F", with: "complete -F")
       .replacing(
@@ -58,5 +61,6 @@ extension String {
   }
 }
 
-/// Whether a shell takes it as it stands. bash expands what a completion offers: `$(…)` would be run.
+/// Whether a shell takes the name literally. bash expands completion candidates, so it would run a
+/// `$(…)` in a name.
 func isHarmless(_ name: String) -> Bool { quoted(name) == name && !name.isEmpty }

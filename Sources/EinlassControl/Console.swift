@@ -3,17 +3,17 @@ internal import EinlassJSON
 internal import EinlassSystem
 internal import Glibc
 
-/// A command that talks to einlass.
+/// A subcommand with a running einlass.
 protocol ServerCommand: ParsableCommand {
-  /// What every command takes.
+  /// The options common to all subcommands.
   var server: ServerOptions { get }
-  /// The application that it speaks for; `nil`: for itself.
+  /// The application name sent in `initialize`; `nil` stands for einlassctl itself.
   var actsAs: String? { get }
-  /// Whether a browser may be started for it.
+  /// Whether an `openURL` prompt starts a browser.
   var opensBrowser: Bool { get }
-  /// The prompts that it shows where nobody can type.
+  /// The prompt kinds that the command prints and accepts without a terminal.
   var shownUnasked: [String] { get }
-  /// Does it.
+  /// Runs the subcommand.
   func run(with console: Console) throws(Failure)
 }
 
@@ -46,19 +46,20 @@ extension ServerCommand {
   }
 }
 
-/// What a command works with: einlass, the person if there is one, and the output.
+/// The environment of a subcommand: the einlass process, the terminal and standard output.
 final class Console {
-  /// The talk with einlass.
+  /// The connection to the einlass process.
   let einlass: Conversation
-  /// `nil` when nobody can be asked.
+  /// The person at the terminal; `nil` with `--no-input` or without a terminal.
   let person: Person?
-  /// What `initialize` answered.
+  /// The result of `initialize`.
   let greeting: JSONObject
   private let isJSON: Bool
-  /// Whether a store that is made now is opened by a passphrase that may have been brought for a file.
+  /// Whether this command may create a store that only the passphrase of `--passphrase-fd` opens.
+  /// The person may have meant that passphrase for an export file.
   private var mayBeSealed = false
   private let output: TextOutput
-  /// How text is set off on standard output.
+  /// The style of text on standard output.
   let style = Style(for: STDOUT_FILENO)
 
   init(
@@ -82,13 +83,14 @@ final class Console {
       options.passphraseFd != nil && (try? call("store.status")["exists"]?.bool) == false
   }
 
-  /// Says what is wrong with the files that were named, where the command did not need them.
+  /// Prints the configuration problem from `initialize`, after a command that succeeded in spite of
+  /// it.
   fileprivate func warn(_ style: Style) {
     guard let problem = greeting["configuration"]?["problem"]?["message"]?.string else { return }
     complain("\(style.tinted("   note:", .warning)) \(clean(problem))")
   }
 
-  /// Ends einlass.
+  /// Ends einlass. Prints a note if the command created a store that only a passphrase opens.
   func end() {
     if mayBeSealed, let slots = (try? call("store.status"))?["slots"]?.array,
       slots == ["passphrase"]
@@ -100,7 +102,7 @@ final class Console {
     einlass.end()
   }
 
-  /// Calls a method.
+  /// Calls a method. Throws `.cancelled` if the person gave up one of its prompts.
   func call(_ method: String, _ params: JSONObject = JSONObject()) throws(Failure) -> JSONObject {
     person?.hasGivenUp = false
     do throws(Failure) { return try einlass.request(method, params) } catch {
@@ -109,7 +111,7 @@ final class Console {
     }
   }
 
-  /// A list over all its pages, or its first so many elements.
+  /// Returns the elements of a list from all its pages, or the first `limit` of them.
   func list(
     _ method: String, _ member: String, _ params: JSONObject = JSONObject(), limit: Int = .max
   ) throws(Failure) -> [JSONValue] {
@@ -124,13 +126,13 @@ final class Console {
     return Array(all.prefix(limit))
   }
 
-  /// Prints what was done: the JSON, or the lines for people.
+  /// Prints a result: as JSON with `--json`, else as lines for people.
   func report(_ json: JSONValue, _ lines: @autoclosure () -> [String]) throws(Failure) {
     let lines = isJSON ? [printable(json)] : lines()
     try einlass.show(lines.map { $0 + "\n" }.joined(), on: output)
   }
 
-  /// Prints one thing: the JSON, or for people what is known of it by name.
+  /// Prints an object: as JSON, or one line for each name with a value.
   func report(_ json: JSONValue, _ known: [(name: String, value: String?)]) throws(Failure) {
     let names = known.map(\.name.columns).max() ?? 0
     try report(
@@ -140,15 +142,15 @@ final class Console {
       })
   }
 
-  /// Prints what was done: the JSON, or a table for people, or what is said of an empty one.
+  /// Prints a list: as JSON, or as a table. For people, `empty` stands in for a table without rows.
   func report(_ json: JSONValue, _ table: Table, empty: String) throws(Failure) {
     try report(json, table.rows.isEmpty ? [empty] : table.lines(width: width, style: style))
   }
 
-  /// Columns of the terminal that standard output is; `nil` where it is none.
+  /// Columns of the terminal on standard output; `nil` if it is not a terminal.
   private var width: Int? { Terminal.size(of: STDOUT_FILENO)?.columns }
 
-  /// What a tint makes of a text on standard output.
+  /// Returns the text in this tint, for standard output.
   func tinted(_ text: String, _ tint: Style.Tint) -> String { style.tinted(text, tint) }
 
   private func listen(_ opensBrowser: Bool) {
@@ -182,7 +184,7 @@ final class Console {
 
   private func answer(_ answer: JSONObject) throws(Failure) {
     do throws(Failure) { _ = try einlass.request("prompt.answer", answer) } catch .refused {
-      // It has closed meanwhile; the request that asked says so better.
+      // The prompt has closed meanwhile. The request behind it fails with the reason.
     }
   }
 }

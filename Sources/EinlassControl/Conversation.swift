@@ -2,18 +2,19 @@ internal import EinlassJSON
 internal import EinlassRPC
 internal import EinlassSystem
 
-/// The talk with a spawned einlass: requests one after the other, and what comes in between.
+/// The JSON-RPC connection to a child process einlass. Sends one request at a time and handles
+/// notifications while it waits for the answer.
 final class Conversation {
-  /// What ends a wait.
+  /// The event that ended a wait.
   enum Event {
     case answer
     case notification(String, JSONObject)
-    /// The person has typed.
+    /// The descriptor passed as `terminal` is readable.
     case typed
-    /// Ctrl-C, or whoever else asks this process to end.
+    /// SIGINT (Ctrl-C), SIGTERM or SIGHUP arrived.
     case interrupted
     case ended
-    /// The time is over.
+    /// The deadline has passed, or the process wrote a line that is not einlass's protocol.
     case silent
   }
 
@@ -26,12 +27,13 @@ final class Conversation {
   private var answers: [Int64: JSONObject] = [:]
   private var lastID: Int64 = 0
   private var isEnded = false
-  /// Whether it wrote what einlass never writes.
+  /// Whether the process wrote a line that is not einlass's protocol.
   private var isForeign = false
-  /// Those that have closed; a question inside a question may have read it.
+  /// Ids of closed prompts. They are kept, because a prompt nested in another one may have consumed
+  /// the `prompt.closed` notification of the outer one.
   private(set) var closedPrompts: Set<String> = []
 
-  /// What is done with a notification that comes while an answer is waited for.
+  /// Handles a notification that arrives during a request.
   var onNotification: (String, JSONObject) throws(Failure) -> Void = { _, _ in }
 
   /// Starts einlass.
@@ -45,9 +47,10 @@ final class Conversation {
     }
   }
 
-  /// The result of a method. Ctrl-C cancels it, a second one does not wait for that.
+  /// Returns the result of a method. Ctrl-C cancels the request; a second Ctrl-C stops waiting for
+  /// its answer.
   ///
-  /// - Parameter patience: how long an answer may take, in milliseconds; `nil`: as long as it takes.
+  /// - Parameter patience: time limit for the answer in milliseconds; `nil` waits without limit.
   func request(
     _ method: String, _ params: JSONObject = JSONObject(), patience: Int? = nil
   ) throws(Failure) -> JSONObject {
@@ -75,7 +78,7 @@ final class Conversation {
     }
   }
 
-  /// Waits for the next thing to happen, typing on a terminal included.
+  /// Waits for the next event, including input on `terminal`.
   func next(typing terminal: Int32 = -1, by deadline: Deadline? = nil) -> Event {
     while true {
       if isForeign { return .silent }
@@ -97,7 +100,7 @@ final class Conversation {
     }
   }
 
-  /// Writes a text; Ctrl-C ends that where nobody goes on reading.
+  /// Writes a text. Throws `.cancelled` on Ctrl-C if the reader has stopped reading.
   func show(_ text: String, on output: borrowing TextOutput) throws(Failure) {
     do throws(Failure) { try output.write(text, unlessReadable: signals.number) } catch {
       if case .cancelled = error { _ = signals.take() }
@@ -105,8 +108,8 @@ final class Conversation {
     }
   }
 
-  /// What this descriptor brings until its end, however long that takes; `nil` when it is more than the limit or cannot
-  /// be read. Ctrl-C ends the wait.
+  /// Reads a descriptor to its end. Returns `nil` if the content exceeds the limit or cannot be
+  /// read. Ctrl-C ends the wait.
   func contents(of number: Int32, limitBytes: Int) throws(Failure) -> [UInt8]? {
     guard let input = try? Descriptor.duplicate(number) else { return nil }
     var bytes: [UInt8] = []
@@ -128,9 +131,11 @@ final class Conversation {
     return nil
   }
 
-  /// Ends einlass and waits for that, but not long: what it still has to save, it saves without us.
+  /// Closes einlass's input and waits at most 5 seconds for its exit. A slower einlass finishes its
+  /// writes on its own.
   func end() {
-    // It holds whoever asks the person, and their terminal, which is as before once nobody holds it.
+    // The handler retains the `Person` and its `Terminal`, and only the terminal's deinit restores
+    // the terminal's mode.
     onNotification = { _, _ in }
     child.closeInput()
     let deadline = Deadline(milliseconds: 5_000)
@@ -153,7 +158,7 @@ final class Conversation {
     return lastID
   }
 
-  /// What is lost on the way to a process that has ended shows as its end.
+  /// Ignores write errors, because a process that has ended also closes its output.
   private func write(_ message: JSONValue) {
     _ = child.write(message.bytes() + [UInt8(ascii: "\n")])
   }
@@ -165,7 +170,7 @@ final class Conversation {
     }
     framer.feed(buffer[..<count])
     while let line = framer.next() {
-      // Neither a request nor anything but JSON-RPC ever comes from einlass.
+      // einlass writes only answers and notifications, never requests.
       guard case .text(let bytes) = line, let message = try? JSONReader.read(bytes).object,
         message["method"] == nil || message["id"] == nil
       else {
@@ -184,7 +189,8 @@ final class Conversation {
       }
       return .notification(method, params)
     }
-    // What cannot be read, because it is too long, say, is answered without its id.
+    // A request that einlass could not parse, for example because it is too long, is answered
+    // without an id (JSON-RPC 2.0, Response object).
     answers[message["id"]?.int64 ?? lastID] = message
     return .answer
   }

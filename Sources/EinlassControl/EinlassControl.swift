@@ -2,10 +2,11 @@ internal import ArgumentParser
 internal import EinlassSystem
 internal import Glibc
 
-/// What `--version` and `initialize` tell.
+/// The version shown by `--version` and sent in `initialize`.
 let version = "0.1.0"
 
-/// The program `einlassctl`: accounts and access for people, as a client of the protocol like any other.
+/// The program `einlassctl`: manages accounts and access for people. It is a client of the protocol
+/// like any other.
 @main
 struct EinlassControl: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -46,7 +47,8 @@ struct EinlassControl: ParsableCommand {
       Glibc.exit(Failure.internalCode)
     }
     let words = CommandLine.arguments.dropFirst()
-    // Before the command that is meant where none is named, which may take a name in its place.
+    // Checked before parsing, because a default subcommand would take an unknown word as its
+    // argument.
     if let unknown = (words.first == "help" ? words.dropFirst() : words).unknownCommand {
       complain(unknown)
       Glibc.exit(Failure.usageCode)
@@ -69,7 +71,7 @@ struct EinlassControl: ParsableCommand {
           Glibc.exit(0)
         } catch { Glibc.exit(error.exitCode) }
       }
-      // An argument may stand in it.
+      // The message may quote an argument.
       for line in message.split(separator: "\n", omittingEmptySubsequences: false) {
         let isFirst = line.hasPrefix("Error: ")
         complain(clean(isFirst ? "problem: \(line.dropFirst(7))" : String(line)))
@@ -80,14 +82,14 @@ struct EinlassControl: ParsableCommand {
 }
 
 extension ArraySlice<String> {
-  /// With `-h` as `--help`. The parser's own `-h` would read any name with a dash in front and an h in it as a call for
-  /// help.
+  /// The arguments with `-h` replaced by `--help`. The parser's own `-h` would match every name
+  /// that begins with a dash and contains an h.
   var readingHelp: [String] {
     let options = prefix { $0 != "--" }
     return options.map { $0 == "-h" ? "--help" : $0 } + dropFirst(options.count)
   }
 
-  /// What is said where a word stands in the place of a subcommand and is none.
+  /// The message about a word that is not a subcommand; `nil` if there is no such word.
   var unknownCommand: String? {
     var command: any ParsableCommand.Type = EinlassControl.self
     var path = "einlassctl"
@@ -104,7 +106,7 @@ extension ArraySlice<String> {
     return nil
   }
 
-  /// What is said where something in it may be meant as a value or a name and was read as an option.
+  /// A hint for a value or name that begins with a dash and was read as an option.
   var dashedHint: String? {
     let options = prefix { $0 != "--" }
     guard
@@ -120,7 +122,7 @@ extension ArraySlice<String> {
   }
 }
 
-/// Says something on standard error.
+/// Writes a line to standard error.
 func complain(_ text: String) {
   _ = try? TextOutput(STDERR_FILENO).write(text + "\n")
 }

@@ -1,28 +1,28 @@
 internal import EinlassJSON
 
-/// Why a command ends without having done what it was asked to.
+/// The reason for an exit code other than 0.
 enum Failure: Error {
   /// einlass answered with an error.
   case refused(Refusal)
-  /// What the person named can't be used: a sentence, and the next step.
+  /// A value that the person gave cannot be used: a sentence, and the next step.
   case unusable(String, NextStep? = nil)
-  /// The command line is not complete or wrong, which only became clear later.
+  /// The command line is incomplete or wrong, which the parser alone could not detect.
   case usage(String)
   /// The person pressed Ctrl-C or said no.
   case cancelled
-  /// einlass did not start, or ended before it answered; with its exit code, if it had one.
+  /// einlass did not start or ended before it answered. `code` is its exit code, if known.
   case noServer(String, code: Int32? = nil)
-  /// Nobody reads what is printed.
+  /// Standard output is closed or its reader is gone.
   case outputLost
-  /// Everything was done and shown; the answer is bad news.
+  /// The command ran and printed its result, and the result reports a problem.
   case badNews
 
-  /// For faults of this program or of the machine.
+  /// Exit code for faults of this program or of the machine (EX_SOFTWARE of sysexits.h).
   static let internalCode: Int32 = 70
-  /// For command lines.
+  /// Exit code for a wrong command line (EX_USAGE of sysexits.h).
   static let usageCode: Int32 = 64
 
-  /// What the process ends with.
+  /// The exit code of the process.
   var exitCode: Int32 {
     switch self {
     case .refused, .unusable, .cancelled, .outputLost, .badNews: 1
@@ -32,8 +32,8 @@ enum Failure: Error {
     }
   }
 
-  /// As programs read it, in the shape of einlass's own errors; `nil` where nothing is wrong with the answer, or nobody
-  /// reads it.
+  /// The error object for `--json`, in the shape of einlass's errors. `nil` for `badNews`, because
+  /// the result is already printed, and for `outputLost`.
   var json: JSONValue? {
     switch self {
     case .refused(let refusal): refusal.json
@@ -49,7 +49,7 @@ enum Failure: Error {
     ["message": .string(sentence), "data": ["reason": .string(reason)]]
   }
 
-  /// The same, of what was asked in this application's name.
+  /// Returns the failure with this application as the refused one.
   func asked(by application: String?) -> Failure {
     guard case .refused(var refusal) = self, let application else { return self }
     refusal.application = application
@@ -57,29 +57,29 @@ enum Failure: Error {
   }
 }
 
-/// An error that einlass answered with. Protocol section 6.
+/// An error answered by einlass (protocol/README.md, "Errors").
 struct Refusal {
   var code: Int64
   var message: String
   var data: JSONObject
-  /// Who was refused, by the name that it gives itself.
+  /// The name of the refused application.
   var application = "einlassctl"
-  /// What a command calls the account that it is about; `nil`: by its id.
+  /// The account's name as the command shows it; `nil` if the command knows only the id.
   var account: String?
-  /// What the command that was refused knows better than the refusal.
+  /// A next step of the command, in place of the one derived from the error.
   var ownStep: NextStep?
 
-  /// The error object of an answer.
+  /// Reads the error object of an answer.
   init(_ error: JSONValue) {
     code = error["code"]?.int64 ?? 0
     message = error["message"]?.string ?? "einlass answered with an error."
     data = error["data"]?.object ?? JSONObject()
   }
 
-  /// What programs switch on.
+  /// The machine-readable reason; `internal` if the error has none.
   var reason: String { data["reason"]?.string ?? "internal" }
 
-  /// As it came.
+  /// The error object for `--json`.
   var json: JSONValue {
     ["code": JSONValue(code), "message": .string(message), "data": .object(data)]
   }

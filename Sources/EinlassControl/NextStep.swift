@@ -1,10 +1,10 @@
 internal import EinlassJSON
 
-/// What a person does after a problem.
+/// Advice after a problem.
 struct NextStep: Equatable {
-  /// A sentence, or the beginning of one that the command ends.
+  /// A sentence, or its beginning if a command follows.
   var text: String
-  /// The words after `einlassctl` of a command that mends it.
+  /// The arguments of the `einlassctl` command behind the text; empty if there is none.
   var command: [String]
 
   init(_ text: String, _ command: String...) {
@@ -12,11 +12,11 @@ struct NextStep: Equatable {
     self.command = command
   }
 
-  /// Of a store whose key does not open.
+  /// The step for a store key that does not open.
   static let openingTheStore = NextStep(
     "Bring the key or the passphrase that it was made with. What opens it:", "store", "slots")
 
-  /// Of a store whose key does not open for this reason, which may say what helps itself.
+  /// Returns the step for a store key that does not open. Some messages already contain the remedy.
   static func opening(_ message: String) -> NextStep {
     if message.hasSuffix("start afresh.") {
       return NextStep("If the key file lies elsewhere, name it with --key-file.")
@@ -27,14 +27,14 @@ struct NextStep: Equatable {
     return NextStep("If nobody else had access, run this and start the command again: \(command)")
   }
 
-  /// The step in words, the command ready to be copied.
+  /// Returns the step as one line, with the command ready to be copied.
   func line(repeating options: [String]) -> String {
     command.isEmpty
       ? text : "\(text) \((["einlassctl"] + command + options).map(quoted).joined(separator: " "))"
   }
 }
 
-/// A word as a shell takes it.
+/// Returns a word quoted for a shell and cleaned for a terminal.
 func quoted(_ word: String) -> String {
   let isPlain = word.utf8.allSatisfy { byte in
     switch byte {
@@ -50,9 +50,9 @@ func quoted(_ word: String) -> String {
 }
 
 extension Failure {
-  /// What is said about it on standard error; nothing where everything is said.
+  /// Returns the lines for standard error; none if everything is already printed.
   ///
-  /// - Parameter options: what a command that is to do the same must repeat.
+  /// - Parameter options: the options that a suggested command repeats.
   func lines(repeating options: [String], _ style: Style) -> [String] {
     switch self {
     case .refused(let refusal):
@@ -78,7 +78,7 @@ extension Failure {
 }
 
 extension Refusal {
-  /// The provider's own words, if there are any.
+  /// The members of the provider's error response, if any.
   fileprivate var serverWords: String? {
     guard let words = data["serverError"]?.object, !words.members.isEmpty else { return nil }
     return words.members.map { "\($0.name) \($0.value.plain)" }.joined(separator: ", ")

@@ -1,18 +1,18 @@
 internal import EinlassJSON
 
-/// The prompts of the protocol as questions on the terminal. Protocol section 4.
+/// The prompts of the protocol as questions on the terminal (protocol/README.md, "Prompts").
 struct Questions {
-  /// The kinds that can be asked here.
+  /// The prompt kinds sent as capabilities in `initialize`.
   static let kinds = [
     "grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode",
     "enterVerifier", "enterPassphrase",
   ]
 
   let person: Person
-  /// Whether a browser is started for an address.
+  /// Whether an `openURL` prompt starts a browser.
   let opensBrowser: Bool
 
-  /// What `prompt.answer` carries; `nil` when the prompt has closed meanwhile.
+  /// Returns the parameters of `prompt.answer`; `nil` if the prompt has closed or stays open.
   func answer(_ prompt: JSONObject) throws(Failure) -> JSONObject? {
     guard let id = prompt["prompt"]?.string else { return nil }
     var answer: JSONObject?
@@ -74,7 +74,8 @@ struct Questions {
     ])
   }
 
-  /// Who asks, for which address, and that it was this one that has chosen where the person goes.
+  /// Shows the application and the resource, and warns that the resource chose the place of the
+  /// sign-in.
   private func showResource(_ prompt: JSONObject) {
     guard let resource = prompt["resource"] else { return }
     let who = text(prompt["applicationTitle"] ?? prompt["application"])
@@ -94,7 +95,8 @@ struct Questions {
       person.show("Open this page in a browser:\n  \(address)")
     }
     guard let place = prompt["returningTo"] else { return ["action": "accept"] }
-    // Nothing listens there; the address comes by the other question.
+    // No listener waits at the redirect address. The `enterVerifier` prompt asks for the page's
+    // address.
     person.show("The browser ends on \(text(place)), which may be a page that can't be reached.")
     return nil
   }
@@ -105,7 +107,7 @@ struct Questions {
     return ["action": "accept"]
   }
 
-  /// What to do with a device code; asks for nothing.
+  /// Returns the instructions for a device code.
   static func deviceCode(_ prompt: JSONObject, _ style: Style) -> String {
     """
     Open this page in a browser, on any device:
@@ -134,7 +136,7 @@ struct Questions {
     }
     while let line = try person.line(question, prompt: id) {
       let text = isAddress ? unwrapped(line) : line
-      // Enter alone is nothing to try.
+      // An empty line is asked for again.
       if !text.allSatisfy(\.isWhitespace) { return ["action": "accept", "text": .string(text)] }
     }
     return nil
@@ -171,7 +173,8 @@ struct Questions {
   private func text(_ value: JSONValue?) -> String { clean(value?.plain ?? "") }
 }
 
-/// An address without what mail and shells put around one: blanks, quotes, angle brackets.
+/// Returns an address without the blanks, quotes and angle brackets that mail programs and shells
+/// put around it.
 func unwrapped(_ text: String) -> String {
   var text = text[...]
   while let first = text.first, first.isWhitespace || "\"'<`“‘".contains(first) {

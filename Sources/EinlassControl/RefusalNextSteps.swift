@@ -1,8 +1,8 @@
 internal import EinlassJSON
 
 extension Console {
-  /// Why einlass would refuse, or has refused; where the person could sign in on a terminal, that is the next step,
-  /// whether or not there is one now.
+  /// Returns the refusal for an error object. Its next step is a sign-in if the provider has a flow
+  /// for that, even when this command has no terminal.
   func refusal(
     _ error: JSONValue, at provider: String, _ account: Account?
   ) throws(Failure) -> Refusal {
@@ -21,7 +21,7 @@ extension Console {
 }
 
 extension Console {
-  /// How the provider is signed in to; nothing for one that is not known.
+  /// Returns the provider's flow kinds; none for an unknown provider.
   func flowKinds(of provider: String) throws(Failure) -> [JSONValue] {
     try list("providers.list", "providers")
       .first { sameBytes($0["id"]?.string ?? "", provider) }?["flowKinds"]?.array ?? []
@@ -29,7 +29,7 @@ extension Console {
 }
 
 extension Refusal {
-  /// What to do now, as commands of this program; nothing where the message says it.
+  /// The next steps as commands of this program; none if the message already says them.
   var nextSteps: [NextStep] {
     let advice: String? =
       switch data["advice"]?.string {
@@ -51,7 +51,7 @@ extension Refusal {
     }
   }
 
-  /// Faults of the talk itself, and what ends it early.
+  /// Steps for protocol errors and for requests that ended early.
   private var protocolStep: NextStep? {
     switch reason {
     case "cancelled": NextStep("Start the command again if that was not meant.")
@@ -69,7 +69,7 @@ extension Refusal {
     }
   }
 
-  /// What accounts, providers and the person said.
+  /// Steps for errors of accounts and providers, and for the person's decisions.
   private var signInStep: NextStep? {
     switch reason {
     case "noSystemAccount" where hints("accounts.signIn"):
@@ -125,7 +125,7 @@ extension Refusal {
     data["hint"]?["method"]?.string.map { sameBytes($0, method) } ?? false
   }
 
-  /// How the account gets another credential, where a person can sign in to it.
+  /// The command that signs in to the account again.
   fileprivate var signInAgain: NextStep {
     NextStep(
       "Sign in again:", "sign-in", "--account",
@@ -150,12 +150,13 @@ extension Refusal {
     }
   }
 
-  /// Of files that a person named: nothing of the store is damaged, and the sentence says what to do.
+  /// Endings of messages about a file that the person named. They say the remedy, and the store
+  /// itself is undamaged.
   private static let remedies = [
     "name another place.", "accounts.export wrote.", "or export again.",
   ]
 
-  /// Names that name nothing, or what they may not.
+  /// Steps for names in a request that are unknown or unsuitable.
   private var selectionStep: NextStep {
     switch reason {
     case "unknownProvider": NextStep("See which there are:", "providers", "list")

@@ -1,15 +1,15 @@
 internal import EinlassJSON
 internal import EinlassSystem
 
-/// Finding what a person means, and asking when it was left out.
+/// Finds the account, provider or text that the command line names, and asks for the missing ones.
 extension Console {
-  /// All accounts, or those of a provider.
+  /// Returns all accounts, or those of one provider.
   func accounts(of provider: String? = nil) throws(Failure) -> [Account] {
     let params: JSONObject = provider.map { ["provider": .string($0)] } ?? JSONObject()
     return try list("accounts.list", "accounts", params).compactMap(Account.init)
   }
 
-  /// The account of this name; without a name, or where it is the name of several, the one that is chosen.
+  /// Returns the account of this name. Asks the person if the name is missing or ambiguous.
   func account(_ name: String?) throws(Failure) -> Account {
     let missing = "Name the account: ACCOUNT is missing."
     guard name != nil || person != nil else { throw .usage(missing) }
@@ -25,7 +25,7 @@ extension Console {
       }
       if named.count == 1 { return first }
     }
-    // Names that look the same are told apart by their ids.
+    // Accounts with equal titles are listed by id.
     let names = named.prefix(20).map { account in
       named.count { sameBytes($0.title, account.title) } == 1 ? account.title : account.id
     }
@@ -36,7 +36,7 @@ extension Console {
     return named[index]
   }
 
-  /// The provider of this id; without one, the one that is chosen.
+  /// Returns the given provider id, or asks for one.
   func provider(_ id: String?) throws(Failure) -> String {
     if let id { return id }
     let all = try providerIDs()
@@ -45,21 +45,22 @@ extension Console {
         "Which provider?", all.map(clean), orElse: "Name the provider: PROVIDER is missing.")]
   }
 
-  /// Throws when there is no provider of this id: a name that is not known is not one without accounts.
+  /// Throws if there is no provider of this id. A misspelt id would otherwise look like a provider
+  /// without accounts.
   func requireProvider(_ id: String) throws(Failure) {
     guard try !providerIDs().contains(where: { sameBytes($0, id) }) else { return }
     throw .unusable(
       "There is no provider \(id).", NextStep("See which there are:", "providers", "list"))
   }
 
-  /// Of all providers, in the catalogue's order.
+  /// Returns the ids of all providers, in the catalogue's order.
   func providerIDs() throws(Failure) -> [String] {
     try list("providers.list", "providers").compactMap { $0["id"]?.string }
   }
 
-  /// The index of the row that the person chooses.
+  /// Returns the index of the row that the person chooses.
   ///
-  /// - Parameter complaint: what is said when nobody can be asked.
+  /// - Parameter complaint: the usage error without a terminal.
   func choice(
     _ question: String, _ rows: [String], orElse complaint: String
   ) throws(Failure) -> Int {
@@ -68,7 +69,7 @@ extension Console {
     return choice
   }
 
-  /// What was given on the command line, else what the person types, which is never empty.
+  /// Returns the given text, or asks until the person types one that is not empty.
   func text(
     _ question: String, given: String? = nil, isHidden: Bool = false, orElse complaint: String
   ) throws(Failure) -> String {
@@ -80,7 +81,8 @@ extension Console {
     throw .cancelled
   }
 
-  /// The path that was given, or that the person types: there, no shell has put the home in the place of `~`.
+  /// Returns the given path, or asks for one. Expands `~/` in a typed path, because no shell has
+  /// done that.
   func path(_ question: String, given: String?, orElse complaint: String) throws(Failure) -> String
   {
     let path = try text(question, given: given, orElse: complaint)
@@ -90,14 +92,14 @@ extension Console {
     return home + path.dropFirst()
   }
 
-  /// The path of a file that is to be made.
+  /// Returns the path of a new file. Throws if the path names a folder.
   func newFile(_ given: String?) throws(Failure) -> String {
     let path = try path("Where to?", given: given, orElse: "Name the new file: PATH is missing.")
     guard path.hasSuffix("/") || FileStatus.at(path)?.kind == .directory else { return path }
     throw .unusable("\(path) is a folder.", NextStep("Name a new file in it."))
   }
 
-  /// Goes on only when the person agrees, on the terminal or by `--yes`.
+  /// Throws unless the person agrees, by `--yes` or on the terminal.
   func confirm(_ question: String, isAgreed: Bool) throws(Failure) {
     guard !isAgreed else { return }
     guard let person else { throw .usage("\(question) Say so with --yes.") }

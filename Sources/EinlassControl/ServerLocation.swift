@@ -1,8 +1,9 @@
 internal import EinlassSystem
 
-/// Where the program `einlass` is.
+/// The location of the program `einlass`.
 enum ServerLocation {
-  /// What was named, else the one of `EINLASS_BINARY`, else the one beside this program, else the first on the PATH.
+  /// Returns the named program, else the one of `EINLASS_BINARY`, else the one beside this program,
+  /// else the first on the PATH.
   static func find(_ named: String?) throws(Failure) -> String {
     if let named = named ?? Environment.value("EINLASS_BINARY") {
       guard Program.isExecutable(named) else {
@@ -18,6 +19,6 @@ enum ServerLocation {
     throw .noServer("There is no einlass beside einlassctl and none on the PATH. \(remedy)")
   }
 
-  /// What the person does where it is not.
+  /// The advice for an einlass that is missing or does not answer.
   static let remedy = "Name einlass with --einlass or EINLASS_BINARY."
 }

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import EinlassJSON
 internal import Glibc
 
-/// What every command takes: which einlass, which store, and how to talk.
+/// The options common to all subcommands: the einlass, the store and the output.
 struct ServerOptions: ParsableArguments {
   private static let logLevels = ["error", "warning", "info", "debug"]
 
@@ -55,7 +55,7 @@ struct ServerOptions: ParsableArguments {
       throw ValidationError("--\(name) needs a value that is not empty.")
     }
     try require(logLevel, "--log-level", Self.logLevels)
-    // Checked before anything is opened, or a pipe of ours could have this number.
+    // Checked before any pipe is opened, because a pipe could get the same number and pass as open.
     for (name, number) in [
       ("--key-fd", keyFd), ("--passphrase-fd", passphraseFd),
       ("--file-passphrase-fd", filePassphraseFd),
@@ -63,20 +63,21 @@ struct ServerOptions: ParsableArguments {
       guard let number, [1, 2].contains(number) || fcntl(number, F_GETFD) < 0 else { continue }
       throw ValidationError("\(name) needs the number of a descriptor that is open for reading.")
     }
-    // The standard input of einlass is the protocol's.
+    // Descriptor 0 gets another number, because einlass's standard input carries the protocol.
     let options: [WritableKeyPath<Self, Int32?>] = [\.keyFd, \.passphraseFd, \.filePassphraseFd]
     for option in options where self[keyPath: option] == STDIN_FILENO {
       self[keyPath: option] = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
     }
   }
 
-  /// The arguments that einlass is started with.
+  /// The command line arguments for einlass.
   var forServer: [String] { named.flatMap { ["--\($0)", $1] } }
 
-  /// The descriptors that einlass reads.
+  /// The descriptors that einlass inherits.
   var descriptors: [Int32] { [keyFd, passphraseFd, filePassphraseFd].compactMap(\.self) }
 
-  /// What must stand in a command that is to do the same as this one.
+  /// The options that a suggested command repeats in order to use the same einlass, store and
+  /// files.
   var repeated: [String] {
     (named + (einlass.map { [("einlass", $0)] } ?? []))
       .filter { !["key-fd", "passphrase-fd", "file-passphrase-fd", "log-level"].contains($0.0) }
@@ -93,7 +94,7 @@ struct ServerOptions: ParsableArguments {
   }
 }
 
-/// Throws a usage error unless it is one of these words, or was not given.
+/// Throws a usage error if a word is given and is not one of `words`.
 func require(_ word: String?, _ name: String, _ words: [String]) throws {
   guard let word, !words.contains(where: { sameBytes($0, word) }) else { return }
   throw ValidationError("\(name) must be one of \(words.joined(separator: ", ")).")
