@@ -1,21 +1,21 @@
-/// What a person did on the keyboard.
+/// A key press.
 enum Key: Equatable {
-  /// One character, as typed or pasted.
+  /// One character, typed or pasted.
   case character(Character)
   case enter, backspace, up, down
-  /// Ctrl-U: away with the line.
+  /// Ctrl-U: clears the line.
   case clear
   /// Ctrl-C, or Ctrl-D.
   case cancel
-  /// Nothing that means something here.
+  /// A key without a meaning here.
   case other
 }
 
-/// Bytes of a terminal in, keys out; what is not complete waits for the rest.
+/// Decodes the bytes of a terminal into keys. An incomplete sequence waits for its remaining bytes.
 struct KeyReader {
   private var rest: [UInt8] = []
 
-  /// The keys that these bytes complete.
+  /// Returns the keys completed by these bytes.
   mutating func keys(_ bytes: [UInt8]) -> [Key] {
     rest += bytes
     var keys: [Key] = []
@@ -26,7 +26,7 @@ struct KeyReader {
     return keys
   }
 
-  /// The first key and how many bytes it is; `nil` when it is not complete.
+  /// Returns the first key and its length in bytes; `nil` if it is incomplete.
   private static func first(of bytes: [UInt8]) -> (Key, Int)? {
     guard let byte = bytes.first else { return nil }
     switch byte {
@@ -40,12 +40,12 @@ struct KeyReader {
     }
   }
 
-  /// ESC [ … letter, or ESC O letter. ECMA-48 5.4.
+  /// Decodes ESC [ … letter, or ESC O letter (ECMA-48 5.4).
   private static func sequence(_ bytes: [UInt8]) -> (Key, Int)? {
     guard bytes.count > 1 else { return nil }
     guard bytes[1] == UInt8(ascii: "[") || bytes[1] == UInt8(ascii: "O") else { return (.other, 1) }
     guard let end = bytes.dropFirst(2).firstIndex(where: { (0x40...0x7E).contains($0) }) else {
-      // Nothing that a key sends is longer.
+      // No key sends a sequence of 16 bytes or more.
       return bytes.count < 16 ? nil : (.other, bytes.count)
     }
     switch bytes[end] {

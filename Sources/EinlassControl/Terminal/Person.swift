@@ -1,22 +1,23 @@
 internal import EinlassJSON
 internal import EinlassSystem
 
-/// Whoever sits at the terminal: is shown things and asked.
+/// The person at the terminal: shows lines and asks questions.
 final class Person {
   private var terminal: Terminal
   private let conversation: Conversation
   private var reader = KeyReader()
   private var typed: [Key] = []
-  /// How text is set off on this terminal.
+  /// The style of text on this terminal.
   let style: Style
-  /// Whether a question of einlass's was left with Ctrl-C.
+  /// Whether the person left a prompt of einlass with Ctrl-C.
   var hasGivenUp = false
-  /// The progress of long work as it is shown now.
+  /// The progress on the terminal's current line; empty if there is none.
   private var progress = ""
-  /// A terminal whose cursor goes nowhere but on.
+  /// Whether the terminal cannot move its cursor.
   private let isDumb = Environment.value("TERM") == "dumb"
 
-  /// `nil` when there is no terminal, or when neither input nor errors go there: then nobody is looking.
+  /// Opens the controlling terminal; `nil` if there is none. Also `nil` if neither standard input
+  /// nor standard error is a terminal, because then nobody may be looking at it.
   init?(_ conversation: Conversation) {
     guard Terminal.isTerminal(0) || Terminal.isTerminal(2), let terminal = Terminal.open() else {
       return nil
@@ -29,7 +30,7 @@ final class Person {
   /// Shows a line.
   func show(_ line: String) { terminal.write(line + "\n") }
 
-  /// Shows how far long work is, in a line that goes when it is done.
+  /// Shows the progress of a long operation in one line, and removes that line at the end.
   func showProgress(_ done: Int64?, of total: Int64?) {
     guard !isDumb else { return }
     let blank = String(repeating: " ", count: progress.columns)
@@ -40,9 +41,9 @@ final class Person {
     terminal.write(progress)
   }
 
-  /// A line that the person types; `nil` when the prompt of this id closes meanwhile.
+  /// Returns a line typed by the person; `nil` if the prompt of this id closes meanwhile.
   ///
-  /// - Parameter isHidden: nothing of it is shown.
+  /// - Parameter isHidden: whether the terminal shows nothing of the line.
   func line(
     _ question: String, isHidden: Bool = false, prompt: String? = nil
   ) throws(Failure) -> String? {
@@ -69,7 +70,8 @@ final class Person {
     }
   }
 
-  /// The index of the row that the person chooses; `nil` when the prompt of this id closes meanwhile.
+  /// Returns the index of the row that the person chooses; `nil` if the prompt of this id closes
+  /// meanwhile.
   func choice(
     _ question: String, _ rows: [String], prompt: String? = nil
   ) throws(Failure) -> Int? {
@@ -94,7 +96,7 @@ final class Person {
     }
   }
 
-  /// The same where the cursor can't be moved: a list, and a number that is typed.
+  /// Asks for the row's number, for a terminal that cannot move its cursor.
   private func number(
     _ question: String, _ rows: [String], _ prompt: String?
   ) throws(Failure) -> Int? {
@@ -106,7 +108,7 @@ final class Person {
     return nil
   }
 
-  /// Whether the person says yes; anything but a yes is a no.
+  /// Returns whether the person types `y` or `yes`. Any other answer means no.
   func agrees(_ question: String) throws(Failure) -> Bool {
     let answer = try line("\(question) [y/N]") ?? ""
     return ["y", "yes"].contains(answer.lowercased())
@@ -115,7 +117,7 @@ final class Person {
   private var size: (columns: Int, rows: Int) { Terminal.size(of: terminal.number) ?? (80, 24) }
 
   private func draw(_ picker: Picker) -> Int {
-    // Never the last column, where some terminals begin a new line.
+    // The last column stays empty, because some terminals begin a new line there.
     let lines = picker.lines(columns: size.columns - 1, rows: size.rows - 2)
     terminal.write(lines.joined(separator: "\n") + "\n")
     return lines.count
@@ -127,7 +129,7 @@ final class Person {
     terminal.write(String(repeating: "\u{8} \u{8}", count: columns))
   }
 
-  /// The next key; `nil` when the prompt has closed.
+  /// Returns the next key; `nil` when the prompt has closed.
   private func key(_ prompt: String?) throws(Failure) -> Key? {
     while typed.isEmpty {
       if let prompt, conversation.closedPrompts.contains(prompt) { return nil }
@@ -136,7 +138,7 @@ final class Person {
         guard let bytes = terminal.read() else { throw .cancelled }
         typed = reader.keys(bytes)
       case .notification(let method, let params):
-        // Another prompt may open while this one waits: an address to open, say.
+        // Another prompt may open while this one waits, for example `openURL`.
         try conversation.onNotification(method, params)
       case .interrupted: throw .cancelled
       case .ended, .silent: throw .noServer("einlass ended.")

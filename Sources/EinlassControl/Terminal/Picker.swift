@@ -1,23 +1,24 @@
-/// A list of which one row is chosen, by arrow keys, by its number, or by some of its text.
+/// A list with one current row, selected by arrow keys, by row number or by a part of the row's
+/// text.
 struct Picker {
-  /// What a key came to.
+  /// The effect of a key.
   enum Outcome: Equatable {
     case goesOn, chosen, cancelled
   }
 
   let rows: [String]
-  /// What was typed: a row's number, or what rows are to hold.
+  /// The typed text: a row number, or a part of the wanted row's text.
   private(set) var typed = ""
-  /// Where the mark is among the rows that hold what was typed.
+  /// The index of the current row among the shown rows.
   private var place = 0
 
-  /// One row at least.
+  /// Creates a picker for one row or more.
   init(_ rows: [String]) { self.rows = rows }
 
-  /// The index of the row that Enter takes; `nil` where none holds what was typed.
+  /// The index of the row that Enter chooses; `nil` if no row contains the typed text.
   var current: Int? { shown.isEmpty ? nil : shown[place] }
 
-  /// What this key does.
+  /// Handles a key.
   mutating func press(_ key: Key) -> Outcome {
     switch key {
     case .enter: return current == nil ? .goesOn : .chosen
@@ -32,7 +33,7 @@ struct Picker {
     return .goesOn
   }
 
-  /// What is shown: as many rows around the current one as fit, and what was typed.
+  /// Returns the lines to draw: as many rows around the current one as fit, and the typed text.
   func lines(columns: Int, rows limit: Int) -> [String] {
     let count = min(shown.count, max(1, limit - (typed.isEmpty ? 0 : 1)))
     let first = min(max(0, place - count / 2), shown.count - count)
@@ -48,7 +49,7 @@ struct Picker {
     ]
   }
 
-  /// The indices of the rows that hold what was typed; all, where that is a number.
+  /// The indices of the rows that contain the typed text; of all rows if the text is a row number.
   private var shown: [Int] {
     guard number(typed) == nil else { return Array(rows.indices) }
     let wanted = Array(typed.lowercased().utf8)
@@ -66,7 +67,7 @@ struct Picker {
     place = number(text).map { $0 - 1 } ?? 0
   }
 
-  /// The row's number that this is.
+  /// Returns the row number in the text; `nil` if it is not one.
   private func number(_ text: String) -> Int? {
     Int(text).flatMap { $0 > 0 && $0 <= rows.count ? $0 : nil }
   }

@@ -1,7 +1,7 @@
 internal import EinlassJSON
 
-/// Text from elsewhere with nothing in it that could steer a terminal, hide or turn text around: each such
-/// character is shown as U+FFFD.
+/// Returns foreign text with U+FFFD in place of each character that could steer a terminal, hide
+/// text or reverse its direction.
 func clean(_ text: String) -> String {
   guard text.unicodeScalars.contains(where: isUnprintable) else { return text }
   var cleaned = String.UnicodeScalarView()
@@ -9,7 +9,7 @@ func clean(_ text: String) -> String {
   return String(cleaned)
 }
 
-/// JSON whose strings hold such characters only as escapes: the same value, safe on a terminal.
+/// Returns JSON with such characters written as escapes: the same value, safe on a terminal.
 func printable(_ json: JSONValue) -> String {
   var printed = ""
   for scalar in json.text.unicodeScalars {

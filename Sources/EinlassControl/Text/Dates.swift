@@ -1,7 +1,8 @@
-/// The day of a moment in Unix seconds, UTC: `2026-11-21`.
+/// Returns the UTC day of a time in Unix seconds: `2026-11-21`.
 func day(_ seconds: Int64) -> String {
   let days = seconds / 86_400 - (seconds % 86_400 < 0 ? 1 : 0)
-  // Howard Hinnant's civil_from_days: years start in March, so that the leap day is the last.
+  // Howard Hinnant's civil_from_days. Its years start in March, so that the leap day is the last
+  // day.
   let shifted = days + 719_468
   let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
   let dayOfEra = shifted - era * 146_097
@@ -14,13 +15,14 @@ func day(_ seconds: Int64) -> String {
   return "\(year)-\(twoDigits(month))-\(twoDigits(day))"
 }
 
-/// When a day like `2026-11-21` begins, in Unix seconds, UTC; `nil` for what is no day of the calendar.
+/// Returns the beginning of a UTC day like `2026-11-21` in Unix seconds; `nil` if the text is not a
+/// day of the calendar.
 func startOfDay(_ text: String) -> Int64? {
   let parts = text.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
   guard parts.count == 3, let year = parts[0], let month = parts[1], let dayOfMonth = parts[2],
     (1970...9999).contains(year), (1...12).contains(month), (1...31).contains(dayOfMonth)
   else { return nil }
-  // days_from_civil, the other way round.
+  // Howard Hinnant's days_from_civil, the inverse of civil_from_days.
   let shifted = month <= 2 ? year - 1 : year
   let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + dayOfMonth - 1
   let days =
@@ -29,7 +31,7 @@ func startOfDay(_ text: String) -> Int64? {
   return day(seconds) == text ? seconds : nil
 }
 
-/// A moment in Unix seconds, UTC: `2026-11-21 09:30`.
+/// Returns the UTC minute of a time in Unix seconds: `2026-11-21 09:30`.
 func minute(_ seconds: Int64) -> String {
   let ofDay = (seconds % 86_400 + 86_400) % 86_400
   return "\(day(seconds)) \(twoDigits(ofDay / 3_600)):\(twoDigits(ofDay / 60 % 60))"

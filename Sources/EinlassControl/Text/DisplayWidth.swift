@@ -1,5 +1,6 @@
 extension Character {
-  /// How many columns a terminal gives it: 0, 1 or 2, after Unicode's East Asian Width and emoji properties.
+  /// The width on a terminal: 0, 1 or 2 columns, after Unicode's East Asian Width and emoji
+  /// properties.
   var columns: Int {
     if isASCII { return 1 }
     if unicodeScalars.contains("\u{FE0F}") { return 2 }
@@ -8,10 +9,11 @@ extension Character {
 }
 
 extension String {
-  /// How many columns a terminal gives it.
+  /// The width on a terminal in columns.
   var columns: Int { reduce(0) { $0 + $1.columns } }
 
-  /// Its beginning in so many columns, with an ellipsis where something was left out.
+  /// Returns the beginning of the text in at most `columns` columns, with an ellipsis if it was
+  /// cut.
   func cut(to columns: Int) -> String {
     guard self.columns > columns else { return self }
     guard columns > 0 else { return "" }
@@ -25,10 +27,11 @@ extension String {
     return kept + "…"
   }
 
-  /// How wide its widest word is.
+  /// The width of the widest word in columns.
   var longestWord: Int { split(separator: " ").reduce(0) { max($0, String($1).columns) } }
 
-  /// Its lines of at most so many columns, broken at blanks; a word that is wider is a line of its own.
+  /// Returns lines of at most `columns` columns, broken at blanks. A wider word gets a line of its
+  /// own.
   func wrapped(to columns: Int) -> [String] {
     guard self.columns > columns else { return [self] }
     var lines: [String] = []
@@ -42,7 +45,7 @@ extension String {
     return lines
   }
 
-  /// With blanks behind it, so many columns in all.
+  /// Returns the text with blanks behind it, at least `columns` columns wide.
   func padded(to columns: Int) -> String {
     self + String(repeating: " ", count: max(0, columns - self.columns))
   }

@@ -1,7 +1,8 @@
 internal import EinlassJSON
 
 extension JSONValue {
-  /// The value as a person reads it, not cleaned: lists with commas, no quotes.
+  /// The value as plain text: lists with commas, strings without quotes. Not cleaned for a
+  /// terminal.
   var plain: String {
     switch self {
     case .string(let text): text

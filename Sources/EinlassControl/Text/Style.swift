@@ -1,8 +1,8 @@
 internal import EinlassSystem
 
-/// How text is set off: by colours, or not at all.
+/// The colours of text on an output, or none.
 struct Style {
-  /// What a piece of text says.
+  /// The meaning of a text. The raw value is a parameter of SGR (ECMA-48 8.3.117).
   enum Tint: String {
     case heading = "1"
     case good = "32"
@@ -13,17 +13,16 @@ struct Style {
 
   var isColoured: Bool
 
-  /// Colours for a terminal behind this descriptor, unless the person wants none.
+  /// Chooses colours for a terminal, unless `NO_COLOR` is set or the terminal is dumb.
   init(for descriptor: Int32) {
     isColoured =
       Terminal.isTerminal(descriptor) && Environment.value("NO_COLOR") == nil
       && Environment.value("TERM") != "dumb"
   }
 
-  /// Colours or none.
   init(isColoured: Bool) { self.isColoured = isColoured }
 
-  /// The text in this tint.
+  /// Returns the text in this tint.
   func tinted(_ text: String, _ tint: Tint?) -> String {
     guard isColoured, let tint, !text.isEmpty else { return text }
     return "\u{1B}[\(tint.rawValue)m\(text)\u{1B}[0m"

@@ -1,6 +1,6 @@
-/// Rows under headings, set so that they fit a width.
+/// Rows under headings, fitted to a width.
 struct Table {
-  /// One place in a table; what is in it is cleaned.
+  /// A cell. Its text is cleaned for a terminal.
   struct Cell: ExpressibleByStringLiteral {
     var text: String
     var tint: Style.Tint?
@@ -13,10 +13,11 @@ struct Table {
     init(stringLiteral value: String) { self.init(value) }
   }
 
-  /// What stands above a column.
+  /// A column's heading.
   struct Heading: ExpressibleByStringLiteral {
     var text: String
-    /// Never cut: an id is of no use without its end.
+    /// Whether the column is never narrowed, because an id, for example, is useless without its
+    /// end.
     var isWhole = false
 
     init(stringLiteral value: String) { text = value }
@@ -27,13 +28,13 @@ struct Table {
   var rows: [[Cell]]
 
   private static let gap = 2
-  /// A column is not made narrower than this for words that are longer still; they are cut.
+  /// The least width of a column with cut words.
   private static let longWord = 12
 
-  /// Its lines: a text that is wider than its column goes on below, from word to word. Where the width is too small for
-  /// columns, every row becomes lines of `heading: value`.
+  /// Returns the table's lines. A text wider than its column is wrapped at blanks. If the width is
+  /// too small for columns, each row becomes lines of `heading: value`.
   ///
-  /// - Parameter width: columns of the terminal; `nil` cuts nothing.
+  /// - Parameter width: columns of the terminal; `nil` for no limit.
   func lines(width: Int?, style: Style) -> [String] {
     let used = headings.indices.filter { column in rows.contains { !$0[column].text.isEmpty } }
     guard let widths = widths(of: used, fitting: width) else { return records(used, width, style) }
@@ -41,15 +42,15 @@ struct Table {
     return [heading] + rows.flatMap { row in lines(of: used.map { row[$0] }, widths, style) }
   }
 
-  /// Its rows as lines to choose from, without headings and without the last so many columns.
+  /// Returns the rows as lines for a picker, without headings and without the last `count` columns.
   func choices(leavingOut count: Int = 0) -> [String] {
     Table(
       headings: headings.dropLast(count).map { _ in "" }, rows: rows.map { $0.dropLast(count) }
     ).lines(width: nil, style: Style(isColoured: false)).dropFirst().map { $0 }
   }
 
-  /// How wide each of these columns becomes: as wide as its widest cell, else as its longest word, else words are cut.
-  /// `nil` when that is not enough.
+  /// Returns the width of each column: that of its widest cell if there is room, else that of its
+  /// longest word, else a width that cuts words. `nil` if the table is still too wide.
   private func widths(of used: [Int], fitting width: Int?) -> [Int]? {
     let widths = used.map { widest($0, \.columns) }
     guard let width else { return widths }
@@ -68,7 +69,8 @@ struct Table {
     rows.reduce(headings[column].text.columns) { max($0, measure($1[column].text)) }
   }
 
-  /// The widest gives first, and none gives more than it can.
+  /// Narrows the widest column again and again until the table fits. No column gets narrower than
+  /// its least width.
   private func shrunk(_ widths: [Int], to least: [Int], _ room: Int) -> [Int]? {
     guard least.reduce(0, +) <= room else { return nil }
     var widths = widths
@@ -80,7 +82,7 @@ struct Table {
     return widths
   }
 
-  /// As many lines as its longest cell takes.
+  /// Returns a row as lines, as many as its tallest cell needs.
   private func lines(of cells: [Cell], _ widths: [Int], _ style: Style) -> [String] {
     let wrapped = zip(cells, widths).map { $0.text.wrapped(to: $1) }
     return (0..<(wrapped.map(\.count).max() ?? 0)).map { number in
@@ -102,7 +104,8 @@ struct Table {
     return line
   }
 
-  /// A word that is wider than the terminal stays whole: nothing else shows its end.
+  /// Returns the rows as lines of `heading: value`. A word wider than the terminal is not cut,
+  /// because its end would not be visible anywhere.
   private func records(_ used: [Int], _ width: Int?, _ style: Style) -> [String] {
     rows.enumerated().flatMap { number, row in
       (number == 0 ? [] : [""])
@@ -115,7 +118,8 @@ struct Table {
   }
 }
 
-/// A text behind its label, in lines of at most so many columns that go on below its beginning.
+/// Returns a text behind its label, wrapped to the width. Later lines begin below the text's
+/// beginning.
 func labelled(
   _ label: String, _ text: String, _ width: Int?, _ tinted: (String) -> String = { $0 }
 ) -> [String] {

@@ -1,17 +1,18 @@
 internal import EinlassSystem
 
-/// A standard stream to write text to.
+/// Standard output or standard error, for text.
 struct TextOutput: ~Copyable {
   private let descriptor: Descriptor
 
-  /// Standard output or standard error.
+  /// Duplicates standard output or standard error.
   init(_ number: Int32) throws(Failure) {
     do throws(SystemError) { descriptor = try Descriptor.duplicate(number) } catch {
       throw .outputLost
     }
   }
 
-  /// Writes all of it, unless that takes long and this becomes readable.
+  /// Writes the whole text. Throws `.cancelled` if the write has to wait and `interruption` becomes
+  /// readable.
   borrowing func write(_ text: String, unlessReadable interruption: Int32 = -1) throws(Failure) {
     do throws(SystemError) {
       try descriptor.writeAll(Array(text.utf8), unlessReadable: interruption)

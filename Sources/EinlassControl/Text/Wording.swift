@@ -1,13 +1,13 @@
 internal import EinlassJSON
 
-/// What einlass says to programs, as a person types it here: options and commands in the place of parameters and
-/// methods.
+/// Returns a message of einlass in the words of this command line: options and commands in place of
+/// parameters and methods.
 func worded(_ sentence: String) -> String {
   var text = sentence
   let opening = "The parameter "
   if sentence.hasPrefix("\(opening)/") {
     let pointer = sentence.dropFirst(opening.count).prefix { $0 != " " }
-    // An element of a list is given by the option of the list.
+    // An element of a list is set by the option of the list.
     let isElement = pointer.split(separator: "/").last.map { Int($0) != nil } ?? false
     let list = isElement ? pointer[..<(pointer.lastIndex(of: "/") ?? pointer.endIndex)] : pointer
     text =
@@ -18,7 +18,7 @@ func worded(_ sentence: String) -> String {
   return text
 }
 
-/// By JSON pointer into the parameters.
+/// Option names by JSON pointer into the parameters.
 private let options = [
   "/flowKind": "--flow", "/scopes": "--scope", "/permissions": "--permission",
   "/audience": "--audience", "/displayName": "NAME", "/path": "PATH", "/issuer": "SOURCE",
@@ -42,7 +42,7 @@ private let phrases = [
 ]
 
 extension String {
-  /// By bytes; `inPlaceOf` is not empty.
+  /// Replaces byte sequences, not characters. `inPlaceOf` must not be empty.
   fileprivate func putting(_ new: String, inPlaceOf old: String) -> String {
     let (bytes, pattern) = (Array(utf8), Array(old.utf8))
     var result: [UInt8] = []
@@ -60,7 +60,7 @@ extension String {
   }
 }
 
-/// A number with the noun for one or for several: `1 account`, `2 accounts`.
+/// Returns a number with its noun: `1 account`, `2 accounts`.
 func counted(_ number: JSONValue?, _ one: String, _ several: String? = nil) -> String {
   let count = number?.int64 ?? 0
   return "\(count) \(count == 1 ? one : several ?? "\(one)s")"
