@@ -23,7 +23,7 @@ struct AccessList: ServerCommand {
       empty: "Nothing decided yet: every application is asked for at its first sign-in.")
   }
 
-  /// Grants as a table.
+  /// Returns the grants as a table.
   static func table(_ grants: [JSONValue]) -> Table {
     Table(
       headings: [
@@ -48,12 +48,12 @@ struct AccessSet: ServerCommand {
     commandName: "set", abstract: "Decide for an application before it asks.",
     discussion: "EXAMPLE: einlassctl access set neovim twitter granted")
 
-  /// What can be decided.
+  /// A decision about an application.
   enum State: String, ExpressibleByArgument, CaseIterable {
     case granted, denied
   }
 
-  /// Who sees what the application posts.
+  /// The audience of an application's posts.
   enum Audience: String, ExpressibleByArgument, CaseIterable {
     case onlyMe, friends, everyone
   }
@@ -136,7 +136,8 @@ struct AccessReset: ServerCommand {
       ])
   }
 
-  /// What was named, or the decision that the person chooses among those that fit it.
+  /// Returns the named application and provider, or lets the person choose among the matching
+  /// decisions.
   private func decision(_ console: Console) throws(Failure) -> (String, String) {
     if let application, let provider { return (application, provider) }
     let grants = try console.list("access.list", "grants").filter { grant in

@@ -42,7 +42,8 @@ struct AccountsAdd: ServerCommand {
     var last: Failure?
     for account in accounts {
       do throws(Failure) {
-        // A store that failed fails again, and late; whoever cancels means all of them.
+        // After a failed store or a cancellation the remaining accounts are not tried. A failed
+        // store would fail again, after another long wait.
         if let last, last.isForAll { throw last }
         added.append(try add(account, console))
       } catch {
@@ -140,7 +141,7 @@ struct AccountsAdd: ServerCommand {
 }
 
 extension AccountsAdd {
-  /// The kinds of credential that the provider's flows start from.
+  /// Returns the kinds of credential that the provider's flows start from.
   private static func kinds(
     at provider: String, _ console: Console
   ) throws(Failure) -> [(isOAuth1: Bool, title: String)] {
@@ -158,7 +159,7 @@ extension AccountsAdd {
 }
 
 extension Failure {
-  /// Whether whatever comes next would end the same way.
+  /// Whether every further account would fail in the same way.
   fileprivate var isForAll: Bool {
     guard case .refused(let refusal) = self else { return true }
     return refusal.code == 1009

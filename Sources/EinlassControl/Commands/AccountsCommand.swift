@@ -89,8 +89,8 @@ struct AccountsRemove: ServerCommand {
 }
 
 extension Console {
-  /// Signs out of the account, or removes it. Where nobody can be asked to revoke its credentials for want of the right
-  /// configuration, nothing is forgotten unless the person agrees.
+  /// Signs out of the account or removes it. If no matching registration is configured for the
+  /// revocation, nothing is forgotten unless the person agrees.
   func leave(
     _ account: Account, by method: String, asking mayAsk: Bool
   ) throws(Failure) -> JSONObject {
@@ -118,7 +118,7 @@ extension Console {
     }
   }
 
-  /// What became of the credentials at the provider.
+  /// Returns a line for each credential that was revoked or remains valid at the provider.
   func revocation(_ result: JSONObject) -> [String] {
     let revoked = (result["revoked"]?.array ?? []).map { "  revoked: \(clean($0.plain))" }
     let notRevoked = (result["notRevoked"]?.array ?? []).map { entry in

@@ -96,7 +96,7 @@ struct AccountsImport: ServerCommand {
     return "\(title): \(console.tinted(word, tint))\(why)"
   }
 
-  /// What came with the accounts.
+  /// Returns a line for each element of the list.
   private static func besides(_ result: JSONObject, _ member: String, _ what: String) -> [String] {
     (result[member]?.array ?? []).map { "\(clean($0.plain)): \(what)" }
   }

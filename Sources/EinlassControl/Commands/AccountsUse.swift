@@ -26,7 +26,7 @@ struct AccountsExplain: ServerCommand {
       orElse: "Name the application: APPLICATION is missing.")
     let provider = try console.provider(provider)
     guard application == nil else { return try explain(asked, provider, console) }
-    // einlass answers for whom it was greeted by.
+    // `accounts.explain` answers for the application named in `initialize`.
     let speaker = try Console(server, actingAs: asked)
     defer { speaker.end() }
     try explain(asked, provider, speaker)

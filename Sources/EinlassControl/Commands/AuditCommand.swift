@@ -8,7 +8,7 @@ struct AuditCommand: ParsableCommand {
     subcommands: [AuditList.self, AuditPrune.self], defaultSubcommand: AuditList.self)
 }
 
-/// A day in UTC, as it stands on the command line: `2026-11-21`.
+/// A UTC day on the command line: `2026-11-21`.
 struct Day: ExpressibleByArgument {
   var startsAt: Int64
 
@@ -54,7 +54,7 @@ struct AuditList: ServerCommand {
   func run(with console: Console) throws(Failure) {
     let accounts = try console.accounts()
     let id = try account.map { name throws(Failure) in
-      // One that is gone is named as it is shown here.
+      // A removed account is named by its id, or by `provider/id` as this list shows it.
       let last = name.split(separator: "/").last.map { String($0) } ?? name
       return !accounts.contains { $0.isNamed(name) } && last.hasPrefix("a_")
         ? last : try console.account(name).id
@@ -90,7 +90,7 @@ struct AuditList: ServerCommand {
       .compactMap { entry[$0]?.plain }.joined(separator: " ")
   }
 
-  /// Of one that is gone its id is left.
+  /// Returns the account's title, or the id if the account has been removed.
   private static func account(of entry: JSONValue, among accounts: [Account]) -> String? {
     let provider = entry["provider"]?.plain
     guard let id = entry["account"]?.string else { return provider }
@@ -121,7 +121,7 @@ struct AuditPrune: ServerCommand {
       .object(result), ["Forgot \(counted(result["removed"], "entry", "entries"))."])
   }
 
-  /// The one that was named, or that the person types.
+  /// Returns the named day, or asks the person for one.
   private func firstDayKept(_ console: Console) throws(Failure) -> Day {
     if let before { return before }
     while true {

@@ -3,7 +3,8 @@ internal import EinlassJSON
 internal import EinlassSystem
 internal import Glibc
 
-/// `einlassctl doctor`: looks at everything and says what to do about what is wrong.
+/// `einlassctl doctor`: checks the installation and the store, and gives a next step for each
+/// problem.
 struct Doctor: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
@@ -86,7 +87,8 @@ struct Doctor: ServerCommand {
       + (try contents(console, slots: status["slots"]?.plain ?? "unknown"))
   }
 
-  /// The process that has kept the store locked for longer than a change takes.
+  /// Returns the process that has kept the store locked for a second, which is longer than a change
+  /// takes.
   private func lastingHolder(
     _ status: JSONObject, _ console: Console
   ) throws(Failure) -> Int64? {
@@ -95,7 +97,8 @@ struct Doctor: ServerCommand {
     return try console.call("store.status")["holder"]?.int64 == holder ? holder : nil
   }
 
-  /// Another user that may change a folder above the store can move the store away, but not read it.
+  /// Finds folders above the store that other users may change. Such a user can move the store
+  /// away, but cannot read it.
   private func openFolders(above path: String?) -> [Finding] {
     FileStatus.foldersOfOthers(above: path ?? "").map {
       Finding(
@@ -105,7 +108,7 @@ struct Doctor: ServerCommand {
     }
   }
 
-  /// Reads everything in the store; without its key, nothing.
+  /// Checks the contents of the store. Without the key the sealed values remain unread.
   private func contents(_ console: Console, slots: String) throws(Failure) -> [Finding] {
     let key = Finding("key", .well, "opened by: \(slots)")
     let check: JSONObject
@@ -152,9 +155,9 @@ struct Doctor: ServerCommand {
   }
 }
 
-/// One thing that was looked at.
+/// One checked item.
 struct Finding {
-  /// What to think of it.
+  /// The result of a check.
   enum Verdict: String {
     case well = "ok"
     case wrong = "problem"
@@ -170,7 +173,7 @@ struct Finding {
     (self.subject, self.verdict, self.detail, self.next) = (subject, verdict, detail, next)
   }
 
-  /// Of a problem as `initialize` tells it: `{code, reason, detail?, message}`.
+  /// Reads a problem of `initialize`: `{code, reason, detail?, message}`.
   init(_ subject: String, _ problem: JSONValue) {
     self.init(
       subject,
@@ -179,14 +182,14 @@ struct Finding {
       ]))
   }
 
-  /// Of what einlass answered with.
+  /// Creates the finding of an error answered by einlass.
   init(_ subject: String, refusal: Refusal) {
-    // That more is said here is no step for whoever reads it here.
+    // Leaves out the step `einlassctl doctor`, because the person is running it.
     let next = refusal.nextSteps.last { $0.command != ["doctor"] }
     self.init(subject, .wrong, refusal.message, next)
   }
 
-  /// For programs.
+  /// The finding for `--json`.
   var json: JSONValue {
     .object(
       JSONObject(present: [
@@ -195,7 +198,7 @@ struct Finding {
       ]))
   }
 
-  /// For people.
+  /// Returns the finding as lines for people.
   func lines(_ console: Console, repeating options: [String]) -> [String] {
     let tint: Style.Tint =
       switch verdict {

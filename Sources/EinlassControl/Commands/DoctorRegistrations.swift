@@ -1,11 +1,11 @@
 internal import EinlassJSON
 internal import EinlassSystem
 
-/// What `einlassctl doctor` finds of registrations and providers, without asking any of them.
+/// The checks of registrations and providers. None of them contacts a provider.
 extension Doctor {
-  /// The registrations of every application that the configuration names, and those that are stored.
+  /// Checks the registrations of every application in the configuration, and the stored ones.
   func registrations(_ console: Console) throws(Failure) -> [Finding] {
-    // Without its configuration einlass knows no provider.
+    // With an invalid configuration einlass lists no providers.
     guard console.greeting["configuration"] == nil else { return [] }
     let providers = try console.list("providers.list", "providers")
     let ready = providers.filter { $0["configured"]?.bool == true && $0["problem"] == nil }
@@ -16,7 +16,7 @@ extension Doctor {
     findings += leftOut(console)
     findings += unusable(providers, by: "einlassctl")
     for application in configuredApplications {
-      // einlass answers for whom it was greeted by.
+      // `providers.list` answers for the application named in `initialize`.
       let speaker = try Console(server, actingAs: application)
       defer { speaker.end() }
       findings += unusable(try speaker.list("providers.list", "providers"), by: application)
@@ -24,7 +24,7 @@ extension Doctor {
     return findings
   }
 
-  /// The added providers that cannot be read.
+  /// Returns a finding for each added provider that einlass cannot read.
   private func leftOut(_ console: Console) -> [Finding] {
     (console.greeting["leftOut"]?.array ?? []).map { fault in
       let id = fault["provider"]?.string
@@ -39,7 +39,7 @@ extension Doctor {
     }
   }
 
-  /// Accounts whose provider is in no catalogue any more.
+  /// Returns a finding for each account of an unknown provider.
   func strays(_ accounts: [Account], _ console: Console) throws(Failure) -> [Finding] {
     guard console.greeting["configuration"] == nil else { return [] }
     let known = try console.providerIDs()
@@ -54,7 +54,7 @@ extension Doctor {
     providers.compactMap { provider in
       guard let problem = provider["problem"] else { return nil }
       let id = provider["id"]?.plain ?? ""
-      // Of no application's own.
+      // Both problems concern the stored registration, which belongs to no single application.
       let isForAll = ["bindingMismatch", "providerFailure"].contains(problem["reason"]?.string)
       return Finding(
         isForAll ? id : "\(application) at \(id)", .wrong, problem["message"]?.plain ?? "",
@@ -64,14 +64,15 @@ extension Doctor {
     }
   }
 
-  /// Those that have registrations of their own; what is for all has been looked at as einlassctl's.
+  /// The applications with registrations of their own. The registrations for `*` are already
+  /// checked as einlassctl's.
   private var configuredApplications: [String] {
     configured("applications").map(\.name).filter {
       !["*", "einlassctl"].contains($0) && isIdentifier($0)
     }
   }
 
-  /// What the configuration has registrations for and is not there, each once.
+  /// Returns the ids of unknown providers in the configuration's registrations, without duplicates.
   func unknownProviders(_ console: Console) throws(Failure) -> [String] {
     let named = configured("applications").flatMap { $0.value.object?.members.map(\.name) ?? [] }
     guard !named.isEmpty else { return [] }

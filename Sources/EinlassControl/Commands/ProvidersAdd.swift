@@ -66,7 +66,7 @@ struct ProvidersAdd: ServerCommand {
       .object(result), ["\(verb) \(provider). \(next.line(repeating: server.repeated))"])
   }
 
-  /// One, or those of a file for `--providers`.
+  /// Reads a file with one descriptor, or with a `providers` list as in a file for `--providers`.
   private static func descriptors(_ path: String) throws(Failure) -> [JSONValue] {
     let bytes: [UInt8]
     do throws(FileError) {
@@ -114,7 +114,8 @@ struct ProvidersRemove: ServerCommand {
 }
 
 extension Console {
-  /// The one that was named, or is chosen of those that were added; the catalogue's own can't be removed.
+  /// Returns the given provider id, or asks for one of the added providers. The catalogue's own
+  /// providers cannot be removed.
   fileprivate func addedProvider(_ given: String?) throws(Failure) -> String {
     if let given { return given }
     let missing = "Name the provider: PROVIDER is missing."

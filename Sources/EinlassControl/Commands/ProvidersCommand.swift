@@ -36,7 +36,7 @@ struct ProvidersList: ServerCommand {
     try console.report(["providers": .array(providers)], table, empty: "No providers.")
   }
 
-  /// What it can do, in words.
+  /// Returns the names of the provider's abilities.
   static func abilities(_ can: JSONValue?) -> String {
     (can?.object?.members ?? []).filter { $0.value.bool == true }.map(\.name)
       .joined(separator: ", ")

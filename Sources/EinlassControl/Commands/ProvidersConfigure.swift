@@ -133,7 +133,7 @@ struct ProvidersConfigure: ServerCommand {
     throw .unusable("\(path) is no PEM text.")
   }
 
-  /// What the provider wants of who registers an application.
+  /// Shows the provider's instructions for the registration of an application.
   private func show(_ setup: JSONValue?, to person: Person) {
     for (name, title) in [
       ("documentation", "Register an application at:"),

@@ -51,7 +51,8 @@ struct SignIn: ServerCommand {
   }
 
   var opensBrowser: Bool { browser }
-  /// Whoever asks for a code by name, in `ssh HOST einlassctl …` say, reads it there and types it elsewhere.
+  /// With `--flow deviceCode` no terminal is needed: in `ssh HOST einlassctl …`, for example, the
+  /// person reads the code and types it in a browser elsewhere.
   var shownUnasked: [String] { flowKind == "deviceCode" && !server.noInput ? ["deviceCode"] : [] }
 
   func run(with console: Console) throws(Failure) {

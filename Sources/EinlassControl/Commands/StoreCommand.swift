@@ -73,7 +73,7 @@ struct StoreCheck: ServerCommand {
     throw .badNews
   }
 
-  /// Without the key nothing is known of what is sealed.
+  /// A missing key leaves the sealed values unread, but does not make them unsound.
   private static func word(_ finding: JSONValue) -> String {
     finding["kind"]?.string == "keyUnavailable" ? "not read" : "unsound"
   }
@@ -127,7 +127,7 @@ struct StoreRotateKey: ServerCommand {
   }
 }
 
-/// The path from the root, as einlass wants it.
+/// Returns the absolute path, because einlass accepts no other.
 func absolute(_ path: String) throws(Failure) -> String {
   if path.hasPrefix("/") { return path }
   guard let folder = Program.workingDirectory else {
@@ -138,7 +138,7 @@ func absolute(_ path: String) throws(Failure) -> String {
   return "\(folder)/\(path)"
 }
 
-/// A size as people say it: `640 B`, `52 KiB`, `3 MiB`.
+/// Returns a size for people: `640 B`, `52 KiB`, `3 MiB`.
 func byteCount(_ bytes: Int64) -> String {
   let units = ["B", "KiB", "MiB", "GiB"]
   var (count, unit) = (bytes, 0)

@@ -48,7 +48,7 @@ struct StoreSlotsAdd: ServerCommand {
     do throws(Failure) {
       result = try console.call("store.addKeySlot", ["kind": .string(kind)])
     } catch {
-      // What can't be had is the keyring, not the key of the store.
+      // The keyring is unavailable, not the key of the store.
       guard kind == "secretservice", case .refused(var refusal) = error,
         refusal.data["detail"]?.string == "keyUnavailable"
       else { throw error }
@@ -95,7 +95,7 @@ struct StoreSlotsRemove: ServerCommand {
 }
 
 extension Console {
-  /// The kind of slot that was named, or is chosen of these.
+  /// Returns the given kind of slot, or asks for one of these.
   fileprivate func slot(_ given: String?, of kinds: [String]) throws(Failure) -> String {
     if let given { return given }
     return kinds[
