@@ -1,11 +1,11 @@
-"""Spawn einlass, send it requests, answer its prompts, close it.
+"""Spawns einlass, sends it requests, answers its prompts and closes it.
 
     with Client(["einlass"], prompts={"selectAccount": pick}) as einlass:
         einlass.initialize("my-editor")
         result = einlass.request("auth.perform", {"provider": "twitter"})
 
-One message is one line of JSON. Responses are matched by id in whatever order they come; notifications
-run in the order they come, on a thread of their own; prompts are asked one after the other, on another.
+A message is one line of JSON. Responses are matched by id, in any order. Notification functions run in order of
+arrival on a thread of their own. Prompts are asked one after the other on another thread.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 log = logging.getLogger("einlass")
 
 Params = Mapping[str, Any]
-#: What a prompt's function returns: the members that "accept" carries, or True when it carries none;
-#: False declines; None cancels.
+#: The answer to a prompt: the members of "accept", or True for none; False declines; None cancels.
 Answer = Union[Params, bool, None]
 PromptFunction = Callable[[Dict[str, Any]], Answer]
 NotificationFunction = Callable[[Dict[str, Any]], None]
 
 
 class EinlassError(Exception):
-    """A request was answered with an error. Programs switch on `reason`, people read `message`."""
+    """An error response. Programs switch on `reason`, people read `message`."""
 
     def __init__(self, code: int, reason: str, data: Optional[Params], message: str) -> None:
         super().__init__(f"{message} ({reason}, {code})")
@@ -51,7 +50,7 @@ class ServerGone(EinlassError):
 
 
 class Call:
-    """A request that was sent and is not necessarily answered yet."""
+    """A request, answered or not yet."""
 
     def __init__(self, client: Client, identifier: int) -> None:
         self.id = identifier
@@ -59,14 +58,14 @@ class Call:
         self._future: Future[Any] = Future()
 
     def result(self, timeout: Optional[float] = None) -> Any:
-        """Wait for the answer. Raises EinlassError, or TimeoutError while the request goes on."""
+        """Waits for the answer. Raises EinlassError, or TimeoutError, after which the request still runs."""
         try:
             return self._future.result(timeout)
         except FutureTimeout:
             raise TimeoutError(f"no answer within {timeout} s") from None
 
     def cancel(self) -> None:
-        """Ask the server to give up. The request is still answered: with -32800, unless it was just done."""
+        """Asks the server to give up. The request is still answered: with -32800, unless it had just finished."""
         if not self._future.done():
             self._client.notify("$/cancelRequest", {"id": self.id})
 
@@ -74,7 +73,7 @@ class Call:
         try:
             self._future.set_exception(error) if error else self._future.set_result(result)
         except InvalidStateError:
-            pass  # it was settled already: the first outcome counts
+            pass  # already settled: the first outcome counts
 
 
 class Client:
@@ -94,14 +93,14 @@ class Client:
         self._calls: Dict[int, Call] = {}
         self._last_id = 0
         self._gone = False
-        self._lock = threading.Lock()  # guards the four above
-        self._writing = threading.Lock()  # whole lines only
+        self._lock = threading.Lock()  # guards _listeners, _calls, _last_id and _gone
+        self._writing = threading.Lock()  # one line at a time
         self._on_log = on_log
         self._last_log: deque[str] = deque(maxlen=20)
         self._notifications: queue.SimpleQueue[Optional[Dict[str, Any]]] = queue.SimpleQueue()
         self._questions: queue.SimpleQueue[Optional[Dict[str, Any]]] = queue.SimpleQueue()
         self._open_prompts: set[str] = set()
-        # A session of its own: Ctrl-C in a terminal is for this program, which then closes politely.
+        # A session of its own, so that Ctrl-C in a terminal reaches only this program, which then closes the server.
         self.process = subprocess.Popen(
             list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             bufsize=0, env=None if env is None else dict(env), pass_fds=tuple(pass_fds), start_new_session=True,
@@ -118,8 +117,8 @@ class Client:
     # Requests
 
     def initialize(self, name: str, *, timeout: Optional[float] = None, **params: Any) -> Dict[str, Any]:
-        """Introduce this program: `name` is the application that access is granted to. The prompts that have
-        a function are declared; any further member (`title`, `applications`, `locale`) is passed on."""
+        """Sends `initialize`. Access is granted to the application `name`. Declares the prompts that have a function;
+        further members (`title`, `applications`, `locale`) are passed on."""
         hello: Dict[str, Any] = {
             "protocolVersion": 1, "client": {"name": name}, "processId": os.getpid(),
             "capabilities": {"prompts": sorted(self.prompts)},
@@ -131,7 +130,7 @@ class Client:
         return result
 
     def request(self, method: str, params: Optional[Params] = None, timeout: Optional[float] = None) -> Any:
-        """Send a request and wait for its result. A timeout, or Ctrl-C, cancels it."""
+        """Sends a request and waits for its result. A timeout or Ctrl-C cancels it."""
         call = self.start(method, params)
         try:
             return call.result(timeout)
@@ -142,7 +141,7 @@ class Client:
             raise
 
     def start(self, method: str, params: Optional[Params] = None) -> Call:
-        """Send a request without waiting."""
+        """Sends a request without waiting."""
         with self._lock:
             self._last_id += 1
             call = Call(self, self._last_id)
@@ -155,19 +154,19 @@ class Client:
         return call
 
     def notify(self, method: str, params: Optional[Params] = None) -> None:
-        """Send a notification; nothing answers it."""
+        """Sends a notification, which has no answer."""
         self._send({"method": method, "params": dict(params or {})})
 
     def on(self, method: str, function: NotificationFunction) -> None:
-        """Call `function` with the params of each such notification. Functions may send requests."""
+        """Calls `function` with the params of each notification of this method. Functions may send requests."""
         with self._lock:
             self._listeners.setdefault(method, []).append(function)
 
     # The end
 
     def close(self, grace: float = 2.0) -> Optional[int]:
-        """End the server: close its input, wait, SIGTERM, wait, SIGKILL. Returns its exit code."""
-        if self._writing.acquire(timeout=grace):  # a writer that is stuck keeps it: then by signal
+        """Ends the server: closes its input, waits, SIGTERM, waits, SIGKILL. Returns its exit code."""
+        if self._writing.acquire(timeout=grace):  # a blocked writer holds the lock; a signal then ends the server
             try:
                 assert self.process.stdin is not None
                 self.process.stdin.close()
@@ -182,7 +181,7 @@ class Client:
             except subprocess.TimeoutExpired:
                 continue
         if threading.current_thread() is not self._reader:
-            self._reader.join(grace)  # now every call that was waiting has failed
+            self._reader.join(grace)  # every pending call has failed now
         return self.process.returncode
 
     def __enter__(self) -> Client:
@@ -210,7 +209,7 @@ class Client:
     # Lines in
 
     def _read(self) -> None:
-        """Split on LF bytes alone: U+2028 and friends are ordinary text inside a line."""
+        """Splits on LF bytes alone, because U+2028 and other separators are ordinary text inside a line."""
         assert self.process.stdout is not None
         descriptor, buffer = self.process.stdout.fileno(), bytearray()
         while chunk := os.read(descriptor, 65536):
@@ -256,7 +255,7 @@ class Client:
 
     def _end(self) -> None:
         try:
-            self.process.wait(0.5)  # for the exit code; a silent server may still have a token to save
+            self.process.wait(0.5)  # for the exit code; no longer, because the server may still be saving a token
         except subprocess.TimeoutExpired:
             pass
         with self._lock:
@@ -270,7 +269,7 @@ class Client:
         return ServerGone(self.process.poll(), self._last_log)
 
     def _read_log(self) -> None:
-        """Drain stderr always: a server whose log pipe is full stands still."""
+        """Drains stderr all the time, because a full log pipe blocks the server."""
         assert self.process.stderr is not None
         with self.process.stderr as pipe:
             for raw in iter(lambda: pipe.readline(65536), b""):
@@ -290,7 +289,7 @@ class Client:
                     function(message["params"])
                 except Exception:
                     log.exception("a listener of %s failed", message["method"])
-            if message["method"] == "prompt.opened":  # asked after what was announced before it
+            if message["method"] == "prompt.opened":  # asked after the earlier notifications were delivered
                 self._questions.put(message["params"])
         self._questions.put(None)
 
@@ -298,7 +297,7 @@ class Client:
         while (prompt := self._questions.get()) is not None:
             identifier = str(prompt.get("prompt"))
             if identifier not in self._open_prompts:
-                continue  # closed while an earlier one was being answered
+                continue  # closed during the answer to an earlier prompt
             answer: Answer = None
             function = self.prompts.get(str(prompt.get("kind")))
             try:
@@ -309,7 +308,7 @@ class Client:
             members = answer if isinstance(answer, Mapping) else {}
             try:
                 self.request("prompt.answer", {**members, "prompt": identifier, "action": action})
-            except EinlassError as error:  # closed meanwhile, or not a choice that was offered
+            except EinlassError as error:  # closed meanwhile, or the choice was not offered
                 log.warning("prompt %s: %s", identifier, error)
                 if error.reason in ("invalidChoice", "invalidParams"):
                     self.start("prompt.answer", {"prompt": identifier, "action": "cancel"})

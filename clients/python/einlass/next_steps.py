@@ -1,4 +1,4 @@
-"""What a person does next after a problem."""
+"""The next step for a person after a problem."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .client import EinlassError
 from .text import clean
 
 APPLICATION = "einlass-terminal"
-#: By the reason of the problem: the same sentences as `nextStep` in protocol/errors.json.
+#: By reason: the `nextStep` sentences of protocol/errors.json.
 NEXT_STEPS = {
     "invalidJSON": "This is a fault of the program that spawned einlass: report it there.",
     "invalidUTF8": "This is a fault of the program that spawned einlass: report it there.",
@@ -69,7 +69,7 @@ NEXT_STEPS = {
 
 
 def explain(error: EinlassError, options: argparse.Namespace, cancelled: bool = False) -> str:
-    """The problem, the provider's own words and what to do next; `cancelled`: the person did, just now."""
+    """Returns the problem, the provider's own words and the next step. `cancelled`: the person has just cancelled."""
     lines = [f"problem: {clean(error.message)} ({error.reason}, {error.code})"]
     words = error.data.get("serverError")
     if isinstance(words, Mapping) and words:
@@ -94,7 +94,7 @@ def explain(error: EinlassError, options: argparse.Namespace, cancelled: bool = 
 
 
 def filled(step: str, data: Mapping[str, Any], options: argparse.Namespace) -> str:
-    """A step with the names of this problem, its commands with the files that are in use."""
+    """Returns a step with the names of this problem, and its commands with the files in use."""
     names = {"PROVIDER": data.get("provider"), "ACCOUNT": data.get("account"), "APPLICATION": options.application}
     files = ["--" + name.replace("_", "-") + " " + shlex.quote(value)
              for name in ("store", "config", "key_file") if (value := getattr(options, name))]
@@ -103,7 +103,7 @@ def filled(step: str, data: Mapping[str, Any], options: argparse.Namespace) -> s
 
 
 def answer_in_advance(needed: Mapping[str, Any], provider: str, options: argparse.Namespace) -> str:
-    """How a question that nobody can be asked is answered beforehand."""
+    """Returns how to answer a prompt in advance."""
     how = {
         "grantAccess": command_line(["access", provider, "grant"], options),
         "selectAccount": "--account ID",
@@ -113,7 +113,7 @@ def answer_in_advance(needed: Mapping[str, Any], provider: str, options: argpars
 
 
 def command_of(hint: Mapping[str, Any], reason: str) -> List[str]:
-    """The command of this program that calls the method of a hint, as words."""
+    """Returns this program's command for the method of a hint, as words."""
     params = hint.get("params")
     provider = params.get("provider") if isinstance(params, Mapping) else None
     named = [str(provider)] if provider else []
@@ -127,7 +127,7 @@ def command_of(hint: Mapping[str, Any], reason: str) -> List[str]:
 
 
 def command_line(words: Sequence[str], options: argparse.Namespace) -> str:
-    """A command to copy: with the server, the files and the application that are in use."""
+    """Returns a command to copy, with the server, the files and the application in use."""
     for name in ("einlass", "store", "config", "key_file", "application"):
         value = getattr(options, name)
         if value and value != APPLICATION:

@@ -1,4 +1,4 @@
-"""What is asked on the terminal."""
+"""Questions on the terminal."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .text import accounts_table, clean, members, say
 
 
 def ask_line(question: str) -> Optional[str]:
-    """One line from the person, or None at the end of input."""
+    """Returns one line from the person, or None at the end of input."""
     print(question, end="", file=sys.stderr, flush=True)
-    line = os.read(sys.stdin.fileno(), 4096)  # not input(): a thread that reads must not keep Python from ending
+    line = os.read(sys.stdin.fileno(), 4096)  # not input(): a thread blocked in it would keep Python from exiting
     return line.decode("utf-8", "replace").strip() if line else None
 
 
@@ -24,7 +24,7 @@ class Questions:
         self.cancelled = False
 
     def choose(self, question: str, answer: Callable[[str], Optional[Answer]]) -> Answer:
-        """Asks until `answer` knows the reply; None when the person cancels."""
+        """Asks until `answer` accepts the reply; returns None when the person cancels."""
         while reply := ask_line(f"{question}; nothing cancels: "):
             if (found := answer(reply)) is not None:
                 return found
@@ -36,7 +36,7 @@ class Questions:
         say(f"\n{who} wants to use your {clean(prompt.get('providerName'))} accounts.")
         wanted = {k: prompt[k] for k in ("permissions", "audience", "added", "includes") if prompt.get(k)}
         if wanted.get("added") == wanted.get("permissions"):
-            wanted.pop("added", None)  # all of it is new: nothing to point out
+            wanted.pop("added", None)  # everything is new, so the list would repeat the permissions
         if wanted:
             say(members(wanted))
         return self.choose("Allow it? [y]es, [n]o and remember", lambda reply: {"y": True, "n": False}.get(reply[0].lower()))

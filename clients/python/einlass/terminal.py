@@ -72,11 +72,12 @@ def accounts(client: Client, options: argparse.Namespace) -> Any:
 
 
 class Unusable(Exception):
-    """What the person gave cannot be used; the sentence says why."""
+    """An argument or a file cannot be used; the message gives the reason."""
 
 
 def read_json(path: Optional[str]) -> List[Dict[str, Any]]:
-    """One object, a list of objects, or one object per line; at least one."""
+    """Returns the JSON objects of a file or of standard input, at least one: a single object, a list, or one per
+    line."""
     name = "standard input" if path in (None, "-") else str(path)
     if path is None and sys.stdin.isatty():
         say("Paste the JSON, then Ctrl-D:")
@@ -177,7 +178,7 @@ def access(client: Client, options: argparse.Namespace) -> Any:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The first argument is the command; each command has a parser of its own."""
+    """Parses the command line. The first argument is the command, and each command has a parser of its own."""
     raw = argparse.RawDescriptionHelpFormatter
     common = argparse.ArgumentParser(add_help=False)
     group = common.add_argument_group("the server")

@@ -1,4 +1,4 @@
-"""What is shown on the terminal."""
+"""Text for the terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Iterable, List, Mapping, Sequence
 STAGES = {
     "access": "checking access",
     "selecting": "choosing the account",
-    "awaitingPerson": "",  # the question itself says so
+    "awaitingPerson": "",  # the question is on the screen already
     "awaitingPort": "waiting for the port that the browser comes back to, which another program has",
     "discovering": "looking up the provider",
     "requesting": "talking to the provider",
@@ -22,17 +22,17 @@ SECRETS = {"key", "secret", "token", "idToken", "refreshToken", "sessionId", "cl
 
 
 def say(text: str) -> None:
-    sys.stderr.write(text + "\n")  # one write: several threads talk
+    sys.stderr.write(text + "\n")  # one write, because several threads print
     sys.stderr.flush()
 
 
 def clean(value: object) -> str:
-    """Text from elsewhere, without anything that could steer a terminal."""
+    """Returns the text with U+FFFD in place of each character that could steer a terminal."""
     return "".join(c if c.isprintable() else "\ufffd" for c in str(value))
 
 
 def masked(value: Any, secret: bool = False) -> Any:
-    """The same value with every secret cut down to its first four characters, short ones to none."""
+    """Returns the value with each secret cut to its first four characters; a short secret is removed."""
     if isinstance(value, Mapping):
         return {k: masked(v, secret or k in SECRETS) for k, v in value.items()}
     if isinstance(value, list):
@@ -71,7 +71,7 @@ def members(value: Mapping[str, Any], indent: str = "  ") -> str:
 
 
 def plain(value: Any) -> str:
-    """A value as a person reads it."""
+    """Returns a value as plain text."""
     if isinstance(value, list) and all(isinstance(element, str) for element in value):
         return ", ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

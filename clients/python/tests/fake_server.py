@@ -1,11 +1,11 @@
-"""A server that misbehaves on request: each method is one way a line can arrive."""
+"""A fake server that misbehaves on request: each method is one way in which a line can arrive."""
 
 import json
 import os
 import signal
 import sys
 
-held = []  # requests that wait for another message
+held = []  # ids of requests to be answered later
 ADA = {"account": "a_1", "provider": "twitter", "username": "ada", "displayName": "Ada \x1b[31mL.", "health": "ok"}
 BOB = {"account": "a_2", "provider": "twitter", "username": "bob", "health": "ok"}
 CREDENTIAL = {"type": "oauth1", "id": "7", "screenName": "ada", "key": "7-AbCdEfGhIjKl",
@@ -30,7 +30,7 @@ def handle(message):
     method, params, i = message["method"], message.get("params", {}), message.get("id")
     if method in ("echo", "initialize"):
         send({"id": i, "result": params})
-    elif method == "raw":  # the text exactly as it was given, U+2028 unescaped
+    elif method == "raw":  # the text as given, with U+2028 unescaped
         line = json.dumps({"jsonrpc": "2.0", "id": i, "result": params["text"]}, ensure_ascii=False)
         send(raw=line.encode() + b"\n")
     elif method == "bytewise":
@@ -43,7 +43,7 @@ def handle(message):
         while lines:
             lines = lines[os.write(1, lines) :]
         send({"id": i, "result": {}})
-    elif method == "pair":  # answers two at once, the later first, with noise between
+    elif method == "pair":  # answers two requests at once, the later first, with noise between
         held.append(i)
         if len(held) == 2:
             noise = b"\n[]\n7\nnot JSON\n" + b'{"jsonrpc":"2.0","id":999,"result":{}}\n'
@@ -65,7 +65,7 @@ def handle(message):
         sys.stderr.write("last words\n")
         sys.stderr.flush()
         os._exit(3)
-    elif method == "mute":  # stops reading and answering, keeps running
+    elif method == "mute":  # closes its output, stops reading, keeps running
         os.close(1)
         signal.pause()
     elif method == "flood":

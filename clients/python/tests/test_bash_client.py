@@ -28,7 +28,7 @@ def test_the_account_that_was_chosen_signs_in():
 
 
 @pytest.mark.parametrize("typed", ["n\n", ""])
-def test_no_access_no_credential(typed):
+def test_without_access_no_credential_is_printed(typed):
     code, output, errors = sign_in("twitter", typed)
     assert (code, output) == (1, "") and "accessNotGranted, 1002" in errors
 

@@ -1,4 +1,4 @@
-"""The client core against a server that does everything a pipe can do to a line."""
+"""`Client` against a fake server that splits, delays, reorders and omits lines."""
 
 import sys
 import threading
@@ -9,7 +9,7 @@ import pytest
 from einlass import Client, EinlassError, ServerGone
 
 FAKE = [sys.executable, str(Path(__file__).with_name("fake_server.py"))]
-PATIENCE = 20  # seconds until a test that hangs fails
+PATIENCE = 20  # seconds until a hanging test fails
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def client():
 
 
 def asking(answer):
-    """A client whose selectAccount function returns `answer`."""
+    """Returns a client with a selectAccount function that returns `answer`."""
     return Client(FAKE, prompts={"selectAccount": lambda prompt: answer})
 
 
@@ -147,7 +147,7 @@ def test_stderr_lines_reach_on_log():
     (True, {"action": "accept"}),
     (False, {"action": "decline"}),
     (None, {"action": "cancel"}),
-    ({"account": "a_unknown"}, {"action": "cancel"}),  # refused as invalidChoice, then cancelled
+    ({"account": "a_unknown"}, {"action": "cancel"}),  # answered with invalidChoice, then cancelled
 ])
 def test_a_prompt_is_answered_with_what_its_function_returns(answer, sent):
     with asking(answer) as client:

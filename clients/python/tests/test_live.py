@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not (EINLASS.exists() and SANDBOX.exists()), rea
 
 @pytest.fixture
 def run(tmp_path):
-    """A function that runs one command of the terminal program on a store with the demo accounts."""
+    """Returns a function that runs a command of the terminal program on a store with the demo accounts."""
     for name in ("store", "key"):
         (tmp_path / name).mkdir(mode=0o700)
     options = ["--store", f"{tmp_path}/store/accounts.db", "--key-file", f"{tmp_path}/key/store.key",
@@ -48,7 +48,7 @@ def test_providers_and_accounts_are_listed(run):
 
 
 @pytest.mark.parametrize("provider", ["twitter", "facebook"])
-def test_a_credential_is_signed_in_for_and_verified(run, provider):
+def test_sign_in_returns_a_credential_that_verifies(run, provider):
     code, output, errors = run("sign-in", provider, "--yes", "--json", "--show-secrets", "--verify")
     result = json.loads(output)
     assert code == 0 and result["verification"]["valid"], errors
@@ -96,4 +96,4 @@ def test_bash_signs_in(run):
     code, output, errors = run(stdin="y\n1\n", program=[CLIENTS / "bash/sign-in", "twitter"])
     assert code == 0, errors
     assert json.loads(output)["credential"]["screenName"] == "ada"
-    assert "error" not in errors  # it closed the server's input and waited, so the server misses no reader
+    assert "error" not in errors  # the client read the output to its end, so no write of the server failed

@@ -41,7 +41,7 @@ def run_on_a_terminal(*arguments, typed):
             while chunk := os.read(ours, 4096):
                 screen += chunk
         except OSError:
-            pass  # Linux: the terminal's last user is gone
+            pass  # Linux reports EIO after the last process has closed the terminal
         output = child.stdout.read().decode()
     os.close(ours)
     return child.returncode, output, (shown + screen).decode()
@@ -68,7 +68,7 @@ def test_accounts_are_added_line_by_line_and_replaced():
     assert (code, output) == (0, "replaced a (x) as a_1\nreplaced b (x) as a_1\n")
 
 
-def test_what_is_not_json_is_named():
+def test_input_that_is_not_json_is_reported():
     code, output, errors = run("add", stdin="{")
     assert code == 1 and output == "" and errors.startswith("problem: standard input is not JSON")
 
@@ -82,7 +82,7 @@ def test_what_is_not_json_is_named():
     (["add"], "[1]", "standard input must hold JSON objects"),
     (["accounts", "nope"], "", "there is no provider nope, only twitter, facebook"),
 ])
-def test_what_cannot_be_used_is_named(arguments, text, problem):
+def test_unusable_input_is_reported(arguments, text, problem):
     assert run(*arguments, stdin=text) == (1, "", f"problem: {problem}\n")
 
 
@@ -132,13 +132,13 @@ def test_the_next_step_is_a_command_with_the_options_in_use():
 
 
 @pytest.mark.parametrize("reply", ["\n", "\x04"])
-def test_saying_nothing_cancels_and_nothing_has_to_be_forgotten(reply):
+def test_an_empty_answer_cancels_without_a_stored_decision(reply):
     code, output, screen = run_on_a_terminal("sign-in", "twitter", typed=[("nothing cancels", reply)])
     assert code == 1 and output == ""
     assert "try again" in screen and "reset" not in screen
 
 
-def test_saying_nothing_cancels_the_choice_too():
+def test_an_empty_answer_cancels_the_choice_of_account():
     typed = [("Allow", "y"), ("nothing cancels", "")]
     code, output, screen = run_on_a_terminal("sign-in", "twitter", typed=typed)
     assert code == 1 and output == "" and "userCanceledAccountSelection" in screen
@@ -157,7 +157,7 @@ def test_secrets_are_masked_unless_asked_otherwise():
     assert "s3cr3t-of-the-token" in output
 
 
-def test_what_sign_in_prints_can_be_verified():
+def test_the_output_of_sign_in_can_be_verified():
     _, output, _ = run("sign-in", "twitter", "--yes", "--json", "--show-secrets")
     assert run("verify", "twitter", stdin=output)[0] == 0
     bad = json.dumps({**json.loads(output)["credential"], "secret": "other"})

@@ -1,4 +1,4 @@
-"""The Python client has the conversations of protocol/transcripts; `transcripts.py` plays the server."""
+"""The Python client replays the conversations of protocol/transcripts; `transcripts.py` plays the server."""
 
 import queue
 import sys

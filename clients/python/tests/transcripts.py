@@ -1,7 +1,6 @@
-"""protocol/transcripts from the server's side: run as a program, it plays the server's part of one file.
+"""The server's side of protocol/transcripts. Run as a program, this file plays the server of one transcript.
 
-Where a transcript has a matcher, the server says something that fits: the same on both sides, so that a test
-knows what has to arrive.
+Both sides put the same fixed text in place of a transcript's matcher, so that the test knows the expected message.
 """
 
 import json
@@ -16,7 +15,7 @@ def load(path):
 
 
 def spoken(value):
-    """A value with words in place of matchers."""
+    """Returns the value with fixed text in place of matchers."""
     if isinstance(value, dict):
         return {name: spoken(member) for name, member in value.items()}
     if isinstance(value, list):
@@ -31,8 +30,8 @@ def outs(step):
 
 
 def fits(steps):
-    """Whether a client of the usual kind can have this conversation: whole messages, no batches, and each
-    prompt answered once, well, and in the order of opening."""
+    """Whether `Client` can have this conversation: whole messages, no batches, and each prompt answered once, with
+    success and in the order of opening."""
     waiting, requests = [], set()
     for step in steps:
         if {"bytes", "eof", "exit"} & set(step) or not isinstance(step.get("in", {}), dict):
