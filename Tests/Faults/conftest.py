@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-sys.path.append(str(HERE.parent / "Oracles"))  # the provider that turns tokens
+sys.path.append(str(HERE.parent / "Oracles"))  # for `rotation`
 
 import stores
 
@@ -20,7 +20,7 @@ def binary():
 
 @pytest.fixture(scope="session")
 def preload(tmp_path_factory):
-    """Compiles a library of this folder for LD_PRELOAD."""
+    """Returns a function that compiles a C file of this folder into a library for LD_PRELOAD."""
     compiler = shutil.which("cc") or shutil.which("clang")
     if not compiler:
         pytest.skip("there is no C compiler here")
@@ -36,7 +36,7 @@ def preload(tmp_path_factory):
 
 @pytest.fixture
 def report(capsys, request):
-    """Shows figures, whatever becomes of the test."""
+    """Returns a function that prints figures, also for a test that passes."""
     def show(**figures):
         with capsys.disabled():
             print(f"\n  {request.node.name}:", ", ".join(f"{name} {value}" for name, value in figures.items()))

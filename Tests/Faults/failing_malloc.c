@@ -1,5 +1,5 @@
-// Preloaded into a process: the allocation with the number in EINLASS_FAIL_AT is refused. In EINLASS_COUNT_TO a file
-// gets the number of them all.
+// For LD_PRELOAD: refuses the allocation with the number in EINLASS_FAIL_AT. Writes the number of
+// all allocations to the file EINLASS_COUNT_TO at exit.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Preloaded into a process: its wall clock is wrong by the seconds in the file EINLASS_CLOCK, eight bytes that may
-// change at any time. The other clocks stay as they are.
+// For LD_PRELOAD: shifts the wall clock by the seconds in the file EINLASS_CLOCK, eight bytes that
+// may change at any time. The other clocks are unchanged.
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>

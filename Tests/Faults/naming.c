@@ -1,5 +1,5 @@
-// Preloaded into a process: writes the folders that it makes and the files and folders that it syncs, a line for each, to
-// the file of EINLASS_NAMES. fdatasync fails for the file that EINLASS_UNSYNCED names.
+// For LD_PRELOAD: appends a line to the file EINLASS_NAMES for each folder that the process makes
+// and for each file or folder that it syncs. A sync of the file EINLASS_UNSYNCED fails with EIO.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

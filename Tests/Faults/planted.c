@@ -1,4 +1,4 @@
-// A library in the place of another: says that it was loaded.
+// Takes the place of another library and creates the file PLANTED when it is loaded.
 #include <fcntl.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-"""A store in a file and the processes that share it, as the fault tests see them: from outside.
+"""Stores in files, and the processes that share them.
 
-What is in the file is judged by Python's own SQLite and by `store.check`.
+The tests judge a store's file with Python's SQLite and with `store.check`.
 """
 import json
 import os
@@ -15,14 +15,14 @@ from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
 EINLASS = os.environ.get("EINLASS_BINARY", str(PROJECT / ".build/release-static/release/einlass"))
-# How often chance is asked; a long run sets more.
+# Rounds of each random test; `Tests/run --only long` sets more.
 ROUNDS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "50"))
-# Turns a hang into a failure and measures nothing.
+# Turns a hang into a failure; no test measures with it.
 PATIENCE_SECONDS = 300
 
 
 class Home:
-    """A private folder with a place for a store and one for its key."""
+    """A private folder for a store and its key."""
 
     def __init__(self, folder=None):
         self.path = Path(tempfile.mkdtemp(prefix="einlass-", dir=folder))
@@ -36,7 +36,7 @@ class Home:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def copy(self):
-        """Another home with the same files."""
+        """Returns another home with a copy of the files."""
         other = Home()
         for name in ("data", "keys"):
             if (self.path / name).exists():
@@ -48,7 +48,7 @@ class Home:
         return ["--store", str(self.database), "--key-file", str(self.keys / "key")]
 
     def sql(self, *statements):
-        """Rows of the last statement; all are run by a program that is not einlass."""
+        """Runs the statements with Python's SQLite and returns the rows of the last one."""
         connection = sqlite3.connect(self.database, isolation_level=None)
         try:
             return [connection.execute(statement).fetchall() for statement in statements][-1]
@@ -56,7 +56,7 @@ class Home:
             connection.close()
 
     def accounts(self):
-        """Username → display name, as a new process lists them, which must find the whole store sound."""
+        """Returns display names by username from a new process, after it has found the whole store sound."""
         with Einlass(self) as process:
             check = process.call("store.check")
             assert check["sound"], check
@@ -69,7 +69,7 @@ class Home:
 
 
 class Refused(Exception):
-    """An error where a result was expected."""
+    """A request was answered with an error."""
 
     def __init__(self, error):
         super().__init__(error)
@@ -78,11 +78,11 @@ class Refused(Exception):
 
 
 class Ended(Exception):
-    """The output ended before the answer came."""
+    """The process's output ended before the answer."""
 
 
 class Einlass:
-    """A spawned process that is asked one thing after the other."""
+    """An einlass process. The methods send one request at a time."""
 
     def __init__(self, home, *options, **spawning):
         self.process = subprocess.Popen([EINLASS, *home.options, *options], stdin=subprocess.PIPE,
@@ -117,7 +117,7 @@ class Einlass:
         return self.next_id
 
     def message(self):
-        """The next whole line."""
+        """Returns the next message; raises `Ended` at the end of the output."""
         line = self.process.stdout.readline()
         if not line.endswith(b"\n"):
             if self.hangs:
@@ -126,7 +126,7 @@ class Einlass:
         return json.loads(line)
 
     def call(self, method, **params):
-        """The result; notifications are passed over."""
+        """Returns the result of a request and skips notifications."""
         asked = self.send(method, **params)
         while True:
             message = self.message()
@@ -142,9 +142,7 @@ class Einlass:
 
     def fill(self, usernames):
         """Adds accounts until three were refused, because SQLite's files may have room left after the first refusal.
-
-        The accounts that were acknowledged, and those that were refused.
-        """
+        Returns the acknowledged and the refused usernames."""
         added, refused = set(), set()
         for name in usernames:
             try:
@@ -173,7 +171,7 @@ class Einlass:
         self.close()
 
     def end(self):
-        """Closes the input; the process must end in order."""
+        """Closes the input; the process must exit with code 0."""
         self.process.stdin.close()
         assert self.process.wait() == 0
         self.watch.cancel()
@@ -188,5 +186,5 @@ class Einlass:
 
 
 def pause(seconds):
-    """Lets chance decide where a kill falls; nothing is concluded from how long it took."""
+    """Sleeps a random time, so that a kill falls at a random moment."""
     time.sleep(random.uniform(0, seconds))

@@ -1,4 +1,4 @@
-// A library that talks: whenever a file is locked, it prints to standard output and reads from standard input.
+// For LD_PRELOAD: each flock first reads a byte from standard input and prints to standard output.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sys/file.h>

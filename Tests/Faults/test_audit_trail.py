@@ -1,4 +1,5 @@
-"""The audit trail: of a long one only the end is read, and a required entry is on the disk before a credential leaves."""
+"""The audit trail: einlass reads only the end of a long trail, and syncs a required entry before it returns the
+credential."""
 import json
 import os
 import time
@@ -9,7 +10,7 @@ import pytest
 from stores import Einlass, Home, Refused
 
 MEGABYTES = int(os.environ.get("EINLASS_TRAIL_MEGABYTES", "200"))
-# The most memory for a trail of any length. A program that reads the trail whole takes more.
+# The memory limit for a trail of any length. Reading a whole trail would take more.
 MEMORY_KILOBYTES = 60_000
 
 
@@ -19,7 +20,7 @@ def peak_kilobytes(process):
 
 
 def long_trail(path):
-    """A trail that somebody else has written: so many megabytes of entries, the newest at its end."""
+    """Writes a trail of this many megabytes with the newest entry at its end, and returns its size."""
     entry = json.dumps({"at": 1, "application": "long", "method": "credentials.get", "process": 1, "parent": "x" * 900})
     part = (entry + "\n").encode() * 1100
     with path.open("wb") as file:
@@ -53,7 +54,7 @@ def test_a_long_trail_takes_no_memory(report, method):
         if method == "access.set":
             assert 7 << 20 < trail.stat().st_size <= 8 << 20
         assert peak < MEMORY_KILOBYTES
-        # The negative control: a program that reads the trail whole, or most of it, would be found.
+        # The negative control: reading most of the trail would exceed the limit.
         assert before / 1024 > MEMORY_KILOBYTES
 
 
@@ -79,7 +80,7 @@ def test_a_line_without_end_takes_no_memory(report):
 
 
 def hand_out(home, preload, is_required, unsynced=None):
-    """Asks for a stored credential, and answers what of the trail was synced by then."""
+    """Asks for a stored credential, and returns the lines about syncs up to the answer."""
     noted, configuration = home.path / "names", home.path / "config.json"
     configuration.write_text(json.dumps({"audit": "required"} if is_required else {}))
     configuration.chmod(0o600)
@@ -94,7 +95,7 @@ def hand_out(home, preload, is_required, unsynced=None):
         process.call("access.set", provider="github", state="granted")
         noted.unlink(missing_ok=True)
         assert process.call("credentials.get", account=account)["credential"]["token"] == "of-ada"
-        # The answer is here, so the entry was synced before it or never.
+        # The answer has arrived, so every sync before it is already noted.
         return noted.read_text().splitlines() if noted.exists() else []
 
 
@@ -103,9 +104,9 @@ def test_a_required_entry_is_on_the_disk_before_the_credential_leaves(preload):
         trail = home.data / "store.audit.jsonl"
         assert f"synced {trail}" in hand_out(home, preload, is_required=True)
     with Home() as home:
-        # Without a sync of its entry the credential is not handed out.
+        # If the sync of the entry fails, the credential is not returned.
         with pytest.raises(Refused):
             hand_out(home, preload, is_required=True, unsynced=home.data / "store.audit.jsonl")
     with Home() as home:
-        # The negative control: where it is not required, nothing is synced, and nothing fails.
+        # The negative control: an optional entry is not synced, so nothing fails.
         assert hand_out(home, preload, is_required=False, unsynced=home.data / "store.audit.jsonl") == []

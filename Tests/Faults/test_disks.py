@@ -1,5 +1,5 @@
-"""T-10: there is no room to write. What was acknowledged is there, the process lives, and goes on when there is room.
-T-09: nothing may be written; what is complete can be read.
+"""A full disk: acknowledged changes are kept, the process lives, and it works again when there is room. A read-only
+disk: a complete store can be read.
 
     python test_disks.py NAME FOLDER    (in a mount namespace of its own)
 """
@@ -20,7 +20,7 @@ LIMIT_BYTES = 200_000
 
 
 def names(preload, folder, command):
-    """The folders that a command makes, and those of them whose names it does not sync."""
+    """Returns the folders that a command makes, and those without a sync of their parent afterwards."""
     noted = folder / "names"
     environment = {**os.environ, "HOME": str(folder), "LD_PRELOAD": str(preload("naming")), "EINLASS_NAMES": str(noted)}
     for variable in "XDG_DATA_HOME", "XDG_STATE_HOME":
@@ -32,13 +32,13 @@ def names(preload, folder, command):
     return made, [path for path in made if ["synced", str(Path(path).parent)] not in lines[lines.index(["made", path]):]]
 
 
-def test_folders_are_made_to_last_as_long_as_what_is_in_them(preload):
+def test_the_name_of_a_new_folder_is_synced(preload):
     with Home() as home:
         account = {"provider": "twitter", "username": "ada", "credential":
                    {"type": "oauth1", "key": "k", "secret": "s", "clientId": "c", "clientSecret": "cs"}}
         made, lost = names(preload, home.path, [EINLASS, "call", "accounts.add", json.dumps(account)])
         assert {Path(path).name for path in made} >= {"share", "state", "keys", "einlass"} and lost == []
-        # The negative control: a program that leaves them to the system.
+        # The negative control: a program without syncs.
         made, lost = names(preload, home.path, [sys.executable, "-c", "import os, sys; os.makedirs(sys.argv[1])", str(home.path / "a/b")])
         assert len(made) == len(lost) == 2
 
@@ -49,7 +49,7 @@ def limit_size():
 
 def test_a_limit_on_files_loses_nothing(report):
     with Home() as home:
-        # The signal for it is at its default, which ends a process, as the shell would have it.
+        # SIGXFSZ has its default action, which ends a process.
         with Einlass(home, preexec_fn=limit_size, restore_signals=True) as process:
             added, refused = process.fill(f"user{number}" for number in range(20_000))
             assert {account["username"] for account in process.accounts()} == added
@@ -60,12 +60,12 @@ def test_a_limit_on_files_loses_nothing(report):
         found = set(home.accounts())
     report(acknowledged=len(added), refused=len(refused), lost=len(added - found))
     assert found == added | {"room again"}
-    # The negative control: refusals taken for successes are found missing.
+    # The negative control: the check would miss the refused accounts.
     assert refused - found == refused
 
 
 def in_a_namespace(name):
-    """What a function of this file prints, where it may mount file systems."""
+    """Returns the output of a function of this file, run in a namespace with the right to mount."""
     with tempfile.TemporaryDirectory(prefix="einlass-") as folder:
         namespace = ["unshare", "--map-root-user", "--mount"]
         try:
@@ -84,7 +84,7 @@ def test_a_full_disk_loses_nothing(report):
 
 
 def full(folder):
-    """A disk of 1 MiB, a third of which somebody else gives free at the end."""
+    """A disk of 1 MiB. A foreign file takes a third of it and is removed at the end."""
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "none", folder], check=True)
     tempfile.tempdir = folder
     other = Path(folder, "other")
@@ -100,12 +100,12 @@ def full(folder):
     print(f"{len(added)} acknowledged, {len(refused)} refused, {len(added - found)} lost")
 
 
-def test_a_mount_that_cannot_be_written_is_read(report):
+def test_a_store_on_a_read_only_mount_can_be_read(report):
     report(outcome=in_a_namespace("read_only"))
 
 
 def read_only(folder):
-    """A store on a mount that becomes read-only, complete and with changes left in a journal."""
+    """A store on a mount that becomes read-only: without a journal, and with changes in one."""
     for is_complete in (True, False):
         subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=700", "none", folder], check=True)
         tempfile.tempdir = folder
@@ -117,7 +117,7 @@ def read_only(folder):
         else:
             process.kill()
             assert home.database.with_name("store.db-wal").stat().st_size > 0
-        # Without `bind` the options of before are given again, and an ordinary user's are none in this namespace.
+        # Without `bind` the mount would get its old options again, and these are not permitted to an ordinary user.
         subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
         with Einlass(home) as process:
             assert [account["username"] for account in process.accounts()] == ["ada"]
@@ -135,7 +135,7 @@ def read_only(folder):
 
 
 def rotation():
-    """The module of the provider that turns tokens, in a namespace with a /tmp of its own."""
+    """Returns the module `rotation`, in a namespace with its own /tmp."""
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "none", "/tmp"], check=True)
     sys.path.append(str(Path(__file__).parents[1] / "Oracles"))
     import rotation
@@ -143,14 +143,14 @@ def rotation():
     return rotation
 
 
-def test_a_token_is_not_turned_where_the_new_one_could_not_be_stored(report):
+def test_no_token_is_refreshed_when_the_new_one_could_not_be_stored(report):
     report(outcome=in_a_namespace("refresh"))
 
 
 def refresh(_):
-    """The store's file alone cannot be written, or nothing beside it either."""
+    """First the store's file alone is read-only, then its folder too."""
     world = rotation().World(1)
-    # One that was turned before: it is read all the same.
+    # A token that was refreshed before can still be read.
     other, _ = world.add("grace")
     world.get(other)
     account, family = world.add()
@@ -179,17 +179,17 @@ def refresh(_):
     print("the provider was not asked")
 
 
-def test_nobody_is_sent_to_the_browser_where_the_token_could_not_be_stored(report):
+def test_no_browser_is_opened_when_the_token_could_not_be_stored(report):
     report(outcome=in_a_namespace("sign_in"))
 
 
 def sign_in(_):
-    """The store cannot be written, its folder neither, or there is none yet and none can be made."""
+    """The store is read-only, or its folder, or there is no store and none can be created."""
     module = rotation()
     world = module.World(0, flow="authorizationCode")
 
     def end(method, **params):
-        """How it ends, and whether the person was asked."""
+        """Returns the error's detail, and whether a prompt was opened."""
         process = world.spawn(is_introduced=False)
         process.call("initialize", client={"name": "disks"}, applications={"rotating": {"clientId": module.CLIENT}},
                      capabilities={"prompts": ["grantAccess", "openURL"]})
@@ -231,7 +231,7 @@ def test_a_lock_on_another_disk_is_not_taken_for_the_stores(report):
 
 
 def twin(folder):
-    """Two disks on which files have the same inode numbers. Another program holds a lock on one of them."""
+    """Files on two disks have the same inode numbers. Another program holds a lock on the other disk."""
     disks = [Path(folder, name) for name in ("ours", "theirs")]
     for disk in disks:
         disk.mkdir()
@@ -253,7 +253,7 @@ def twin(folder):
 
 
 def refusal(body):
-    """The detail that a request is refused with."""
+    """Returns the detail of a refused request."""
     try:
         body()
     except Refused as refused:

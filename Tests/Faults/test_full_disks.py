@@ -1,5 +1,5 @@
-"""A full disk of any kind: reading works, a write is refused as `full`, nothing acknowledged is lost, and no signal ends
-a process. With room again everything works.
+"""A full disk of any kind: reads work, a write is refused as `full`, no acknowledged account is lost, and no signal
+ends a process. With free room again everything works.
 
     python test_full_disks.py TEST KIND FOLDER    (in a mount namespace of its own, as root)
 """
@@ -19,7 +19,7 @@ import pytest
 
 from stores import EINLASS, Einlass, Home, Refused
 
-# The size of a disk and the command that makes its file system.
+# The size of a disk and the command for its file system.
 KINDS = {
     "btrfs": ("120M", ["mkfs.btrfs", "-q", "-f"]),
     "btrfs-compressed": ("120M", ["mkfs.btrfs", "-q", "-f"]),
@@ -30,9 +30,9 @@ KINDS = {
     "tmpfs": ("2M", None),
     "tmpfs-512k": ("512k", None),
 }
-# With room for the store and little else.
+# Disks with room for little more than the store.
 SMALL = ("tmpfs-512k", "ext4-4k", "ext4-1k")
-# Where SQLite's own index is a danger: it takes blocks for itself only when it is written to.
+# Disks on which SQLite's shared-memory index may raise SIGBUS: they allocate its blocks only on the first write.
 DANGEROUS = ("btrfs", "btrfs-compressed", "btrfs-mixed", "ext4-1k")
 
 NUMBERS = itertools.count()
@@ -45,7 +45,7 @@ print(connection.execute("SELECT count(*) FROM account").fetchone()[0])
 
 
 def on_a_disk(test, kind):
-    """The output of a function of this file, on a disk of this kind that is mounted for it alone."""
+    """Returns the output of a function of this file, run on a mounted disk of this kind."""
     if os.geteuid() != 0:
         pytest.skip("only root may mount a disk image")
     if KINDS[kind][1] and not shutil.which(KINDS[kind][1][0]):
@@ -60,7 +60,7 @@ def on_a_disk(test, kind):
 
 
 def mount(kind, folder):
-    """The folder of a new disk. It goes with the namespace, and its loop device too."""
+    """Returns the folder of a new disk. The mount and its loop device end with the namespace."""
     size, make = KINDS[kind]
     disk, image = Path(folder, "disk"), Path(folder, "image")
     disk.mkdir()
@@ -76,13 +76,13 @@ def mount(kind, folder):
         print(f"no {kind} can be mounted here: {mounted.stderr.strip()}")
         sys.exit(77)
     if kind == "btrfs-compressed":
-        subprocess.run(["chattr", "+c", disk], check=True)  # its files inherit it
+        subprocess.run(["chattr", "+c", disk], check=True)  # inherited by its files
     tempfile.tempdir = str(disk)
     return disk
 
 
 class Filler:
-    """Somebody else's files, which take what room there is."""
+    """Foreign files that take all free room."""
 
     def __init__(self, disk):
         self.folder = disk / "others"
@@ -91,12 +91,12 @@ class Filler:
         self.fill()
 
     def fill(self):
-        # File systems keep a rest back for a moment: full is when nothing helps.
+        # A file system may hold room back for a moment, so it counts as full only when no attempt succeeds.
         while self.take(1 << 26) + self.take(1 << 12, writes=True):
             os.sync()
 
     def take(self, size, writes=False):
-        """Bytes that a file more takes, in halves of this size."""
+        """Adds one file and returns its size, in steps of this many bytes that are halved after each failure."""
         self.count += 1
         taken = 0
         try:
@@ -125,7 +125,7 @@ def names(process):
 
 
 def refusals(process):
-    """The accounts that were acknowledged before the disk was full."""
+    """Adds accounts until the disk is full, and returns the acknowledged ones."""
     known = names(process)
     added, _ = process.fill(f"user{next(NUMBERS)}" for _ in range(2000))
     assert names(process) == known | added
@@ -133,7 +133,7 @@ def refusals(process):
 
 
 def stock(home):
-    """How SQLite itself fares with the store, in a process of its own."""
+    """Returns the outcome of reading the store with plain SQLite, in a process of its own."""
     run = subprocess.run([sys.executable, "-c", READ, home.database], capture_output=True, text=True)
     if run.returncode == -signal.SIGBUS:
         return "SIGBUS"
@@ -141,7 +141,7 @@ def stock(home):
 
 
 def processor_seconds(process, seconds):
-    """The time that the threads of an idle process have a core in these seconds."""
+    """Returns the processor time of an idle process during these seconds."""
     def used():
         words = Path(f"/proc/{process.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
@@ -161,7 +161,7 @@ def add(process, expected):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_disk_that_fills_up_under_a_running_process(kind, report):
+def test_a_disk_fills_up_under_a_running_process(kind, report):
     report(outcome=on_a_disk("running", kind))
 
 
@@ -174,7 +174,7 @@ def running(disk, kind):
             expected |= refusals(process)
             filler.fill()
             assert names(process) == expected
-            # A process that is new reads and refuses too.
+            # A new process reads and refuses too.
             with Einlass(home) as other:
                 assert names(other) == expected
                 expected |= refusals(other)
@@ -186,7 +186,7 @@ def running(disk, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_disk_that_is_full_before_a_process_starts(kind, report):
+def test_a_disk_is_full_before_a_process_starts(kind, report):
     report(outcome=on_a_disk("before", kind))
 
 
@@ -209,7 +209,7 @@ def before(disk, kind):
                         assert names(process) == expected
                         expected |= refusals(process)
                     filler.fill()
-                # The negative control: SQLite with its own way to the index, which it cuts short first.
+                # The negative control: plain SQLite, which truncates the index first.
                 fared.append(stock(home))
                 with Einlass(home) as process:
                     process.call("initialize", client={"name": "editor"})
@@ -224,12 +224,12 @@ def before(disk, kind):
 
 
 @pytest.mark.parametrize("method", ["accounts.list", "store.check"])
-def test_a_snapshot_of_the_store_on_a_full_disk(method, report):
+def test_a_read_after_a_snapshot_on_a_full_disk_ends_no_process(method, report):
     report(outcome=on_a_disk("snapshot_" + method.replace(".", "_"), "btrfs"))
 
 
 def snapshot(disk, method):
-    """After a snapshot btrfs writes each page of the index to a new block, which a full disk does not have."""
+    """After a snapshot btrfs writes each page of the index to a new block, and a full disk has none."""
     subprocess.run(["btrfs", "subvolume", "create", disk / "home"], check=True, stdout=subprocess.DEVNULL)
     outcomes = []
     with Home(disk / "home") as home, Einlass(home) as writer, Einlass(home) as reader:
@@ -252,8 +252,8 @@ def snapshot(disk, method):
 
 
 @pytest.mark.parametrize("method", ["accounts.list", "store.check"])
-def test_an_index_that_another_program_cuts_short_ends_no_process(method):
-    """A page of the index without a block is the same fault as this one, on the event loop or another thread."""
+def test_a_truncated_index_ends_no_process(method):
+    """Causes the same SIGBUS as an index page without a disk block, on the event loop or on another thread."""
     with Home() as home, Einlass(home) as process:
         process.add("ada")
         process.call("store.check")
@@ -266,12 +266,12 @@ def test_an_index_that_another_program_cuts_short_ends_no_process(method):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_disk_that_becomes_read_only(kind, report):
+def test_a_store_can_be_read_after_its_disk_becomes_read_only(kind, report):
     report(outcome=on_a_disk("read_only", kind))
 
 
 def remount_read_only(disk):
-    # The kernel may close the files of a killed process a moment after its end.
+    # The kernel may close a killed process's files a moment after its end.
     deadline = time.monotonic() + 30
     while subprocess.run(["mount", "-o", "remount,ro", disk]).returncode != 0:
         assert time.monotonic() < deadline, "the disk stays busy"
@@ -303,7 +303,7 @@ def read_only(disk, kind):
 
 
 @pytest.mark.parametrize("kind", SMALL)
-def test_a_disk_that_the_store_fills_alone(kind, report):
+def test_a_full_disk_takes_as_many_accounts_after_all_are_removed(kind, report):
     report(outcome=on_a_disk("small", kind))
 
 
@@ -314,7 +314,7 @@ def small(disk, kind):
     with Home() as home:
         with Einlass(home) as process:
             count = len(refusals(process))
-            # The negative control: a reader of an old state keeps the journal from giving room back.
+            # The negative control: an open read transaction keeps the journal from releasing room.
             reader = sqlite3.connect(home.database)
             reader.execute("BEGIN")
             reader.execute("SELECT * FROM account").fetchone()
@@ -325,7 +325,7 @@ def small(disk, kind):
                     assert refusal.detail == "full"
                     break
             reader.close()
-        # A process that finds the disk full removes them all.
+        # A process that starts on the full disk removes all accounts.
         with Einlass(home) as process:
             refusals(process)
             for account in process.accounts():
@@ -356,7 +356,7 @@ def first(disk, _):
                 made = list(folder.iterdir()) if folder.exists() else []
                 refused += run.returncode != 0
                 assert len(made) == (run.returncode == 0), (kilobytes, made, run.stderr)
-    # The negative control: with room enough there is a store with its key.
+    # The negative control: with enough room the store and its key are created.
     assert refused > 5 and run.returncode == 0
     print(f"{refused} of {2 * 49} first starts refused")
 

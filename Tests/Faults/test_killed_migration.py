@@ -1,4 +1,4 @@
-"""T-05: a process is killed while it brings an older store up to date; it is of the old schema or of the new one."""
+"""A process is killed while it migrates a store of an older schema: the store has the old schema or the new one."""
 import functools
 import os
 import random
@@ -12,7 +12,7 @@ import pytest
 from stores import ROUNDS, Einlass, Home
 
 OLD = 1
-# So many that copying and changing the store takes a while.
+# Enough rows that copying and migrating the store takes a while.
 GRANTS = 20_000
 USERNAMES = {f"user{number}" for number in range(6)}
 FOLDER = Path(__file__).parent
@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent
 
 @functools.cache
 def newest():
-    """The schema of a new store."""
+    """Returns the schema version of a new store."""
     with Home() as home, Einlass(home) as process:
         process.add("somebody")
         return process.call("store.status")["schema"]
@@ -51,7 +51,7 @@ def old():
 
 
 def schema(home):
-    """The schema that a store is whole of; a mixture fails."""
+    """Returns the store's schema version; fails for a mixture of two schemas."""
     version = home.sql("PRAGMA user_version")[0][0]
     columns = [row[1] for row in home.sql("PRAGMA table_info(access_grant)")]
     assert version in (OLD, newest()) and ("includes" in columns) == (version > OLD), f"schema {version} with {columns}"
@@ -65,8 +65,8 @@ def copies(home):
 
 
 def judge(home):
-    """The schema after a kill. Whatever it is, the next process has a whole store of the new one."""
-    # A copy is looked at, because looking finishes what was interrupted.
+    """Returns the schema after a kill. The next process must complete the migration."""
+    # Looks at a copy, because opening the store would complete an interrupted change.
     with home.copy() as seen:
         found = schema(seen)
     if found != OLD:
@@ -82,7 +82,7 @@ def judge(home):
 
 
 def stage(home):
-    """How far the migration is, by the files beside the store."""
+    """Returns the stage of the migration, from the files beside the store."""
     names = os.listdir(home.data)
     if any(".schema1." in name and ".new" not in name for name in names):
         return "copied"
@@ -90,7 +90,7 @@ def stage(home):
 
 
 def kill_at(moment, home, process, usual):
-    """Kills it at any time, as soon as its copy is begun or made, or after its answer."""
+    """Kills the process at a random time, at the beginning or the end of its copy, or after its answer."""
     process.send("accounts.list")
     if moment == "any":
         time.sleep(random.uniform(0, usual))

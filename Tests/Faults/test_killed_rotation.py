@@ -1,6 +1,5 @@
-"""T-04: a process is killed while it seals everything anew; the store has one key, the old or the new one. A copy that
-is killed leaves no half copy, only a hidden file as private as the store.
-"""
+"""A process is killed during a key rotation: the store is sealed under the old key or the new one, never both. A
+process killed during a backup leaves no partial copy, only a hidden file with the store's permissions."""
 import random
 import re
 import shutil
@@ -24,7 +23,7 @@ def full():
 
 
 def generations(home):
-    """The key ids that sealed cells name, and the one that counts."""
+    """Returns the key ids of the sealed cells, and the store's current key id."""
     cells = " UNION ".join(f"SELECT hex(substr({column}, 2, 4)) FROM credential"
                            for column in ("token", "token_secret", "client_secret"))
     cells += " UNION SELECT hex(substr(client_secret, 2, 4)) FROM registration"
@@ -32,7 +31,7 @@ def generations(home):
 
 
 def faults(home):
-    """Cells that do not open, and generations that should not be there."""
+    """Returns the number of findings of `store.check` and of key ids other than the current one."""
     with Einlass(home) as process:
         check = process.call("store.check")
     found, current = generations(home)
@@ -41,7 +40,8 @@ def faults(home):
 
 
 def killed_at(process, percent):
-    """Kills it soon after it told this much progress, and says how much it had told; more than 100 is its answer."""
+    """Kills the process soon after it reports this much progress; more than 100 means after its answer. Returns the
+    last reported progress."""
     process.send("store.rotateKey")
     done = 0
     try:
@@ -90,7 +90,8 @@ def test_the_negative_control_a_rotation_in_two_steps_is_found(full, report):
 
 
 def copied(full, kill_after):
-    """What lies where a copy was to be made by a process that was killed soon after so many messages; None: it was not."""
+    """Returns the names of the files left by a backup whose process is killed soon after so many messages; with None
+    it is not killed."""
     with full.copy() as home:
         process = Einlass(home)
         process.send("store.backup", path=str(home.path / "copy.db"))
@@ -113,12 +114,12 @@ def copied(full, kill_after):
         return set(left)
 
 
-def test_a_killed_copy_is_whole_or_not_there(full, report):
-    # 9 is after its answer.
+def test_a_killed_backup_leaves_a_whole_copy_or_none(full, report):
+    # 9 falls after the answer.
     left = [copied(full, [0, 1, 1, 2, 9][number % 5]) for number in range(ROUNDS)]
     hidden = [names - {"copy.db"} for names in left]
     assert all(re.fullmatch(r"\.copy\.db\.[0-9a-f]{16}(-journal)?", name) for names in hidden for name in names)
-    assert copied(full, None) == {"copy.db"}  # the control
+    assert copied(full, None) == {"copy.db"}  # the control: without a kill
     left_hidden, whole = sum(map(bool, hidden)), sum("copy.db" in names for names in left)
     report(rounds=ROUNDS, left_hidden=left_hidden, whole=whole)
     if ROUNDS >= 20:

@@ -1,4 +1,4 @@
-"""T-01: four processes change one store, all are killed at random, and what was acknowledged is there."""
+"""Four processes change one store and are killed at random moments; every acknowledged change is kept."""
 import random
 import threading
 
@@ -8,13 +8,13 @@ WRITERS = 4
 
 
 class Writer(threading.Thread):
-    """A process that changes accounts of its own, and what is known of them."""
+    """A process that changes its own accounts, and their expected state."""
 
     def __init__(self, home, number):
         super().__init__(daemon=True)
         self.process = Einlass(home)
         self.prefix = f"w{number}-"
-        # Username → display name after the last answer, and after the change that was not answered, if any.
+        # Display names by username: after the last answer, and after the pending change, if any.
         self.known, self.next, self.ids = {}, {}, {}
         self.acknowledged = 0
         self.is_under_way = threading.Event()
@@ -29,7 +29,7 @@ class Writer(threading.Thread):
                     self.is_under_way.set()
         except Ended:
             pass
-        except Exception as fault:  # shown by the round: a thread's own goes unseen
+        except Exception as fault:  # checked by the round, because an exception in a thread would be lost
             self.fault = fault
         self.is_under_way.set()
 
@@ -50,7 +50,7 @@ class Writer(threading.Thread):
         self.known = self.next
 
     def lost(self, found):
-        """How many of this writer's accounts are neither as acknowledged nor as the last change would have them."""
+        """Returns the number of this writer's accounts that match neither the last answer nor the pending change."""
         mine = {name: shown for name, shown in found.items() if name.startswith(self.prefix)}
         if mine in (self.known, self.next):
             return 0
@@ -59,7 +59,7 @@ class Writer(threading.Thread):
 
 
 def kill_round(spoil=lambda home: None):
-    """Acknowledged changes and how many of them were lost."""
+    """Returns the numbers of acknowledged and of lost changes."""
     with Home() as home:
         writers = [Writer(home, number) for number in range(WRITERS)]
         for writer in writers:
@@ -78,7 +78,7 @@ def kill_round(spoil=lambda home: None):
         return sum(w.acknowledged for w in writers), sum(w.lost(found) for w in writers)
 
 
-def test_no_kill_loses_what_was_acknowledged(report):
+def test_no_kill_loses_an_acknowledged_change(report):
     rounds = [kill_round() for _ in range(2 * ROUNDS)]
     lost = sum(lost for _, lost in rounds)
     report(rounds=len(rounds), acknowledged=sum(count for count, _ in rounds), lost=lost)
@@ -95,7 +95,8 @@ def test_the_negative_control_a_journal_thrown_away_is_found(report):
         try:
             lost += kill_round(throw_away)[1]
         except (AssertionError, Refused):
-            # Half of the journal had been moved into the file when the kill came: noticed by `store.check`.
+            # The kill fell into a checkpoint, with half of the journal in the database: `store.check` or a read
+            # notices it.
             unsound += 1
     report(lost=lost, unsound=unsound)
     assert lost + unsound > 0

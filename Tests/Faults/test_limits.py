@@ -1,6 +1,5 @@
-"""The system gives no more threads or descriptors. The error says so, other requests are answered, and the process ends
-when it is told to.
-"""
+"""The system provides no more threads or descriptors. The error says so, other requests are answered, and the process
+still ends on request."""
 import fcntl
 import json
 import os
@@ -17,7 +16,7 @@ import pytest
 from rotation import CLIENT, World
 from stores import EINLASS, Einlass, Home
 
-# An account of the system that has no other process, so that each thread of a test counts.
+# A user without other processes, so that only the test's threads count.
 NOBODY = 61_234
 THREAD_LIMIT, DESCRIPTOR_LIMIT = 64, 256
 # Turns a hang into a failure.
@@ -25,7 +24,7 @@ PATIENCE_SECONDS = 60
 
 
 def only(threads):
-    """For a process of a user that may have so many threads in all."""
+    """Returns a function that switches a child process to that user with this limit of threads."""
     def enter():
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
@@ -38,7 +37,7 @@ def only(threads):
 def home():
     if os.geteuid() != 0:
         pytest.skip("only root may become a user without other processes")
-    # Outside the project and with a copy of the program, because a project's folder may be closed to that user.
+    # A copy of the program outside the project, because that user may be unable to enter the project's folder.
     with Home("/var/tmp") as home:
         program = home.path / "einlass"
         program.write_bytes(Path(EINLASS).read_bytes())
@@ -58,7 +57,7 @@ def spawned(home, threads):
 
 
 def ask(process, *requests):
-    """Sends all at once and waits for all answers, by method."""
+    """Sends all requests at once and returns the answers by method."""
     for number, (method, params) in enumerate(requests, 1):
         process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n")
     process.stdin.flush()
@@ -82,13 +81,12 @@ REQUESTS = [
     ("initialize", {"client": {"name": "limits"}, "applications": REGISTRATION}), ("accounts.add", ADA),
     ("access.set", {"provider": "twitter", "state": "granted"}), ("accounts.list", {}), ("rpc.discover", {}),
     ("store.check", {}), ("auth.perform", {"provider": "twitter", "selection": "whenMany"}), ("auth.list", {})]
-# By the number of threads that the process may have: requests that run as tasks need a second one, and requests of the
-# network a third one.
+# By the limit of threads: a task needs a second thread, and a network request a third one.
 REFUSED = {1: {"auth.perform", "store.check"}, 2: {"auth.perform"}}
 
 
 def end(process, how):
-    """Ends it; its exit code and its standard error."""
+    """Ends the process and returns its exit code and standard error."""
     if how == "end of input":
         process.stdin.close()
     else:
@@ -109,8 +107,8 @@ def test_everything_is_answered_where_no_more_threads_can_be_started(home, how, 
         assert end(process, how)[0] == 0
     finally:
         process.kill()
-        process.wait()  # or it would still count against the limit of the next
-    # The control: with threads the same request gets as far as the network.
+        process.wait()  # or it would count against the limit of the next process
+    # The control: with more threads the same request reaches the network.
     process = spawned(home, threads=1024)
     try:
         error = ask(process, *REQUESTS[:1], *REQUESTS[2:])["auth.perform"]["error"]
@@ -122,7 +120,7 @@ def test_everything_is_answered_where_no_more_threads_can_be_started(home, how, 
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_store_that_waits_for_its_lock_is_answered_for_without_another_thread(home, threads):
+def test_a_wait_for_the_store_lock_needs_no_other_thread(home, threads):
     process = spawned(home, threads)
     try:
         ask(process, *REQUESTS[:3])
@@ -136,11 +134,11 @@ def test_a_store_that_waits_for_its_lock_is_answered_for_without_another_thread(
         assert end(process, "SIGTERM")[0] == 0
     finally:
         process.kill()
-        process.wait()  # or it would still count against the limit of the next
+        process.wait()  # or it would count against the limit of the next process
 
 
-def test_a_limit_on_descriptors_is_called_one(report):
-    """From too few to start with up to enough: each process works or says what is missing."""
+def test_too_few_descriptors_are_named_in_the_error(report):
+    """With every limit, from too few for a start to enough, each process works or names the limit."""
     said = {}
     with Home() as home:
         configuration = home.path / "config.json"
@@ -173,20 +171,20 @@ def test_a_limit_on_descriptors_is_called_one(report):
 
 
 def counts(pid):
-    """Threads and descriptors of a process now."""
+    """Returns the current numbers of threads and descriptors of a process."""
     return tuple(len(os.listdir(f"/proc/{pid}/{kind}")) for kind in ("task", "fd"))
 
 
 @pytest.mark.parametrize("is_held", [True, False])
 def test_a_burst_of_sign_ins_takes_few_threads(report, is_held):
-    """The requests are for 64 accounts. Another process holds their leases, or none does."""
+    """The requests are for 64 accounts. Either another process holds the leases of these accounts, or none does."""
     world = World(1)
     try:
         process = world.processes[0]
         accounts = [world.add(f"user{number}")[0] for number in range(64)]
         locks = []
         if is_held:
-            world.get(accounts[0])  # makes the folder of leases
+            world.get(accounts[0])  # creates the folder of leases
             for account in accounts:
                 locks.append(open(world.folder / f"data/locks/{account}.lock", "a"))
                 os.chmod(locks[-1].name, 0o600)
@@ -207,7 +205,7 @@ def test_a_burst_of_sign_ins_takes_few_threads(report, is_held):
         assert threads <= THREAD_LIMIT and descriptors <= DESCRIPTOR_LIMIT
     finally:
         world.close()
-    # The negative control: more threads than that are counted.
+    # The negative control: a higher number of threads is noticed.
     ready, done = threading.Barrier(THREAD_LIMIT + 2), threading.Event()
     others = [threading.Thread(target=lambda: (ready.wait(), done.wait())) for _ in range(THREAD_LIMIT + 1)]
     for other in others:

@@ -1,6 +1,5 @@
-"""Another process keeps the store's lock and does not go on. Requests that need no store are answered at once, writes
-that wait end together, and reads are answered.
-"""
+"""Another process keeps the store's lock and does not continue. Requests without the store are answered at once,
+waiting writes end together, and reads are answered."""
 import fcntl
 import json
 import os
@@ -15,13 +14,13 @@ from stores import EINLASS, Einlass, Home
 
 EINLASSCTL = os.environ.get("EINLASS_CONTROL", EINLASS + "ctl")
 
-# A front end's patience. A request waits two seconds; an earlier einlass took 10 s for each.
+# A front end's patience. A request waits two seconds for the lock, and several waiting requests wait together.
 GENEROUS_SECONDS = 8
 HOLDER = "import fcntl, sys, time; file = open(sys.argv[1]); fcntl.flock(file, fcntl.LOCK_EX); print(flush=True); time.sleep(600)"
 
 
 class Holder:
-    """A process that is stopped while it holds the lock of a store."""
+    """A stopped process that holds a store's lock."""
 
     def __init__(self, home):
         self.process = subprocess.Popen([sys.executable, "-c", HOLDER, home.data / "store.lock"], stdout=subprocess.PIPE)
@@ -46,7 +45,8 @@ def home():
 
 
 def pipelined(process, *methods):
-    """Sends all at once; the ids of the answers in their order, the answers by method, and how long all took."""
+    """Sends all requests at once. Returns the ids of the answers in order of arrival, the answers by method, and the
+    duration."""
     start = time.monotonic()
     names = {process.send(method, **params): method for method, params in methods}
     order, answers = [], {}
@@ -68,24 +68,24 @@ def test_requests_that_wait_for_a_stopped_writer_end_together(home, report):
         with Holder(home):
             order, answers, seconds = pipelined(process, SET, SET, SET, *NEEDS_NO_STORE)
             assert [answer["error"]["data"]["detail"] for answer in answers["access.set"]] == ["locked"] * 3
-            # Those that need no store come before those that wait for it, which keep their order.
+            # Requests without the store are answered first. The waiting ones keep their order.
             waited = [answer["id"] for answer in answers["access.set"]]
             assert order[-3:] == waited == sorted(waited)
             assert all("result" in answer for method, _ in NEEDS_NO_STORE for answer in answers[method])
             report(seconds_for_three=round(seconds, 1))
             assert seconds < GENEROUS_SECONDS
-        # The control: the same requests without a holder are answered in their order.
+        # The control: without a holder the same requests are answered in their order.
         order, answers, _ = pipelined(process, SET, SET, SET, *NEEDS_NO_STORE)
         assert all("result" in answer for answer in answers["access.set"])
         assert order[:3] == sorted(order[:3]) == [answer["id"] for answer in answers["access.set"]]
 
 
-def test_every_request_that_waits_is_told_of_the_holder(home):
-    """Also a request behind another one of its own process."""
+def test_every_waiting_request_names_the_holder_of_the_lock(home):
+    """This includes a request queued behind another one of the same process."""
     with Einlass(home) as process:
         account = process.accounts()[0]["account"]
         with Holder(home) as holder:
-            # A task, which waits for ten seconds, and a request behind it.
+            # A task waits ten seconds for the lock; the update queues behind it.
             task = process.send("accounts.signOut", account=account)
             time.sleep(0.5)
             asked = process.send("accounts.update", account=account, displayName="Ada")
@@ -95,8 +95,8 @@ def test_every_request_that_waits_is_told_of_the_holder(home):
 
 
 @pytest.mark.parametrize("is_moving", [True, False])
-def test_a_request_waits_longer_where_others_make_changes(home, is_moving):
-    """A queue of writers that moves is no stopped writer. The lock's file grows with each change."""
+def test_a_request_waits_longer_while_others_make_changes(home, is_moving):
+    """A moving queue of writers is not a stopped writer. The lock file grows with each change."""
     with Einlass(home) as process, open(home.data / "store.lock", "r+") as lock:
         process.accounts()
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -122,7 +122,7 @@ def test_a_new_process_introduces_itself_while_the_store_is_locked(home, report)
 
 
 def test_a_read_sees_the_write_before_it(home):
-    """On the same stream, also when the write had to wait."""
+    """On one stream, even if the write had to wait."""
     with Einlass(home) as process:
         for _ in range(10):
             with Holder(home):

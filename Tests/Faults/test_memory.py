@@ -1,6 +1,4 @@
-"""T-13: an allocation is refused, whichever it is, or there are no descriptors. The process may end; what was
-acknowledged is there.
-"""
+"""Memory or descriptors run out. The process may end, but no acknowledged account is lost."""
 import os
 import random
 import resource
@@ -22,7 +20,8 @@ def full():
 
 
 def session(home, library, **variables):
-    """Opens, reads, writes and seals anew; what was acknowledged, and whether everything was."""
+    """Opens the store, reads, writes and rotates the key. Returns the acknowledged accounts, and whether every
+    request succeeded."""
     environment = {**os.environ, "LD_PRELOAD": str(library), **variables}
     acknowledged = set(KEPT)
     process = Einlass(home, env=environment)
@@ -41,16 +40,16 @@ def session(home, library, **variables):
 
 
 def lost(home, acknowledged):
-    """The acknowledged accounts that are not there."""
+    """Returns the acknowledged accounts that are missing from the store."""
     found = set(home.accounts())
     assert found <= KEPT | {"new"}
     return acknowledged - found
 
 
-def test_no_refused_allocation_loses_what_was_acknowledged(full, preload, report):
+def test_no_refused_allocation_loses_an_acknowledged_account(full, preload, report):
     library = preload("failing_malloc")
     with full.copy() as home:
-        # While nothing is refused, everything works.
+        # Without a refused allocation everything works.
         counter = home.path / "count"
         assert session(home, library, EINLASS_COUNT_TO=str(counter)) == (KEPT | {"new"}, True)
         total = int(counter.read_text())
@@ -72,7 +71,7 @@ def test_the_negative_control_an_account_that_is_gone_is_missed(full):
         assert lost(home, KEPT) == {"user1"}
 
 
-def test_without_descriptors_nothing_is_lost_and_nothing_else_is_blamed(full, report):
+def test_without_descriptors_nothing_is_lost_and_no_missing_file_is_blamed(full, report):
     outcomes = {}
     for limit in range(4, 32):
         with full.copy() as home:

@@ -1,4 +1,4 @@
-"""The libraries of a release binary, and the privileges of the programs that it starts.
+"""The libraries of a release binary, and the privileges of its child processes.
 
     python -m pytest Tests/Faults/test_privileges.py
 """
@@ -18,7 +18,7 @@ PRODUCTS = ("einlass", "einlassctl", "einlass-sandbox")
 
 
 def search_paths(path):
-    """The RPATH and RUNPATH entries that readelf shows."""
+    """Returns the RPATH and RUNPATH entries from readelf."""
     shown = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout
     assert "NEEDED" in shown
     return re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", shown)
@@ -26,11 +26,11 @@ def search_paths(path):
 
 @pytest.mark.skipif(not shutil.which("readelf"), reason="there is no readelf here")
 @pytest.mark.parametrize("product", PRODUCTS)
-def test_a_release_binary_names_no_folder_to_look_for_libraries_in(product, tmp_path):
+def test_a_release_binary_has_no_library_search_path(product, tmp_path):
     if not (RELEASE / product).exists():
         pytest.skip(f"clients/build {product} was not run")
     assert search_paths(RELEASE / product) == []
-    # The control: a program that names one.
+    # The control: a program with such an entry.
     source = tmp_path / "main.c"
     source.write_text("int main(void) { return 0; }")
     subprocess.run(["cc", "-o", tmp_path / "main", source, "-Wl,-rpath,$ORIGIN"], check=True)
@@ -55,8 +55,8 @@ def new_privileges(process):
     return int(re.search(r"NoNewPrivs:\t(\d)", Path(f"/proc/{process}/status").read_text())[1])
 
 
-def test_what_einlass_starts_gets_no_new_privileges():
-    """The programs that einlassctl starts may: Tests/Control/test_questions.py."""
+def test_einlass_runs_with_no_new_privileges():
+    """Child processes of einlassctl keep this right: see Tests/Control/test_questions.py."""
     assert new_privileges("self") == 0
     with subprocess.Popen([stores.EINLASS, "--store", "memory"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           text=True) as process:

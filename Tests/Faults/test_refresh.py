@@ -1,4 +1,5 @@
-"""A token is being turned, and memory runs out (T-13) or the clock jumps (T-14). The provider is strict: a refresh token that comes twice ends everything."""
+"""Memory runs out or the clock jumps during a token refresh. The provider revokes the token family if a refresh token
+comes twice."""
 import mmap
 import os
 import random
@@ -10,7 +11,7 @@ import pytest
 from rotation import World
 from stores import ROUNDS
 
-# Ten minutes and a day either way, to 1970 and to 2100.
+# Ten minutes and a day, forwards and back; to 1970 and to 2100.
 JUMPS = [0, 600, -600, 86_400, -86_400, 1000 - int(time.time()), 4_102_444_800 - int(time.time())]
 
 
@@ -23,7 +24,7 @@ def world():
 
 @pytest.fixture
 def clock(tmp_path, preload):
-    """Moves the wall clock of the processes that `environment` is given to."""
+    """Yields a function that shifts the wall clock, and the environment of the processes with that clock."""
     path = tmp_path / "clock"
     path.write_bytes(bytes(8))
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 8) as memory:
@@ -41,7 +42,7 @@ def test_the_clock_jumps_and_the_provider_is_asked_once(world, clock, jump, when
     provider = world.provider
     provider.gate = lambda number, moment: move(jump) if moment == when else None
     answers = world.get(account)
-    # The clock was what it should be, and the token ends by that.
+    # einlass takes the shifted clock for the right one, and computes the expiry from it.
     asked_at = time.time() + jump
     for answer in answers:
         credential = answer["result"]["credential"]
@@ -52,7 +53,8 @@ def test_the_clock_jumps_and_the_provider_is_asked_once(world, clock, jump, when
         assert [answer["result"]["credential"]["token"] for answer in world.get(account)] == [
             provider.families[family]["access"]] * 2
     assert len(provider.requests) == 1
-    # Back again. A token that was over by then is turned once more, and not with every question.
+    # The clock is right again. A token that the shifted clock had expired is refreshed once more, and not on every
+    # request.
     move(0)
     for _ in range(3):
         assert {answer["result"]["credential"]["token"] for answer in world.get(account)} == {
@@ -70,14 +72,15 @@ def test_no_refused_allocation_loses_a_token_that_was_handed_out(world, preload,
     library = {**os.environ, "LD_PRELOAD": str(preload("failing_malloc"))}
 
     def turned(spoil=lambda account: None, **variables):
-        """What a process that runs out of memory answers, and whether it kept the token, of an account that is there."""
+        """Runs out of memory during a refresh. Returns the answer, a later answer about the same account, and the
+        token family."""
         account, family = world.add()
         process, answer = world.spawn(env={**library, **variables}, is_introduced=False), None
         try:
             process.introduce()
             answer = process.call("credentials.get", account=account)
         except OSError:
-            pass  # it has ended
+            pass  # the process has ended
         process.kill() if variables.get("EINLASS_FAIL_AT") else process.close()
         spoil(account)
         (after,) = world.get(account)
@@ -86,10 +89,10 @@ def test_no_refused_allocation_loses_a_token_that_was_handed_out(world, preload,
         assert "result" in world.get(other)[0]
         return answer, after, world.provider.families[family]
 
-    # The negative control: an account that is gone afterwards.
+    # The negative control: an account that is removed.
     with pytest.raises(AssertionError):
         turned(lambda account: world.processes[0].call("accounts.remove", account=account))
-    # While nothing is refused, everything works.
+    # Without a refused allocation everything works.
     counter = tmp_path / "count"
     answer, after, family = turned(EINLASS_COUNT_TO=str(counter))
     assert answer["result"]["credential"]["token"] == after["result"]["credential"]["token"] == family["access"]
@@ -97,14 +100,14 @@ def test_no_refused_allocation_loses_a_token_that_was_handed_out(world, preload,
     for place in sorted(random.randint(1, total) for _ in range(ROUNDS)):
         answer, after, family = turned(EINLASS_FAIL_AT=str(place))
         if answer and "result" in answer:
-            # What was handed out is what is stored.
+            # The token in the answer is the stored one.
             assert after["result"]["credential"]["token"] == answer["result"]["credential"]["token"] == family["access"]
             outcomes["turned"] += 1
         elif "result" in after:
             assert after["result"]["credential"]["token"] == family["access"], f"allocation {place}"
             outcomes["not turned"] += 1
         else:
-            # Nobody can close this window (C-43): the provider had turned the token, and its answer did not come through.
+            # This window cannot be closed: the provider had rotated the token, and its response was lost.
             assert answer is None or answer["error"]["code"] == 1007, f"allocation {place}: {answer}"
             assert after["error"]["code"] == 1005 and family["turned"], f"allocation {place}"
             outcomes["lost between answer and commit"] += 1

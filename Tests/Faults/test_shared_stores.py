@@ -1,4 +1,4 @@
-"""T-06 and T-11: many processes make one store, and many change it, without getting into each other's way.
+"""Many processes create one store, or change one, without conflicts.
 
     EINLASS_STORM=200 python -m pytest Tests/Faults/test_shared_stores.py
 """
@@ -19,7 +19,7 @@ def new(number):
 
 
 def running(homes):
-    """Sixteen processes, all running already, add their first account at the same moment."""
+    """Sixteen running processes add their first account at the same moment."""
     processes = [Einlass(homes[number % len(homes)]) for number in range(16)]
     for process in processes:
         process.call("providers.list")
@@ -31,11 +31,11 @@ def running(homes):
 
 
 def starting(homes):
-    """Sixteen processes start at the same moment, and what to add waits for them already."""
+    """Sixteen processes start at the same moment, with a request for an account already in their input."""
     gate, opener = os.pipe()
     processes = []
     for number in range(16):
-        # The shell waits until the gate, which lies where errors go, has no writer any more.
+        # The shell waits on standard error until the pipe's last writer is gone.
         processes.append(subprocess.Popen(
             ["sh", "-c", 'read _ <&2; exec "$@" 2>/dev/null', "sh",
              EINLASS, "--finish", *homes[number % len(homes)].options],
@@ -51,7 +51,7 @@ def starting(homes):
 
 
 def made(by, homes):
-    """How many stores and keys there are then, how many accounts in the fullest, and what was left lying about."""
+    """Returns the numbers of stores and keys, the accounts of the fullest store, and the leftover files."""
     by(homes)
     stores = {home.sql("SELECT store FROM meta")[0][0] for home in homes}
     keys = {path.read_bytes() for home in homes for path in home.keys.iterdir()}
@@ -79,14 +79,14 @@ def percentile(values, part):
 
 
 def faults_of(work, processes):
-    """What goes wrong while each process has its work, and its end, on a thread of its own."""
+    """Returns the exceptions of the threads. Each thread runs `work` for one process and ends that process."""
     faults = []
 
     def guarded(process, number):
         try:
             work(process, number)
             process.end()
-        except Exception as fault:  # a thread's own goes unseen
+        except Exception as fault:  # an exception in a thread would be lost
             faults.append(fault)
             process.kill()
 
@@ -99,8 +99,8 @@ def faults_of(work, processes):
 
 
 def loops(home, writers, changes, **spawning):
-    """Each of so many processes adds an account, changes it and reads, again and again, all from the same moment on: how
-    long each loop took, and what went wrong."""
+    """Each process adds an account, changes it and reads, `changes` times, all starting together. Returns the
+    duration of each loop and the faults."""
     processes = [Einlass(home, **spawning) for _ in range(writers)]
     for process in processes:
         process.call("providers.list")
@@ -120,8 +120,8 @@ def loops(home, writers, changes, **spawning):
 
 
 @pytest.mark.parametrize("writers, changes", [(8, 100), (32, 25)])
-def test_nobody_starves(writers, changes, report):
-    """Nobody is told that the store is busy, and nobody waits much longer than the others."""
+def test_no_writer_starves(writers, changes, report):
+    """No request fails because the store is busy, and no process waits much longer than the others."""
     with Home() as home:
         durations, faults = loops(home, writers, changes)
         shown = home.accounts()
@@ -129,27 +129,27 @@ def test_nobody_starves(writers, changes, report):
            p99=percentile(durations, 0.99), worst=percentile(durations, 0.9999))
     assert faults == []
     assert list(shown.values()) == ["changed"] * (writers * changes)
-    # Five seconds, or where everybody's turn takes long, because the disk does, a dozen turns.
+    # Five seconds, or a dozen average loops on a slow disk.
     assert max(durations) < max(5, 12 * sum(durations) / len(durations))
 
 
 def test_the_negative_control_without_the_lock_writers_are_turned_away(preload, report):
     environment = {**os.environ, "LD_PRELOAD": str(preload("unlocked"))}
     with Home() as home:
-        assert loops(home, 1, 2, env=environment)[1] == []  # what is preloaded does no other harm
+        assert loops(home, 1, 2, env=environment)[1] == []  # the preloaded library does no other harm
     with Home() as home:
         _, faults = loops(home, 32, 2, env=environment)
     report(faults=len(faults))
     assert faults
 
 
-# So many processes, where the disk makes as many changes durable before the store's patience of ten seconds is over.
+# The number of processes, lowered on a disk too slow for the store's time limit of ten seconds.
 STORM = int(os.environ.get("EINLASS_STORM", "200"))
 
 
 def storm(homes, count):
-    """So many processes, all running already, open the store at once, list, add an account and exit: what went wrong,
-    which acknowledged accounts the first home lacks, and how long each was waited for."""
+    """Running processes open the store at once, list, add an account and exit. Returns the faults, the acknowledged
+    accounts missing from the first home, and the waiting times."""
     processes = [Einlass(homes[number % len(homes)]) for number in range(count)]
     for process in processes:
         process.call("providers.list")
@@ -167,7 +167,7 @@ def storm(homes, count):
 
 
 def bearable():
-    """How many changes this disk makes durable in half of the time that the store is waited for."""
+    """Returns the number of durable changes in five seconds, half of the store's time limit."""
     with Home() as home, Einlass(home) as process:
         process.add("first")
         start = time.monotonic()

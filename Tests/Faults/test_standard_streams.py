@@ -1,4 +1,5 @@
-"""Standard input and output belong to the protocol alone, whoever else would use them; a person there is told."""
+"""Standard input and output carry only the protocol, even if a library uses them. A person at the terminal gets a
+hint."""
 import json
 import os
 import pty
@@ -11,8 +12,8 @@ from stores import EINLASS, Home
 ACCOUNT = {"provider": "facebook", "username": "ada", "credential": {"type": "oauth2", "token": "t", "clientId": "1"}}
 
 
-def test_a_library_that_prints_and_reads_is_in_nobody_s_way(preload):
-    # More than is read at a time: there is always something that another could take.
+def test_a_library_that_prints_and_reads_does_not_disturb_the_protocol(preload):
+    # More input than one read takes, so that there is always something for the library to steal.
     requests = [("accounts.add", ACCOUNT)] + 5000 * [("accounts.list", {})]
     text = "".join(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n"
                    for number, (method, params) in enumerate(requests))
@@ -23,12 +24,12 @@ def test_a_library_that_prints_and_reads_is_in_nobody_s_way(preload):
     assert done.returncode == 0, done.stderr
     answers = {message["id"]: message for message in map(json.loads, done.stdout.splitlines()) if "id" in message}
     assert set(answers) == set(range(len(requests))) and len(answers[5000]["result"]["accounts"]) == 1
-    # The control: it has really printed, to where logs go, and there was nothing for it to read.
+    # The control: the library has really printed, which went to standard error, and found no input to read.
     assert "stray\n" in done.stderr and "took" not in done.stderr
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
-def test_whoever_types_into_it_is_told_once_what_it_is_and_served(is_terminal):
+def test_a_person_at_the_terminal_gets_one_hint_and_an_answer(is_terminal):
     ours, its = pty.openpty() if is_terminal else reversed(os.pipe())
     process = subprocess.Popen([EINLASS, "--store", "memory"], stdin=its, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     os.close(its)

@@ -1,5 +1,4 @@
-"""A process that is stopped in the midst of a write keeps nobody from reading. A writer is told its
-process id."""
+"""A process stopped during a write blocks no reader. A waiting writer is told the process's id."""
 import fcntl
 import os
 import random
@@ -12,12 +11,12 @@ import pytest
 from stores import Einlass, Home, Refused
 
 STOPS = 20
-# How often another process tries to write meanwhile, which takes its whole patience.
+# The number of write attempts by another process; each takes its full waiting time.
 WRITES = 5
 
 
 def holds_lock(process, home):
-    """Whether the kernel says that it has the store's lock alone, so that it is in a write."""
+    """Whether the process holds the store's lock exclusively, according to /proc/locks: then it is in a write."""
     inode = home.database.with_name("store.lock").stat().st_ino
     with open("/proc/locks") as locks:
         held = [line.split() for line in locks]
@@ -26,7 +25,7 @@ def holds_lock(process, home):
 
 
 def stop_in_a_write(writer, home, states):
-    """Stops the writer where it has the lock; how often it had to be tried."""
+    """Stops the writer while it holds the lock. Returns the number of attempts and the pending requests."""
     tries = 0
     while True:
         tries += 1
@@ -41,7 +40,7 @@ def stop_in_a_write(writer, home, states):
 
 
 def go_on(writer, asked):
-    """Lets the writer go on; all that it was asked is done."""
+    """Continues the writer, which must complete all pending requests."""
     writer.process.send_signal(signal.SIGCONT)
     waiting = set(asked)
     while waiting:
@@ -61,7 +60,7 @@ def alternately():
         yield "denied"
 
 
-def test_nobody_waits_for_a_stopped_writer_but_who_writes(report):
+def test_only_writers_wait_for_a_stopped_writer(report):
     states, tries, longest = alternately(), 0, 0
     with Home() as home, Einlass(home) as writer, Einlass(home) as other:
         account = writer.call("accounts.add", provider="github", username="ada", credential={
@@ -71,7 +70,7 @@ def test_nobody_waits_for_a_stopped_writer_but_who_writes(report):
         for stop in range(STOPS):
             tried, asked = stop_in_a_write(writer, home, states)
             tries += tried
-            # The negative control: a reader that takes the writers' lock has to wait.
+            # The negative control: a reader that takes the writers' lock would have to wait.
             with open(home.database.with_name("store.lock")) as lock, pytest.raises(BlockingIOError):
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
             start = time.monotonic()
@@ -98,7 +97,8 @@ def test_nobody_waits_for_a_stopped_writer_but_who_writes(report):
 
 
 def test_pipelined_writes_wait_while_other_writers_take_turns():
-    """The others keep the lock for 2.5 s, longer than the two seconds of a request, and announce a change every 0.5 s."""
+    """The other writer holds the lock for 2.5 s, longer than the two seconds of a request, and announces a change
+    every 0.5 s."""
     ended = threading.Event()
 
     def write_in_turn():
@@ -109,7 +109,7 @@ def test_pipelined_writes_wait_while_other_writers_take_turns():
                     time.sleep(0.5)
                     lock.truncate(os.fstat(lock.fileno()).st_size + 1)
                 fcntl.flock(lock, fcntl.LOCK_UN)
-                # Without a pause the kernel gives the lock back to this thread, and nobody else gets a turn.
+                # Without a pause the kernel gives the lock back to this thread, and no other process gets a turn.
                 time.sleep(0.002)
 
     with Home() as home, Einlass(home) as process:
