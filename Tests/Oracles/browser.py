@@ -1,6 +1,5 @@
-"""Two ways to stand for a person at a browser: `Chromium`, a real one without a window, and `Visitor`, a few lines of
-HTTP that fill in the forms of a page, for what needs no browser.
-"""
+"""Two browsers: `Chromium`, a real one without a window, and `Visitor`, a small HTTP client that fills in forms, for
+tests without the need of a real browser."""
 import html.parser
 import http.cookiejar
 import json
@@ -18,10 +17,10 @@ WHY_NOT = next((f"skipped: there is no {name}" for name in PROGRAMS if not shuti
 
 
 class Chromium:
-    """Driven by chromedriver, which speaks WebDriver: JSON over HTTP, so no library is needed."""
+    """Chromium under chromedriver. WebDriver is JSON over HTTP, so no library is needed."""
 
     def __init__(self):
-        # Its lock is a Unix socket, whose path must be short.
+        # Chromium's lock is a Unix socket, and the path of a socket must be short.
         self.folder = tempfile.mkdtemp(prefix="einlass-", dir="/tmp")
         self.driver, port = self.start()
         self.base = "http://127.0.0.1:" + port
@@ -34,7 +33,8 @@ class Chromium:
         self.session = "/session/" + answer["sessionId"]
 
     def start(self):
-        """The driver and its port. It takes any port of IPv4, and gives up when somebody has that of IPv6."""
+        """Returns the driver and its port. chromedriver takes a free IPv4 port, and exits if that port is taken for
+        IPv6."""
         for _ in range(10):
             driver = subprocess.Popen(
                 ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
@@ -53,7 +53,7 @@ class Chromium:
     def __exit__(self, *problem):
         if self.session:
             self.ask("DELETE", "")
-        # Chromium's helpers are of the driver's own process group.
+        # Chromium's helper processes belong to the driver's process group.
         os.killpg(self.driver.pid, signal.SIGKILL)
         self.driver.wait(60)
         self.driver.stdout.close()
@@ -95,18 +95,18 @@ class Chromium:
                         args=[selector])
 
     def color(self, scheme):
-        """The colour of the page's text for a person who prefers light or dark."""
+        """Returns the text colour of the page for a person with a preference for light or dark."""
         self.ask("POST", "/goog/cdp/execute", cmd="Emulation.setEmulatedMedia",
                  params={"features": [{"name": "prefers-color-scheme", "value": scheme}]})
         return self.ask("POST", "/execute/sync", script="return getComputedStyle(document.body).color", args=[])
 
     def screenshot(self):
-        """PNG in base64."""
+        """Returns the page as PNG in base64."""
         return self.ask("GET", "/screenshot")
 
 
 class Forms(html.parser.HTMLParser):
-    """The fields of the one form of a page, and its buttons."""
+    """The fields and buttons of the only form of a page."""
 
     def __init__(self, text):
         super().__init__()
@@ -127,8 +127,8 @@ class Forms(html.parser.HTMLParser):
 
 
 class Visitor:
-    """Keeps cookies, presses buttons, follows redirects up to one that leaves the site: that is `location`, and not
-    visited, so that tests can look at what a program of this machine would get."""
+    """Keeps cookies, presses buttons and follows redirects within a site. A redirect to another site is stored in
+    `location` and not followed, so that a test can inspect the request for a program of this machine."""
 
     def __init__(self):
         cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
@@ -151,7 +151,7 @@ class Visitor:
         return self.open(self.location) if is_inside else self
 
     def press(self, button, **fields):
-        """Presses the button of this id or text, with these fields changed."""
+        """Submits the form by the button of this id or text, with these fields changed."""
         forms = Forms(self.page)
         name, value = forms.buttons[button]
         return self.open(self.url, {**forms.fields, **fields, **({name: value} if name else {})})

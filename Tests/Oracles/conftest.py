@@ -8,7 +8,7 @@ from servers import running
 
 @pytest.fixture
 def built():
-    """For tests that spawn our programs: without them they fail."""
+    """Fails a test with spawned programs if these are not built."""
     if not os.access(EINLASS, os.X_OK):
         pytest.fail(f"{EINLASS} is not built: clients/build makes it.")
     if not os.access(SANDBOX, os.X_OK):
@@ -17,7 +17,7 @@ def built():
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts front ends, which end with the test, and cleanly."""
+    """Starts front ends; each must exit with code 0 at the end of the test."""
     from front_end import FrontEnd
     started = []
 

@@ -1,12 +1,12 @@
-"""A provider whose tokens are bound to a key, and the resource that they are for. RFC 9449.
+"""A provider of tokens bound to a key, and a resource for them (RFC 9449).
 
     pip install -r requirements.txt
     python dpop_server.py PORT        (0 = any)
 
-requests-oauth2client judges each proof as section 4.3 has it: form, type, key, signature, age, method, address, nonce
-and the token's digest; it also makes the thumbprint of the key. What a server has to remember stands here: the nonce
-that counts, that no proof comes twice, and which key a token was issued for. Every good answer brings another nonce.
-There is no page: the person always agrees. See oracle.py for the rest.
+requests-oauth2client checks each proof by RFC 9449 section 4.3: form, type, key, signature, age, method, address,
+nonce and the token's digest. It also computes the thumbprint of the key. This file keeps the server's state: the
+valid nonce, the proofs seen, and the key of each token. Each successful answer brings a new nonce. There is no
+page: the person always agrees. See oracle.py for the rest.
 """
 import base64
 import hashlib
@@ -33,7 +33,7 @@ def b64(data):
 
 
 def proof(base, request, token=None):
-    """The thumbprint of the key of a request's proof."""
+    """Returns the thumbprint of the key in a request's proof."""
     status = 401 if token else 400
     texts = [value for name, value in request.headers.items() if name.lower() == "dpop"]
     if len(texts) != 1:
@@ -45,7 +45,7 @@ def proof(base, request, token=None):
     except InvalidDPoPProof as error:
         request.found["flaw"] = str(error)
         raise Refusal("invalid_dpop_proof", status) from None
-    # Only what belongs to a token has a digest, which the library does not mind.
+    # Only a proof for a token may have `ath`, and the library does not check that.
     if judged.jwt_token_id in SEEN or token is None and "ath" in judged.claims:
         raise Refusal("invalid_dpop_proof", status)
     SEEN.add(judged.jwt_token_id)

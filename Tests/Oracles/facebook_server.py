@@ -1,9 +1,9 @@
-"""Facebook's token minting, renewal and verification, on Python's standard library alone.
+"""Facebook's token minting, renewal and verification, with Python's standard library.
 
     python facebook_server.py PORT
 
-Prints one line of JSON when ready: `config` for einlass, `accounts` for accounts.add, the `identity` that
-a sign-in must end in, and `tokens` that a verification must refuse. See oracle.py for the rest.
+Prints one line of JSON when ready: `config` for einlass, `accounts` for accounts.add, the `identity` expected from
+a sign-in, and invalid `tokens` for a verification. See oracle.py for the rest.
 """
 import hashlib
 import hmac
@@ -113,7 +113,7 @@ def answer(_, request):
     route = ROUTES.get((request.method, request.path))
     if route is None:
         return error(404, "Unknown path components: " + request.path, 2500)
-    # A token belongs into the header, where no proxy or log keeps it.
+    # A token belongs in the header, because proxies and logs do not keep headers.
     request.found["tokenInHeader"] = request.bearer is not None
     if "access_token" in request.query or "access_token" in request.form or request.bearer is None:
         return error(400, "An active access token must be used.", 2500)

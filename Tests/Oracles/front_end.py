@@ -1,4 +1,4 @@
-"""A front end that signs people in at one provider, and what it needs for that."""
+"""A front end for sign-ins at one provider, with its descriptor and a person at the browser."""
 import json
 import urllib.request
 
@@ -7,19 +7,19 @@ from test_protocol import Session
 
 
 def provider(flow, identity, **more):
-    """A descriptor with one flow."""
+    """Returns a descriptor with one flow."""
     return {"id": "oracle", "name": "Oracle", "accounts": "many", "registration": ["clientId"],
             "setup": {"documentation": "https://example.com/"}, "identity": identity, "flows": [flow], **more}
 
 
 def userinfo(base):
-    """Who somebody is, as OpenID says it."""
+    """Returns the identity of a descriptor by OpenID's claims (OpenID Connect Core 5.3)."""
     return {"request": {"method": "GET", "url": base, "bearer": "{token}"}, "id": "/sub", "name": "/name",
             "username": "/preferred_username", "email": "/email", "required": ["id"]}
 
 
 class FrontEnd(Session):
-    """An application that shows pages to a person."""
+    """An application with an `openURL` prompt."""
 
     def __init__(self, folder, descriptor, application, kinds=("openURL",), options=(), **more):
         path = folder / "providers.json"
@@ -31,7 +31,7 @@ class FrontEnd(Session):
                   capabilities={"prompts": list(kinds)}, applications=applications)
 
     def begin(self, provider="oracle", **params):
-        """The request, and the page that the person is to see."""
+        """Starts a sign-in and returns the request's id and its first prompt."""
         id = self.send("accounts.signIn", provider=provider, **params)
         while True:
             message = self.message()
@@ -40,7 +40,7 @@ class FrontEnd(Session):
                 return id, message["params"]
 
     def end(self, id, provider="oracle"):
-        """The account that a sign-in made, or made usable again."""
+        """Returns the account of a successful sign-in, and grants access to it."""
         answer = self.answer(id)
         assert not hasattr(answer, "code"), answer
         self.call("access.set", provider=provider, state="granted")
@@ -54,11 +54,11 @@ class FrontEnd(Session):
 
 
 def visit(ready, url, user="user"):
-    """A person who has signed in at django-oauth-toolkit, on the page that they wanted."""
+    """Returns a visitor on this page after a sign-in at django-oauth-toolkit."""
     return Visitor().open(url).press("signin", username=ready[user], password=ready["password"])
 
 
 def bring_back(visitor):
-    """The browser goes where the provider sent it: to einlass."""
+    """Follows the provider's redirect to einlass and returns the page."""
     with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(visitor.location, timeout=60) as page:
         return page.read().decode()

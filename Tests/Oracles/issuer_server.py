@@ -1,12 +1,12 @@
-"""An issuer with manners that a test sets: kinds of id_tokens, ways of authentication, introspection, error texts.
+"""An issuer with settings for each test: kinds of id_tokens, client authentication, introspection, error texts.
 
     pip install -r requirements.txt
     python issuer_server.py PORT        (0 = any)
 
 PyJWT signs the tokens. There is no page: the person always agrees. `POST /__manners` with a JSON object changes
-manners, `POST /__rotate` puts another key in the place of the one before, `GET /__token` answers an id_token,
-`/__foreign` an access token that was issued to somebody, `/__alive` how many access tokens are good. See oracle.py for the rest; the log says by
-which method a client has authenticated, and which `token_type_hint` it gave.
+settings. `POST /__rotate` replaces the key. `GET /__token` answers an id_token, `/__foreign` an access token of
+another client, and `/__alive` the number of valid access tokens. See oracle.py for the rest; the log has the
+client's authentication method and its `token_type_hint`.
 """
 import base64
 import hashlib
@@ -24,7 +24,7 @@ CLIENT, SECRET, PERSON = "client", "s3cr/t&=+", "42"
 KEYS = {"RS256": lambda: rsa.generate_private_key(public_exponent=65537, key_size=2048),
         "ES256": lambda: ec.generate_private_key(ec.SECP256R1()), "EdDSA": ed25519.Ed25519PrivateKey.generate}
 KEYS["RS512"] = KEYS["PS256"] = KEYS["RS256"]
-# The manners and their defaults; None leaves the member out.
+# The settings and their defaults; None leaves the member out.
 MANNERS = {
     "algorithm": "ES256", "keyAlgorithm": None, "typ": "JWT", "claims": {}, "atHash": "sha256", "idTokenSeconds": 300,
     "refreshedIdToken": True, "metadata": {}, "introspection": {}, "methods": {}, "says": None,
@@ -68,7 +68,7 @@ def id_token(base, access, nonce):
 
 
 def authentication(request):
-    """By which method the client has authenticated; None for a wrong proof."""
+    """Returns the client's authentication method; None for a wrong proof."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
     if scheme == "Basic":
         id, _, secret = base64.b64decode(text).decode().partition(":")

@@ -3,9 +3,9 @@
     pip install -r requirements.txt
     python oauth1_server.py PORT
 
-oauthlib parses every request and verifies its signature; this file keeps keys, tokens and nonces.
-Prints one line of JSON when ready: `config` for einlass, `accounts` for accounts.add, and the `identity`
-that a sign-in must end in. See oracle.py for the rest.
+oauthlib parses each request and verifies its signature; this file stores keys, tokens and nonces. Prints one line
+of JSON when ready: `config` for einlass, `accounts` for accounts.add, and the `identity` expected from a sign-in.
+See oracle.py for the rest.
 """
 import secrets
 import threading
@@ -27,7 +27,7 @@ LOCK = threading.Lock()
 
 
 class Validator(RequestValidator):
-    """What oauthlib asks about keys and tokens; it compares the signatures itself."""
+    """Answers oauthlib's questions about keys and tokens; oauthlib itself compares the signatures."""
 
     enforce_ssl = False
     allowed_signature_methods = ("HMAC-SHA1", "HMAC-SHA256")
@@ -89,7 +89,7 @@ def is_signed(base, request, with_token):
 
 
 def request_token(base, request):
-    """R1: an authorization header for the second step, signed as if the application had sent it."""
+    """The first step: answers an authorization header for the second step, signed with the application's key."""
     parsed = is_signed(base, request, with_token=False)
     if parsed is None or request.form != {"x_auth_mode": "reverse_auth"}:
         return REFUSED
@@ -103,7 +103,8 @@ def request_token(base, request):
 
 
 def access_token(base, request):
-    """R2: signed by the system's consumer and token; the first step's answer comes back unchanged, once."""
+    """The second step, signed by the system's consumer and token. It accepts the header of the first step unchanged,
+    and once."""
     parsed = is_signed(base, request, with_token=True)
     target = request.form.get("x_reverse_auth_target")
     with LOCK:
@@ -120,7 +121,7 @@ def access_token(base, request):
 
 
 def verify_credentials(base, request):
-    """R3: whose token it is."""
+    """Answers the owner of the token."""
     if is_signed(base, request, with_token=True) is None:
         return REFUSED
     person = {"id": int(IDENTITY["id"]), "id_str": IDENTITY["id"], "name": IDENTITY["name"],

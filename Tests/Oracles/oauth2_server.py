@@ -3,12 +3,13 @@
     pip install -r requirements.txt
     python oauth2_server.py PORT [resources]        (0 = any)
 
-The protocol is the library's; this file is settings, a user, some clients, a sign-in page, and keys. The library binds
-tokens to the `resource` of RFC 8707 and refuses one that was not granted, but lets a request leave it out; with
-`resources` none may. Prints one line of JSON when ready: `base`, `issuer`, `user`, `otherUser`, `password`, `clients`.
-`POST /__rotate?overlap=0|1` signs with another key from now on, without the old one in the key set, or with it;
-`POST /__expire` makes every access token and every waiting device code a thing of the past; `POST /__forget` forgets the clients that registered themselves; GET /__log has the requests
-so far: method, path, status, and the `resource` that they name. SIGTERM ends the program.
+The library implements the protocol; this file has settings, users, clients, a sign-in page and keys. The library
+binds tokens to the `resource` of RFC 8707 and refuses a resource that was not granted, but does not require one;
+with `resources` each request must name one. Prints one line of JSON when ready: `base`, `issuer`, `user`,
+`otherUser`, `password`, `clients`. `POST /__rotate?overlap=0|1` signs with another key from now on and drops or
+keeps the old one in the key set. `POST /__expire` expires all access tokens and pending device codes. `POST
+/__forget` deletes the dynamically registered clients. GET /__log has the requests so far: method, path, status,
+and their `resource`. SIGTERM ends the program.
 """
 import datetime
 import json
@@ -35,7 +36,7 @@ LOG, LOCK = [], threading.Lock()
 
 
 class Server(ThreadingMixIn, WSGIServer):
-    """One that many clients reach at once."""
+    """A server for many clients at once."""
 
     request_queue_size = 256
     daemon_threads = True
@@ -83,7 +84,7 @@ def configure(base, folder):
 
 
 def logged(get_response):
-    """What was asked for, for the tests: of the parameters what is no secret."""
+    """Logs each request, with the parameters that are not secret."""
     def handle(request):
         answer = get_response(request)
         if not request.path.startswith("/__"):
@@ -112,7 +113,8 @@ def fill_database():
 
 
 def sign_for_everybody():
-    """The library registers clients that get no id_token, and fails when they ask for one."""
+    """Sets a signing algorithm for each registered client, because the library registers clients without one and then
+    fails at a request for an id_token."""
     from django.db.models.signals import pre_save
     from oauth2_provider.models import get_application_model
 
@@ -174,7 +176,7 @@ def views():
         get_access_token_model().objects.update(expires=past)
         get_device_grant_model().objects.update(expires=past)
         for grant in get_device_grant_model().objects.all():
-            grant.is_expired()  # the library notices when it looks, which its token endpoint does not
+            grant.is_expired()  # the library marks the expiry only here, not in its token endpoint
         return JsonResponse({})
 
     @csrf_exempt

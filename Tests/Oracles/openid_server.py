@@ -1,12 +1,12 @@
-"""An OpenID provider: idpyoidc's, with RS256, PS256, ES256 and EdDSA, registration, and pushed requests.
+"""An OpenID provider on idpyoidc, with RS256, PS256, ES256 and EdDSA, registration, and pushed requests.
 
     pip install -r requirements.txt
     python openid_server.py PORT        (0 = any)
 
-There is no page: "alice" is always signed in and always agrees. The endpoints take the library's own decisions; this
-file is a configuration, and the plumbing between http.server and the library. Redirect addresses are compared whole,
-ports included. Prints one line of JSON when ready: `base`, `issuer`, `user`. `POST /__rotate?overlap=0|1` signs with
-other keys from now on; GET /__log has the requests so far. SIGTERM ends the program.
+There is no page: "alice" is always signed in and always agrees. The library makes the decisions; this file is its
+configuration and connects it to http.server. Redirect addresses are compared whole, including the port. Prints one
+line of JSON when ready: `base`, `issuer`, `user`. `POST /__rotate?overlap=0|1` signs with other keys from now on;
+GET /__log has the requests so far. SIGTERM ends the program.
 """
 import json
 import signal
@@ -84,7 +84,7 @@ def configuration(issuer, folder):
 
 
 class Provider:
-    """The library's server, and the way from a path to its endpoint."""
+    """The library's server, with its endpoints by path."""
 
     def __init__(self, issuer, folder):
         self.issuer = issuer
@@ -96,7 +96,8 @@ class Provider:
         self.endpoints = {"/" + part.endpoint_path.lstrip("/"): part for part in self.server.endpoint.values()}
 
     def rotate(self, overlap):
-        """Another set of keys comes first, and signs; the library's own way hides old keys at once."""
+        """Signs with new keys. The old ones stay in the key set only with `overlap`; the library's own rotation hides
+        them at once."""
         fresh = init_key_jar(key_defs=KEYS).export_jwks(True, "")
         for owner in ("", self.issuer):
             old = self.keys.export_jwks(True, owner)["keys"] if overlap else []
@@ -104,7 +105,7 @@ class Provider:
             self.keys.import_jwks({"keys": fresh["keys"] + old}, owner)
 
     def answer(self, method, path, query, body, headers):
-        """(status, body, headers) for a request."""
+        """Returns (status, body, headers) for a request."""
         if path == "/jwks.json":
             return 200, self.keys.export_jwks(issuer_id=self.issuer), []
         part = self.endpoints.get(path)
@@ -118,7 +119,7 @@ class Provider:
             if isinstance(request, Message) and "error" in request:
                 return self.refusal(request)
             result = part.process_request(request, http_info=about)
-        except Exception as error:  # the library's way of refusing
+        except Exception as error:  # the library refuses by an exception
             name = type(error).__name__
             kind = "invalid_client" if "Client" in name else "invalid_token" if path == "/userinfo" else "invalid_request"
             return self.refusal({"error": kind, "error_description": f"{name}: {error}"})
@@ -133,7 +134,8 @@ class Provider:
             response.get("http_headers", [])
 
     def pushed(self, query):
-        """The library wants scope, response type and redirect repeated beside a pushed request; RFC 9126 does not."""
+        """Repeats the parameters of a pushed request: the library requires scope, response type and redirect in the
+        query too, and RFC 9126 does not."""
         given = dict(parse_qsl(query))
         kept = self.server.context.par_db.get(given["request_uri"])
         if kept is None or kept["client_id"] != given.get("client_id"):
@@ -151,7 +153,7 @@ class Provider:
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 60
-    wbufsize = -1  # head and body in one piece
+    wbufsize = -1  # sends head and body together
 
     def log_message(self, *arguments):
         pass

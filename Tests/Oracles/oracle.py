@@ -1,9 +1,9 @@
-"""What both oracles are made on: a loopback server, a log of its requests, and one line when ready.
+"""The basis of the servers in this folder: a loopback server, a log of its requests, and one line when ready.
 
     python FILE PORT        (0 = any)
 
-GET /__log answers a JSON list of the requests so far: method, path, status, and what the oracle found in them.
-Tokens and secrets are not in it. SIGTERM ends the program.
+GET /__log answers a JSON list of the requests so far: method, path, status, and the findings of the server. It
+contains no tokens or secrets. SIGTERM ends the program.
 """
 import json
 import signal
@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 
 class Request:
-    """One request, read whole."""
+    """A request with its whole body."""
 
     def __init__(self, handler):
         length = int(handler.headers.get("Content-Length") or 0)
@@ -36,7 +36,7 @@ class Request:
 
 
 class Answer:
-    """A status, a body and its type; `headers` are more than those."""
+    """A status, a body and its type; `headers` are additional ones."""
 
     def __init__(self, status, body, content_type="application/json", headers=()):
         self.status = status
@@ -46,20 +46,20 @@ class Answer:
 
 
 class Server(ThreadingHTTPServer):
-    """One that many clients reach at once: five in line, as usual, are too few, and the next is reset."""
+    """A server for many clients at once. With the usual backlog of five, further connections would be reset."""
 
     request_queue_size = 256
     daemon_threads = True
 
 
 def run(answer, ready):
-    """Serves `answer(base, request) -> Answer` for ever, after printing `ready(base)`."""
+    """Prints `ready(base)` and serves `answer(base, request) -> Answer` without end."""
     log, lock = [], threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         timeout = 60
-        wbufsize = -1  # head and body in one piece
+        wbufsize = -1  # sends head and body together
 
         def log_message(self, *arguments):
             pass

@@ -1,10 +1,10 @@
-"""A protected resource in front of django-oauth-toolkit, with its metadata beside it (RFC 9728).
+"""A protected resource in front of django-oauth-toolkit, with its metadata (RFC 9728).
 
     python resource_server.py PORT ISSUER
 
-`/mcp` and `/other` want a token that the issuer knows, that is meant for them alone (RFC 8707), and that holds the
-scope `photos`; without one they say where their metadata is. The issuer is asked about every token (RFC 7662). See
-oracle.py for the rest.
+`/mcp` and `/other` require a token of the issuer with this resource as its only audience (RFC 8707) and with the
+scope `photos`. Without a token they answer with the address of their metadata. The issuer's introspection decides
+on each token (RFC 7662). See oracle.py for the rest.
 """
 import base64
 import json
@@ -20,7 +20,7 @@ CLIENT = urllib.parse.quote("basic") + ":" + urllib.parse.quote("s3cret: with/od
 
 
 def known(token):
-    """What the issuer says of a token."""
+    """Returns the issuer's introspection of a token."""
     proof = "Basic " + base64.b64encode(CLIENT.encode()).decode()
     form = urllib.parse.urlencode({"token": token}).encode()
     request = urllib.request.Request(ISSUER + "/introspect/", form, {"Authorization": proof})

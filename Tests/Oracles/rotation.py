@@ -1,8 +1,8 @@
-"""A provider with strict refresh-token rotation, on Python's standard library alone, and processes of einlass that share an account at it.
+"""A provider with strict refresh token rotation, with Python's standard library, and einlass processes with a shared
+account.
 
-Each refresh token works once. One that comes again revokes its whole family, as RFC 9700 section 4.14.2 wants it, unless
-the provider grants a grace period. A test may hold an answer back, or reset its connection, and see who is asking
-meanwhile.
+Each refresh token works once. A reused one revokes its whole family (RFC 9700 section 4.14.2), unless the provider
+grants a grace period. A test may delay an answer or reset its connection, and look at the requests meanwhile.
 """
 import json
 import os
@@ -29,10 +29,15 @@ PATIENCE = 60
 
 
 class Provider:
-    """Families of tokens. `scripted`: an answer (status, body) instead of the right one. `gate`: called with the number
-    of a token request, before the token is turned (`"before"`, and it is not if that answers `"drop"`) and before the
-    answer goes (`"after"`, and the connection is reset instead if that answers `"reset"`). `grace`: for how many seconds
-    a refresh token works after it was turned; `seconds` have passed for the provider, besides those of its clock."""
+    """Families of tokens.
+
+    - `scripted`: an answer (status, body) in place of the right one.
+    - `gate`: called with the number of a token request, before the refresh token is rotated (`"before"`; the
+      result `"drop"` prevents the rotation) and before the answer is sent (`"after"`; the result `"reset"` resets
+      the connection instead).
+    - `grace`: the number of seconds for which a rotated refresh token still works.
+    - `seconds`: an offset of the provider's clock.
+    """
 
     def __init__(self, grace=0, flow="systemToken"):
         self.lock = threading.Lock()
@@ -44,7 +49,7 @@ class Provider:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             timeout = PATIENCE
-            disable_nagle_algorithm = True  # head and body go in two pieces
+            disable_nagle_algorithm = True  # sends head and body at once
 
             def log_message(self, *arguments):
                 pass
@@ -71,7 +76,7 @@ class Provider:
                     self.end_headers()
                     self.wfile.write(content)
                 except OSError:
-                    pass  # who asked was killed
+                    pass  # the client was killed
 
         self.server = Server(("127.0.0.1", 0), Handler)
         self.base = "http://127.0.0.1:%d" % self.server.server_address[1]
@@ -82,7 +87,7 @@ class Provider:
         self.server.server_close()
 
     def family(self):
-        """A new family, whose access token is over already: what `accounts.add` gets of it."""
+        """Creates a family with an expired access token, and returns its name and the credential for `accounts.add`."""
         name = secrets.token_hex(8)
         with self.lock:
             family = self.families[name] = {"turned": {}, "revoked": False}
@@ -117,7 +122,7 @@ class Provider:
         return None if self.gate(number, "after") == "reset" else (200, answer)
 
     def words(self):
-        """The flow that renews."""
+        """Returns the descriptor's flow with the refresh."""
         token = {"method": "POST", "url": self.base + "/token"}
         if self.flow == "systemToken":
             return {"kind": "systemToken", "renew": token | {
@@ -138,7 +143,7 @@ class Provider:
 
 
 class Process:
-    """A running einlass at the shared store."""
+    """An einlass process with the shared store."""
 
     def __init__(self, folder, *options, is_introduced=True, **spawning):
         self.process = subprocess.Popen(
@@ -168,12 +173,12 @@ class Process:
         return self.number
 
     def answer(self, number):
-        """The answer to a request; `None` when the process was killed."""
+        """Returns the answer to a request; `None` if the process was killed."""
         deadline = time.monotonic() + PATIENCE
         while number not in self.answers:
             message = self.lines.get(timeout=max(0.1, deadline - time.monotonic()))
             if message is None:
-                self.lines.put(None)  # and so for whoever asks next
+                self.lines.put(None)  # for the next call
                 return None
             self.take(message)
         return self.answers.pop(number)
@@ -185,7 +190,7 @@ class Process:
             self.notifications.append(message)
 
     def wait_for(self, method):
-        """Until such a notification has come."""
+        """Waits for a notification of this method."""
         deadline = time.monotonic() + PATIENCE
         while all(entry["method"] != method for entry in self.notifications):
             self.take(self.lines.get(timeout=max(0.1, deadline - time.monotonic())))
@@ -230,14 +235,14 @@ class World:
         return Process(self.folder, *self.options, **spawning)
 
     def add(self, username="ada"):
-        """The account with a fresh family and a token that is over; its id, and the family's name."""
+        """Adds the account with a new family and an expired token. Returns its id and the family's name."""
         family, credential = self.provider.family()
         answer = self.processes[0].call("accounts.add", provider="rotating", username=username,
                                         credential=credential, replace=True)
         return answer["result"]["account"], family
 
     def get(self, account, processes=None, **params):
-        """What each process gets, all asking at once."""
+        """Returns the answers of the processes to simultaneous requests."""
         processes = processes or self.processes
         numbers = [process.send("credentials.get", account=account, **params) for process in processes]
         return [process.answer(number) for process, number in zip(processes, numbers)]
@@ -259,8 +264,8 @@ class World:
 
 
 def holder(folder, account):
-    """The process that holds the account's lock, by the kernel's own list; `None` where there is no such list."""
-    # A list that is longer than one read may lack an entry while others come and go.
+    """Returns the id of the process with the account's lock, from /proc/locks; `None` if that list is missing."""
+    # If /proc/locks is longer than one read, an entry may be missing while others change, so this looks again.
     for _ in range(500):
         try:
             inode = os.stat(folder / f"data/locks/{account}.lock").st_ino

@@ -1,4 +1,4 @@
-"""Starts the oracles of this folder."""
+"""Starts the servers of this folder."""
 import contextlib
 import json
 import os
@@ -10,7 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 @contextlib.contextmanager
 def running(name, *arguments):
-    """The line of JSON that an oracle prints when it is ready; it ends with the block, and cleanly."""
+    """Starts a server and yields its line of JSON. The server must exit with code 0 after the block."""
     with subprocess.Popen([sys.executable, os.path.join(HERE, name), "0", *arguments], stdout=subprocess.PIPE,
                           text=True) as process:
         try:

@@ -1,4 +1,4 @@
-"""Many processes with one store that do the same at once: add issuers, register at a server, sign people in there.
+"""Many processes share one store and act at once: they add issuers, register at a server and sign people in.
 
     python -m pytest Tests/Oracles/test_at_once.py
 """
@@ -20,7 +20,7 @@ PROCESSES = 6
 
 
 class Issuers(BaseHTTPRequestHandler):
-    """As many issuers as there are paths, each of which describes itself; one client is registered when two ask."""
+    """One issuer for each path, with metadata. A registration is answered when two have arrived."""
 
     def do_GET(self):
         issuer = self.server.base + self.path.removesuffix("/.well-known/openid-configuration")
@@ -65,7 +65,7 @@ def issuers(issuing):
 
 @pytest.fixture
 def processes(tmp_path):
-    """Starts some, on one store."""
+    """Returns a function that starts processes with one store."""
     with contextlib.ExitStack() as stack:
         def start(count, *options):
             started = []
@@ -80,25 +80,25 @@ def processes(tmp_path):
 
 
 def at_once(sessions, method, params):
-    """Each one's answer; all are asked before any answer is read."""
+    """Sends all requests before it reads an answer, and returns the answers."""
     ids = [session.send(method, **more) for session, more in zip(sessions, params)]
     return [session.answer(id) for session, id in zip(sessions, ids)]
 
 
 def kept(tmp_path):
-    """Issuer by id, as the file beside the store has them."""
+    """Returns the issuers by id from the file beside the store."""
     (file,) = tmp_path.glob("*providers*.json")
     return {entry["id"]: entry["flows"][0]["issuer"] for entry in json.loads(file.read_text())["providers"]}
 
 
-def test_issuers_whose_names_look_alike_get_an_id_each(issuers, processes, tmp_path):
+def test_similar_issuers_get_an_id_each(issuers, processes, tmp_path):
     sessions = processes(PROCESSES)
     names = [issuers + "/" + "".join(part) for part in itertools.product("a", "-_~", "b", "-_", "c")]
     answers = at_once(sessions, "providers.add", [{"issuer": name} for name in names])
     assert all(answer.result["created"] for answer in answers), answers
     ids = {answer.result["provider"]: name for answer, name in zip(answers, names)}
     assert len(ids) == PROCESSES and kept(tmp_path) == ids
-    # Each has its own when it is added again, by whichever process, and those that start later have them all.
+    # Each issuer keeps its id when another process adds it again, and a later process has them all.
     again = at_once(sessions[1:], "providers.add", [{"issuer": name} for name in names])
     assert [answer.result for answer in again] == [
         {"provider": answer.result["provider"], "created": False} for answer in answers[:-1]]
@@ -106,22 +106,22 @@ def test_issuers_whose_names_look_alike_get_an_id_each(issuers, processes, tmp_p
     assert {entry["id"] for entry in late.call("providers.list", limit=1000)["providers"]} >= set(ids)
 
 
-def test_one_issuer_that_all_add_is_there_once(issuers, processes, tmp_path):
+def test_an_issuer_added_by_all_processes_is_stored_once(issuers, processes, tmp_path):
     answers = at_once(processes(PROCESSES), "providers.add", [{"issuer": issuers + "/one"}] * PROCESSES)
     assert sorted(answer.result["created"] for answer in answers) == [False] * (PROCESSES - 1) + [True]
     assert list(kept(tmp_path).values()) == [issuers + "/one"]
     assert set(kept(tmp_path)) == {answer.result["provider"] for answer in answers}
 
 
-def test_an_id_that_is_chosen_is_the_last_one_s_and_everybody_is_told(issuers, processes, tmp_path):
-    """The control of the first test: what nobody may change gives way to nobody."""
+def test_the_last_provider_with_a_chosen_id_is_kept(issuers, processes, tmp_path):
+    """The control of the first test: a chosen id is replaced by the next provider with it."""
     names = [f"{issuers}/{number}" for number in range(PROCESSES)]
     answers = at_once(processes(PROCESSES), "providers.add", [{"issuer": name, "id": "mine"} for name in names])
     assert sorted(answer.result["created"] for answer in answers) == [False] * (PROCESSES - 1) + [True]
     assert list(kept(tmp_path)) == ["mine"] and kept(tmp_path)["mine"] in names
 
 
-def test_what_another_process_has_removed_is_added_again(issuers, processes):
+def test_a_provider_removed_by_another_process_is_added_again(issuers, processes):
     (first,) = processes(1)
     added = first.call("providers.add", issuer=issuers + "/one")["provider"]
     (second,) = processes(1)
@@ -155,7 +155,7 @@ def test_processes_that_register_at_once_share_one_registration_and_its_address(
     sessions = processes(3)
     before = registrations(dot)
     ids = [session.send("accounts.signIn", provider="oracle") for session in sessions]
-    # All have the same address to come back to: one person after the other is shown a page.
+    # All have the same redirect address, so their pages are shown one after the other.
     with ThreadPoolExecutor(len(sessions)) as pool:
         ends = [pool.submit(finish, session, id, dot) for session, id in zip(sessions, ids)]
         clients, accounts = zip(*[end.result() for end in ends])
@@ -164,12 +164,12 @@ def test_processes_that_register_at_once_share_one_registration_and_its_address(
 
 
 def test_without_the_lock_each_registers(issuing, processes):
-    """The negative control: the first request is held until a second one has come."""
+    """The negative control: the server holds the first request until a second one arrives."""
     (first,) = processes(1)
     first.call("providers.add", issuer=issuing.base + "/registers", id="oracle")
     sessions = processes(2, "--test")
     for session in sessions:
-        session.write({"jsonrpc": "2.0", "method": "test.withoutLeases"})  # a notification: it is in no document
+        session.write({"jsonrpc": "2.0", "method": "test.withoutLeases"})  # a notification, because the document lacks this method
     for session in sessions:
         session.send("accounts.signIn", provider="oracle")
     assert issuing.both.wait(60)

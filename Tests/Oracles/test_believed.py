@@ -1,4 +1,4 @@
-"""einlass believes what it hands out itself: `verify` of every credential, at every provider of the sandbox, by every way in.
+"""`verify` accepts every credential that einlass returns, from every provider and flow of the sandbox.
 
     python -m pytest Tests/Oracles/test_believed.py
 """
@@ -24,17 +24,17 @@ OTHER_CLIENTS = {
     ("apple", "authorizationCode"): {"clientId": "demo-apple", "clientSecret": "demo-secret",
                                      "redirect": "https://example.org/callback"}}
 SECRET = {"clientId": "secret-openid", "clientSecret": "s3cret: with/odd+chars"}
-# An OpenID provider, with a client that may ask about tokens and with one that may not.
+# The client of the OpenID provider: one without the right to introspection, one with it.
 CLIENTS = [None, SECRET]
-# These providers do not name the owner of a token. Of Apple's token the id_token alone does, while it is good.
+# The states in which a provider cannot name a token's owner. Apple names it only in the id_token, until that expires.
 CANNOT = {"sequencing": {"new", "refreshed", "rotated", "ended"}, "apple": {"refreshed", "rotated", "ended"}}
-# Their descriptors can refresh, and the sandbox gives no refresh token for these flows.
+# Flows without a refresh token from the sandbox, although their descriptors can refresh.
 WITHOUT_REFRESH = {("facebook", "deviceCode"), ("github", "authorizationCode"), ("github", "deviceCode"),
                    ("linkedin", "authorizationCode"), ("slack", "authorizationCode")}
 
 
 def without_ports(value):
-    """Any free port in the place of a fixed one: somebody else may have that here."""
+    """Removes fixed ports, because another program may use them here."""
     if isinstance(value, list):
         return [without_ports(element) for element in value]
     if isinstance(value, dict):
@@ -43,7 +43,7 @@ def without_ports(value):
 
 
 class World:
-    """The sandbox, and einlass as a front end has it."""
+    """The sandbox, and einlass with a front end."""
 
     def __init__(self, ready, folder, provider, client):
         self.ready, self.provider, self.offset = ready, provider, 0
@@ -78,13 +78,13 @@ class World:
         self.control("PATCH", patch)
 
     def advance(self, seconds):
-        """Time passes, here and there."""
+        """Advances the clocks of the sandbox and of einlass."""
         self.offset += seconds
         self.change({"clockOffsetSeconds": self.offset})
         self.call("test.advanceClock", seconds=seconds)
 
     def rotate(self):
-        """Other keys sign from now on, and the old ones are gone."""
+        """Replaces the signing keys without overlap."""
         keys = self.state().get(self.provider, {}).get("keys")
         if keys:
             self.change({self.provider: {"keys": {name: None for name in keys} | {"next": {"algorithm": "RS256"}}}})
@@ -119,7 +119,7 @@ class World:
         self.session.send("prompt.answer", prompt=prompt["prompt"], action="accept", **answer)
 
     def visit(self, kind, prompt):
-        """The person agrees. Returns the last page, if the browser stays on it."""
+        """The person agrees. Returns the last page if the browser stays on it."""
         visitor = Visitor().open(prompt["url"])
         if kind == "oauth1":
             visitor.press("allow")
@@ -130,7 +130,8 @@ class World:
         return visitor.page
 
     def verified(self, state, credential, account, subject):
-        """Whether einlass believes it, by name and by value, or says why it cannot."""
+        """Checks that `verify` accepts the credential, by account and by value, or gives the reason why the provider
+        cannot tell."""
         given = {name: credential[name] for name in ("type", "key", "secret", "token", "idToken") if name in credential}
         expected = {"id": subject} if subject else {}
         for what in ({"account": account}, {"credential": given}):
@@ -151,7 +152,7 @@ def is_found(provider, kind):
 @pytest.mark.parametrize("provider, kind, client", [
     (provider, kind, client) for provider, kind in WAYS for client in is_found(provider, kind)],
     ids=lambda value: value["clientId"] if isinstance(value, dict) else str(value))
-def test_what_is_handed_out_is_believed(provider, kind, client, tmp_path):
+def test_every_returned_credential_verifies(provider, kind, client, tmp_path):
     with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
         try:
             world = World(json.loads(sandbox.stdout.readline()), tmp_path, provider, client)
@@ -160,7 +161,7 @@ def test_what_is_handed_out_is_believed(provider, kind, client, tmp_path):
             subject = next(entry.get("subject") for entry in world.call("accounts.list")["accounts"]
                            if entry["account"] == account)
             if kind == "clientCredentials":
-                subject = None  # Its account is the application's own; no provider says whose such a token is.
+                subject = None  # the account belongs to the application, and no provider names an owner of its token
 
             def performed():
                 return world.call("auth.perform", provider=provider, account=account, confirm=True)["credential"]
@@ -180,7 +181,7 @@ def test_what_is_handed_out_is_believed(provider, kind, client, tmp_path):
                     world.verified("refreshed", performed(), account, subject)
             world.rotate()
             world.verified("rotated", got(), account, subject)
-            # The end of the id_token, while the access token lives.
+            # The id_token expires before the access token.
             world.advance(1000)
             kept = got()
             assert "idToken" not in kept or kept["idTokenExpiresAt"] < time.time() + world.offset

@@ -1,5 +1,5 @@
-"""The sandbox's page in a real browser, and the catalogue's other ways in. That each provider signs in by a code:
-Tests/ConformanceTests/CatalogueTests.swift.
+"""The sandbox's page in a real browser, and the catalogue's flows without an authorization code. The flows with one
+are in Tests/ConformanceTests/CatalogueTests.swift.
 
     python -m pytest Tests/Oracles/test_catalogue.py
 """
@@ -72,7 +72,7 @@ def credential(session, provider, answer):
     return session.call("credentials.get", account=answer.result["account"])["credential"]["type"]
 
 
-def test_three_steps_come_back_with_the_browser(start):
+def test_an_oauth1_sign_in_ends_with_the_callback(start):
     session = start("openURL")
     id = session.send("accounts.signIn", provider="flickr")
     visitor = Visitor().open(session.until("prompt.opened")["url"]).press("allow")
@@ -94,7 +94,7 @@ def test_a_pin_is_read_off_the_page(start):
 
 
 def enter_code(ready, start, provider, consent):
-    """The session and what the sign-in answers."""
+    """Returns the session and the answer of the sign-in."""
     manners = {"consent": consent}
     state = json.dumps({provider: manners if provider == "facebook" else {"manners": manners}}).encode()
     urllib.request.urlopen(urllib.request.Request(ready["control"].rstrip("/") + "/state", state, method="PATCH")).close()
@@ -117,5 +117,5 @@ def test_a_code_is_entered_on_another_device(ready, start, provider):
 
 
 @pytest.mark.parametrize("provider", ["facebook", "github", "microsoft"])
-def test_a_no_on_another_device_is_a_no(ready, start, provider):
+def test_a_denial_on_another_device_ends_the_sign_in(ready, start, provider):
     assert enter_code(ready, start, provider, "deny")[1].code == 1012

@@ -1,4 +1,4 @@
-"""An application that signs in as itself (RFC 6749 section 4.4), at django-oauth-toolkit.
+"""An application signs in as itself (RFC 6749 section 4.4) at django-oauth-toolkit.
 
     python -m pytest Tests/Oracles/test_client_credentials.py
 """
@@ -19,7 +19,7 @@ SERVICE = {"clientId": "service", "clientSecret": "service-secret"}
 
 
 def descriptor(dot, **more):
-    """A provider that people sign in at too."""
+    """Returns a descriptor with a flow for people too."""
     words = {"kind": "clientCredentials", "token": {"method": "POST", "url": dot["issuer"] + "/token/"},
              "scopes": ["photos"], "revocation": {"method": "POST", "url": dot["issuer"] + "/revoke_token/"}, **more}
     whole = provider(flow(dot), userinfo(dot["issuer"] + "/userinfo/"))
@@ -27,7 +27,7 @@ def descriptor(dot, **more):
 
 
 def is_active(dot, token):
-    """What the server says of it. RFC 7662."""
+    """Whether the token is active, according to the server's introspection (RFC 7662)."""
     proof = "Basic " + base64.b64encode(b"service:service-secret").decode()
     form = urllib.parse.urlencode({"token": token}).encode()
     request = urllib.request.Request(dot["issuer"] + "/introspect/", form, {"Authorization": proof})
@@ -50,25 +50,25 @@ def test_an_application_signs_in_as_itself_without_a_person(dot, start, way):
     assert (entry["account"], entry["username"], entry["subject"]) == (account, "service", "service")
     token = front_end.token(account)
     assert front_end.token(account) == token
-    # What it renews with is what it has asked with: nothing but the application's own proof.
+    # A renewal is the same request again, with the application's own authentication.
     fresh = {front_end.token(account, forceRefresh=True), front_end.token(account, minValiditySeconds=600)}
     assert len(fresh | {token}) == 3
     assert [path for _, path in log(dot)[before:]] == ["/o/token/"] * 3
     assert all(is_active(dot, good) for good in fresh | {token}) and not is_active(dot, "x" + token)
-    # The control: it is nobody's.
+    # The control: the token belongs to no person.
     with pytest.raises(urllib.error.HTTPError) as refused:
         whose(dot, token)
     assert refused.value.code in (401, 403)
-    # It is the same account the next time, and ends at the provider.
+    # The next sign-in finds the same account, and sign-out revokes its token.
     assert sign_in(front_end) == account
     token = front_end.token(account)
     assert front_end.call("accounts.signOut", account=account)["revoked"] == ["application service"]
     assert not is_active(dot, token)
-    # Who is named signs in again as what it is: no page is opened, which nobody here could.
+    # An account that is named signs in by its own flow: no page is opened, and this front end could not show one.
     assert front_end.end(front_end.send("accounts.signIn", provider="oracle", account=account)) == account
 
 
-def test_a_wrong_secret_and_a_public_client_are_told_and_leave_nothing(dot, start):
+def test_a_wrong_secret_and_a_public_client_are_reported_and_add_no_account(dot, start):
     for application, detail in (({"clientId": "service", "clientSecret": "wrong"}, None),
                                 ({"clientId": "native"}, "clientSecret")):
         front_end = start(descriptor(dot), application, kinds=())
@@ -78,6 +78,6 @@ def test_a_wrong_secret_and_a_public_client_are_told_and_leave_nothing(dot, star
         assert front_end.call("accounts.list")["accounts"] == []
 
 
-def test_who_does_not_say_so_is_a_person(dot, start):
+def test_a_sign_in_without_a_flow_kind_needs_a_person(dot, start):
     front_end = start(descriptor(dot), SERVICE, kinds=())
     assert front_end.refused("accounts.signIn", provider="oracle") == "interactionRequired"

@@ -1,4 +1,4 @@
-"""Clients that prove themselves by a signed assertion, and push what they ask for, at idpyoidc.
+"""Clients with signed assertions and pushed authorization requests, at idpyoidc.
 
     python -m pytest Tests/Oracles/test_client_proofs.py
 """
@@ -34,7 +34,7 @@ def number(value, size=None):
 
 
 def public(key):
-    """The JSON Web Key of a key."""
+    """Returns the JSON Web Key of a key."""
     numbers = key.public_key().public_numbers() if not isinstance(key, ed25519.Ed25519PrivateKey) else None
     if isinstance(key, rsa.RSAPrivateKey):
         return {"kty": "RSA", "use": "sig", "kid": "mine", "n": number(numbers.n), "e": number(numbers.e)}
@@ -51,7 +51,7 @@ def pem(key):
 
 
 def registered(idpy, **wish):
-    """A registration as an application has it, and where its browser comes back."""
+    """Registers a client, and returns its registration for einlass and its secret."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         redirect = "http://127.0.0.1:%d/callback" % probe.getsockname()[1]
@@ -120,7 +120,7 @@ def test_a_secret_signs_and_a_wrong_one_is_refused(idpy, start):
     assert front_end.answer(id).data["reason"] == "authenticatorUnconfigured"
 
 
-def test_it_takes_its_endpoints_as_audience_and_not_its_name(idpy, start):
+def test_idpyoidc_accepts_its_endpoints_as_audience_and_not_its_issuer(idpy, start):
     key = KINDS["ES256"]()
     registration, _ = registered(idpy, token_endpoint_auth_method="private_key_jwt", jwks={"keys": [public(key)]})
     front_end = start(descriptor(idpy, "private_key_jwt", audience="issuer"), {**registration, "privateKey": pem(key)})
@@ -129,7 +129,7 @@ def test_it_takes_its_endpoints_as_audience_and_not_its_name(idpy, start):
     assert front_end.answer(id).data["reason"] == "providerFailure"
 
 
-def test_what_is_pushed_stays_out_of_the_browser(idpy, start):
+def test_pushed_parameters_stay_out_of_the_browser(idpy, start):
     key = KINDS["ES256"]()
     registration, _ = registered(idpy, token_endpoint_auth_method="private_key_jwt", jwks={"keys": [public(key)]})
     pushed = {"pushed": {"method": "POST", "url": idpy["base"] + "/par"}}
@@ -141,7 +141,7 @@ def test_what_is_pushed_stays_out_of_the_browser(idpy, start):
     assert set(query) == {"client_id", "request_uri"}
     assert "Signed in" in bring_back(Visitor().open(prompt["url"]))
     front_end.end(id)
-    # A push that is refused opens no browser.
+    # A refused push opens no browser.
     other = KINDS["ES256"]()
     front_end = start(descriptor(idpy, "private_key_jwt", **pushed), {**registration, "privateKey": pem(other)})
     answer = front_end.answer(front_end.send("accounts.signIn", provider="oracle"))

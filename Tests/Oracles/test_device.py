@@ -1,5 +1,5 @@
-"""Signing in with a code on another device, at django-oauth-toolkit, whose own pages the person uses; and how patient a
-device is, against a server of the tests' own, which counts.
+"""Sign-ins by device code at django-oauth-toolkit with its own pages, and the polling of a counting server of this
+file.
 
     python -m pytest Tests/Oracles/test_device.py
 """
@@ -26,7 +26,7 @@ def device(dot, start):
 
 
 def enter(dot, prompt, button):
-    """The person types the code, and presses a button."""
+    """The person enters the code and presses a button."""
     page = visit(dot, prompt["verificationUri"]).press("", user_code=prompt["userCode"])
     return page.press(button)
 
@@ -63,7 +63,7 @@ def test_a_person_cancels_here(device):
 
 
 class Counting(BaseHTTPRequestHandler):
-    """Says what the server's list says, one word for each question, and remembers when it was asked."""
+    """Answers each poll with the next word of the server's list, and records its time."""
 
     protocol_version = "HTTP/1.1"
     timeout = 60
@@ -112,8 +112,8 @@ def begin(start, server, words):
     return front_end, front_end.begin()[0]
 
 
-def test_who_is_asked_to_slow_down_does(start, counting):
-    """RFC 8628 section 3.5: five seconds more from then on."""
+def test_slow_down_lengthens_the_polling_interval(start, counting):
+    """`slow_down` adds five seconds to the interval from then on (RFC 8628 section 3.5)."""
     front_end, id = begin(start, counting, ["authorization_pending", "slow_down", "authorization_pending", "yes"])
     front_end.end(id)
     gaps = [after - before for before, after in zip(counting.asked, counting.asked[1:])]
@@ -121,7 +121,7 @@ def test_who_is_asked_to_slow_down_does(start, counting):
     assert gaps[0] >= 1 and gaps[1] >= 6 and gaps[2] >= 6
 
 
-def test_a_server_that_stumbles_is_asked_again(start, counting):
+def test_a_failing_server_is_asked_again(start, counting):
     front_end, id = begin(start, counting, ["503", "yes"])
     front_end.end(id)
     assert len(counting.asked) == 2

@@ -1,4 +1,4 @@
-"""A provider that is known by nothing but its issuer, at django-oauth-toolkit and idpyoidc.
+"""A provider known only by its issuer, at django-oauth-toolkit and idpyoidc.
 
     python -m pytest Tests/Oracles/test_discovery.py
 """
@@ -37,7 +37,7 @@ def test_idpyoidc_is_found_by_its_issuer(idpy, start):
     front_end = start(None, {"clientId": client["client_id"], "clientSecret": client["client_secret"],
                              "redirect": redirect})
     front_end.call("providers.add", issuer=idpy["issuer"], id="oracle")
-    # It refuses offline_access to who does not ask for consent.
+    # idpyoidc refuses offline_access without `prompt=consent`.
     id, prompt = front_end.begin(prompt="consent")
     assert "Signed in" in bring_back(Visitor().open(prompt["url"]))
     account = front_end.end(id)
@@ -55,7 +55,7 @@ def test_another_issuer_than_the_document_s_is_refused(dot, start, change):
 
 
 def test_an_application_without_a_registration_gets_one_once(dot, idpy, start):
-    """idpyoidc compares addresses whole, port included, so the second sign-in has to come back to the same one."""
+    """idpyoidc compares redirect addresses whole, so the second sign-in must use the same port."""
     front_end = start(None, None)
     for ready, person in ((dot, None), (idpy, "alice")):
         id = front_end.call("providers.add", issuer=ready["issuer"])["provider"]
@@ -71,7 +71,7 @@ def test_an_application_without_a_registration_gets_one_once(dot, idpy, start):
         assert len(registered) == 1 if ready is dot else registered
 
 
-def test_the_browser_s_session_ends_where_the_report_says_and_the_address_holds_no_secret(dot, start):
+def test_the_reported_address_ends_the_browser_session_and_contains_no_secret(dot, start):
     front_end = start(None, {"clientId": "native", "redirect": "http://127.0.0.1/callback"})
     front_end.call("providers.add", issuer=dot["issuer"], id="oracle")
     id, prompt = front_end.begin()
@@ -80,7 +80,7 @@ def test_the_browser_s_session_ends_where_the_report_says_and_the_address_holds_
     account = front_end.end(id)
 
     def is_known():
-        """Whether the provider asks for consent at once, not for the password."""
+        """Whether the provider shows the consent page, not the password form."""
         id, prompt = front_end.begin()
         visitor.open(prompt["url"])
         front_end.call("prompt.answer", prompt=prompt["prompt"], action="cancel")
@@ -88,13 +88,13 @@ def test_the_browser_s_session_ends_where_the_report_says_and_the_address_holds_
         return "Authorize" in visitor.page
 
     report = front_end.call("accounts.signOut", account=account)
-    assert report["revoked"][0] == "application native refreshToken"  # said in OAuth's own document alone
+    assert report["revoked"][0] == "application native refreshToken"  # only OAuth's own metadata document has this endpoint
     assert report["endSessionURL"] == dot["issuer"] + "/logout/?client_id=native"
-    # The control: revoked tokens leave the browser where it was.
+    # The control: revoked tokens leave the browser signed in.
     assert is_known()
     visitor.open(report["endSessionURL"])
     assert "requested by native" in visitor.page
     visitor.press("Logout")
     assert not is_known()
-    # Who tells the provider nothing gets nothing to open; neither does who has no credential left.
+    # Without revocation, or without a credential, the answer has no address.
     assert "endSessionURL" not in front_end.call("accounts.signOut", account=account)

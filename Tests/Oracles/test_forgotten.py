@@ -1,4 +1,4 @@
-"""A server that forgets the clients which registered themselves (RFC 7591), as those do that keep them in memory:
+"""A server forgets dynamically registered clients (RFC 7591), as a server without a database does:
 django-oauth-toolkit.
 
     python -m pytest Tests/Oracles/test_forgotten.py
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("built")
 
 
 def registered(dot):
-    """How many clients have registered themselves so far."""
+    """Returns the number of registrations so far."""
     return log(dot).count(("POST", "/o/register/"))
 
 
@@ -31,10 +31,11 @@ def test_a_forgotten_client_registers_anew_before_the_person_sees_a_page(dot, st
     add(front_end, dot)
     before = registered(dot)
     account = sign_in(front_end, dot)
-    # The control: who is known registers once.
+    # The control: a known client registers once.
     assert sign_in(front_end, dot) == account and registered(dot) == before + 1
     tell(dot, "/__forget")
-    # What is stored says what to do, and nobody's account is called broken: it is the application that is not known.
+    # The error has a hint, and the account's health stays ok, because the server forgot the application and not the
+    # account.
     answer = front_end.answer(front_end.send("credentials.get", account=account, forceRefresh=True))
     assert (answer.data["reason"], answer.data["hint"]["method"]) == ("reloginNeeded", "accounts.signIn")
     assert answer.data["serverError"]["code"] == "invalid_client"
@@ -46,7 +47,7 @@ def test_a_forgotten_client_registers_anew_before_the_person_sees_a_page(dot, st
     assert front_end.token(account) != front_end.token(account, forceRefresh=True)
 
 
-def test_a_request_that_may_sign_in_does_so(dot, start):
+def test_auth_perform_signs_in_after_the_client_was_forgotten(dot, start):
     front_end = start(None, None)
     add(front_end, dot)
     account = sign_in(front_end, dot)
@@ -59,7 +60,7 @@ def test_a_request_that_may_sign_in_does_so(dot, start):
     assert front_end.answer(id).result["account"] == account
 
 
-def test_what_a_person_brought_is_neither_asked_about_nor_replaced(dot, start):
+def test_a_registration_from_the_person_is_not_replaced(dot, start):
     front_end = start(None, None)
     add(front_end, dot)
     front_end.call("providers.configure", provider="oracle", clientId="ghost", redirect="http://127.0.0.1/callback")

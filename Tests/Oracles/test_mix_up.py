@@ -1,4 +1,4 @@
-"""Two providers of which one is an attacker, and many sign-ins at once: each code goes where it belongs (T-82, T-88).
+"""Mix-up attacks (RFC 9700 section 4.4) and many sign-ins at once: each code goes to its own provider and process.
 
     python -m pytest Tests/Oracles/test_mix_up.py
 """
@@ -19,7 +19,8 @@ pytestmark = pytest.mark.usefixtures("built")
 
 
 class Issuer:
-    """A provider without pages. `leads_to`: another's page that its own leads on to, with that one's client id."""
+    """A provider without pages. `leads_to`: the page of another provider that it redirects to, with a client id of
+    that provider."""
 
     def __init__(self, names_itself, leads_to=None):
         self.codes, self.received = set(), []
@@ -69,7 +70,7 @@ class Issuer:
 
 
 def followed(url):
-    """Where a browser ends that follows every redirect between providers, and the status of einlass's page."""
+    """Follows all redirects between providers, and returns the status of einlass's page."""
     opener = urllib.request.build_opener(Stay, urllib.request.ProxyHandler({}))
     while True:
         try:
@@ -94,7 +95,7 @@ def test_an_attacker_never_gets_an_honest_provider_s_code(start, names_itself):
             id, prompt = front_end.begin()
             status = followed(prompt["url"])
             if not names_itself:
-                # The control: without the name the code cannot be told from the attacker's own.
+                # The control: without `iss` the code cannot be told from one of the attacker.
                 assert status == 200 and front_end.end(id)
                 continue
             assert status == 400
@@ -108,7 +109,7 @@ def test_an_attacker_never_gets_an_honest_provider_s_code(start, names_itself):
 
 
 def answered(front_end, ids):
-    """The accounts that these sign-ins end in, in whatever order."""
+    """Yields the accounts of these sign-ins, in any order."""
     while ids:
         answer = front_end.message()
         if not isinstance(answer, dict):

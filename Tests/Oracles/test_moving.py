@@ -1,4 +1,4 @@
-"""What moves with accounts to another machine: the providers that were added here, and the registrations.
+"""The added providers and the registrations that move with accounts to another machine.
 
     python -m pytest Tests/Oracles/test_moving.py
 """
@@ -32,7 +32,7 @@ def export(machine, session):
 
 
 def packed(machine):
-    """A file of one account, at a provider that was added, and its registration."""
+    """Returns an export with one account, its added provider and its registration."""
     session = machine.start()
     session.call("providers.add", descriptor=descriptor("work", "work.example"))
     session.call("providers.configure", provider="work", clientId="mine")
@@ -45,7 +45,7 @@ def arrive(session, path, **params):
 
 
 def known(session):
-    """Which providers are there beyond the catalogue's own, and whether each has a registration."""
+    """Returns the ids of the providers; the value is whether each has a registration."""
     listed, cursor = [], {}
     while True:
         page = session.call("providers.list", **cursor)
@@ -59,7 +59,7 @@ def counts(report):
     return tuple(report[name] for name in ("added", "replaced", "alreadyThere", "refused"))
 
 
-def test_a_provider_that_describes_itself_moves_without_being_asked_again(machine, other):
+def test_a_discovered_provider_moves_without_another_discovery(machine, other):
     session = machine.start()
     with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
         issuer = json.loads(sandbox.stdout.readline())["addresses"]["openid"]
@@ -73,12 +73,12 @@ def test_a_provider_that_describes_itself_moves_without_being_asked_again(machin
     before = known(arrived)
     report = arrive(arrived, path)
     assert counts(report) == (1, 0, 0, 0) and report["providers"] == report["registrations"] == ["work"]
-    # What no account is at stays at home.
+    # A provider without accounts is not exported.
     assert {id: is_set for id, is_set in known(arrived).items() if id not in before} == {"work": True}
     arrived.call("access.set", provider="work", state="granted")
     account = report["accounts"][0]["account"]
     assert arrived.call("credentials.get", account=account)["credential"]["token"] == "t0ken-of-cora"
-    # The next process has it too; what is there stays as it is, and nothing is told to be new.
+    # The next process has it too. A second import changes nothing.
     again = other.start()
     assert known(again)["work"]
     report = arrive(again, path)
@@ -86,26 +86,26 @@ def test_a_provider_that_describes_itself_moves_without_being_asked_again(machin
     assert arrive(again, path, replace=True)["registrations"] == ["work"]
 
 
-def test_a_provider_of_the_same_name_stays_and_gets_none_of_the_tokens(machine, other):
+def test_a_provider_with_the_same_id_stays_and_gets_no_token(machine, other):
     path = packed(machine)
     arrived = other.start()
     arrived.call("providers.add", descriptor=descriptor("work", "elsewhere.example"))
     report = arrive(arrived, path, replace=True)
     assert counts(report) == (1, 0, 0, 0) and report["providers"] == []
-    # Nor its registration, which would be in the way of one for this server.
+    # The registration is not imported either, because it belongs to another server.
     assert report["registrations"] == [] and not known(arrived)["work"]
     arrived.call("providers.configure", provider="work", clientId="mine")
     assert known(arrived)["work"]
     arrived.call("access.set", provider="work", state="granted")
     account = report["accounts"][0]["account"]
     assert arrived.refused("credentials.get", account=account) == "bindingMismatch"
-    # The control: at the one that the file names, it is handed out.
+    # The control: at the provider of the file the token is returned.
     arrived.call("providers.remove", provider="work")
     assert arrive(arrived, path, replace=True)["providers"] == ["work"]
     assert arrived.call("credentials.get", account=account)["credential"]["token"] == "t0ken-of-cora"
 
 
-def test_a_provider_that_cannot_be_added_here_keeps_its_accounts_out_and_says_why(machine, other):
+def test_accounts_of_a_provider_that_cannot_be_added_are_refused_with_the_reason(machine, other):
     file = machine.folder / "providers.json"
     file.write_text(json.dumps({"providers": [descriptor("model", "model.example")]}))
     file.chmod(0o600)
@@ -122,7 +122,7 @@ def test_a_provider_that_cannot_be_added_here_keeps_its_accounts_out_and_says_wh
     assert counts(report) == (1, 0, 0, 2) and report["providers"] == report["registrations"] == []
     refused = {entry["provider"]: entry["error"]["data"]["reason"] for entry in report["accounts"] if "error" in entry}
     assert refused == {"mine": "invalidParams", "model": "unknownProvider"}
-    # With what it is like, it comes.
+    # With its model provider it can be imported.
     report = arrive(other.start("--providers", str(file)), path)
     assert counts(report) == (2, 0, 1, 0) and report["providers"] == report["registrations"] == ["mine"]
     # Who starts without that file has everything else, and can forget it.
@@ -151,7 +151,7 @@ def test_an_added_provider_that_cannot_be_read_takes_no_other_with_it(machine):
     assert "leftOut" not in greeting(machine)
 
 
-def test_a_provider_that_is_forgotten_takes_its_stored_registration_with_it(machine):
+def test_removing_a_provider_removes_its_stored_registration(machine):
     session = machine.start()
     first = machine.folder / "first.json"
     first.write_text(json.dumps({"providers": [descriptor("first", "first.example")]}))
@@ -163,7 +163,7 @@ def test_a_provider_that_is_forgotten_takes_its_stored_registration_with_it(mach
     account = added(session, "work")
     session.call("providers.configure", provider="work", clientId="mine", clientSecret="s3cret-of-mine")
     modelled.call("providers.configure", provider="like", clientId="mine")
-    # What cannot be written down leaves both as they were.
+    # A failed removal changes neither the store nor the file of providers.
     store, providers = machine.folder / "store.db", machine.folder / "store.providers.json"
     for other_session in machine.sessions:
         other_session.close()
@@ -175,12 +175,12 @@ def test_a_provider_that_is_forgotten_takes_its_stored_registration_with_it(mach
     store.write_bytes(whole)
     session = machine.start()
     assert known(session)["work"] and "like" not in known(session)
-    # The other one is left out: nobody has named what it is like.
+    # `like` is left out, because its model provider is not given here.
     for id in ["work", "like"]:
         session.call("providers.remove", provider=id)
         session.call("providers.add", descriptor=descriptor(id, "elsewhere.example"))
         assert session.refused("accounts.signIn", provider=id) == "authenticatorUnconfigured"
-        # The control: where a provider is replaced, the registration stays, and is none for the other server.
+        # The control: after a replacement the registration stays, but does not match the other server.
         session.call("providers.configure", provider=id, clientId="another")
         session.call("providers.add", descriptor=descriptor(id, "third.example"))
         assert session.refused("accounts.signIn", provider=id) == "bindingMismatch"
@@ -188,13 +188,13 @@ def test_a_provider_that_is_forgotten_takes_its_stored_registration_with_it(mach
 
 
 def greeting(machine):
-    """What a new process says first."""
+    """Returns the result of `initialize` from a new process."""
     session = Session("--key-file", str(machine.folder / "any.key"), store=str(machine.folder / "store.db"))
     machine.sessions.append(session)
     return session.call("initialize", client={"name": "mover"})
 
 
-def test_a_registration_comes_where_all_accounts_are_there_already(machine, other):
+def test_a_registration_is_imported_even_if_all_accounts_exist(machine, other):
     session = machine.start()
     session.call("accounts.add", **account("ada"))
     session.call("providers.configure", provider="github", clientId="mine")
@@ -203,13 +203,13 @@ def test_a_registration_comes_where_all_accounts_are_there_already(machine, othe
     arrived.call("accounts.add", **account("ada"))
     report = arrive(arrived, path)
     assert counts(report) == (0, 0, 1, 0) and report["registrations"] == ["github"] and known(arrived)["github"]
-    # One that is there stays, unless it is to be replaced.
+    # An existing registration stays, unless `replace` is given.
     arrived.call("providers.configure", provider="github", clientId="another")
     assert arrive(arrived, path)["registrations"] == []
 
 
 @pytest.mark.parametrize("folder", ["data", "data.json"])
-def test_a_folder_that_others_can_write_to_is_the_store_s_problem_whatever_it_is_called(machine, folder):
+def test_a_folder_writable_by_others_is_reported_as_the_stores_problem(machine, folder):
     (machine.folder / folder).mkdir(mode=0o700)
     (machine.folder / folder).chmod(0o770)
     session = Session("--key-file", str(machine.folder / "any.key"), store=str(machine.folder / folder / "store.db"))
@@ -218,7 +218,7 @@ def test_a_folder_that_others_can_write_to_is_the_store_s_problem_whatever_it_is
     assert greeting["store"]["problem"]["detail"] == "permissions" and "configuration" not in greeting
 
 
-def test_where_there_is_no_room_for_a_provider_no_parameter_is_blamed(machine):
+def test_a_full_file_of_providers_blames_no_parameter(machine):
     session = machine.start()
     one, two = (descriptor(id, f"{id}.example") for id in ("one", "two"))
     for long in (one, two):
@@ -229,7 +229,7 @@ def test_where_there_is_no_room_for_a_provider_no_parameter_is_blamed(machine):
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_what_another_process_has_added_meanwhile_is_not_written_over(machine, other, fails):
+def test_an_import_keeps_a_provider_added_meanwhile(machine, other, fails):
     session = machine.start()
     session.call("providers.add", descriptor=descriptor("work", "work.example"))
     added(session, "work")
@@ -242,7 +242,7 @@ def test_what_another_process_has_added_meanwhile_is_not_written_over(machine, o
     before = json.loads(file.read_text())
     assert "elsewhere.example" in str(before)
     if fails:
-        # Nothing can be sealed then, and what was added for that would be taken back.
+        # Without its key nothing can be sealed, and the import undoes its added providers.
         [key] = keys.rglob("*.key")
         key.rename(key.with_name("elsewhere"))
         answer, _ = answered(arrived, WORDS, method="accounts.import", path=str(path))
@@ -256,7 +256,7 @@ def test_what_another_process_has_added_meanwhile_is_not_written_over(machine, o
     assert json.loads(file.read_text()) == before
 
 
-def test_what_cannot_be_stored_changes_nothing_at_all(machine, other):
+def test_a_failed_import_changes_nothing(machine, other):
     path = packed(machine)
     other.start().call("accounts.add", **account("ada"))
     keys = list((other.folder / "state").rglob("*.key"))
@@ -268,6 +268,6 @@ def test_what_cannot_be_stored_changes_nothing_at_all(machine, other):
     assert (answer.code, answer.data["detail"]) == (1009, "keyUnavailable")
     assert known(arrived) == before and known(other.start()) == before
     assert len(arrived.call("accounts.list")["accounts"]) == 1
-    # The control: with the key it comes.
+    # The control: with the key the import succeeds.
     hidden.rename(keys[0])
     assert arrive(other.start(), path)["providers"] == ["work"]

@@ -1,4 +1,4 @@
-"""The oracles refuse what they must, so that a passing test of einlass's means something.
+"""The servers refuse wrong requests, so that a passing test of einlass means something.
 
     python -m pytest Tests/Oracles
 """
@@ -85,7 +85,7 @@ def test_reverse_authentication_ends_in_a_token_of_the_application(oauth1):
     status, body = identity(oauth1, **keys)
     assert status == 200 and json.loads(body)["screen_name"] == "ada"
     assert identity(oauth1, **keys, signature_method="HMAC-SHA256")[0] == 200
-    # Another's key or a wrong secret makes it worthless.
+    # Another consumer or a wrong secret is refused.
     assert identity(oauth1, **{**keys, "resource_owner_secret": "wrong"})[0] == 401
     assert identity(oauth1, **{**keys, "client_secret": "wrong"})[0] == 401
     assert identity(oauth1, **{**keys, "client_key": "system-consumer"})[0] == 401
@@ -97,7 +97,7 @@ def test_reverse_authentication_ends_in_a_token_of_the_application(oauth1):
 @pytest.mark.parametrize("changes", [{"client_secret": "wrong"}, {"client_key": "unknown"},
                                      {"resource_owner_key": "6253282-system"},
                                      {"signature_method": "PLAINTEXT"}])
-def test_a_first_step_that_is_not_signed_right_is_refused(oauth1, changes):
+def test_a_first_step_with_a_wrong_signature_is_refused(oauth1, changes):
     assert first_step(oauth1, **changes)[0] == 401
 
 
@@ -111,7 +111,7 @@ def test_a_nonce_serves_once_and_an_old_timestamp_never(oauth1):
     assert first_step(oauth1, timestamp="1500000000")[0] == 401
 
 
-def test_a_second_step_that_is_not_right_is_refused(oauth1):
+def test_a_wrong_second_step_is_refused(oauth1):
     def fresh():
         return first_step(oauth1)[1]
     assert second_step(oauth1, fresh(), system(oauth1, resource_owner_secret="wrong"))[0] == 401
@@ -144,7 +144,7 @@ def whose(ready, token, **query):
     return status, json.loads(body)
 
 
-def test_a_token_is_minted_renewed_and_says_whose_it_is(facebook):
+def test_a_token_is_minted_renewed_and_identified(facebook):
     status, minted = mint(facebook)
     assert status == 200 and whose(facebook, minted["access_token"])[1]["email"] == "ada@example.test"
     assert "email" not in whose(facebook, mint(facebook, scope="public_profile")[1]["access_token"])[1]

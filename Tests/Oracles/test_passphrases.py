@@ -1,4 +1,4 @@
-"""Passphrases from the wire: the store's key is opened by one, and accounts move between machines under one.
+"""Passphrases from a front end: for the store's key, and for the file that moves accounts to another machine.
 
     python -m pytest Tests/Oracles/test_passphrases.py
 """
@@ -27,7 +27,7 @@ def account(username, provider="twitter"):
 
 
 class Machine:
-    """A place for a store and its key, and the processes there."""
+    """A folder for a store and its key, and the processes that use it."""
 
     def __init__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="einlass-", dir="/tmp"))
@@ -35,7 +35,7 @@ class Machine:
 
     def start(self, *options, passphrase=None, prompts=("enterPassphrase",), applications={}):
         descriptors = []
-        # The usual place of keys: who names one is never asked for a passphrase.
+        # The default place of keys, because with `--key-file` einlass never asks for a passphrase.
         environment = {"XDG_STATE_HOME": str(self.folder / "state")}
         if passphrase is not None:
             descriptors.append(os.memfd_create("passphrase"))
@@ -76,7 +76,7 @@ def other():
 
 
 def answered(session, *passphrases, method, **params):
-    """The answer to a request that asks for these, one after the other; and the prompts."""
+    """Sends a request, answers its prompts with these passphrases, and returns the answer and the prompts."""
     request, prompts = session.send(method, **params), []
     for passphrase in passphrases:
         prompts.append(session.until("prompt.opened"))
@@ -91,7 +91,7 @@ def result(answer):
 
 
 def sealed(machine):
-    """A store that only a passphrase opens."""
+    """Creates a store with a passphrase as its only key slot."""
     session = machine.start(passphrase=WORDS)
     session.call("accounts.add", **account("ada"))
     assert session.call("store.status")["slots"] == ["passphrase"]
@@ -101,7 +101,7 @@ def sealed(machine):
 def test_a_request_that_needs_the_key_asks_for_the_passphrase_once(machine):
     sealed(machine)
     session = machine.start()
-    # What needs no key does not ask.
+    # A request that does not need the key opens no prompt.
     assert len(session.call("accounts.list")["accounts"]) == 1
     answer, prompts = answered(session, "wrong", WORDS, method="accounts.add", **account("bob"))
     assert result(answer)["created"]
@@ -112,7 +112,7 @@ def test_a_request_that_needs_the_key_asks_for_the_passphrase_once(machine):
     assert session.call("accounts.add", **account("eve"))["created"]
 
 
-def test_nobody_is_asked_for_a_passphrase_where_the_registration_is_missing(machine):
+def test_no_passphrase_is_asked_for_without_a_registration(machine):
     id = sealed(machine).call("accounts.list")["accounts"][0]["account"]
     session = machine.start(prompts=("enterPassphrase", "openURL", "grantAccess", "selectAccount"))
     session.call("access.set", provider="twitter", state="granted")
@@ -123,7 +123,7 @@ def test_nobody_is_asked_for_a_passphrase_where_the_registration_is_missing(mach
             ("accounts.renew", {"account": id}), ("verify", {"provider": "twitter", "account": id})]:
         assert session.refused(method, **params) == "authenticatorUnconfigured", method
     assert not [note for note in session.notifications if note["method"] == "prompt.opened"]
-    # The control: with a registration the key is needed, and the person is asked.
+    # The control: with a registration the key is needed, and a prompt opens.
     registered = machine.start(applications={"twitter": {"clientId": "c2", "clientSecret": "s"}})
     registered.send("verify", provider="twitter", account=id)
     assert registered.until("prompt.opened")["kind"] == "enterPassphrase"
@@ -139,7 +139,7 @@ def test_other_requests_go_on_while_the_person_types(machine):
     second = session.send("store.check")
     session.call("auth.list")
     session.send("prompt.answer", prompt=prompt["prompt"], action="accept", passphrase=WORDS)
-    # The second one shares the prompt, or comes when the key is there.
+    # The second request shares the prompt, or runs when the key is open.
     answers = {}
     while len(answers) < 2:
         message = session.message()
@@ -203,11 +203,11 @@ def test_many_files_at_once_take_the_memory_of_one(machine):
             requests.remove(message.id)
     status = Path(f"/proc/{session.process.pid}/status").read_text()
     highest = int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")))
-    # A key is stretched in 128 MiB, so the limit is less than two of them.
+    # scrypt takes 128 MiB for one key, so the limit is below twice that.
     assert 128 * 1024 < highest < 256 * 1024, highest
 
 
-def test_who_waits_for_the_files_of_others_can_be_cancelled(machine):
+def test_a_request_that_waits_for_other_exports_can_be_cancelled(machine):
     session = machine.start(passphrase=WORDS)
     session.call("accounts.add", **account("ada"))
     paths = [machine.folder / f"{count}" for count in range(8)]
@@ -234,10 +234,10 @@ def test_accounts_move_to_another_machine(machine, other):
     assert result(answer) == {"path": str(path), "accounts": 3, "bytes": path.stat().st_size}
     assert (prompt["purpose"], prompt["path"], prompt["new"]) == ("export", str(path), True)
     assert path.stat().st_mode & 0o7777 == 0o600
-    # Longer than what hexadecimal digits or chance spell.
+    # Long enough not to occur by chance or in hexadecimal digits.
     for secret in (b"k3y-of-", b"t0ken", b"Ada L.", b"twitter", b"r3fresh", WORDS.encode()):
         assert secret not in path.read_bytes()
-    # One that is there stays there.
+    # An existing account stays unchanged.
     arrived = other.start()
     arrived.call("accounts.add", **account("ada"))
     before = arrived.call("accounts.list")["accounts"]
@@ -252,7 +252,7 @@ def test_accounts_move_to_another_machine(machine, other):
     assert listed[0] == before[0]
     assert [(entry["username"], entry["provider"], entry["signedIn"], entry.get("displayName")) for entry in listed[1:]] == [
         ("bob", "twitter", False, "Ada L."), ("ada", "facebook", True, "Ada L.")]
-    # With its credential, which is good for what it was good for.
+    # The imported credential is complete and usable.
     arrived.call("access.set", provider="facebook", state="granted")
     assert arrived.call("store.check") == {"sound": True, "accounts": 3, "sealedValues": 5, "countFindings": 0, "findings": []}
     report = result(answered(arrived, WORDS, method="accounts.import", path=str(path), replace=True)[0])
@@ -261,8 +261,8 @@ def test_accounts_move_to_another_machine(machine, other):
     assert {"accounts.import"} <= {entry["method"] for entry in arrived.call("audit.list")["entries"]}
 
 
-def test_an_imported_token_goes_where_it_went_before_and_nowhere_else(machine, other):
-    """The account was added where its provider lives elsewhere."""
+def test_an_imported_token_is_sent_only_to_its_former_origin(machine, other):
+    """The account was added under another origin of its provider."""
     config = machine.folder / "config.json"
     config.write_text(json.dumps({"applications": {"*": {"facebook": {"clientId": "APP", "clientSecret": "x"}}}, "origins": {
         "https://graph.facebook.com": "http://127.0.0.1:1", "https://api.twitter.com": "http://127.0.0.1:1"}}))
@@ -270,7 +270,7 @@ def test_an_imported_token_goes_where_it_went_before_and_nowhere_else(machine, o
     session = machine.start("--config", str(config))
     added = session.call("accounts.add", **account("ada", "facebook"))["account"]
     session.call("access.set", provider="facebook", state="granted")
-    # The control: here it is handed out.
+    # The control: the first machine returns the token.
     assert session.call("credentials.get", account=added)["credential"]["token"] == "t0ken-of-ada"
     path = machine.folder / "moving"
     result(answered(session, WORDS, method="accounts.export", path=str(path))[0])
@@ -307,8 +307,7 @@ def file(machine):
 
 
 def test_a_file_that_was_cut_or_changed_changes_nothing(file, other):
-    """In each of its lines and in what is sealed; the control is the file as it was written. AccountsFileTests does it at
-    every byte."""
+    """Changes each line and the sealed part; the control is the unchanged file. AccountsFileTests changes every byte."""
     whole = file.read_bytes()
     head = len(b"\n".join(whole.split(b"\n", 3)[:3])) + 1
     session = other.start()
@@ -343,7 +342,7 @@ def test_a_file_that_was_cut_or_changed_changes_nothing(file, other):
     assert result(importing(whole))["added"] == 1
 
 
-def test_what_is_wrong_with_a_file_is_said(file, other):
+def test_the_fault_of_a_file_is_reported(file, other):
     whole = file.read_bytes()
     session = other.start()
 
@@ -363,7 +362,7 @@ def test_what_is_wrong_with_a_file_is_said(file, other):
     assert session.call("accounts.list")["accounts"] == []
 
 
-def test_a_file_that_may_not_be_there_is_refused_before_anybody_is_asked(machine):
+def test_an_unsafe_path_is_refused_before_any_prompt(machine):
     session = machine.start()
     session.call("accounts.add", **account("ada"))
     (machine.folder / "shared").mkdir()
@@ -376,7 +375,7 @@ def test_a_file_that_may_not_be_there_is_refused_before_anybody_is_asked(machine
     assert session.refused("accounts.export", path="x") == "invalidParams"
     assert session.refused("accounts.import", path=str(machine.folder / "missing")) == "accountStoreFailure"
     assert not (machine.folder / "elsewhere").exists()
-    # The control: a folder that others may look into is good enough.
+    # The control: a folder that others may only read is accepted.
     (machine.folder / "open").mkdir()
     (machine.folder / "open").chmod(0o755)
     assert isinstance(answered(session, WORDS, method="accounts.export", path=str(machine.folder / "open/x"))[0],

@@ -1,4 +1,4 @@
-"""Tokens that are bound to a key, at a server whose proofs requests-oauth2client judges.
+"""Tokens bound to a key (RFC 9449), at a server with requests-oauth2client as the judge of each proof.
 
     python -m pytest Tests/Oracles/test_proofs.py
 """
@@ -38,7 +38,7 @@ def log(server):
 
 
 def send(url, method, headers):
-    """Status, and the nonce for the next time."""
+    """Returns the status and the next nonce."""
     try:
         with urllib.request.urlopen(urllib.request.Request(url, method=method, headers=headers)) as answer:
             return answer.status, answer.headers["DPoP-Nonce"]
@@ -52,7 +52,7 @@ def test_a_token_is_bound_refreshed_and_shown_to_its_resource(server, start):
     id, prompt = front_end.begin()
     assert "Signed in" in bring_back(Visitor().open(prompt["url"]))
     account = front_end.end(id)
-    # The first proof lacks the nonce, which the server tells; from then on each answer brings the next.
+    # The first proof lacks the nonce, and the server's error brings it. Each later answer brings the next one.
     assert log(server) == [("/authorize", 302, None), ("/token", 400, "use_dpop_nonce"), ("/token", 200, None),
                            ("/me", 200, None)]
     credential = front_end.call("credentials.get", account=account)["credential"]
@@ -68,7 +68,7 @@ def test_a_token_is_bound_refreshed_and_shown_to_its_resource(server, start):
     headers = {"Authorization": first["authorization"], "DPoP": first["dpop"]}
     status, nonce = send(url + "?a=b", "PUT", headers)
     assert status == 200
-    # The same proof again, none, another method's, and the token as if it served its bearer.
+    # The same proof again, no proof, a proof for another method, and the token as a bearer token.
     assert send(url, "PUT", headers)[0] == 401
     assert send(url, "PUT", {"Authorization": first["authorization"]})[0] == 401
     second = front_end.call("credentials.sign", account=account, method="GET", url=url, nonce=nonce)
@@ -78,8 +78,8 @@ def test_a_token_is_bound_refreshed_and_shown_to_its_resource(server, start):
     assert send(url, "PUT", {"Authorization": third["authorization"], "DPoP": third["dpop"]})[0] == 200
 
 
-def test_a_proof_is_good_for_nothing_else(server, start):
-    """The negative control of the judge: each proof is right for something, and is shown elsewhere."""
+def test_a_proof_is_valid_for_one_request_only(server, start):
+    """The negative control of the server: each proof is valid for one request and is used for another."""
     front_end = start(descriptor(server, dpop=True), {"clientId": "native"})
     id, prompt = front_end.begin()
     assert "Signed in" in bring_back(Visitor().open(prompt["url"]))
@@ -110,14 +110,14 @@ def test_a_proof_is_good_for_nothing_else(server, start):
     assert send(url, "PUT", {"Authorization": "DPoP " + fresh, "DPoP": sign()})[0] == 200
 
 
-def test_without_the_word_there_is_no_proof_and_no_token(server, start):
+def test_without_dpop_in_the_descriptor_the_server_refuses_a_token(server, start):
     front_end = start(descriptor(server), {"clientId": "native"})
     id, prompt = front_end.begin()
     assert "Sign-in failed" in bring_back(Visitor().open(prompt["url"]))
     assert front_end.answer(id).data["serverError"]["code"] == "invalid_dpop_proof"
 
 
-def test_another_process_shows_the_same_key(server, start, tmp_path):
+def test_another_process_uses_the_same_key(server, start, tmp_path):
     store = str(tmp_path / "data" / "store.db")
     (tmp_path / "data").mkdir(0o700)
     words, registration = descriptor(server, dpop=True), {"clientId": "native"}

@@ -1,4 +1,5 @@
-"""A client and a schema checker that know nothing of einlass: jsonrpcclient asks, jsonschema judges by protocol/openrpc.json.
+"""A client and a schema checker independent of einlass: jsonrpcclient sends the requests, and jsonschema checks the
+messages by protocol/openrpc.json.
 
     python -m pytest Tests/Oracles/test_protocol.py
 """
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("built")
 
 
 def closed(schema):
-    """The schema without room for members that it does not name: what is sent must be documented."""
+    """Returns the schema without additional members, so that an undocumented member is a failure."""
     schema = copy.deepcopy(schema)
 
     def close(part):
@@ -45,7 +46,7 @@ def closed(schema):
 COMPONENTS = closed(DOCUMENT["components"])
 
 TEXT = {"type": "string", "minLength": 1}
-# What any error may say of itself (protocol/README.md, Errors) ...
+# The members allowed in the data of any error (protocol/README.md, Errors).
 ERROR_DATA = {
     "reason": TEXT, "retryable": {"type": "boolean"}, "detail": TEXT, "provider": TEXT, "account": TEXT, "flow": TEXT, "path": TEXT,
     "hint": {"type": "object", "required": ["method", "params"], "additionalProperties": False,
@@ -55,7 +56,7 @@ ERROR_DATA = {
     "serverError": {"type": "object", "additionalProperties": False, "properties": {
         "status": {"type": "integer"}, "code": {**TEXT, "maxLength": 64}, "subcode": {**TEXT, "maxLength": 64},
         "text": {**TEXT, "maxLength": 200}}}}
-# ... and what only those may that errors.json says it of.
+# Members allowed only for the errors that name them in errors.json.
 OWN_DATA = {
     "expected": TEXT, "supported": {"type": "array", "items": {"type": "integer"}},
     "by": {"enum": ["client", "authCancel", "endOfInput", "shutdown"]}, "method": {"type": "string"},
@@ -66,7 +67,7 @@ ERROR = {"type": "object", "required": ["code", "message", "data"], "maxProperti
     "data": {"type": "object", "required": ["reason", "retryable"], "properties": {**ERROR_DATA, **OWN_DATA},
              "additionalProperties": False}}}
 
-# JSON-RPC 2.0 itself, sections 4 and 5, and what this protocol takes away from it.
+# The message objects of JSON-RPC 2.0, with the restrictions of this protocol.
 ENVELOPE = {
     "type": "object", "required": ["jsonrpc"], "properties": {"jsonrpc": {"const": "2.0"}}, "oneOf": [
         {"required": ["method", "params"], "maxProperties": 3,
@@ -84,7 +85,7 @@ def judge_envelope(message):
 
 
 def judge_error(error):
-    """One of errors.json, with nothing but what may be said of it: an answer's own, or one that a result tells of."""
+    """Checks the error of an answer, or one inside a result: it must be one of errors.json, with no other members."""
     jsonschema.Draft202012Validator(ERROR).validate(error)
     data = error["data"]
     assert (error["code"], data["reason"]) in ERRORS
@@ -93,12 +94,12 @@ def judge_error(error):
 
 
 def judge(schema, value):
-    """What einlass sends."""
+    """Checks a value from einlass, without additional members."""
     jsonschema.Draft202012Validator({**closed(schema), "components": COMPONENTS}).validate(value)
 
 
 def judge_params(method, params):
-    """What a client sends: more than the document names is allowed."""
+    """Checks a client's parameters; additional members are allowed."""
     schema = {**params_schema(method), "components": DOCUMENT["components"]}
     jsonschema.Draft202012Validator(schema).validate(params)
 
@@ -109,7 +110,7 @@ def params_schema(method):
 
 
 class Session:
-    """A spawned einlass. Every line that comes is judged before anybody sees it."""
+    """An einlass process. Each line of its output is checked."""
 
     def __init__(self, *options, store="memory", descriptors=()):
         self.process = subprocess.Popen([EINLASS, "--store", store, *options], stdin=subprocess.PIPE,
@@ -201,7 +202,7 @@ def session(ready, tmp_path):
 
 @pytest.fixture
 def stored(tmp_path):
-    """With a store in a file, which a store in memory has nothing of."""
+    """A session with a store in a file, for the methods that a store in memory does not support."""
     tmp_path.chmod(0o700)
     passphrase = os.memfd_create("passphrase")
     os.write(passphrase, b"correct horse\n")
@@ -268,7 +269,7 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
     signed_in = session.answer(flow).result["account"]
     session.call("access.set", provider="sequencing", state="granted")
     session.call("credentials.get", account=signed_in, forceRefresh=True)
-    # The refresh token has ended when the access token is about to end.
+    # The refresh token has expired when the access token is about to expire.
     change({"clockOffsetSeconds": 3001})
     session.call("test.advanceClock", seconds=3001)
     assert session.until("credentials.refreshFailed")["account"] == signed_in
@@ -321,7 +322,7 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
                                 if method["x-direction"] == "serverToClient"}
 
 
-def test_hints_mend_what_they_are_about(session, ready):
+def test_following_a_hint_mends_the_error(session, ready):
     session.call("initialize", client={"name": "oracle"})
     account = next(account for account in ready["accounts"] if account["provider"] == "twitter")
     credential = {name: account[name] for name in ("username", "credential")}
@@ -357,7 +358,7 @@ def test_a_batch_is_parsed_as_one(session):
     assert (error.id, error.code) == (2, -32601)
 
 
-def test_what_is_no_request_is_answered_in_an_envelope(session):
+def test_invalid_requests_get_a_valid_error_response(session):
     lines = ["{", "[]", "7", '{"id":1}', '{"jsonrpc":"2.0","id":{},"method":"x"}', '{"jsonrpc":"2.0","id":2,"method":"x"}']
     session.process.stdin.write("".join(line + "\n" for line in lines))
     session.process.stdin.flush()
@@ -374,7 +375,7 @@ def test_what_is_no_request_is_answered_in_an_envelope(session):
     {"jsonrpc": "2.0", "method": "x", "params": []}, {"jsonrpc": "2.0", "id": 1, "method": "x", "params": {}},
     {"jsonrpc": "2.0", "id": 1, "error": {"code": "1", "message": "x", "data": {"reason": "x", "retryable": True}}},
     {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "x"}}])
-def test_the_envelope_s_judge_refuses_what_is_none(message):
+def test_the_envelope_check_refuses_invalid_messages(message):
     with pytest.raises(jsonschema.ValidationError):
         judge_envelope(message)
 
@@ -385,7 +386,7 @@ CANCELLED = {"code": -32800, "message": "x", "data": {"reason": "cancelled", "re
 @pytest.mark.parametrize("member", [
     {"token": "x"}, {"hint": {"method": "no.such", "params": {}}}, {"serverError": {"body": "x"}},
     {"serverError": {"text": "x" * 201}}, {"path": None}, {"advice": "x"}, {"expected": "a rarer word"}, {"reason": "x"}])
-def test_the_judge_of_errors_refuses_what_none_may_say(member):
+def test_the_error_check_refuses_undocumented_members(member):
     judge_error(CANCELLED)
     with pytest.raises((jsonschema.ValidationError, AssertionError)):
         judge_error({**CANCELLED, "data": {**CANCELLED["data"], **member}})
@@ -394,7 +395,7 @@ def test_the_judge_of_errors_refuses_what_none_may_say(member):
 @pytest.mark.parametrize("change", [
     lambda result: result.pop("revision"), lambda result: result.update(revision="0"),
     lambda result: result.update(undocumented=1), lambda result: result["accounts"].append({"account": "a_1"})])
-def test_the_judge_refuses_what_the_document_does_not_say(session, change):
+def test_the_result_check_refuses_undocumented_results(session, change):
     result = session.call("accounts.list")
     change(result)
     with pytest.raises(jsonschema.ValidationError):

@@ -1,5 +1,5 @@
-"""A protected resource that is known by nothing but its address: from its challenge to its answer, at
-django-oauth-toolkit, where the application registers itself, and which binds tokens to what they are for (RFC 8707).
+"""A protected resource known only by its address, from its challenge to its answer, at django-oauth-toolkit. The
+application registers itself, and the server binds tokens to their resource (RFC 8707).
 
     python -m pytest Tests/Oracles/test_resource.py
 """
@@ -27,21 +27,21 @@ def resource(dot):
 
 @pytest.fixture(scope="module")
 def strict():
-    """django-oauth-toolkit where no request may leave the resource out, and a resource that it serves."""
+    """django-oauth-toolkit with a required resource in each request, and a resource server of it."""
     with running("oauth2_server.py", "resources") as ready, running("resource_server.py", ready["issuer"]) as resource:
         yield {**ready, **resource, "base": ready["base"]}
 
 
 def named(server):
-    """The requests about tokens so far: what each wanted, the resource that it named, how it ended."""
+    """Returns the token and page requests so far: kind, resource, status."""
     with urllib.request.urlopen(server["base"] + "/__log") as answer:
         entries = [(entry.get("grant_type", entry["method"]), entry.get("resource"), entry["status"])
                    for entry in json.load(answer) if entry["path"] in ("/o/authorize/", "/o/token/")]
-    return list(dict.fromkeys(entries))  # the page is looked at before and after signing in
+    return list(dict.fromkeys(entries))  # the page is requested before and after the sign-in
 
 
 def elsewhere(url, resource):
-    """The same page, asking for another resource, or for none."""
+    """Returns the page's address with another resource, or with none."""
     split = urllib.parse.urlsplit(url)
     query = {**dict(urllib.parse.parse_qsl(split.query)), "resource": resource}
     query = {name: value for name, value in query.items() if value}
@@ -49,7 +49,7 @@ def elsewhere(url, resource):
 
 
 def ask(address, token=None):
-    """Status, challenge and answer of the resource."""
+    """Returns status, challenge and answer of the resource."""
     request = urllib.request.Request(address, headers={"Authorization": "Bearer " + token} if token else {})
     try:
         answer = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60)
@@ -60,7 +60,7 @@ def ask(address, token=None):
 
 
 def begin(front_end, **params):
-    """The request, and the page that the person is to see."""
+    """Starts a sign-in and returns the request's id and its first prompt."""
     id = front_end.send("accounts.signIn", **params)
     while True:
         message = front_end.message()
@@ -101,12 +101,12 @@ def test_from_the_challenge_to_the_resource_s_answer(dot, resource, start):
     token = front_end.token(signed_in["account"], resource=signed_in["resource"], scopes=["photos"])
     status, _, answer = ask(resource["resource"], token)
     assert status == 200 and answer["person"] == dot["user"]
-    # The person is known, and a front end finds the account by the resource.
+    # The account has the person's name, and lists the resource.
     account = front_end.call("accounts.list")["accounts"][0]
     assert account["resources"] == [resource["resource"]] and account["username"] == dot["user"]
     fresh = front_end.token(signed_in["account"], resource=signed_in["resource"], forceRefresh=True)
     assert fresh != token and ask(resource["resource"], fresh)[0] == 200
-    # The controls: what is no token, or lacks a scope, does not get in.
+    # The controls: an invalid token and a token without the scope are refused.
     assert ask(resource["resource"], "x" + token)[0] == 401
 
 
@@ -118,7 +118,7 @@ def test_a_token_is_handed_out_for_its_own_resource_alone(dot, resource, start):
         id = front_end.send("credentials.get", account=account, **wrong)
         data = front_end.answer(id).data
         assert data["reason"] == "reloginNeeded" and data["hint"]["method"] == "accounts.signIn"
-    # The hint works: it names what is to be signed in to.
+    # The hint names the resource, so following it works.
     id = front_end.send("credentials.get", account=account, resource=resource["other"])
     hint = front_end.answer(id).data["hint"]
     second = sign_in(front_end, dot, **hint["params"])
@@ -126,19 +126,19 @@ def test_a_token_is_handed_out_for_its_own_resource_alone(dot, resource, start):
     tokens = {name: front_end.token(account, resource=name) for name in (first["resource"], second["resource"])}
     assert len(set(tokens.values())) == 2
     assert front_end.call("accounts.list")["accounts"][0]["resources"] == sorted(tokens)
-    # One that is refused is replaced, and the other stays as it is.
+    # A rejected token is replaced, and the other resource's token stays.
     front_end.call("credentials.reject", account=account, resource=first["resource"])
     assert front_end.token(account, resource=first["resource"]) != tokens[first["resource"]]
     assert front_end.token(account, resource=second["resource"]) == tokens[second["resource"]]
     assert front_end.call("accounts.renew", account=account, resource=second["resource"]) == {"result": "renewed"}
     assert front_end.call("accounts.signOut", account=account)["revision"]
     assert front_end.refused("credentials.get", account=account, resource=second["resource"]) == "reloginNeeded"
-    # One registration served all of it.
+    # One registration served all sign-ins.
     assert [entry["configured"] for entry in front_end.call("providers.list")["providers"]
             if entry["id"] == provider] == [True]
 
 
-def test_a_token_that_lacks_a_scope_is_not_enough_and_the_way_to_it_works(dot, resource, start):
+def test_a_missing_scope_is_refused_and_the_challenge_leads_to_it(dot, resource, start):
     front_end = start(None, None)
     signed_in = sign_in(front_end, dot, resource=resource["resource"], scopes=["openid"])
     wanted = {"account": signed_in["account"], "resource": resource["resource"]}
@@ -152,7 +152,7 @@ def test_a_token_that_lacks_a_scope_is_not_enough_and_the_way_to_it_works(dot, r
     assert ask(resource["resource"], token)[0] == 200
 
 
-def test_the_token_of_another_server_does_not_get_in(resource, start):
+def test_a_token_of_another_server_is_refused(resource, start):
     """The negative control of the resource itself."""
     with running("oauth2_server.py") as elsewhere, running("resource_server.py", elsewhere["issuer"]) as other:
         front_end = start(None, None)
@@ -174,7 +174,7 @@ def test_each_request_names_the_resource_at_a_server_that_insists(strict, start)
     assert [kind for kind, _, _ in requests if kind != "GET"] == ["POST", "authorization_code", "refresh_token"]
     assert {resource for _, resource, _ in requests} == {strict["resource"]}
     assert {status for kind, _, status in requests if kind.endswith(("code", "token"))} == {200}
-    # The audience is bound: the other resource of the same server does not take it.
+    # The token is bound to its resource: the other resource of the server refuses it.
     assert ask(strict["other"], front_end.token(**wanted))[0] == 401
 
 
@@ -191,7 +191,7 @@ def test_one_account_s_tokens_for_two_resources_serve_one_each(strict, start):
 
 @pytest.mark.parametrize("named", [None, "other"])
 def test_a_page_that_names_another_resource_or_none_ends_without_an_account(strict, start, named):
-    """The negative control of the page and of the exchange: what is left out or differs is refused."""
+    """The negative control of the page and of the token request: a missing or another resource is refused."""
     front_end = start(None, None)
     id, prompt = begin(front_end, resource=strict["resource"])
     page = visit(strict, elsewhere(prompt["url"], named and strict[named]))
@@ -202,7 +202,7 @@ def test_a_page_that_names_another_resource_or_none_ends_without_an_account(stri
 
 
 def test_a_sign_in_that_names_no_resource_is_refused(strict, start):
-    """The negative control of all of it."""
+    """The negative control of the server: each request must name a resource."""
     front_end = start(None, None)
     added = front_end.call("providers.add", issuer=strict["issuer"], id="oracle")
     assert added["provider"] == "oracle"

@@ -1,4 +1,4 @@
-"""Whoever names an account, a provider or an application nearly right gets nobody else's (T-75 of the threat model).
+"""A name similar to that of an account, a provider or an application selects nothing.
 
     python -m pytest Tests/Oracles/test_selectors.py
 """
@@ -21,7 +21,7 @@ def session(tmp_path):
 
 
 def asked(session, method, /, **params):
-    """An answer, whatever the document says about the parameters."""
+    """Returns the answer to a request, without a check of its parameters."""
     session.next = getattr(session, "next", 0) + 1
     id = f"selector-{session.next}"
     session.write({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
@@ -32,7 +32,7 @@ def asked(session, method, /, **params):
 
 
 def nearly(name):
-    """What a person could take for the name, or a program make of it."""
+    """Returns names that a person could confuse with this one, or that a program could normalize to it."""
     alike = {"k": "\u212a", "a": "\u0430", "e": "e\u0301", "o": "\u043e", "i": "\u0456"}
     names = ["", " ", name[:-1], name[:1], name + "x", name + " ", " " + name, name.swapcase(), name + "\0", name + "\n",
             "\u202e" + name, name + "\u200b", name + "\ufeff", name.replace("a", "a\u0301", 1), "%", "*", "_" * len(name), f"'{name}'",
@@ -47,7 +47,7 @@ USES = [("credentials.get", {}), ("credentials.reject", {}), ("accounts.renew", 
 
 
 @pytest.mark.parametrize("method, params", USES)
-def test_nobody_else_is_named_by_what_is_nearly_an_account(session, method, params):
+def test_a_similar_account_id_names_no_account(session, method, params):
     account = session.call("accounts.add", provider="facebook", username="ada", credential={
         "type": "oauth2", "token": "t0ken", "clientId": "APP"})["account"]
     session.call("access.set", provider="facebook", state="granted")
@@ -57,11 +57,11 @@ def test_nobody_else_is_named_by_what_is_nearly_an_account(session, method, para
         assert answer.get("error", {}).get("code") in (1021, 1025, -32602), (name, answer)
         assert "t0ken" not in json.dumps(answer)
     assert session.call("accounts.list") == before
-    # The control: the whole name is one.
+    # The control: the exact id.
     assert session.call("credentials.get", account=account)["credential"]["token"] == "t0ken"
 
 
-def test_nobody_is_granted_or_denied_by_what_is_nearly_a_provider_or_an_application(session):
+def test_a_similar_provider_or_application_changes_no_grant(session):
     session.call("access.set", provider="facebook", state="granted", application="k-editor")
     granted = session.call("access.list")["grants"]
     for name in nearly("facebook"):

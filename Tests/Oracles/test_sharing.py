@@ -1,4 +1,4 @@
-"""Many processes, one store, one account: exactly one of them asks the provider (T-20 to T-26 of the threat model).
+"""Many processes share one store and one account: exactly one of them asks the provider.
 
     python -m pytest Tests/Oracles/test_sharing.py
     EINLASS_FAULT_ROUNDS=500 python -m pytest Tests/Oracles/test_sharing.py
@@ -54,7 +54,7 @@ def test_one_of_eight_processes_asks_and_all_get_the_new_token(flow, rounds):
 
 @of(8, "--test")
 def test_without_the_lock_the_family_is_revoked(world):
-    """The negative control: the first request is held until a second one has come."""
+    """The negative control: the provider holds the first request until a second one arrives."""
     for process in world.processes:
         process.call("test.withoutLeases")
     account, family = world.add()
@@ -63,7 +63,7 @@ def test_without_the_lock_the_family_is_revoked(world):
     world.get(account)
     assert len(world.provider.requests) > 1
     assert world.provider.families[family]["revoked"]
-    # Whatever is stored now, it is the last token that there will be.
+    # The stored token is the last one of its family.
     assert world.processes[0].call("accounts.renew", account=account)["result"]["result"] == "rejected"
 
 
@@ -74,7 +74,7 @@ def test_the_switch_that_leaves_the_lock_out_exists_only_in_tests():
 
 
 @of(32)
-def test_as_many_requests_as_accounts(world):
+def test_the_provider_gets_one_request_for_each_account(world):
     accounts = [world.add(f"user{number}") for number in range(20)]
     numbers = [(process, process.send("credentials.get", account=account), family)
                for account, family in accounts for process in world.processes]
@@ -86,9 +86,9 @@ def test_as_many_requests_as_accounts(world):
 
 @pytest.mark.parametrize("when, world, survives", [
     ("before", (8,), True), ("after", (8,), False)], indirect=["world"])
-def test_who_holds_the_lock_is_killed(world, when, survives):
-    """Before the provider has turned the token nothing is lost. Afterwards a strict one has to be signed in to again:
-    the account stays, and so does every other."""
+def test_the_holder_of_the_lock_is_killed(world, when, survives):
+    """Before the rotation nothing is lost. After it a strict provider requires a new sign-in; this account and all
+    others remain."""
     other, _ = world.add("grace")
     assert len(tokens(world.get(other))) == 1
     for _ in range(ROUNDS):
@@ -125,7 +125,7 @@ def test_who_holds_the_lock_is_killed(world, when, survives):
         assert health[other] == "ok" and len(tokens(world.get(other))) == 1
 
 
-def test_a_provider_with_grace_loses_nothing_even_then():
+def test_a_provider_with_a_grace_period_loses_no_token_after_a_kill():
     world = World(4, grace=PATIENCE)
     for _ in range(ROUNDS):
         account, family = world.add()
@@ -152,8 +152,9 @@ def test_a_provider_with_grace_loses_nothing_even_then():
 
 
 @pytest.mark.parametrize("grace", [2, 0])
-def test_a_refresh_whose_answer_is_lost_is_tried_again_at_once(grace):
-    """The provider turns the token and resets every third connection. A minute later it would take that for a theft."""
+def test_a_refresh_with_a_lost_answer_is_retried_at_once(grace):
+    """The provider rotates the token and resets every third connection. A minute later it would treat the old token
+    as stolen."""
     world = World(8, grace=grace, flow="authorizationCode")
     provider, lost = world.provider, []
     account, family = world.add()
@@ -193,7 +194,7 @@ def test_the_negative_control_two_answers_are_lost_in_a_row():
     world.close()
 
 
-def test_a_refresh_token_whose_answers_are_lost_is_not_sent_again_at_a_change_of_the_store():
+def test_a_lost_refresh_is_not_sent_again_at_a_change_of_the_store():
     world = World(4, grace=PATIENCE, flow="authorizationCode")
     process, *_, other = world.processes
     account, _ = world.add()
@@ -210,8 +211,8 @@ def test_a_refresh_token_whose_answers_are_lost_is_not_sent_again_at_a_change_of
 
 
 @pytest.mark.parametrize("running", [0, 3])
-def test_a_renewal_that_a_killed_process_had_begun_is_tried_again(running):
-    """By the processes that run, else by the next one that starts; nobody asks for the credential."""
+def test_the_renewal_of_a_killed_process_is_retried(running):
+    """The running processes retry the renewal, or the next one to start; no request for the credential is needed."""
     world = World(1 + running, grace=PATIENCE, flow="authorizationCode")
     process, *others = world.processes
     account, family = world.add()
@@ -259,15 +260,15 @@ def test_a_slow_answer_does_not_overwrite_a_newer_token():
         assert "result" in quick.call("credentials.get", account=account)
         newest = quick.call("credentials.get", account=account, forceRefresh=True)["result"]["credential"]["token"]
         go.set()
-        # What it was given late is older than what is stored.
+        # The late token is older than the stored one.
         assert slow.answer(number)["result"]["credential"]["token"] == newest
         assert quick.call("credentials.get", account=account)["result"]["credential"]["token"] == newest
     world.close()
 
 
 @pytest.mark.parametrize("how", ["cancel", "end of input", "SIGTERM", "shutdown"])
-def test_a_renewal_that_was_sent_is_stored_however_its_request_ends(how):
-    """The provider has turned the token and has not answered yet."""
+def test_a_sent_renewal_is_stored_after_its_request_has_ended(how):
+    """The provider has rotated the token and has not answered yet."""
     world = World(2)
     process, other = world.processes
     account, family = world.add()
@@ -290,7 +291,7 @@ def test_a_renewal_that_was_sent_is_stored_however_its_request_ends(how):
         case "SIGTERM": process.process.terminate()
         case "shutdown": process.send("shutdown")
     assert process.answer(number)["error"]["code"] == -32800
-    # Whoever comes meanwhile waits for what was sent, and asks the provider nothing.
+    # Another process waits for the pending renewal and sends no request of its own.
     waiting = other.send("credentials.get", account=account)
     go.set()
     assert token(other.answer(waiting)) == world.provider.families[family]["access"]
@@ -302,7 +303,7 @@ def test_a_renewal_that_was_sent_is_stored_however_its_request_ends(how):
     world.close()
 
 
-def test_the_negative_control_a_process_that_is_killed_then_stores_nothing():
+def test_the_negative_control_a_killed_process_stores_nothing():
     world = World(2)
     process, other = world.processes
     account, family = world.add()
@@ -325,14 +326,14 @@ def test_the_negative_control_a_process_that_is_killed_then_stores_nothing():
 
 
 @of(3)
-def test_a_front_end_hears_once_of_the_token_that_takes_the_place_of_its_own(world):
+def test_a_front_end_is_notified_once_of_a_token_that_replaces_its_own(world):
     account, _ = world.add()
     world.get(account, world.processes[:2])
     for number in range(ROUNDS):
         for process in world.processes:
             process.notifications.clear()
         got = world.processes[0].call("credentials.get", account=account, forceRefresh=True)["result"]["credential"]
-        # Changes are told in the order of their making: this one comes after.
+        # Notifications keep the order of the changes, so this one comes last.
         world.processes[2].call("access.set", provider="rotating", state=["granted", "denied"][number % 2],
                                 application="bell")
         for process in world.processes:
@@ -343,7 +344,7 @@ def test_a_front_end_hears_once_of_the_token_that_takes_the_place_of_its_own(wor
         assert told == [[news], [news], []]
 
 
-def test_a_token_that_ends_earlier_than_the_one_before_is_refreshed_in_time():
+def test_a_token_with_an_earlier_expiry_is_refreshed_in_time():
     world = World(1, "--test", flow="authorizationCode")
     (process,) = world.processes
     family, credential = world.provider.family()
@@ -375,8 +376,9 @@ def test_the_trail_names_a_token_by_the_same_digest_in_every_process(world):
 
 
 @of(1, "--test")
-def test_a_provider_that_fails_is_left_alone_for_a_while(world):
-    """C-42: longer each time, or as long as it wants; a forced refresh and a renewal ask all the same."""
+def test_a_failing_provider_is_not_asked_for_a_while(world):
+    """The pause grows with each failure, or follows the provider's Retry-After. A forced refresh and a renewal ignore
+    it."""
     (process,) = world.processes
     requests = world.provider.requests
     account, family = world.add()
@@ -391,7 +393,7 @@ def test_a_provider_that_fails_is_left_alone_for_a_while(world):
     assert count == 1 and answer["error"]["data"]["reason"] == "providerFailure"
     pauses = []
     for _ in range(9):
-        # Left alone, with the same answer, which says for how long.
+        # During the pause the last error is repeated, with the remaining seconds.
         count, again = asked()
         assert count == 0 and again["error"]["message"] == answer["error"]["message"]
         left = again["error"]["data"]["retryAfterSeconds"]
@@ -407,7 +409,7 @@ def test_a_provider_that_fails_is_left_alone_for_a_while(world):
     assert asked(forceRefresh=True)[0] == 1
     world.provider.scripted = None
     assert token(asked(forceRefresh=True)[1]) == world.provider.families[family]["access"]
-    # It went well, so the next failure is the first again.
+    # A success resets the pause.
     account, family = world.add("bob")
     world.provider.scripted = (503, b"")
     assert asked()[0] == 1 and asked()[1]["error"]["data"]["retryAfterSeconds"] <= 2
@@ -443,7 +445,7 @@ REFUSALS = [
 
 
 @of(1)
-def test_whatever_the_provider_says_the_account_stays(world):
+def test_no_error_of_the_provider_removes_the_account(world):
     for status, body, result, health, reason in REFUSALS:
         account, family = world.add()
         world.provider.scripted = (status, body)
@@ -454,7 +456,7 @@ def test_whatever_the_provider_says_the_account_stays(world):
         assert (entry["account"], entry["health"], entry["signedIn"]) == (account, health, True), case
         assert process.call("credentials.get", account=account)["error"]["data"]["reason"] == reason, case
         world.provider.scripted = None
-        # What was said in passing left the token as it was; of the dead one, only the person can make another.
+        # A temporary error kept the token. The account that needs a new sign-in can still be renewed on request.
         again = process.call("accounts.renew", account=account)["result"]["result"]
         assert again == "renewed", case
         assert world.kept(account, family), case
@@ -462,8 +464,8 @@ def test_whatever_the_provider_says_the_account_stays(world):
 
 
 @of(1, "--test")
-def test_a_token_that_finds_no_room_is_saved_when_there_is_some_or_said_to_be_lost(world):
-    """The room ends between the provider's answer and the commit (T-26)."""
+def test_a_token_is_saved_when_the_disk_has_room_again_or_reported_as_lost(world):
+    """The disk becomes full between the provider's answer and the commit."""
     process = world.processes[0]
     soft, hard = resource.prlimit(process.process.pid, resource.RLIMIT_FSIZE)
 

@@ -1,5 +1,5 @@
-"""Signing in at servers that nobody here wrote, with the spawned binary: code and PKCE in a real browser, refresh with
-rotation, reuse, keys that rotate.
+"""Sign-ins of the spawned einlass at independent servers: code and PKCE in a real browser, rotation of refresh
+tokens, their reuse, and rotation of keys.
 
     python -m pytest Tests/Oracles/test_sign_in.py
 """
@@ -24,7 +24,7 @@ BASIC_SECRET = "s3cret: with/odd+chars"
 
 
 def flow(ready, **more):
-    """A code flow at django-oauth-toolkit."""
+    """Returns a code flow at django-oauth-toolkit."""
     issuer = ready["issuer"]
     return {"kind": "authorizationCode", "authorize": {"method": "GET", "url": issuer + "/authorize/"},
             "redirect": {"path": "/callback"}, "token": {"method": "POST", "url": issuer + "/token/"}, "refresh": {},
@@ -73,13 +73,13 @@ def test_a_person_allows_in_a_real_browser(dot, start):
         page = chromium.text()
         assert "Signed in" in page and "Oracle test" in page and "alice" in page and "close this tab" in page
         assert chromium.color("light") == "rgb(0, 0, 0)" and chromium.color("dark") == "rgb(255, 255, 255)"
-        # Nothing of the answer stays where it could be read.
+        # The page does not contain the code.
         source = chromium.ask("GET", "/source")
         code = urllib.parse.parse_qs(urllib.parse.urlsplit(chromium.url).query)["code"][0]
         assert code not in source
     assert front_end.call("accounts.list")["accounts"][0]["username"] == "alice"
     assert whose(dot, front_end.token(account))["preferred_username"] == "alice"
-    # No more requests than the standards need.
+    # Only the requests required by the standards were sent.
     mine = [path for _, path in log(dot)[before:] if path.startswith("/o/") and path != "/o/authorize/"]
     assert mine == ["/o/token/", "/o/.well-known/jwks.json", "/o/userinfo/", "/o/userinfo/"]
 
@@ -102,7 +102,7 @@ def test_a_person_denies_in_a_real_browser(dot, start):
 
 
 @pytest.mark.parametrize("way", ["client_secret_basic", "client_secret_post"])
-def test_a_secret_is_proved_and_a_wrong_one_is_told_apart(dot, start, way):
+def test_the_right_client_secret_signs_in_and_a_wrong_one_is_named(dot, start, way):
     descriptor = provider(dot, flow(dot, clientAuthentication=way), registration=["clientId", "clientSecret"])
     sign_in(start(descriptor, {"clientId": "basic", "clientSecret": BASIC_SECRET}), dot)
     front_end = start(descriptor, {"clientId": "basic", "clientSecret": "wrong"})
@@ -111,14 +111,15 @@ def test_a_secret_is_proved_and_a_wrong_one_is_told_apart(dot, start, way):
     assert front_end.answer(id).data["reason"] == "authenticatorUnconfigured"
 
 
-def test_a_registered_address_without_a_port_is_good_for_any(dot, start):
+def test_a_redirect_registered_without_a_port_takes_any_port(dot, start):
     flow_without = {name: value for name, value in flow(dot).items() if name != "redirect"}
     front_end = start(provider(dot, flow_without), {"clientId": "native", "redirect": "http://127.0.0.1/callback"})
     sign_in(front_end, dot)
 
 
 def test_foreign_answers_do_not_end_a_sign_in(dot, start):
-    """Pre-fetched pages, another state, the answer of another sign-in: waiting goes on, and the right one counts."""
+    """Requests with a missing or wrong state, or for another path, are refused; the sign-in continues until the right
+    answer arrives."""
     front_end = start(provider(dot, flow(dot)), {"clientId": "native"})
     id, prompt = front_end.begin()
     visitor = visit(dot, prompt["url"]).press("Authorize")
@@ -131,7 +132,7 @@ def test_foreign_answers_do_not_end_a_sign_in(dot, start):
         assert refused.value.code in (400, 404)
     assert "Signed in" in bring_back(visitor)
     front_end.end(id)
-    # Nobody listens there any more, soon.
+    # The listener closes soon after the sign-in.
     with pytest.raises(ConnectionRefusedError):
         until = time.monotonic() + 60
         while time.monotonic() < until:
@@ -140,7 +141,7 @@ def test_foreign_answers_do_not_end_a_sign_in(dot, start):
 
 
 def test_a_person_without_a_browser_here_pastes_the_address(dot, start):
-    """Over SSH the browser is on another machine, and its way back leads nowhere."""
+    """Over SSH the browser is on another machine and cannot reach the redirect address."""
     front_end = start(provider(dot, flow(dot)), {"clientId": "native"}, kinds=("openURL", "enterVerifier"))
     id, prompt = front_end.begin()
     prompts = {prompt["kind"]: prompt}
@@ -166,7 +167,7 @@ def test_the_front_end_catches_an_address_of_its_own_scheme(dot, start):
     front_end.end(id)
 
 
-def test_refresh_tokens_rotate_and_one_that_was_used_elsewhere_asks_for_a_new_sign_in(dot, start):
+def test_refresh_tokens_rotate_and_a_reused_one_needs_a_new_sign_in(dot, start):
     front_end = start(provider(dot, flow(dot)), {"clientId": "native"}, kinds=("openURL", "grantAccess"))
     account = sign_in(front_end, dot)
     tokens = {front_end.token(account)}
@@ -174,10 +175,10 @@ def test_refresh_tokens_rotate_and_one_that_was_used_elsewhere_asks_for_a_new_si
         tokens.add(front_end.token(account, forceRefresh=True))
         assert front_end.health(account) == "ok"
     assert len(tokens) == 6
-    # Without need nobody is asked.
+    # A valid token causes no request.
     before = log(dot)
     assert front_end.token(account) in tokens and log(dot) == before
-    # Somebody else refreshes with the same token: the family is revoked when einlass uses it.
+    # Another client uses the refresh token: the provider revokes the family when einlass uses it again.
     id = front_end.send("auth.perform", provider="oracle", account=account, confirm=True, includeRefreshToken=True)
     prompt = front_end.until("prompt.opened")
     assert prompt["kind"] == "grantAccess" and prompt["includes"] == ["refreshToken"]
@@ -251,7 +252,7 @@ def test_idpyoidc_signs_in_four_ways_and_rotates_its_keys(idpy, start, algorithm
     front_end = start(provider(idpy, code, identity=identity),
                       {"clientId": client["client_id"], "clientSecret": client["client_secret"]})
     accounts = set()
-    # Keys that rotate twice within a minute are asked for once.
+    # Two rotations within a minute cause one request for the keys.
     for overlap in (int(algorithm in ("RS256", "EdDSA")), None):
         id, prompt = front_end.begin(prompt="consent")
         assert "Signed in" in bring_back(Visitor().open(prompt["url"]))

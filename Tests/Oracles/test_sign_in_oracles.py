@@ -1,4 +1,4 @@
-"""The servers that sign-ins are tested against refuse what they must, so that a passing test of einlass's means something.
+"""The servers for sign-ins refuse wrong requests, so that a passing test of einlass means something.
 
     python -m pytest Tests/Oracles/test_sign_in_oracles.py
 """
@@ -22,7 +22,7 @@ CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest())
 
 
 def send(url, form=None, headers=(), body=None):
-    """Status, body and where to, redirects not followed."""
+    """Returns status, body and redirect address, without following a redirect."""
     data = urllib.parse.urlencode(form).encode() if form is not None else body
     opener = urllib.request.build_opener(Stay, urllib.request.ProxyHandler({}))
     try:
@@ -46,7 +46,7 @@ def query(url):
 
 @pytest.fixture
 def alice(dot):
-    """Somebody who is signed in there."""
+    """Returns a visitor after a sign-in at the provider."""
     visitor = Visitor().open(dot["base"] + "/login/?next=/o/applications/")
     visitor.press("signin", username=dot["user"], password=dot["password"])
     return visitor
@@ -59,7 +59,7 @@ def token(dot, **form):
 
 @pytest.fixture
 def consented(dot, alice):
-    """What a browser would bring back from the consent page."""
+    """Returns a function that presses a button of the consent page and returns the query of the redirect."""
     def ask(button="Authorize", **changes):
         alice.open(address(dot["issuer"] + "/authorize/", **changes))
         assert alice.status == 200, alice.page
@@ -175,7 +175,7 @@ def test_three_legs_end_in_a_token_and_a_wrong_verifier_does_not(oauth1, name):
     assert signed(Client(**request, verifier=pin), base + "/oauth/access_token")[0] == 401
 
 
-def test_who_says_no_brings_no_verifier(oauth1):
+def test_a_denial_brings_no_verifier(oauth1):
     _, first = signed(Client(**keys(oauth1, "key-sha1"), callback_uri=REDIRECT), oauth1["base"] + "/oauth/request_token")
     page = oauth1["base"] + "/oauth/authorize?oauth_token=" + first["oauth_token"]
     status, _, location = send(page, {"decision": "deny"})

@@ -1,4 +1,4 @@
-"""Signing in by OAuth 1.0a at oauthlib's server side: with a callback, with a PIN, and a no.
+"""Sign-ins by OAuth 1.0a at oauthlib's server side: with a callback, with a PIN, and with a denial.
 
     python -m pytest Tests/Oracles/test_three_legged.py
 """
@@ -63,7 +63,7 @@ def test_a_callback_brings_the_verifier(oauth1, start, name):
     header = front_end.call("credentials.sign", account=account, method="GET", url=url)["authorization"]
     with urllib.request.urlopen(urllib.request.Request(url, headers={"Authorization": header})) as answer:
         assert json.load(answer)["screen_name"] == oauth1["identity"]["screenName"]
-    # Signing in again finds the same person.
+    # Another sign-in finds the same account.
     id, prompt = front_end.begin()
     bring_back(Visitor().open(prompt["url"]).press("allow"))
     assert front_end.end(id) == account
@@ -88,7 +88,7 @@ def test_a_pin_is_read_off_the_page(oauth1, start):
     front_end.end(id)
 
 
-def test_who_says_no_is_not_signed_in(oauth1, start):
+def test_a_denial_does_not_sign_in(oauth1, start):
     front_end = start(descriptor(oauth1), consumer(oauth1))
     id, prompt = front_end.begin()
     assert "Not signed in" in bring_back(Visitor().open(prompt["url"]).press("deny"))
@@ -97,7 +97,7 @@ def test_who_says_no_is_not_signed_in(oauth1, start):
     assert front_end.call("accounts.list")["accounts"] == []
 
 
-def test_another_key_is_refused_and_none_is_asked_for(oauth1, start):
+def test_a_wrong_key_is_refused_and_a_missing_one_is_reported(oauth1, start):
     other = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption())
     for registration, reason in (({"clientId": "key-rsa", "privateKey": other.decode()}, "providerFailure"),

@@ -1,4 +1,4 @@
-"""The tokens and answers of an issuer that einlass believes. The test sets the issuer's manners; PyJWT signs its tokens.
+"""einlass's trust in an issuer's tokens and answers. Each test changes the issuer's settings; PyJWT signs its tokens.
 
     python -m pytest Tests/Oracles/test_trust.py
 """
@@ -33,7 +33,7 @@ def issuer():
 
 
 class Issuer:
-    """The issuer, a front end that knows it, and the messages between them."""
+    """The issuer, a front end with its registration, and the requests to both."""
 
     def __init__(self, ready, start, *options, **manners):
         self.ready, self.base = ready, ready["base"]
@@ -52,7 +52,7 @@ class Issuer:
         return [entry for entry in send(self.ready["log"]) if entry["path"] == path]
 
     def brought(self, **params):
-        """The answer to a sign-in, once the browser has come back."""
+        """Signs in through the browser and returns the answer."""
         id, prompt = self.front_end.begin(**params)
         bring_back(Visitor().open(prompt["url"]))
         return self.front_end.answer(id)
@@ -93,7 +93,7 @@ OTHER_KINDS.append({"claims": {"events": {"http://schemas.openid.net/event/backc
 
 
 @pytest.mark.parametrize("manners", OTHER_KINDS, ids=str)
-def test_only_an_id_token_is_believed_as_one(at, manners):
+def test_a_token_of_another_kind_is_not_accepted_as_an_id_token(at, manners):
     oracle = at()
     token = oracle.credential(oracle.signed_in())["idToken"]
     assert is_id_token(oracle, token)["valid"]
@@ -101,17 +101,17 @@ def test_only_an_id_token_is_believed_as_one(at, manners):
     answer = oracle.brought()
     assert answer.code == 1019 and answer.data["detail"] == "signature", answer
     assert "token of another kind" in answer.message
-    # The same for one that somebody brings.
+    # The same for an id_token passed to `verify`.
     found = is_id_token(oracle, send(oracle.base + "/__token"))
     assert checks(found) == {"signature": False} and "token of another kind" in found["checks"][0]["detail"]
 
 
 @pytest.mark.parametrize("typ", ["JWT", "jwt", "application/jwt", "application/JWT", None])
-def test_the_usual_kinds_of_a_header_are_believed(at, typ):
+def test_the_usual_typ_values_are_accepted(at, typ):
     assert at(typ=typ).signed_in()
 
 
-def test_one_of_several_audiences_is_believed_where_it_is_the_authorized_party(at):
+def test_one_of_several_audiences_is_accepted_if_it_is_the_authorized_party(at):
     oracle = at(claims={"aud": ["client", "other"]})
     answer = oracle.brought()
     assert answer.code == 1019 and answer.data["detail"] == "audience"
@@ -119,10 +119,10 @@ def test_one_of_several_audiences_is_believed_where_it_is_the_authorized_party(a
     assert oracle.signed_in()
 
 
-def test_an_algorithm_that_is_not_accepted_is_named_as_that(at):
+def test_an_unaccepted_algorithm_is_named(at):
     oracle = at(algorithm="RS512")
     assert "by an algorithm that is not accepted" in oracle.brought().message
-    # Nor is one that the key is not for.
+    # An algorithm other than the key's `alg` is refused too.
     oracle.behave(algorithm="RS256", keyAlgorithm="PS256")
     oracle.rotate()
     assert "by another algorithm than its key is for" in oracle.brought().message
@@ -132,23 +132,23 @@ def test_an_algorithm_that_is_not_accepted_is_named_as_that(at):
 
 
 @pytest.mark.parametrize("digest", ["sha256", "sha512", None])
-def test_a_token_s_digest_beside_eddsa_is_not_held_against_the_id_token(at, digest):
+def test_any_at_hash_is_accepted_with_eddsa(at, digest):
     assert at(algorithm="EdDSA", atHash=digest).signed_in()
 
 
-def test_a_wrong_digest_beside_another_algorithm_is(at):
+def test_a_wrong_at_hash_is_refused_with_another_algorithm(at):
     answer = at(algorithm="ES256", atHash="sha512").brought()
     assert answer.code == 1019 and "it belongs to another token" in answer.message
 
 
-def test_a_second_change_of_keys_within_a_minute_is_asked_about_when_a_sign_in_waits(at):
+def test_a_waiting_sign_in_fetches_the_keys_again_within_a_minute(at):
     oracle = at()
     first = oracle.credential(oracle.signed_in())["idToken"]
     for count in (2, 3, 4):
         oracle.rotate()
         assert oracle.signed_in()
         assert len(oracle.paths("/keys")) == count
-    # The control: a token that is only verified does not make einlass ask for the keys again.
+    # The control: `verify` alone does not fetch the keys again.
     for _ in range(3):
         assert checks(is_id_token(oracle, first)) == {"signature": False}
     assert len(oracle.paths("/keys")) <= 5
@@ -159,7 +159,7 @@ def origin(credential):
 
 
 @pytest.mark.parametrize("digest", ["sha256", None])
-def test_an_id_token_says_of_which_access_token_it_is(at, digest, tmp_path):
+def test_a_credential_says_whether_its_id_token_belongs_to_the_current_token(at, digest, tmp_path):
     oracle = at(refreshedIdToken=False, atHash=digest)
     account = oracle.signed_in()
     first = oracle.credential(account)
@@ -167,7 +167,7 @@ def test_an_id_token_says_of_which_access_token_it_is(at, digest, tmp_path):
     second = oracle.credential(account, forceRefresh=True)
     assert second["idToken"] == first["idToken"] and origin(second)[0] == "former"
     assert oracle.credential(account)["idTokenOf"] == "former"
-    # The control: a refresh that brings one.
+    # The control: a refresh with a new id_token.
     oracle.behave(refreshedIdToken=True)
     third = oracle.credential(account, forceRefresh=True)
     assert third["idToken"] != first["idToken"] and origin(third)[0] == "current"
@@ -175,7 +175,7 @@ def test_an_id_token_says_of_which_access_token_it_is(at, digest, tmp_path):
 
 @pytest.fixture(params=["introspection", "introspection without a client", "userinfo"])
 def asked(request, at):
-    """An issuer that is asked about tokens, and einlass as it asks: by which check it knows the application."""
+    """Returns a function that starts the issuer with one of three ways to verify a token."""
     manners = {"introspection": {}} if request.param == "introspection" else {"introspection": {"client_id": None}}
     if request.param == "userinfo":
         manners["metadata"] = {"introspection_endpoint": None}
@@ -183,7 +183,7 @@ def asked(request, at):
 
 
 @pytest.mark.parametrize("digest", ["sha256", None])
-def test_what_is_handed_out_is_believed_after_a_refresh_the_id_token_s_end_and_a_rotation(asked, digest):
+def test_a_credential_verifies_after_refresh_id_token_expiry_and_key_rotation(asked, digest):
     oracle = asked("--test", refreshedIdToken=False, atHash=digest)
     account = oracle.signed_in()
 
@@ -200,30 +200,30 @@ def test_what_is_handed_out_is_believed_after_a_refresh_the_id_token_s_end_and_a
     oracle.rotate()
     oracle.front_end.call("test.advanceClock", seconds=61)
     is_believed(oracle.credential(account))
-    # Its end, while the access token lives.
+    # The id_token expires before the access token.
     oracle.front_end.call("test.advanceClock", seconds=1000)
     still = oracle.credential(account)
     assert still["token"] == former["token"] and still["idTokenExpiresAt"] < time.time() + 1061
     is_believed(still)
 
 
-def test_an_id_token_that_does_not_vouch_makes_no_other_token_the_application_s(at):
+def test_an_id_token_vouches_for_no_other_access_token(at):
     oracle = at(metadata={"introspection_endpoint": None}, refreshedIdToken=False)
     account = oracle.signed_in()
     credential = oracle.credential(account)
     stolen = send(oracle.base + "/__foreign")["access_token"]
     given = {"token": stolen, "idToken": credential["idToken"]}
     assert checks(oracle.verify(given)) == {"active": True, "application": False}
-    # Nor is a forged one believed beside the right token.
+    # A forged id_token is refused beside the right access token.
     head, body, signature = credential["idToken"].split(".")
     forged = ".".join([head, body, ("A" if signature[0] != "A" else "B") + signature[1:]])
     assert checks(oracle.verify({"token": credential["token"], "idToken": forged})) == {"signature": False}
-    # A nonce that nothing vouches for is none.
+    # Without a valid id_token a nonce cannot be confirmed.
     former = oracle.credential(account, forceRefresh=True)
     assert checks(oracle.verify(former, nonce="n"))["nonce"] is False
 
 
-def test_introspection_that_names_no_application_is_not_about_another_one(at):
+def test_introspection_without_a_client_id_is_not_taken_for_another_client(at):
     oracle = at(introspection={"client_id": None})
     foreign = {"token": send(oracle.base + "/__foreign")["access_token"]}
     found = oracle.verify(foreign)
@@ -231,15 +231,15 @@ def test_introspection_that_names_no_application_is_not_about_another_one(at):
     assert [entry for entry in found["checks"] if entry["check"] == "application"][0]["detail"].startswith(
         "127.0.0.1 does not say to which application")
     assert checks(oracle.verify(foreign, clientId="client"))["application"] is False
-    # The stored credential vouches for itself.
+    # The id_token of the stored credential names the client.
     assert oracle.verify(oracle.credential(oracle.signed_in()), clientId="client")["valid"]
-    # The control: one that is named counts.
+    # The control: a client_id in the introspection decides.
     oracle.behave(introspection={"client_id": "other"})
     assert checks(oracle.verify(foreign))["application"] is False
 
 
 @pytest.mark.parametrize("method", ["client_secret_post", "client_secret_basic"])
-def test_revocation_and_introspection_take_the_ways_that_the_metadata_names(at, method):
+def test_revocation_and_introspection_use_the_methods_of_the_metadata(at, method):
     names = ("revocation", "introspection")
     paths = ("/revoke", "/introspect")
     oracle = at(metadata={f"{name}_endpoint_auth_methods_supported": [method] for name in names},
@@ -253,7 +253,7 @@ def test_revocation_and_introspection_take_the_ways_that_the_metadata_names(at, 
     assert {entry["authentication"] for entry in oracle.paths("/token")} == {"client_secret_basic"}
 
 
-def test_a_client_that_can_do_nothing_else_keeps_its_own_way(issuer, start):
+def test_a_public_client_keeps_its_method_despite_the_metadata(issuer, start):
     send(issuer["base"] + "/__manners", {"metadata": {
         "token_endpoint_auth_methods_supported": ["none"],
         "revocation_endpoint_auth_methods_supported": ["client_secret_basic", "private_key_jwt"]}})
@@ -266,14 +266,14 @@ def test_a_client_that_can_do_nothing_else_keeps_its_own_way(issuer, start):
     assert [entry["authentication"] for entry in send(issuer["log"]) if entry["path"] == "/revoke"] == ["none", "none"]
 
 
-def test_signing_out_revokes_both_tokens_and_names_what_was_not(at):
+def test_sign_out_revokes_both_tokens_and_reports_an_unrevoked_one(at):
     oracle = at()
     account = oracle.signed_in()
     left = oracle.front_end.call("accounts.signOut", account=account)
     assert left["revoked"] == ["application client refreshToken", "application client accessToken"]
     assert [entry["hint"] for entry in oracle.paths("/revoke")] == ["refresh_token", "access_token"]
     assert send(oracle.base + "/__alive") == 0
-    # A server that keeps access tokens says so. RFC 7009 section 2.2.1.
+    # A server that cannot revoke access tokens answers an error (RFC 7009 section 2.2.1).
     oracle.behave(keeps="access_token")
     left = oracle.front_end.call("accounts.signOut", account=oracle.signed_in())
     assert left["revoked"] == ["application client refreshToken"]
@@ -285,7 +285,7 @@ def basic(id, secret):
     return base64.b64encode(f"{id}:{secret}".encode()).decode()
 
 
-# How a server may quote what it was sent: as it stands there, or as the language that the server is written in shows it.
+# Spellings in which a server may quote a secret: unchanged, or in an encoding of its programming language.
 SPELLINGS = {
     "as it is": lambda id, secret: secret,
     "form": lambda id, secret: quote_plus(secret),
@@ -309,7 +309,7 @@ def test_a_secret_that_an_answer_repeats_is_hidden_in_every_spelling(at, spellin
     trace = tmp_path / "trace"
     oracle = at("--trace", str(trace))
     quoted = SPELLINGS[spelling](oracle.ready["client"], oracle.ready["secret"])
-    # The control: an innocent word of the same sentence is shown.
+    # The control: the other words of the sentence are shown.
     oracle.behave(says={"error": "no", "error_description": f"you sent {quoted} today"} if is_json
                   else f"you sent {quoted} today")
     subject = {"type": "oauth2", "token": "unknown"}
@@ -321,7 +321,7 @@ def test_a_secret_that_an_answer_repeats_is_hidden_in_every_spelling(at, spellin
         assert leak not in said and leak not in written and json.dumps(leak)[1:-1] not in written
 
 
-def test_words_that_are_no_secret_are_shown(at):
+def test_words_without_a_secret_are_shown(at):
     oracle = at(says="Registration of applications/clients is 100% closed &amp; over + done")
     subject = {"type": "oauth2", "token": "unknown"}
     answer = oracle.front_end.answer(oracle.front_end.send("verify", provider="oracle", credential=subject))

@@ -1,5 +1,5 @@
-"""Two applications with registrations of their own use one person's account: neither destroys the other's token by following
-what einlass hints at. Whose a token is, and for which application, the server's introspection says.
+"""Two applications with their own registrations share a person's account. Neither destroys the other's token by
+following einlass's hints. The server's introspection names the owner and the client of each token.
 
     python -m pytest Tests/Oracles/test_two_applications.py
 """
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("built")
 
 @pytest.fixture
 def applications(dot, start, tmp_path):
-    """Two front ends on one store; the first one's person has signed in."""
+    """Two front ends with one store; a person has signed in with the first one."""
     store = {"store": str(tmp_path / "data" / "store.db"), "options": ("--key-file", str(tmp_path / "keys" / "key"))}
     first, second = (start(provider(dot, flow(dot)), {"clientId": client}, **store) for client in ("native", "second"))
     sign_in(first, dot)
@@ -34,7 +34,7 @@ def issued_to(dot, token):
 
 
 def refusals(front_end, account):
-    """The answer about the account of each method that hands out a credential."""
+    """Yields the error of each method that returns or uses a credential of the account."""
     asked = [("credentials.get", {"account": account}), ("verify", {"provider": "oracle", "account": account}),
              ("credentials.sign", {"account": account, "method": "GET", "url": "https://example.com/"})]
     for method, params in asked:
@@ -42,7 +42,7 @@ def refusals(front_end, account):
         yield answer.code, answer.data["reason"], answer.data["hint"]
 
 
-def test_an_application_that_was_issued_nothing_signs_in_beside_the_other(dot, applications):
+def test_an_application_without_a_credential_signs_in_beside_the_other(dot, applications):
     first, second = applications
     [account] = [entry["account"] for entry in second.call("accounts.list")["accounts"]]
     before = first.token(account)
@@ -54,7 +54,7 @@ def test_an_application_that_was_issued_nothing_signs_in_beside_the_other(dot, a
     assert first.token(account) == before and issued_to(dot, before) == ("alice", "native")
 
 
-def test_an_application_that_adds_its_own_credential_leaves_the_other_s(dot, applications):
+def test_adding_a_credential_keeps_that_of_the_other_application(dot, applications):
     first, second = applications
     [entry] = second.call("accounts.list")["accounts"]
     account, before = entry["account"], first.token(entry["account"])
@@ -65,7 +65,7 @@ def test_an_application_that_adds_its_own_credential_leaves_the_other_s(dot, app
     assert first.token(account) == before and issued_to(dot, before) == ("alice", "native")
     renewed = first.token(account, forceRefresh=True)
     assert renewed != before and issued_to(dot, renewed) == ("alice", "native")
-    # The control: the credential of its own client id is the one that it replaces.
+    # The control: a credential with the same client id is replaced.
     first.call("accounts.add", provider="oracle", username=entry["username"], subject=entry["subject"], replace=True,
                credential={"type": "oauth2", "token": "mine", "clientId": "native"})
     assert (first.token(account), second.token(account)) == ("mine", "brought")

@@ -1,5 +1,5 @@
-"""Two persons at a plain OAuth 2.0 server, which identifies neither. No token gives way unasked. The server's introspection
-names the owner of a token.
+"""Two persons at a plain OAuth 2.0 server that identifies neither. A sign-in replaces no token without a question.
+The server's introspection names the owner of each token.
 
     python -m pytest Tests/Oracles/test_unidentified.py
 """
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("built")
 
 @pytest.fixture
 def unidentified(dot):
-    """A descriptor without an identity."""
+    """Returns a descriptor without an identity."""
     flow = {"kind": "authorizationCode", "authorize": {"method": "GET", "url": dot["issuer"] + "/authorize/"},
             "redirect": {"path": "/callback"}, "token": {"method": "POST", "url": dot["issuer"] + "/token/"},
             "refresh": {}, "clientAuthentication": "none", "scopes": ["photos"]}
@@ -27,7 +27,7 @@ def unidentified(dot):
 
 
 def introspection(dot, token):
-    """The server's introspection of a token. RFC 7662."""
+    """Returns the server's introspection of a token (RFC 7662)."""
     proof = base64.b64encode(f"service:{dot['clients']['service']}".encode()).decode()
     form = urllib.parse.urlencode({"token": token}).encode()
     request = urllib.request.Request(dot["issuer"] + "/introspect/", form, {"Authorization": "Basic " + proof})
@@ -36,7 +36,7 @@ def introspection(dot, token):
 
 
 def sign_in(front_end, dot, user, choose=None, **params):
-    """The answer, and the page that the browser ended on."""
+    """Signs in, and returns the answer and the browser's last page."""
     id, prompt = front_end.begin(**params)
     visitor = visit(dot, prompt["url"], user).press("Authorize")
     page = bring_back(visitor)
@@ -50,13 +50,13 @@ def sign_in(front_end, dot, user, choose=None, **params):
 
 
 def people(front_end, dot):
-    """The names of the accounts, and the owners of their tokens, as the server says."""
+    """Returns the owners of the tokens by account name."""
     accounts = front_end.call("accounts.list")["accounts"]
     return {account["username"]: introspection(dot, front_end.token(account["account"])).get("username")
             for account in accounts}
 
 
-def test_a_second_person_is_a_second_account_where_the_front_end_asks_nobody(dot, unidentified, start):
+def test_a_second_person_becomes_a_second_account_without_a_prompt(dot, unidentified, start):
     front_end = start(unidentified, {"clientId": "native"})
     first, _ = sign_in(front_end, dot, "user")
     second, page = sign_in(front_end, dot, "otherUser")
@@ -65,18 +65,18 @@ def test_a_second_person_is_a_second_account_where_the_front_end_asks_nobody(dot
     assert "Signed in" in page and "Oracle 2" in page
     third, _ = sign_in(front_end, dot, "otherUser", loginHint="bob@example.test")
     assert people(front_end, dot) == {"Oracle": "alice", "Oracle 2": "bob", "bob@example.test": "bob"}
-    # The control: the account that the request names is the one that is replaced.
+    # The control: an account named in the request is replaced.
     again, _ = sign_in(front_end, dot, "user", account=second.result["account"])
     assert (again.result["account"], again.result["created"]) == (second.result["account"], False)
     assert people(front_end, dot) == {"Oracle": "alice", "Oracle 2": "alice", "bob@example.test": "bob"}
 
 
-def test_the_person_says_whether_it_is_an_account_that_is_there(dot, unidentified, start):
+def test_the_person_decides_whether_to_replace_an_account(dot, unidentified, start):
     front_end = start(unidentified, {"clientId": "native"}, kinds=("openURL", "replaceAccount"))
     first, page = sign_in(front_end, dot, "user")
     assert "Signed in" in page
     second, page = sign_in(front_end, dot, "otherUser", lambda accounts: {"action": "accept"})
-    # The browser did not wait for the answer: it sends the person back to the question.
+    # The browser's page does not wait for the answer; it refers the person to the question.
     assert "One question is left" in page and "Oracle test asks you now" in page
     assert second.result["created"] is True
     assert people(front_end, dot) == {"Oracle": "alice", "Oracle 2": "bob"}

@@ -28,7 +28,7 @@ def checks(result):
 
 
 def at_dot(dot, start, client="basic", verify=True, **flow):
-    """A front end at django-oauth-toolkit that asks about tokens."""
+    """Returns a front end at django-oauth-toolkit, with introspection, after a sign-in."""
     base = dot["issuer"]
     words = {"kind": "authorizationCode", "authorize": {"method": "GET", "url": base + "/authorize/"},
              "token": {"method": "POST", "url": base + "/token/"}, "refresh": {}, "scopes": ["openid", "photos"],
@@ -68,7 +68,7 @@ def test_introspection_tells_a_good_token_from_another_client_s_and_from_a_dead_
         assert not result["valid"] and checks(result) == {"active": False}
 
 
-def test_what_is_signed_out_of_is_revoked(dot, start):
+def test_sign_out_revokes_the_tokens(dot, start):
     where = {"revocation": {"method": "POST", "url": dot["issuer"] + "/revoke_token/"}}
     front_end, account, credential = at_dot(dot, start, **where)
     subject = {"provider": "oracle", "credential": {"type": "oauth2", "token": credential["token"]}}
@@ -87,22 +87,22 @@ def test_an_id_token_may_be_signed_with_the_client_s_secret(dot, start):
     forged = ".".join([head, body, ("A" if signature[0] != "A" else "B") + signature[1:]])
     assert checks(id_token_is_good(front_end, forged)) == {"signature": False}
     assert "/o/.well-known/jwks.json" not in requests(dot)[before:]
-    # Where keys of the issuer's own are expected, a secret proves nothing.
+    # If the issuer's keys are expected, a signature by the secret is refused.
     front_end, _, _ = at_dot(dot, start)
     assert checks(id_token_is_good(front_end, credential["idToken"], clientId="hs256")) == {"signature": False}
 
 
-def test_a_client_without_a_secret_asks_whose_the_token_is(dot, start):
+def test_a_client_without_a_secret_verifies_by_userinfo(dot, start):
     front_end, account, credential = at_dot(dot, start, "native", clientAuthentication="none")
     result = front_end.call("verify", provider="oracle", account=account)
     assert result["valid"] and result["identity"]["id"]
     given = {"type": "oauth2", "token": credential["token"]}
     assert front_end.call("verify", provider="oracle", credential=given)["valid"]
-    # Once it is not stored any more, nobody says for whom it was issued.
+    # After the account's removal nothing names the token's client.
     assert front_end.call("accounts.remove", account=account)["notRevoked"]
     result = front_end.call("verify", provider="oracle", credential=given)
     assert checks(result) == {"active": True, "application": False}
-    # The id_token beside it says for whom it was issued.
+    # The id_token names the client.
     result = front_end.call("verify", provider="oracle", credential={**given, "idToken": credential["idToken"]})
     assert result["valid"] and checks(result)["application"] and checks(result)["audience"], result
     result = front_end.call("verify", provider="oracle", credential={"type": "oauth2", "token": "nobody's"})
@@ -124,20 +124,20 @@ def test_id_tokens_are_checked_offline_and_rotation_is_noticed(dot, start, overl
     assert checks(id_token_is_good(front_end, token, nonce="other"))["nonce"] is False
     assert len(requests(dot)) == before
     head, body, signature = token.split(".")
-    # A token that fits no key: the issuer is asked once, and then left alone.
+    # A token with an unknown key: the issuer is asked once, and then not again.
     forged = ".".join([head, body, ("A" if signature[0] != "A" else "B") + signature[1:]])
     for _ in range(3):
         assert checks(id_token_is_good(front_end, forged)) == {"signature": False}
     assert requests(dot)[before:] == ["/o/.well-known/jwks.json"]
     rotate(dot, overlap)
-    # Another process knows no old keys: with overlap the token is still good, without it is not.
+    # Another process has no old keys: the token is valid only with overlap.
     again, _, fresh = at_dot(dot, start)
     assert id_token_is_good(again, fresh["idToken"])["valid"]
     assert id_token_is_good(again, token)["valid"] is bool(overlap)
 
 
 @pytest.mark.parametrize("overlap", [0, 1])
-def test_a_process_that_knows_the_old_keys_takes_a_new_token(idpy, start, overlap):
+def test_a_process_with_the_old_keys_accepts_a_token_of_the_new_ones(idpy, start, overlap):
     registration, secret = registered(idpy, token_endpoint_auth_method="client_secret_basic")
     front_end = start(None, {**registration, "clientSecret": secret})
     front_end.call("providers.add", issuer=idpy["issuer"], id="oracle")

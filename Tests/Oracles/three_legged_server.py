@@ -1,12 +1,12 @@
-"""An OAuth 1.0a provider where a person says yes or no, with a callback or a PIN, on oauthlib's server side.
+"""An OAuth 1.0a provider with a page for consent, a callback or a PIN, on oauthlib's server side.
 
     pip install -r requirements.txt
     python three_legged_server.py PORT
 
-oauthlib parses every request, verifies its signature and issues the tokens; this file keeps them, and has the page.
-Each consumer signs in one way: HMAC-SHA1, HMAC-SHA256, RSA-SHA1, PLAINTEXT. Prints one line of JSON when ready:
-`base`, `consumers` with their secrets, `privateKey` of the one that signs with RSA, and the `identity`.
-See oracle.py for the rest.
+oauthlib parses each request, verifies its signature and issues the tokens; this file stores them and shows the
+page. Each consumer has one signature method: HMAC-SHA1, HMAC-SHA256, RSA-SHA1 or PLAINTEXT. Prints one line of
+JSON when ready: `base`, `consumers` with their secrets, `privateKey` of the RSA consumer, and the `identity`. See
+oracle.py for the rest.
 """
 import secrets
 import threading
@@ -28,7 +28,7 @@ KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
 class Validator(RequestValidator):
-    """What oauthlib asks about keys and tokens; it compares the signatures itself."""
+    """Answers oauthlib's questions about keys and tokens; oauthlib itself compares the signatures."""
 
     enforce_ssl = False
     allowed_signature_methods = tuple(method for _, method in CONSUMERS.values())
@@ -134,7 +134,7 @@ def page(base, request):
 
 
 def decide(base, request):
-    """The library makes the verifier and the address that the browser goes to, or the PIN that it shows."""
+    """The library creates the verifier and the redirect address, or the PIN of the page."""
     token = request.query.get("oauth_token")
     if token not in REQUESTS:
         return Answer(404, "There is no such request.", "text/plain")
