@@ -14,12 +14,12 @@ def built():
 
 @pytest.fixture
 def store(tmp_path):
-    """The options for a store of the test's own."""
+    """Returns the options for a store of this test."""
     return ["--einlass", EINLASS, "--store", str(tmp_path / "store/a.db"), "--key-file", str(tmp_path / "key/a.key")]
 
 
 @pytest.fixture
 def two(store):
-    """A store with two accounts."""
+    """Returns the options for a store with two accounts."""
     add(store, "ada", "bob")
     return store

@@ -1,4 +1,4 @@
-"""What the tests of einlassctl share: how it is started without a terminal, and what they bring to it and ask it for.
+"""Helpers of the einlassctl tests: runs without a terminal, accounts, passphrases and providers.
 
     python -m pytest Tests/Control
 """
@@ -28,7 +28,7 @@ def account(name):
 
 
 def run(*arguments, input="", **more):
-    """Without any terminal: exit code, standard output, standard error."""
+    """Runs einlassctl without a terminal. Returns exit code, standard output and standard error."""
     done = subprocess.run([CONTROL, *arguments], input=input, capture_output=True, text=True, timeout=PATIENCE,
                           start_new_session=True, **more)
     return done.returncode, done.stdout, done.stderr
@@ -41,7 +41,7 @@ def add(store, *names):
 
 
 def repeated(store):
-    """How a next step names the store."""
+    """Returns the store's options as a next step repeats them."""
     return " ".join(store[2:] + store[:2])
 
 
@@ -52,7 +52,7 @@ def usernames(store):
 
 
 def passphrase_of(words):
-    """A descriptor that brings it."""
+    """Returns a descriptor with the passphrase as its content."""
     descriptor = os.memfd_create("passphrase")
     os.write(descriptor, words.encode() + b"\n")
     os.lseek(descriptor, 0, os.SEEK_SET)
@@ -68,7 +68,7 @@ def with_passphrase(*arguments, words="correct horse", option="--passphrase-fd",
 
 
 def signing(*algorithms):
-    """A provider whose clients sign who they are."""
+    """Returns a file of providers with one whose clients authenticate by a signed assertion."""
     return {"providers": [{"id": "signs", "name": "Signs", "accounts": "many", "registration": ["clientId", "privateKey"],
                            "setup": {"documentation": "https://signs.example"},
                            "flows": [{"kind": "authorizationCode",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plays einlass for what the real one rarely does. What it does is named by --store: a word, not a path."""
+"""A fake einlass for rare situations. The word after --store names the situation."""
 import json
 import sys
 
@@ -26,7 +26,7 @@ def fail(id, code, reason, **data):
 
 
 def check(id, rest):
-    """store.check, with what may come in between."""
+    """Answers store.check, after progress or a prompt."""
     if WHAT == "progress":
         for done in (10, 50, 100):
             send({"method": "store.progress", "params": {"request": id, "method": "store.check", "done": done, "total": 100}})
@@ -51,7 +51,8 @@ def check(id, rest):
 
 
 def sign_in(id, rest):
-    """accounts.signIn: an address to open, and meanwhile the question for the one that the browser ended on."""
+    """Answers accounts.signIn, after an `openURL` prompt with an `enterVerifier` prompt beside it, or after a device
+    code."""
     if WHAT == "device":
         send({"method": "prompt.opened", "params": {"prompt": "p_1", "kind": "deviceCode", "userCode": "ABCD-EFGH" + EVIL,
                                                     "verificationUri": "https://example.org/device"}})
@@ -61,7 +62,8 @@ def sign_in(id, rest):
     _, answer, answer_id = next(rest)
     assert answer == {"prompt": "p_1", "action": "accept"}, answer
     if WHAT == "browser":
-        # Both before the answer to the answer: a question inside a question reads that the outer one is over.
+        # This notification comes before the answer to `prompt.answer`, so that the inner prompt reads the end of the
+        # outer one.
         send({"method": "prompt.closed", "params": {"prompt": "p_2", "outcome": "satisfied"}})
     send({"id": answer_id, "result": {}})
     send({"method": "prompt.closed", "params": {"prompt": "p_1", "outcome": "accepted"}})

@@ -1,4 +1,4 @@
-"""A program on a pseudo-terminal: what it shows is waited for, keys are typed, nothing sleeps."""
+"""A program on a pseudo-terminal. The tests wait for its output instead of sleeping."""
 import os
 import pty
 import select
@@ -9,15 +9,15 @@ from fcntl import ioctl
 
 import pytest
 
-PATIENCE = 60  # seconds; only turns a hang into a failure
+PATIENCE = 60  # seconds; turns a hang into a failure
 
 
 class Terminal:
     def __init__(self, command, columns=80, rows=24, output=None, **environment):
-        """Starts the command; its standard output goes to the terminal, or to the file `output`."""
+        """Starts the command. Its standard output is the terminal, or the file `output`."""
         if reason := missing():
             pytest.skip(f"skipped: {reason}")
-        # Its end of the line stays open here, or the modes could not be read after the program's end.
+        # The program's side stays open here, because its modes must be readable after the program's end.
         self.screen, self.line = pty.openpty()
         ioctl(self.screen, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.before = termios.tcgetattr(self.line)
@@ -48,7 +48,7 @@ class Terminal:
             os.close(descriptor)
 
     def wait_for(self, text):
-        """Until this text is shown after what was waited for before."""
+        """Waits until this text is shown after the last one."""
         while text not in self.shown[self.seen:]:
             assert self._read(self.end_of_process), f"ended without {text!r}:\n{self.shown}"
         self.seen = self.shown.index(text, self.seen) + len(text)
@@ -57,7 +57,7 @@ class Terminal:
         os.write(self.screen, text.encode())
 
     def end(self):
-        """Everything that was shown and the exit code, when it has ended by itself."""
+        """Waits for the program's exit, reads the rest of its output and returns its exit code."""
         while self._read(self.end_of_process):
             pass
         while select.select([self.screen], [], [], 0)[0]:
@@ -80,7 +80,7 @@ class Terminal:
 
 
 def missing():
-    """What this machine lacks for a terminal; None: nothing."""
+    """Returns the reason why this machine has no pseudo-terminals; None if it has."""
     try:
         os.close(os.pidfd_open(os.getpid()))
         for descriptor in pty.openpty():

@@ -1,4 +1,4 @@
-"""Accounts are added, shown, renewed, signed out and removed, and it is decided which application may use them."""
+"""Accounts are added, shown, renewed, signed out and removed, and access to them is decided."""
 import json
 import re
 
@@ -48,7 +48,7 @@ def test_an_account_is_preferred_explained_renewed_and_signed_out(two):
     assert re.search(r"^twitter +ada +signed out ", run("accounts", *two)[1], re.M)
 
 
-def test_who_signs_out_is_told_where_the_browser_is_signed_out_too(store):
+def test_sign_out_names_the_page_that_ends_the_browser_session(store):
     ada = {"provider": "microsoft", "username": "ada", "credential": {"type": "oauth2", "token": "t", "clientId": "c"}}
     assert run("accounts", "add", "-", *store, input=json.dumps(ada))[0] == 0
     code, output, _ = run("accounts", "sign-out", "ada", "--yes", *store)
@@ -57,7 +57,7 @@ def test_who_signs_out_is_told_where_the_browser_is_signed_out_too(store):
     assert code == 0 and output.splitlines()[-1] == f"  next: {step}{address}", output
 
 
-def test_whoever_was_not_allowed_is_told_the_command_that_allows_it(two, tmp_path):
+def test_a_denied_application_gets_the_command_that_grants_access(two, tmp_path):
     config = tmp_path / "config.json"
     config.write_text('{"applications": {"*": {"twitter": {"clientId": "c", "clientSecret": "s"}}}}')
     config.chmod(0o600)
@@ -73,7 +73,7 @@ def test_whoever_was_not_allowed_is_told_the_command_that_allows_it(two, tmp_pat
         assert "access set" not in output + errors
 
 
-def test_an_explained_account_that_is_signed_out_is_one_that_fails(two):
+def test_explain_reports_the_error_of_a_signed_out_account(two):
     run("access", "set", "neovim", "twitter", "granted", *two)
     assert run("accounts", "prefer", "ada", "--for", "neovim", *two)[0] == 0
     explained = ["accounts", "explain", "neovim", "twitter", "--when-many", *two]
@@ -83,7 +83,7 @@ def test_an_explained_account_that_is_signed_out_is_one_that_fails(two):
     assert lines[0] == "neovim: twitter/ada, because it is preferred." and "(reloginNeeded, 1005)" in lines[1], lines
 
 
-def test_what_is_there_already_is_replaced_by_an_option_that_is_named(two, tmp_path):
+def test_an_existing_account_names_the_option_that_replaces_it(two, tmp_path):
     file = tmp_path / "accounts.json"
     file.write_text(json.dumps(account("ada")))
     file.chmod(0o600)
@@ -96,7 +96,7 @@ def test_what_is_there_already_is_replaced_by_an_option_that_is_named(two, tmp_p
     assert code == 1 and "Only an export is overwritten: pass --replace." in errors
 
 
-def test_what_could_not_be_added_is_named_and_the_others_are_added(two, tmp_path):
+def test_accounts_that_cannot_be_added_are_named_and_the_others_are_added(two, tmp_path):
     file = tmp_path / "accounts.json"
     file.write_text(json.dumps([account("carol"), account("ada"), account(" "), account("dora")]))
     file.chmod(0o600)
@@ -108,7 +108,7 @@ def test_what_could_not_be_added_is_named_and_the_others_are_added(two, tmp_path
     assert result == {"added": [], "notAdded": ["twitter/carol", "twitter/ada", "twitter/ ", "twitter/dora"]}
 
 
-def test_who_has_signed_out_is_added_again(store):
+def test_a_signed_out_account_can_be_added_again(store):
     facebook = {"provider": "facebook", "username": "ada", "credential": {"type": "oauth2", "token": "t", "clientId": "c"}}
     again = ["accounts", "add", "-", *store]
     assert run(*again, input=json.dumps(facebook))[0] == 0
@@ -120,7 +120,7 @@ def test_who_has_signed_out_is_added_again(store):
 
 
 @pytest.mark.parametrize("name", ["", "ad", "ADA", "ada ", "twitter/", "a_"])
-def test_nothing_but_the_whole_name_names_an_account(two, name):
+def test_only_the_whole_name_selects_an_account(two, name):
     code, _, errors = run("accounts", "remove", name, "--yes", *two)
     assert code == 1 and "There is no account" in errors
     assert usernames(two) == ["ada", "bob"]

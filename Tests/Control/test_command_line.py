@@ -1,4 +1,4 @@
-"""What the command line takes, what its help and its completion show, and what is said of one that is wrong."""
+"""The arguments of the command line, its help and completion, and the messages about wrong arguments."""
 import os
 import subprocess
 from pathlib import Path
@@ -20,7 +20,7 @@ from terminal import PATIENCE, Terminal
     (["audit", "prune", "2026-01-01"], "--yes"),
 ])
 @pytest.mark.parametrize("on_terminal", [False, True])
-def test_what_is_missing_is_named_when_nobody_can_be_asked(two, arguments, missing, on_terminal):
+def test_a_missing_argument_is_named_if_no_question_is_possible(two, arguments, missing, on_terminal):
     run("access", "set", "x", "twitter", "granted", *two)
     if on_terminal:
         with Terminal([CONTROL, *arguments, *two, "--no-input"]) as terminal:
@@ -38,7 +38,7 @@ def test_what_is_missing_is_named_when_nobody_can_be_asked(two, arguments, missi
     (["accounts", "export", "-"], "never standard output: name a path"),
     (["providers", "add", "login.example.com"], "it begins with https://"),
 ])
-def test_what_is_wrong_is_said_in_the_words_of_the_command_line(two, tmp_path, arguments, said):
+def test_errors_use_the_words_of_the_command_line(two, tmp_path, arguments, said):
     code, _, errors = run(*arguments, *two, cwd=tmp_path)
     assert code != 0 and said in errors, errors
     assert not (tmp_path / "-").exists()
@@ -69,12 +69,12 @@ def test_exit_codes_are_those_of_the_help(arguments, code):
     (["accounts", "list", "twitter", "more"], "Unexpected argument 'more'"),
     (["accounts", "list", "twitter", "tw\u202eit\x1b[2Jter"], "Unexpected argument 'tw\ufffdit\ufffd[2Jter'"),
 ])
-def test_a_command_that_is_none_is_answered_with_those_there_are(arguments, said):
+def test_an_unknown_command_is_answered_with_the_known_ones(arguments, said):
     code, output, errors = run(*arguments)
     assert (code, output) == (64, "") and said in errors
 
 
-def test_bash_completes_accounts_and_runs_nothing_that_they_are_called(tmp_path):
+def test_bash_completes_accounts_without_running_their_names(tmp_path):
     script = """
         source <("$1" --generate-completion-script bash)
         shift
@@ -103,7 +103,7 @@ def test_bash_completes_accounts_and_runs_nothing_that_they_are_called(tmp_path)
     (["accounts", "--store", ""], "--store needs a value"), (["accounts", "--einlass", ""], "--einlass needs a value"),
     (["accounts", "--log-level", "foo"], "--log-level must be one of error, warning, info, debug."),
 ])
-def test_a_wrong_command_line_is_told_before_einlass_starts(arguments, said):
+def test_a_wrong_command_line_is_reported_before_einlass_starts(arguments, said):
     code, output, errors = run(*arguments, env={**os.environ, "EINLASS_BINARY": "/nope"})
     assert (code, output) == (64, "") and said in errors, errors
 
@@ -117,11 +117,11 @@ def test_the_help_of_every_command_is_there():
     (["sign-in", "github", "--scope", ""], "--scope must be"), (["accounts", "renew", "ada", "--for", ""], "The application's name must be"),
     (["access", "set", "x", "twitter", "granted", "--permission", ""], "--permission must be"),
 ])
-def test_what_einlass_refuses_is_named_as_it_stands_on_the_command_line(two, arguments, said):
+def test_a_refused_parameter_is_named_as_on_the_command_line(two, arguments, said):
     _, _, errors = run(*arguments, *two)
     assert f"problem: {said} a string of 1 to 256 bytes" in errors, errors
 
 
-def test_a_provider_and_an_account_of_another_are_not_both_meant(two):
+def test_a_provider_and_an_account_of_another_provider_are_refused(two):
     code, output, errors = run("sign-in", "github", "--account", "ada", "--no-input", *two)
     assert (code, output) == (64, "") and "twitter/ada is no account of github." in errors, errors

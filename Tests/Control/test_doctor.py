@@ -1,4 +1,4 @@
-"""The doctor finds what is wrong with a store, its key, the configuration and the accounts, and says what mends it."""
+"""`einlassctl doctor` finds faults of a store, its key, the configuration and the accounts, and names a remedy."""
 import json
 import os
 import re
@@ -30,7 +30,7 @@ def test_the_doctor_names_what_is_wrong_and_what_to_do(two, tmp_path):
 
 
 @pytest.mark.parametrize("wrong", ["missing", "garbage", "open"])
-def test_the_doctor_says_of_the_key_itself_that_it_does_not_open(two, wrong):
+def test_the_doctor_reports_a_key_that_does_not_open(two, wrong):
     key = Path(two[5])
     if wrong == "missing":
         key.unlink()
@@ -43,7 +43,7 @@ def test_the_doctor_says_of_the_key_itself_that_it_does_not_open(two, wrong):
     assert "ok       key" not in output and "store check" not in output
 
 
-def test_the_doctor_says_of_a_store_that_it_cannot_be_written():
+def test_the_doctor_reports_a_read_only_store():
     _, output, _ = run("doctor", *fake("readonly"))
     assert re.search(r"^note +store: /s/a.db can be read, not written: .*\n +next: Let yourself write to it", output, re.M), output
     assert "not written" not in run("doctor", *fake("sound"))[1]
@@ -69,7 +69,7 @@ def key_file(curve):
     ("no key", "cannot be read"), (key_file("P-256"), None), (key_file("P-384"), "ES256"), (None, "lacks privateKey"),
 ])
 @pytest.mark.parametrize("application", ["*", "neovim"])
-def test_the_doctor_looks_at_every_application_s_key(two, tmp_path, key, said, application):
+def test_the_doctor_checks_the_private_key_of_each_application(two, tmp_path, key, said, application):
     providers, config = tmp_path / "providers.json", tmp_path / "config.json"
     providers.write_text(json.dumps(signing("ES256")))
     registration = {"clientId": "c", **({"privateKey": key} if key else {})}
@@ -86,7 +86,7 @@ def test_the_doctor_looks_at_every_application_s_key(two, tmp_path, key, said, a
         assert f"next: Correct it in {config}." in output
 
 
-def test_the_doctor_names_accounts_whose_provider_is_gone_and_what_was_added_in_vain(two, tmp_path):
+def test_the_doctor_names_accounts_without_a_provider_and_unreadable_providers(two, tmp_path):
     (tmp_path / "mine.json").write_text(json.dumps({**signing("ES256")["providers"][0], "id": "mine"}))
     (tmp_path / "mine.json").chmod(0o600)
     code, output, errors = run("providers", "add", str(tmp_path / "mine.json"), *two)
@@ -105,7 +105,7 @@ def test_the_doctor_names_accounts_whose_provider_is_gone_and_what_was_added_in_
     code, output, errors = run("doctor", *two)
     assert code == 1 and re.search("^problem  mine: cannot be used: mine, at /providers/0", output, re.M), output
     assert "forget it: einlassctl providers remove mine " in output and "warning configuration" in errors and "twitter" in run("providers", *two)[1]
-    # What is no file of providers at all is left alone.
+    # A damaged file of providers is left alone.
     added.write_text("{")
     assert run("providers", "remove", "mine", "--yes", *two)[0] == 1 and added.read_text() == "{"
     added.write_text(text)
@@ -114,7 +114,7 @@ def test_the_doctor_names_accounts_whose_provider_is_gone_and_what_was_added_in_
     assert code == 1 and "problem  mine/eve: its provider is not known any more" in output
 
 
-def test_the_doctor_says_what_mends_a_key_file_and_who_is_signed_out(two):
+def test_the_doctor_names_the_remedy_for_a_key_file_and_counts_signed_out_accounts(two):
     key = Path(two[5])
     assert run("accounts", "sign-out", "ada", "--yes", *two)[0] == 0
     assert "accounts: 2 accounts, 1 in order, 1 signed out\n" in run("doctor", *two)[1]
@@ -146,7 +146,7 @@ def test_the_doctor_notes_a_folder_above_the_store_that_others_may_change(tmp_pa
 
 
 class Refusing(BaseHTTPRequestHandler):
-    """An issuer that describes itself; it registers nobody until `accepts`."""
+    """An issuer with metadata that refuses registrations until `accepts` is set."""
 
     def do_GET(self):
         base = self.server.base
@@ -170,7 +170,7 @@ class Refusing(BaseHTTPRequestHandler):
 
 
 @pytest.mark.parametrize("mended", ["by the provider", "by a registration"])
-def test_the_doctor_tells_that_a_provider_did_not_register_the_application(two, mended):
+def test_the_doctor_reports_a_failed_registration(two, mended):
     with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
         server.base, server.accepts = "http://127.0.0.1:%d" % server.server_address[1], False
         threading.Thread(target=server.serve_forever).start()
@@ -190,7 +190,7 @@ def test_the_doctor_tells_that_a_provider_did_not_register_the_application(two, 
             assert run("providers", "configure", "shy", "--client-id", "mine", *two)[0] == 0
         assert run("doctor", *two)[0] == 0
         assert re.search("^shy .* there ", run("providers", *two)[1], re.M)
-        # Without a registration the next sign-in asks for one again.
+        # Without a registration the next sign-in registers again.
         assert run("providers", "configure", "shy", "--remove", "--no-input", *two)[0] == 0
         assert run("doctor", *two)[0] == 0
         server.shutdown()

@@ -1,4 +1,4 @@
-"""Accounts move to another store by a file and its passphrase."""
+"""Accounts move to another store in a file with a passphrase."""
 import json
 import os
 import re
@@ -33,8 +33,8 @@ def test_accounts_move_by_a_file_and_a_passphrase(two, tmp_path):
     assert run("accounts", "list", "--passphrase-fd", "999", *two)[0] == 64
 
 
-def test_a_file_has_a_passphrase_of_its_own_where_the_store_has_one(two, tmp_path):
-    # With a key file the passphrase is that of the file alone, whatever else would open the store.
+def test_an_export_file_has_its_own_passphrase(two, tmp_path):
+    # With a key file for the store, the passphrase is that of the export file.
     assert with_passphrase("store", "slots", "add", "passphrase", *two, words="of the store")[0] == 0
     code, _, errors = with_passphrase("accounts", "export", str(tmp_path / "moving"), *two, words="of the file")
     assert code == 0, errors
@@ -72,11 +72,11 @@ def test_an_import_names_the_provider_that_is_to_be_added_first(two, tmp_path):
     code, output, _ = with_passphrase("accounts", "import", str(tmp_path / "moving"), *other)
     assert code == 1 and "work/cora: refused. The provider is not known here. Add it first: einlassctl providers add" in output
     assert "home/cora: added" in output and "3 added" in output
-    # What was added over there came along, and that is said.
+    # The imported providers and registrations are listed.
     assert "home: the provider was added\nhome: its registration came along\n" in output
 
 
-def test_a_new_store_that_nothing_but_the_passphrase_opens_is_told(two, tmp_path):
+def test_a_new_store_with_only_a_passphrase_slot_is_noted(two, tmp_path):
     file = tmp_path / "moving"
     assert with_passphrase("accounts", "export", str(file), *two)[0] == 0
     home = {"HOME": str(tmp_path / "home"), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}

@@ -1,4 +1,4 @@
-"""Who leaves an account is told what stays valid at its provider, before it is lost.
+"""Before a sign-out or a removal, einlassctl says which tokens will stay valid at the provider.
 
     python -m pytest Tests/Control/test_leaving.py
 """
@@ -15,7 +15,7 @@ from test_sign_in_elsewhere import Visitor, page, ready, sign_in  # noqa: F401
 
 @pytest.fixture
 def signed_in(sign_in, tmp_path):  # noqa: F811
-    """Signed in to GitHub by a code; the options, the environment, and the configuration as it was used."""
+    """Signs in to GitHub by a device code. Returns the options, the environment and the path of the configuration."""
     with sign_in("github", "--flow", "deviceCode") as terminal:
         terminal.wait_for("This goes on when that is done")
         code = re.search(r"\b[A-Z]{4}-[A-Z]{4}\b", terminal.shown)[0]
@@ -40,7 +40,7 @@ def without_registration(config):
     return path
 
 
-def test_what_cannot_be_renewed_is_no_fault_of_the_account(signed_in):
+def test_a_failed_renewal_is_not_blamed_on_the_account(signed_in):
     options, home, config = signed_in
     options = [*options, "--config", str(config)]
     whole = json.loads(config.read_text())
@@ -54,7 +54,7 @@ def test_what_cannot_be_renewed_is_no_fault_of_the_account(signed_in):
 
 
 @pytest.mark.parametrize("command", ["sign-out", "remove"])
-def test_nothing_is_forgotten_that_the_right_configuration_revokes(signed_in, command):
+def test_a_credential_that_could_be_revoked_is_not_forgotten(signed_in, command):
     options, home, config = signed_in
     leave = ["accounts", command, "github/ada", "--yes", *options]
     before = state(options, home)
@@ -73,7 +73,7 @@ def test_nothing_is_forgotten_that_the_right_configuration_revokes(signed_in, co
     assert state(options, home) != before
 
 
-def test_on_a_terminal_it_is_asked_whether_the_token_may_stay_valid(signed_in):
+def test_on_a_terminal_the_person_decides_whether_the_token_may_stay_valid(signed_in):
     options, home, config = signed_in
     for answer, code in [("", 1), ("y", 0)]:
         with Terminal([CONTROL, "accounts", "remove", "github/ada", *options, "--config", str(without_registration(config))],
@@ -87,7 +87,7 @@ def test_on_a_terminal_it_is_asked_whether_the_token_may_stay_valid(signed_in):
     assert "not revoked: application demo-github." in terminal.shown and state(options, home) == []
 
 
-def test_an_account_whose_provider_is_not_known_any_more_is_removed(tmp_path):
+def test_an_account_of_an_unknown_provider_can_be_removed(tmp_path):
     options = ["--einlass", EINLASS, "--store", str(tmp_path / "store/a.db"), "--key-file", str(tmp_path / "key/a.key")]
     descriptor = {
         "id": "work", "name": "Work", "setup": {"documentation": "https://work.example/docs"}, "registration": ["clientId"],

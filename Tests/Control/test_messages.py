@@ -18,13 +18,13 @@ from test_sign_in_elsewhere import ready, sign_in  # noqa: F401
 
 @pytest.fixture
 def both(store):
-    """Two providers with an account of one name."""
+    """Returns the options for a store with one user name at two providers."""
     facebook = {"provider": "facebook", "username": "ada", "credential": {"type": "oauth2", "token": "t", "clientId": "c"}}
     assert run("accounts", "add", "-", *store, input=json.dumps([account("ada"), facebook, account("bob")]))[0] == 0
     return store
 
 
-def test_a_name_of_two_accounts_is_answered_with_names_that_are_taken(both):
+def test_an_ambiguous_name_is_answered_with_unambiguous_ones(both):
     code, _, errors = run("accounts", "prefer", "ada", "--for", "neovim", *both)
     assert code == 64 and "problem: ada may be twitter/ada or facebook/ada. Name one of them so.\n" in errors, errors
     for name in re.search("may be (.*) or (.*)[.] Name", errors).groups():
@@ -41,12 +41,12 @@ def test_accounts_of_a_provider_are_listed_by_its_name(both):
 
 
 @pytest.mark.parametrize("arguments", [["accounts", "list", "--nope"], ["doctor", "extra"], ["sign-in", "--flow"], ["audit", "--limit", "x"]])
-def test_the_parser_speaks_as_everything_else_does(arguments):
+def test_parser_errors_have_the_form_of_the_others(arguments):
     code, output, errors = run(*arguments)
     assert (code, output) == (64, "") and errors.startswith("problem: ") and "Error" not in errors, errors
 
 
-def test_without_a_terminal_it_is_said_what_a_code_takes(sign_in):  # noqa: F811
+def test_without_a_terminal_the_option_for_a_device_code_is_named(sign_in):  # noqa: F811
     def piped(argv, **environment):
         return subprocess.run(argv, env=os.environ | environment, text=True, capture_output=True, start_new_session=True,
                               stdin=subprocess.DEVNULL, timeout=PATIENCE)
@@ -56,14 +56,14 @@ def test_without_a_terminal_it_is_said_what_a_code_takes(sign_in):  # noqa: F811
     assert "sign-in github --flow deviceCode" in done.stderr
 
 
-def test_a_registration_without_its_secret_is_told_what_is_missing(store):
+def test_the_missing_part_of_a_registration_is_named(store):
     code, _, errors = run("providers", "configure", "vimeo", "--client-id", "x", *store)
     assert code != 0 and "client secret" in errors and "bring its client id" not in errors, errors
-    # The control: where nothing is there, the client id is missing too.
+    # The control: without any registration the client id is missing too.
     assert "bring its client id" in run("sign-in", "vimeo", "--no-input", *store)[2]
 
 
-def test_one_is_not_several(store, tmp_path):
+def test_counts_use_singular_and_plural(store, tmp_path):
     run("accounts", "add", "-", *store, input=json.dumps(account("ada")))
     assert "1 account and " in run("store", "check", *store)[1]
     words = passphrase_of("correct horse")
@@ -84,21 +84,21 @@ def test_a_passphrase_may_come_by_standard_input(two, tmp_path, option):
     assert run("accounts", "import", file, option, "0", *two, input="wrong\n")[0] == 1
 
 
-def test_an_export_names_the_option_of_a_file(two, tmp_path):
+def test_an_export_names_the_option_for_its_passphrase(two, tmp_path):
     code, _, errors = run("accounts", "export", str(tmp_path / "file"), *two)
     assert code == 1 and "Bring it with --file-passphrase-fd." in errors, errors
     assert "--file-passphrase-fd" in run("accounts", "export", "--help")[1]
 
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"NO_COLOR": "1", "TERM": "dumb"}])
-def test_no_escape_is_written_where_none_is_wanted(two, environment):
+def test_no_color_and_a_dumb_terminal_get_no_escape_sequences(two, environment):
     with Terminal([CONTROL, "doctor", *two], **environment) as terminal:
         assert terminal.end() == 0 and "store check" in terminal.shown and "\x1b" not in terminal.shown, repr(terminal.shown)
     with Terminal([CONTROL, "store", "check", *fake("progress")], **environment) as terminal:
         assert terminal.end() == 0 and "\x1b" not in terminal.shown, repr(terminal.shown)
 
 
-def test_the_doctor_has_no_doubt_about_the_configuration_of_the_sandbox(two, ready, tmp_path):  # noqa: F811
+def test_the_doctor_accepts_the_configuration_of_the_sandbox(two, ready, tmp_path):  # noqa: F811
     config = tmp_path / "try.json"
     config.write_text(json.dumps(ready["config"]))
     config.chmod(0o600)
@@ -107,7 +107,7 @@ def test_the_doctor_has_no_doubt_about_the_configuration_of_the_sandbox(two, rea
 
 
 def helps():
-    """Every command's help."""
+    """Yields each command with its help."""
     commands = [[]]
     while commands:
         command = commands.pop()
@@ -127,7 +127,7 @@ def test_examples_in_help_can_be_pasted():
 
 
 def bash(*typed):
-    """The words that bash shows after a command line that ends in two tabs."""
+    """Returns the output of bash after this command line and two tabs."""
     with Terminal(["/bin/bash", "--norc", "--noprofile", "-i"], columns=200, PS1="$ ", PATH=f"{Path(CONTROL).parent}:{os.environ['PATH']}",
                   EINLASS_BINARY=EINLASS, INPUTRC="/dev/null") as terminal:
         terminal.wait_for("$ ")
@@ -139,7 +139,7 @@ def bash(*typed):
         return terminal.shown.partition("ready\r\n")[2]
 
 
-def test_bash_shows_accounts_by_names_that_are_taken(both):
+def test_bash_shows_unambiguous_account_names(both):
     shown = bash("einlassctl accounts remove", *both[2:], "")
     names = re.findall(r"^((?:[a-z/]+ +)+)\r$", shown, re.M)
     assert sorted(" ".join(names).split()) == ["facebook/ada", "twitter/ada", "twitter/bob"], repr(shown)
@@ -154,7 +154,7 @@ def test_bash_shows_accounts_by_names_that_are_taken(both):
     (["accounts", "list"], ["twitter"]),
     (["accounts", "list", "--log-level"], ["debug", "error", "info", "warning"]),
 ])
-def test_values_are_offered(two, tmp_path, words, offered):
+def test_completion_offers_values(two, tmp_path, words, offered):
     for application in ("neovim", "editor"):
         assert run("access", "set", application, "twitter", "granted", *two)[0] == 0
     script = """
@@ -165,7 +165,7 @@ def test_values_are_offered(two, tmp_path, words, offered):
         _einlassctl einlassctl "" "${@: -1}"
         printf '%s\\n' "${COMPREPLY[@]}"
     """
-    # The store stands in front: completion reads it from anywhere.
+    # The store's options come before the value, because completion must find them at any position.
     line = ["einlassctl", words[0], *(words[1:2] if words[0] in ("access", "accounts") else []), *two,
             *words[2 if words[0] in ("access", "accounts") else 1:]]
     done = subprocess.run(["bash", "-c", script, "bash", CONTROL, *line], cwd=tmp_path, capture_output=True, text=True,

@@ -1,4 +1,5 @@
-"""Standard input and output are pipes that wait, end or fill up, and nothing hangs, crashes or is lost without a word."""
+"""Standard input and output are pipes that block, end or fill up: einlassctl does not hang or crash, and reports each
+lost output."""
 import contextlib
 import json
 import os
@@ -17,7 +18,7 @@ from control import CONTROL, EINLASS, account, run, usernames
 from terminal import PATIENCE
 
 
-def test_a_reader_that_leaves_is_no_crash(two):
+def test_a_closed_output_is_no_crash(two):
     reading, writing = os.pipe()
     os.close(reading)
     try:
@@ -28,19 +29,19 @@ def test_a_reader_that_leaves_is_no_crash(two):
 
 
 def left_in(pipe):
-    """How many bytes nobody has read yet."""
+    """Returns the number of unread bytes in a pipe."""
     return struct.unpack("i", ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
 
 
 def wait_while(condition, process):
-    """Until it holds no more, or the process has ended."""
+    """Waits until the condition is false or the process has ended."""
     deadline = time.monotonic() + PATIENCE
     while condition() and process.poll() is None:
         assert time.monotonic() < deadline, process.args
         time.sleep(0.001)
 
 
-def test_standard_streams_that_were_told_not_to_wait_are_waited_for(two):
+def test_non_blocking_standard_streams_are_used_completely(two):
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     # More than a pipe holds.
@@ -67,7 +68,7 @@ def test_standard_streams_that_were_told_not_to_wait_are_waited_for(two):
 
 @pytest.mark.parametrize("arguments", [["accounts", "add", "-"], ["providers", "configure", "github", "--client-id", "c", "--secret-fd", "0"]])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_who_does_not_go_on_writing_may_be_interrupted(two, arguments, number):
+def test_a_read_from_a_stalled_writer_can_be_interrupted(two, arguments, number):
     with subprocess.Popen([CONTROL, *arguments, *two], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdin.write("{")
         process.stdin.flush()
@@ -81,7 +82,7 @@ def test_who_does_not_go_on_writing_may_be_interrupted(two, arguments, number):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_who_waits_for_a_reader_may_be_interrupted(two, number):
+def test_a_write_to_a_stalled_reader_can_be_interrupted(two, number):
     assert run("access", "set", "x" * 200, "twitter", "granted", *two)[0] == 0
     trail = Path(two[3].replace(".db", ".audit.jsonl"))
     # More than a pipe holds.
@@ -100,7 +101,7 @@ def test_who_waits_for_a_reader_may_be_interrupted(two, number):
     assert (process.returncode, errors) == (1, "Cancelled.\n")
 
 
-def test_what_is_too_long_for_einlass_is_said_and_not_waited_for(two, tmp_path):
+def test_a_request_too_long_for_einlass_is_reported(two, tmp_path):
     file = tmp_path / "accounts.json"
     text = json.dumps({"pad": "", **account("carol")})
     file.write_text(text.replace('""', '"%s"' % ("x" * ((1 << 20) - len(text)))))
@@ -111,7 +112,7 @@ def test_what_is_too_long_for_einlass_is_said_and_not_waited_for(two, tmp_path):
     assert done.returncode == 1 and json.loads(done.stdout)["error"]["data"]["reason"] == "lineTooLong", done.stderr
 
 
-def test_a_full_disk_behind_the_output_is_no_silence(two):
+def test_a_full_disk_behind_the_output_is_reported(two):
     for command in [CONTROL, "accounts", *two], [EINLASS, *two[2:], "call", "accounts.list"], [EINLASS, "--help"]:
         with open("/dev/full", "w") as full:
             done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""Providers are added by files, shown and forgotten, and so are registrations at them."""
+"""Providers are added by files, shown and removed, and registrations at them are stored and removed."""
 import json
 import re
 import subprocess
@@ -66,13 +66,13 @@ def test_a_file_for_the_option_providers_is_added_whole(store, tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [["accounts", "--provider", "nope"], ["audit", "--provider", "nope"]])
-def test_a_provider_that_is_not_known_is_named(two, arguments):
+def test_an_unknown_provider_is_named(two, arguments):
     code, output, errors = run(*arguments, *two)
     assert (code, output) == (1, "") and "There is no provider nope." in errors and "einlassctl providers list" in errors
     assert run("accounts", "--provider", "facebook", *two)[:2] == (0, "No accounts. Sign in: einlassctl sign-in; or add one: einlassctl accounts add\n")
 
 
-def test_a_registration_is_brought_and_forgotten_and_its_secret_is_in_no_output(store, tmp_path):
+def test_a_registration_is_stored_and_removed_and_its_secret_is_in_no_output(store, tmp_path):
     configure = ["providers", "configure", "github", "--client-id", "mine", *store]
     code, output, errors = run(*configure, "--secret-fd", "0", input="very-s3cret\n")
     assert (code, output) == (0, "Keeps your registration at github.\n"
@@ -82,14 +82,14 @@ def test_a_registration_is_brought_and_forgotten_and_its_secret_is_in_no_output(
     assert not any(b"very-s3cret" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert run("providers", "configure", "github", "--remove", *store)[:2] == (0, "Forgot the registration at github.\n")
     assert re.search("^github +GitHub +missing", run("providers", *store)[1], re.M)
-    # Without its secret it is not taken, and what to do is said.
+    # A registration without its secret is refused, with a next step.
     code, _, errors = run("providers", "configure", "twitter", "--client-id", "mine", *store)
     assert code == 1 and "lacks clientSecret" in errors and "next: " in errors
     assert run("providers", "configure", "github", "--no-input", *store)[0] == 64
     assert run(*configure, "--secret-fd", "77")[0] == 64
 
 
-def test_a_registration_with_a_private_key_is_brought_by_a_file(store, tmp_path):
+def test_a_registration_with_a_private_key_is_read_from_a_file(store, tmp_path):
     (tmp_path / "signs.json").write_text(json.dumps(signing("ES256")["providers"][0]))
     assert run("providers", "add", str(tmp_path / "signs.json"), *store)[0] == 0
     key = tmp_path / "key.pem"
@@ -118,7 +118,7 @@ def test_a_registration_with_a_private_key_is_brought_by_a_file(store, tmp_path)
     assert code == 1 and "(authenticatorUnconfigured, 1006)" in errors
 
 
-def test_a_way_of_authentication_needs_its_part(store):
+def test_an_authentication_method_needs_its_secret_or_key(store):
     configure = ["providers", "configure", "microsoft", "--client-id", "mine", *store]
     code, _, errors = run(*configure, "--authentication", "private_key_jwt")
     assert code == 1 and "lacks privateKey" in errors, errors
@@ -128,7 +128,7 @@ def test_a_way_of_authentication_needs_its_part(store):
     assert code == 0, errors
 
 
-def test_a_private_key_is_refused_where_nothing_signs_with_it(store, tmp_path):
+def test_an_unused_private_key_is_refused(store, tmp_path):
     key = tmp_path / "key.pem"
     subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
     key.chmod(0o600)
@@ -137,7 +137,7 @@ def test_a_private_key_is_refused_where_nothing_signs_with_it(store, tmp_path):
         assert done[0] == code and ("GitHub takes no private key" in done[2]) == (code == 1), done
 
 
-def test_the_address_that_was_given_is_the_one_to_register(store):
+def test_the_given_redirect_is_shown_as_the_one_to_register(store):
     place = "http://127.0.0.1:7777/back"
     with Terminal([CONTROL, "providers", "configure", "gitlab", "--redirect", place, *store]) as terminal:
         terminal.wait_for(f"Redirect address to register: {place}")

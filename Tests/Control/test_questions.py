@@ -1,4 +1,4 @@
-"""On a terminal a person is asked for what the command line leaves open, by questions, lists and pages to sign in at."""
+"""On a terminal einlassctl asks for missing arguments with questions, lists and sign-in pages."""
 import json
 import os
 import re
@@ -10,7 +10,7 @@ from terminal import Terminal
 
 
 @pytest.mark.parametrize("provider, asked", [("github", "Token (not shown):"), ("twitter", "What kind of credential?")])
-def test_only_what_the_provider_takes_is_asked_for(store, provider, asked):
+def test_only_credentials_that_the_provider_accepts_are_asked_for(store, provider, asked):
     with Terminal([CONTROL, "accounts", "add", *store]) as terminal:
         terminal.wait_for("Which provider?")
         terminal.type(provider + "\r")
@@ -22,7 +22,7 @@ def test_only_what_the_provider_takes_is_asked_for(store, provider, asked):
         assert terminal.end() == 1
 
 
-def test_only_a_provider_that_was_added_is_offered_to_be_removed(store, tmp_path):
+def test_only_added_providers_are_offered_for_removal(store, tmp_path):
     with Terminal([CONTROL, "providers", "remove", *store]) as terminal:
         assert terminal.end() == 1 and "No provider was added" in terminal.shown and "github" not in terminal.shown
     (tmp_path / "mine.json").write_text(json.dumps({**signing("ES256")["providers"][0], "id": "mine"}))
@@ -36,7 +36,7 @@ def test_only_a_provider_that_was_added_is_offered_to_be_removed(store, tmp_path
         assert terminal.end() == 0 and "Forgot mine." in terminal.shown
 
 
-def test_who_takes_no_credential_is_signed_in_to(store):
+def test_accounts_add_refers_to_sign_in_for_a_provider_without_credentials(store):
     with Terminal([CONTROL, "accounts", "add", *store]) as terminal:
         terminal.wait_for("Which provider?")
         terminal.type("flickr\r")
@@ -44,7 +44,7 @@ def test_who_takes_no_credential_is_signed_in_to(store):
         assert "User name" not in terminal.shown
 
 
-def test_a_terminal_whose_cursor_cannot_move_shows_a_list_and_takes_a_number(two):
+def test_a_dumb_terminal_shows_a_list_and_takes_a_number(two):
     with Terminal([CONTROL, "accounts", "remove", *two], TERM="dumb") as terminal:
         terminal.wait_for("Which account?")
         terminal.wait_for("  2  twitter  bob")
@@ -58,7 +58,7 @@ def test_a_terminal_whose_cursor_cannot_move_shows_a_list_and_takes_a_number(two
     assert usernames(two) == ["ada"]
 
 
-def test_the_home_may_be_typed_as_a_shell_takes_it(two, tmp_path):
+def test_a_typed_path_may_begin_with_a_tilde(two, tmp_path):
     (tmp_path / "home").mkdir(mode=0o700)
     with Terminal([CONTROL, "store", "backup", *two], HOME=str(tmp_path / "home")) as terminal:
         terminal.wait_for("Where to?")
@@ -67,7 +67,7 @@ def test_the_home_may_be_typed_as_a_shell_takes_it(two, tmp_path):
     assert (tmp_path / "home/copy.db").exists()
 
 
-def test_an_account_is_chosen_by_arrow_keys_and_removed_when_that_is_confirmed(two):
+def test_an_account_is_chosen_by_arrow_keys_and_removed_after_confirmation(two):
     command = [CONTROL, "accounts", "remove", *two]
     with Terminal(command) as terminal:
         terminal.wait_for("Which account?")
@@ -108,7 +108,7 @@ def test_an_account_is_added_by_questions_that_show_no_secret(store):
     assert usernames(store) == ["ada"]
 
 
-def test_letters_find_a_row_and_enter_takes_none_where_none_holds_them(store):
+def test_typed_letters_find_a_row_and_enter_without_a_match_does_nothing(store):
     with Terminal([CONTROL, "access", "set", "neovim", *store]) as terminal:
         terminal.wait_for("Which provider?")
         terminal.type("githubx\r")
@@ -119,7 +119,7 @@ def test_letters_find_a_row_and_enter_takes_none_where_none_holds_them(store):
         assert terminal.end() == 0 and "neovim may use github accounts." in terminal.shown
 
 
-def test_an_explanation_is_asked_for_in_the_name_of_the_application_that_is_typed(two):
+def test_explain_answers_for_the_typed_application(two):
     run("access", "set", "neovim", "twitter", "granted", *two)
     run("accounts", "prefer", "bob", "--for", "neovim", *two)
     with Terminal([CONTROL, "accounts", "explain", "--when-many", *two]) as terminal:
@@ -131,7 +131,7 @@ def test_an_explanation_is_asked_for_in_the_name_of_the_application_that_is_type
     assert "neovim: twitter/bob, because it is preferred." in terminal.shown
 
 
-def test_the_day_before_which_is_forgotten_is_asked_for_until_it_is_one(two):
+def test_prune_asks_for_a_day_until_it_is_valid(two):
     with Terminal([CONTROL, "audit", "prune", *two]) as terminal:
         terminal.wait_for("Forget everything before which day")
         terminal.type("tomorrow\r")
@@ -185,5 +185,5 @@ def test_a_browser_is_started_only_on_a_desktop_of_this_machine(tmp_path):
         with Terminal([CONTROL, "sign-in", "twitter", *fake("browser")], PATH=path, WAYLAND_DISPLAY="", **environment) as terminal:
             assert terminal.end() == 0, terminal.shown
     assert opened.read_text().startswith("https://example.org/a?b")
-    # Its sandbox may be set-uid.
+    # The browser keeps the right to new privileges, because its sandbox may be set-uid.
     assert status.read_text().split() == ["NoNewPrivs:", "0"]

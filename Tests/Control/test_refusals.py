@@ -1,4 +1,4 @@
-"""Whatever fails is said once, with the step that comes next where there is one, and in JSON to whoever wants that."""
+"""Each failure is reported once, with a next step if there is one, and as JSON with --json."""
 import json
 import re
 import shutil
@@ -10,7 +10,7 @@ from control import CONTROL, EINLASS, run, with_passphrase
 from terminal import PATIENCE
 
 
-def test_errors_say_the_next_step_with_the_store_that_is_meant(store):
+def test_a_next_step_repeats_the_options_of_the_store(store):
     code, output, errors = run("access", "set", "x", "nope", "granted", *store)
     assert (code, output) == (1, "")
     assert "(unknownProvider, 1020)" in errors
@@ -19,7 +19,7 @@ def test_errors_say_the_next_step_with_the_store_that_is_meant(store):
     assert code == 1 and json.loads(output)["error"]["data"]["reason"] == "unknownProvider" and errors
 
 
-def test_own_errors_are_json_as_those_of_einlass_are(two):
+def test_own_errors_have_the_json_form_of_einlass(two):
     for arguments, exit_code, reason in [
             (["accounts", "remove", "nobody", "--yes"], 1, "unusable"), (["accounts", "--provider", "nope"], 1, "unusable"),
             (["accounts", "remove", "ada"], 64, "usage")]:
@@ -34,7 +34,7 @@ def test_own_errors_are_json_as_those_of_einlass_are(two):
     pytest.param(["store", "slots", "add", "secretservice"], "Or let a passphrase open it: einlassctl store slots add passphrase",
                  marks=pytest.mark.skipif(bool(shutil.which("secret-tool")), reason="there is a secret-tool")),
 ])
-def test_the_next_step_is_of_what_was_asked(two, tmp_path, arguments, step):
+def test_the_next_step_fits_the_command(two, tmp_path, arguments, step):
     config = tmp_path / "config.json"
     config.write_text('{"applications": {"*": {"slack": {"clientId": "c"}}}}')
     config.chmod(0o600)
@@ -42,20 +42,20 @@ def test_the_next_step_is_of_what_was_asked(two, tmp_path, arguments, step):
     assert f"next: {step}" in output + errors, output + errors
 
 
-def test_a_configuration_that_is_not_needed_is_complained_of_once(two, tmp_path):
+def test_an_unneeded_broken_configuration_is_noted_once(two, tmp_path):
     typo = ["--config", str(tmp_path / "typo.json")]
     code, _, errors = run("accounts", "list", *two, *typo)
     assert code == 0 and re.fullmatch(r"   note: The configuration \S+ can't be used: it does not exist\.\n", errors), errors
     for arguments in (["doctor"], ["sign-in", "github"]):
         code, output, errors = run(*arguments, *two, *typo)
         assert code == 1 and (output + errors).count("does not exist") == 1, output + errors
-    # A program that greets nobody is told by the log.
+    # Without `initialize` the problem is logged.
     alone = subprocess.run([EINLASS, *two[2:], *typo, "call", "accounts.list"], capture_output=True, text=True, timeout=PATIENCE)
     assert alone.returncode == 78 and alone.stderr.count("does not exist") == 1, alone.stderr
 
 
 @pytest.mark.parametrize("program", ["cat", "yes", "true"])
-def test_a_program_that_is_not_einlass_is_told_at_once(program):
+def test_a_program_other_than_einlass_is_reported_at_once(program):
     code, output, errors = run("accounts", "--einlass", shutil.which(program))
     assert (code, output) == (70, "") and errors.startswith("problem: ")
     assert "does not answer as einlass does. Name einlass with --einlass" in errors or program == "true"
@@ -65,12 +65,12 @@ def test_a_program_that_is_not_einlass_is_told_at_once(program):
     ["accounts", "import", "/nope"], ["accounts", "add", "/nope"], ["providers", "add", "/nope"],
     ["accounts", "rename", "ada", "\u202e"], ["accounts", "export", "/nope/x"],
 ])
-def test_no_next_step_is_said_where_the_sentence_says_it(two, arguments):
+def test_a_message_with_a_remedy_gets_no_next_step(two, arguments):
     code, _, errors = with_passphrase(*arguments, *two)
     assert code == 1 and "doctor" not in errors and "next:" not in errors
 
 
-def test_where_the_folder_is_gone_a_file_is_named_by_its_whole_path(two, tmp_path):
+def test_a_removed_working_directory_requires_absolute_paths(two, tmp_path):
     folder = tmp_path / "gone"
     for command in ("store", "backup"), ("accounts", "import"):
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""What is drawn fits the terminal and does not steer it, and the terminal is as before however a command ends."""
+"""The output fits the terminal and cannot steer it, and each command restores the terminal's mode."""
 import json
 import os
 import re
@@ -12,7 +12,7 @@ from control import CONTROL, CONTROLS, fake, run
 from terminal import Terminal
 
 
-def test_no_name_steers_the_terminal_or_a_program_that_reads_json():
+def test_names_cannot_steer_the_terminal_or_a_json_reader():
     for arguments in (["accounts"], ["accounts", "--json"], ["access", "reset", "x", "y"]):
         _, output, errors = run(*arguments, *fake("evil"))
         assert output + errors and not CONTROLS.search(output + errors), repr(output + errors)
@@ -20,13 +20,13 @@ def test_no_name_steers_the_terminal_or_a_program_that_reads_json():
 
 
 def width(text):
-    """Columns on a terminal, by Python's tables."""
+    """Returns the width in columns, by Python's Unicode tables."""
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 @pytest.mark.parametrize("columns", [60, 80, 200])
 @pytest.mark.parametrize("command", ["audit", "accounts", "access", "providers", "store"])
-def test_no_table_breaks_a_word_or_cuts_a_moment(two, columns, command):
+def test_tables_break_no_word_and_cut_no_time(two, columns, command):
     run("access", "set", "a vendor's application of many words, which is shown in full", "twitter", "granted",
         "--permission", "publish", "--permission", "photographs", *two)
     run("accounts", "rename", "ada", "阿达 洛芙莱斯 伯爵夫人 👩 Łuße, the Enchantress of Numbers", *two)
@@ -41,7 +41,7 @@ def test_no_table_breaks_a_word_or_cuts_a_moment(two, columns, command):
 
 @pytest.mark.parametrize("how", ["Ctrl-C", "SIGTERM", "SIGHUP", "SIGINT"])
 @pytest.mark.parametrize("what, question", [("passphrase", "Passphrase"), ("list", "Which account?")])
-def test_a_question_may_be_left_and_the_terminal_is_as_before(how, what, question):
+def test_leaving_a_question_restores_the_terminal(how, what, question):
     command = ["store", "check"] if what == "passphrase" else ["accounts", "remove"]
     with Terminal([CONTROL, *command, *fake(what)]) as terminal:
         terminal.wait_for(question)
@@ -58,23 +58,23 @@ def child_of(process):
             if entry.name.isdigit() and int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == process:
                 return int(entry.name)
         except OSError:
-            pass  # it has ended meanwhile
+            pass  # the process has ended meanwhile
     raise AssertionError("there is no child")
 
 
-def test_a_question_ends_with_einlass():
+def test_a_question_ends_when_einlass_ends():
     with Terminal([CONTROL, "store", "check", *fake("passphrase")]) as terminal:
         terminal.wait_for("Passphrase")
         os.kill(child_of(terminal.process), signal.SIGKILL)
         assert terminal.end() == 70
 
 
-def test_a_question_that_is_over_is_not_waited_for():
+def test_an_expired_question_ends():
     with Terminal([CONTROL, "store", "check", *fake("expires")]) as terminal:
         assert terminal.end() == 1 and "(flowExpired, 1014)" in terminal.shown
 
 
-def test_long_work_shows_how_far_it_is_and_ends_with_ctrl_c(tmp_path):
+def test_a_long_operation_shows_progress_and_ends_with_ctrl_c(tmp_path):
     output = tmp_path / "output"
     with Terminal([CONTROL, "store", "check", *fake("progress")], output=output) as terminal:
         terminal.wait_for("… 50 %")
@@ -87,7 +87,7 @@ def test_long_work_shows_how_far_it_is_and_ends_with_ctrl_c(tmp_path):
 
 
 @pytest.mark.parametrize("columns", [20, 40, 60, 80])
-def test_tables_fit_the_terminal_and_have_colours_unless_those_are_not_wanted(two, columns):
+def test_tables_fit_the_terminal_and_respect_no_color(two, columns):
     run("accounts", "rename", "ada", "Augusta Ada King, Countess of Lovelace, the Enchantress of Numbers", *two)
     with Terminal([CONTROL, "accounts", *two], columns=columns) as terminal:
         assert terminal.end() == 0
@@ -101,8 +101,8 @@ def test_tables_fit_the_terminal_and_have_colours_unless_those_are_not_wanted(tw
     assert all(len(line) <= max(columns, 28) for line in plain.splitlines())
 
 
-def test_in_the_background_it_ends_by_itself(two, tmp_path):
-    """Whoever sets a terminal's modes from there is stopped."""
+def test_a_command_in_the_background_ends(two, tmp_path):
+    """A background process that sets the terminal's mode is stopped by SIGTTOU."""
     output, command = tmp_path / "listed", " ".join(["accounts", "list", *two])
     script = f"set -m; {CONTROL} {command} >{output} 2>&1 & wait $!; echo ended $?"
     with Terminal(["/bin/bash", "-c", script]) as terminal:

@@ -1,4 +1,4 @@
-"""A person signs in on a machine without a browser, as README.md says: the page or the code is for another machine.
+"""A person signs in on a machine without a browser (README.md): the page or the code is used on another machine.
 
     python -m pytest Tests/Control/test_sign_in_elsewhere.py
 """
@@ -30,7 +30,7 @@ def ready():
 
 @pytest.fixture
 def sign_in(ready, tmp_path):
-    """Signs in, without any desktop, at home in a folder of the test's own."""
+    """Returns a function that starts a sign-in without a desktop, with a home folder of this test."""
     config = tmp_path / "einlass.json"
     config.write_text(json.dumps({**ready["config"], "applications": {"einlassctl": ready["config"]["applications"]["*"]}}))
     config.chmod(0o600)
@@ -49,7 +49,7 @@ def page(terminal):
     return re.search(r"https?://\S+", terminal.shown)[0]
 
 
-def test_the_address_that_the_browser_elsewhere_ended_on_is_pasted(sign_in):
+def test_the_redirect_of_a_browser_elsewhere_is_pasted(sign_in):
     with sign_in("gitlab") as terminal:
         terminal.wait_for("paste that page's address here:")
         ended = Visitor().open(page(terminal)).press("allow").location
@@ -59,7 +59,7 @@ def test_the_address_that_the_browser_elsewhere_ended_on_is_pasted(sign_in):
         assert terminal.end() == 0 and "Signed in: gitlab/ada." in terminal.shown
 
 
-def test_a_port_that_another_program_has_is_waited_for_and_that_is_said(sign_in, tmp_path):
+def test_einlassctl_says_that_it_waits_for_a_taken_port(sign_in, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as other:
         config = tmp_path / "einlass.json"
         words = json.loads(config.read_text())
@@ -74,7 +74,7 @@ def test_a_port_that_another_program_has_is_waited_for_and_that_is_said(sign_in,
             assert terminal.end() != 0
 
 
-def test_a_no_elsewhere_is_told_with_what_to_do(sign_in):
+def test_a_denial_elsewhere_gets_a_next_step(sign_in):
     with sign_in("gitlab") as terminal:
         terminal.wait_for("paste that page's address here:")
         terminal.type(Visitor().open(page(terminal)).press("deny").location + "\r")
@@ -87,7 +87,7 @@ def test_a_no_elsewhere_is_told_with_what_to_do(sign_in):
         assert terminal.end() == 1 and "(flowNotSupported, 1015)" in terminal.shown
 
 
-def test_a_number_that_the_page_elsewhere_shows_is_typed(sign_in):
+def test_a_pin_of_a_page_elsewhere_is_typed(sign_in):
     with sign_in("twitter") as terminal:
         terminal.wait_for("The PIN that the page shows:")
         shown = Visitor().open(page(terminal)).press("allow").page
@@ -97,7 +97,7 @@ def test_a_number_that_the_page_elsewhere_shows_is_typed(sign_in):
         assert terminal.end() == 0 and "Signed in: twitter/ada." in terminal.shown
 
 
-def test_where_nobody_says_who_signed_in_the_person_is_asked(sign_in):
+def test_the_person_chooses_the_account_if_the_provider_names_none(sign_in):
     def signed_in(choose=None):
         with sign_in("sequencing") as terminal:
             terminal.wait_for("paste that page's address here:")
@@ -115,7 +115,7 @@ def test_where_nobody_says_who_signed_in_the_person_is_asked(sign_in):
     assert re.search(r"Signed in again: sequencing/Sequencing\.com( 2)?\.", signed_in(choose="2"))
 
 
-def test_what_is_not_taken_three_times_is_called_by_its_name(sign_in):
+def test_three_wrong_entries_are_named_in_the_error(sign_in):
     with sign_in("twitter") as terminal:
         for entry in ("1234567", "x", "7654321"):
             terminal.wait_for("The PIN that the page shows:")
@@ -129,7 +129,7 @@ def test_what_is_not_taken_three_times_is_called_by_its_name(sign_in):
         assert terminal.end() == 1 and "What was entered is not the address that the browser ended on." in terminal.shown
 
 
-def test_a_page_that_nothing_listens_at_is_pasted_without_waiting_for_a_browser(sign_in):
+def test_a_redirect_without_a_listener_is_pasted(sign_in):
     with sign_in("apple") as terminal:
         terminal.wait_for("Paste that page's whole address here:")
         assert "On another machine" not in terminal.shown and "Waiting for the browser" not in terminal.shown
@@ -139,7 +139,7 @@ def test_a_page_that_nothing_listens_at_is_pasted_without_waiting_for_a_browser(
         assert terminal.end() == 0, terminal.shown
 
 
-def test_who_signs_in_as_somebody_else_is_told_how_to_do_it_again(sign_in):
+def test_a_sign_in_as_another_person_gets_a_next_step(sign_in):
     def as_(user, *arguments):
         with sign_in(*arguments) as terminal:
             terminal.wait_for("The PIN that the page shows:")
@@ -161,7 +161,7 @@ def test_a_code_is_entered_elsewhere(sign_in, provider, code):
 
 
 def test_a_code_asked_for_by_name_needs_no_terminal(sign_in):
-    """As `ssh HOST einlassctl sign-in …` has none."""
+    """`ssh HOST einlassctl sign-in …` has no terminal."""
     def piped(argv, **environment):
         return subprocess.Popen(argv, env=os.environ | environment, text=True, start_new_session=True, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -169,7 +169,7 @@ def test_a_code_asked_for_by_name_needs_no_terminal(sign_in):
         told = [process.stderr.readline() for _ in range(5)]
         Visitor().open(told[1].strip()).press("allow", user_code=told[3].strip())
         assert process.communicate(timeout=60)[0] == "Signed in: github/ada.\n" and process.returncode == 0
-    # Not asked for by name, or with nobody to look: nothing waits for anybody.
+    # Without `--flow deviceCode`, or with `--no-input`, the command does not wait.
     for arguments in (["github"], ["github", "--flow", "deviceCode", "--no-input"]):
         with sign_in(*arguments, on=piped) as process:
             told = process.communicate(timeout=60)[1]
@@ -177,7 +177,7 @@ def test_a_code_asked_for_by_name_needs_no_terminal(sign_in):
             assert ("sign-in github --flow deviceCode" in told) == ("--no-input" not in arguments)
 
 
-def test_for_a_resource_it_is_said_who_asks_for_which_address_and_who_issues_its_tokens(sign_in, ready):
+def test_a_sign_in_for_a_resource_names_application_resource_and_issuer(sign_in, ready):
     issuer = ready["addresses"]["openid"]
     with running("resource_server.py", issuer) as resource:
         for new in (True, False):
@@ -192,7 +192,7 @@ def test_for_a_resource_it_is_said_who_asks_for_which_address_and_who_issues_its
             signed_in, issued = re.search(r"(Signed in(?: again)?: .*)\s+(Its tokens .*)", terminal.shown).groups()
             assert re.fullmatch(rf"Signed in{'' if new else ' again'}: \S+/\S+, for {resource['resource']} alone\.\s*", signed_in)
             assert ("a provider that was added for that" in issued) == new
-    # The control: who signs in at a provider is told nothing of the kind.
+    # The control: a sign-in at a provider shows nothing of this.
     with sign_in("gitlab") as terminal:
         terminal.wait_for("paste that page's address here:")
         terminal.type(Visitor().open(page(terminal)).press("allow").location + "\r")

@@ -1,4 +1,4 @@
-"""The store is shown, checked, copied and sealed anew, with what opens it and the trail of what happened in it."""
+"""The store is shown, checked, copied and re-encrypted; its key slots and audit trail are managed."""
 import contextlib
 import json
 import os
@@ -10,7 +10,7 @@ from control import EINLASS, account, run, usernames, with_passphrase
 from terminal import PATIENCE
 
 
-def test_what_happened_is_listed_and_forgotten(two):
+def test_the_audit_trail_is_listed_and_pruned(two):
     run("access", "set", "neovim", "twitter", "granted", *two)
     code, output, errors = run("audit", *two)
     assert code == 0, errors
@@ -36,7 +36,7 @@ def test_the_store_is_shown_checked_copied_and_sealed_anew(two, tmp_path):
     assert usernames(two) == ["ada", "bob"]
 
 
-def test_whoever_looks_for_the_store_is_told_what_makes_it(store):
+def test_store_status_says_that_the_first_change_creates_the_store(store):
     assert "no: the first change makes it" in run("store", "status", *store)[1]
     assert run("access", "set", "neovim", "twitter", "granted", *store)[0] == 0
     assert "the first change makes it" not in run("store", "status", *store)[1]
@@ -54,7 +54,7 @@ def test_the_key_may_come_by_a_descriptor(tmp_path):
     assert not (tmp_path / "key").exists()
 
 
-def test_what_opens_the_store_is_listed_added_and_removed(two):
+def test_key_slots_are_listed_added_and_removed(two):
     assert run("store", "slots", *two)[:2] == (0, "keyfile\n")
     assert run("store", "slots", "list", "--json", *two)[1] == '{"slots":["keyfile"]}\n'
     code, output, errors = with_passphrase("store", "slots", "add", "passphrase", *two)
@@ -67,7 +67,7 @@ def test_what_opens_the_store_is_listed_added_and_removed(two):
     assert run("store", "slots", "add", "nope", *two)[0] == 64
 
 
-def test_what_a_person_named_wrongly_damages_no_store(two, tmp_path):
+def test_a_wrong_path_is_not_reported_as_a_damaged_store(two, tmp_path):
     (tmp_path / "folder").mkdir()
     for command in ("accounts", "export"), ("store", "backup"):
         for path in ("folder", "folder/"):
@@ -78,7 +78,7 @@ def test_what_a_person_named_wrongly_damages_no_store(two, tmp_path):
     assert code == 1 and "Name one that einlassctl accounts export wrote." in errors and "Put back" not in errors
 
 
-def test_a_copy_of_the_store_lies_in_a_folder_that_others_may_look_into_and_no_more(two, tmp_path):
+def test_a_backup_may_be_in_a_folder_that_others_may_read_but_not_write(two, tmp_path):
     folder = tmp_path / "home"
     folder.mkdir(mode=0o755)
     code, _, errors = run("store", "backup", str(folder / "copy.db"), *two)
@@ -88,7 +88,7 @@ def test_a_copy_of_the_store_lies_in_a_folder_that_others_may_look_into_and_no_m
     assert code == 1 and f"chmod go-rwx '{folder}'" in errors
 
 
-def test_times_that_somebody_wrote_into_the_store_are_no_crash(two, tmp_path):
+def test_extreme_times_in_the_store_are_no_crash(two, tmp_path):
     assert run("access", "set", "x", "twitter", "granted", *two)[0] == 0
     for moment, shown in (-1 << 63, "-292277022657-01-27"), ((1 << 63) - 1, "292277026596-12-04"):
         with contextlib.closing(sqlite3.connect(two[3])) as connection:
@@ -98,7 +98,7 @@ def test_times_that_somebody_wrote_into_the_store_are_no_crash(two, tmp_path):
         assert code == 0 and shown in output
 
 
-def test_what_einlass_says_of_methods_is_said_of_commands(two):
+def test_messages_about_methods_name_commands(two):
     with contextlib.closing(sqlite3.connect(two[3])) as connection:
         connection.execute("UPDATE meta SET encryptions = 1 << 31")
         connection.commit()

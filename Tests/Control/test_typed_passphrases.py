@@ -1,4 +1,4 @@
-"""Passphrases are typed on a terminal that does not show them, and open stores and files."""
+"""Passphrases are typed on a terminal that does not show them, for the store and for files."""
 import json
 import os
 
@@ -10,7 +10,8 @@ from terminal import Terminal
 
 @pytest.fixture
 def sealed(tmp_path):
-    """A store in the usual places of a home of its own, which only a passphrase opens; and the home."""
+    """Creates a store in the default places of a new home, with a passphrase as its only key slot. Returns the
+    options and the home."""
     home = {"HOME": str(tmp_path / "home"), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
     (tmp_path / "home").mkdir(mode=0o700)
     store = ["--einlass", EINLASS]
@@ -22,11 +23,11 @@ def sealed(tmp_path):
     return store, home
 
 
-def test_what_is_typed_ahead_of_a_hidden_question_is_not_shown(sealed):
+def test_a_passphrase_typed_ahead_is_not_shown(sealed):
     store, home = sealed
     with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
         terminal.wait_for("Passphrase (opens the store ")
-        # The second one while the first is being tried, which takes scrypt's time.
+        # The second passphrase is typed while scrypt still works on the first one.
         terminal.type("wr0ng\r")
         terminal.wait_for("\n")
         terminal.type("s3cret-ahead\r")
@@ -58,7 +59,7 @@ def test_a_store_that_a_passphrase_opens_is_used_at_the_terminal(sealed):
         terminal.type("correct horse\r")
         assert terminal.end() == 0 and ": 1 account and 3 sealed values read." in terminal.shown
         assert "correct" not in terminal.shown and "wrong" not in terminal.shown
-    # Who only lists is not asked, and who cannot be asked is told what to do.
+    # A list needs no passphrase. A command without a terminal names the option for one.
     environment = {**os.environ, **home}
     code, output, _ = run("accounts", *store, env=environment)
     assert code == 0 and "ada" in output

@@ -125,7 +125,7 @@ def test_accounts_of_a_provider_that_cannot_be_added_are_refused_with_the_reason
     # With its model provider it can be imported.
     report = arrive(other.start("--providers", str(file)), path)
     assert counts(report) == (2, 0, 1, 0) and report["providers"] == report["registrations"] == ["mine"]
-    # Who starts without that file has everything else, and can forget it.
+    # Without that file einlass has all other providers, and can remove this one.
     without = other.start()
     without.call("access.set", provider="twitter", state="granted")
     assert "mine" not in known(without) and without.refused("providers.remove", provider="none") == "unknownProvider"
@@ -139,7 +139,7 @@ def test_an_added_provider_that_cannot_be_read_takes_no_other_with_it(machine):
     like = {"id": "second", "name": "Second", "like": "first", "origins": {"https://first.example": "https://second.example"}}
     session.call("providers.add", descriptor=like)
     session.call("providers.add", descriptor=descriptor("third", "third.example"))
-    # What is like another that was added is there at the next start, also after that one was replaced.
+    # A provider like another added one is known after a restart, even if its model was replaced.
     session.call("providers.add", descriptor=descriptor("first", "first.example"))
     again = machine.start()
     assert {"first", "second", "third"} <= set(known(again)) and "leftOut" not in greeting(machine)
