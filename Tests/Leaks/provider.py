@@ -1,4 +1,4 @@
-"""A provider with canned answers, on loopback: what it issues are canaries, and on demand it sends back what it was sent."""
+"""A provider with canned answers, on loopback. Its tokens are canaries, and on demand it reflects the request."""
 import json
 import re
 import threading
@@ -41,7 +41,7 @@ class Provider:
         self.server.server_close()
 
     def descriptor(self):
-        """What signs in by a code on another device here, with an id_token and a token that is bound to a key."""
+        """Returns a descriptor with the device code flow, an id_token and a token bound to a key."""
         return {"id": "device", "name": "Device", "accounts": "many", "registration": ["clientId"],
                 "setup": {"documentation": self.base + "/"},
                 "flows": [{"kind": "deviceCode", "clientAuthentication": "none", "dpop": True,
@@ -50,7 +50,7 @@ class Provider:
                            "token": {"method": "POST", "url": self.base + "/token"}}]}
 
     def three_legged(self):
-        """What signs in by a request token."""
+        """Returns a descriptor with the OAuth 1.0a flow."""
         def words(method, name):
             return {"method": method, "url": f"{self.base}/legs/{name}"}
         return {"id": "legs", "name": "Legs", "accounts": "many", "registration": ["clientId", "clientSecret"],
@@ -72,7 +72,7 @@ class Provider:
                         "&oauth_callback_confirmed=true"
         if target.startswith("/legs/page"):
             return 302, f"{self.callback}?oauth_token=LEGS&oauth_verifier={secret['verifier']}"
-        # PLAINTEXT: the signature is the secrets themselves.
+        # A PLAINTEXT signature consists of the secrets themselves.
         used = [secret["requestSecret"], secret["verifier"]]
         if self.reflects or not all(text in sent for text in used):
             return 400, "error=not+" + "+".join(used)

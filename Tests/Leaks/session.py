@@ -1,4 +1,4 @@
-"""A spawned einlass, and everything that left it."""
+"""An einlass process, and all of its output."""
 import copy
 import json
 import os
@@ -13,8 +13,8 @@ PROJECT = Path(__file__).parents[2]
 EINLASS = Path(os.environ.get("EINLASS_BINARY", PROJECT / ".build/release-static/release/einlass"))
 PATIENCE = 60
 
-# The only members of results and notifications in which something secret may stand: what was issued to the
-# application's own registration (protocol section 3).
+# The only members of results and notifications that may contain a secret: credentials issued to the application's own
+# registration.
 CREDENTIAL = {("credential", name) for name in ("key", "secret", "token", "idToken", "refreshToken")}
 PERMITTED = {
     "auth.perform": CREDENTIAL,
@@ -25,7 +25,7 @@ PERMITTED = {
 
 
 def without(value, path):
-    """The value without the member at this path."""
+    """Removes the member at this path from the value."""
     if isinstance(value, dict) and path[0] in value:
         if len(path) == 1:
             del value[path[0]]
@@ -81,7 +81,8 @@ class Session:
         return message
 
     def browse(self, url):
-        """The browser: the person agrees, and it comes back with `code`; where no address is named, the page sends it back."""
+        """Plays the browser: the person agrees, and the redirect brings `code`. Without a redirect address in the URL
+        the page itself redirects."""
         asked = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
         if "redirect_uri" not in asked:
             return urlopen(url, timeout=PATIENCE).read()
@@ -89,26 +90,26 @@ class Session:
         urlopen(f"{asked['redirect_uri']}?{query}", timeout=PATIENCE).read()
 
     def call(self, method, /, **params):
-        """The result, or the error's reason."""
+        """Returns the result, or the error's reason."""
         id = self.send(method, params)
         while (message := self.message()).get("id") != id:
             pass
         return message["result"] if "result" in message else message["error"]["data"]["reason"]
 
     def asked(self, method, /, **params):
-        """The prompt that this opens, which stays open."""
+        """Sends a request and returns its first prompt, which stays open."""
         self.send(method, params)
         while (message := self.arrived()).get("method") != "prompt.opened":
             assert "error" not in message, message
         return message["params"]
 
     def completed(self):
-        """Until the next end of a detached flow."""
+        """Waits for the end of the next detached flow."""
         while self.message().get("method") != "auth.completed":
             pass
 
     def look_at_processes(self):
-        """Command line and, where it can be read, environment of this process and all that came from it."""
+        """Records the command line and, where readable, the environment of this process and its descendants."""
         parents = {}
         for name in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -143,7 +144,7 @@ class Session:
         return code
 
     def outputs(self, permitted=PERMITTED):
-        """Lines with and without the permitted fields."""
+        """Yields each line, as it is and without the permitted fields."""
         for line, message in self.seen:
             method = message.get("method") or self.methods.get(message.get("id"))
             rest = copy.deepcopy(message)

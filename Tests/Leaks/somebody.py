@@ -1,4 +1,4 @@
-"""What root could do anyhow proves nothing: such tests run in a child that is an ordinary user."""
+"""Runs tests in a child process of an ordinary user, because root can read everything anyway."""
 import json
 import os
 import shutil
@@ -13,14 +13,14 @@ IS_ROOT = os.geteuid() == 0
 
 
 def as_user(user, body):
-    """What `body` answers (JSON) in a child of this user; as who we are already when that is not root."""
+    """Returns the result of `body` (JSON) from a child process of this user; without root, of the current user."""
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
         status = 1
         try:
             os.close(ours)
-            signal.alarm(120)  # a hang ends there
+            signal.alarm(120)  # ends a hang
             os.environ["HOME"] = "/nonexistent"
             if IS_ROOT and user:
                 os.setgroups([])
@@ -41,12 +41,12 @@ def as_user(user, body):
 
 
 def owned_by(user):
-    """What `Popen` takes to start a program as this user; nothing when we are not root."""
+    """Returns the arguments for `Popen` to start a program as this user; none without root."""
     return {"user": user, "group": user, "extra_groups": []} if IS_ROOT else {}
 
 
 class Place:
-    """A folder that an ordinary user can reach, however private the project's own is, with a copy of einlass in it."""
+    """A folder with a copy of einlass, readable for an ordinary user even if the project's folder is private."""
 
     def __init__(self):
         self.path = tempfile.mkdtemp(prefix="einlass-", dir="/tmp")

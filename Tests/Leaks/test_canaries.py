@@ -1,4 +1,4 @@
-"""T-40: whatever is done, no secret leaves the process but in the fields that are there for it.
+"""In a session with every method, secrets leave the process only in the fields for them.
 
     python -m pytest Tests/Leaks
 """
@@ -24,24 +24,24 @@ from session import PROJECT, Session
 
 METHODS = {method["name"] for method in json.loads((PROJECT / "protocol/openrpc.json").read_text())["methods"]
            if method["x-direction"] == "clientToServer"}
-# What takes and gives nothing that could be a secret.
+# Methods without a parameter or result that could be a secret.
 NOT_SWEPT = {"shutdown", "exit", "$/cancelRequest", "test.advanceClock"}
 
 
 def private_key(canaries):
-    """A key that can be read: before its first line there may be anything."""
+    """Returns a readable PEM key with a canary before its first line."""
     key = ec.generate_private_key(ec.SECP256R1()).private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     return canaries["privateKey"] + "\n" + key.decode()
 
 
 def canary(key):
-    """Of the key's private number the first bytes, which stand in one line of a PEM."""
+    """Returns the first bytes of the private number, which fit on one line of a PEM."""
     return key.private_numbers().private_value.to_bytes(32, "big")[:12]
 
 
 def proof_key(path, passphrase):
-    """The one proof key in a file of accounts."""
+    """Returns the only proof key in a file of accounts."""
     first, second, check, sealed = path.read_bytes().split(b"\n", 3)
     salt, nonce = (bytes.fromhex(word.decode()) for word in second.split()[4:])
     root = hashlib.scrypt(passphrase.encode(), salt=salt, n=1 << 17, r=8, p=1, maxmem=1 << 28, dklen=32)
@@ -70,7 +70,7 @@ def world(tmp_path):
 
 @pytest.fixture
 def spawn(world):
-    """Starts an einlass whose key and passphrase are canaries too."""
+    """Returns a function that starts an einlass with canaries as store key and passphrase."""
     canaries, _, folder = world
     (folder / "keys").mkdir(0o700)
     (folder / "keys/store.key").touch(0o600)
@@ -88,7 +88,7 @@ def options(folder):
 
 
 def live(session, canaries, provider, folder):
-    """A life with every secret in it: what works, what fails, and a provider that sends back what it was sent."""
+    """Uses every secret: requests that succeed, requests that fail, and a provider that reflects the request."""
     session.call("initialize", client={"name": "leaks"}, capabilities={"prompts": ["grantAccess", "selectAccount",
                                                                                    "confirmAccount", "openURL",
                                                                                    "deviceCode"]},
@@ -121,7 +121,7 @@ def live(session, canaries, provider, folder):
             assert isinstance(entered, dict) or provider.reflects and entered == "providerFailure", entered
         session.call("access.set", provider=name, state="granted")
         credential = session.call("credentials.get", account=entered["account"])["credential"]
-        if credential["type"] == "oauth2":  # the proof is there, its key is not
+        if credential["type"] == "oauth2":  # the proof is returned, and its key is not
             signed = session.call("credentials.sign", account=entered["account"], method="GET", url=provider.base + "/a")
             assert signed["dpop"] and credential["idToken"]
     for provider.reflects in (False, True, False):
@@ -159,7 +159,7 @@ def live(session, canaries, provider, folder):
     canaries["proofKey"] = canary(proof_key(folder / "moving", canaries["passphrase"]))
     assert set(LEARNED) <= canaries.keys()
     assert session.call("store.backup", path=copy) == "accountStoreFailure"
-    # Wrong ones, with secrets in the wrong places.
+    # Invalid requests, with secrets in the wrong places.
     session.call("accounts.add", provider="twitter", username="x", credential={
         "type": canaries["systemKey"], "key": canaries["systemKey"], "secret": 7})
     session.call("verify", provider="nobody", credential={"type": "oauth2", "token": canaries["systemToken"]})
@@ -172,7 +172,7 @@ def live(session, canaries, provider, folder):
 
 
 def leaks(session, folder, canaries, **permitted):
-    """Where which canary was found, in everything that left the process."""
+    """Returns the places of all canaries found in the process's output."""
     system = {name: secret for name, secret in canaries.items() if name not in OWN}
     places = []
     for line, rest in session.outputs(**permitted):
@@ -187,25 +187,25 @@ def leaks(session, folder, canaries, **permitted):
     return sorted(set(places))
 
 
-def test_no_secret_leaves_but_in_the_fields_that_are_for_it(world, spawn):
+def test_secrets_leave_only_in_the_permitted_fields(world, spawn):
     canaries, provider, folder = world
     session = spawn()
     reasons = live(session, canaries, provider, folder)
     assert reasons == ["ok", "ok", "providerFailure", "providerFailure", "ok", "ok"]
     assert session.end() == 0
     assert leaks(session, folder, canaries) == []
-    # Trace, log and copy are there to be searched, and every method that a front end can call was.
+    # Trace, log and copy exist, and every method for front ends was called.
     assert b"accounts.add" in (folder / "trace.jsonl").read_bytes() and session.log
     assert b"twitter" in (folder / "copy.db").read_bytes()
     assert METHODS - set(session.methods.values()) <= NOT_SWEPT
     assert (session.process.pid, "cmdline") in session.processes
-    # The control: what is permitted did come, and would be found elsewhere.
+    # The control: the permitted secrets were returned, and the search finds them.
     output = {place.split()[1] for place in leaks(session, folder, canaries, permitted={})}
     assert output == set(OWN)
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGILL])
-def test_a_crash_with_secrets_in_memory_tells_none(world, spawn, number):
+def test_a_crash_prints_no_secret(world, spawn, number):
     canaries, provider, folder = world
     session = spawn(env={**os.environ, "SWIFT_BACKTRACE": "enable=yes"})
     live(session, canaries, provider, folder)
@@ -215,7 +215,7 @@ def test_a_crash_with_secrets_in_memory_tells_none(world, spawn, number):
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_the_search_finds_what_was_planted(world, encoding):
+def test_the_search_finds_a_planted_secret(world, encoding):
     canaries, _, folder = world
     text = canaries["systemKey"]
     planted = {"base64": base64.b64encode(b"xy" + text.encode() + b"z"),
@@ -228,7 +228,7 @@ def test_the_search_finds_what_was_planted(world, encoding):
     assert found(fresh(), (folder / "planted").read_bytes()) == []
 
 
-def test_a_proof_key_is_found_in_whatever_form():
+def test_a_proof_key_is_found_in_every_format():
     key, other = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     shown = [key.private_bytes(encoding, form, serialization.NoEncryption())
              for encoding in (serialization.Encoding.PEM, serialization.Encoding.DER)

@@ -1,4 +1,4 @@
-"""T-45 to T-47 and C-15: whatever einlass writes is its user's alone, and it writes nothing where others could change it."""
+"""The files of einlass are private to its user, and it writes nothing in a place that others could change."""
 import json
 import os
 import stat
@@ -15,14 +15,14 @@ ACCOUNT = json.dumps({"provider": "facebook", "username": "ada",
 
 
 def add(place, *options, mask=0o022, **spawn):
-    """Exit code and answer of adding an account; without options the store lies where it does by default."""
+    """Adds an account and returns exit code and answer. Without options the store is in its default place."""
     done = subprocess.run([place.einlass, *options, "call", "accounts.add", ACCOUNT], capture_output=True,
                           preexec_fn=lambda: os.umask(mask), timeout=PATIENCE, **spawn)
     return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr.decode()
 
 
 def modes(folder):
-    """Of everything below, except for sockets that are none."""
+    """Returns type and mode of everything below a folder."""
     return {str(path.relative_to(folder)): (path.is_dir(), stat.S_IMODE(path.lstat().st_mode))
             for path in Path(folder).rglob("*")}
 
@@ -44,13 +44,13 @@ def test_files_are_private_whatever_the_umask(place, mask):
     assert code == 0
     files = {name: mode for name, (is_dir, mode) in made.items() if not is_dir}
     assert {"trace.jsonl"} < set(files) and set(files.values()) == {0o600}
-    # Folders that were there or belong to everything (.local) are none of ours; ours are private.
+    # Existing and general folders (.local) do not belong to einlass; its own folders are private.
     assert {mode for name, (is_dir, mode) in made.items() if is_dir and "einlass" in name} == {0o700}
-    assert other == 0o666 & ~mask  # the control: the mask was what it should be
+    assert other == 0o666 & ~mask  # the control: the umask was set
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o777, 0o750, 0o701])
-def test_a_folder_that_others_can_enter_is_refused_with_the_way_out(place, mode):
+def test_a_folder_that_others_can_enter_is_refused_with_a_remedy(place, mode):
     def body():
         folder = f"{place.home}/data"
         os.mkdir(folder)
@@ -64,12 +64,12 @@ def test_a_folder_that_others_can_enter_is_refused_with_the_way_out(place, mode)
     (code, answer), left, allowed = as_user(NOBODY, body)
     assert code == 1 and left == []
     assert answer["error"]["data"]["detail"] == "permissions" and "chmod" in answer["error"]["message"]
-    assert allowed == 0  # the control: it was the mode
+    assert allowed == 0  # the control: the mode was the cause
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="needs root, to be two users")
 def test_another_user_reads_nothing(place):
-    # Even where every folder above is open.
+    # The folders above are open to everybody.
     def made():
         os.umask(0)
         code, _ = add(place, "--trace", f"{place.home}/trace.jsonl", **home(place.home))
@@ -90,13 +90,13 @@ def test_another_user_reads_nothing(place):
 
     assert as_user(NOBODY, made) == 0
     assert len([name for name, (is_dir, _) in modes(place.home).items() if not is_dir]) >= 4
-    assert as_user(OTHER, read) == ["open"]  # the control among them
+    assert as_user(OTHER, read) == ["open"]  # includes the control
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="needs root, to be it in somebody else's home")
-def test_root_makes_nothing_in_somebody_elses_home(place):
+def test_root_creates_nothing_in_another_users_home(place):
     code, answer = add(place, **home(place.home))
     assert code == 1 and answer["error"]["data"]["detail"] == "permissions"
     assert modes(place.home) == {}
-    # The control: whose home it is can.
+    # The control: the owner of the home can.
     assert as_user(NOBODY, lambda: add(place, **home(place.home))[0]) == 0

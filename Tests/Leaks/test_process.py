@@ -1,4 +1,5 @@
-"""T-42 to T-44, C-130: nobody reads the memory of the process, neither dumped nor alive. Each beside a program without the precautions."""
+"""The memory of the process cannot be read, neither from a core dump nor while it runs. Each test compares it with a
+program without these precautions."""
 import ctypes
 import os
 import re
@@ -18,7 +19,8 @@ CREDENTIAL = {"type": "oauth2", "token": "t", "clientId": "1"}
 
 
 def settled(look):
-    """What `look` answers of a program that has just been started: until exec is over, it is still its parent's."""
+    """Returns the result of `look` at a program that was just started. Until its exec it is still a copy of its
+    parent, so this tries again."""
     for _ in range(100):
         if (result := look())[1]:
             break
@@ -27,7 +29,7 @@ def settled(look):
 
 
 def started(place, **spawn):
-    """An einlass with a secret in its memory."""
+    """Returns an einlass with a secret in its memory."""
     canaries = fresh()
     session = Session("--store", "memory", program=(place.einlass,), **spawn)
     session.call("initialize", client={"name": "leaks"}, capabilities={"prompts": ["openURL"]})
@@ -42,10 +44,10 @@ def cores_allowed():
 
 
 def crashed(place):
-    """Process and whether it left a core, to a file or to a handler, of einlass and of another program."""
+    """Returns process id and whether a core was dumped, for einlass and for another program."""
     def dumps(process):
         process.send_signal(signal.SIGSEGV)
-        # Not `wait`: that throws away whether a core was written.
+        # `Popen.wait` would lose the flag for a core dump.
         return process.pid, os.WCOREDUMP(os.waitpid(process.pid, 0)[1])
 
     os.chdir(place.home)
@@ -54,7 +56,7 @@ def crashed(place):
 
 
 def test_a_crash_writes_no_core(place):
-    """Wherever this machine's own pattern sends cores; the next test tries both kinds of pattern."""
+    """Uses this machine's core pattern; the next test sets both kinds of pattern."""
     (_, einlass), (_, other) = as_user(NOBODY, lambda: crashed(place))
     assert not einlass and not [name for name in os.listdir(place.home) if "einlass" in name]
     if not other:
@@ -68,7 +70,8 @@ CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
                     reason="sets for a moment where the whole machine sends cores: needs root and EINLASS_CORE_PATTERN=1")
 @pytest.mark.parametrize("pattern", ["{}/home/core.%p", "|{}/handler %p"])
 def test_a_crash_gives_no_core_to_a_file_or_a_handler(place, pattern):
-    """Not without being told to: the pattern belongs to every process here, and would stay if this test were killed."""
+    """Needs EINLASS_CORE_PATTERN=1, because the pattern applies to the whole machine and would stay after a kill of
+    this test."""
     handler = Path(place.path, "handler")
     handler.write_text(f"#!/bin/sh\ncat >/dev/null\necho >{place.home}/core.$1\n")
     handler.chmod(0o755)
@@ -78,7 +81,7 @@ def test_a_crash_gives_no_core_to_a_file_or_a_handler(place, pattern):
         (einlass, is_dumped), (other, _) = as_user(NOBODY, lambda: crashed(place))
     finally:
         CORE_PATTERN.write_text(before)
-    # A handler is not waited for.
+    # The kernel does not wait for a handler.
     _, is_proven = settled(lambda: (None, f"core.{other}" in os.listdir(place.home)))
     assert not is_dumped and f"core.{einlass}" not in os.listdir(place.home)
     if not is_proven:
@@ -89,7 +92,7 @@ PTRACE_SEIZE = 0x4206
 
 
 def attach(process):
-    """The errno of attaching to it as a debugger does, and whether that worked."""
+    """Returns the errno of attaching as a debugger, and whether it succeeded."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
     done = libc.ptrace(PTRACE_SEIZE, process, None, None) == 0
@@ -113,7 +116,7 @@ def test_no_debugger_of_the_same_user_attaches(place):
 
 
 def readable(process):
-    """What of a process can be read, and whether that is everything that tells something."""
+    """Returns the readable files of a process, and whether all of them are readable."""
     names = []
     for name in ("environ", "mem", "maps"):
         try:
@@ -126,7 +129,7 @@ def readable(process):
     return names, {"environ", "maps"} <= set(names)
 
 
-def test_nobody_reads_environment_or_memory_while_a_person_signs_in(place):
+def test_environment_and_memory_are_unreadable_during_a_sign_in(place):
     session, canaries = started(place, env={**os.environ, "EXAMPLE": "inherited"}, **owned_by(NOBODY))
     other = subprocess.Popen(["sleep", "600"], env={"EXAMPLE": "inherited"}, **owned_by(NOBODY))
 
@@ -143,19 +146,19 @@ def test_nobody_reads_environment_or_memory_while_a_person_signs_in(place):
         session.process.kill()
         other.kill()
     for names, line in seen:
-        # The command line is always public: it holds no secret.
+        # The command line is always readable, so it must not contain a secret.
         assert b"--store" in bytes.fromhex(line) and found(canaries, bytes.fromhex(line)) == []
     if not proves:
         pytest.skip("nobody may look into processes on this machine, so that nothing was proven")
     assert [names for names, _ in seen] == [[]] * len(seen)
 
 
-HEAP_BYTES = 1 << 16  # of libcrypto's secure heap; rather more than is locked of it
+HEAP_BYTES = 1 << 16  # of libcrypto's secure heap; more than einlass locks of it
 
 
 def keys_in_memory(place, limit):
-    """What an ordinary user's einlass with a sealed account, which may lock so many bytes, says of locking, and the flags
-    of the memory that holds its keys; None where these cannot be read."""
+    """Starts einlass as an ordinary user with this limit on locked memory and an account in the store. Returns
+    `memoryLocked` and the flags of the memory with its keys; None where these cannot be read."""
     session = Session("--store", f"{place.home}/data{limit}/store.db", "--key-file", f"{place.home}/keys{limit}/key",
                       program=(place.einlass,), **owned_by(NOBODY),
                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (limit, limit)))
@@ -175,7 +178,7 @@ def keys_in_memory(place, limit):
 
 def test_the_memory_of_keys_is_locked_and_in_no_dump(place):
     room = resource.getrlimit(resource.RLIMIT_MEMLOCK)[1]
-    says, heap = keys_in_memory(place, 0)  # the control, which works all the same
+    says, heap = keys_in_memory(place, 0)  # the control: it works without locked memory too
     assert says is False
     if heap is not None:
         assert len(heap) == 1 and "lo" not in heap[0]

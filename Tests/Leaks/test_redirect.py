@@ -1,4 +1,4 @@
-"""T-46: what another user can do to the port that a browser comes back to."""
+"""Another user's access to the port of the redirect listener."""
 import socket
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -20,7 +20,7 @@ def session(place):
 
 
 def descriptor(*ports):
-    """A provider where a browser comes back to one of these ports, or to any."""
+    """Returns a descriptor with these ports for the redirect, or with any port."""
     place = "https://provider.example"
     return {"id": "somewhere", "name": "Somewhere", "accounts": "many", "registration": ["clientId"],
             "setup": {"documentation": place},
@@ -35,7 +35,7 @@ def configured(session, *ports):
 
 
 def bound(port, *options):
-    """Whether the port can be had, with these options of sockets."""
+    """Whether the port can be bound with these socket options."""
     with socket.socket() as other:
         for option in options:
             other.setsockopt(socket.SOL_SOCKET, option, 1)
@@ -67,7 +67,7 @@ def test_another_user_neither_ends_a_sign_in_nor_takes_its_port(session):
 
     assert as_user(OTHER, others) == [400, 400, 400, False, False]
     assert session.messages.empty()
-    # The control: who knows the state ends it, and then the port is free.
+    # The control: a request with the right state ends the sign-in, and then the port is free.
     assert come_back(error="access_denied", state=asked["state"]) == 200
     while "error" not in (message := session.arrived()):
         pass
@@ -75,7 +75,7 @@ def test_another_user_neither_ends_a_sign_in_nor_takes_its_port(session):
     assert as_user(OTHER, lambda: bound(port, socket.SO_REUSEADDR))
 
 
-def test_where_another_user_has_the_port_nobody_is_sent_to_it(session):
+def test_a_port_of_another_user_is_not_used(session):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -87,6 +87,6 @@ def test_where_another_user_has_the_port_nobody_is_sent_to_it(session):
         error = message["error"]
         assert error["data"]["reason"] == "flowNotSupported"
         assert f"other programs have port {port}" in error["message"], error["message"]
-    # The control: once it is free.
+    # The control: the port is free again.
     url = session.asked("accounts.signIn", provider="somewhere")["url"]
     assert f"127.0.0.1%3A{port}%2F" in url

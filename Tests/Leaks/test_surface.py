@@ -1,4 +1,5 @@
-"""T-48: the document of the protocol has no place for a secret, besides those that are there for it; C-122: nor has the command line."""
+"""The protocol document has no member for a secret besides the permitted ones, and the command line has no option
+that shows secrets."""
 import copy
 import json
 import re
@@ -11,13 +12,13 @@ from session import EINLASS, PATIENCE, PERMITTED, PROJECT
 DOCUMENT = json.loads((PROJECT / "protocol/openrpc.json").read_text())
 SECRET = re.compile(r"secret|token|password|passphrase|(^|[a-z])key$|^key|cookie|session|verifier|assertion|authorization"
                     r"|private|signature|^code$|redirectURL", re.IGNORECASE)
-# Words that look like secrets and are none: where a browser is signed out, an address names the application alone; which
-# token an id_token came with is one of two words.
+# Names that look like secrets and are not: `endSessionURL` contains only the client id, and `idTokenOf` is one of two
+# words.
 HARMLESS = {"tokenType", "tokenDigest", "idTokenOf", "publicKey", "formerPublicKey", "endSessionURL"}
 
 
 def places(document, schema, path=()):
-    """Where secrets can stand: members that are marked, or named as such things are."""
+    """Yields the paths of members that could contain a secret: marked ones, and those with a secret's name."""
     if "$ref" in schema:
         target = document
         for part in schema["$ref"].removeprefix("#/").split("/"):
@@ -37,7 +38,7 @@ def places(document, schema, path=()):
 
 
 def surface(document):
-    """What can come out: the results of methods, the parameters of notifications to the client."""
+    """Returns these paths for the results of methods and the parameters of notifications to the client."""
     found = {}
     for method in document["methods"]:
         schemas = [method["result"]["schema"]] if "result" in method else []
@@ -53,7 +54,7 @@ def test_only_the_permitted_fields_can_hold_a_secret():
 
 
 @pytest.mark.parametrize("name, marked", [("refreshToken", False), ("note", True), ("clientSecret", False)])
-def test_one_more_is_noticed(name, marked):
+def test_an_added_secret_member_is_noticed(name, marked):
     document = copy.deepcopy(DOCUMENT)
     document["components"]["schemas"]["Account"]["properties"][name] = {
         "type": "string", **({"x-secret": True} if marked else {})}
