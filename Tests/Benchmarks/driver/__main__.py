@@ -1,4 +1,4 @@
-"""`Tests/Benchmarks/run` calls this once everything is built."""
+"""Runs the benchmarks; `Tests/Benchmarks/run` calls this after the builds."""
 
 import argparse
 import pathlib
@@ -37,7 +37,7 @@ def main():
             more = {"wakeups": [options.idle_seconds], "former": [options.former]}.get(name, [])
             try:
                 measure(report, stores, *more)
-            except Exception as error:  # One that fails leaves the others their figures.
+            except Exception as error:  # A failed part does not lose the figures of the others.
                 report.skip(name, "all the rest", f"{type(error).__name__}: {error}")
                 failed = True
     finally:

@@ -1,4 +1,4 @@
-"""Flows against the provider on loopback, signatures, sealed rows, and many processes at one store."""
+"""Flows with the provider on loopback, signatures, sealed rows, and simultaneous starts with one store."""
 
 import concurrent.futures
 import os
@@ -87,7 +87,7 @@ def sealed(report, stores):
 
 
 def together(report, stores):
-    """So many processes start at one store at the same moment; until the last has answered."""
+    """The time until processes that start at the same moment with one store have all answered."""
     def opening(count):
         argv = stores.einlass(3)
         with concurrent.futures.ThreadPoolExecutor(count) as pool:

@@ -1,4 +1,5 @@
-"""An earlier build of einlass and today's, in turn, each at a store of three accounts that it has made itself."""
+"""An earlier build of einlass and the current one, measured in turn. Each has created its own store of three
+accounts."""
 
 import os
 import pathlib
@@ -13,12 +14,12 @@ def compare(report, stores, former):
         argv = {name: [program, *provider.einlass(stores, f"compared-{name}")[1:]] for name, program in builds.items()}
         account = {}
         for name, command in argv.items():
-            # A front end that has introduced itself would hear of these between the answers.
+            # Before `initialize`, because afterwards the session would get notifications between the answers.
             with Session(command) as session:
                 session.pipelined(b"".join(Stores.adding(number) for number in (1, 2)), 2)
             with Session(command) as session:
                 account[name] = setup(session)
-                # The provider is asked once; from then on the stored credential is handed out.
+                # This asks the provider once; later calls return the stored credential.
                 session.request("credentials.get", {"account": account[name]})
         for name, program in builds.items():
             report.add("as before: stripped size", name, pathlib.Path(program).stat().st_size / 1e6, "MB",

@@ -1,4 +1,4 @@
-"""One account, one page, one choice and one change, among ten accounts and among 100 000."""
+"""An account, a page, a selection and a change, among ten accounts and among 100 000."""
 
 import json
 import sqlite3
@@ -11,7 +11,8 @@ APPLICATION = {"client": {"name": "benchmarks"}}
 
 
 def filled(stores, count):
-    """The command line of einlass with so many accounts of one provider, and the one whose credential opens."""
+    """Returns the command line of einlass with this many accounts of one provider, and the only account with a
+    credential that decrypts."""
     argv = [EINLASS, *stores.arguments(f"many-{count}")]
     with Session(argv) as session:
         session.pipelined(Stores.adding(0), 1)
@@ -58,7 +59,7 @@ def accounts(report, stores):
 
 
 def adding(report, stores):
-    """The cost of adding an account while a front end hears of it, after few and after many."""
+    """The cost of adding an account with a notification to the front end, after few accounts and after many."""
     def measure(count):
         with Session([EINLASS, *stores.arguments(f"adding-{count}-{time.monotonic_ns()}")]) as session:
             session.request("initialize", APPLICATION)

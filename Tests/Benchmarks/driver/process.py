@@ -1,4 +1,4 @@
-"""Spawned programs and the hot loops in C that time them."""
+"""Spawned programs, timed by the loops of native/hot.c."""
 
 import ctypes
 import json
@@ -28,7 +28,7 @@ def strings(values):
 
 
 def start(argv, request=LIST, any_bytes=False, eof_first=False):
-    """Seconds from spawning to the first answer, and from the end of input to the end of the process."""
+    """Returns the seconds from the spawn to the first answer, and from the end of the input to the exit."""
     answered, ended = ctypes.c_int64(), ctypes.c_int64()
     environment = [f"{name}={value}" for name, value in os.environ.items()]
     status = HOT.start(
@@ -40,7 +40,7 @@ def start(argv, request=LIST, any_bytes=False, eof_first=False):
 
 
 class Session:
-    """A program that serves on its pipes until the end of a `with`."""
+    """A running server program; the end of a `with` block kills it."""
 
     def __init__(self, argv, cpu=None):
         self.process = subprocess.Popen(
@@ -80,21 +80,21 @@ class Session:
         return message["result"]
 
     def round_trips(self, count, request=LIST):
-        """Seconds of each."""
+        """Returns the seconds of each round trip."""
         times = (ctypes.c_int64 * count)()
         if HOT.round_trips(self.to, self.out, request, ctypes.c_long(len(request)), ctypes.c_long(count), times):
             raise RuntimeError(f"{self.process.args[0]} ended: {self.process.poll()}")
         return [time / 1e9 for time in times]
 
     def pipelined(self, text, lines):
-        """Seconds until all lines are answered."""
+        """Returns the seconds until all lines are answered."""
         time = HOT.pipelined(self.to, self.out, text, ctypes.c_long(len(text)), ctypes.c_long(lines))
         if time < 0:
             raise RuntimeError(f"{self.process.args[0]} ended: {self.process.poll()}")
         return time / 1e9
 
     def windowed(self, method, params, count, window):
-        """Seconds until so many requests, at most `window` at once, were answered without an error."""
+        """Returns the seconds until this many requests, at most `window` at once, are answered without an error."""
         suffix = f',"method":"{method}","params":{json.dumps(params)}}}\n'
         errors = ctypes.c_long()
         time = HOT.windowed(
@@ -105,7 +105,7 @@ class Session:
         return time / 1e9
 
     def status(self, member):
-        """A number of /proc/PID/status."""
+        """Returns a number from /proc/PID/status."""
         return self._number(f"/proc/{self.process.pid}/status", member)
 
     @staticmethod
@@ -116,7 +116,7 @@ class Session:
         raise KeyError(member)
 
     def wakeups(self):
-        """How often its threads have gone to wait so far."""
+        """Returns the number of voluntary context switches of its threads so far."""
         tasks = pathlib.Path(f"/proc/{self.process.pid}/task")
         return sum(self._number(task / "status", "voluntary_ctxt_switches") for task in tasks.iterdir())
 
@@ -126,7 +126,7 @@ class Session:
 
 
 class Stores:
-    """Stores with so many accounts, made when they are first asked for."""
+    """Stores by number of accounts, created on first use."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="einlass-benchmarks-")
@@ -138,7 +138,7 @@ class Stores:
         return ["--store", str(self.path / f"{name}.db"), "--key-file", str(self.path / "keys" / f"{name}.key")]
 
     def einlass(self, count):
-        """The command line of einlass with a store of so many accounts; none at all for 0."""
+        """Returns the command line of einlass with a store of this many accounts; for 0 the store does not exist."""
         if count and count not in self.made:
             requests = b"".join(self.adding(number) for number in range(1, count + 1))
             with Session([EINLASS, *self.arguments(count)]) as session:
@@ -161,7 +161,7 @@ class Stores:
 
 
 def interleaved(rounds, subjects):
-    """Calls each of `subjects` (name -> function of no argument) in turn, A B A B; name -> what it answered."""
+    """Calls the functions of `subjects` (by name, without arguments) in turn, A B A B. Returns their results by name."""
     results = {name: [] for name in subjects}
     for _ in range(rounds):
         for name, measure in subjects.items():
@@ -170,7 +170,7 @@ def interleaved(rounds, subjects):
 
 
 def ratio(results, name, base):
-    """The median of the ratios pair by pair."""
+    """Returns the median of the pairwise ratios."""
     return statistics.median(a / b for a, b in zip(results[name], results[base]))
 
 

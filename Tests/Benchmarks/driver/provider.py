@@ -1,4 +1,4 @@
-"""The provider on loopback, and a session of einlass that signs in at it."""
+"""The provider on loopback, and an einlass session with an account of it."""
 
 import json
 import subprocess
@@ -25,7 +25,7 @@ class Provider:
         self.process.wait()
 
     def einlass(self, stores, store="memory"):
-        """The command line of einlass that reaches this provider in place of the real one."""
+        """Returns the command line of einlass, with this provider in place of the real one."""
         path = stores.path / f"config-{self.port}.json"
         path.write_text(json.dumps({
             "origins": {"https://api.twitter.com": f"http://127.0.0.1:{self.port}"},
@@ -36,7 +36,7 @@ class Provider:
 
 
 def setup(session):
-    """Introduces itself, adds an account and grants access; the account's id."""
+    """Initializes the session, adds an account and grants access. Returns the account's id."""
     session.request("initialize", {"protocolVersion": 1, "client": {"name": "benchmarks"}})
     account = session.request("accounts.add", {**ACCOUNT, "replace": True})["account"]
     session.request("access.set", {"provider": "twitter", "state": "granted"})

@@ -1,4 +1,4 @@
-"""What was measured, as a table and as JSON."""
+"""The figures, as a table and as JSON."""
 
 import json
 import os
@@ -34,7 +34,7 @@ class Report:
         print(", ".join(f"{name} {value}" for name, value in self.machine.items()), flush=True)
 
     def add(self, what, who, values, unit, **ratios):
-        """One figure: the median of `values`, and its ratios to others of the same run."""
+        """Adds a figure: the median of `values`, with its ratios to other figures of the same run."""
         values = values if isinstance(values, list) else [values]
         row = {"what": what, "who": who, "value": statistics.median(values), "min": min(values), "max": max(values),
                "unit": unit, "ratios": {name: round(value, 3) for name, value in ratios.items()}}

@@ -1,4 +1,4 @@
-"""Memory, wake-ups and the end."""
+"""Memory, wake-ups, and the time until the exit."""
 
 import ctypes
 import time

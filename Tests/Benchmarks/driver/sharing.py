@@ -1,4 +1,4 @@
-"""Many applications and processes at one store: notifications, stored credentials, ten thousand grants."""
+"""Many applications and processes with one store: notifications, stored credentials, ten thousand grants."""
 
 import sqlite3
 import time
@@ -9,7 +9,7 @@ from .provider import Provider, setup
 
 
 def changes(report, stores):
-    """From the change of one process, as its answer, to the notification of another."""
+    """The time from the answer to a change until another process is notified."""
     argv = stores.einlass(3)
     with Session(argv) as told, Session(argv) as other:
         told.request("initialize", {"client": {"name": "told"}})
@@ -25,10 +25,10 @@ def changes(report, stores):
 
 
 def grants(report, stores):
-    """A stored credential handed out, its cost beside a sealed read, and what ten thousand grants add.
+    """The cost of a stored credential, in comparison with a sealed read and with ten thousand grants.
 
-    Requests are there before they are taken, so that what is measured is what answering costs; one at a time, it is two
-    processes waking each other besides, which a sealed read has no part of.
+    With a window of 64 the requests are already waiting, so this measures the answers alone. One at a time, it
+    includes the wake-ups of two processes, and a sealed read has none.
     """
     with Provider() as provider:
         argv = {count: provider.einlass(stores, f"grants-{count}") for count in (1, 10_000)}

@@ -1,10 +1,11 @@
-"""What is to be reached, and whether it was."""
+"""The targets, and the comparison with the figures."""
 
 import pathlib
 
 from .process import EINLASS
 
-# What and who of a row; its own figure or one of its ratios; at most (-) or at least (+) how much.
+# The `what` and `who` of a row; None for its own figure, or the name of a ratio; at most (-) or at least (+); the
+# limit.
 TARGETS = [
     ("start to first answer", "einlass, 3 accounts", "floor", "-", 8),
     ("start to first answer", "einlass, 3 accounts", "python", "-", 0.25),
@@ -50,7 +51,7 @@ def size(report, stores):
 
 
 def judge(report):
-    """Prints what was reached of what was measured; false when something was not."""
+    """Prints the verdict on each measured target. Returns false if one was missed."""
     rows = {(row["what"], row["who"]): row for row in report.rows if "skipped" not in row}
     verdicts = []
     for what, who, base, sense, limit in TARGETS:

@@ -1,4 +1,4 @@
-"""id_tokens believed per second, and what a browser's sign-in and a refresh cost."""
+"""Verified id_tokens per second, and the cost of a sign-in by browser and of a refresh."""
 
 import http.client
 import json
@@ -14,7 +14,8 @@ PEER = ROOT / "Tests/Benchmarks/peers/pyjwt_tokens.py"
 
 
 def verified(report, stores):
-    """Taken apart, its signature checked, its claims compared; libcrypto alone checks the signature."""
+    """einlass and PyJWT parse the token, verify its signature and compare its claims; libcrypto alone verifies the
+    signature."""
     for name in ("RS256", "ES256"):
         made = json.loads(subprocess.run([PYTHON, PEER, "make", name], capture_output=True, text=True, check=True).stdout)
         count = 10_000
@@ -30,7 +31,7 @@ def verified(report, stores):
 
 
 def answer(address, path):
-    """What a browser without patience or pictures gets: status and body."""
+    """Requests a page as a browser would, without its images. Returns status and body."""
     connection = http.client.HTTPConnection(address)
     try:
         connection.request("GET", path)
@@ -41,7 +42,7 @@ def answer(address, path):
 
 
 def sign_in(session, number):
-    """One sign-in by a browser that says yes at once, and brings the answer back."""
+    """Signs in with a browser that agrees at once and follows the redirect."""
     session.send("accounts.signIn", {"provider": "bench", "flowKind": "authorizationCode"}, number)
     while (message := session.line()).get("method") != "prompt.opened":
         assert "id" not in message, message

@@ -1,4 +1,4 @@
-"""Starts, round trips and floods: einlass against the floor and other languages' loops, in turn."""
+"""Starts, round trips and pipelined requests: einlass, the floor and loops in other languages, in turn."""
 
 import json
 import os
@@ -10,7 +10,7 @@ CREDENTIAL = b"protocol=https\nhost=example.org\n\n"
 
 
 def is_there(program, report, what):
-    """Whether it is installed; says so where it is not."""
+    """Whether the program is installed; reports a skipped row if not."""
     if shutil.which(program):
         return True
     report.skip(what, program, "it is not installed")
@@ -105,7 +105,7 @@ def pipelined(report, stores):
 
 
 def accounts(report, stores):
-    """The cost of an account in a list. Every second question differs, so that no page is answered twice running."""
+    """The cost of one account in a list. Consecutive requests differ, so that no page is answered twice in a row."""
     def measure(count):
         with Session(stores.einlass(count)) as session:
             questions, cursor = [], None

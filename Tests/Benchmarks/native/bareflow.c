@@ -1,6 +1,6 @@
-// The requests of one reverse-auth flow with libcurl alone, one after the other on a kept connection: what a
-// flow costs outside our code. `bareflow PORT COUNT` prints the seconds for so many flows; `bareflow PORT COUNT token`
-// for as many requests for a token.
+// The requests of one reverse-auth flow with libcurl alone, one after the other on a kept
+// connection: the cost of a flow outside einlass's code. `bareflow PORT COUNT` prints the seconds
+// for COUNT flows, `bareflow PORT COUNT token` for COUNT token requests.
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>

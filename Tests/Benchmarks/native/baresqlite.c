@@ -1,5 +1,5 @@
-// The same rows with SQLite alone, nothing sealed, nothing locked beyond SQLite's own locks.
-// `baresqlite PATH writes|reads COUNT` prints the seconds for so many durable transactions or look-ups.
+// The same rows with SQLite alone, without encryption and with only SQLite's own locks. `baresqlite
+// PATH writes|reads COUNT` prints the seconds for COUNT durable transactions or look-ups.
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-// The signature of an id_token checked with libcrypto alone: key, text and signature are there, nothing is read.
-// `baretoken COUNT PEM TEXT SIGNATURE`, the signature in hexadecimal, DER for a curve's; prints the seconds.
+// The signature check of an id_token with libcrypto alone, without any parsing. `baretoken COUNT
+// PEM TEXT SIGNATURE` takes the signature in hexadecimal (DER for an elliptic curve) and prints the
+// seconds.
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <stdio.h>

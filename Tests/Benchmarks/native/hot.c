@@ -1,5 +1,5 @@
-// What has to be measured without an interpreter in between: the driver calls these through ctypes.
-// Times are nanoseconds of the monotonic clock; -1 means that the other end went away.
+// Measurements without an interpreter in between; the driver calls these functions through ctypes.
+// Times are nanoseconds of the monotonic clock; -1 means that the other end has closed.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,8 @@ static int64_t now(void) {
   return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-// Reads until so many LFs have come; what stands behind the last of them is lost, so ask for all there are.
+// Reads until this many LFs have arrived. The bytes behind the last LF are lost, so the count must
+// cover all pending answers.
 static int read_lines(int fd, long count) {
   while (count > 0) {
     ssize_t got = read(fd, chunk, sizeof chunk);
@@ -32,9 +33,9 @@ static int read_lines(int fd, long count) {
   return 0;
 }
 
-// Spawns a program, sends one request and times its first answer (a line, or anything when `any`), then
-// closes its input and times its end. `answered` and `ended` take the two times. With `eof_first` the input is
-// closed before, and the end of a silent program counts as its answer.
+// Spawns a program, sends one request, times its first answer (a line, or any bytes with `any`),
+// then closes its input and times its exit. The times are stored in `answered` and `ended`. With
+// `eof_first` the input is closed first, and the exit of a silent program counts as its answer.
 int start(char *const argv[], char *const envp[], const char *request, long length, int any,
           int eof_first, int64_t *answered, int64_t *ended) {
   int in[2], out[2];
@@ -66,7 +67,7 @@ int start(char *const argv[], char *const envp[], const char *request, long leng
   return error;
 }
 
-// One request in flight at a time, `count` times.
+// Sends `count` requests, one in flight at a time.
 int round_trips(int to, int from, const char *request, long length, long count, int64_t *times) {
   for (long i = 0; i < count; i++) {
     int64_t begin = now();
@@ -76,7 +77,8 @@ int round_trips(int to, int from, const char *request, long length, long count, 
   return 0;
 }
 
-// Sends `bytes` as fast as they are taken while reading all that comes, until `lines` answers have come.
+// Sends `bytes` as fast as they are accepted while it reads the output, until `lines` answers have
+// arrived.
 int64_t pipelined(int to, int from, const char *bytes, long length, long lines) {
   int flags = fcntl(to, F_GETFL);
   fcntl(to, F_SETFL, flags | O_NONBLOCK);
@@ -100,7 +102,8 @@ int64_t pipelined(int to, int from, const char *bytes, long length, long lines) 
   return lines < 0 ? -1 : time;
 }
 
-// Writes without ever reading, until nothing has been taken for `patience` ms; answers the bytes taken.
+// Writes without reading until nothing is accepted for `patience` ms. Returns the number of
+// accepted bytes.
 int64_t pour(int to, const char *bytes, long length, long limit, int patience) {
   int flags = fcntl(to, F_GETFL);
   fcntl(to, F_SETFL, flags | O_NONBLOCK);
@@ -116,8 +119,8 @@ int64_t pour(int to, const char *bytes, long length, long limit, int patience) {
   return taken;
 }
 
-// Sends `prefix` + number + `suffix` as requests with the ids 1, 2, 3 …, never more than `window` unanswered, and
-// reads past the notifications. `errors` counts the answers that are errors.
+// Sends `prefix` + number + `suffix` as requests with the ids 1, 2, 3 …, at most `window` of them
+// unanswered, and skips notifications. `errors` is the number of error answers.
 int64_t windowed(int to, int from, const char *prefix, const char *suffix, long count, long window,
                  long *errors) {
   static char line[1 << 17];

@@ -1,4 +1,4 @@
-// Signatures with liboauth: `liboauth COUNT` prints the seconds for so many signed requests.
+// Signatures with liboauth: `liboauth COUNT` prints the seconds for COUNT signed requests.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,6 +1,7 @@
-// A provider on loopback that answers the requests of reverse auth and of an authorization code with canned valid bodies,
-// and as little else as HTTP allows: what a flow costs beyond it is ours, libcurl's and the kernel's. `/count` says how
-// many requests for tokens came. `provider stall` reads and never answers. Prints its port.
+// A provider on loopback with canned valid bodies for reverse auth and for an authorization code,
+// and with a minimum of HTTP, so that nearly all of a flow's cost is einlass's, libcurl's and the
+// kernel's. `/count` answers the number of token requests. `provider stall` reads and never
+// answers. Prints its port.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -35,7 +36,7 @@ struct connection {
 static struct connection *connections[1 << 12];
 static int stalls;
 
-// Answers what is whole; false when the connection is to be closed.
+// Answers the complete requests; returns false if the connection is to be closed.
 static int answer(int fd, struct connection *c) {
   char *end;
   while ((end = memmem(c->bytes, c->count, "\r\n\r\n", 4))) {

@@ -1,5 +1,5 @@
-// What a JSON-RPC loop costs in Node: reads lines with JSON.parse, answers accounts.list with JSON.stringify,
-// one write for each chunk that was read.
+// A JSON-RPC loop in Node: reads lines with JSON.parse, answers accounts.list with JSON.stringify, with one write
+// for each chunk read.
 const accounts = [1, 2, 3].map((n) => ({
   account: `a_0123456789abcdefghijk${n}`, provider: "twitter", username: `person${n}`,
   displayName: `Person ${n}`, subject: `100${n}`, health: "ok", signedIn: true, preferred: false,

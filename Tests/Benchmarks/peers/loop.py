@@ -1,7 +1,7 @@
-"""What a JSON-RPC loop costs in Python: reads a line with `json`, answers accounts.list, writes it with `json`."""
+"""A JSON-RPC loop in Python: reads a line with `json`, answers accounts.list, writes it with `json`."""
 
 import json
-import sqlite3  # noqa: F401  A server with a store would need it: it is part of what a start costs.
+import sqlite3  # noqa: F401  A server with a store needs this import, so it is part of the start's cost.
 import sys
 
 ACCOUNTS = [

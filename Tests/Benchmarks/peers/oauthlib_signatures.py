@@ -1,4 +1,4 @@
-"""Signatures with oauthlib: prints the seconds for so many signed requests."""
+"""Signatures with oauthlib: prints the seconds for this many signed requests."""
 
 import sys
 import time

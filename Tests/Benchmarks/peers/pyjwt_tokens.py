@@ -1,5 +1,5 @@
-"""id_tokens with PyJWT: `make ALGORITHM` prints a token, its keys and what bare OpenSSL needs, as JSON;
-`verify COUNT TOKEN KEYS` prints the seconds for so many that were believed."""
+"""id_tokens with PyJWT: `make ALGORITHM` prints a token, its keys and the arguments of native/baretoken.c, as JSON;
+`verify COUNT TOKEN KEYS` prints the seconds for this many verifications."""
 
 import json
 import sys
