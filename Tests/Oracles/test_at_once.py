@@ -169,7 +169,7 @@ def test_without_the_lock_each_registers(issuing, processes):
     first.call("providers.add", issuer=issuing.base + "/registers", id="oracle")
     sessions = processes(2, "--test")
     for session in sessions:
-        session.write({"jsonrpc": "2.0", "method": "test.withoutLeases"})  # a notification, because the document lacks this method
+        session.write({"jsonrpc": "2.0", "method": "test.withoutLeases"})  # not in the document
     for session in sessions:
         session.send("accounts.signIn", provider="oracle")
     assert issuing.both.wait(60)

@@ -88,7 +88,7 @@ def test_the_reported_address_ends_the_browser_session_and_contains_no_secret(do
         return "Authorize" in visitor.page
 
     report = front_end.call("accounts.signOut", account=account)
-    assert report["revoked"][0] == "application native refreshToken"  # only OAuth's own metadata document has this endpoint
+    assert report["revoked"][0] == "application native refreshToken"  # found in OAuth's own metadata alone
     assert report["endSessionURL"] == dot["issuer"] + "/logout/?client_id=native"
     # The control: revoked tokens leave the browser signed in.
     assert is_known()
