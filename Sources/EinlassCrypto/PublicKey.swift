@@ -78,7 +78,7 @@ internal import COpenSSL
 
 /// Whether the modulus has the ROCA weakness of a widespread library, so that its primes can be
 /// computed: modulo each of these primes it is a power of 65537. A sound modulus has this property
-/// with probability 2^-27. Nemec et al., "The Return of Coppersmith's Attack", section 3.1.
+/// with probability 2^-27. Nemec et al., "The Return of Coppersmith's Attack", 3.1.
 private func hasPredictablePrimes(_ modulus: [UInt8]) -> Bool {
   let primes = [11, 13, 17, 19, 37, 53, 61, 71, 73, 79, 97, 103, 107, 109, 127, 151, 157]
   return primes.allSatisfy { prime in

@@ -100,8 +100,7 @@ struct WireTests {
   }
 }
 
-/// The examples of section 7 of the specification, in its order. einlass accepts named parameters
-/// only.
+/// The examples of JSON-RPC 2.0 section 7, in its order. einlass accepts named parameters only.
 let specificationCases = [
   WireCase(
     "1 positional parameters",

@@ -16,8 +16,8 @@ struct Challenge: Equatable {
   /// The address of the resource's metadata. RFC 9728 section 5.1.
   var resourceMetadata: String? { self["resource_metadata"] }
 
-  /// Returns all challenges of a header value; `nil` if it breaks the grammar of section 11.2: a
-  /// scheme, then nothing, a `token68`, or `name=value` separated by commas.
+  /// Returns all challenges of a header value; `nil` if it breaks the grammar of RFC 9110 section
+  /// 11.2: a scheme, then nothing, a `token68`, or `name=value` separated by commas.
   static func parse(_ header: String) -> [Challenge]? {
     guard header.utf8.count <= byteLimit else { return nil }
     var reader = FieldReader(header)

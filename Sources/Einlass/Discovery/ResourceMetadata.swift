@@ -19,7 +19,7 @@ struct ResourceMetadata: Equatable {
     /// An authorization server's address is malformed, uses plain http, or points to this machine
     /// although the resource is elsewhere.
     case unsafeAddress
-    /// The resource does not accept tokens in the header. Section 2.
+    /// The resource does not accept tokens in the header. RFC 9728 section 2.
     case lacksBearerHeader
   }
 

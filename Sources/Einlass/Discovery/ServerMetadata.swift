@@ -44,8 +44,8 @@ struct ServerMetadata: Equatable {
   }
 
   /// Returns the addresses of an issuer's metadata in the order of the search: OpenID's, with the
-  /// suffix after the path (Discovery section 4), then OAuth's, with it before the path (RFC 8414
-  /// section 3.1).
+  /// suffix after the path (OpenID Connect Discovery 1.0 section 4), then OAuth's, with it before
+  /// the path (RFC 8414 section 3.1).
   static func addresses(ofIssuer issuer: WebAddress) -> [WebAddress] {
     let path = issuer.path.hasSuffix("/") ? String(issuer.path.dropLast()) : issuer.path
     return [

@@ -30,8 +30,8 @@ func clientCredentials(
 
 extension Exchange {
   /// Requests a token with the grant of RFC 6749 section 4.4.2. A refresh token in the answer is
-  /// dropped, because this grant should not issue one (section 4.4.3). An id_token is dropped,
-  /// because there is no person.
+  /// dropped, because this grant should not issue one (RFC 6749 section 4.4.3). An id_token is
+  /// dropped, because there is no person.
   mutating func ownToken(
     _ words: TokenEndpoint, _ request: RequestTemplate, scopes: [String], resource: String?,
     by registration: ClientRegistration, at step: Step

@@ -1,7 +1,7 @@
 /// The string that OAuth 1.0a signs. RFC 5849 section 3.4.1.
 public enum SignatureBase {
   /// Returns the method, the base string URI and the parameters, each percent-encoded, joined with
-  /// `&`. Section 3.4.1.1.
+  /// `&`. RFC 5849 section 3.4.1.1.
   ///
   /// `parameters`: those of the `Authorization` header without `realm`, and those of the body if it
   /// is form-encoded. The query's are taken from the address.
@@ -22,13 +22,14 @@ public enum SignatureBase {
   }
 
   /// Returns scheme and host in lower case, the port unless it is the scheme's own, and the path as
-  /// sent, at least `/`. Section 3.4.1.2. `WebAddress` has already refused user-info and fragments.
+  /// sent, at least `/`. RFC 5849 section 3.4.1.2. `WebAddress` has already refused user-info
+  /// and fragments.
   static func uri(of address: WebAddress) -> String {
     address.origin + (address.path.isEmpty ? "/" : address.path)
   }
 
   /// Returns all parameters, encoded first, then sorted by name and, for equal names, by value.
-  /// Duplicates stay. Section 3.4.1.3.2.
+  /// Duplicates stay. RFC 5849 section 3.4.1.3.2.
   static func normalized(_ parameters: [Parameter], query: String?) -> [UInt8] {
     // A parsed address has only valid escapes, so its query always decodes.
     let inQuery = query.map { FormEncoding.decodePairs($0.utf8, plus: .space) ?? [] } ?? []

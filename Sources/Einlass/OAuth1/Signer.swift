@@ -4,9 +4,9 @@ internal import EinlassCrypto
 public enum SignatureMethod: String, Sendable, CaseIterable {
   case hmacSHA1 = "HMAC-SHA1"
   case hmacSHA256 = "HMAC-SHA256"
-  /// With the registration's private key, RSA of at least 2048 bits. Section 3.4.3.
+  /// With the registration's private key, RSA of at least 2048 bits. RFC 5849 section 3.4.3.
   case rsaSHA1 = "RSA-SHA1"
-  /// Both secrets in the clear, protected by nothing but TLS. Section 3.4.4.
+  /// Both secrets in the clear, protected by nothing but TLS. RFC 5849 section 3.4.4.
   case plaintext = "PLAINTEXT"
 
   /// The parts of a registration that the method needs.
@@ -31,10 +31,10 @@ public struct Signer: Sendable {
     self.token = token
   }
 
-  /// Returns the value of the `Authorization` header. Section 3.5.1.
+  /// Returns the value of the `Authorization` header. RFC 5849 section 3.5.1.
   ///
   /// `form`: the fields of the body, if it is form-encoded. `adding`: `oauth_callback`,
-  /// `oauth_verifier`. `nonce` and `timestamp` are fresh for each request (section 3.3).
+  /// `oauth_verifier`. `nonce` and `timestamp` are fresh for each request (RFC 5849 section 3.3).
   public func authorization(
     method httpMethod: String, address: WebAddress, form: [Parameter] = [],
     adding: [Parameter] = [], nonce: String, timestamp: UnixTime
@@ -57,9 +57,9 @@ public struct Signer: Sendable {
     return AuthorizationHeader.format(parameters.sorted { $0.name < $1.name })
   }
 
-  /// Returns the signature of a base string (sections 3.4.2 to 3.4.4), in base64. PLAINTEXT returns
-  /// both secrets, encoded and joined with `&`, which is also the key of the HMAC methods. RSA-SHA1
-  /// returns an empty text without a private key.
+  /// Returns the signature of a base string (RFC 5849 sections 3.4.2 to 3.4.4), in base64.
+  /// PLAINTEXT returns both secrets, encoded and joined with `&`, which is also the key of the HMAC
+  /// methods. RSA-SHA1 returns an empty text without a private key.
   public func signature(of base: String) -> String { signature(of: Array(base.utf8)) }
 
   private func signature(of base: [UInt8]) -> String {

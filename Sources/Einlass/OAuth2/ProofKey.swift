@@ -3,12 +3,12 @@ internal import EinlassCrypto
 /// The proof that the client redeeming an authorization code also requested it: PKCE of RFC 7636,
 /// with S256 only.
 struct ProofKey {
-  /// The random bytes of a verifier. Section 4.1.
+  /// The random bytes of a verifier. RFC 7636 section 4.1.
   static let byteCount = 32
 
   /// 43 characters, sent to the token endpoint together with the code, over TLS.
   let codeVerifier: Secret
-  /// Sent through the browser. Section 4.2.
+  /// Sent through the browser. RFC 7636 section 4.2.
   let codeChallenge: String
 
   init(randomBytes: [UInt8]) {

@@ -20,7 +20,7 @@ struct ProofOfPossession: Sendable {
     self.key = key
   }
 
-  /// Returns the value of a `DPoP` header. Section 4.2.
+  /// Returns the value of a `DPoP` header. RFC 9449 section 4.2.
   ///
   /// - Parameters:
   ///   - address: The request's address; its query is left out.
@@ -47,7 +47,7 @@ struct ProofOfPossession: Sendable {
     return TokenSigner(key)?.token(header: header, claims: claims)
   }
 
-  /// Returns the `ath` claim. Section 4.2.
+  /// Returns the `ath` claim. RFC 9449 section 4.2.
   static func digest(of token: String) -> String {
     Base64URL.encode(Digest.sha256(Array(token.utf8)))
   }
@@ -90,7 +90,7 @@ extension HTTPRequest {
     headers.contains { $0.name == "Authorization" && $0.value.hasPrefix("DPoP ") }
   }
 
-  /// Sends a bound token as `DPoP`, never as `Bearer`. Section 7.1.
+  /// Sends a bound token as `DPoP`, never as `Bearer`. RFC 9449 section 7.1.
   mutating func bind() {
     for index in headers.indices where headers[index].name == "Authorization" {
       let value = headers[index].value

@@ -10,7 +10,8 @@ public struct IDToken: Sendable {
   public let subject: String
   public let expiresAt: UnixTime
   public let issuedAt: UnixTime
-  /// Whether its `at_hash` matches the expected access token. Section 3.1.3.6.
+  /// Whether its `at_hash` matches the expected access token. OpenID Connect Core 1.0 section
+  /// 3.1.3.6.
   public fileprivate(set) var vouchesForAccessToken = false
 }
 
@@ -20,7 +21,7 @@ public struct IDTokenExpectation: Sendable {
   public var clientID: String
   /// The nonce of the authorization request; `nil` for a refreshed token, which may lack it.
   public var nonce: String?
-  /// The person before a refresh. Section 12.2.
+  /// The person before a refresh. OpenID Connect Core 1.0 section 12.2.
   public var subject: String?
   /// The requested `max_age` in seconds: the longest time since the person's last authentication.
   public var maxAgeSeconds: Int64?
@@ -118,8 +119,9 @@ public struct IDTokenExpectation: Sendable {
     }
   }
 
-  /// Whether the token has the claim with the left half of the digest. Section 3.1.3.6. A different
-  /// value is a fault, except with EdDSA, for which the specification names no digest.
+  /// Whether the token has the claim with the left half of the digest. OpenID Connect Core 1.0
+  /// section 3.1.3.6. A different value is a fault, except with EdDSA, for which the specification
+  /// names no digest.
   private func holdsHash(
     _ claim: String, of secret: Secret?, in claims: JSONObject, _ algorithm: TokenAlgorithm,
     or fault: Fault

@@ -82,7 +82,7 @@ public struct JSONWebKeySet: Sendable {
 
   public init(_ keys: [JSONWebKey]) { self.keys = keys }
 
-  /// Reads a key set, without unusable members (section 5); `nil` if it is no set.
+  /// Reads a key set, without unusable members (RFC 7517 section 5); `nil` if it is no set.
   public init?(_ json: JSONValue) {
     guard let members = json["keys"]?.array else { return nil }
     keys = members.compactMap { $0.object.flatMap(JSONWebKey.init) }

@@ -27,8 +27,8 @@ struct DynamicRegistration: Sendable, Equatable {
     case foreignRedirect
   }
 
-  /// Returns the request to register a native application. Section 3.1, with `application_type` of
-  /// OpenID Connect Dynamic Client Registration 1.0 section 2.
+  /// Returns the request to register a native application. RFC 7591 section 3.1, with
+  /// `application_type` of OpenID Connect Dynamic Client Registration 1.0 section 2.
   ///
   /// - Parameter redirect: `nil` for a client without a redirect.
   func request(name: String, redirect: String?, grantTypes: [String]) -> HTTPRequest {
@@ -49,7 +49,7 @@ struct DynamicRegistration: Sendable, Equatable {
   }
 
   /// Returns the registration in an answer. The registration access token is not kept, because
-  /// einlass never changes a registration. Section 3.2.1.
+  /// einlass never changes a registration. RFC 7591 section 3.2.1.
   func registration(
     in answer: JSONValue?, redirect: String?
   ) throws(Fault) -> (ClientRegistration, expiresAt: UnixTime?) {

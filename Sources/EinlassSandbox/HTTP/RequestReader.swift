@@ -118,7 +118,7 @@ struct RequestReader: Sendable {
 
   // MARK: - Body
 
-  /// Returns the length of the body, or `nil` for chunks (section 6.3).
+  /// Returns the length of the body, or `nil` for chunks (RFC 9112 section 6.3).
   private static func length(of request: Request) throws(Flaw) -> Int? {
     let values = { (name: String) in
       request.headers.filter { sameBytes($0.name.lowercased(), name) }.map(\.value)
@@ -147,7 +147,7 @@ struct RequestReader: Sendable {
     return body
   }
 
-  /// Reads all chunks at once, because bodies are small here (section 7.1).
+  /// Reads all chunks at once, because bodies are small here (RFC 9112 section 7.1).
   private mutating func readChunks() throws(Flaw) -> [UInt8]? {
     var body: [UInt8] = []
     var index = 0

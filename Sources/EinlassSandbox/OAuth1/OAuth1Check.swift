@@ -91,7 +91,7 @@ struct OAuth1Check {
     let oauth = inHeader.filter { !sameBytes($0.name, "realm") }
     if let name = oauth.duplicate() { throw .malformed("\(name) occurs twice") }
     if let stray = (query + form).first(where: { $0.name.hasPrefix("oauth_") }) {
-      // Section 3.5 allows a parameter in one place only.
+      // RFC 5849 section 3.5 allows a parameter in one place only.
       guard sameBytes(stray.name, "oauth_callback") || sameBytes(stray.name, "oauth_verifier"),
         oauth[stray.name] == nil
       else { throw .malformed("\(stray.name) outside the header") }

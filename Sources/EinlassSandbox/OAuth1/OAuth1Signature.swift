@@ -10,7 +10,7 @@ enum OAuth1Signature {
     case sha256 = "HMAC-SHA256"
   }
 
-  /// Returns the base string of section 3.4.1. `uri` has no query and no default port.
+  /// Returns the base string of RFC 5849 section 3.4.1. `uri` has no query and no default port.
   static func baseString(method: String, uri: String, parameters: [Parameter]) -> String {
     let pairs = parameters.map { parameter in
       (name: PercentCoding.encode(parameter.name), value: PercentCoding.encode(parameter.value))
@@ -24,7 +24,7 @@ enum OAuth1Signature {
     return [method.uppercased(), uri, joined].map(PercentCoding.encode).joined(separator: "&")
   }
 
-  /// Returns the base string URI of section 3.4.1.2.
+  /// Returns the base string URI of RFC 5849 section 3.4.1.2.
   ///
   /// The path stays as sent, because decoding and encoding it again would change `%2F`.
   static func baseURI(scheme: String = "http", host: String, path: String) -> String {

@@ -37,7 +37,7 @@ struct ThreeLegged {
       || registered.contains { rule.matches(callback, registered: $0) }
   }
 
-  /// The first step: issues a temporary token (section 2.1).
+  /// The first step: issues a temporary token (RFC 5849 section 2.1).
   func open(
     _ callback: String, for signer: OAuth1Check.Signer, in world: inout World
   ) -> [Parameter] {
@@ -54,7 +54,7 @@ struct ThreeLegged {
     ]
   }
 
-  /// The second step: shows the page, and takes the person's decision (section 2.2).
+  /// The second step: shows the page, and takes the person's decision (RFC 5849 section 2.2).
   func authorize(_ request: Request, in world: inout World) -> Answer {
     guard let query = request.query, let form = request.form,
       let token = query["oauth_token"] ?? form["oauth_token"],
@@ -94,7 +94,7 @@ struct ThreeLegged {
   }
 
   /// The third step: returns the user of the token to issue, once, or `nil` for a wrong verifier
-  /// (section 2.3).
+  /// (RFC 5849 section 2.3).
   func redeem(_ signer: OAuth1Check.Signer, in world: inout World) -> String? {
     let token = signer.token ?? ""
     let record = world.state[at: provider, "requests", token]

@@ -26,7 +26,7 @@ struct SignatureBaseTests {
   }
 
   @Test(
-    "Scheme, host and port are normalized, and the path is unchanged (section 3.4.1.2)",
+    "Scheme, host and port are normalized, and the path is unchanged (RFC 5849 section 3.4.1.2)",
     arguments: [
       ("http://EXAMPLE.COM:80/r%20v/X?id=123", "http://example.com/r%20v/X"),
       ("https://www.example.net:8080/?q=1", "https://www.example.net:8080/"),
@@ -41,7 +41,7 @@ struct SignatureBaseTests {
   }
 
   @Test(
-    "Parameters are sorted by encoded name and value, and duplicates stay (section 3.4.1.3.2)",
+    "Parameters are sorted by encoded name and value, and duplicates stay (RFC 5849 section 3.4.1.3)",
     arguments: [
       ("a=2&a=1&a=1", "a=1&a=1&a=2"), ("b=&a", "a=&b="), ("a=~&a=%20&a=z&a=A", "a=%20&a=A&a=z&a=~"),
       // `a-` sorts after `a`, because names are compared without the `=`.

@@ -6,7 +6,8 @@ import Testing
 @testable import Einlass
 
 /// RFC 7520 sections 4.1 to 4.4 and RFC 8037 appendix A.4, from the files of their authors.
-/// Sections 4.5 to 4.8 do not use the compact form with a payload, and einlass reads no other.
+/// RFC 7520 sections 4.5 to 4.8 do not use the compact form with a payload, and einlass reads no
+/// other.
 @Suite struct CookbookTests {
   private static func example(_ name: String) throws -> JSONValue {
     let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -2,7 +2,7 @@ import EinlassJSON
 
 /// The device authorization grant (RFC 8628).
 extension OAuth2Provider {
-  /// Issues the codes for a device (section 3.2).
+  /// Issues the codes for a device (RFC 8628 section 3.2).
   func device(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
     guard sameBytes(request.method, "POST"), let form = request.form, form.duplicate() == nil else {
       throw OAuth2Refusal("invalid_request", "Send a form by POST, nothing in it twice")
@@ -57,7 +57,7 @@ extension OAuth2Provider {
     }
   }
 
-  /// Answers a poll (section 3.5). Each poll that comes too early adds five seconds to the
+  /// Answers a poll (RFC 8628 section 3.5). Each poll that comes too early adds five seconds to the
   /// interval.
   func redeemDevice(
     _ parameters: [Parameter], of application: Consumer, in world: inout World
@@ -99,7 +99,7 @@ extension OAuth2Provider {
     return grant
   }
 
-  /// The page for entering the code and deciding (section 3.3).
+  /// The page for entering the code and deciding (RFC 8628 section 3.3).
   func verification(_ request: Request, in world: inout World) -> Answer {
     guard let query = request.query, let form = request.form else {
       return ConsentPage.problem("The parameters cannot be decoded.")
@@ -134,7 +134,7 @@ extension OAuth2Provider {
     world.state[at: name, "devices", code, "user"] = .string(user)
   }
 
-  /// Returns eight consonants in two groups, as section 6.1 proposes.
+  /// Returns eight consonants in two groups, as RFC 8628 section 6.1 proposes.
   private static func userCode(_ random: String) -> String {
     let alphabet = Array("BCDFGHJKLMNPQRSTVWXZ")
     let letters = random.utf8.map { alphabet[Int($0) % alphabet.count] }

@@ -4,7 +4,7 @@ import EinlassJSON
 extension OAuth2Provider {
   private static let prefix = "urn:ietf:params:oauth:request_uri:"
 
-  /// Stores the parameters of an authenticated application (section 2).
+  /// Stores the parameters of an authenticated application (RFC 9126 section 2).
   func pushed(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
     guard sameBytes(request.method, "POST"), let form = request.form, form.duplicate() == nil else {
       throw OAuth2Refusal("invalid_request", "Send a form by POST, each parameter once")
@@ -26,8 +26,8 @@ extension OAuth2Provider {
       headers: [Parameter(name: "Cache-Control", value: "no-store")])
   }
 
-  /// Returns the parameters, or the pushed ones that they refer to (section 4). Returns `nil` for
-  /// an invalid reference, or without a reference if one is required.
+  /// Returns the parameters, or the pushed ones that they refer to (RFC 9126 section 4). Returns
+  /// `nil` for an invalid reference, or without a reference if one is required.
   func referred(_ parameters: [Parameter], in world: inout World) -> [Parameter]? {
     guard let reference = parameters["request_uri"] else {
       let isRequired = manners(in: world).requiresPush
