@@ -150,6 +150,54 @@ struct MigrationTests {
     #expect(throws: Problem.self) { try store.connection.run("SELECT zeroblob(2000000)") }
   }
 
+  @Test func `A connection runs no trigger, view or overlong statement, and keeps the schema`()
+    throws
+  {
+    let home = try StoreHome()
+    _ = try home.store().add(.example(), .usual)
+    // Negative control: another program runs all of it.
+    let tool = SQLiteTool(path: home.database)
+    let trigger = """
+      CREATE TRIGGER planted AFTER UPDATE OF username ON account
+      BEGIN UPDATE account SET username = 'planted'; END
+      """
+    let edit = "UPDATE sqlite_schema SET sql = sql WHERE name = 'planted'"
+    let long = "SELECT 1 -- " + String(repeating: "x", count: 100_000)
+    try tool.run("\(trigger); CREATE VIEW planted_view AS SELECT 1")
+    #expect(
+      try tool.run("UPDATE account SET username = 'eve'; SELECT username FROM account")
+        == ["planted"])
+    #expect(try tool.run("SELECT * FROM planted_view") == ["1"])
+    try tool.run("PRAGMA writable_schema = ON; \(edit)")
+    try tool.run(long)
+
+    let store = try #require(try open(home, .released))
+    try store.connection.run("UPDATE account SET username = 'ada'")
+    let username = try store.connection.first("SELECT username FROM account") {
+      row throws(Problem) in try row.text(0)
+    }
+    #expect(username == "ada")
+    #expect(throws: Problem.self) { try store.connection.run("SELECT * FROM planted_view") }
+    try store.connection.run("PRAGMA writable_schema = ON")
+    #expect(throws: Problem.self) { try store.connection.run(edit) }
+    #expect(throws: Problem.self) { try store.connection.run(long) }
+  }
+
+  @Test func `A database is not opened through a symbolic link`() throws {
+    let home = try StoreHome()
+    _ = try home.store().add(.example(), .usual)
+    let link = home.directory + "/link.db"
+    try FileManager.default.createSymbolicLink(
+      atPath: link, withDestinationPath: home.database)
+    #expect(throws: Problem.self) { try Self.openDirectly(link) }
+    try Self.openDirectly(home.database)  // negative control
+  }
+
+  private static func openDirectly(_ path: String) throws {
+    let connection = try SQLiteConnection(path: path, access: .readWrite)
+    try connection.run("SELECT * FROM account")
+  }
+
   @Test(
     arguments: [
       ([:], nil, nil), (["HOME": "/h"], "/h/.local/share/einlass", "/h/.local/state/einlass/keys"),

@@ -32,14 +32,16 @@ import Testing
   }
 
   private static func token(
-    _ id: String?, _ key: PrivateKey, issuedAt: UnixTime = Script.now
+    _ id: String?, _ key: PrivateKey, issuedAt: UnixTime = Script.now,
+    adding members: JSONObject = [:]
   ) throws -> Secret {
     let claims: JSONObject = [
       "iss": "https://op.example", "sub": "42", "aud": "APP", "iat": JSONValue(issuedAt),
       "exp": JSONValue(issuedAt + 1_000_000),
     ]
     let signer = try #require(TokenSigner(key))
-    let header = JSONObject(present: ["kid": id.map(JSONValue.string)])
+    var header = members
+    if let id { header["kid"] = .string(id) }
     return Secret(try #require(signer.token(header: header, claims: claims)))
   }
 
@@ -111,6 +113,24 @@ import Testing
     #expect(try await isValid(Self.token(nil, Self.new), script))
     #expect(try await isValid(Self.token(nil, Self.old), script))
     #expect(script.log.count == 2)
+  }
+
+  @Test(arguments: ["jwk", "jku", "x5u", "x5c"])
+  func `A key, an address or a certificate in the header of a token is ignored`(name: String)
+    async throws
+  {
+    guard case .ed25519(let x) = Self.new.publicParts else { return }
+    let values: [String: JSONValue] = [
+      "jwk": ["kty": "OKP", "crv": "Ed25519", "x": .string(Base64URL.encode(x)), "kid": "a"],
+      "jku": "https://evil.example/keys", "x5u": "https://evil.example/chain", "x5c": ["MIIB"],
+    ]
+    var members = JSONObject()
+    members[name] = values[name]
+    let script = Script([Self.keys(("a", Self.old))])
+    #expect(try await !isValid(Self.token("a", Self.new, adding: members), script))
+    // Negative control: the same header with a signature of the issuer's key.
+    #expect(try await isValid(Self.token("a", Self.old, adding: members), script))
+    #expect(script.log == [Self.fetch])
   }
 
   @Test func `A failed fetch does not remove known keys`() async throws {
