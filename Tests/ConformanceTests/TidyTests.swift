@@ -61,6 +61,72 @@ import Testing
     for promise in promises { #expect(promise.contains("](Tests/"), "\(promise)") }
   }
 
+  @Test func `Every row of the security page names tests, and each of them exists`() throws {
+    let folder = "\(SourceFile.root)/Sources"
+    let page = try String(contentsOfFile: "\(folder)/SECURITY.md", encoding: .utf8)
+    let rows = page.split(separator: "\n")
+      .filter { $0.hasPrefix("| ") && !$0.hasSuffix("| Test |") }
+    #expect(rows.count > 100)
+    for row in rows {
+      let tests = row.matches(of: /\]\((\.\.\/Tests\/[^)]+)\)((?:,? `[^`]+`)+)/)
+      #expect(!tests.isEmpty && tests.count == row.matches(of: /\]\(/).count, "\(row)")
+      for test in tests {
+        let file = try String(contentsOfFile: "\(folder)/\(test.1)", encoding: .utf8)
+        for name in test.2.matches(of: /`([^`]+)`/).map({ $0.1 }) {
+          let declarations = ["func `\(name)`(", "\"\(name)\"", "def \(name)("]
+          #expect(declarations.contains { file.contains($0) }, "\(test.1) \(name)")
+        }
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("EinlassNetwork/CurlTransfer.swift", "(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))"),
+    ("EinlassStorage/SQLiteConnection.swift", "limit(SQLITE_LIMIT_VDBE_OP, to: 100_000)"),
+    ("EinlassCrypto/ConstantTime.swift", "CRYPTO_memcmp(left, right, left.count)"),
+    ("EinlassCrypto/Secret.swift", "CRYPTO_memcmp(left.bytes.baseAddress"),
+    ("Einlass/OAuth2/AuthorizationResponse.swift", "constantTimeEqual(Array(state.utf8)"),
+    ("EinlassCrypto/MessageAuthentication.swift", "constantTimeEqual(hmacSHA256("),
+  ])
+  func `A precaution that no behaviour shows is in the source`(name: String, text: String) throws {
+    let file = try #require(try SourceFile.all().first { $0.name == name })
+    #expect(file.code.contains { $0.1.contains(text) })
+  }
+
+  @Test func `No text cites a section without its standard, or a number of another page`() throws {
+    // Negative control: planted citations are found.
+    for (text, isFound) in [
+      ("kept (\("C")-27)", true), ("| \("T")-01 | a kill", true), ("\("Seeds") 2.2.", true),
+      ("Protocol \("section") 6.", true), ("RFC 6749 section 5.2", false),
+      ("RFC 8414\n  /// \("section") 3.1", false), ("Core 1.0, sections 3 and 4", false),
+    ] { #expect((Self.citation(in: text) != nil) == isFound, "\(text)") }
+    for file in try Self.textFiles() {
+      guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { continue }
+      if let found = Self.citation(in: text) { Issue.record("\(file): \(found)") }
+    }
+  }
+
+  /// Returns the first citation with some text after it. A standard may be on the line before its
+  /// section.
+  private static func citation(in text: String) -> Substring? {
+    let joined = text.replacingOccurrences(
+      of: #"\n\s*(///?|#|\*)?\s*"#, with: " ", options: .regularExpression)
+    let pattern = #"\b[CT]-\d\d|\bSeeds? \d|(?<!\d[A-Z]{0,1},{0,1} )\b[Ss]ections? \d"#
+    return joined.range(of: pattern, options: .regularExpression)
+      .map { joined[$0.lowerBound...].prefix(40) }
+  }
+
+  /// Returns the paths of the repository's own files. Vectors are the work of others.
+  private static func textFiles() throws -> [String] {
+    let names = try ["Sources", "Tests", "clients", "protocol"].flatMap { folder in
+      try FileManager.default.subpathsOfDirectory(atPath: "\(SourceFile.root)/\(folder)")
+        .map { "/\(folder)/\($0)" }
+    }
+    let left = ["/.", "/Vectors/", "/__pycache__/", "/build/"]
+    return (names + ["/README.md", "/Package.swift"])
+      .filter { name in !left.contains { name.contains($0) } }.map { SourceFile.root + $0 }
+  }
+
   @Test func `No file is longer than 400 lines and no function longer than 70`() throws {
     for file in try SourceFile.all() {
       #expect(file.lines.count <= 400, "\(file.path)")
