@@ -1,32 +1,31 @@
 internal import EinlassSystem
 
-/// The one way to stdout: whole lines, in one buffer, written without ever waiting.
+/// The only writer of stdout: whole lines in one buffer, written without blocking.
 ///
-/// Whoever appends may try to write at once; what does not go over is written by the event loop when there is
-/// room again.
+/// An append may be followed by an immediate `flush`. The event loop writes the rest when stdout
+/// has room again.
 final class Output: Sendable {
-  /// How the buffer stands.
+  /// The state of the buffer.
   struct Status {
-    /// Bytes that wait to be written.
+    /// The number of bytes not yet written.
     var pendingCount: Int
-    /// Bytes that were ever written; a client that reads makes it grow.
+    /// The number of bytes written since the start. It grows as long as the client reads.
     var writtenCount: Int
-    /// Nobody reads any more.
+    /// Whether a write failed because the client no longer reads.
     var isLost: Bool
 
-    /// Whether there is something that only the event loop can do.
+    /// Whether the event loop must continue: bytes are pending, or the connection is lost.
     var needsEventLoop: Bool { pendingCount > 0 || isLost }
   }
 
   private struct State: ~Copyable {
     var descriptor: Descriptor?
     var buffer: [UInt8] = []
-    /// What stands before it has been written.
+    /// The index of the first unwritten byte in `buffer`.
     var start = 0
     var writtenCount = 0
-    /// A write failed.
     var isLost = false
-    /// What is appended goes nowhere.
+    /// Whether appended bytes are dropped.
     var isDiscarding = false
 
     var pendingCount: Int { buffer.count - start }
@@ -48,7 +47,8 @@ final class Output: Sendable {
       discard()
     }
 
-    /// Gives up the room of what was written, once it is worth the copying.
+    /// Removes the written bytes from the buffer. It waits until they outnumber the pending bytes,
+    /// so that the cost of moving the rest stays small.
     mutating func compact() {
       guard start > 1 << 16, start > pendingCount else { return }
       buffer.removeSubrange(..<start)
@@ -63,10 +63,10 @@ final class Output: Sendable {
 
   private let state: Lock<State>
 
-  /// An output that closes this descriptor when it is closed.
+  /// Makes an output that owns this descriptor.
   init(_ descriptor: consuming Descriptor) { state = Lock(State(descriptor: descriptor)) }
 
-  /// Adds what the closure appends, which is whole lines, and answers how much is pending now.
+  /// Appends the whole lines of the closure and returns the number of pending bytes.
   @discardableResult
   func append(_ body: (inout [UInt8]) -> Void) -> Int {
     state.withLock { state in
@@ -76,7 +76,7 @@ final class Output: Sendable {
     }
   }
 
-  /// Writes what goes over without waiting.
+  /// Writes as many bytes as possible without blocking.
   @discardableResult
   func flush() -> Status {
     state.withLock { state in
@@ -86,10 +86,10 @@ final class Output: Sendable {
     }
   }
 
-  /// Bytes that wait to be written.
+  /// The number of bytes not yet written.
   var pendingCount: Int { state.withLock { $0.pendingCount } }
 
-  /// Drops what is pending and takes nothing more.
+  /// Drops the pending bytes and ignores every later append.
   func discard() {
     state.withLock { state in
       state.isDiscarding = true
@@ -97,10 +97,10 @@ final class Output: Sendable {
     }
   }
 
-  /// Closes the descriptor, so that the client sees the end.
+  /// Closes the descriptor, so that the client reads the end of the stream.
   func close() { state.withLock { $0.descriptor = nil } }
 
-  /// For polling; -1 when there is nothing to expect of it any more.
+  /// The descriptor's number for polling; -1 after `discard`, `close` or a failed write.
   var number: Int32 {
     state.withLock { state in
       guard !state.isDiscarding else { return -1 }

@@ -1,73 +1,76 @@
 public import EinlassJSON
 public import EinlassSystem
 
-/// The other end of the pipe: reads its requests, answers each exactly once, and notifies it.
+/// The connection to the client: reads its requests, answers each exactly once, and notifies it.
 ///
-/// One thread, that of `run`, reads and answers immediate requests without handing them to another; tasks and
-/// the thread that may wait for a store append their answers to the same output.
+/// The thread of `run` reads requests and answers immediate ones itself. Tasks and the thread for
+/// blocking store calls append their answers to the same output.
 public final class Peer: Sendable {
-  /// What a connection is started with.
+  /// The options of a connection.
   public struct Options: Sendable {
-    /// The end of input means that no more requests come; what was read runs to its own deadline.
+    /// Whether requests that were read before the end of input run to their end. Otherwise the end
+    /// of input cancels them.
     public var finishesWork = false
-    /// What `Schema.reference` refers to.
+    /// The schemas for `Schema.reference`.
     public var components: Components = [:]
-    /// The notifications that the server may send; a trace hides the parameters of any other.
+    /// The notifications of the server. A trace hides the parameters of all others.
     public var notifications: [NotificationDescriptor] = []
-    /// Where the connection's own events go.
+    /// The log for events of the connection.
     public var log: Log = .silent
-    /// Where every message goes, redacted.
+    /// The trace of all messages, redacted.
     public var trace: Trace?
-    /// Called on the reader's path before the requests of a read are taken: what they share begins here.
+    /// Runs on the event loop's thread before the requests of a read are dispatched. It starts the
+    /// state that these requests share.
     public var willTakeRequests: @Sendable () -> Void = {}
-    /// How long nothing may be read of a full output before the process gives up.
+    /// The time without any read by the client after which a connection with a full output ends.
     public var stallLimit: Duration = .seconds(30)
-    /// How long cancelled requests may take to answer at the end, and how long after `shutdown` requests are
-    /// still refused before the output closes.
+    /// The time for cancelled requests to answer at the end of the connection. It is also the time
+    /// after `shutdown` in which requests are refused before the output closes.
     public var drainLimit: Duration = .seconds(1)
 
     /// The defaults of the protocol.
     public init() {}
   }
 
-  /// By name, those of `Lifecycle` among them; a name found is still to be compared as bytes.
+  /// The methods by name, including those of `Lifecycle`. After a look-up the names must be
+  /// compared as bytes, because Swift's string equality ignores differences of Unicode
+  /// normalization.
   let methods: [String: RegisteredMethod]
-  /// What the connection was started with.
   let options: Options
-  /// Where messages come from.
   let input: Descriptor
-  /// Where messages go.
   let output: Output
   /// The signals that end the connection.
   let signals: SignalDescriptor
-  /// Rung when the event loop has to look again.
+  /// Wakes the event loop, so that it checks its state again.
   let wakeUp: WakeUp
-  /// What is not answered yet. Its lock is held while an answer is appended, never while a handler runs.
+  /// The unanswered requests. The lock is held while an answer is appended, never while a handler
+  /// runs.
   let requests = Lock(RequestTable())
-  /// Those of all connections of the process: an idle thread of one that has ended serves the next.
+  /// The task threads, shared by all connections of the process, so that an idle thread of an ended
+  /// connection serves the next one.
   let threads = Peer.taskThreads
   private static let taskThreads = TaskThreads(name: "einlass-task")
   /// The process whose end ends the connection.
   let watchedProcess = Lock<ProcessDescriptor?>(nil)
-  /// What else is polled.
+  /// One more polled descriptor with its handler.
   let bell = Lock<Bell?>(nil)
 
-  /// A descriptor, and what to do when it can be read.
+  /// A descriptor and its handler, run when the descriptor is readable.
   struct Bell: Sendable {
     var number: Int32
     var react: @Sendable () -> Void
   }
 
-  /// Where requests run that may take long; a task that one starts and that may block must name it too.
+  /// The executor of requests that run as tasks. A child task that may block must name it too.
   public var executor: any TaskExecutor { threads }
 
-  /// The same for work that no running task starts; `nil` where the system has no thread to give.
+  /// The executor for work outside of any running task; `nil` if the system has no thread left.
   public var startedExecutor: (any TaskExecutor)? {
     do throws(SystemError) { try threads.start() } catch { return nil }
     return threads
   }
 
-  /// A connection that answers these methods and those of `Lifecycle`; `run` starts it.
+  /// Makes a connection with these methods and those of `Lifecycle`. `run` starts it.
   public init(
     methods: [Method], streams: consuming StandardStreams, signals: consuming SignalDescriptor?,
     options: Options = Options()
@@ -85,8 +88,9 @@ public final class Peer: Sendable {
     input = streams.input
   }
 
-  /// Serves until the connection ends, on the calling thread, and answers the exit code of the process: 0, 1
-  /// when stdout was lost, 75 when the client stopped reading, 128 and its number for a second signal.
+  /// Serves on the calling thread until the connection ends and returns the exit code of the
+  /// process: 0, 1 when stdout was lost, 70 when the event loop cannot start, 75 when the client
+  /// stopped reading, and 128 plus its number for a second signal.
   public func run() -> Int32 {
     do {
       var loop = try EventLoop(self)
@@ -101,7 +105,7 @@ public final class Peer: Sendable {
 // MARK: - For handlers
 
 extension Peer {
-  /// Sends a notification; `false` for one that is longer than a line may be, which is not sent.
+  /// Sends a notification. Returns `false`, and sends nothing, if it is longer than a line may be.
   @discardableResult
   public func notify(_ method: String, _ params: JSONObject) -> Bool {
     let message: JSONValue = [
@@ -120,7 +124,8 @@ extension Peer {
     return true
   }
 
-  /// Ends the connection like an end of input when this process ends. `false` when there is no such process.
+  /// Cancels all requests and ends the connection when this process ends. Returns `false` if there
+  /// is no such process.
   public func watchProcess(_ process: Int32) -> Bool {
     do {
       try watchedProcess.withLock { watched throws(SystemError) in
@@ -128,21 +133,22 @@ extension Peer {
       }
       wakeUp.ring()
     } catch {
-      // A kernel that cannot watch leaves the end of input as the sign.
+      // If the kernel cannot watch processes, only the end of input ends the connection.
       return !error.isNoSuchProcess
     }
     return true
   }
 
-  /// Calls `react` on the reader's path whenever there is something to read from this descriptor, which must
-  /// stay open until the connection has ended. One at a time; `react` never waits.
+  /// Calls `react` on the event loop's thread whenever this descriptor is readable. The descriptor
+  /// must stay open until the connection has ended. Only one descriptor is watched at a time, and
+  /// `react` must not block.
   public func watch(_ number: Int32, _ react: @escaping @Sendable () -> Void) {
     bell.withLock { $0 = Bell(number: number, react: react) }
     wakeUp.ring()
   }
 
-  /// Keeps the process alive, silent, after the connection has ended, while this work runs: for what must not
-  /// be cut between a sent request and its commit.
+  /// Keeps the process alive while this work runs, without output, even after the connection has
+  /// ended. It protects the time between a sent request and the commit of its response.
   public func keepingAlive<Result: Sendable>(
     _ work: @Sendable () async -> Result
   ) async -> Result {
@@ -157,7 +163,7 @@ extension Peer {
 // MARK: - Ends of requests
 
 extension Peer {
-  /// Answers a request whose handler goes on, unless it is answered already.
+  /// Answers a request and lets its handler continue. Does nothing if the request has ended.
   func answer(_ call: Call, _ result: JSONValue, announcing announcement: Announcement?) {
     requests.withLock { table in
       if let serial = call.serial, !table.detach(serial, announcing: announcement) { return }
@@ -166,8 +172,8 @@ extension Peer {
     flush()
   }
 
-  /// Answers a request that ran elsewhere than on the event loop, or announces its end; nothing when it has
-  /// ended already.
+  /// Answers a request that ran outside of the event loop, or sends its announcement. Does nothing
+  /// if the request has ended.
   func end(_ serial: Int, _ outcome: Outcome) {
     let isServing = requests.withLock { table in
       if let entry = table.remove(serial) {
@@ -183,7 +189,7 @@ extension Peer {
     if !isServing { wakeUp.ring() }
   }
 
-  /// Answers for what is out of the table, or announces it.
+  /// Answers an entry that was removed from the table, or sends its announcement.
   private func tell(_ entry: RequestTable.Entry, _ outcome: Outcome) {
     if let ticket = entry.ticket { answer(ticket, outcome) }
     if let announcement = entry.announcement,
@@ -193,13 +199,14 @@ extension Peer {
     }
   }
 
-  /// Cancels the task of a request, which answers `-32800` with this word as `by`. Nothing when it has ended.
+  /// Cancels the request with this id. It is answered with `-32800` and this `by`. Does nothing if
+  /// the request has ended.
   func cancel(_ id: RequestID, by: String) {
     guard let serial = requests.withLock({ $0.serial(of: id) }) else { return }
     cancel(serial: serial, by: by)
   }
 
-  /// Cancels a request, or what goes on after its answer, for this reason.
+  /// Cancels a request, or the work that continues after its answer.
   func cancel(serial: Int, by: String) {
     let cancellation = requests.withLock { table in
       let cancellation = table.cancel(serial, by: by)
@@ -210,7 +217,7 @@ extension Peer {
     flush()
   }
 
-  /// Refuses what comes and cancels all tasks; immediate requests in line still run.
+  /// Refuses new requests and cancels all tasks. Immediate requests in the queue still run.
   ///
   /// - Parameter by: the `by` of the cancelled requests.
   func drain(by: String) {
@@ -222,7 +229,7 @@ extension Peer {
     for serial in tasks { cancel(serial: serial, by: by) }
   }
 
-  /// Answers or announces in place of everything that has not ended.
+  /// Answers or announces every entry of the table as cancelled.
   func abandon() {
     requests.withLock { table in
       for entry in table.removeAll() {
@@ -231,7 +238,7 @@ extension Peer {
     }
   }
 
-  /// Writes what goes over at once and leaves the rest to the event loop.
+  /// Writes as much as possible without blocking and leaves the rest to the event loop.
   private func flush() {
     if output.flush().needsEventLoop { wakeUp.ring() }
   }
@@ -240,12 +247,12 @@ extension Peer {
 // MARK: - For the event loop
 
 extension Peer {
-  /// Whether everything is answered and nothing runs.
+  /// Whether every request is answered and no task runs.
   var isIdle: Bool { requests.withLock { $0.isIdle } }
 
-  /// Whether the process must not end yet.
+  /// Whether work of `keepingAlive` still runs.
   var isKeptAlive: Bool { requests.withLock { $0.keptAliveCount > 0 } }
 
-  /// What to poll for the end of the watched process.
+  /// The descriptor to poll for the end of the watched process.
   var watchedNumber: Int32? { watchedProcess.withLock { $0?.number } }
 }

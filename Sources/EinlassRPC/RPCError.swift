@@ -1,17 +1,18 @@
 public import EinlassJSON
 
-/// What a request is answered with when it has no result.
+/// The error of a request.
 ///
-/// `data` always holds `reason`, which programs switch on, and `retryable`. Never a secret.
+/// `data` always holds `reason`, a stable name for programs, and `retryable`. It never holds a
+/// secret.
 public struct RPCError: Error, Sendable, Equatable {
-  /// A number of JSON-RPC's or of the application's own.
+  /// A code of JSON-RPC or of the application.
   public var code: Int
   /// One English sentence for people.
   public var message: String
-  /// `reason`, `retryable`, and what applies.
+  /// `reason`, `retryable` and the members of this kind of error.
   public var data: JSONObject
 
-  /// An error whose `data` is `reason`, `retryable` and then these members.
+  /// Makes an error with `reason`, `retryable` and then these members as its `data`.
   public init(
     code: Int, reason: String, _ message: String, isRetryable: Bool = false,
     data: JSONObject = JSONObject()
@@ -27,7 +28,7 @@ public struct RPCError: Error, Sendable, Equatable {
 }
 
 extension RPCError {
-  /// The errors that the protocol itself knows; the raw value is the `reason`.
+  /// The errors of the protocol itself. The raw value is the `reason`.
   public enum Standard: String, Sendable, CaseIterable {
     case invalidJSON, invalidUTF8, lineTooLong, tooDeep
     case invalidRequest, invalidId, duplicateKey, duplicateId, emptyBatch, batchTooLarge
@@ -38,7 +39,8 @@ extension RPCError {
     case cancelled
     case overloaded
 
-    /// The number on the wire: JSON-RPC 2.0 section 5.1, LSP's -32800, and -32001.
+    /// The code on the wire: JSON-RPC 2.0 section 5.1, -32800 as in the Language Server Protocol,
+    /// and -32001.
     public var code: Int {
       switch self {
       case .invalidJSON, .invalidUTF8, .lineTooLong, .tooDeep: -32700
@@ -53,7 +55,7 @@ extension RPCError {
       }
     }
 
-    /// What it says when nothing better is known.
+    /// The default message.
     public var message: String {
       switch self {
       case .invalidJSON: "The line is not one JSON value."
@@ -81,7 +83,7 @@ extension RPCError {
     }
   }
 
-  /// One of the protocol's own errors.
+  /// Makes an error of the protocol itself.
   public init(
     _ standard: Standard, _ message: String? = nil, data: JSONObject = JSONObject()
   ) {
@@ -90,7 +92,8 @@ extension RPCError {
       isRetryable: standard == .overloaded, data: data)
   }
 
-  /// A parameter that is not as described, or not there: `path` is a JSON pointer into `params`.
+  /// Returns the error for a missing or invalid parameter. `path` is a JSON Pointer into `params`
+  /// (RFC 6901).
   public static func invalidParams(
     path: String, expected: String, isMissing: Bool = false
   ) -> RPCError {
@@ -100,7 +103,7 @@ extension RPCError {
       data: ["path": .string(path), "expected": .string(expected)])
   }
 
-  /// Two parameters of which exactly one has to be there, by name.
+  /// Returns the error for two parameters, by name, of which exactly one must be present.
   public static func invalidParams(either one: String, or other: String) -> RPCError {
     let expected = "either \(one) or \(other)"
     return RPCError(
@@ -108,15 +111,17 @@ extension RPCError {
       data: ["path": .string("/\(one)"), "expected": .string(expected)])
   }
 
-  /// A request that was ended early, by `client`, `shutdown`, `endOfInput` or a word of the application's.
+  /// Returns the error of a cancelled request. `by` is `client`, `shutdown`, `endOfInput` or a name
+  /// of the application.
   public static func cancelled(by: String) -> RPCError {
     RPCError(.cancelled, cancellationMessages[by], data: ["by": .string(by)])
   }
 
-  /// The `by` of what the end of input cancels.
+  /// The `by` of requests cancelled by the end of input.
   static let endOfInput = "endOfInput"
 
-  /// The error of work that went on after its answer; where the end of the process cancelled it, with that end's word.
+  /// Returns the error of work that continued after its answer. If a handler reported `shutdown`,
+  /// the message and `by` become those of the actual reason for the end.
   func ended(by word: String) -> RPCError {
     guard data["by"]?.string == "shutdown" else { return self }
     let cause = RPCError.cancelled(by: word)
@@ -130,7 +135,8 @@ extension RPCError {
       "The request was cancelled because standard input ended. To let it finish, start with --finish."
   ]
 
-  /// The same without what is long: it may name what a request held, which may be as long as a request.
+  /// The same error with shortened texts. An error may quote a parameter, and a parameter may be as
+  /// long as a whole request.
   var shortened: RPCError {
     func cut(_ text: String) -> String {
       let start = text.unicodeScalars.prefix(1000)
@@ -148,7 +154,7 @@ extension RPCError {
     return error
   }
 
-  /// The error object as it stands in an answer.
+  /// The error object of an answer (JSON-RPC 2.0 section 5.1).
   public var json: JSONValue {
     ["code": JSONValue(Int64(code)), "message": .string(message), "data": .object(data)]
   }

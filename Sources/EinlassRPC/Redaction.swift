@@ -1,11 +1,11 @@
 public import EinlassJSON
 
-/// What stands in a trace where a secret, or something that nobody described, was.
+/// The replacement in a trace for secret and undescribed values.
 private let hidden: JSONValue = "[hidden]"
 
 extension Schema {
-  /// The value with every secret replaced, and everything that is not described too: a mistyped name must not
-  /// bring its secret into a trace.
+  /// Returns the value with secret members replaced. Members without a description are replaced
+  /// too, because a misspelled name may carry a secret.
   public func redacted(_ value: JSONValue, components: Components = [:]) -> JSONValue {
     switch (self, value) {
     case (_, .null), (.boolean, .bool), (.integer, .number), (.string, .string),
@@ -28,7 +28,7 @@ extension Schema {
     }
   }
 
-  /// The object with the values of its secret and its undescribed members replaced.
+  /// Returns the object with the values of secret and undescribed members replaced.
   static func redacted(
     _ object: JSONObject, _ fields: [Field], components: Components
   ) -> JSONObject {
@@ -41,19 +41,19 @@ extension Schema {
 }
 
 extension MethodDescriptor {
-  /// The parameters as they may stand in a trace.
+  /// Returns the parameters for a trace.
   public func redacted(params: JSONObject, components: Components = [:]) -> JSONObject {
     Schema.redacted(params, self.params, components: components)
   }
 
-  /// The result as it may stand in a trace.
+  /// Returns the result for a trace.
   public func redacted(result: JSONValue, components: Components = [:]) -> JSONValue {
     self.result.redacted(result, components: components)
   }
 }
 
 extension NotificationDescriptor {
-  /// The parameters as they may stand in a trace.
+  /// Returns the parameters for a trace.
   public func redacted(params: JSONObject, components: Components = [:]) -> JSONObject {
     Schema.redacted(params, self.params, components: components)
   }

@@ -1,15 +1,16 @@
 public import EinlassJSON
 
-/// What a client calls its request: a string of 1 to 256 bytes or an integer.
+/// The id of a request: a string of 1 to 256 bytes or an integer.
 ///
-/// Two are the same when they decode to the same bytes; `"1"` and `1` are different.
+/// Two ids are equal if they decode to the same bytes; `"1"` and `1` differ.
 public struct RequestID: Sendable {
-  /// The id as a JSON value, for use inside parameters and results.
+  /// The id as a JSON value, for parameters and results.
   public let json: JSONValue
-  /// A string as it was written, quotes included, where that is not how our writer would write it.
+  /// The string as the client wrote it, with quotes, if the writer of this process would escape it
+  /// differently.
   private let lexeme: String?
 
-  /// The id of a message; `nil` when the value can't be one.
+  /// Makes the id of a message; `nil` if the value is not a valid id.
   init?(_ value: JSONValue, lexeme: String? = nil) {
     switch value {
     case .string(let string) where 1...256 ~= string.utf8.count: break
@@ -25,7 +26,8 @@ public struct RequestID: Sendable {
     if let lexeme { bytes.append(contentsOf: lexeme.utf8) } else { json.append(to: &bytes) }
   }
 
-  /// The lexeme with the four characters escaped that no line of ours may hold as they are.
+  /// Returns the lexeme with U+007F, U+0085, U+2028 and U+2029 escaped, because some readers end a
+  /// line at them.
   private static func withoutLineEnds(_ lexeme: String) -> String {
     var text = ""
     for scalar in lexeme.unicodeScalars {

@@ -1,34 +1,32 @@
 internal import EinlassSystem
 
-/// The requests that are not answered yet, and how many more may come. A value; `Peer` keeps it under its lock.
+/// The unanswered requests and the limits on their number. `Peer` keeps this value under its lock.
 struct RequestTable {
-  /// Whether requests are still taken.
+  /// The admission of new requests.
   enum Phase {
     case serving
-    /// No more come; what was read runs to its end.
+    /// Input has ended, and the requests that were read run to their end.
     case finishing
-    /// What runs is cancelled; what comes is refused.
+    /// Running requests are cancelled and new ones are refused.
     case draining
   }
 
-  /// What an answer needs; the right to give it, once.
+  /// The right to answer a request once, with the values that the answer needs.
   final class Ticket: Sendable {
-    /// The id to echo.
+    /// The id that the answer repeats.
     let id: RequestID
-    /// Whose descriptor redacts and limits the answer.
+    /// The method; its descriptor redacts and limits the answer.
     let method: RegisteredMethod
-    /// Where the answer goes.
     let place: Place
     private let isUsed = Lock(false)
 
-    /// The right to answer a request.
     init(id: RequestID, method: RegisteredMethod, place: Place) {
       self.id = id
       self.method = method
       self.place = place
     }
 
-    /// Uses it up; `false` when it was before.
+    /// Uses the ticket. Returns `false` if it was used before.
     func use() -> Bool {
       isUsed.withLock { isUsed in
         defer { isUsed = true }
@@ -37,49 +35,50 @@ struct RequestTable {
     }
   }
 
-  /// A request that is not answered yet, a notification that runs, or work that goes on after its answer.
+  /// An unanswered request, a running notification, or work that continues after its answer.
   struct Entry {
-    /// Where its answer goes; `nil` when it gets none.
+    /// The right to answer; `nil` if there is no answer to give.
     var ticket: Ticket?
-    /// What is told of its end when it was answered before.
+    /// The notification of the end of work that was answered before its end.
     var announcement: Announcement?
-    /// How far it is.
+    /// The stage of the request.
     var state: State
-    /// How long it was as text.
+    /// The size of the request's text in bytes.
     var byteCount: Int
-    /// Who cancelled it first.
+    /// The `by` of the first cancellation.
     var cancelledBy: String?
   }
 
-  /// How far a request is.
+  /// The stage of a request.
   enum State {
-    /// An immediate one in line for the thread that may wait.
+    /// An immediate request in the queue of the waiting thread.
     case waiting
-    /// A task in line for a place.
+    /// A task in the queue for a free place.
     case queued(Start)
-    /// A task that has one.
+    /// A task that has started.
     case running(isFlow: Bool, cancel: Cancel)
   }
 
-  /// Starts the task of this serial number.
+  /// Starts the task with this serial number.
   typealias Start = @Sendable (Int) -> Cancel
-  /// Cancels a task; to be called without holding a lock, because it may run the task's own handlers.
+  /// Cancels a task. It must be called without a lock held, because it may run the task's
+  /// cancellation handlers.
   typealias Cancel = @Sendable () -> Void
 
-  /// Whether requests are still taken.
   var phase = Phase.serving
-  /// Why what runs is cancelled when `phase` is `draining`: the `by` of `RPCError.cancelled`.
+  /// The `by` of cancelled requests while `phase` is `draining`.
   var drainedBy = "shutdown"
-  /// Whether there has been a request (not a notification).
+  /// Whether a request was received; notifications do not count.
   var hasSeenRequest = false
-  /// The work of the immediate requests in line, in order of arrival.
+  /// The work of the queued immediate requests, in order of arrival.
   var waitingWork: [@Sendable () -> Void] = []
-  /// The end of the wait of all requests in line, where a request before them got its turn after its own time: other
-  /// processes make changes in turn then, and none of them is stopped.
+  /// The deadline of all queued immediate requests, set when a request succeeds after its
+  /// deadline. Its success shows that other processes release the store in turn and that none of
+  /// them hangs.
   var lineDeadline = Deadline.now
-  /// Whether the thread that may wait runs.
+  /// Whether the waiting thread runs.
   var hasWaitingThread = false
-  /// Work that must not be cut by the end of the process.
+  /// The number of running calls of `Peer.keepingAlive`.
   var keptAliveCount = 0
 
   private var entries: [Int: Entry] = [:]
@@ -91,23 +90,23 @@ struct RequestTable {
   private var flowCount = 0
   private var taskCount = 0
 
-  /// Whether everything is answered and nothing runs.
+  /// Whether every request is answered and no task runs.
   var isIdle: Bool { entries.isEmpty }
 
-  /// Whether immediate requests wait, so that the next one must too.
+  /// Whether immediate requests are queued. A new one must then queue behind them.
   var hasWaiting: Bool { waitingCount > 0 }
 
-  /// The serial number of the unanswered request with this id.
+  /// Returns the serial number of the unanswered request with this id.
   func serial(of id: RequestID) -> Int? { serials.isEmpty ? nil : serials[id] }
 
-  /// Whether this one has not ended.
+  /// Whether this request has not ended.
   func contains(_ serial: Int) -> Bool { entries[serial] != nil }
 }
 
 // MARK: - Coming
 
 extension RequestTable {
-  /// Adds an immediate request that must wait and answers its serial number.
+  /// Adds an immediate request to the queue and returns its serial number.
   mutating func addWaiting(_ ticket: Ticket?, byteCount: Int) throws(RPCError) -> Int {
     try requireRoom(byteCount)
     try requireQueue()
@@ -115,8 +114,9 @@ extension RequestTable {
     return add(Entry(ticket: ticket, state: .waiting, byteCount: byteCount))
   }
 
-  /// Adds a task and starts it when there is a place. A flow without one is refused: who waits for a person
-  /// cannot be told when that will be.
+  /// Adds a task and starts it if there is a free place. A flow without a free place is refused
+  /// instead of queued, because a flow waits for a person and nobody can say when its place becomes
+  /// free.
   mutating func addTask(
     _ ticket: Ticket?, isFlow: Bool, byteCount: Int, start: @escaping Start
   ) throws(RPCError) {
@@ -160,7 +160,8 @@ extension RequestTable {
 // MARK: - Going
 
 extension RequestTable {
-  /// Lets a task go on in its place after its answer, which frees its id. `false` when it has ended.
+  /// Frees the id of an answered task and lets the task continue in its place. Returns `false` if
+  /// the task has ended.
   mutating func detach(_ serial: Int, announcing announcement: Announcement?) -> Bool {
     guard let entry = entries[serial] else { return false }
     if let id = entry.ticket?.id { serials[id] = nil }
@@ -169,9 +170,10 @@ extension RequestTable {
     return true
   }
 
-  /// Takes out what has ended and starts what its place was waited for by; `nil` when it is out already.
+  /// Removes a request and starts the next task in the queue if a place becomes free. Returns `nil`
+  /// if the request was removed before.
   ///
-  /// Whoever takes a request out is the one to answer it.
+  /// The caller must answer the removed request.
   mutating func remove(_ serial: Int) -> Entry? {
     guard let entry = entries.removeValue(forKey: serial) else { return nil }
     byteCount -= entry.byteCount
@@ -195,17 +197,17 @@ extension RequestTable {
     run(serial, isFlow: false, start)
   }
 
-  /// What cancelling came to.
+  /// The result of a cancellation.
   enum Cancellation {
-    /// It had not begun and is out; it still has to be answered.
+    /// The request had not started and was removed. The caller must answer it.
     case removed(Entry)
-    /// It runs: this tells it.
+    /// The request runs. The caller must call this closure without a lock held.
     case running(Cancel)
-    /// It has ended, or was cancelled before.
+    /// The request has ended or was cancelled before.
     case nothing
   }
 
-  /// Cancels a request for this reason.
+  /// Cancels a request and stores the reason.
   mutating func cancel(_ serial: Int, by: String) -> Cancellation {
     guard let entry = entries[serial], entry.cancelledBy == nil else { return .nothing }
     entries[serial]?.cancelledBy = by
@@ -213,14 +215,14 @@ extension RequestTable {
     return remove(serial).map(Cancellation.removed) ?? .nothing
   }
 
-  /// The serial numbers of all tasks in order of arrival, those in line first, so that cancelling one does not
-  /// start the next.
+  /// The serial numbers of all tasks. Queued tasks come before running ones, so that cancelling a
+  /// running task does not start a queued one.
   var tasks: [Int] {
     let running = entries.filter { if case .running = $0.value.state { true } else { false } }
     return queue + running.keys.sorted()
   }
 
-  /// Takes everything out, in order of arrival; all of it still has to be answered.
+  /// Removes all entries and returns them in order of arrival. The caller must answer them.
   mutating func removeAll() -> [Entry] {
     defer {
       entries = [:]

@@ -1,42 +1,41 @@
-/// What a value may be: it validates parameters, prints the protocol document and drives redaction.
+/// The shape of a value. It drives validation, the protocol document and redaction.
 public indirect enum Schema: Sendable {
   /// Any JSON value.
   case any
   case boolean
   /// An integer that fits 64 bits, within these bounds.
   case integer(ClosedRange<Int64>? = nil)
-  /// Free text.
+  /// Any text.
   case string(maxBytes: Int? = nil)
-  /// 1 to 256 bytes, not blank, without controls, line separators and characters that turn or hide text: `isIdentifier`.
+  /// A text of 1 to 256 bytes without control characters, line separators and invisible or
+  /// bidirectional formatting characters, and not blank: `isIdentifier`.
   case identifier
-  /// The same for people, which may hold joiners: `isName`.
+  /// A name shown to people. Other than an identifier it may contain joiners: `isName`.
   case name
-  /// A file's name: 1 to 4096 bytes, none of them NUL, where the system would take it to end.
+  /// A file path of 1 to 4096 bytes without NUL, because NUL ends a path in system calls.
   case path
   /// One of these strings.
   case oneOf([String])
   case array(Schema, max: Int? = nil)
-  /// An object with these members; others are ignored.
+  /// An object with these members. Other members are ignored.
   case object([Field])
-  /// An object whose member names are identifiers of the data's own.
+  /// An object with identifiers as member names, chosen by the data.
   case map(Schema)
-  /// An object whose member `by` says which of these shapes the others have.
+  /// An object whose string member `by` selects the shape of its other members.
   case tagged(by: String, [(String, [Field])])
-  /// A schema of this name in the document's components.
+  /// The schema of this name in the document's components.
   case reference(String)
 }
 
 /// One member of an object.
 public struct Field: Sendable {
-  /// The member's name.
   public var name: String
-  /// What its value may be.
+  /// The shape of the member's value.
   public var schema: Schema
-  /// Whether it must be there.
   public var isRequired: Bool
-  /// Whether its value must never reach a trace or a log.
+  /// Whether the value must never reach a trace or a log.
   public var isSecret: Bool
-  /// What it means, in one sentence for the document.
+  /// The meaning in one sentence, for the protocol document.
   public var summary: String
 
   private init(
@@ -49,14 +48,14 @@ public struct Field: Sendable {
     self.summary = summary
   }
 
-  /// A member that must be there.
+  /// Makes a required member.
   public static func required(
     _ name: String, _ schema: Schema, _ summary: String, isSecret: Bool = false
   ) -> Field {
     Field(name, schema, summary, isRequired: true, isSecret: isSecret)
   }
 
-  /// A member that may be missing.
+  /// Makes an optional member.
   public static func optional(
     _ name: String, _ schema: Schema, _ summary: String, isSecret: Bool = false
   ) -> Field {
@@ -64,5 +63,5 @@ public struct Field: Sendable {
   }
 }
 
-/// Schemas by the name that `Schema.reference` uses.
+/// Schemas by their names in `Schema.reference`.
 public typealias Components = [String: Schema]

@@ -1,9 +1,11 @@
 public import EinlassJSON
 
 extension Schema {
-  /// The schema as JSON Schema (the words that draft-07 and 2020-12 share), for the OpenRPC document.
+  /// The schema as JSON Schema for the OpenRPC document, limited to the keywords that draft-07 and
+  /// 2020-12 share.
   ///
-  /// Lengths in bytes have no word there and stand as `x-maxBytes`; secrets as `x-secret`.
+  /// JSON Schema has no keyword for a length in bytes or for a secret, so they are written as
+  /// `x-maxBytes` and `x-secret`.
   public var jsonSchema: JSONValue {
     switch self {
     case .any: return [:]
@@ -46,7 +48,7 @@ extension Schema {
     }
   }
 
-  /// The longest path that is taken.
+  /// The longest path in bytes.
   static let pathBytes = 4096
 
   private static func naming(without invisible: String) -> JSONValue {
@@ -79,8 +81,8 @@ extension Schema {
 }
 
 extension Field {
-  /// The schema of the value with the member's description. A description beside `$ref` would be ignored by
-  /// draft-07, so there it stands around it.
+  /// The schema of the value with the member's description. A `$ref` is wrapped in `allOf`, because
+  /// draft-07 ignores a description beside `$ref`.
   var jsonSchema: JSONObject {
     var schema = self.schema.jsonSchema.object ?? JSONObject()
     if schema["$ref"] != nil { schema = ["allOf": [.object(schema)]] }

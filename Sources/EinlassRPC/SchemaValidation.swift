@@ -1,7 +1,7 @@
 public import EinlassJSON
 
 extension Schema {
-  /// Throws `invalidParams` with the pointer to the first value that is not as described.
+  /// Throws `invalidParams` with a JSON Pointer to the first value of another shape.
   public func validate(
     _ value: JSONValue, at path: String = "", components: Components = [:]
   ) throws(RPCError) {
@@ -43,7 +43,7 @@ extension Schema {
     throw .invalidParams(path: path, expected: expectation)
   }
 
-  /// Validates the members that are described and ignores the others.
+  /// Validates the described members and ignores all others.
   static func validate(
     _ object: JSONObject, _ fields: [Field], at path: String, components: Components
   ) throws(RPCError) {
@@ -72,7 +72,7 @@ extension Schema {
     try validate(object, shape.1, at: path, components: components)
   }
 
-  /// The end of the sentence "it must be …".
+  /// The end of the message "must be …".
   var expectation: String {
     switch self {
     case .any: "a value"

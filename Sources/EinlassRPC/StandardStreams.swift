@@ -1,21 +1,19 @@
 public import EinlassSystem
 
-/// The two descriptors that carry the protocol.
+/// The two descriptors of the protocol.
 public struct StandardStreams: ~Copyable {
-  /// Where messages come from.
   let input: Descriptor
-  /// Where messages go.
   let output: Output
 
-  /// A connection over any two descriptors, for tests and for calls within the process.
+  /// Makes streams over any two descriptors, for tests and for connections within the process.
   public init(input: consuming Descriptor, output: consuming Descriptor) {
     self.input = input
     self.output = Output(output)
   }
 
-  /// Takes standard input and output away from everything else: the protocol gets descriptors of its own that
-  /// children do not inherit, 0 becomes the null device, and 1 becomes stderr, so that a stray print lands in
-  /// the log. Call it once, before anything else runs.
+  /// Moves the protocol to duplicates of standard input and output that child processes do not
+  /// inherit. Descriptor 0 becomes the null device. Descriptor 1 becomes stderr, so that a stray
+  /// print appears in the log. Call it once, before any other code runs.
   public static func take() throws(SystemError) -> StandardStreams {
     let input = try Descriptor.duplicate(0)
     let output = try Descriptor.duplicate(1)

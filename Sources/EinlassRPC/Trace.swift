@@ -1,11 +1,12 @@
 internal import EinlassJSON
 public import EinlassSystem
 
-/// The messages of a session as JSON Lines in a file, `{"t": seconds, "dir": "in" | "out", "msg": …}`.
+/// The messages of a session as JSON Lines in a file, `{"t": seconds, "dir": "in" | "out", "msg":
+/// …}`.
 ///
-/// What reaches it has been redacted by the methods' descriptors.
+/// Messages are redacted by the methods' descriptors before they are recorded.
 public struct Trace: Sendable {
-  /// Which way a message went.
+  /// The direction of a message.
   enum Direction: String {
     case inbound = "in"
     case outbound = "out"
@@ -18,13 +19,13 @@ public struct Trace: Sendable {
   private let file: Lock<File>
   private let now: @Sendable () -> Int64
 
-  /// A trace at the end of this file. `now` answers Unix seconds.
+  /// Appends to this file. `now` returns Unix seconds.
   public init(to file: consuming CappedFile, now: @escaping @Sendable () -> Int64) {
     self.file = Lock(File(lines: file))
     self.now = now
   }
 
-  /// Adds one line; what the file does not take is lost.
+  /// Adds one line. A line that cannot be written is lost.
   func record(_ direction: Direction, _ message: JSONValue) {
     let line: JSONValue = [
       "t": JSONValue(now()), "dir": .string(direction.rawValue), "msg": message,
@@ -35,7 +36,7 @@ public struct Trace: Sendable {
 }
 
 extension Peer {
-  /// Records a request or notification that came.
+  /// Records an incoming request or notification.
   func trace(_ request: Message.Request, _ method: RegisteredMethod?) {
     guard let trace = options.trace else { return }
     let params =
@@ -48,7 +49,7 @@ extension Peer {
     trace.record(.inbound, .object(JSONObject(present: members)))
   }
 
-  /// Records a notification that goes.
+  /// Records an outgoing notification.
   func traceNotification(_ method: String, _ params: JSONObject) {
     guard let trace = options.trace else { return }
     let descriptor =
