@@ -2,17 +2,17 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassSystem
 
-/// The catalogue as it stands: the one that the process began with, and what was added since. Other processes see what
-/// was added when they start.
+/// The current catalogue: the one of the process start, and the providers added since. Other
+/// processes read added providers at their start.
 final class AddedProviders: Sendable {
-  /// The most bytes of all descriptors, which are read whole at each start.
+  /// The limit on all added descriptors together in bytes, because each start reads them whole.
   private static let limitBytes = 1 << 20
 
   private let overlay: ProviderOverlay
   private let origins: [String: String]
   private let state: Lock<ProviderCatalog>
 
-  /// - Parameter catalog: with what had been added before.
+  /// - Parameter catalog: The catalogue, with the providers that were added before.
   init(_ overlay: ProviderOverlay, to catalog: ProviderCatalog, origins: [String: String]) {
     self.overlay = overlay
     self.origins = origins
@@ -21,16 +21,16 @@ final class AddedProviders: Sendable {
 
   var catalog: ProviderCatalog { state.withLock { $0 } }
 
-  /// What was added, by whichever process.
+  /// Returns the added descriptors, including those of other processes.
   func descriptors() throws(Problem) -> [JSONValue] {
     try Self.descriptors(in: overlay.read())
   }
 
-  /// The id that it has now, and whether it is new; one that was added under this id is replaced. Throws
-  /// `invalidParameter` for an id of the catalogue's own.
+  /// Adds a provider, or replaces the added one of the same id. Returns the id and whether it is
+  /// new. Throws `invalidParameter` for an id that the catalogue itself uses.
   ///
-  /// - Parameter isNamed: whether somebody has chosen the id; if not, it gives way to another issuer's. What other
-  ///   processes have added counts.
+  /// - Parameter isNamed: Whether the caller chose the id. An id that was derived is changed if
+  ///   another issuer has it, in this process or in another one.
   func add(
     _ descriptor: JSONValue, isNamed: Bool
   ) throws(Problem) -> (id: String, isNew: Bool) {
@@ -47,7 +47,7 @@ final class AddedProviders: Sendable {
         throw Problem(
           .invalidParameter, "The catalogue has a provider of this id. Give another.", path: "/id")
       }
-      // Where it stood: what is like it stands behind it.
+      // Replace it in place: providers that inherit from it (`like`) must come after it.
       return isNew
         ? descriptors + [descriptor]
         : descriptors.map { sameBytes($0["id"]?.string ?? "", id) ? descriptor : $0 }
@@ -57,7 +57,8 @@ final class AddedProviders: Sendable {
     return (id, isNew)
   }
 
-  /// Adds it unless one was added under this id, by whichever process: that one is taken then. Whether it is new.
+  /// Adds a provider, or takes the existing one if any process has added this id before. Returns
+  /// whether the provider is new.
   func addUnlessThere(_ descriptor: JSONValue) throws(Problem) -> Bool {
     var found = descriptor
     var isNew = true
@@ -74,7 +75,7 @@ final class AddedProviders: Sendable {
     return isNew
   }
 
-  /// Takes back what was added, unless somebody has changed it since.
+  /// Removes an added provider, unless its stored descriptor has changed since.
   func withdraw(_ descriptor: JSONValue) throws(Problem) {
     try change { descriptors throws(Problem) in
       descriptors.filter { $0.bytes() != descriptor.bytes() }
@@ -82,10 +83,11 @@ final class AddedProviders: Sendable {
     state.withLock { $0 = $0.without(descriptor["id"]?.string ?? "") }
   }
 
-  /// Throws `unknownProvider` unless it was added.
+  /// Removes an added provider. Throws `unknownProvider` if none has this id.
   ///
-  /// - Parameter forget: forgets what is stored for this id, before the provider goes: what fails can be tried again. Not
-  ///   asked where the catalogue has a provider of this id itself.
+  /// - Parameter forget: Removes the data stored for this id. It runs before the provider is
+  ///   removed, so that a failed removal can be tried again. It does not run if the catalogue has a
+  ///   provider of this id itself.
   func remove(
     _ id: String, forgetting forget: (String) throws(Problem) -> Void
   ) throws(Problem) {
@@ -102,8 +104,8 @@ final class AddedProviders: Sendable {
     state.withLock { $0 = $0.without(id) }
   }
 
-  /// Writes down that a provider has refused to register the application, for `doctor` and `providers.list`. Where
-  /// that can't be written, it is not known later.
+  /// Stores that a provider refused to register the application, for `doctor` and `providers.list`.
+  /// A failure to store it is ignored.
   func note(_ refusal: Problem) {
     guard refusal.detail == Problem.selfRegistration, !refusal.isRetryable,
       let id = refusal.provider
@@ -111,7 +113,8 @@ final class AddedProviders: Sendable {
     setRefusal(refusal.message, of: id)
   }
 
-  /// Forgets that a provider has refused to register the application, so that `doctor` counts on the next attempt.
+  /// Removes the stored refusal of a provider, so that `doctor` expects the next registration to
+  /// succeed.
   func forgetRefusal(of id: String) {
     if !catalog.holdsItself(id) { setRefusal(nil, of: id) }
   }
@@ -143,7 +146,7 @@ final class AddedProviders: Sendable {
     }
   }
 
-  /// Nothing that is there is written over unread.
+  /// Throws for a damaged file instead of returning an empty list, so that no change overwrites it.
   private static func descriptors(in text: [UInt8]?) throws(Problem) -> [JSONValue] {
     guard let text else { return [] }
     guard let descriptors = try? JSONReader.read(text)["providers"]?.array else {

@@ -3,30 +3,33 @@ internal import EinlassJSON
 internal import EinlassRPC
 internal import EinlassSystem
 
-/// Sends notifications once there is a peer. Protocol section 5.
+/// Sends notifications while a peer is attached.
 final class Announcer: Sendable {
   private let peer = Lock<Peer?>(nil)
   private let session: Session
 
   init(session: Session) { self.session = session }
 
-  /// Announces to this peer until told otherwise; `nil` lets go of it, and of all that its methods hold.
+  /// Sets the peer of the next notifications. `nil` releases the peer and everything its methods
+  /// hold.
   func attach(_ peer: Peer?) { self.peer.withLock { $0 = peer } }
 
-  /// Where work may wait that ends in a notification; `nil` when there is nobody to notify any more, or no thread.
+  /// The executor for work that ends in a notification; `nil` if no peer is attached or no thread
+  /// is left.
   var executor: (any TaskExecutor)? { peer.withLock { $0?.startedExecutor } }
 
-  /// A notification about this process's own flows: goes to every front end.
+  /// Sends a notification about a flow of this process. Every front end receives it.
   func announce(_ method: String, _ params: JSONObject) {
     peer.withLock { $0 }?.notify(method, params)
   }
 
-  /// A notification about the store: goes to a front end that introduced itself.
+  /// Sends a notification about the store. Only a front end that has called `initialize` receives
+  /// it.
   func announceChange(_ method: String, _ params: JSONObject) {
     if session.frontEnd.isInitialized { announce(method, params) }
   }
 
-  /// Another token has taken the place of the one before.
+  /// Announces that a new token has replaced the previous one.
   func announceRefresh(_ token: OAuth2Credential, of account: Account.ID) {
     announceChange(
       "credentials.refreshed",
@@ -36,7 +39,7 @@ final class Announcer: Sendable {
       ]))
   }
 
-  /// A credential is not refreshed any more without being asked for.
+  /// Announces that a credential is no longer refreshed in advance.
   func announceRefreshFailure(_ request: CredentialRequest, _ problem: Problem) {
     announceChange(
       "credentials.refreshFailed",
@@ -46,7 +49,7 @@ final class Announcer: Sendable {
       ]))
   }
 
-  /// Starts work that the process waits for, silent, before it ends.
+  /// Starts work that keeps the process alive without output until it ends.
   func outlive(_ work: @escaping @Sendable () async -> Void) async {
     guard let peer = peer.withLock({ $0 }) else { return await work() }
     await withCheckedContinuation { begun in
@@ -59,7 +62,7 @@ final class Announcer: Sendable {
     }
   }
 
-  /// What changed in the store up to this revision.
+  /// Announces the changes of the store up to this revision.
   func announce(_ changes: StoreChanges, _ revision: Int64) {
     let accounts = changes.accounts
     if changes.isEverything || accounts.count > StoreChanges.limit {
@@ -94,7 +97,7 @@ extension JSONValue {
 }
 
 extension AccountStore.Settlement {
-  /// The token that has taken the place of another one, unless the front end has been told of it.
+  /// Returns the token that replaced another one, unless the front end already knows it.
   fileprivate func refreshed(
     at revision: Int64?, of account: Account.ID, unlessToldBy held: HeldTokens
   ) -> OAuth2Credential? {
@@ -107,7 +110,7 @@ extension AccountStore.Settlement {
 }
 
 extension AccountStore {
-  /// The same store, the changes of this process announced as they are made.
+  /// Returns the same store, with the changes of this process announced as they are made.
   func announced(by feed: ChangeFeed, _ announcer: Announcer) -> AccountStore {
     let store = self
     var result = self

@@ -3,30 +3,31 @@ internal import EinlassJSON
 internal import EinlassRPC
 internal import EinlassSystem
 
-/// What goes into the audit trail: who got what of whom. Never a secret.
+/// An entry of the audit trail: the credential or decision, its application and its account. It
+/// never holds a secret.
 struct AuditEvent {
   var application: String
   var method: String
   var provider: String?
   var account: Account.ID?
-  /// The registration that the credential was issued to.
+  /// The registration of the credential.
   var clientID: String?
-  /// The kind of credential that was handed out, as its `type` on the wire.
+  /// The kind of the handed-out credential, as its `type` on the wire.
   var credential: String?
-  /// What was handed out; only a digest of its token is written down.
+  /// The handed-out credential. The trail contains only a digest of its token.
   var handed: Credential?
-  /// What was handed out besides.
+  /// Further values that were handed out with the credential.
   var includes: [AccessGrant.Inclusion] = []
-  /// The application that a decision is about.
+  /// The application of an access decision.
   var subject: String?
-  /// The decision.
+  /// The access decision.
   var state: String?
-  /// How many entries or accounts it was about.
+  /// The number of entries or accounts.
   var count: Int64?
 }
 
 extension AuditEvent {
-  /// A credential of an account on its way to an application.
+  /// Makes the entry for a credential that an application receives.
   init(
     _ method: String, handing credential: Credential, of account: Account,
     to application: String, clientID: String?
@@ -43,7 +44,7 @@ extension AuditEvent {
   }
 }
 
-/// Writes down who received which credential, before it is handed out (C-123).
+/// Records which application received which credential, before the credential is handed out.
 final class AuditTrail: Sendable {
   private let lines: AuditLines
   private let key: @Sendable (AccountStore.Patience) throws(Problem) -> Secret?
@@ -53,9 +54,9 @@ final class AuditTrail: Sendable {
   private let log: Lock<Log>
 
   /// - Parameters:
-  ///   - key: what tokens are named by.
-  ///   - isRequired: what cannot be written down is not handed out.
-  ///   - log: where it is told that something could not be written down.
+  ///   - key: Returns the key of the token digests.
+  ///   - isRequired: Whether a failed record keeps the credential from being handed out.
+  ///   - log: The log for failed records.
   init(
     _ lines: AuditLines,
     key: @escaping @Sendable (AccountStore.Patience) throws(Problem) -> Secret?,
@@ -68,7 +69,7 @@ final class AuditTrail: Sendable {
     self.log = log
   }
 
-  /// Writes down a release; what it throws must keep the credential from being handed out.
+  /// Records a credential. If this throws, the credential must not be handed out.
   func record(
     _ event: AuditEvent, _ patience: AccountStore.Patience = .usual
   ) throws(Problem) {
@@ -81,13 +82,13 @@ final class AuditTrail: Sendable {
     }
   }
 
-  /// Writes down what has happened already.
+  /// Records an action that is already done. Failures are logged only.
   func note(_ event: AuditEvent) { try? record(event) }
 
   private func digest(_ credential: Credential, _ patience: AccountStore.Patience) -> String? {
     let current = try? key(patience)
     let found = knownKey.withLock { known in
-      // A store that is in use for a moment has the key that it had.
+      // While the store is locked, use the last key that was read.
       if let current { known = current }
       return known
     }
@@ -116,11 +117,11 @@ final class AuditTrail: Sendable {
 // MARK: - Asking
 
 extension AuditTrail {
-  /// How many parts are looked through for one page.
+  /// The number of parts read for one page, which bounds the cost of a request.
   private static let partLimit = 8
 
-  /// A page of the entries that these parameters of `audit.list` ask for, newest first.
-  /// `nil` when the cursor is none of this trail.
+  /// Returns a page of the entries that match these parameters of `audit.list`, newest first; `nil`
+  /// for an invalid cursor.
   func page(
     _ params: JSONObject, _ patience: AccountStore.Patience
   ) throws(Problem) -> JSONObject? {
@@ -143,19 +144,19 @@ extension AuditTrail {
     return page
   }
 
-  /// Forgets what is older, and answers how many entries that were.
+  /// Removes the entries before this time and returns their number.
   func prune(
     before time: UnixTime, _ patience: AccountStore.Patience
   ) throws(Problem) -> Int {
     try lines.remove(patience) { line in
-      // What is no entry is no loss.
+      // Lines that are no entries are removed too.
       (try? JSONReader.read(line))?["at"]?.int64.map { $0 < time } ?? true
     }
   }
 }
 
 extension JSONValue {
-  /// Whether an entry is one that the parameters of `audit.list` ask for.
+  /// Whether the entry matches the parameters of `audit.list`.
   fileprivate func fits(_ params: JSONObject) -> Bool {
     guard let at = self["at"]?.int64 else { return false }
     return ["application", "provider", "account", "method"]

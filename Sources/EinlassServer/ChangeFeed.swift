@@ -2,49 +2,52 @@ internal import Einlass
 internal import EinlassRPC
 public import EinlassSystem
 
-/// Tells a front end that introduced itself what changed in the store, whoever changed it.
+/// Announces changes of the store, made by any process, to a front end that has called
+/// `initialize`.
 ///
-/// Asks the store for its changes since those that were last told of, so that every change is told once: those of this
-/// process when they are made, those of others when the watch rings.
+/// It reads the changes since the last announcement, so that each is announced once: those of this
+/// process when they are made, those of other processes when the watch rings.
 public final class ChangeFeed: Sendable {
-  /// Makes the watch that rings at every change of the store; throws where the system has none to give.
+  /// Makes a watch that rings at every change of the store. Throws if the system has no watch left.
   public typealias Watching = @Sendable () throws(SystemError) -> FileWatch
 
   private enum Known {
-    /// Nobody has asked to be told.
+    /// `begin` was not called yet.
     case nothing
-    /// Everything up to here; `nil` when the store could not be read, and every change that is found next is new.
+    /// Changes up to this mark were announced. With `nil` the store could not be read, and every
+    /// change found next is new.
     case upTo(AccountStore.ChangeMark?)
   }
 
-  /// The tokens that the front end has been given.
+  /// The tokens that the front end has received.
   let held = HeldTokens()
   private let store: AccountStore
   private let announcer: Announcer
   private let known = Lock(Known.nothing)
   private let watch = Lock(Watch())
-  /// Whether somebody is on the way to look with patience.
+  /// Whether a task is about to read the changes with a longer wait.
   private let isLookAhead = Lock(false)
   private let watching: Watching?
 
   private struct Watch: ~Copyable {
-    /// Stays open as long as it is polled, even if it does not see any more.
+    /// The watch. It stays open as long as it is polled, even after it failed.
     var file: FileWatch?
     var seesAll = false
   }
 
   /// - Parameters:
-  ///   - store: as it is, without what announces.
-  ///   - watching: `nil` where no other process can reach the store.
+  ///   - store: The store without announcements.
+  ///   - watching: Makes the watch; `nil` if no other process can reach the store.
   init(store: AccountStore, announcer: Announcer, watching: Watching?) {
     self.store = store
     self.announcer = announcer
     self.watching = watching
   }
 
-  /// Begins to watch. Before the store is first read, so that nothing falls between.
+  /// Starts the watch. It must start before the store is first read, because a change between the
+  /// two would be missed.
   ///
-  /// - Parameter rung: called after each look that another process's change or end caused.
+  /// - Parameter rung: Runs after each ring of the watch, when the changes were read.
   func watch(by peer: Peer, rung: @escaping @Sendable () -> Void) {
     let number = watch.withLock { watch in
       watch.file = try? watching?()
@@ -59,21 +62,21 @@ public final class ChangeFeed: Sendable {
     }
   }
 
-  /// Tells of everything that happens after this; `nil` when the store could not be read.
+  /// Announces every change after this mark. `nil` means that the store could not be read.
   func begin(after mark: AccountStore.ChangeMark?) { known.withLock { $0 = .upTo(mark) } }
 
   /// Whether another process may change the store.
   var isWatching: Bool { watching != nil }
 
-  /// Whether every change is told without being asked for.
+  /// Whether every change is announced without a request.
   var isComplete: Bool { watching == nil || watch.withLock { $0.seesAll } }
 
-  /// Tells what has changed: at once, or soon where that would mean to wait.
+  /// Announces the changes: at once, or from a task if the store is locked.
   func look() {
     if !look(.none, by: .now) { lookAhead() }
   }
 
-  /// Where nothing rings, the next request is when changes show.
+  /// Announces the changes if no watch rings for them. Called at a request.
   func lookUnlessWatched() {
     if !isComplete { look() }
   }
@@ -85,7 +88,7 @@ public final class ChangeFeed: Sendable {
     look()
   }
 
-  /// `false` when somebody is in the way.
+  /// Announces the changes. Returns `false` if another process or thread is in the way.
   private func look(_ patience: AccountStore.Patience, by deadline: Deadline) -> Bool {
     do throws(Problem) {
       let isDone = try known.withLock(by: deadline) { known throws(Problem) in
@@ -111,7 +114,7 @@ public final class ChangeFeed: Sendable {
       defer { isAhead = true }
       return isAhead
     }
-    // Who is still ahead will see this change too.
+    // The pending task reads the changes later and so finds this one too.
     if isAhead { return }
     Task(executorPreference: executor) { [self] in
       while announcer.executor != nil, !look(.usual, by: Deadline(milliseconds: 10_000)) {}

@@ -1,16 +1,16 @@
 public import Einlass
 public import EinlassJSON
 
-/// The person's configuration file. Protocol section 2.
+/// The configuration file of the person.
 public struct Configuration: Sendable {
-  /// Registrations by application name (`*`: any) and provider.
+  /// The registrations by application name (`*` for any) and provider.
   public var applications: ByteKeyed<ByteKeyed<ClientRegistration>> = [:]
-  /// Where a provider lives instead: origin to origin.
+  /// Replacements of provider origins: origin to origin.
   public var origins: [String: String] = [:]
-  /// Certificate authorities to trust, a PEM file.
+  /// A PEM file of certificate authorities to trust.
   public var caFile: String?
   public var proxy: String?
-  /// What cannot be written into the audit trail is not handed out.
+  /// Whether a credential is withheld if its audit entry cannot be written.
   public var requiresAudit = false
 
   public init() {}
@@ -36,7 +36,7 @@ public struct Configuration: Sendable {
     }
   }
 
-  /// The registration of an application at a provider: its own, else that of `*`.
+  /// Returns the application's registration at a provider, or else the one of `*`.
   public func registration(_ application: String, _ provider: String) -> ClientRegistration? {
     applications[application]?[provider] ?? applications["*"]?[provider]
   }
@@ -106,11 +106,11 @@ public struct Configuration: Sendable {
   }
 }
 
-/// What is wrong with a configuration file.
+/// The first error in a configuration file.
 public struct ConfigurationError: Error, Equatable {
-  /// A JSON pointer into the file. RFC 6901.
+  /// A JSON Pointer into the file (RFC 6901).
   public var pointer: String
-  /// What should stand there.
+  /// The expected value, as the end of a sentence.
   public var expected: String
 
   init(_ pointer: String, _ expected: String) {
@@ -119,7 +119,8 @@ public struct ConfigurationError: Error, Equatable {
   }
 }
 
-/// A dictionary whose keys compare as bytes, never by canonical equivalence.
+/// A dictionary with keys compared as bytes, because Swift's string equality ignores differences of
+/// Unicode normalization.
 public struct ByteKeyed<Value: Sendable>: Sendable, ExpressibleByDictionaryLiteral {
   private var values: [[UInt8]: Value] = [:]
 

@@ -3,7 +3,7 @@ internal import EinlassJSON
 internal import EinlassRPC
 
 extension Problem.Reason {
-  /// The number on the wire. Protocol section 6.
+  /// The code on the wire.
   var code: Int {
     switch self {
     case .noSystemAccount: 1001
@@ -41,7 +41,7 @@ extension Problem.Reason {
     }
   }
 
-  /// The word on the wire.
+  /// The name on the wire.
   var word: String {
     switch self {
     case .invalidParameter: "invalidParams"
@@ -51,7 +51,7 @@ extension Problem.Reason {
 }
 
 extension RPCError {
-  /// A problem of the domain as an error of the protocol; `application`: who would have asked the person.
+  /// Makes the protocol's error for a problem. `application` is the one that the prompts name.
   init(_ problem: Problem, flow: String? = nil, for application: String = "") {
     self.init(
       code: problem.reason.code, reason: problem.reason.word, problem.message,
@@ -100,7 +100,8 @@ extension JSONValue {
       ]))
   }
 
-  /// A prompt that was needed and could not be shown, with the way to do without.
+  /// Makes a needed prompt that could not be shown, with the parameter, method or option that
+  /// replaces it.
   fileprivate init(needed prompt: Prompt, for application: String) {
     var object = JSONObject()
     object["kind"] = .string(prompt.kind.rawValue)

@@ -2,10 +2,11 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// How the methods run that take as long as a person does: `auth.perform`, `accounts.signIn`.
+/// Runs the methods that may wait for a person: `auth.perform` and `accounts.signIn`.
 extension Server {
-  /// Runs the work as a flow to its end, its deadline or its cancellation; the answer is what it comes to, and the
-  /// flow's id. Detached, that comes as `auth.completed`, and the answer is the id alone.
+  /// Runs the work as a flow to its end, its deadline or its cancellation. Returns the result of
+  /// the work and the flow's id. A detached flow is answered with its id alone, and the result is
+  /// sent as `auth.completed`.
   func perform(
     _ params: JSONObject, _ call: Call,
     _ work: @escaping @Sendable (RunningFlow, Asker) async throws(Problem) -> JSONObject
@@ -30,7 +31,7 @@ extension Server {
     _ params: JSONObject, request: JSONValue?, isDetached: Bool
   ) throws(RPCError) -> RunningFlow {
     do throws(Problem) {
-      // Whose a resource is, only asking tells.
+      // The provider of a resource is not known until its metadata is fetched.
       let resource = params["provider"] == nil ? params["resource"]?.string : nil
       let provider =
         resource == nil ? try catalog.provider(params["provider"]?.string ?? "") : nil
@@ -55,10 +56,11 @@ extension Server {
       let asker = asker(for: flow)
       let result = try await runToDeadline(flow, on: executor) { () async throws(Problem) in
         if flow.wish.isInteractive {
-          // Nobody is asked for what could not be kept (C-27), not even to open the key.
+          // No question, not even for the passphrase, is asked for a token that could not be
+          // stored.
           if flow.wish.fetchesCredential {
             try self.store.requireWritable()
-            // Nor a passphrase for a sign-in that cannot begin.
+            // No passphrase is asked for a sign-in that has no registration.
             if !flow.wish.provider.isEmpty {
               try self.einlass.requireRegistration(flow.wish.registration, at: flow.wish.provider)
             }
@@ -73,14 +75,14 @@ extension Server {
       added.note(error)
       var answer = RPCError(error, flow: flow.id, for: flow.application)
       if error.reason == .cancelled {
-        // The peer puts its own word in when it was the one that cancelled a request.
+        // If the peer cancelled the request, it replaces this `by` with its own.
         answer.data["by"] = flow.end == .cancelledByCall ? "authCancel" : "shutdown"
       }
       throw answer
     }
   }
 
-  /// Runs what may wait for the person to its end, its deadline or its cancellation.
+  /// Runs work that may wait for a person to its end, its deadline or its cancellation.
   func runToDeadline<Success: Sendable>(
     _ flow: RunningFlow, on executor: any TaskExecutor,
     _ work: @escaping @Sendable () async throws(Problem) -> Success
@@ -116,7 +118,7 @@ extension Server {
       })
   }
 
-  /// Whether an account may be answered to a prompt: with `more`, any of the provider's.
+  /// Whether an account may answer a prompt. With `more`, any account of the provider may.
   private func offers(_ id: Account.ID, by prompt: Prompt, at provider: String) -> Bool {
     switch prompt {
     case .grantAccess, .openURL, .deviceCode, .enterVerifier, .enterPassphrase: return false
@@ -127,7 +129,7 @@ extension Server {
       do throws(Problem) {
         return sameBytes(try store.account(id, .none).provider, provider)
       } catch {
-        // Where the store cannot be read now, the flow finds out.
+        // If the store cannot be read now, the flow detects an invalid account later.
         return error.reason != .unknownAccount
       }
     }
@@ -150,7 +152,7 @@ extension Field {
     "deadlineSeconds", .integer(10...3600), "How long people may take; 300.")
 }
 
-/// What every flow may fail with.
+/// The reasons of the errors of every flow.
 let flowReasons = [
   "authenticatorUnconfigured", "networkFailure", "providerFailure", "accountStoreFailure",
   "interactionRequired", "flowExpired", "flowNotSupported", "throttled",

@@ -2,16 +2,16 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassSystem
 
-/// One running flow: what `auth.list` shows of it, and how it is ended from outside; or a request that is no flow and
-/// waits for the person all the same.
+/// A running flow: its values for `auth.list`, and its end by a call or the deadline. It also
+/// represents a request that asks for a passphrase without being a flow.
 final class RunningFlow: Sendable {
-  /// Why a flow ended before its own end.
+  /// The reason for an early end.
   enum End: Sendable, Equatable {
     /// The deadline passed.
     case expired
-    /// `auth.cancel`.
+    /// The client called `auth.cancel`.
     case cancelledByCall
-    /// Its deadline could not be watched.
+    /// The deadline cannot be watched.
     case failed(Problem)
   }
 
@@ -20,19 +20,19 @@ final class RunningFlow: Sendable {
     var providerName: String
     var stage = Stage.access
     var end: End?
-    /// It ends whatever it does: it or its request was cancelled.
+    /// Whether the flow or its request was cancelled. The flow then ends regardless of its work.
     var isOver = false
     var cancel: (@Sendable () -> Void)?
   }
 
   let id: String
   let applicationTitle: String?
-  /// `nil` when it is no flow; then it is about no provider either.
+  /// The kind of flow; `nil` for a request that is no flow. Such a request has no provider either.
   let flowKind: FlowKind?
   let startedAt: UnixTime
   let expiresAt: UnixTime
   let isDetached: Bool
-  /// The JSON-RPC id of the request, `nil` when detached.
+  /// The JSON-RPC id of the request; `nil` if detached.
   let request: JSONValue?
   private let state: Lock<State>
 
@@ -51,13 +51,13 @@ final class RunningFlow: Sendable {
     self.request = request
   }
 
-  /// What the front end asked for, application and provider included.
+  /// The request of the front end, with application and provider.
   var wish: PerformRequest { state.withLock { $0.wish } }
   var providerName: String { state.withLock { $0.providerName } }
-  /// The protected resource that it is for, once its name is known.
+  /// The protected resource, once it is known.
   var resource: String? { wish.signIn?.resource }
 
-  /// It is known now at which provider it goes on, and as what.
+  /// Sets the request and the provider that the flow continues with, once they are known.
   func goesOn(as wish: PerformRequest, at provider: Provider) {
     state.withLock {
       $0.wish = wish
@@ -73,13 +73,13 @@ final class RunningFlow: Sendable {
     set { state.withLock { $0.stage = newValue } }
   }
 
-  /// Why it was ended from outside, if it was.
+  /// The reason for an early end.
   var end: End? { state.withLock { $0.end } }
 
-  /// Whether it, or its request, was cancelled.
+  /// Whether the flow or its request was cancelled.
   var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// Ends it; the first reason counts.
+  /// Ends the flow. The first reason counts.
   func end(_ reason: End) {
     let cancel = state.withLock { state -> (@Sendable () -> Void)? in
       if state.end == nil { state.end = reason }
@@ -89,7 +89,7 @@ final class RunningFlow: Sendable {
     cancel?()
   }
 
-  /// Runs the work so that `end` can cancel it, as the cancellation of the calling task does.
+  /// Runs the work. Both `end` and the cancellation of the calling task cancel it.
   func run<Success: Sendable>(
     on executor: any TaskExecutor,
     _ work: @escaping @Sendable () async throws(Problem) -> Success
@@ -122,13 +122,13 @@ extension Problem {
     isRetryable: true)
 }
 
-/// The flows that run now, in the order of their start.
+/// The running flows in the order of their start.
 final class Flows: Sendable {
   private let running = Lock([RunningFlow]())
 
   var all: [RunningFlow] { running.withLock { $0 } }
 
-  /// The running flow of this id.
+  /// Returns the running flow with this id.
   subscript(_ id: String) -> RunningFlow? {
     running.withLock { $0.first { sameBytes($0.id, id) } }
   }

@@ -1,18 +1,19 @@
 internal import Einlass
 internal import EinlassSystem
 
-/// The tokens that the front end has been given, by their places in the store, so that it hears once of each token that
-/// takes the place of one of them, whichever process has stored that.
+/// The tokens that the front end has received, by their places in the store. The front end is
+/// notified once of each token that replaces one of them, in this process or another.
 final class HeldTokens: Sendable {
   struct Key: Hashable {
     var account: Account.ID
     var place: AccountStore.Place
   }
 
-  /// The generation of each that the front end was last told of.
+  /// The generation that the front end last received or was notified of; 0 if the stored token is a
+  /// newer one.
   private let generations = Lock([Key: Int64]())
 
-  /// The front end has this token now.
+  /// Records that the front end received this token.
   func hold(_ token: OAuth2Credential, at key: Key, in store: AccountStore) {
     guard generations.withLock({ $0[key] == nil }) else { return }
     let stored = try? store.credentials(key.account, key.place, .none).first
@@ -20,11 +21,13 @@ final class HeldTokens: Sendable {
     if case .oauth2(let kept)? = stored?.credential {
       isCurrent = kept.accessToken == token.accessToken
     }
-    // Of one that has been replaced already the next look tells.
+    // A token that is no longer the stored one gets 0, so that the next `look` announces its
+    // replacement.
     generations.withLock { $0[key] = isCurrent ? stored?.generation : 0 }
   }
 
-  /// Whether the front end is to be told of this generation: not twice of one.
+  /// Records a generation and returns whether the front end must still be notified of it. For a
+  /// place without a held token it returns `true`.
   func isNews(_ generation: Int64, at key: Key) -> Bool {
     generations.withLock { generations in
       guard let former = generations[key] else { return true }
@@ -34,7 +37,8 @@ final class HeldTokens: Sendable {
     }
   }
 
-  /// Tells of every held token that these changes have replaced; `nil` for changes that are not known.
+  /// Announces the replacement of every held token among these changes. `nil` means that the
+  /// changes are not known, so every held token is checked.
   func look(
     in store: AccountStore, after changes: [StoreChange]?, _ patience: AccountStore.Patience,
     _ tell: (OAuth2Credential, Account.ID) -> Void
@@ -61,7 +65,7 @@ final class HeldTokens: Sendable {
 }
 
 extension StoreChange {
-  /// The account whose credential is another one now, or none with the account.
+  /// The account whose credential was replaced, or removed with the account.
   fileprivate var replacedCredential: Account.ID? {
     switch self {
     case .credential(let id), .account(let id, .removed): id
