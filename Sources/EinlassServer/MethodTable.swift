@@ -3,7 +3,7 @@ internal import EinlassJSON
 public import EinlassRPC
 
 extension Server {
-  /// Every method of this binary: the only routing in the program.
+  /// All methods of this process. This list is the only routing.
   public var methods: [Method] {
     let methods = [
       initialize(self),
@@ -55,8 +55,8 @@ extension Server {
 }
 
 extension Method {
-  /// The same method, refused while the configuration cannot be used: nothing may then reach a provider, because
-  /// the file might have said that it lives elsewhere.
+  /// Returns the same method, refused while the configuration is invalid. Otherwise a request could
+  /// reach a provider at an address that the configuration replaces.
   fileprivate func configured(_ server: Server) -> Method {
     guard let problem = server.configurationProblem else { return self }
     return Method(descriptor, .urgent { _, _ throws(RPCError) in throw RPCError(problem) })

@@ -1,7 +1,7 @@
 internal import Einlass
 internal import EinlassRPC
 
-/// Every notification of this binary.
+/// All notifications of this process.
 let notifications: [NotificationDescriptor] = [
   NotificationDescriptor(
     "prompt.opened", "A question to the person; answer with prompt.answer.",

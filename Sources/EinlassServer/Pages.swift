@@ -2,18 +2,19 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// Cuts a list into answers that fit an outbound line. Protocol section 1, limits.
+/// Splits a list into answers that fit the limit of an outbound line.
 enum Pages {
-  /// What one page may take of the 60 KiB of a line; the rest is the envelope's.
+  /// The size of the entries of a page in bytes. The rest of the 60 KiB of a line is left for the
+  /// envelope.
   static let limitBytes = 56 * 1024
 
-  /// As many entries as fit. One that fits no line, which only somebody else can have written into a file, is left out,
-  /// and the log says so.
+  /// Returns as many entries as fit. An entry larger than a page is left out and logged; it can
+  /// only come from a file edited by another program.
   ///
   /// - Parameters:
-  ///   - next: brings what follows the cursor, one entry after the other.
-  ///   - limit: at most so many.
-  ///   - cursor: the cursor that stands behind an entry.
+  ///   - next: Returns the next entry after the request's cursor.
+  ///   - limit: The largest number of entries.
+  ///   - cursor: Returns the cursor for the position after an entry.
   /// - Returns: `{name: [entry], nextCursor?}`.
   static func page<Entry, Failure>(
     _ name: String, next: () throws(Failure) -> Entry?, limit: Int64?, log: Log,
@@ -41,7 +42,7 @@ enum Pages {
     return [name: .array(values)]
   }
 
-  /// The same of entries that are there.
+  /// Returns a page of entries that are in memory.
   static func page<Entry>(
     _ name: String, _ entries: some Sequence<Entry>, limit: Int64?, log: Log,
     cursor: (Entry) -> String, encode: (Entry) -> JSONValue
@@ -51,14 +52,15 @@ enum Pages {
       name, next: { iterator.next() }, limit: limit, log: log, cursor: cursor, encode: encode)
   }
 
-  /// The same of entries that are read by the piece.
+  /// Returns a page of entries that are read in pieces.
   ///
-  /// - Parameter piece: so many entries that follow this one, or the request's cursor; fewer at the end.
+  /// - Parameter piece: Returns up to this number of entries after this entry, or after the
+  ///   request's cursor. It returns fewer only at the end.
   static func page<Entry>(
     _ name: String, limit: Int64?, log: Log, cursor: (Entry) -> String,
     encode: (Entry) -> JSONValue, piece: (Entry?, Int) throws(Problem) -> [Entry]
   ) throws(Problem) -> JSONObject {
-    // One more than fits shows whether there is a next page.
+    // One entry more than the limit shows whether there is a next page.
     let count = Int(min(limit ?? 100, 100)) + 1
     var entries: [Entry] = []
     var index = 0

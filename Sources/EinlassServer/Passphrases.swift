@@ -3,13 +3,14 @@ internal import EinlassJSON
 internal import EinlassRPC
 internal import EinlassSystem
 
-/// How a request that is no flow asks the person for a passphrase. Protocol section 4.
+/// Asks for the passphrases of requests that are no flows.
 extension Server {
-  /// How long people may take where a method has no `deadlineSeconds`.
+  /// The time for an answer to the prompt of a method without `deadlineSeconds`.
   private static let deadlineSeconds: Int64 = 300
 
-  /// What `--passphrase-fd`, or `--file-passphrase-fd` for a file, brought, else what the person enters. Throws `interactionRequired` where the front end does
-  /// not ask for that, `userCanceled`, `flowExpired`.
+  /// Returns the passphrase of `--passphrase-fd`, or of `--file-passphrase-fd` for a file, or else
+  /// asks the person. Throws `interactionRequired` if the front end does not show that prompt,
+  /// `userCanceled` and `flowExpired`.
   func passphrase(
     _ wanted: Prompt.Passphrase, for call: Call
   ) async throws(Problem) -> Secret {
@@ -19,8 +20,9 @@ extension Server {
     return try await ask(prompt, for: call).typed
   }
 
-  /// Runs what stretches a passphrase, which takes 128 MiB and a thread for long, when all who came before are done.
-  /// Throws `cancelled` when the task is before that, and the body's problems.
+  /// Runs a passphrase derivation after all earlier ones. Only one runs at a time, because it takes
+  /// 128 MiB and keeps a thread busy. Throws `cancelled` if the task is cancelled while it waits,
+  /// and the problems of the body.
   func inTurn<Result>(
     _ body: () throws(Problem) -> Result
   ) async throws(Problem) -> Result {
@@ -46,8 +48,8 @@ extension Server {
     }
   }
 
-  /// Opens the store's key, where only a passphrase does that which was not brought: then the person is asked, three
-  /// times at most. Any other problem is left to the request that needs the key.
+  /// Opens the store's key. If that needs a passphrase from the person, the person is asked up to
+  /// three times. All other problems are left to the request that needs the key.
   func openKey(
     asking ask: (Prompt) async throws(Problem) -> Answer
   ) async throws(Problem) {
@@ -56,12 +58,12 @@ extension Server {
     for attempt in 0...3 {
       do throws(Problem) {
         try store.maintenance.openKey(typed)
-        // Somebody may have begun to ask while the passphrase was on its way.
+        // Close prompts that other requests opened while this passphrase was entered.
         if typed != nil { prompts.satisfy(\.opensTheKey) }
         return
       } catch {
         guard case .enterPassphrase(var wanted)? = error.neededPrompts.first else { return }
-        // What was typed last is known only here.
+        // Only this code knows that the entered passphrases were wrong.
         guard attempt < 3 else {
           if typed == nil { return }
           throw .wrongPassphrase
@@ -75,22 +77,24 @@ extension Server {
     }
   }
 
-  /// Whether somebody can be asked.
+  /// Whether the front end or the script can answer a passphrase prompt.
   private var asksPassphrases: Bool {
     session.frontEnd.prompts.union(script.kinds).contains(.enterPassphrase)
   }
 }
 
 extension Method {
-  /// What a method that needs the store's key may fail with besides.
+  /// The reasons of further errors for a method that needs the store's key.
   static let unlockingReasons = ["interactionRequired", "userCanceled", "flowExpired", "cancelled"]
 
-  /// The same method, which asks for the passphrase of the store's key where that is missing. An immediate one then
-  /// goes on as a task, so that no other request waits for the person.
+  /// Returns the same method, extended to ask for the passphrase if the store's key is closed. An
+  /// immediate method then continues as a task, so that no other request waits for the person.
   ///
   /// - Parameters:
-  ///   - needsKey: whether a request with these parameters does; of those that are not immediate.
-  ///   - before: throws what such a request fails with anyway, so that nobody is asked for a passphrase in vain.
+  ///   - needsKey: Whether a request with these parameters needs the key. Not used for immediate
+  ///     methods.
+  ///   - before: Throws the problems that the request would have anyway, so that nobody enters a
+  ///     passphrase in vain. Used for `.task` methods only.
   func unlocking(
     _ server: Server, if needsKey: @escaping @Sendable (JSONObject) -> Bool = { _ in true },
     after before: @escaping @Sendable (JSONObject) throws(Problem) -> Void = { _ in }
@@ -129,8 +133,8 @@ extension Method {
 }
 
 extension Server {
-  /// A check that throws `authenticatorUnconfigured` where a request for an account's credential has no registration with
-  /// the parts that the method needs.
+  /// Returns a check that throws `authenticatorUnconfigured` if the request's provider has no
+  /// registration with the parts that the method needs.
   func registrationCheck(
     _ needs: @escaping @Sendable (Provider) -> [Provider.RegistrationPart] = {
       $0.registrationNeeds
@@ -143,7 +147,7 @@ extension Server {
           try reader.account(Account.ID(rawValue: id))?.provider
         }
       }
-      // An unknown one the method names.
+      // The method itself reports an unknown account.
       guard let provider else { return }
       try einlass.requireRegistration(
         registration(for: session.frontEnd, at: provider), at: provider, needs: needs)
@@ -171,7 +175,7 @@ extension Server {
     }
   }
 
-  /// `nil`, where the key is missing and the person may help.
+  /// Returns `nil` if the key is closed and the person can be asked for the passphrase.
   fileprivate func unlessKeyIsMissing(
     _ body: () throws(RPCError) -> JSONValue?
   ) throws(RPCError) -> JSONValue? {
@@ -194,12 +198,12 @@ extension Prompt {
 }
 
 extension Prompt.Passphrase {
-  /// The option that brings it.
+  /// The command-line option for this passphrase.
   var option: String { purpose == .keySlot ? "--passphrase-fd" : "--file-passphrase-fd" }
 }
 
 extension Answer {
-  /// What the person typed. Throws `userCanceled` when that is nothing.
+  /// The entered passphrase. Throws `userCanceled` if there is none.
   fileprivate var typed: Secret {
     get throws(Problem) {
       guard case .accept(_, let secret?) = self else { throw .passphraseRefused }
@@ -220,7 +224,7 @@ extension Problem {
     .keyUnavailable,
     "None of these passphrases opens the account store's key. Bring the one it was made with.")
 
-  /// For a request that was cancelled before it changed anything.
+  /// The problem of a request that was cancelled before it changed anything.
   static let nothingDone = Problem(.cancelled, "The request was cancelled. Nothing was changed.")
 
   fileprivate static let passphraseRefused = Problem(

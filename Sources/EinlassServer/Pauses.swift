@@ -1,10 +1,11 @@
 internal import Einlass
 internal import EinlassSystem
 
-/// How long each account's provider is left alone after it could not renew a credential: what it asked for, else twice
-/// as long each time, with some chance in it, so that not all processes come back at once (C-42).
+/// The pauses before an account's provider is asked again after a failed renewal. A pause doubles
+/// with each failure and is at least as long as the provider asked for. Its length is partly
+/// random, so that processes do not retry at the same moment.
 final class Pauses: Sendable {
-  /// The longest pause of our own choice.
+  /// The longest pause, unless the provider asks for a longer one.
   private static let limitSeconds: Int64 = 60
 
   private struct Entry: Sendable {
@@ -19,7 +20,7 @@ final class Pauses: Sendable {
 
   init(_ effects: Effects) { self.effects = effects }
 
-  /// As a request sees it.
+  /// The pauses as the engine uses them.
   var pause: Pause {
     Pause(problem: { self.problem($0) }, note: { self.note($0, $1) })
   }

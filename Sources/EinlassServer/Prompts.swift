@@ -2,17 +2,18 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassSystem
 
-/// The open questions. The server never sends requests: it announces a prompt, the front end answers by a call.
+/// The open prompts. The server never sends requests: it announces a prompt, and the front end
+/// answers with `prompt.answer`.
 ///
-/// Requests share a prompt when application, provider, question and selection are equal; it closes when the
-/// last waiter leaves. Protocol section 4.
+/// Requests share a prompt if their application, provider, question and selection are equal. A
+/// prompt closes when its last waiter leaves.
 final class Prompts: Sendable {
-  /// How a prompt ended.
+  /// The end of a prompt.
   enum Outcome: String, Sendable, CaseIterable {
     case accepted, declined, cancelled, expired, satisfied
   }
 
-  /// What an answer did.
+  /// The effect of an answer.
   enum AnswerResult: Sendable {
     case taken, repeated
     case unknown
@@ -22,7 +23,8 @@ final class Prompts: Sendable {
   }
 
   fileprivate struct Waiter: Sendable {
-    /// Of the question, because a flow may ask several at once.
+    /// The number of the question. It does not identify a flow, because a flow may ask several
+    /// questions at once.
     var number: Int
     var flow: RunningFlow
     var resume: @Sendable (Result<Answer, Problem>) -> Void
@@ -31,7 +33,8 @@ final class Prompts: Sendable {
   fileprivate struct Open: Sendable {
     var id: String
     var prompt: Prompt
-    /// Whether an account may be answered, one beyond those shown included.
+    /// Whether an account may be the answer. This can include accounts that the prompt does not
+    /// show.
     var isOffered: @Sendable (Account.ID) -> Bool
     var waiters: [Waiter]
   }
@@ -39,32 +42,33 @@ final class Prompts: Sendable {
   private struct Closed: Sendable {
     var id: String
     var outcome: Outcome
-    /// Nothing of what was typed is kept.
+    /// A digest, so that no entered secret is kept.
     var answerDigest: [UInt8]?
-    /// The only account that there was to answer.
+    /// The only account that an answer could accept.
     var onlyAccount: Account.ID?
   }
 
-  /// What a question is about, however often it is asked.
+  /// The subject of a question, the same each time that the question is asked.
   private struct Subject: Hashable {
     var application: String
     var provider: String
-    /// `nil` while the question is which one.
+    /// The account; `nil` if the question is which account to use.
     var account: Account.ID?
   }
 
   private struct State: Sendable {
     var open: [Open] = []
     var closed: [Closed] = []
-    /// How many questions in a row nobody answered until they expired.
+    /// The number of consecutive questions that expired without an answer.
     var unanswered: [Subject: Int] = [:]
     var lastNumber = 0
   }
 
-  /// After so many unanswered questions about the same the next one is not asked, until the person acts.
+  /// The number of unanswered questions after which no more are asked about the same subject, until
+  /// the person acts.
   static let unansweredLimit = 3
 
-  /// How many ended prompts are remembered, to tell a late answer from a wrong one.
+  /// The number of closed prompts kept, to tell a late answer from an unknown id.
   static let rememberedPrompts = 1024
 
   private let state = Lock(State())
@@ -79,10 +83,12 @@ final class Prompts: Sendable {
     self.notify = notify
   }
 
-  /// Opens the prompt or joins an equal one, and waits for the answer. Throws `cancelled` when the task is, and
-  /// `interactionRequired` when nobody has answered the last three.
+  /// Opens the prompt or joins an equal one, and waits for the answer. Throws `cancelled` when the
+  /// task is cancelled, and `interactionRequired` after three unanswered questions about the same
+  /// subject.
   ///
-  /// - Parameter isOffered: whether an account may be answered, one beyond those shown included. Must not wait.
+  /// - Parameter isOffered: Whether an account may be the answer, including accounts that the
+  ///   prompt does not show. It must not block.
   func ask(
     _ prompt: Prompt, for flow: RunningFlow,
     offering isOffered: @escaping @Sendable (Account.ID) -> Bool = { _ in false }
@@ -103,7 +109,7 @@ final class Prompts: Sendable {
     return try result.get()
   }
 
-  /// Answers an open prompt; `acknowledge` is called when it is taken, before anything follows from it.
+  /// Answers an open prompt. `acknowledge` runs when the answer is valid, before it takes effect.
   func answer(
     _ id: String, _ answer: Answer, acknowledge: () -> Void = {}
   ) -> AnswerResult {
@@ -124,7 +130,7 @@ final class Prompts: Sendable {
     return result
   }
 
-  /// Closes the prompts that need no answer any more; who waits for them gets `Problem.satisfied`.
+  /// Closes the prompts that need no answer any more. Their waiters get `Problem.satisfied`.
   func satisfy(_ isNeedless: (Prompt) -> Bool) {
     let waiters = state.withLock { state -> [Waiter] in
       var waiters: [Waiter] = []
@@ -137,13 +143,13 @@ final class Prompts: Sendable {
     for waiter in waiters { waiter.resume(.failure(.satisfied)) }
   }
 
-  /// Somebody is there: questions are asked again.
+  /// Allows questions again, because the person has acted.
   func personActed() { state.withLock { $0.unanswered = [:] } }
 
-  /// The open prompts as `prompt.opened` announced them, oldest first.
+  /// The open prompts in the form of `prompt.opened`, oldest first.
   var all: [JSONObject] { state.withLock { $0.open.map(Self.announcement) } }
 
-  /// The ids of the prompts that a flow waits for.
+  /// Returns the ids of the prompts of a flow.
   func waited(by flow: RunningFlow) -> [String] {
     state.withLock { state in
       state.open.filter { $0.waiters.contains { $0.flow === flow } }.map(\.id)
@@ -155,7 +161,8 @@ final class Prompts: Sendable {
   ) {
     let subject = Self.subject(prompt, of: waiter.flow)
     let problem = state.withLock { state -> Problem? in
-      // Under the lock: a cancellation is either seen here or finds the waiter in place.
+      // Checked under the lock, so that a cancellation is either seen here or finds the waiter in
+      // place.
       if Task.isCancelled { return .left }
       if state.unanswered[subject, default: 0] >= Self.unansweredLimit {
         return .unanswered(prompt, waiter.flow)
@@ -169,7 +176,7 @@ final class Prompts: Sendable {
         let open = Open(
           id: newID(), prompt: prompt, isOffered: isOffered, waiters: [waiter])
         let announcement = Self.announcement(open)
-        // Neither a line nor a page of prompt.list would hold it.
+        // Refused if it fits neither a line nor a page of `prompt.list`.
         guard JSONValue.object(announcement).bytes().count < Pages.limitBytes else {
           return .tooLong(prompt)
         }
@@ -181,7 +188,7 @@ final class Prompts: Sendable {
     if let problem { waiter.resume(.failure(problem)) }
   }
 
-  /// Takes a flow out of what it waits for; a prompt without waiters closes.
+  /// Removes a waiter. A prompt without waiters closes.
   private func leave(_ number: Int, of flow: RunningFlow) {
     let left = state.withLock { state -> Waiter? in
       guard
@@ -259,12 +266,12 @@ extension Answer {
 }
 
 extension Prompt {
-  /// Whether one answer serves both: the accounts on offer may differ, the question may not.
+  /// Whether one answer serves both prompts. The offered accounts may differ.
   fileprivate func asksTheSame(as other: Prompt) -> Bool {
     switch (self, other) {
     case (.selectAccount, .selectAccount): true
     case (.confirmAccount(let mine), .confirmAccount(let theirs)): mine.id == theirs.id
-    // A verifier and a new credential belong to one sign-in alone.
+    // A verifier and the account of a new credential belong to a single sign-in.
     case (.enterVerifier, .enterVerifier), (.replaceAccount, .replaceAccount): false
     default: self == other
     }
@@ -272,21 +279,22 @@ extension Prompt {
 }
 
 extension Prompt {
-  /// The account that accepting means without naming it.
+  /// The account that an answer accepts without naming it.
   fileprivate var onlyAccount: Account.ID? {
     if case .confirmAccount(let account) = self { account.id } else { nil }
   }
 }
 
 extension Answer {
-  /// The same answer, the only account that there was to accept named.
+  /// Returns the same answer with the only acceptable account named.
   fileprivate func naming(_ only: Account.ID?) -> Answer {
     if let only, self == .accept() { .accept(account: only) } else { self }
   }
 }
 
 extension Prompts.Open {
-  /// Why an answer does not fit, if it doesn't: the prompt then stays open.
+  /// Returns the reason to refuse an answer and keep the prompt open, or `nil` for an acceptable
+  /// answer.
   fileprivate func refusal(of answer: Answer) -> Problem? {
     guard case .accept(let account, let text) = answer else { return nil }
     switch prompt {
@@ -303,14 +311,14 @@ extension Prompts.Open {
 }
 
 extension RunningFlow {
-  /// Why a question that it asked is not asked any more.
+  /// The outcome of a prompt that this flow leaves as its last waiter.
   fileprivate var outcomeOfLeaving: Prompts.Outcome {
     if end == .expired { .expired } else { isOver ? .cancelled : .satisfied }
   }
 }
 
 extension PerformRequest {
-  /// Whether an answer to one serves the other. Protocol section 4.
+  /// Whether an answer to one request serves the other.
   fileprivate func shares(with other: PerformRequest) -> Bool {
     sameBytes(application, other.application) && sameBytes(provider, other.provider)
       && selection == other.selection
@@ -320,7 +328,7 @@ extension PerformRequest {
 }
 
 extension Problem {
-  /// What the prompt was for has come otherwise.
+  /// The problem of a waiter when the prompt is no longer needed.
   static let satisfied = Problem(
     .cancelled, "The prompt is no longer needed.", detail: Prompts.Outcome.satisfied.rawValue)
 
@@ -333,7 +341,7 @@ extension Problem {
       provider: flow.flowKind == nil ? nil : flow.provider, neededPrompts: [prompt])
   }
 
-  /// What the front end asks for stands in the question.
+  /// The front end's own parameters make the question too long.
   fileprivate static func tooLong(_ prompt: Prompt) -> Problem {
     Problem(
       .invalidParameter,

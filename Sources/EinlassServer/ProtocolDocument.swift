@@ -2,10 +2,10 @@ public import EinlassJSON
 internal import EinlassRPC
 
 extension Server {
-  /// The protocol of this binary as an OpenRPC 1.3 document: `rpc.discover`, `--dump-protocol` and
+  /// The protocol as an OpenRPC 1.3 document: `rpc.discover`, `--dump-protocol` and
   /// `protocol/openrpc.json` are these bytes.
   ///
-  /// The same with and without `--test`: what exists only there is marked `x-testMode`.
+  /// It describes `test.advanceClock` even without `--test`, marked `x-testMode`.
   public var protocolDocument: JSONValue {
     var described = methods.map(\.descriptor)
     if advanceClock == nil { described.append(testAdvanceClock { _ in }.descriptor) }
@@ -27,7 +27,8 @@ extension Server {
     ]
   }
 
-  /// Of these only `shutdown` is a request; the others are notifications, in OpenRPC methods without a result.
+  /// Returns the description of a lifecycle method. All but `shutdown` are notifications, and
+  /// OpenRPC describes a notification as a method without a result.
   private static func document(_ method: Lifecycle) -> JSONValue {
     guard method != .shutdown, var object = method.descriptor.openRPC.object else {
       return method.descriptor.openRPC

@@ -1,10 +1,10 @@
 internal import Einlass
 internal import EinlassSystem
 
-/// Keeps fresh what this process has handed out: a token is refreshed before it ends, without anybody asking. Seeds 4.5.
+/// Refreshes the tokens that this process has handed out before they expire, without a request.
 ///
-/// One sleeping task for each account and resource with a token that ends and can be refreshed. It ends when the
-/// credential is forgotten, access is taken away, or a refresh fails in a way that does not pass.
+/// Each account and resource with an expiring, refreshable token has one sleeping task. The task
+/// ends when the credential is removed, access is revoked, or a refresh fails permanently.
 final class Refresher: Sendable {
   enum Key: Hashable {
     case keepFresh(Account.ID, resource: String?)
@@ -13,11 +13,11 @@ final class Refresher: Sendable {
 
   private struct Job {
     var task: Task<Void, Never>
-    /// When it goes on, if it sleeps.
+    /// The time at which the sleeping task continues.
     var wakesAt: UnixTime
   }
 
-  /// Between a failure that may pass and the next attempt.
+  /// The pause after a temporary failure.
   private static let pauseSeconds: Int64 = 60
 
   private let jobs = Lock([Key: Job]())
@@ -25,7 +25,7 @@ final class Refresher: Sendable {
   private let executor: @Sendable () -> (any TaskExecutor)?
   private let failed: @Sendable (CredentialRequest, Problem) -> Void
 
-  /// `failed` is told why a credential is not refreshed any more.
+  /// - Parameter failed: Receives the problem that ended the refreshing of a credential.
   init(
     effects: Effects, executor: @escaping @Sendable () -> (any TaskExecutor)?,
     failed: @escaping @Sendable (CredentialRequest, Problem) -> Void
@@ -35,15 +35,17 @@ final class Refresher: Sendable {
     self.failed = failed
   }
 
-  /// Looks after a credential that has just been handed out or stored, from now on. `engine` makes each attempt's, and
-  /// holds nothing that has to be closed in order when the process ends: a sleeping task may be the last to go.
+  /// Starts to refresh a credential that was just handed out or stored.
   ///
-  /// - Parameter end: the token's; `nil` for a new one whose end has to be looked up.
+  /// - Parameters:
+  ///   - end: The expiry of the token; `nil` if it must be read from the store.
+  ///   - engine: Makes the engine of each attempt. It must not own anything that must be closed in
+  ///     order at the end of the process, because a sleeping task may be released last.
   func lookAfter(
     _ request: CredentialRequest, endingAt end: UnixTime?,
     _ engine: @escaping @Sendable () -> Einlass?
   ) {
-    // The clock may be moved on before the task gets to run.
+    // Read the clock here, because it may be moved before the task runs.
     let now = effects.now()
     let key = Key.keepFresh(request.account, resource: request.resource)
     start(key, before: end ?? now) { [self] in
@@ -51,20 +53,22 @@ final class Refresher: Sendable {
     }
   }
 
-  /// Tries the renewals again that an ended process had begun. One that another process has in hand is waited for.
+  /// Finishes the renewals that an ended process had begun. If another process is finishing one,
+  /// this waits for it.
   func finish(
     _ begun: Set<BegunRenewal>, _ engine: @escaping @Sendable () -> Einlass?,
     _ request: @escaping @Sendable (Account.ID, _ resource: String?) -> CredentialRequest?
   ) {
     for renewal in begun {
       start(.finish(renewal), before: .max) {
-        // Access may be gone, or the credential another application's.
+        // Failures are ignored: access may be revoked, or the credential may belong to another
+        // application.
         try? await engine()?.finish(renewal) { request(renewal.account, $0) }
       }
     }
   }
 
-  /// Starts work of this name, unless there is some already that goes on before that moment.
+  /// Starts a job, unless there is one of this key that wakes before that moment.
   private func start(
     _ key: Key, before moment: UnixTime, _ work: @escaping @Sendable () async -> Void
   ) {
@@ -76,14 +80,14 @@ final class Refresher: Sendable {
       }
       let task = Task(executorPreference: executor) { [self] in
         await work()
-        // A cancelled task has a successor of this name.
+        // A cancelled task was replaced by another one of this key.
         self.jobs.withLock { if !Task.isCancelled { $0[key] = nil } }
       }
       jobs[key] = Job(task: task, wakesAt: moment)
     }
   }
 
-  /// Keeps one credential fresh until there is nothing more to do for it.
+  /// Refreshes one credential until there is nothing left to do for it.
   func keepFresh(
     _ request: CredentialRequest, as key: Key, since start: UnixTime,
     _ engine: @Sendable () -> Einlass?
@@ -94,13 +98,14 @@ final class Refresher: Sendable {
         guard let next = try engine()?.nextRefresh(request, since: latest) else { return }
         jobs.withLock { if !Task.isCancelled { $0[key]?.wakesAt = next } }
         try await effects.sleepUntil(next)
-        // Nobody waits for the failure of an account that was signed out meanwhile.
+        // Stop for an account that was signed out meanwhile, because its failure concerns nobody.
         guard try engine()?.isSignedIn(request.account) == true else { return }
         latest = effects.now()
         _ = try await engine()?.credential(request)
       } catch {
         let mayPass = error.isRetryable || error.reason == .networkFailure
-        // After an empty 400 a request of the front end tries the same refresh token, and the person can sign in.
+        // A retryable `reloginNeeded` comes from an empty 400 response. The next `credentials.get`
+        // tries the same refresh token, or the person signs in.
         guard mayPass, error.reason != .reloginNeeded else {
           if !error.isSomebodysWish { failed(request, error) }
           return
@@ -111,14 +116,14 @@ final class Refresher: Sendable {
     }
   }
 
-  /// Nothing is refreshed any more.
+  /// Ends all refreshing.
   func end() {
     for job in jobs.withLock({ Array($0.values) }) { job.task.cancel() }
   }
 }
 
 extension Problem {
-  /// Whether the refreshing ended because somebody wanted it to; other notifications tell of that.
+  /// Whether the refreshing ended on purpose. Other notifications report those events.
   fileprivate var isSomebodysWish: Bool {
     [.cancelled, .accessNotGranted, .unknownAccount].contains(reason)
   }

@@ -24,7 +24,7 @@ extension Field {
 }
 
 extension Schema {
-  /// The raw values of an enumeration.
+  /// One of the raw values of an enumeration.
   init<Words: RawRepresentable & CaseIterable>(_ words: Words.Type) where Words.RawValue == String {
     self = .oneOf(words.allCases.map(\.rawValue))
   }
@@ -32,12 +32,12 @@ extension Schema {
   static let unixTime = Schema.integer(0...253_402_300_799)
   static let seconds = Schema.integer(0...86_400)
 
-  /// A registration of the spawner's own.
+  /// A registration that the client passes itself.
   static let registration = Schema.object(
     [.required("clientId", .identifier, "Consumer key, application id.")]
       + registrationParts)
 
-  /// What it may have besides.
+  /// The optional parts of a registration.
   static let registrationParts: [Field] = [
     .optional(
       "clientSecret", .string(maxBytes: 4096), "Consumer secret, application secret.",
@@ -55,7 +55,7 @@ extension Schema {
   ]
 }
 
-/// The types that the document names once. Protocol sections 3 and 4.
+/// The shared types of the document.
 let components: Components = [
   "Provider":
     .object([
@@ -187,7 +187,7 @@ private let issued: [Field] = [
   .optional("avatar", .string(maxBytes: nil), "The address of a picture."),
 ]
 
-/// What `prompt.opened` carries and `prompt.list` gives.
+/// The members of a prompt in `prompt.opened` and `prompt.list`.
 let promptFields: [Field] = [
   .required("prompt", .identifier, "The prompt's id."),
   .required("flows", .array(.identifier, max: nil), "The flows that wait for it."),

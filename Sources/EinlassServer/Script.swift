@@ -2,7 +2,8 @@ internal import Einlass
 public import EinlassJSON
 internal import EinlassSystem
 
-/// The answers of `--answers`: JSON Lines `{kind, provider?, action, account? | username?, text?}`, each used once, in order.
+/// The answers of `--answers`: JSON Lines `{kind, provider?, action, account? | username?, text?}`.
+/// Each is used once, in order.
 public final class Script: Sendable {
   private struct Line: Sendable {
     var kind: Prompt.Kind
@@ -14,15 +15,16 @@ public final class Script: Sendable {
   }
 
   private let lines: Lock<[Line]>
-  /// The kinds that it has answers left for.
+  /// The kinds of prompt with answers left.
   var kinds: Set<Prompt.Kind> { lines.withLock { Set($0.map(\.kind)) } }
 
-  /// No answers.
+  /// Makes a script without answers.
   public init() {
     lines = Lock([])
   }
 
-  /// Reads the lines. Throws what is wrong, with the line's number as the pointer's first part.
+  /// Reads the lines. Throws the first error, with the line's index, counted from 0, as the first
+  /// part of the pointer.
   public init(_ values: [JSONValue]) throws(ConfigurationError) {
     var lines: [Line] = []
     for (index, value) in values.enumerated() {
@@ -42,7 +44,7 @@ public final class Script: Sendable {
     self.lines = Lock(lines)
   }
 
-  /// The first unused answer that fits, `nil` when there is none.
+  /// Returns the first unused answer to this prompt; `nil` if there is none.
   func answer(_ prompt: Prompt, at provider: String) -> Answer? {
     let line = lines.withLock { lines -> Line? in
       let index = lines.firstIndex { line in
@@ -63,7 +65,8 @@ public final class Script: Sendable {
 }
 
 extension Prompt {
-  /// The account that a scripted answer means: by id, by user name, else the first one that is to be selected.
+  /// Returns the account of a scripted answer: by id, by user name, or else the first one to
+  /// select.
   fileprivate func account(of id: String?, or username: String?) -> Account.ID? {
     let offered: [Account]
     var first: Account?

@@ -3,27 +3,29 @@ internal import EinlassJSON
 public import EinlassRPC
 public import EinlassSystem
 
-/// Owns the engine, the open prompts and the running flows, and makes the methods from them.
+/// Owns the engine, the open prompts and the running flows, and makes the methods.
 public final class Server: Sendable {
-  /// What the server is made of; `EinlassCommand` wires it.
+  /// The parts of the server. `EinlassCommand` assembles them.
   public struct Parts: Sendable {
     public var catalog: ProviderCatalog
     public var store: AccountStore
     public var audit: AuditLines
     public var files: AccountsFiles
-    /// What was added to the catalogue, which holds it already.
+    /// The descriptors that were added to the catalogue. `catalog` already contains them.
     public var overlay: ProviderOverlay
     public var effects: Effects
     public var configuration: Configuration
-    /// Why the configuration file could not be used: told by `initialize` and by every method that needs it.
+    /// The problem with the configuration file, reported by `initialize` and by every method that
+    /// needs the configuration.
     public var configurationProblem: Problem?
-    /// The added providers that are not in the catalogue, and why: told by `initialize`.
+    /// The added providers missing from the catalogue, with their errors. `initialize` reports
+    /// them.
     public var leftOut: [ProviderCatalog.Fault]
     public var script: Script
     public var version: String
-    /// Makes what rings whenever any process changes the store; `nil` where no other process can.
+    /// Makes the watch of the store's changes; `nil` if no other process can change the store.
     public var watch: ChangeFeed.Watching?
-    /// Moves the clock; only with `--test`.
+    /// Moves the clock; set only with `--test`.
     public var advanceClock: (@Sendable (Int64) -> Void)?
 
     public init(
@@ -70,7 +72,7 @@ public final class Server: Sendable {
   let refresher: Refresher
   let flows = Flows()
   let lastAccounts = LastAccounts()
-  /// Only ever with `--test`.
+  /// Set only with `--test`.
   let isWithoutLeases = Lock(false)
   let hasWarnedOfValidity = Lock(false)
   private let attachedLog = Lock(Log.silent)
@@ -113,7 +115,7 @@ public final class Server: Sendable {
       newID: { [effects] in identifier("p", effects) }, notify: { announcer.announce($0, $1) })
   }
 
-  /// Serves a connection to its end, on the calling thread, and answers the exit code of the process.
+  /// Serves a connection to its end on the calling thread and returns the exit code of the process.
   public func serve(
     _ streams: consuming StandardStreams, signals: consuming SignalDescriptor?,
     options: Peer.Options = Peer.Options()
@@ -138,20 +140,21 @@ public final class Server: Sendable {
   /// Whether the front end has called `initialize`.
   public var hasGreeted: Bool { session.frontEnd.isInitialized }
 
-  /// That of the connection that is served.
+  /// The log of the current connection.
   var log: Log { attachedLog.withLock { $0 } }
 
   var catalog: ProviderCatalog { added.catalog }
 
-  /// The engine with the catalogue as it stands.
+  /// The engine with the current catalogue.
   var einlass: Einlass { Einlass(catalog: catalog, store: store, effects: effects) }
 
-  /// The engine with the budget of a network method: 30 s for all its requests.
+  /// The engine for a network method, with a limit of 30 s for all its requests together.
   var budgetedEinlass: Einlass {
     Einlass(catalog: catalog, store: store, effects: effects.within(seconds: 30))
   }
 
-  /// Keeps what was handed out fresh while this process runs, if it ends, and tells of every token that replaces it.
+  /// Refreshes a handed-out token while this process runs, if the token expires, and announces each
+  /// replacement.
   func lookAfter(_ result: PerformResult, for resource: String? = nil) {
     guard case .oauth2(let token)? = result.credential, let clientID = result.clientID else {
       return
@@ -163,7 +166,8 @@ public final class Server: Sendable {
     if let end = token.expiresAt { lookAfter(result.account.id, for: resource, endingAt: end) }
   }
 
-  /// The same of a stored credential; without an `end` of a new one.
+  /// Refreshes a stored credential while this process runs. Without `end` its expiry is read from
+  /// the store.
   func lookAfter(_ account: Account.ID, for resource: String?, endingAt end: UnixTime? = nil) {
     refresher.lookAfter(credentialRequest(of: account, for: resource), endingAt: end) {
       [weak self] in
@@ -171,7 +175,7 @@ public final class Server: Sendable {
     }
   }
 
-  /// Tries again at once what other processes had begun to renew when they ended.
+  /// Finishes the renewals that other processes had begun when they ended.
   func finishRenewals() {
     refresher.finish(store.begunRenewals.all()) { [weak self] in
       self?.budgetedEinlass
@@ -180,16 +184,18 @@ public final class Server: Sendable {
     }
   }
 
-  /// A fresh id: a letter, `_`, and 128 random bits.
+  /// Returns a new id: a letter, `_`, and 128 random bits.
   func newID(_ letter: String) -> String { identifier(letter, effects) }
 
-  /// The registration that a front end uses at a provider: its own from `initialize`, else the configuration's.
+  /// Returns the registration of a front end at a provider: its own from `initialize`, or else the
+  /// one of the configuration.
   func registration(for frontEnd: Session.FrontEnd, at provider: String) -> ClientRegistration? {
     frontEnd.registrations[provider]
       ?? configuration.registration(frontEnd.application, provider)
   }
 
-  /// Answers from the store: by that moment, or `nil` when waiting is not allowed here and would be needed.
+  /// Returns the result from the store before the deadline. Without a deadline it returns `nil`
+  /// instead of waiting for a locked store.
   func answer<Success>(
     by deadline: Deadline?, _ body: (AccountStore.Patience) throws(Problem) -> Success
   ) throws(RPCError) -> Success? {
@@ -201,7 +207,7 @@ public final class Server: Sendable {
     }
   }
 
-  /// One page of a list that lives in memory; the cursor is the id of the last entry.
+  /// Returns a page of a list in memory. The cursor is the id of the last entry.
   func list(
     _ name: String, _ entries: [JSONObject], id: String, _ params: JSONObject
   ) throws(RPCError) -> JSONValue {
@@ -220,7 +226,7 @@ public final class Server: Sendable {
 }
 
 extension AccountStore {
-  /// The same store, its leases free for everybody while this says so.
+  /// Returns the same store, with leases that exclude nobody while this is `true`.
   fileprivate func leasing(unless isWithoutLeases: Lock<Bool>) -> AccountStore {
     let store = self
     var result = self
@@ -232,14 +238,14 @@ extension AccountStore {
 }
 
 extension AccountStore.Patience {
-  /// As long as an immediate method has; without a deadline not at all.
+  /// The wait of an immediate method: until its deadline, or none without a deadline.
   init(until deadline: Deadline?) {
     self = deadline.map { .until(monotonicMilliseconds: $0.monotonicMilliseconds) } ?? .none
   }
 }
 
 extension Problem {
-  /// Another process holds the store's lock right now.
+  /// Whether another process holds the store's lock.
   var isLockedStore: Bool {
     reason == .accountStoreFailure && detail == StoreDetail.locked.rawValue
   }

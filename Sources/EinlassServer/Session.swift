@@ -2,15 +2,16 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassSystem
 
-/// What is known of the front end: set once by `initialize`, else the defaults of protocol section 2.
+/// The description of the front end: the defaults until `initialize` sets it once.
 final class Session: Sendable {
-  /// The front end as it described itself.
   struct FrontEnd: Sendable {
-    /// The application that access is granted to. Self-declared.
+    /// The application that access is granted to. The front end names it, and nothing verifies the
+    /// name.
     var application = "anonymous"
     var title: String?
     var prompts: Set<Prompt.Kind> = []
-    /// The spawner's own registrations, by provider; never written, never logged.
+    /// The registrations that the client passed, by provider. They are never stored and never
+    /// logged.
     var registrations: ByteKeyed<ClientRegistration> = [:]
     var isInitialized = false
   }
@@ -19,7 +20,7 @@ final class Session: Sendable {
 
   var frontEnd: FrontEnd { state.withLock { $0 } }
 
-  /// Takes the description.
+  /// Stores the description from `initialize`.
   func initialize(_ frontEnd: FrontEnd) {
     state.withLock {
       $0 = frontEnd

@@ -1,19 +1,20 @@
 internal import Einlass
 internal import EinlassSystem
 
-/// All of a small store, and the audit trail's key, that the requests of one read share, so that a flood of them asks the
-/// store once. A large one is asked each time.
+/// The snapshot of a small store and the key of the audit trail, shared by the requests of one
+/// read, so that many requests at once cost one read of the store. A large store is read by each
+/// request.
 ///
-/// Only for the reader's path, the one that passes `Patience.none`. Gone with the next read, and with every
-/// change that this process makes.
+/// It serves only the event loop's thread, which passes `Patience.none`. The next read and every
+/// change by this process discard it.
 final class SharedSnapshot: Sendable {
-  /// The snapshot as a reader, because making one of it for each request is dear.
+  /// The snapshot as a reader, because making a reader for each request is expensive.
   private let taken = Lock<(snapshot: (any StoreReader)?, auditKey: Secret?)>((nil, nil))
 
-  /// The next one who asks gets a new one.
+  /// Discards the snapshot.
   func forget() { taken.withLock { $0 = (nil, nil) } }
 
-  /// Reads the state of this read, taken now if nobody asked before.
+  /// Reads from the shared snapshot, or takes it first.
   fileprivate func read(
     _ store: AccountStore, _ body: (any StoreReader) throws(Problem) -> Void
   ) throws(Problem) {
@@ -24,7 +25,7 @@ final class SharedSnapshot: Sendable {
     }
   }
 
-  /// The same of the key that tokens are named by in the audit trail.
+  /// Returns the key of the token digests in the audit trail, read once.
   fileprivate func auditKey(of store: AccountStore) throws(Problem) -> Secret? {
     if let shared = taken.withLock({ $0.auditKey }) { return shared }
     let key = try store.maintenance.auditKey(.none)
@@ -34,7 +35,7 @@ final class SharedSnapshot: Sendable {
 }
 
 extension AccountStore {
-  /// The same store; what asks it on the reader's path shares snapshots.
+  /// Returns the same store. Its readers on the event loop's thread share snapshots.
   func sharing(_ shared: SharedSnapshot) -> AccountStore {
     let store = self
     var result = self

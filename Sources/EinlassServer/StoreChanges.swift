@@ -1,8 +1,8 @@
 internal import Einlass
 
-/// The changes of the store since a front end was last told, each account and grant once.
+/// The changes of the store since the last announcement, with each account and grant once.
 struct StoreChanges: Equatable {
-  /// One account and what happened to it.
+  /// The change of one account.
   struct OfAccount: Equatable {
     var account: Account.ID
     var change: StoreChange.Kind
@@ -10,15 +10,15 @@ struct StoreChanges: Equatable {
 
   var accounts: [OfAccount] = []
   var grants: [AccessGrant.Place] = []
-  /// It is not known what was there before.
+  /// Whether everything may have changed, because the changes are not known.
   var isEverything = false
 
-  /// More of one kind than this are not told one by one.
+  /// The limit of accounts or grants to announce one by one.
   static let limit = 100
 }
 
 extension StoreChanges {
-  /// Sums up changes in order; `nil`: they are not known.
+  /// Combines changes in order; `nil` if they are not known.
   init(_ changes: [StoreChange]?) {
     guard let changes else {
       isEverything = true
@@ -47,7 +47,8 @@ extension StoreChanges {
 }
 
 extension StoreChange.Kind {
-  /// This change after an earlier one of the same account; `nil` for an account that came and went.
+  /// Returns the combination with an earlier change of the account; `nil` for an account that was
+  /// added and removed.
   fileprivate func following(_ former: Self?) -> Self? {
     switch (former, self) {
     case (.added, .removed): nil

@@ -4,8 +4,8 @@ internal import EinlassRPC
 internal import EinlassSystem
 
 extension Server {
-  /// Runs long work on the store for a request: its progress is notified, whole percents only, and it ends
-  /// without a change when the request is cancelled.
+  /// Runs long work on the store for a request. It announces each new percent of progress. The work
+  /// ends without a change when the request is cancelled.
   func maintain<Result>(
     _ method: String, for call: Call,
     _ body: (StoreMaintenance, StoreMaintenance.Progress) throws(Problem) -> Result

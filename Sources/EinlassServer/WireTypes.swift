@@ -1,10 +1,10 @@
 internal import Einlass
 internal import EinlassJSON
 
-// Domain types as they stand on the wire, and back. Nothing else in the program converts them.
+// The only conversions between domain types and the wire.
 
 extension JSONValue {
-  /// An `Account` of the protocol, as this application sees it.
+  /// Makes the `Account` of the protocol for this application.
   init(_ account: Account, for application: String) {
     self = .object(
       JSONObject(present: [
@@ -23,7 +23,7 @@ extension JSONValue {
       ]))
   }
 
-  /// A provider as `providers.list` shows it.
+  /// Makes the provider of `providers.list`.
   init(_ provider: Provider, isConfigured: Bool, problem: Problem?, isAdded: Bool) {
     var object: JSONObject = [
       "id": .string(provider.id), "name": .string(provider.name),
@@ -48,7 +48,7 @@ extension JSONValue {
     self = .object(object)
   }
 
-  /// A grant as `access.list` shows it.
+  /// Makes the grant of `access.list`.
   init(_ grant: AccessGrant) {
     self = .object(
       JSONObject(present: [
@@ -62,8 +62,8 @@ extension JSONValue {
       ]))
   }
 
-  /// What a flow ended in: issued to the application's own registration, hence in full. A refresh token only
-  /// where it was asked for.
+  /// Makes the credential of a flow, with its secrets, because it was issued to the application's
+  /// own registration. The refresh token is included only on request.
   init(_ credential: Credential, of identity: Identity?, includesRefreshToken: Bool) {
     let name = identity?.name.map(JSONValue.string)
     let id = identity.map { JSONValue.string($0.id) }
@@ -102,7 +102,7 @@ extension JSONValue {
     self = .string(String(decoding: secret.reveal(), as: UTF8.self))
   }
 
-  /// Who a credential belongs to, in a `verify` result.
+  /// Makes the identity in the result of `verify`.
   init(_ identity: Identity) {
     self = .object(
       JSONObject(present: [
@@ -116,7 +116,7 @@ extension JSONValue {
 }
 
 extension Prompt {
-  /// The members that this kind adds to `prompt.opened`.
+  /// Returns the members of `prompt.opened` that depend on the kind.
   func wireMembers(for application: String) -> JSONObject {
     switch self {
     case .grantAccess(let permissions, let audience, let added, let includes):
@@ -156,10 +156,11 @@ extension Prompt {
 }
 
 extension Prompt {
-  /// What accounts may take of a line; waiters, permissions and the envelope have the rest.
+  /// The size of the accounts of a prompt in bytes. The rest of a line is left for waiters,
+  /// permissions and the envelope.
   private static let accountsLimitBytes = 32 * 1024
 
-  /// As many accounts as fit; `more` says that there are others.
+  /// Returns as many accounts as fit. `more` is set if some are left out.
   fileprivate static func fitting(
     _ accounts: [Account], for application: String, more: Bool
   ) -> JSONObject {
@@ -178,7 +179,8 @@ extension Prompt {
 }
 
 extension ClientRegistration {
-  /// `{clientId, clientSecret?, redirect?, privateKey?, keyId?}`, already validated.
+  /// Reads `{clientId, clientSecret?, redirect?, privateKey?, authentication?, keyId?}`, already
+  /// validated.
   init?(_ json: JSONValue?) {
     guard let clientID = json?["clientId"]?.string else { return nil }
     self.init(
@@ -190,7 +192,7 @@ extension ClientRegistration {
 }
 
 extension Credential {
-  /// A credential of `accounts.add` or `verify`, already validated.
+  /// Reads a credential of `accounts.add` or `verify`, already validated.
   init?(_ json: JSONValue?) {
     switch json?["type"]?.string {
     case "oauth1":
