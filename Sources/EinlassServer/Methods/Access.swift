@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `access.list`: what the person decided, for every application.
+/// `access.list`: returns the access decisions of the person for all applications.
 func accessList(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -32,7 +32,7 @@ func accessList(_ server: Server) -> Method {
     })
 }
 
-/// `access.set`: decides for an application without asking, its own included.
+/// `access.set`: stores a decision for any application, including the caller, without a prompt.
 func accessSet(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -67,7 +67,7 @@ func accessSet(_ server: Server) -> Method {
     })
 }
 
-/// `access.reset`: back to never asked.
+/// `access.reset`: removes a decision, so that the next request asks again.
 func accessReset(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -92,10 +92,11 @@ func accessReset(_ server: Server) -> Method {
 }
 
 extension AccessGrant.Place {
-  /// The cursor that stands behind it: no provider's id holds a slash.
+  /// The cursor for the position after this grant. A slash separates its parts, because the id of a
+  /// provider contains none.
   fileprivate var cursor: String { "\(provider)/\(application)" }
 
-  /// `nil` for what is no cursor.
+  /// Reads a cursor; `nil` if it is invalid.
   fileprivate init?(cursor: String) {
     let parts = cursor.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else { return nil }
@@ -104,9 +105,9 @@ extension AccessGrant.Place {
 }
 
 extension Server {
-  /// The application and provider that a request is about.
+  /// Returns the application and the provider of a request.
   fileprivate func subject(of params: JSONObject) throws(RPCError) -> (String, Provider) {
-    // Whoever decides is there.
+    // A decision proves that a person is present, so prompts are allowed again.
     prompts.personActed()
     do throws(Problem) {
       return (

@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `accounts.add`: takes over an account with a credential obtained elsewhere.
+/// `accounts.add`: stores an account with a credential obtained elsewhere.
 func accountsAdd(_ server: Server) -> Method {
   Method(
     MethodDescriptor(

@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `accounts.explain`: which account a request would use, and which rule decides.
+/// `accounts.explain`: returns the account that a request would use, and the deciding rule.
 func accountsExplain(_ server: Server) -> Method {
   Method(
     MethodDescriptor(

@@ -2,7 +2,8 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `accounts.export`: all accounts with their credentials in a file that a passphrase opens.
+/// `accounts.export`: writes all accounts with their credentials to a file sealed with a
+/// passphrase.
 func accountsExport(_ server: Server) -> Method {
   Method(
     MethodDescriptor(

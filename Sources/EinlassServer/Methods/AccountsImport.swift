@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `accounts.import`: adds what a file of accounts holds, all of it or nothing.
+/// `accounts.import`: adds the accounts of a file. An error leaves the store unchanged.
 func accountsImport(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -60,17 +60,17 @@ func accountsImport(_ server: Server) -> Method {
 
 private let count = Schema.integer(0...Int64.max)
 
-/// What is worth a look first.
+/// The outcomes in the order of the result: those that need attention come first.
 private let results = ["refused", "alreadyThere", "replaced", "added"]
 
-/// What fits a line whatever it says.
+/// The largest number of entries; so many always fit a line.
 private let shownLimit = 50
 
 extension Server {
-  /// How often a passphrase is asked for that does not fit.
+  /// The largest number of questions for the passphrase.
   private static let attempts = 3
 
-  /// What became of the accounts, and which providers were added for them.
+  /// Imports the file and returns the outcome of each account and the ids of the added providers.
   fileprivate func importAccounts(
     from path: String, replaces: Bool, for call: Call
   ) async throws(Problem) -> (AccountsImport, providers: [String]) {
@@ -83,7 +83,7 @@ extension Server {
         let id = descriptor["id"]?.string ?? ""
         guard !catalog.holds(id) else { continue }
         do throws(Problem) {
-          // Another process may have added one meanwhile.
+          // Another process may have added this provider in the meantime.
           let checked = try await einlass.descriptor(of: .init(.descriptor(descriptor)))
           if try added.addUnlessThere(checked) { new.append(checked) }
         } catch {
@@ -96,7 +96,7 @@ extension Server {
         new.compactMap { $0["id"]?.string }
       )
     } catch {
-      // All or nothing: a provider without its accounts is nobody's wish.
+      // Remove the added providers again, because the import is all or nothing.
       for descriptor in new { try? added.withdraw(descriptor) }
       throw error
     }

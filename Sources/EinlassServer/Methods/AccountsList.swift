@@ -3,7 +3,8 @@ internal import EinlassJSON
 internal import EinlassRPC
 internal import EinlassSystem
 
-/// `accounts.list`: the stored accounts in order of adding. Not gated by grants; never opens the key.
+/// `accounts.list`: returns the stored accounts in order of adding. It needs no grant and never
+/// opens the key.
 func accountsList(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -27,7 +28,7 @@ func accountsList(_ server: Server) -> Method {
     })
 }
 
-/// What `accounts.list` is asked for.
+/// The parameters of `accounts.list` and the calling application.
 struct AccountsQuestion: Equatable {
   private var application: String
   private var position: Int64?
@@ -50,7 +51,7 @@ struct AccountsQuestion: Equatable {
       && left.provider.map(JSONValue.string) == right.provider.map(JSONValue.string)
   }
 
-  /// The page that answers it.
+  /// Reads the page with these parameters.
   fileprivate func answer(_ reader: any StoreReader, _ log: Log) throws(Problem) -> JSONObject {
     var result: JSONObject = ["revision": JSONValue(try reader.revision)]
     let page = try Pages.page(
@@ -65,8 +66,8 @@ struct AccountsQuestion: Equatable {
   }
 }
 
-/// The last page of a small store's accounts as it was written: front ends ask for the same one again and again, and a
-/// store that did not change answers with the same snapshot.
+/// The last page of a small store, encoded. Front ends repeat the same question, and an unchanged
+/// store returns an equal snapshot.
 final class LastAccounts: Sendable {
   private struct Page {
     var question: AccountsQuestion
@@ -76,7 +77,7 @@ final class LastAccounts: Sendable {
 
   private let last = Lock<Page?>(nil)
 
-  /// The page that answers this question.
+  /// Returns the page for this question, from memory if the store has not changed.
   func answer(
     _ question: AccountsQuestion, _ reader: any StoreReader, _ log: Log
   ) throws(Problem) -> JSONObject {
@@ -84,7 +85,7 @@ final class LastAccounts: Sendable {
       return try question.answer(reader, log)
     }
     return try last.withLock { last throws(Problem) in
-      // Equal snapshots mostly are the same arrays, which costs one comparison.
+      // Equal snapshots mostly share their arrays, so the comparison is cheap.
       if let last, last.question == question, last.snapshot == snapshot { return last.answer }
       let answer = try question.answer(snapshot, log).keepingText()
       last = Page(question: question, snapshot: snapshot, answer: answer)

@@ -2,7 +2,8 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `accounts.remove`: forgets an account and its credentials. Local removal always happens.
+/// `accounts.remove`: removes an account and its credentials, even if their revocation fails. With
+/// `requireRevocation` it refuses if the provider cannot be asked.
 func accountsRemove(_ server: Server) -> Method {
   Method(
     MethodDescriptor(

@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `accounts.renew`: renews the application's credential of an account. Seeds 2.2.
+/// `accounts.renew`: renews the application's credential of an account without the person.
 func accountsRenew(_ server: Server) -> Method {
   Method(
     MethodDescriptor(

@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `accounts.setPreferred`: which account an application uses where there are many.
+/// `accounts.setPreferred`: sets the account that an application uses when it has several.
 func accountsSetPreferred(_ server: Server) -> Method {
   Method(
     MethodDescriptor(

@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `accounts.signIn`: the person signs in at the provider. Protocol section 3.
+/// `accounts.signIn`: signs the person in at the provider.
 func accountsSignIn(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -59,7 +59,8 @@ func accountsSignIn(_ server: Server) -> Method {
 }
 
 extension Server {
-  /// Finds out who issues tokens for a resource, adds that provider if it is new, and goes on there.
+  /// Finds the provider that issues tokens for a resource, adds it if it is new, and continues the
+  /// flow with it.
   fileprivate func locate(
     _ address: String, _ params: JSONObject, for flow: RunningFlow
   ) async throws(Problem) {
@@ -78,7 +79,7 @@ extension Server {
   }
 }
 
-/// What the provider's page is asked for.
+/// The parameters of the provider's sign-in page.
 let pageParams: [Field] = [
   .optional("scopes", .array(.identifier, max: 256), "Instead of the provider's usual ones."),
   .optional(
@@ -92,14 +93,14 @@ let pageParams: [Field] = [
   .optional("claims", .any, "What is wanted of the person: OpenID Connect Core 5.5."),
 ]
 
-/// What a sign-in may fail with besides.
+/// The reasons of further errors of a sign-in.
 let signInReasons = [
   "userCanceled", "accessDenied", "stateMismatch", "verificationFailed", "reservedParameter",
   "accountExists",
 ]
 
 extension SignInRequest {
-  /// What a front end asks for with these parameters, as part of a wish.
+  /// Makes the sign-in that is part of a request with these parameters.
   init(_ params: JSONObject, of frontEnd: Session.FrontEnd, for wish: PerformRequest) {
     self.init(
       application: wish.application, registration: wish.registration, provider: wish.provider)

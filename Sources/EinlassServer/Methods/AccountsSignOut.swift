@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `accounts.signOut`: forgets an account's credentials and keeps the account.
+/// `accounts.signOut`: removes the credentials of an account and keeps the account.
 func accountsSignOut(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -26,20 +26,21 @@ func accountsSignOut(_ server: Server) -> Method {
 }
 
 extension Field {
-  /// Whether an account is kept whose credentials the provider could be asked to revoke, but not from here.
+  /// Whether the sign-out is refused if this process cannot ask the provider to revoke a
+  /// credential.
   static let requireRevocation = Field.optional(
     "requireRevocation", .boolean,
     "Forget nothing where the provider can't be asked: its registration is not here (1006), it is elsewhere (1027), or its credential does not open (1009); false."
   )
 }
 
-/// What leaving an account may fail with.
+/// The reasons of errors of a sign-out or removal.
 let leavingReasons = [
   "unknownAccount", "authenticatorUnconfigured", "bindingMismatch", "accountStoreFailure",
   "cancelled",
 ]
 
-/// A report of what was revoked and what was not.
+/// The report on revoked credentials and those that stay valid.
 let revocationSchema = Schema.object([
   .required(
     "revoked", .array(.string(maxBytes: nil), max: nil),
@@ -59,7 +60,7 @@ let revocationSchema = Schema.object([
 ])
 
 extension JSONValue {
-  /// The report on the wire.
+  /// Makes the report on the wire.
   init(_ revocation: Revocation) {
     self = .object(
       JSONObject(present: [

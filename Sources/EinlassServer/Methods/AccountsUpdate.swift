@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `accounts.update`: changes the name that is shown.
+/// `accounts.update`: changes the display name of an account.
 func accountsUpdate(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -29,6 +29,6 @@ func accountsUpdate(_ server: Server) -> Method {
 }
 
 extension Account.ID {
-  /// The `account` of validated parameters.
+  /// Reads `account` from validated parameters.
   init(_ params: JSONObject) { self.init(rawValue: params["account"]?.string ?? "") }
 }

@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `audit.list`: who received which credential, and when.
+/// `audit.list`: returns which application received which credential, and when.
 func auditList(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -30,7 +30,7 @@ func auditList(_ server: Server) -> Method {
     })
 }
 
-/// `audit.prune`: forgets what is older than a time. That somebody did so is written down too.
+/// `audit.prune`: removes the entries before a time. The removal adds an entry of its own.
 func auditPrune(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -39,7 +39,7 @@ func auditPrune(_ server: Server) -> Method {
       result: .object([.required("removed", .integer(0...Int64.max), "How many entries.")]),
       reasons: ["accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
-      // The whole file is read: not where others wait for their answers.
+      // Reading the whole file is slow, so do it on the waiting thread, which passes a deadline.
       guard let deadline else { return nil }
       do throws(Problem) {
         let removed = Int64(

@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `auth.list`: the flows that run now.
+/// `auth.list`: returns the running flows.
 func authList(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -39,7 +39,7 @@ func authList(_ server: Server) -> Method {
     })
 }
 
-/// `auth.cancel`: ends a flow; its request answers `-32800`.
+/// `auth.cancel`: ends a flow. Its request is answered with `-32800`.
 func authCancel(_ server: Server) -> Method {
   Method(
     MethodDescriptor(

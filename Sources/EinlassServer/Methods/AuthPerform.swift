@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `auth.perform`: signs in with a stored account. Protocol section 3.
+/// `auth.perform`: gets a credential of a stored account, with the person's consent and choice.
 func authPerform(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -53,7 +53,7 @@ func authPerform(_ server: Server) -> Method {
     })
 }
 
-/// What decides about access and account.
+/// The parameters that determine access and account.
 let choiceParams: [Field] = [
   .provider,
   .optional("account", .identifier, "Answers selectAccount and confirmAccount in advance."),
@@ -66,7 +66,7 @@ let choiceParams: [Field] = [
 ]
 
 extension Server {
-  /// What a front end asks for with these parameters.
+  /// Makes the request of a front end with these parameters.
   func wish(
     _ params: JSONObject, of frontEnd: Session.FrontEnd, at provider: String
   ) -> PerformRequest {

@@ -3,7 +3,7 @@ internal import EinlassJSON
 internal import EinlassRPC
 internal import EinlassSystem
 
-/// `credentials.get`: the application's credential of an account, without asking anybody. Seeds 2.3.
+/// `credentials.get`: returns the application's credential of an account without any prompt.
 func credentialsGet(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -41,7 +41,7 @@ func credentialsGet(_ server: Server) -> Method {
       }))
 }
 
-/// What every request about an application's credential may fail with.
+/// The reasons of errors of all requests for an application's credential.
 let retrievalReasons = [
   "unknownAccount", "authenticatorUnconfigured", "accessNotGranted", "reloginNeeded",
   "notIssuedToThisClient", "bindingMismatch", "accountStoreFailure", "cancelled",
@@ -55,7 +55,7 @@ extension Field {
 }
 
 extension Server {
-  /// Writes down who gets the credential, then answers with it.
+  /// Records the credential in the audit trail, then returns the answer with it.
   fileprivate func handOut(
     _ result: PerformResult, _ request: CredentialRequest, _ patience: AccountStore.Patience
   ) throws(Problem) -> JSONValue {
@@ -71,7 +71,8 @@ extension Server {
     ]
   }
 
-  /// Logs once that no token of the provider lasts as long as was asked for, so that every call refreshes.
+  /// Logs once if a fresh token expires earlier than requested, because every call then refreshes
+  /// it.
   private func warn(of credential: Credential, _ account: Account, shorterThan seconds: Int64?) {
     guard let seconds, case .oauth2(let token) = credential, let expiresAt = token.expiresAt,
       expiresAt < effects.now() + seconds
@@ -87,7 +88,7 @@ extension Server {
     )
   }
 
-  /// A request about the caller's credential of the `account` of validated parameters.
+  /// Makes the request for the caller's credential with these validated parameters.
   func credentialRequest(_ params: JSONObject) -> CredentialRequest {
     var request = credentialRequest(of: Account.ID(params), for: params["resource"]?.string)
     request.scopes = params["scopes"]?.strings ?? []
@@ -96,7 +97,7 @@ extension Server {
     return request
   }
 
-  /// The same about an account, as it comes.
+  /// Makes the request for the caller's credential of an account, without requirements.
   func credentialRequest(of account: Account.ID, for resource: String?) -> CredentialRequest {
     let frontEnd = session.frontEnd
     var request = CredentialRequest(

@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `credentials.reject`: a resource has refused the application's credential.
+/// `credentials.reject`: reports that a resource refused the application's credential.
 func credentialsReject(_ server: Server) -> Method {
   Method(
     MethodDescriptor(

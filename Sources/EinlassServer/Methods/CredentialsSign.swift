@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `credentials.sign`: an Authorization header, so that no front end needs a signer.
+/// `credentials.sign`: makes an Authorization header, so that no front end needs signing code.
 func credentialsSign(_ server: Server) -> Method {
   Method(
     MethodDescriptor(

@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `initialize`: the front end introduces itself. The first request, or none. Protocol section 2.
+/// `initialize`: introduces the front end. It is optional and must be the first request.
 func initialize(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -53,7 +53,7 @@ func initialize(_ server: Server) -> Method {
           throw .invalidParams(path: "/processId", expected: "the id of a running process")
         }
       }
-      // Before the store is waited for: what does not need it goes on meanwhile.
+      // Before the wait for the store, because other requests may be answered during that wait.
       if !server.session.frontEnd.isInitialized {
         server.begin(for: Session.FrontEnd(params), call.peer)
       }
@@ -73,10 +73,10 @@ func initialize(_ server: Server) -> Method {
     })
 }
 
-/// What fits a greeting.
+/// The largest number of entries; so many always fit the answer.
 private let leftOutLimit = 50
 
-/// A problem inside a result: `{code, reason, detail?, message}`.
+/// Returns a problem inside a result: `{code, reason, detail?, path?, message}`.
 func problemObject(_ problem: Problem) -> JSONValue {
   let error = RPCError(problem)
   return .object(

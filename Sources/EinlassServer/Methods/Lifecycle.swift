@@ -1,7 +1,7 @@
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `rpc.discover`: this binary's protocol.
+/// `rpc.discover`: returns the protocol document.
 func discover(_ server: Server) -> Method {
   Method(
     MethodDescriptor(

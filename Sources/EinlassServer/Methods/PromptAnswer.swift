@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `prompt.answer`: what the person said. Protocol section 4.
+/// `prompt.answer`: passes the person's answer to a prompt.
 func promptAnswer(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -49,7 +49,7 @@ func promptAnswer(_ server: Server) -> Method {
     })
 }
 
-/// `prompt.list`: the open prompts, whole.
+/// `prompt.list`: returns the open prompts with all their members.
 func promptList(_ server: Server) -> Method {
   Method(
     MethodDescriptor(

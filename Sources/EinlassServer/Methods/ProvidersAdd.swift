@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `providers.add`: a provider that the catalogue lacks, kept beside the store.
+/// `providers.add`: adds a provider to the catalogue, stored in a file beside the store.
 func providersAdd(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -38,7 +38,7 @@ func providersAdd(_ server: Server) -> Method {
     })
 }
 
-/// `providers.remove`: forgets a provider that was added, and its stored registration; its accounts stay.
+/// `providers.remove`: removes an added provider and its stored registration. Its accounts stay.
 func providersRemove(_ server: Server) -> Method {
   Method(
     MethodDescriptor(

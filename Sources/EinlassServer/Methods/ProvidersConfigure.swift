@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `providers.configure`: the person's own registration at a provider, kept sealed.
+/// `providers.configure`: stores the person's own registration at a provider, sealed.
 func providersConfigure(_ server: Server) -> Method {
   Method(
     MethodDescriptor(

@@ -3,7 +3,7 @@ internal import EinlassJSON
 internal import EinlassRPC
 internal import EinlassSystem
 
-/// `providers.list`: what this binary can sign in to, and what each provider can do.
+/// `providers.list`: returns the providers of the catalogue and their abilities.
 func providersList(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -15,7 +15,7 @@ func providersList(_ server: Server) -> Method {
           "providers", .array(.reference("Provider"), max: nil), "Providers."), .nextCursor,
       ]),
       reasons: ["invalidCursor"]),
-    // Overtakes what waits for the store.
+    // Answered at once even while other requests wait for the store.
     .taskUnlessReady(
       { params, _ throws(RPCError) in try server.providers(params, .none) },
       { params, _ async throws(RPCError) in
@@ -25,7 +25,7 @@ func providersList(_ server: Server) -> Method {
 }
 
 extension Server {
-  /// A page of the catalogue; `nil` when the store is in use and may not be waited for.
+  /// Returns a page of the catalogue; `nil` if the store is locked and `patience` allows no wait.
   fileprivate func providers(
     _ params: JSONObject, _ patience: AccountStore.Patience
   ) throws(RPCError) -> JSONValue? {
@@ -43,7 +43,7 @@ extension Server {
       stored = try store.read(patience) { reader throws(Problem) in try reader.registrations }
     } catch {
       if error.isLockedStore, patience == .none { return nil }
-      // What can be signed in to is known without the store.
+      // The catalogue is available without the store. Only stored registrations are missing.
       stored = []
     }
     let frontEnd = session.frontEnd

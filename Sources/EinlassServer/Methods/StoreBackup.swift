@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `store.backup`: a sound copy in a file of its own. The key is not in it.
+/// `store.backup`: writes a consistent copy of the store, without its key.
 func storeBackup(_ server: Server) -> Method {
   Method(
     MethodDescriptor(

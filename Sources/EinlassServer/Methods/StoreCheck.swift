@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `store.check`: reads every page, row and sealed value. What is unsound is a result.
+/// `store.check`: reads every page, row and sealed value. Damage is a result, not an error.
 func storeCheck(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -41,7 +41,7 @@ extension JSONValue {
     self = .object(
       JSONObject(present: [
         "kind": .string(finding.kind.rawValue),
-        // A damaged row may have any id.
+        // The id in a damaged row may be invalid.
         "account": finding.account.flatMap {
           isIdentifier($0.rawValue) ? .string($0.rawValue) : nil
         },

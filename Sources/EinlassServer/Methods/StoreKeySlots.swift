@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `store.addKeySlot`: another way to open the store's key.
+/// `store.addKeySlot`: adds a way to open the store's key.
 func storeAddKeySlot(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -28,7 +28,7 @@ func storeAddKeySlot(_ server: Server) -> Method {
     })
 }
 
-/// `store.removeKeySlot`: one way less to open the store's key.
+/// `store.removeKeySlot`: removes a way to open the store's key.
 func storeRemoveKeySlot(_ server: Server) -> Method {
   Method(
     MethodDescriptor(

@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `store.rotateKey`: another key for everything that is sealed, all of it or nothing.
+/// `store.rotateKey`: seals all values with a new key in one transaction.
 func storeRotateKey(_ server: Server) -> Method {
   Method(
     MethodDescriptor(

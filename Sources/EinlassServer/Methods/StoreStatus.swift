@@ -2,7 +2,8 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `store.status`: where the accounts are kept and how their key is protected. Never opens the key.
+/// `store.status`: returns the store's location and the protection of its key. It never opens the
+/// key.
 func storeStatus(_ server: Server) -> Method {
   Method(
     MethodDescriptor(

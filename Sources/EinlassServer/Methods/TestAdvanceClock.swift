@@ -1,7 +1,7 @@
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `test.advanceClock`: moves the clock of a process that was started with `--test`.
+/// `test.advanceClock`: moves the clock of a process started with `--test`.
 func testAdvanceClock(_ advance: @escaping @Sendable (Int64) -> Void) -> Method {
   Method(
     MethodDescriptor(

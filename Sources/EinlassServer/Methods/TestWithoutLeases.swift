@@ -2,7 +2,8 @@ internal import EinlassJSON
 internal import EinlassRPC
 internal import EinlassSystem
 
-/// `test.withoutLeases`: shows what the account's locks are for. The negative control of their tests.
+/// `test.withoutLeases`: turns off the accounts' leases. Their tests need it as the negative
+/// control.
 func testWithoutLeases(_ isWithout: Lock<Bool>) -> Method {
   Method(
     MethodDescriptor(

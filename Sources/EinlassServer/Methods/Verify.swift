@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-/// `verify`: asks the provider whose a credential is, and checks it. Protocol section 3.
+/// `verify`: asks the provider for the owner and the state of a credential, and checks both.
 func verify(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
@@ -65,7 +65,7 @@ func verify(_ server: Server) -> Method {
 }
 
 extension VerifyRequest.Subject {
-  /// Already validated; `nil` for none.
+  /// Reads a validated credential; `nil` if there is none.
   fileprivate init?(_ json: JSONValue?) {
     let idToken = json?["idToken"]?.string.map { Secret($0) }
     if json?["type"] == "idToken", let idToken {
