@@ -50,6 +50,7 @@ extension JSONObject {
   }
 }
 
+/// Writes compact JSON text. RFC 8259.
 enum JSONWriter {
   /// Appends the string in quotes, with escapes.
   static func append(_ string: String, to bytes: inout [UInt8]) {

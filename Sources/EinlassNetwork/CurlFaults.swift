@@ -50,7 +50,7 @@ struct CurlReport {
 }
 
 /// The numbers of NSURLErrorDomain for failed transfers. Foundation on Linux defines the TLS group
-/// shifted by one; these are the numbers of Apple's platforms.
+/// shifted by one; these are the numbers of the platforms.
 enum NetworkCode: Int {
   case unknown = -1
   case badURL = -1000

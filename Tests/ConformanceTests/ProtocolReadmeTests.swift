@@ -38,17 +38,6 @@ import Testing
       .filter { $0["x-direction"]?.string == direction }
   }
 
-  @Test func `Every file that the README links to exists`() throws {
-    let text = try String(contentsOf: projectFolder.appending(path: "README.md"), encoding: .utf8)
-    let names = text.matches(of: /\]\(([^)#:]+)\)/).map { String($0.1) }
-    // The table of promises alone has more links.
-    #expect(names.count > 20)
-    for name in names {
-      let path = projectFolder.appending(path: name).path
-      #expect(FileManager.default.fileExists(atPath: path), "\(name)")
-    }
-  }
-
   @Test func `The page has an example of every kind of prompt, with members of the document`()
     throws
   {

@@ -47,18 +47,25 @@ import Testing
     #expect(Set(folders) == Set(Self.imports.keys))
   }
 
-  @Test func `Every link of the README leads to a file, and every promise links to a test`()
-    throws
-  {
-    let text = try String(contentsOfFile: "\(SourceFile.root)/README.md", encoding: .utf8)
-    let links = text.matches(of: /\]\(([^)]+)\)/).map { String($0.1) }
-    for link in links where !link.hasPrefix("https:") {
-      #expect(FileManager.default.fileExists(atPath: "\(SourceFile.root)/\(link)"), "\(link)")
+  @Test(arguments: ["README.md", "Tests/README.md", "clients/README.md", "Sources/SECURITY.md"])
+  func `Every link of a page leads to a file`(page: String) throws {
+    let path = "\(SourceFile.root)/\(page)"
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    let folder = URL(filePath: path).deletingLastPathComponent()
+    for link in text.matches(of: /\]\(([^)#]+)/).map({ String($0.1) })
+    where !link.hasPrefix("https:") {
+      #expect(
+        FileManager.default.fileExists(atPath: folder.appending(path: link).path()),
+        "\(page): \(link)")
     }
+  }
+
+  @Test func `Every promise links to a test`() throws {
+    let text = try String(contentsOfFile: "\(SourceFile.root)/Tests/README.md", encoding: .utf8)
     let promises = try #require(text.split(separator: "| Promise | Tests |\n|---|---|\n").last)
       .prefix { $0 != "#" }.split(separator: "\n").prefix { $0.hasPrefix("|") }
     #expect(promises.count > 10)
-    for promise in promises { #expect(promise.contains("](Tests/"), "\(promise)") }
+    for promise in promises { #expect(promise.contains("]("), "\(promise)") }
   }
 
   @Test func `Every row of the security page names tests, and each of them exists`() throws {
@@ -82,7 +89,7 @@ import Testing
 
   @Test(arguments: [
     ("EinlassNetwork/CurlTransfer.swift", "(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))"),
-    ("EinlassStorage/SQLiteConnection.swift", "limit(SQLITE_LIMIT_VDBE_OP, to: 100_000)"),
+    ("EinlassStorage/SQLite/SQLiteConnection.swift", "limit(SQLITE_LIMIT_VDBE_OP, to: 100_000)"),
     ("EinlassCrypto/ConstantTime.swift", "CRYPTO_memcmp(left, right, left.count)"),
     ("EinlassCrypto/Secret.swift", "CRYPTO_memcmp(left.bytes.baseAddress"),
     ("Einlass/OAuth2/AuthorizationResponse.swift", "constantTimeEqual(Array(state.utf8)"),
@@ -190,7 +197,8 @@ import Testing
     let catalog = try JSONReader.read(
       Array(
         Data(
-          contentsOf: URL(filePath: "\(SourceFile.root)/Sources/Einlass/Providers/providers.json"))
+          contentsOf: URL(filePath: "\(SourceFile.root)/Sources/Einlass/Descriptors/providers.json")
+        )
       ))
     let ids = try #require(catalog["providers"]?.array).compactMap { $0["id"]?.string }
     try #require(ids.count >= 2)

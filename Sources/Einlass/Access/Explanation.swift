@@ -71,3 +71,19 @@ extension [Account] {
     return .reloginNeeded(provider, account)
   }
 }
+
+extension Einlass {
+  /// Returns the explanation, with a sign-in as the hint of a problem that a sign-in solves.
+  func explanation(
+    of request: PerformRequest, asking kinds: Set<Prompt.Kind>, patience: AccountStore.Patience
+  ) throws(Problem) -> Explanation {
+    let provider = try catalog.provider(request.provider)
+    var explanation = try store.read(patience) { reader throws(Problem) in
+      try reader.explanation(of: request, at: provider)
+    }
+    if let problem = explanation.problem, problem.isMended(bySigningInAt: provider, asking: kinds) {
+      explanation.problem = problem.mended(bySigningInAt: provider)
+    }
+    return explanation
+  }
+}

@@ -91,8 +91,8 @@ extension Provider {
     flows.contains { flow in
       switch flow {
       case .reverseAuth: credentials.contains(where: \.isSystemsAlone)
-      case .systemToken(let words):
-        words.applicationToken != nil && credentials.contains { $0.role == .system }
+      case .systemToken(let descriptor):
+        descriptor.applicationToken != nil && credentials.contains { $0.role == .system }
       case .authorizationCode, .deviceCode, .oauth1, .clientCredentials: false
       }
     }

@@ -81,7 +81,7 @@ extension Credential {
   }
 
   private func fits(_ secret: Secret, _ isAllowed: (String) -> Bool) -> Bool {
-    secret.count <= SignIn.credentialLimitBytes && isAllowed(revealedText(secret))
+    secret.count <= PerformRun.credentialLimitBytes && isAllowed(revealedText(secret))
   }
 
   /// Whether the text can be an OAuth 1.0a token or secret. Any other text is allowed, because all

@@ -40,6 +40,17 @@ struct SignOut {
   let store: AccountStore
   let effects: Effects
 
+  init(
+    _ id: Account.ID, _ registration: (String) -> ClientRegistration?, in einlass: Einlass
+  ) throws(Problem) {
+    (store, effects) = (einlass.store, einlass.effects)
+    account = try store.account(id)
+    provider = try? einlass.catalog.provider(account.provider)
+    // A faulty stored registration must not prevent the sign-out.
+    let stored = provider.flatMap { [store] in try? store.registration(nil, at: $0) }
+    registrations = [registration(account.provider), stored].compactMap(\.self)
+  }
+
   /// Removes the credentials from the store, then revokes them at the provider. In this order no
   /// failure of the provider leaves them in the store.
   ///
@@ -106,27 +117,26 @@ struct SignOut {
     var isRefreshTokenRevoked = false
     for part in parts(of: token, by: way) {
       let what = part.name.map { "\(what) \($0)" } ?? what
-      do throws(Setback) {
+      do throws(FlowFailure) {
         try await revoke(part, of: stored, by: way, exchange)
         revocation.revoked.append(what)
         isRefreshTokenRevoked = true
       } catch {
-        guard case .failed(let failure) = error else { continue }
         // Some providers revoke the access token together with the refresh token and then report it
         // as invalid.
-        if isRefreshTokenRevoked, failure.problem.serverError?.code == "invalid_token" {
+        if isRefreshTokenRevoked, error.problem.serverError?.code == "invalid_token" {
           revocation.revoked.append(what)
           continue
         }
         // A missing client secret is reported as missing, not as wrong.
         let isRefused =
-          failure.problem.reason == .authenticatorUnconfigured
-          || [401, 403].contains(failure.problem.serverError?.status)
+          error.problem.reason == .authenticatorUnconfigured
+          || [401, 403].contains(error.problem.serverError?.status)
         let isUnproven = isRefused && own?.clientSecret == nil && needsSecret(way, at: provider)
         revocation.leave(
           what,
           isUnproven
-            ? Problem.unproven(provider, stored, account).message : failure.problem.message)
+            ? Problem.unproven(provider, stored, account).message : error.problem.message)
       }
     }
   }
@@ -170,8 +180,8 @@ extension SignOut {
     if let recipe = flow.flatMap({ provider?.seen(by: $0) })?.revocation ?? provider?.revocation {
       return .recipe(recipe)
     }
-    guard let words = flow?.tokens else { return nil }
-    return words.standardRevocation.map { .standard($0, words) }
+    guard let endpoint = flow?.tokens else { return nil }
+    return endpoint.standardRevocation.map { .standard($0, endpoint) }
   }
 
   /// Returns the reason why this process cannot revoke a credential that the provider could revoke.
@@ -211,18 +221,18 @@ extension SignOut {
 
   private func revoke(
     _ part: Part, of stored: StoredCredential, by way: Way, _ exchange: Exchange
-  ) async throws(Setback) {
+  ) async throws(FlowFailure) {
     switch way {
     case .recipe(let recipe):
       _ = try await exchange.send(
         recipe.filled(values(for: part, of: stored)).request, at: .revoke)
-    case .standard(let request, let words):
+    case .standard(let request, let endpoint):
       _ = try await exchange.ask(
-        words, request,
+        endpoint, request,
         [
           Parameter("token", revealedText(part.token)), Parameter("token_type_hint", part.hint),
         ], by: own(of: stored) ?? stored.registration,
-        authentication: words.revocationAuthentication, at: .revoke)
+        authentication: endpoint.revocationAuthentication, at: .revoke)
     }
   }
 

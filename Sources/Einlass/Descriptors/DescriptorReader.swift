@@ -15,7 +15,7 @@ struct DescriptorReader {
   private let object: JSONObject
 
   /// Throws unless the value is an object and all its members have one of these names.
-  init(_ value: JSONValue, at pointer: String, provider: String?, words: [String]) throws(Fault) {
+  init(_ value: JSONValue, at pointer: String, provider: String?, members: [String]) throws(Fault) {
     self.provider = provider
     self.pointer = pointer
     guard let object = value.object else {
@@ -27,17 +27,17 @@ struct DescriptorReader {
         provider: provider, pointer: pointer,
         explanation: "At most \(Self.memberLimit) words may stand here.")
     }
-    for member in object.members where !words.contains(where: { sameBytes($0, member.name) }) {
+    for member in object.members where !members.contains(where: { sameBytes($0, member.name) }) {
       throw Fault(
         provider: provider, pointer: appending(member.name, toPointer: pointer),
-        explanation: "Unknown word. Known here: \(words.joined(separator: ", ")).")
+        explanation: "Unknown word. Known here: \(members.joined(separator: ", ")).")
     }
   }
 
   /// Returns a reader of the same object with the provider's id in its faults.
   func naming(_ provider: String) throws(Fault) -> DescriptorReader {
     try DescriptorReader(
-      .object(object), at: pointer, provider: provider, words: object.members.map(\.name))
+      .object(object), at: pointer, provider: provider, members: object.members.map(\.name))
   }
 
   func fault(_ name: String, _ explanation: String) -> Fault {
@@ -124,9 +124,9 @@ struct DescriptorReader {
   }
 
   /// Returns a reader of a member object with only these words.
-  func object(_ name: String, words: [String]) throws(Fault) -> DescriptorReader {
+  func object(_ name: String, members: [String]) throws(Fault) -> DescriptorReader {
     try DescriptorReader(
-      value(name), at: appending(name, toPointer: pointer), provider: provider, words: words)
+      value(name), at: appending(name, toPointer: pointer), provider: provider, members: members)
   }
 
   /// Returns a JSON pointer (RFC 6901) into an answer.

@@ -19,7 +19,7 @@ struct ErrorRules: Sendable, Equatable {
       return
     }
     let reader = try reader.object(
-      name, words: ["readsBodyFirst", "limitResetHeader", "shapes", "rules"])
+      name, members: ["readsBodyFirst", "limitResetHeader", "shapes", "rules"])
     readsBodyFirst = try reader.bool("readsBodyFirst", default: false)
     limitResetHeader = try reader.optional("limitResetHeader", reader.string)
     shapes = []
@@ -57,10 +57,11 @@ struct ErrorRules: Sendable, Equatable {
 
   /// Returns the first rule for this answer, without remedies that were already tried.
   func rule(
-    for response: HTTPResponse, _ words: ProviderWords?, at step: Step, remaining: Set<Remedy>
+    for response: HTTPResponse, _ errorText: ProviderErrorText?, at step: Step,
+    remaining: Set<Remedy>
   ) -> ErrorRule? {
     rules.first { rule in
-      rule.matches(response, words, at: step)
+      rule.matches(response, errorText, at: step)
         && rule.outcome.remedy.map(remaining.contains) ?? true
     }
   }
@@ -151,7 +152,7 @@ struct ErrorRule: Sendable, Equatable {
   init(_ value: JSONValue, at pointer: String, provider: String?) throws(DescriptorReader.Fault) {
     let reader = try DescriptorReader(
       value, at: pointer, provider: provider,
-      words: [
+      members: [
         "step", "status", "codes", "subcodes", "bodyOverBytes", "outcome", "advice",
         "suggestsRelogin",
       ])
@@ -180,16 +181,16 @@ struct ErrorRule: Sendable, Equatable {
   }
 
   /// Whether every condition of the rule is met.
-  func matches(_ response: HTTPResponse, _ words: ProviderWords?, at step: Step) -> Bool {
+  func matches(_ response: HTTPResponse, _ errorText: ProviderErrorText?, at step: Step) -> Bool {
     let isStatus =
       switch status {
       case .exactly(let status): response.status == status
       case .success: response.isSuccess
-      case .unsuccessful: !response.isSuccess || words?.isRefusal == true
+      case .unsuccessful: !response.isSuccess || errorText?.isRefusal == true
       }
     return isStatus && (self.step ?? step) == step
-      && (codes.isEmpty || words?.code.map(codes.contains) == true)
-      && (subcodes.isEmpty || words?.subcode.map(subcodes.contains) == true)
+      && (codes.isEmpty || errorText?.code.map(codes.contains) == true)
+      && (subcodes.isEmpty || errorText?.subcode.map(subcodes.contains) == true)
       && (bodyOverBytes.map { response.body.count > $0 } ?? true)
   }
 

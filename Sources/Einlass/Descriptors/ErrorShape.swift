@@ -1,7 +1,7 @@
 internal import EinlassJSON
 
 /// A provider's error, in its own words.
-struct ProviderWords: Sendable, Equatable {
+struct ProviderErrorText: Sendable, Equatable {
   /// A whole number or a text.
   var code: JSONValue?
   var subcode: JSONValue?
@@ -39,8 +39,8 @@ struct ErrorShape: Sendable, Equatable {
   init(_ format: Format) { self.format = format }
 
   init(_ value: JSONValue, at pointer: String, provider: String?) throws(DescriptorReader.Fault) {
-    func reader(_ words: [String]) throws(DescriptorReader.Fault) -> DescriptorReader {
-      try DescriptorReader(value, at: pointer, provider: provider, words: words + ["anyStatus"])
+    func reader(_ members: [String]) throws(DescriptorReader.Fault) -> DescriptorReader {
+      try DescriptorReader(value, at: pointer, provider: provider, members: members + ["anyStatus"])
     }
     isRefusal = try reader(value.object?.members.map(\.name) ?? []).bool(
       "anyStatus", default: false)
@@ -71,30 +71,30 @@ struct ErrorShape: Sendable, Equatable {
   }
 
   /// Returns the error in an answer; `nil` if the answer has another shape.
-  func words(json: JSONValue?, body: [UInt8]) -> ProviderWords? {
+  func errorText(json: JSONValue?, body: [UInt8]) -> ProviderErrorText? {
     // Errors are short, so a longer body is an HTML page.
     guard json != nil || body.count <= 16 << 10 else { return nil }
     if let exception, json?.at(pointer: exception.pointer) == exception.value { return nil }
-    var words = plainWords(json: json, body: body)
-    words?.isRefusal = isRefusal
-    return words
+    var errorText = plainErrorText(json: json, body: body)
+    errorText?.isRefusal = isRefusal
+    return errorText
   }
 
-  private func plainWords(json: JSONValue?, body: [UInt8]) -> ProviderWords? {
+  private func plainErrorText(json: JSONValue?, body: [UInt8]) -> ProviderErrorText? {
     switch format {
     case .json(let code, let subcode, let type, let text):
-      json.flatMap { Self.words(in: $0, code: code, subcode: subcode, type: type, text: text) }
+      json.flatMap { Self.errorText(in: $0, code: code, subcode: subcode, type: type, text: text) }
     case .xml(let element, let attribute):
-      Self.words(in: body, element: element, codeAttribute: attribute)
+      Self.errorText(in: body, element: element, codeAttribute: attribute)
     case .form(let field):
       FormEncoding.decode(body, plus: .space)?.first { sameBytes($0.name, field) }
-        .map { ProviderWords(code: .string($0.value)) }
+        .map { ProviderErrorText(code: .string($0.value)) }
     }
   }
 
-  private static func words(
+  private static func errorText(
     in json: JSONValue, code: String?, subcode: String?, type: String?, text: String?
-  ) -> ProviderWords? {
+  ) -> ProviderErrorText? {
     func scalar(_ pointer: String?) -> JSONValue? {
       guard let value = pointer.flatMap({ json.at(pointer: $0) }),
         value.int64 != nil || value.string != nil
@@ -105,15 +105,15 @@ struct ErrorShape: Sendable, Equatable {
     guard code == nil || found.code != nil, type == nil || found.type != nil,
       text == nil || found.text != nil
     else { return nil }
-    return ProviderWords(
+    return ProviderErrorText(
       code: found.code, subcode: scalar(subcode),
       text: found.text.map { text in found.type.map { "\($0): \(text)" } ?? text })
   }
 
   /// `<error code="87">text</error>`: just enough XML for the one-line errors of old interfaces.
-  private static func words(
+  private static func errorText(
     in body: [UInt8], element: String, codeAttribute: String
-  ) -> ProviderWords? {
+  ) -> ProviderErrorText? {
     guard let start = body.firstIndex(ofSequence: Array("<\(element) \(codeAttribute)=\"".utf8))
     else { return nil }
     let rest = body[start...].dropFirst(element.utf8.count + codeAttribute.utf8.count + 4)
@@ -122,7 +122,7 @@ struct ErrorShape: Sendable, Equatable {
       let code = String(validating: rest[..<quote], as: UTF8.self)
     else { return nil }
     let content = rest[close...].dropFirst().prefix { $0 != UInt8(ascii: "<") }
-    return ProviderWords(
+    return ProviderErrorText(
       code: Int64(code).map { JSONValue($0) } ?? .string(code),
       text: String(validating: content, as: UTF8.self))
   }

@@ -155,13 +155,13 @@ enum FlowDescriptor: Sendable, Equatable {
 
   init(_ value: JSONValue, at pointer: String, provider: String) throws(DescriptorReader.Fault) {
     let kind = try DescriptorReader(
-      value, at: pointer, provider: provider, words: value.object?.members.map(\.name) ?? []
+      value, at: pointer, provider: provider, members: value.object?.members.map(\.name) ?? []
     ).word("kind", FlowKind.self)
     switch kind {
     case .reverseAuth:
       let reader = try DescriptorReader(
         value, at: pointer, provider: provider,
-        words: ["kind", "signature", "requestToken", "accessToken"])
+        members: ["kind", "signature", "requestToken", "accessToken"])
       self = try .reverseAuth(
         ReverseAuth(
           signature: reader.word("signature", SignatureMethod.self),
@@ -170,7 +170,7 @@ enum FlowDescriptor: Sendable, Equatable {
             "accessToken", in: reader, allowing: [.clientID, .requestToken])))
     case .systemToken:
       let reader = try DescriptorReader(
-        value, at: pointer, provider: provider, words: ["kind", "applicationToken", "renew"])
+        value, at: pointer, provider: provider, members: ["kind", "applicationToken", "renew"])
       func recipe(_ name: String) throws(DescriptorReader.Fault) -> RequestTemplate? {
         guard reader.has(name) else { return nil }
         return try RequestTemplate(
@@ -184,8 +184,8 @@ enum FlowDescriptor: Sendable, Equatable {
     case .authorizationCode:
       let reader = try DescriptorReader(
         value, at: pointer, provider: provider,
-        words: ["kind", "authorize", "redirect", "promisesIssuer", "pushed"]
-          + TokenEndpoint.words)
+        members: ["kind", "authorize", "redirect", "promisesIssuer", "pushed"]
+          + TokenEndpoint.members)
       self = try .authorizationCode(
         AuthorizationCode(
           authorize: RequestTemplate("authorize", in: reader, allowing: [.clientID]),
@@ -200,7 +200,7 @@ enum FlowDescriptor: Sendable, Equatable {
     case .clientCredentials:
       var tokens = try TokenEndpoint(
         in: DescriptorReader(
-          value, at: pointer, provider: provider, words: ["kind"] + TokenEndpoint.words))
+          value, at: pointer, provider: provider, members: ["kind"] + TokenEndpoint.members))
       // Another request of the same kind is the only way to renew these tokens.
       tokens.refresh = tokens.refresh ?? .init(of: tokens.request)
       self = .clientCredentials(tokens)
@@ -244,7 +244,7 @@ extension FlowDescriptor.DeviceCode {
   ) throws(DescriptorReader.Fault) {
     let reader = try DescriptorReader(
       value, at: pointer, provider: provider,
-      words: ["kind", "deviceAuthorization", "device", "question"] + TokenEndpoint.words)
+      members: ["kind", "deviceAuthorization", "device", "question"] + TokenEndpoint.members)
     deviceAuthorization = try RequestTemplate(
       "deviceAuthorization", posting: reader, allowing: [.clientID, .clientSecret])
     question = try reader.optional("question") { name throws(DescriptorReader.Fault) in
@@ -254,11 +254,11 @@ extension FlowDescriptor.DeviceCode {
     tokens = try TokenEndpoint(in: reader)
     answer = Answer()
     guard reader.has("device") else { return }
-    let words = try reader.object("device", words: ["code", "page", "wholePage"])
-    answer.code = try words.optional("code", words.pointer).map { [$0] } ?? answer.code
-    answer.page = try words.optional("page", words.pointer).map { [$0] } ?? answer.page
+    let device = try reader.object("device", members: ["code", "page", "wholePage"])
+    answer.code = try device.optional("code", device.pointer).map { [$0] } ?? answer.code
+    answer.page = try device.optional("page", device.pointer).map { [$0] } ?? answer.page
     answer.wholePage =
-      try words.optional("wholePage", words.pointer).map { [$0] } ?? answer.wholePage
+      try device.optional("wholePage", device.pointer).map { [$0] } ?? answer.wholePage
   }
 }
 
@@ -268,7 +268,7 @@ extension FlowDescriptor.ThreeLegged {
   ) throws(DescriptorReader.Fault) {
     let reader = try DescriptorReader(
       value, at: pointer, provider: provider,
-      words: [
+      members: [
         "kind", "signature", "requestToken", "authorize", "accessToken", "redirect", "verifier",
       ])
     signature = try reader.word("signature", SignatureMethod.self)

@@ -37,7 +37,7 @@ struct IdentityDescriptor: Sendable, Equatable {
   init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
     let reader = try reader.object(
       name,
-      words: ["request", "emails"] + Member.allCases.map(\.rawValue)
+      members: ["request", "emails"] + Member.allCases.map(\.rawValue)
         + ["numericId", "idPrefix", "required"])
     request = try reader.optional("request") { name throws(DescriptorReader.Fault) in
       try RequestTemplate(name, in: reader, allowing: [.token, .clientID, .subject])
@@ -121,7 +121,7 @@ struct IdentityDescriptor: Sendable, Equatable {
     _ name: String, in reader: DescriptorReader
   ) throws(DescriptorReader.Fault) -> Avatar {
     let reader = try reader.object(
-      name, words: ["pointer", "replace", "with", "suffix", "template"])
+      name, members: ["pointer", "replace", "with", "suffix", "template"])
     let pointer = try reader.optional("pointer", reader.pointer)
     if let template = try reader.template(
       "template", allowing: pointer == nil ? [.id] : [.id, .picture])
@@ -154,7 +154,7 @@ extension IdentityDescriptor {
 
     init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
       let reader = try reader.object(
-        name, words: ["request", "list", "email", "primary", "confirmed"])
+        name, members: ["request", "list", "email", "primary", "confirmed"])
       request = try RequestTemplate("request", in: reader, allowing: [.token, .clientID])
       list = try reader.optional("list", reader.pointer)
       email = try reader.pointer("email")

@@ -9,19 +9,19 @@ struct PermissionsDescriptor: Sendable, Equatable {
   /// The default audience; `nil` if the provider has no audiences.
   var audience: AccessGrant.Audience?
   /// The provider's names of the audiences.
-  var audienceWords: [AccessGrant.Audience: String]
+  var audienceValues: [AccessGrant.Audience: String]
 
   static let none = PermissionsDescriptor(
-    defaults: [], separator: " ", audience: nil, audienceWords: [:])
+    defaults: [], separator: " ", audience: nil, audienceValues: [:])
 
   private init(
     defaults: [String], separator: String, audience: AccessGrant.Audience?,
-    audienceWords: [AccessGrant.Audience: String]
+    audienceValues: [AccessGrant.Audience: String]
   ) {
     self.defaults = defaults
     self.separator = separator
     self.audience = audience
-    self.audienceWords = audienceWords
+    self.audienceValues = audienceValues
   }
 
   init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
@@ -29,7 +29,7 @@ struct PermissionsDescriptor: Sendable, Equatable {
       self = .none
       return
     }
-    let reader = try reader.object(name, words: ["defaults", "separator", "audience"])
+    let reader = try reader.object(name, members: ["defaults", "separator", "audience"])
     defaults = try reader.strings("defaults")
     guard defaults.count <= 64, defaults.allSatisfy(isIdentifier) else {
       throw reader.fault(
@@ -37,11 +37,14 @@ struct PermissionsDescriptor: Sendable, Equatable {
         "At most 64 texts of at most 256 bytes, without control characters, should stand here.")
     }
     separator = try reader.string("separator")
-    audienceWords = [:]
+    audienceValues = [:]
     guard reader.has("audience") else { return }
     let audiences = AccessGrant.Audience.allCases
-    let words = try reader.object("audience", words: ["default"] + audiences.map(\.rawValue))
-    audience = try words.word("default", AccessGrant.Audience.self)
-    for audience in audiences { audienceWords[audience] = try words.string(audience.rawValue) }
+    let audienceReader = try reader.object(
+      "audience", members: ["default"] + audiences.map(\.rawValue))
+    audience = try audienceReader.word("default", AccessGrant.Audience.self)
+    for audience in audiences {
+      audienceValues[audience] = try audienceReader.string(audience.rawValue)
+    }
   }
 }

@@ -96,22 +96,22 @@ public struct Provider: Sendable, Equatable {
 extension Provider {
   /// Reads a descriptor. Throws a fault with provider and JSON pointer.
   init(_ value: JSONValue, at pointer: String) throws(DescriptorReader.Fault) {
-    let words = [
+    let members = [
       "id", "name", "setup", "retired", "accounts", "version", "registration",
       "dynamicRegistration", "permissions", "identity", "flows", "verify", "revoke", "errors",
       "like", "origins",
     ]
-    let written = try DescriptorReader(value, at: pointer, provider: nil, words: words)
+    let written = try DescriptorReader(value, at: pointer, provider: nil, members: members)
     let version = try written.optional("version", written.segment)
     let unnamed = try DescriptorReader(
-      version.map(value.ofVersion) ?? value, at: pointer, provider: nil, words: words)
+      version.map(value.ofVersion) ?? value, at: pointer, provider: nil, members: members)
     id = try Self.id(in: unnamed)
     let reader = try unnamed.naming(id)
     for word in ["like", "origins"] where reader.has(word) {
       throw reader.fault(word, "like and origins go together, with id and name alone.")
     }
     name = try reader.name("name")
-    let setup = try reader.object("setup", words: ["documentation", "redirect", "notes"])
+    let setup = try reader.object("setup", members: ["documentation", "redirect", "notes"])
     self.setup = try Setup(
       documentation: setup.address("documentation").text,
       redirect: setup.optional("redirect", setup.shown),

@@ -65,7 +65,7 @@ public struct ProviderCatalog: Sendable, Equatable {
     do { value = try JSONReader.read(json) } catch {
       throw Fault(pointer: "", explanation: "This is no JSON: \(error).")
     }
-    return try DescriptorReader(value, at: "", provider: nil, words: ["providers"])
+    return try DescriptorReader(value, at: "", provider: nil, members: ["providers"])
       .list("providers")
   }
 
@@ -131,6 +131,7 @@ public struct ProviderCatalog: Sendable, Equatable {
     return result
   }
 
+  /// Returns whether the catalogue has a provider with this id.
   public func holds(_ id: String) -> Bool { entries.contains { sameBytes($0.id, id) } }
 
   /// Returns the catalogue without this provider.

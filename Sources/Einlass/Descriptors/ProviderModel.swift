@@ -14,7 +14,7 @@ extension Provider {
       return
     }
     let unnamed = try DescriptorReader(
-      value, at: pointer, provider: nil, words: ["id", "name", "like", "origins"])
+      value, at: pointer, provider: nil, members: ["id", "name", "like", "origins"])
     let id = try Self.id(in: unnamed)
     let reader = try unnamed.naming(id)
     let model: Provider
@@ -26,10 +26,10 @@ extension Provider {
     guard let members = try reader.value("origins").object?.members, !members.isEmpty else {
       throw reader.fault("origins", "An object of origins should stand here.")
     }
-    let words = try reader.object("origins", words: members.map(\.name))
+    let origin = try reader.object("origins", members: members.map(\.name))
     var origins: [String: String] = [:]
-    for member in members { origins[member.name] = try words.string(member.name) }
-    let move = try OriginMove(origins, at: words.pointer, provider: id)
+    for member in members { origins[member.name] = try origin.string(member.name) }
+    let move = try OriginMove(origins, at: origin.pointer, provider: id)
     self = model.renamed(id: id, name: try reader.name("name")).relocated(move.callAsFunction)
   }
 }

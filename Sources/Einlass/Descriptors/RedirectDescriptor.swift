@@ -21,7 +21,7 @@ enum RedirectDescriptor: Sendable, Equatable {
       self = .anywhere
       return
     }
-    let reader = try reader.object(name, words: ["host", "ports", "path", "address"])
+    let reader = try reader.object(name, members: ["host", "ports", "path", "address"])
     if let address = try reader.optional("address", reader.string) {
       guard let redirect = RedirectDescriptor(address: address), !reader.has("ports"),
         !reader.has("path"), !reader.has("host")

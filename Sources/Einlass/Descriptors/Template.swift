@@ -111,7 +111,8 @@ struct RequestTemplate: Sendable, Equatable {
     throws(DescriptorReader.Fault)
   {
     let reader = try reader.object(
-      name, words: ["method", "url", "path", "query", "form", "json", "headers", "bearer", "basic"])
+      name,
+      members: ["method", "url", "path", "query", "form", "json", "headers", "bearer", "basic"])
     method = try reader.word("method", HTTPRequest.Method.self)
     address = try reader.address("url")
     guard address.query == nil else {
@@ -186,7 +187,7 @@ struct RequestTemplate: Sendable, Equatable {
     guard let members = try reader.value(name).object?.members else {
       throw reader.fault(name, "An object of texts should stand here.")
     }
-    let reader = try reader.object(name, words: members.map(\.name))
+    let reader = try reader.object(name, members: members.map(\.name))
     var fields: [Field] = []
     for member in members {
       guard let value = try reader.template(member.name, allowing: allowed) else { continue }

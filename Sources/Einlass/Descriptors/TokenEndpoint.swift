@@ -41,7 +41,7 @@ struct TokenEndpoint: Sendable, Equatable {
     var isPaidByToken: Bool { request.mentions(.token) }
   }
 
-  static let words = [
+  static let members = [
     "token", "refresh", "clientAuthentication", "scopes", "issuer", "keySet", "algorithms",
     "answer", "subject", "identity", "revoke", "assertion",
     "dpop", "revocation", "revocationAuthentication", "forResources", "endSession",
@@ -122,13 +122,13 @@ struct TokenEndpoint: Sendable, Equatable {
     revocationAuthentication = try reader.authentications("revocationAuthentication")
     endSession = try reader.optional("endSession", reader.address)
     guard reader.has("refresh") else { return }
-    let words = try reader.object(
-      "refresh", words: ["request", "marginSeconds", "checkSeconds"])
+    let reader = try reader.object(
+      "refresh", members: ["request", "marginSeconds", "checkSeconds"])
     refresh = Refresh(
-      of: words.has("request")
-        ? try RequestTemplate("request", posting: words, allowing: [.clientID, .token]) : request,
-      marginSeconds: try words.seconds("marginSeconds", default: 60),
-      checkSeconds: try words.seconds("checkSeconds", default: 60))
+      of: reader.has("request")
+        ? try RequestTemplate("request", posting: reader, allowing: [.clientID, .token]) : request,
+      marginSeconds: try reader.seconds("marginSeconds", default: 60),
+      checkSeconds: try reader.seconds("checkSeconds", default: 60))
   }
 
   /// Whether id_tokens are signed with the client's secret, which excludes the issuer's own keys.

@@ -36,21 +36,21 @@ enum VerifyDescriptor: Sendable, Equatable {
   }
 
   init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
-    let words = try reader.value(name).object?.members.map(\.name) ?? []
-    let recipe = try reader.object(name, words: words).word("recipe", Recipe.self)
+    let members = try reader.value(name).object?.members.map(\.name) ?? []
+    let recipe = try reader.object(name, members: members).word("recipe", Recipe.self)
     switch recipe {
     case .signedIdentity:
-      _ = try reader.object(name, words: ["recipe"])
+      _ = try reader.object(name, members: ["recipe"])
       self = .signedIdentity
     case .introspection:
-      let reader = try reader.object(name, words: ["recipe", "request", "clientAuthentication"])
+      let reader = try reader.object(name, members: ["recipe", "request", "clientAuthentication"])
       self = .introspection(
         try RequestTemplate("request", posting: reader),
         authentication: try reader.authentications("clientAuthentication"))
     case .tokenInfo:
       let reader = try reader.object(
         name,
-        words: [
+        members: [
           "recipe", "request", "active", "clientId", "expiresAt", "subject", "scopes", "failure",
           "identityQuery",
         ])

@@ -151,11 +151,11 @@ extension ServerMetadata {
       // A server that issues refresh tokens accepts them, although many omit them in
       // grant_types_supported.
       "refresh": [:],
-      "clientAuthentication": words(clientAuthentications),
+      "clientAuthentication": names(clientAuthentications),
       "assertion": assertionAlgorithms.isEmpty
         ? nil : ["algorithms": JSONValue(assertionAlgorithms.map(\.rawValue))],
       "revocation": revocationEndpoint.map { request("POST", $0) },
-      "revocationAuthentication": words(revocationAuthentications),
+      "revocationAuthentication": names(revocationAuthentications),
       "endSession": endSessionEndpoint.map { .string($0.text) },
       "scopes": JSONValue(
         isOpenID ? wanted.filter { $0 == "openid" || scopes.contains($0) } : []),
@@ -167,25 +167,25 @@ extension ServerMetadata {
     let pushing = pushed.map { [("pushed", request("POST", $0))] } ?? []
     var flows: [JSONValue] = []
     if let authorizationEndpoint {
-      let words: [(String, JSONValue)] =
+      let members: [(String, JSONValue)] =
         [
           ("kind", "authorizationCode"), ("authorize", request("GET", authorizationEndpoint)),
           // A fixed path, because a redirect address with a random one could not be registered.
           ("redirect", ["path": "/callback"]), ("promisesIssuer", .bool(promisesIssuer)),
         ] + pushing
-      flows.append(.object(JSONObject(words + tokens.map { ($0.name, $0.value) })))
+      flows.append(.object(JSONObject(members + tokens.map { ($0.name, $0.value) })))
     }
     if let deviceAuthorizationEndpoint {
-      let words: [(String, JSONValue)] = [
+      let members: [(String, JSONValue)] = [
         ("kind", "deviceCode"),
         ("deviceAuthorization", request("POST", deviceAuthorizationEndpoint)),
       ]
-      flows.append(.object(JSONObject(words + tokens.map { ($0.name, $0.value) })))
+      flows.append(.object(JSONObject(members + tokens.map { ($0.name, $0.value) })))
     }
     if grantTypes.contains("client_credentials"), clientAuthentications != [.none] {
-      let words = tokens.filter { !["refresh", "scopes", "endSession"].contains($0.name) }
+      let members = tokens.filter { !["refresh", "scopes", "endSession"].contains($0.name) }
       flows.append(
-        .object(JSONObject([("kind", "clientCredentials")] + words.map { ($0.name, $0.value) })))
+        .object(JSONObject([("kind", "clientCredentials")] + members.map { ($0.name, $0.value) })))
     }
     return JSONObject(present: [
       "id": .string(id), "name": .string(name),
@@ -201,14 +201,14 @@ extension ServerMetadata {
         .object(
           JSONObject(present: [
             "recipe": "introspection", "request": request("POST", $0),
-            "clientAuthentication": words(introspectionAuthentications),
+            "clientAuthentication": names(introspectionAuthentications),
           ]))
       },
     ])
   }
 
   /// Returns the names of the ways; `nil` for an empty list.
-  private func words(_ ways: [ClientAuthentication]) -> JSONValue? {
+  private func names(_ ways: [ClientAuthentication]) -> JSONValue? {
     ways.isEmpty ? nil : JSONValue(ways.map(\.rawValue))
   }
 

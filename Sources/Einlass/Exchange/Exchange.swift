@@ -35,7 +35,7 @@ struct Exchange {
   mutating func hide(_ secret: Secret) { secrets.append(secret) }
 
   /// Sends one request and returns its answer. A transport error is reported unchanged.
-  func send(_ request: HTTPRequest, at step: Step) async throws(Setback) -> Answer {
+  func send(_ request: HTTPRequest, at step: Step) async throws(FlowFailure) -> Answer {
     try await send(at: step) { () throws(Problem) in request }
   }
 
@@ -43,21 +43,22 @@ struct Exchange {
   /// section 8). `making` is called for each, because a client assertion serves only once.
   func send(
     at step: Step, _ making: () throws(Problem) -> HTTPRequest
-  ) async throws(Setback) -> Answer {
+  ) async throws(FlowFailure) -> Answer {
     let (request, response): (HTTPRequest, HTTPResponse)
     do {
       let first = try await respond(making(), at: step)
       (request, response) =
         first.wantsAnother ? try await respond(making(), at: step).exchange : first.exchange
-    } catch { throw .failed(Failure(error)) }
+    } catch { throw FlowFailure(error) }
     do { return try answer(response, at: step) } catch {
       // The clock is far off from the server's, so report it as the cause of this rejection.
-      guard case .failed(var failure) = error, [400, 401, 403].contains(response.status),
+      guard error.remedy == nil, [400, 401, 403].contains(response.status),
         let clock = effects.clockError(at: request.address)
       else { throw error }
+      var failure = error
       failure.problem.message += " \(clockSentence(clock, provider))"
       failure.problem.advice = .checkClock
-      throw .failed(failure)
+      throw failure
     }
   }
 
@@ -77,27 +78,25 @@ struct Exchange {
   /// token.
   func identity(
     _ making: (RequestTemplate) -> HTTPRequest
-  ) async throws(Setback) -> Identity {
+  ) async throws(FlowFailure) -> Identity {
     guard let request = provider.identity?.request else {
-      throw .failed(Failure(.flowNotSupported(provider, "the question whose a token is")))
+      throw FlowFailure(.flowNotSupported(provider, "the question whose a token is"))
     }
     var identity = try identity(in: try await send(making(request), at: .identity).object)
     if identity.email == nil, let emails = provider.identity?.emails {
       // A failed request for the email addresses does not fail the sign-in.
-      do throws(Setback) {
+      do throws(FlowFailure) {
         let answer = try await send(making(emails.request), at: .identity)
         identity.email = (try? JSONReader.read(answer.body)).flatMap(emails.email).map(name)
       } catch {
-        guard case .failed(let failure) = error, failure.problem.reason != .cancelled else {
-          throw error
-        }
+        guard error.remedy == nil, error.problem.reason != .cancelled else { throw error }
       }
     }
     return identity
   }
 
   /// Returns the person described by an answer or by the claims of a verified id_token.
-  func identity(in claims: JSONValue?) throws(Setback) -> Identity {
+  func identity(in claims: JSONValue?) throws(FlowFailure) -> Identity {
     guard var identity = claims.flatMap({ provider.identity?.identity(in: $0) }),
       sameBytes(name(identity.id), identity.id)
     else { throw unusable(.identity) }
@@ -116,18 +115,17 @@ struct Exchange {
   private func name(_ text: String) -> String { hiding(secrets.filter { $0.count >= 8 }, in: text) }
 
   /// Returns the failure for an answer without the expected content.
-  func unusable(_ step: Step, status: Int? = nil, retryAfterSeconds: Int? = nil) -> Setback {
-    .failed(
-      Failure(
-        Problem(
-          .providerFailure,
-          "\(provider.name)'s answer to \(step.phrase) is not what it should be. Try again later.",
-          isRetryable: status.map { $0 >= 500 || $0 == 429 } ?? false,
-          retryAfterSeconds: retryAfterSeconds,
-          serverError: status.map { .init(status: $0) })))
+  func unusable(_ step: Step, status: Int? = nil, retryAfterSeconds: Int? = nil) -> FlowFailure {
+    FlowFailure(
+      Problem(
+        .providerFailure,
+        "\(provider.name)'s answer to \(step.phrase) is not what it should be. Try again later.",
+        isRetryable: status.map { $0 >= 500 || $0 == 429 } ?? false,
+        retryAfterSeconds: retryAfterSeconds,
+        serverError: status.map { .init(status: $0) }))
   }
 
-  private func answer(_ response: HTTPResponse, at step: Step) throws(Setback) -> Answer {
+  private func answer(_ response: HTTPResponse, at step: Step) throws(FlowFailure) -> Answer {
     let json = try? JSONReader.read(response.body)
     let object = json?.object == nil ? nil : json
     let isLimited = response.status == 429
@@ -136,31 +134,30 @@ struct Exchange {
         step, status: response.status,
         retryAfterSeconds: response.isSuccess ? nil : retryAfterSeconds(response))
     }
-    let words = provider.errors.shapes.lazy
-      .compactMap { $0.words(json: object, body: response.body) }.first
-    let rule = provider.errors.rule(for: response, words, at: step, remaining: remaining)
+    let errorText = provider.errors.shapes.lazy
+      .compactMap { $0.errorText(json: object, body: response.body) }.first
+    let rule = provider.errors.rule(for: response, errorText, at: step, remaining: remaining)
     // Status 429 outweighs every error code of the body, except while a device code is polled (RFC
     // 8628 section 3.5).
     if isLimited, rule?.outcome.deviceState == nil {
-      throw .failed(Failure(throttled(failure(response, words, at: step), response)))
+      throw FlowFailure(throttled(problem(response, errorText, at: step), response))
     }
-    if let rule { throw setback(rule, response, words, at: step) }
-    guard response.isSuccess, words?.isRefusal != true else {
-      throw refusal(response, words, at: step)
+    if let rule { throw failure(rule, response, errorText, at: step) }
+    guard response.isSuccess, errorText?.isRefusal != true else {
+      throw refusal(response, errorText, at: step)
     }
     return Answer(body: response.body, object: object)
   }
 
   /// Applies an error rule of the descriptor to an answer.
-  private func setback(
-    _ rule: ErrorRule, _ response: HTTPResponse, _ words: ProviderWords?, at step: Step
-  ) -> Setback {
-    var failure = Failure(
-      failure(response, words, at: step, by: rule), refusesCredential: true)
+  private func failure(
+    _ rule: ErrorRule, _ response: HTTPResponse, _ errorText: ProviderErrorText?, at step: Step
+  ) -> FlowFailure {
+    var failure = FlowFailure(
+      problem(response, errorText, at: step, by: rule), refusesCredential: true)
     failure.problem.advice = rule.advice
     switch rule.outcome {
-    case .regrant: return .remedy(.regrant, advice: rule.advice)
-    case .renew: return .remedy(.renew, advice: rule.advice)
+    case .regrant, .renew: failure.remedy = rule.outcome.remedy
     case .banned:
       failure.problem.reason = .accountBanned
       failure.problem.message =
@@ -174,7 +171,7 @@ struct Exchange {
     case .relogin:
       failure.problem.hint = .relogin(provider)
       failure.health = .reloginNeeded
-    case .throttled: failure = Failure(throttled(failure.problem, response))
+    case .throttled: failure = FlowFailure(throttled(failure.problem, response))
     case .retryLater:
       failure.problem.isRetryable = true
       failure.refusesCredential = false
@@ -190,29 +187,31 @@ struct Exchange {
         "\(provider.name) does not accept the application's clientId or clientSecret. Check both."
       failure.refusesCredential = false
     case .pending, .slowDown, .denied, .expired:
-      failure = Failure(failure.problem)
+      failure = FlowFailure(failure.problem)
       failure.deviceState = rule.outcome.deviceState
     case .failed:
       failure.refusesCredential = rule.suggestsRelogin
       if rule.suggestsRelogin { failure.problem.hint = .relogin(provider) }
     }
-    return .failed(failure)
+    return failure
   }
 
   /// Interprets a refusal to which no error rule applies.
-  private func refusal(_ response: HTTPResponse, _ words: ProviderWords?, at step: Step) -> Setback
+  private func refusal(_ response: HTTPResponse, _ errorText: ProviderErrorText?, at step: Step)
+    -> FlowFailure
   {
-    var problem = failure(response, words, at: step)
+    var problem = problem(response, errorText, at: step)
     if response.status == 503, problem.retryAfterSeconds != nil {
-      return .failed(Failure(throttled(problem, response)))
+      return FlowFailure(throttled(problem, response))
     }
     problem.isRetryable = response.status >= 500
     // The remedy was already tried once, so treat this as a rejected credential.
-    let spent = provider.errors.rule(for: response, words, at: step, remaining: [.regrant, .renew])
-    var failure = Failure(
+    let spent = provider.errors.rule(
+      for: response, errorText, at: step, remaining: [.regrant, .renew])
+    var failure = FlowFailure(
       problem, refusesCredential: spent != nil || [401, 403].contains(response.status))
     failure.isWordless = response.status == 400 && response.body.isEmpty
-    return .failed(failure)
+    return failure
   }
 
   private func throttled(_ problem: Problem, _ response: HTTPResponse) -> Problem {
@@ -226,8 +225,9 @@ struct Exchange {
     return problem
   }
 
-  private func failure(
-    _ response: HTTPResponse, _ words: ProviderWords?, at step: Step, by rule: ErrorRule? = nil
+  private func problem(
+    _ response: HTTPResponse, _ errorText: ProviderErrorText?, at step: Step,
+    by rule: ErrorRule? = nil
   ) -> Problem {
     let usual =
       response.status >= 500 ? "Try again later." : "See its own words and check the registration."
@@ -236,7 +236,7 @@ struct Exchange {
       .providerFailure,
       "\(provider.name) refused \(step.phrase) with status \(response.status). \(nextStep)",
       retryAfterSeconds: [429, 503].contains(response.status) ? retryAfterSeconds(response) : nil,
-      serverError: Problem.ServerError(response, words, hiding: secrets))
+      serverError: Problem.ServerError(response, errorText, hiding: secrets))
   }
 
   private func retryAfterSeconds(_ response: HTTPResponse) -> Int? {

@@ -6,25 +6,24 @@ extension Exchange {
   /// secret, and against the values set by `expecting`. `nil` if the answer has none or the
   /// provider has no known keys.
   func idToken(
-    of token: OAuth2Credential, at words: TokenEndpoint, for registration: ClientRegistration,
+    of token: OAuth2Credential, at endpoint: TokenEndpoint, for registration: ClientRegistration,
     expecting: (inout IDTokenExpectation) -> Void
-  ) async throws(Setback) -> IDToken? {
-    guard let issuer = words.issuer, words.vouches else { return nil }
+  ) async throws(FlowFailure) -> IDToken? {
+    guard let issuer = endpoint.issuer, endpoint.vouches else { return nil }
     guard let text = token.idToken else {
       // A token with the scope `openid` must come with an id_token, so its absence is an error.
       guard token.scopes.contains("openid") else { return nil }
-      throw .failed(Failure(.unbelievable(provider, .claim("id_token"))))
+      throw FlowFailure(.unbelievable(provider, .claim("id_token")))
     }
     var expected = IDTokenExpectation(issuer: issuer.text, clientID: registration.clientID)
     expected.accessToken = token.accessToken
-    expected.algorithms = words.algorithms
+    expected.algorithms = endpoint.algorithms
     expecting(&expected)
-    switch try await believed(text, expected, words, registration) {
+    switch try await believed(text, expected, endpoint, registration) {
     case .success(let token): return token
     case .failure(let fault):
-      throw .failed(
-        Failure(
-          .unbelievable(provider, fault, clock: effects.clockError(at: words.request.address))))
+      throw FlowFailure(
+        .unbelievable(provider, fault, clock: effects.clockError(at: endpoint.request.address)))
     }
   }
 }

@@ -35,17 +35,17 @@ extension Exchange {
   /// Keys are cached. Because keys rotate, a token that fits none of them lets the issuer be asked
   /// again: once a minute, and always for a token issued just now.
   func believed(
-    _ text: Secret, _ expected: IDTokenExpectation, _ words: TokenEndpoint,
+    _ text: Secret, _ expected: IDTokenExpectation, _ endpoint: TokenEndpoint,
     _ registration: ClientRegistration
-  ) async throws(Setback) -> Result<IDToken, IDTokenExpectation.Fault> {
+  ) async throws(FlowFailure) -> Result<IDToken, IDTokenExpectation.Fault> {
     let now = effects.now()
     func check(_ keys: JSONWebKeySet) -> Result<IDToken, IDTokenExpectation.Fault> {
       Result { () throws(IDTokenExpectation.Fault) in
         try expected.check(
-          revealedText(text), keys: keys, now: effects.now(at: words.request.address))
+          revealedText(text), keys: keys, now: effects.now(at: endpoint.request.address))
       }
     }
-    guard let keySet = words.keySet, !words.isSignedBySecret else {
+    guard let keySet = endpoint.keySet, !endpoint.isSignedBySecret else {
       let key = registration.clientSecret.flatMap { JSONWebKey(clientSecret: $0) }
       return check(JSONWebKeySet(key.map { [$0] } ?? []))
     }
@@ -69,7 +69,7 @@ extension Exchange {
     return check(kept.keys)
   }
 
-  private func fetchKeys(_ address: WebAddress) async throws(Setback) -> JSONWebKeySet {
+  private func fetchKeys(_ address: WebAddress) async throws(FlowFailure) -> JSONWebKeySet {
     let answer = try await send(
       HTTPRequest(.get, address, responseLimitBytes: Self.keySetLimitBytes), at: .keySet)
     guard let keys = answer.object.flatMap({ JSONWebKeySet($0) }) else { throw unusable(.keySet) }

@@ -7,7 +7,7 @@ extension Problem.ServerError {
   ///
   /// A body of unknown shape is quoted only if it is plain text. For HTML and unknown JSON the
   /// status is the only information.
-  init(_ response: HTTPResponse, _ words: ProviderWords?, hiding secrets: [Secret]) {
+  init(_ response: HTTPResponse, _ errorText: ProviderErrorText?, hiding secrets: [Secret]) {
     func shown(_ text: String, limitBytes: Int) -> String? {
       let text = hiding(secrets, in: cleaned(text, limitBytes: 16 << 10))
       let shown = cleaned(withoutTokens(text), limitBytes: limitBytes)
@@ -17,8 +17,10 @@ extension Problem.ServerError {
       (value?.int64.map { String($0) } ?? value?.string).flatMap { shown($0, limitBytes: 64) }
     }
     self.init(
-      status: response.status, code: code(words?.code), subcode: code(words?.subcode),
-      text: (words.map(\.text) ?? plainText(response.body)).flatMap { shown($0, limitBytes: 200) })
+      status: response.status, code: code(errorText?.code), subcode: code(errorText?.subcode),
+      text: (errorText.map(\.text) ?? plainText(response.body)).flatMap {
+        shown($0, limitBytes: 200)
+      })
   }
 }
 

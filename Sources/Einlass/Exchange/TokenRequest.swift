@@ -9,10 +9,10 @@ extension Exchange {
   ///   - device: The device code and user code to poll with.
   ///   - others: The client authentication methods of an endpoint with a list of its own.
   func ask(
-    _ words: TokenEndpoint, _ template: RequestTemplate, _ grant: [Parameter],
+    _ endpoint: TokenEndpoint, _ template: RequestTemplate, _ grant: [Parameter],
     by registration: ClientRegistration, token: Secret? = nil, device: DeviceAuthorization? = nil,
     authentication others: [ClientAuthentication]? = nil, at step: Step
-  ) async throws(Setback) -> Answer {
+  ) async throws(FlowFailure) -> Answer {
     var values = Template.Values(texts: [.clientID: registration.clientID])
     values[.clientSecret] = registration.clientSecret.map(revealedText)
     values[.token] = token.map(revealedText)
@@ -24,10 +24,10 @@ extension Exchange {
       var request = bare
       var form = grant + added
       if !template.saysWhoAsks {
-        let way = words.clientAuthentication.fitting(registration, at: others)
+        let way = endpoint.clientAuthentication.fitting(registration, at: others)
         try way.prove(registration, form: &form, headers: &request.headers) { () throws(Problem) in
-          try words.assertion.text(
-            by: registration, way, at: template.address, of: provider, issuer: words.issuer,
+          try endpoint.assertion.text(
+            by: registration, way, at: template.address, of: provider, issuer: endpoint.issuer,
             effects: effects)
         }
       }

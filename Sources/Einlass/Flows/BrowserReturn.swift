@@ -20,30 +20,28 @@ struct Arrival<Response: Sendable>: Sendable {
   /// Runs the rest of the flow and shows its outcome. A prompt before the end shows "one question
   /// is left" instead, because the person must leave the browser to answer it.
   func showing(
-    _ visit: Visit, _ work: (Response, Visit) async throws(Setback) -> AccountStore.Added
-  ) async throws(Setback) -> AccountStore.Added {
-    var visit = visit
-    let asker = visit.asker
-    visit.asker.ask = { prompt async throws(Problem) in
+    _ flow: InteractiveFlow,
+    _ work: (Response, InteractiveFlow) async throws(FlowFailure) -> AccountStore.Added
+  ) async throws(FlowFailure) -> AccountStore.Added {
+    var flow = flow
+    let asker = flow.asker
+    flow.asker.ask = { prompt async throws(Problem) in
       show(.questionLeft)
       return try await asker.ask(prompt)
     }
-    do throws(Setback) {
-      let done = try await work(response, visit)
+    do throws(FlowFailure) {
+      let done = try await work(response, flow)
       show(.signedIn(person: done.account.username))
       return done
     } catch {
-      switch error {
-      case .failed(let failure) where failure.problem.reason == .accessDenied: show(.denied)
-      case .failed(let failure): show(.failed(failure.problem.message))
-      case .remedy: show(.failed("Start again from your application."))
-      }
+      let isDenied = error.problem.reason == .accessDenied
+      show(isDenied ? .denied : .failed(error.problem.message))
       throw error
     }
   }
 }
 
-extension Visit {
+extension InteractiveFlow {
   /// The number of foreign responses a sign-in takes before it fails. So many mean that somebody is
   /// guessing the secret in the redirect.
   static let wrongReturnsLimit = 20
@@ -55,7 +53,7 @@ extension Visit {
   private static let openAttempts = 60
 
   /// Opens the redirect address: the one in the registration, otherwise the descriptor's.
-  func open(_ redirect: RedirectDescriptor) async throws(Setback) -> ReturnPlace {
+  func open(_ redirect: RedirectDescriptor) async throws(FlowFailure) -> ReturnPlace {
     let registered = registration.redirect.flatMap { RedirectDescriptor(address: $0) }
     switch registered ?? redirect {
     case .address(let address): return ReturnPlace(address: address, listener: nil)
@@ -76,7 +74,7 @@ extension Visit {
           }
           try await effects.sleepUntil(effects.now() + 1)
         }
-      } catch { throw .failed(Failure(error)) }
+      } catch { throw FlowFailure(error) }
     }
   }
 
@@ -85,7 +83,7 @@ extension Visit {
   func sendBrowser<Response: Sendable>(
     to address: WebAddress, returningTo place: ReturnPlace,
     _ read: @escaping @Sendable (_ query: String) -> Response?
-  ) async throws(Setback) -> Arrival<Response> {
+  ) async throws(FlowFailure) -> Arrival<Response> {
     asker.report(.awaitingPerson)
     var ways: [@Sendable () async -> Result<Arrival<Response>?, Problem>] = []
     if let listener = place.listener {

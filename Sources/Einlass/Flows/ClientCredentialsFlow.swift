@@ -5,27 +5,26 @@ internal import EinlassJSON
 ///
 /// The account is the application, identified by its client id.
 func clientCredentials(
-  _ words: TokenEndpoint, _ visit: Visit
-) async throws(Setback) -> AccountStore.Added {
-  let registration = visit.registration
+  _ endpoint: TokenEndpoint, _ flow: InteractiveFlow
+) async throws(FlowFailure) -> AccountStore.Added {
+  let registration = flow.registration
   guard registration.clientSecret != nil || registration.privateKey != nil else {
-    throw .failed(
-      Failure(.authenticatorUnconfigured(visit.provider, missing: [.clientSecret])))
+    throw FlowFailure(.authenticatorUnconfigured(flow.provider, missing: [.clientSecret]))
   }
-  if let name = visit.request.pageParameterName {
-    throw .failed(Failure(.pageParameter(name, visit.provider)))
+  if let name = flow.request.pageParameterName {
+    throw FlowFailure(.pageParameter(name, flow.provider))
   }
-  visit.asker.report(.requesting)
-  var exchange = visit.exchange(hiding: [])
+  flow.asker.report(.requesting)
+  var exchange = flow.exchange(hiding: [])
   let token = try await exchange.ownToken(
-    words, words.request, scopes: visit.scopes(words), resource: visit.request.resource,
+    endpoint, endpoint.request, scopes: flow.scopes(endpoint), resource: flow.request.resource,
     by: registration, at: .token)
-  visit.asker.report(.saving)
+  flow.asker.report(.saving)
   do {
-    return try await visit.keep(
-      .clientCredentials(words), .oauth2(token),
-      Identity(id: registration.clientID, username: registration.clientID), visit.asker)
-  } catch { throw .failed(Failure(error)) }
+    return try await flow.keep(
+      .clientCredentials(endpoint), .oauth2(token),
+      Identity(id: registration.clientID, username: registration.clientID), flow.asker)
+  } catch { throw FlowFailure(error) }
 }
 
 extension Exchange {
@@ -33,18 +32,18 @@ extension Exchange {
   /// dropped, because this grant should not issue one (RFC 6749 section 4.4.3). An id_token is
   /// dropped, because there is no person.
   mutating func ownToken(
-    _ words: TokenEndpoint, _ request: RequestTemplate, scopes: [String], resource: String?,
+    _ endpoint: TokenEndpoint, _ request: RequestTemplate, scopes: [String], resource: String?,
     by registration: ClientRegistration, at step: Step
-  ) async throws(Setback) -> OAuth2Credential {
+  ) async throws(FlowFailure) -> OAuth2Credential {
     let scope = scopes.joined(separator: provider.permissions.separator)
     let answer = try await ask(
-      words, request,
+      endpoint, request,
       [Parameter("grant_type", "client_credentials")]
         + (scope.isEmpty ? [] : [Parameter("scope", scope)])
         + (resource.map { [Parameter("resource", $0)] } ?? []), by: registration, at: step)
     guard
       var token = TokenResponse.credential(
-        in: words.object(answer), scopes: scopes, now: effects.now(), proof: proof)
+        in: endpoint.object(answer), scopes: scopes, now: effects.now(), proof: proof)
     else { throw unusable(step) }
     hide(token.accessToken)
     (token.refreshToken, token.idToken) = (nil, nil)

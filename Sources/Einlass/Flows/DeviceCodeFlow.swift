@@ -4,49 +4,50 @@ internal import EinlassJSON
 /// Shows the person a code to enter at the provider on any device, and polls until it was entered.
 /// RFC 8628.
 func deviceCode(
-  _ words: FlowDescriptor.DeviceCode, _ visit: Visit
-) async throws(Setback) -> AccountStore.Added {
-  let tokens = words.tokens
-  visit.asker.report(.requesting)
-  var exchange = visit.exchange(hiding: [])
-  let scope = visit.scopes(tokens).joined(separator: visit.provider.permissions.separator)
+  _ descriptor: FlowDescriptor.DeviceCode, _ flow: InteractiveFlow
+) async throws(FlowFailure) -> AccountStore.Added {
+  let tokens = descriptor.tokens
+  flow.asker.report(.requesting)
+  var exchange = flow.exchange(hiding: [])
+  let scope = flow.scopes(tokens).joined(separator: flow.provider.permissions.separator)
   let granted = try await exchange.ask(
-    tokens, words.deviceAuthorization,
-    (scope.isEmpty ? [] : [Parameter("scope", scope)]) + visit.resourceParameters
-      + visit.pageParameters,
-    by: visit.registration, at: .deviceAuthorization)
+    tokens, descriptor.deviceAuthorization,
+    (scope.isEmpty ? [] : [Parameter("scope", scope)]) + flow.resourceParameters
+      + flow.pageParameters,
+    by: flow.registration, at: .deviceAuthorization)
   let given = DeviceAuthorization(
-    granted.object, words.answer, from: words.deviceAuthorization.address, now: visit.effects.now())
+    granted.object, descriptor.answer, from: descriptor.deviceAuthorization.address,
+    now: flow.effects.now())
   guard let device = given else {
     throw exchange.unusable(.deviceAuthorization)
   }
   exchange.hide(device.deviceCode)
 
-  visit.asker.report(.awaitingPerson)
+  flow.asker.report(.awaitingPerson)
   let polling = exchange
   let answer = try await first(
     of: [
       { @Sendable in
         await outcome { () throws(Problem) in
-          try await visit.poll(words, for: device, polling)
+          try await flow.poll(descriptor, for: device, polling)
         }
       },
       { @Sendable in
         await outcome { () throws(Problem) in
-          guard case .accept = try await visit.asker.ask(device.prompt) else {
-            throw .userCanceled(visit.provider)
+          guard case .accept = try await flow.asker.ask(device.prompt) else {
+            throw .userCanceled(flow.provider)
           }
           // Accepting the prompt only says that the code was shown. The poll learns the person's
           // decision.
           return nil
         }
       },
-    ], or: .userCanceled(visit.provider))
-  return try await visit.keep(
-    answer, of: .deviceCode(words), at: tokens, nonce: nil, &exchange)
+    ], or: .userCanceled(flow.provider))
+  return try await flow.keep(
+    answer, of: .deviceCode(descriptor), at: tokens, nonce: nil, &exchange)
 }
 
-extension Visit {
+extension InteractiveFlow {
   /// The limit up to which a failed poll doubles the interval. A longer interval of the server
   /// stays.
   private static let intervalLimitSeconds: Int64 = 60
@@ -55,7 +56,7 @@ extension Visit {
   /// Polls for the token at the server's interval until the code is approved, refused or expired.
   /// RFC 8628 section 3.5.
   fileprivate func poll(
-    _ words: FlowDescriptor.DeviceCode, for device: DeviceAuthorization, _ exchange: Exchange
+    _ descriptor: FlowDescriptor.DeviceCode, for device: DeviceAuthorization, _ exchange: Exchange
   ) async throws(Problem) -> Exchange.Answer {
     var interval = device.intervalSeconds
     // Counted down, not compared with the clock, because the clock may be set during the wait.
@@ -64,7 +65,7 @@ extension Visit {
       Parameter("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
       Parameter("device_code", revealedText(device.deviceCode)),
     ]
-    let grant = (words.question == nil ? standard : []) + resourceParameters
+    let grant = (descriptor.question == nil ? standard : []) + resourceParameters
     while true {
       let wait = min(interval, leftSeconds)
       try await effects.sleepUntil(effects.now() + wait)
@@ -76,19 +77,19 @@ extension Visit {
       let askedAt = effects.now()
       // A request takes 30 s at most, so a larger difference means that the clock was set.
       defer { leftSeconds -= min(max(effects.now() - askedAt, 0), Self.requestLimitSeconds) }
-      do throws(Setback) {
+      do throws(FlowFailure) {
         let answer = try await exchange.ask(
-          words.tokens, words.question ?? words.tokens.request, grant, by: registration,
+          descriptor.tokens, descriptor.question ?? descriptor.tokens.request, grant,
+          by: registration,
           device: device, at: .deviceToken)
         // Some providers report an error with a success status.
         guard let error = answer.object?["error"]?.string else { return answer }
         let shown = exchange.shown(cleaned(error, limitBytes: 16 << 10))
         said = Problem.ServerError(code: cleaned(shown, limitBytes: 64))
       } catch {
-        guard case .failed(let failure) = error else { throw .userCanceled(provider) }
-        problem = failure.problem
+        problem = error.problem
         said = problem?.serverError
-        state = failure.deviceState
+        state = error.deviceState
       }
       switch state ?? said?.code.flatMap(DeviceState.init) {
       case .pending: continue
@@ -129,7 +130,7 @@ struct DeviceAuthorization {
   private static let limitSeconds: Int64 = 900
 
   init?(
-    _ answer: JSONValue?, _ words: FlowDescriptor.DeviceCode.Answer = .init(),
+    _ answer: JSONValue?, _ descriptor: FlowDescriptor.DeviceCode.Answer = .init(),
     from endpoint: WebAddress, now: UnixTime
   ) {
     func text(_ pointers: [String]) -> String? {
@@ -138,15 +139,15 @@ struct DeviceAuthorization {
     func page(_ pointers: [String]) -> WebAddress? {
       text(pointers).flatMap { try? WebAddress.parse($0) }
     }
-    guard let code = text(words.code), TokenResponse.isCode(code),
+    guard let code = text(descriptor.code), TokenResponse.isCode(code),
       let userCode = answer?["user_code"]?.string, isIdentifier(userCode),
-      let page = page(words.page), endpoint.mayName(page),
+      let page = page(descriptor.page), endpoint.mayName(page),
       let seconds = answer?["expires_in"].flatMap({ TokenResponse.seconds($0) })
     else { return nil }
     deviceCode = Secret(code)
     self.userCode = userCode
     self.page = page
-    let whole = text(words.wholePage).flatMap { try? WebAddress.parse($0) }
+    let whole = text(descriptor.wholePage).flatMap { try? WebAddress.parse($0) }
     wholePage = whole?.origin == page.origin ? whole : nil
     lifetimeSeconds = min(seconds, Self.limitSeconds)
     expiresAt = now + lifetimeSeconds

@@ -2,7 +2,7 @@
 /// are cancelled. A closure that returns `nil` is ignored. Throws `problem` when all return `nil`.
 func first<Success: Sendable>(
   of ways: [@Sendable () async -> Result<Success?, Problem>], or problem: Problem
-) async throws(Setback) -> Success {
+) async throws(FlowFailure) -> Success {
   let result = await withTaskGroup(of: Result<Success?, Problem>.self) { group in
     // Immediate tasks start in this order: the person sees a page before the question about it.
     for way in ways { group.addImmediateTask(operation: way) }
@@ -15,8 +15,8 @@ func first<Success: Sendable>(
   }
   switch result {
   case .success(let success?): return success
-  case .success(nil): throw .failed(Failure(problem))
-  case .failure(let problem): throw .failed(Failure(problem))
+  case .success(nil): throw FlowFailure(problem)
+  case .failure(let problem): throw FlowFailure(problem)
   }
 }
 

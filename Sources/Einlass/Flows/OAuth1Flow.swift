@@ -7,18 +7,18 @@ internal import EinlassJSON
 /// The verifier comes back with the browser. If the descriptor says so, the person reads it off the
 /// provider's page instead.
 func threeLegged(
-  _ words: FlowDescriptor.ThreeLegged, _ visit: Visit
-) async throws(Setback) -> AccountStore.Added {
-  var exchange = visit.exchange(hiding: [])
-  var signer = Signer(method: words.signature, registration: visit.registration)
-  let place = words.isPIN ? nil : try await visit.open(words.redirect)
+  _ descriptor: FlowDescriptor.ThreeLegged, _ flow: InteractiveFlow
+) async throws(FlowFailure) -> AccountStore.Added {
+  var exchange = flow.exchange(hiding: [])
+  var signer = Signer(method: descriptor.signature, registration: flow.registration)
+  let place = descriptor.isPIN ? nil : try await flow.open(descriptor.redirect)
   defer { place?.close() }
 
-  visit.asker.report(.requesting)
+  flow.asker.report(.requesting)
   let first = try await exchange.send(
     signer.request(
-      words.requestToken, adding: [Parameter("oauth_callback", place?.address ?? "oob")],
-      effects: visit.effects), at: .requestToken)
+      descriptor.requestToken, adding: [Parameter("oauth_callback", place?.address ?? "oob")],
+      effects: flow.effects), at: .requestToken)
   // Without the confirmation the callback is not bound to the token. This allowed the session
   // fixation attack that OAuth 1.0a prevents.
   guard let temporary = oauth1Credential(in: first.body, &exchange),
@@ -26,18 +26,18 @@ func threeLegged(
     value("oauth_callback_confirmed", in: first.body) == "true"
   else { throw exchange.unusable(.requestToken) }
   let token = revealedText(temporary.token)
-  let page = visit.page(words, token: token)
+  let page = flow.page(descriptor, token: token)
 
   func credential(
     for verifier: String, _ exchange: inout Exchange
-  ) async throws(Setback) -> OAuth1Credential {
+  ) async throws(FlowFailure) -> OAuth1Credential {
     exchange.hide(Secret(verifier))
-    visit.asker.report(.exchanging)
+    flow.asker.report(.exchanging)
     signer.token = temporary
     let second = try await exchange.send(
       signer.request(
-        words.accessToken, adding: [Parameter("oauth_verifier", verifier)],
-        effects: visit.effects), at: .accessToken)
+        descriptor.accessToken, adding: [Parameter("oauth_verifier", verifier)],
+        effects: flow.effects), at: .accessToken)
     guard let credential = oauth1Credential(in: second.body, &exchange) else {
       throw exchange.unusable(.accessToken)
     }
@@ -47,29 +47,29 @@ func threeLegged(
   guard let place else {
     var attempt = 1
     while true {
-      let pin = try await visit.pin(shownAt: page, isAgain: attempt > 1)
+      let pin = try await flow.pin(shownAt: page, isAgain: attempt > 1)
       let token: OAuth1Credential
-      do throws(Setback) { token = try await credential(for: pin, &exchange) } catch {
-        guard let said = error.refusedWords else { throw error }
-        guard attempt < Visit.entriesLimit else {
-          throw .failed(Failure(.wrongPIN(visit.provider, said)))
+      do throws(FlowFailure) { token = try await credential(for: pin, &exchange) } catch {
+        guard let said = error.pinRefusal else { throw error }
+        guard attempt < InteractiveFlow.entriesLimit else {
+          throw FlowFailure(.wrongPIN(flow.provider, said))
         }
         attempt += 1
         continue
       }
-      return try await visit.keep(token, of: words, signer, exchange)
+      return try await flow.keep(token, of: descriptor, signer, exchange)
     }
   }
   let pending = PendingThreeLegged(token: token)
-  let arrival = try await visit.sendBrowser(to: page, returningTo: place) {
+  let arrival = try await flow.sendBrowser(to: page, returningTo: place) {
     pending.response(query: $0)
   }
-  return try await arrival.showing(visit) { response, visit throws(Setback) in
+  return try await arrival.showing(flow) { response, flow throws(FlowFailure) in
     switch response {
     case .verifier(let verifier):
       let token = try await credential(for: revealedText(verifier), &exchange)
-      return try await visit.keep(token, of: words, signer, exchange)
-    case .denied: throw .failed(Failure(.accessDenied(visit.provider, nil)))
+      return try await flow.keep(token, of: descriptor, signer, exchange)
+    case .denied: throw FlowFailure(.accessDenied(flow.provider, nil))
     }
   }
 }
@@ -106,10 +106,10 @@ struct PendingThreeLegged {
   }
 }
 
-extension Visit {
+extension InteractiveFlow {
   /// Returns the address at which the person approves the request token.
-  fileprivate func page(_ words: FlowDescriptor.ThreeLegged, token: String) -> WebAddress {
-    var page = words.authorize.filled(.init(texts: [.clientID: registration.clientID]))
+  fileprivate func page(_ descriptor: FlowDescriptor.ThreeLegged, token: String) -> WebAddress {
+    var page = descriptor.authorize.filled(.init(texts: [.clientID: registration.clientID]))
       .request.address
     page.query = FormEncoding.encode(
       (page.query.flatMap { FormEncoding.decode($0.utf8, plus: .space) } ?? [])
@@ -119,9 +119,9 @@ extension Visit {
 
   /// Asks for the token's owner and stores the token for their account.
   fileprivate func keep(
-    _ credential: OAuth1Credential, of words: FlowDescriptor.ThreeLegged, _ signer: Signer,
+    _ credential: OAuth1Credential, of descriptor: FlowDescriptor.ThreeLegged, _ signer: Signer,
     _ exchange: Exchange
-  ) async throws(Setback) -> AccountStore.Added {
+  ) async throws(FlowFailure) -> AccountStore.Added {
     asker.report(.verifying)
     var signer = signer
     signer.token = credential
@@ -129,15 +129,15 @@ extension Visit {
       provider.identity == nil
       ? nil : try await exchange.identity { signer.request($0, effects: effects) }
     asker.report(.saving)
-    do { return try await keep(.oauth1(words), .oauth1(credential), identity, asker) } catch {
-      throw .failed(Failure(error))
+    do { return try await keep(.oauth1(descriptor), .oauth1(credential), identity, asker) } catch {
+      throw FlowFailure(error)
     }
   }
 
   /// Asks the person for the PIN shown on the provider's page.
   fileprivate func pin(
     shownAt page: WebAddress, isAgain: Bool
-  ) async throws(Setback) -> String {
+  ) async throws(FlowFailure) -> String {
     asker.report(.awaitingPerson)
     let question = Prompt.enterVerifier(.pin, isAgain: isAgain)
     let questions = isAgain ? [question] : [.openURL(page, returningTo: nil), question]
@@ -154,18 +154,15 @@ extension Visit {
       }, or: .userCanceled(provider))
     // People copy the blanks of a displayed PIN. A hyphen stays, because it may be part of the PIN.
     let pin = revealedText(text).filter { !$0.isWhitespace }
-    guard TokenResponse.isToken(pin) else { throw .failed(Failure(.userCanceled(provider))) }
+    guard TokenResponse.isToken(pin) else { throw FlowFailure(.userCanceled(provider)) }
     return pin
   }
 }
 
-extension Setback {
+extension FlowFailure {
   /// The provider's error for a PIN refused with 400 or 401, most likely a misread one.
-  fileprivate var refusedWords: Problem.ServerError? {
-    guard case .failed(let failure) = self, let said = failure.problem.serverError,
-      [400, 401].contains(said.status)
-    else { return nil }
-    return said
+  fileprivate var pinRefusal: Problem.ServerError? {
+    problem.serverError.flatMap { [400, 401].contains($0.status) ? $0 : nil }
   }
 }
 

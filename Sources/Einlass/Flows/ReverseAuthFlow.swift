@@ -6,8 +6,8 @@ internal import EinlassCrypto
 /// account signs the second, which exchanges this text for a token of the application. The
 /// application signs the third with the new token, to learn its owner.
 func reverseAuth(
-  _ words: FlowDescriptor.ReverseAuth, _ flow: Flow
-) async throws(Setback) -> Flow.SignedIn {
+  _ descriptor: FlowDescriptor.ReverseAuth, _ flow: StoredCredentialFlow
+) async throws(FlowFailure) -> StoredCredentialFlow.SignedIn {
   var exchange = flow.exchange(hiding: [])
   let token: OAuth1Credential
   var isNew = true
@@ -18,39 +18,39 @@ func reverseAuth(
     exchange.hide(stored.tokenSecret)
     (token, isNew) = (stored, false)
   } else {
-    token = try await exchangedToken(words, flow, &exchange)
+    token = try await exchangedToken(descriptor, flow, &exchange)
   }
 
   flow.report(.verifying)
   let application = Signer(
-    method: words.signature, registration: flow.registration, token: token)
+    method: descriptor.signature, registration: flow.registration, token: token)
   let identity = try await exchange.identity {
     application.request($0, effects: flow.effects)
   }
-  return Flow.SignedIn(credential: .oauth1(token), identity: identity, isNew: isNew)
+  return StoredCredentialFlow.SignedIn(credential: .oauth1(token), identity: identity, isNew: isNew)
 }
 
 /// Sends the first two requests. `exchange` hides the secrets learned on the way.
 func exchangedToken(
-  _ words: FlowDescriptor.ReverseAuth, _ flow: Flow, _ exchange: inout Exchange
-) async throws(Setback) -> OAuth1Credential {
+  _ descriptor: FlowDescriptor.ReverseAuth, _ flow: StoredCredentialFlow, _ exchange: inout Exchange
+) async throws(FlowFailure) -> OAuth1Credential {
   let system = try flow.systemCredential()
   guard case .oauth1(let systemToken) = system.credential else {
-    throw .failed(Failure(.reloginNeeded(flow.provider, flow.account)))
+    throw FlowFailure(.reloginNeeded(flow.provider, flow.account))
   }
   for secret in [
     system.registration.clientSecret, systemToken.token, systemToken.tokenSecret,
   ] {
     secret.map { exchange.hide($0) }
   }
-  let application = Signer(method: words.signature, registration: flow.registration)
+  let application = Signer(method: descriptor.signature, registration: flow.registration)
   let account = Signer(
-    method: words.signature, registration: system.registration, token: systemToken)
+    method: descriptor.signature, registration: system.registration, token: systemToken)
   var values = Template.Values(texts: [.clientID: flow.registration.clientID])
 
   flow.report(.requesting)
   let requestToken = try await exchange.send(
-    application.request(words.requestToken, values, effects: flow.effects), at: .requestToken)
+    application.request(descriptor.requestToken, values, effects: flow.effects), at: .requestToken)
   // The text is used verbatim, because its signature covers it as sent. The prefix keeps out an
   // error page of an overloaded server.
   guard let text = String(validating: requestToken.body, as: UTF8.self), text.hasPrefix("OAuth ")
@@ -63,7 +63,7 @@ func exchangedToken(
 
   flow.report(.exchanging)
   let accessToken = try await exchange.send(
-    account.request(words.accessToken, values, effects: flow.effects), at: .accessToken)
+    account.request(descriptor.accessToken, values, effects: flow.effects), at: .accessToken)
   guard let token = tokenCredentials(in: accessToken.body) else {
     throw exchange.unusable(.accessToken)
   }

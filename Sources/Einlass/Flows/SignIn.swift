@@ -1,195 +1,269 @@
 internal import EinlassCrypto
 internal import EinlassJSON
 
-/// One `auth.perform`: runs the flow with its two remedies and stores the result.
+/// One sign-in at a provider, which adds an account or makes one usable again: `accounts.signIn` of
+/// the protocol.
 struct SignIn {
-  /// The largest credential that is stored and returned, in bytes of a JSON line.
-  static let credentialLimitBytes = 48 << 10
-
-  let request: PerformRequest
+  let request: SignInRequest
   let provider: Provider
   let registration: ClientRegistration
-  let gate: AccessGate
   let store: AccountStore
   let effects: Effects
-  let report: @Sendable (Stage) -> Void
+  let asker: Asker
 
-  /// Runs the flow until it ends. Each remedy is tried once: `regrant` asks for access again and
-  /// starts over, `renew` gets a fresh token and continues without a prompt.
-  func run(_ admission: AccessGate.Admission) async throws(Problem) -> PerformResult {
-    var admission = admission
-    var remaining: Set<Remedy> = [.regrant, .renew]
-    while true {
-      if let result = try await attempt(admission, &remaining) { return result }
-      try gate.forgetGrant()
-      admission = try await gate.admit()
+  /// Runs the provider's first flow that works here. Any error of that flow except
+  /// `flowNotSupported` ends the sign-in.
+  ///
+  /// Throws `flowNotSupported` with the reason for each skipped flow, or `interactionRequired` if
+  /// the front end lacks kinds of prompt.
+  func run() async throws(Problem) -> AccountStore.Added {
+    let kind = try kind()
+    let pageParameters = try request.pageParameters()
+    var skipped: [String] = []
+    var missing: [Prompt.Kind] = []
+    for flow in provider.signInFlows(kind) {
+      let lacking = flow.signInPrompts?.subtracting(asker.kinds).sorted()
+      do throws(FlowFailure) {
+        switch flow {
+        case .reverseAuth, .systemToken: continue
+        case _ where lacking?.isEmpty == false:
+          missing += lacking ?? []
+          skipped.append("\(flow.kind.rawValue) asks the person by prompts this front end lacks")
+        case .authorizationCode(let descriptor):
+          return try await authorizationCode(descriptor, interactiveFlow(flow, pageParameters))
+        case .deviceCode(let descriptor):
+          return try await deviceCode(descriptor, interactiveFlow(flow, pageParameters))
+        case .oauth1(let descriptor):
+          return try await threeLegged(descriptor, interactiveFlow(flow, pageParameters))
+        case .clientCredentials(let descriptor):
+          return try await clientCredentials(descriptor, interactiveFlow(flow, pageParameters))
+        }
+      } catch {
+        guard error.problem.reason == .flowNotSupported else {
+          throw error.problem.about(provider, request.account)
+        }
+        skipped.append("\(flow.kind.rawValue): \(error.problem.message)")
+      }
     }
+    throw .noWayIn(provider, kind, skipped, missing: missing)
   }
 
-  /// Runs the flow under the account's lease; `nil` if access has to be asked for again.
-  private func attempt(
-    _ admission: AccessGate.Admission, _ remaining: inout Set<Remedy>
-  ) async throws(Problem) -> PerformResult? {
-    let account = admission.account
-    let former =
-      try store.credentials(account.id)
-      .stored(under: registration, for: nil)?.generation ?? 0
-    let lease = try await store.lease(account.id)
-    defer { lease.keep() }
-    var renewed: OAuth2Credential?
+  private func interactiveFlow(_ flow: FlowDescriptor, _ pageParameters: [Parameter])
+    -> InteractiveFlow
+  {
+    InteractiveFlow(
+      provider: provider.seen(by: flow), registration: registration, request: request,
+      pageParameters: pageParameters, effects: effects, asker: asker,
+      proof: flow.tokens?.isBound == true ? ProofOfPossession() : nil,
+      keep: { flow, credential, identity, asker throws(Problem) in
+        try await keep(credential, identity, from: flow, asking: asker)
+      })
+  }
+
+  /// Returns the requested kind of flow; by default `clientCredentials` for an account of the
+  /// application itself. Throws `unknownAccount`, and `invalidChoice` for an account of another
+  /// provider or for `clientCredentials` on a person's account.
+  private func kind() throws(Problem) -> FlowKind? {
+    guard let id = request.account else { return request.flowKind }
+    let account = try store.read { reader throws(Problem) in try reader.account(id) }
+    guard let account else { throw .unknownAccount(id, provider.id) }
+    guard sameBytes(account.provider, provider.id) else { throw .invalidChoice(provider, id) }
+    if request.flowKind == .clientCredentials, !isApplication(account) {
+      throw .personsAccount(provider, id)
+    }
+    let isItself = isApplication(account) && provider.flowKinds.contains(.clientCredentials)
+    return request.flowKind ?? (isItself ? .clientCredentials : nil)
+  }
+
+  /// Whether the account is the application's own, with its client id as the subject.
+  private func isApplication(_ account: Account) -> Bool {
+    account.subject.map { sameBytes($0, registration.clientID) } ?? false
+  }
+
+  /// Stores the credential for the account that the request names, for the existing account of the
+  /// same person, or for a new one.
+  ///
+  /// If the provider does not identify the person, an existing account is used only if the request
+  /// names it or the person selects it.
+  private func keep(
+    _ credential: Credential, _ identity: Identity?, from flow: FlowDescriptor,
+    asking asker: Asker
+  ) async throws(Problem) -> AccountStore.Added {
+    let stored = StoredCredential(
+      role: .application, registration: ClientRegistration(clientID: registration.clientID),
+      credential: credential,
+      binding: ProviderBinding(
+        origins: provider.origins(of: flow), clientID: registration.clientID,
+        flowKind: flow.kind),
+      resource: request.resource)
+    try credential.requireFitting(provider)
+    var id = request.account
+    if id == nil, identity == nil { id = try await accountToReplace(asker) }
+    var number = 1
     while true {
-      let credentials = try store.credentials(of: account.id, under: lease)
-      let descriptor = try descriptor(for: credentials, of: account.id)
-      let flow = Flow(
-        provider: provider.seen(by: descriptor), descriptor: descriptor, registration: registration,
-        resource: nil, account: account, credentials: credentials,
-        permissions: provider.permissions(asked: request.permissions),
-        audience: request.audience ?? provider.defaultAudience,
-        wasGrantedBefore: admission.wasGrantedBefore, formerGeneration: former, renewed: renewed,
-        remaining: remaining, effects: effects, report: report,
-        minValiditySeconds: request.minValiditySeconds)
-      switch await flow.run() {
-      case .success(let signedIn):
-        if let result = try save(signedIn, of: flow) { return result }
-        // The stored credentials have changed, so run the flow again with them.
-        renewed = nil
-      case .failure(.failed(let failure)):
-        flow.remember(failure, in: store)
-        throw failure.problem.about(provider, account.id)
-      case .failure(.remedy(.regrant, _)):
-        remaining.remove(.regrant)
-        return nil
-      case .failure(.remedy(.renew, let advice)):
-        remaining.remove(.renew)
-        renewed = try await renew(flow, under: lease, advice)
+      if let id {
+        if let renewed = try await renew(id, with: stored, identity) { return renewed }
+        continue
+      }
+      let new = AccountStore.NewAccount(
+        account: account(of: identity, number: number), credentials: [stored],
+        isOnlyOne: provider.hasOneAccount)
+      do throws(Problem) { return try store.add(new, .usual) } catch {
+        guard error.reason == .accountExists else { throw error }
+        guard identity == nil else {
+          id = error.account
+          continue
+        }
+        guard !provider.hasOneAccount else { throw .roomForOne(provider, error) }
+        number += 1
       }
     }
   }
 
-  /// Returns the requested flow, otherwise that of the stored credential, otherwise the provider's
-  /// first.
-  private func descriptor(
-    for credentials: [StoredCredential], of account: Account.ID
-  ) throws(Problem) -> FlowDescriptor {
-    let stored =
-      credentials.issued(to: registration, for: nil) ?? credentials.accountsOwn
-    // A person's token must not be renewed as the application's own.
-    if request.flowKind == .clientCredentials, let stored,
-      stored.binding.flowKind != .clientCredentials
-    {
-      throw .personsAccount(provider, account)
+  /// Returns the account that the person selects; `nil` for a new one, and if the front end cannot
+  /// ask.
+  private func accountToReplace(_ asker: Asker) async throws(Problem) -> Account.ID? {
+    let limit = AccountChoices.offeredLimit
+    let accounts = try store.read { reader throws(Problem) in
+      try reader.lastUsedAccounts(of: provider.id, limit: limit + 2)
+    }.filter { !isApplication($0) }
+    guard !accounts.isEmpty, asker.kinds.contains(.replaceAccount) else { return nil }
+    asker.report(.awaitingPerson)
+    let prompt = Prompt.replaceAccount(
+      Array(accounts.prefix(limit)), more: accounts.count > limit)
+    guard case .accept(let account, _) = try await asker.ask(prompt) else {
+      throw .userCanceled(provider)
     }
-    return try provider.flow(
-      request.flowKind
-        ?? stored.map(\.binding.flowKind).flatMap { kind in
-          provider.flowKinds.contains(kind) ? kind : nil
-        })
+    asker.report(.saving)
+    return account
   }
 
-  /// Renews the token and stores it before it is used, because the old one may be dead by now;
-  /// `nil` if the old one is still to be used.
+  /// Replaces the account's credential of the same registration and resource. Returns `nil` if that
+  /// has changed meanwhile.
   private func renew(
-    _ flow: Flow, under lease: Lease, _ advice: Problem.Advice?
-  ) async throws(Problem) -> OAuth2Credential? {
-    var problem = Problem.reloginNeeded(provider, flow.account)
-    problem.advice = advice
-    switch try await flow.renewal(storedIn: store, under: lease) {
-    case .renewed(let credential): return credential
-    // The renewal failed, but the token is valid for some more time.
-    case .failed(let why)
-    where flow.descriptor.tokens != nil && flow.keepsToken(after: why) && flow.secondsLeft > 0
-      && request.minValiditySeconds == nil:
-      return nil
-    // The errors of a token endpoint already name the next step.
-    case .rejected(let why) where flow.descriptor.tokens != nil,
-      .failed(let why) where flow.descriptor.tokens != nil:
-      throw why
-    case .rejected: throw problem
-    case .failed(let why):
-      problem.isRetryable = why.reason != .reloginNeeded
-      throw problem
+    _ id: Account.ID, with new: StoredCredential, _ identity: Identity?
+  ) async throws(Problem) -> AccountStore.Added? {
+    let lease = try await store.lease(id, waiting: effects)
+    defer { lease.keep() }
+    var account = try store.account(id, of: provider)
+    // `kind()` checked only an account named in the request; this one may come from a collision.
+    if new.binding.flowKind == .clientCredentials, !isApplication(account) {
+      throw .personsAccount(provider, id)
     }
-  }
-
-  /// Stores a flow's result and returns it; `nil` if the stored credentials have changed meanwhile.
-  private func save(_ signedIn: Flow.SignedIn, of flow: Flow) throws(Problem) -> PerformResult? {
-    do { try signedIn.credential.requireFitting(provider) } catch {
-      throw error.about(provider, flow.account.id)
+    if let person = identity?.id {
+      let owner = account.subject ?? person
+      let theirs = try store.read { reader throws(Problem) in
+        try reader.accounts(of: provider.id, subject: person, limit: 2)
+      }
+      let isOthers = theirs.contains { $0.id != id }
+      guard sameBytes(owner, person), !isOthers else { throw .wrongAccount(provider, id) }
     }
-    report(.saving)
     let now = effects.now()
-    let edit: AccountStore.Edit = { $0.adopt(signedIn.identity, at: now, isFresh: signedIn.isNew) }
-    let settlement = flow.settlement(
-      signedIn.isNew ? signedIn.credential : nil, edit: edit)
-    guard try store.settle(flow.account.id, settlement) != nil else { return nil }
-    var account = flow.account
+    let edit: AccountStore.Edit = { $0.adopt(identity, at: now, isFresh: true) }
+    let former = try store.credentials(of: id, under: lease)
+      .stored(under: registration, for: new.resource)
+    // Never overwrite the account's own OAuth 1.0a token, because reverse auth exchanges it.
+    guard former?.isSystemsAlone != true else { throw .bindingMismatch(provider, account) }
+    var credential = new
+    credential.role = former?.role ?? credential.role
+    let settlement = AccountStore.Settlement(
+      basis: former.map { [$0] } ?? [], credential: credential, edit: edit)
+    guard let revision = try store.settle(id, settlement) else { return nil }
     edit(&account)
-    return PerformResult(
-      account: account, identity: signedIn.identity ?? account.identity,
-      clientID: registration.clientID,
-      credential: signedIn.credential.handedOut(withRefreshToken: request.includesRefreshToken))
+    account.isSignedIn = true
+    return AccountStore.Added(account: account, created: false, revision: revision)
+  }
+
+  /// Returns a new account named after the identity or the login hint, else after the provider.
+  ///
+  /// - Parameter number: if over 1, appended to the name, because other accounts have the name.
+  private func account(of identity: Identity?, number: Int) -> Account {
+    let names = [
+      identity?.username, identity?.email, identity?.name, identity?.id, request.loginHint,
+    ]
+    let name =
+      names.compactMap { $0.map(withoutJoiners) }.first(where: isIdentifier) ?? provider.name
+    return Account(
+      id: Account.ID(rawValue: "a_" + Base64URL.encode(effects.randomBytes(16))),
+      provider: provider.id,
+      username: number > 1 ? "\(cleaned(name, limitBytes: 200)) \(number)" : name,
+      displayName: identity?.name.flatMap { isName($0) ? $0 : nil }, subject: identity?.id,
+      email: identity?.email, avatar: identity?.avatar, isSignedIn: true, addedAt: effects.now(),
+      lastUsedAt: effects.now())
   }
 }
 
-extension Account {
-  /// Takes over the identity that the provider reports. The first `subject` stays, because it may
-  /// differ by application, and so does a display name of the person's choice. The account is
-  /// healthy if its credential is new or the provider has just identified its owner.
-  mutating func adopt(_ identity: Identity?, at now: UnixTime, isFresh: Bool) {
-    subject = subject ?? identity?.id
-    displayName = displayName ?? identity?.name
-    email = identity?.email ?? email
-    avatar = identity?.avatar ?? avatar
-    if isFresh || identity != nil { health = .ok }
-    lastUsedAt = now
-  }
-
-  /// The owner, as far as earlier flows have learned it.
-  var identity: Identity? {
-    subject.map {
-      Identity(id: $0, name: displayName, username: username, email: email, avatar: avatar)
+extension Einlass {
+  /// Signs in with the registration of the request or of the store. A provider that registers
+  /// applications on request gives one to the first sign-in.
+  func signedIn(
+    _ request: SignInRequest, asking asker: Asker
+  ) async throws(Problem) -> AccountStore.Added {
+    let provider = try catalog.provider(request.provider)
+    // Do not ask the person if the token could not be stored.
+    try store.requireWritable()
+    func signIn(
+      by registration: ClientRegistration
+    ) async throws(Problem) -> AccountStore.Added {
+      try await SignIn(
+        request: request, provider: provider, registration: registration, store: store,
+        effects: effects, asker: asker
+      ).run()
     }
+    if request.registration == nil, let offer = provider.dynamicRegistration,
+      request.flowKind != .clientCredentials
+    {
+      return try await Registering(
+        provider: provider, applicationName: request.applicationTitle ?? request.application,
+        store: store, effects: effects
+      ).run(at: offer, signIn)
+    }
+    let found = try store.registration(request.registration, at: provider)
+    // Dynamic registration does not cover client credentials, so the registration must be
+    // configured.
+    if found == nil, request.flowKind == .clientCredentials {
+      try provider.requireFlow(.clientCredentials)
+      throw .authenticatorUnconfigured(provider, missing: [.clientID, .clientSecret])
+    }
+    return try await signIn(by: provider.complete(found, with: provider.registrationNeeds))
   }
 }
 
-extension Credential {
-  /// The size in a JSON line, without the owner.
-  private var byteCount: Int {
-    func count(_ text: String) -> Int { JSONValue.string(text).bytes().count - 2 }
-    func count(_ secret: Secret?) -> Int { secret.map { count(revealedText($0)) } ?? 0 }
+/// Removes zero-width joiners, so that names that look the same compare equal.
+private func withoutJoiners(_ text: String) -> String {
+  String(String.UnicodeScalarView(text.unicodeScalars.filter { !isJoiner($0) }))
+}
+
+extension FlowDescriptor {
+  /// The kinds of prompt of a sign-in by this flow; `nil` for a flow that needs a stored
+  /// credential.
+  fileprivate var signInPrompts: Set<Prompt.Kind>? {
     switch self {
-    case .oauth1(let credential): return count(credential.token) + count(credential.tokenSecret)
-    case .oauth2(let credential):
-      let secrets = [credential.accessToken, credential.refreshToken, credential.idToken]
-      // Two quotes and a comma for each scope.
-      return secrets.reduce(0) { $0 + count($1) }
-        + credential.scopes.reduce(0) { $0 + count($1) + 3 }
+    case .authorizationCode: [.openURL]
+    case .deviceCode: [.deviceCode]
+    case .oauth1(let descriptor): descriptor.isPIN ? [.openURL, .enterVerifier] : [.openURL]
+    case .clientCredentials: []
+    case .reverseAuth, .systemToken: nil
     }
-  }
-
-  /// Whether the credential is small enough to be returned.
-  var isFitting: Bool { byteCount <= SignIn.credentialLimitBytes }
-
-  /// Throws `providerFailure` if the credential is too large for a line.
-  func requireFitting(_ provider: Provider) throws(Problem) {
-    guard isFitting else { throw .credentialTooLarge(provider) }
-  }
-
-  /// Returns the application's copy: without the proof key and, unless included, the refresh token.
-  func handedOut(withRefreshToken includesRefreshToken: Bool) -> Credential {
-    guard case .oauth2(var credential) = self else { return self }
-    if !includesRefreshToken { credential.refreshToken = nil }
-    credential.proofKey = nil
-    return .oauth2(credential)
   }
 }
 
-extension Problem {
-  /// Returns the same problem with the provider and the account filled in.
-  func about(_ provider: Provider, _ account: Account.ID?) -> Problem {
-    var problem = self
-    problem.provider = problem.provider ?? provider.id
-    problem.account = problem.account ?? account
-    return problem
+extension Set<Prompt.Kind> {
+  fileprivate func sorted() -> [Prompt.Kind] { sorted { $0.rawValue < $1.rawValue } }
+}
+
+extension Provider {
+  /// Returns the kind of the first flow for a person that needs only these prompts; `nil` if there
+  /// is none.
+  public func signInKind(asking kinds: Set<Prompt.Kind>) -> FlowKind? {
+    signInFlows(nil).first { $0.signInPrompts?.isSubset(of: kinds) ?? false }?.kind
+  }
+
+  /// Returns the flows of this kind, or by default the flows for a person. `clientCredentials` is
+  /// among the latter only as the provider's single flow.
+  fileprivate func signInFlows(_ kind: FlowKind?) -> [FlowDescriptor] {
+    flows.filter { flow in
+      kind.map { $0 == flow.kind } ?? (flow.kind != .clientCredentials || flows.count == 1)
+    }
   }
 }

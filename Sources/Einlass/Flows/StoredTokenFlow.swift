@@ -1,26 +1,26 @@
 /// Returns the token that a sign-in has stored for the application, or asks for its renewal.
 /// Without the person there is no other way to get one.
-func storedToken(_ flow: Flow) throws(Setback) -> Flow.SignedIn {
+func storedToken(_ flow: StoredCredentialFlow) throws(FlowFailure) -> StoredCredentialFlow.SignedIn
+{
   if let renewed = flow.renewed {
-    return Flow.SignedIn(credential: .oauth2(renewed), isNew: false)
+    return StoredCredentialFlow.SignedIn(credential: .oauth2(renewed), isNew: false)
   }
-  guard let own = flow.own else { throw .failed(Failure(flow.nothingStored)) }
+  guard let own = flow.own else { throw FlowFailure(flow.nothingStored) }
   let credential = try flow.sendable(own).credential
   let usual = flow.canRenewNow ? flow.provider.marginSeconds(of: own) : 0
   guard flow.secondsLeft > flow.minValiditySeconds ?? usual else { throw flow.wantsRenewal }
-  return Flow.SignedIn(credential: credential, isNew: false)
+  return StoredCredentialFlow.SignedIn(credential: credential, isNew: false)
 }
 
-extension Flow {
+extension StoredCredentialFlow {
   /// Whether the stored token can be renewed and was not yet renewed in this request.
   fileprivate var canRenewNow: Bool {
     canRenew && account.health != .reloginNeeded && remaining.contains(.renew)
   }
 
-  /// The setback for a stored token that expires too soon.
-  var wantsRenewal: Setback {
-    canRenewNow
-      ? .remedy(.renew, advice: nil) : .failed(Failure(.reloginNeeded(provider, account)))
+  /// The failure for a stored token that expires too soon.
+  var wantsRenewal: FlowFailure {
+    FlowFailure(.reloginNeeded(provider, account), remedy: canRenewNow ? .renew : nil)
   }
 
   /// Whether the stored token lasts as long as the request demands, if it does.

@@ -6,17 +6,17 @@ internal import EinlassJSON
 /// A stored token is reused while access stands and it covers the request. Otherwise another is
 /// minted, if the provider can do so.
 func systemToken(
-  _ words: FlowDescriptor.SystemToken, _ flow: Flow
-) async throws(Setback) -> Flow.SignedIn {
+  _ descriptor: FlowDescriptor.SystemToken, _ flow: StoredCredentialFlow
+) async throws(FlowFailure) -> StoredCredentialFlow.SignedIn {
   let token: OAuth2Credential
   var isNew = false
   switch (flow.renewed, flow.own) {
   case (let renewed?, _): token = renewed
-  case (nil, let own?) where !flow.mintsAnother(words):
+  case (nil, let own?) where !flow.mintsAnother(descriptor):
     guard flow.isGoodForLongEnough else { throw flow.wantsRenewal }
     token = try flow.bearer(own)
   case (nil, _):
-    token = try await mintedToken(words, flow)
+    token = try await mintedToken(descriptor, flow)
     isNew = true
   }
 
@@ -24,27 +24,27 @@ func systemToken(
   let exchange = flow.exchange(hiding: [token.accessToken])
   let identity = try await exchange.identity(
     token.bearing(clientID: flow.registration.clientID, subject: flow.account.subject))
-  return Flow.SignedIn(credential: .oauth2(token), identity: identity, isNew: isNew)
+  return StoredCredentialFlow.SignedIn(credential: .oauth2(token), identity: identity, isNew: isNew)
 }
 
 /// Mints a new token for the application with the account's own token.
 func mintedToken(
-  _ words: FlowDescriptor.SystemToken, _ flow: Flow
-) async throws(Setback) -> OAuth2Credential {
-  guard let recipe = words.applicationToken, let system = flow.accountsOwn else {
-    throw .failed(Failure(flow.nothingStored))
+  _ descriptor: FlowDescriptor.SystemToken, _ flow: StoredCredentialFlow
+) async throws(FlowFailure) -> OAuth2Credential {
+  guard let recipe = descriptor.applicationToken, let system = flow.accountsOwn else {
+    throw FlowFailure(flow.nothingStored)
   }
   flow.report(.requesting)
   return try await flow.token(
     by: recipe, from: system, at: .applicationToken, scopes: flow.permissions)
 }
 
-extension Flow {
+extension StoredCredentialFlow {
   /// Whether a new token is needed although one is stored: access has just been granted, or the
   /// stored token covers too little or expires too soon. After a new grant, a token stored by a
   /// concurrent request is good enough.
-  fileprivate func mintsAnother(_ words: FlowDescriptor.SystemToken) -> Bool {
-    words.applicationToken != nil && accountsOwn != nil
+  fileprivate func mintsAnother(_ descriptor: FlowDescriptor.SystemToken) -> Bool {
+    descriptor.applicationToken != nil && accountsOwn != nil
       && (!wasGrantedBefore && adopted == nil || reachesBeyond(own) || !isGoodForLongEnough)
   }
 
@@ -67,9 +67,9 @@ extension Flow {
 
   /// Returns the token of a stored credential. Throws `bindingMismatch` if this flow's requests go
   /// to other origins, and `reloginNeeded` if it is not an OAuth 2.0 token.
-  func bearer(_ stored: StoredCredential) throws(Setback) -> OAuth2Credential {
+  func bearer(_ stored: StoredCredential) throws(FlowFailure) -> OAuth2Credential {
     guard case .oauth2(let token) = try sendable(stored).credential else {
-      throw .failed(Failure(.reloginNeeded(provider, account)))
+      throw FlowFailure(.reloginNeeded(provider, account))
     }
     return token
   }
@@ -78,7 +78,7 @@ extension Flow {
   /// the answer names others.
   func token(
     by recipe: RequestTemplate, from payer: StoredCredential, at step: Step, scopes: [String]
-  ) async throws(Setback) -> OAuth2Credential {
+  ) async throws(FlowFailure) -> OAuth2Credential {
     let payer = try bearer(payer).accessToken
     var values = Template.Values(texts: [
       .clientID: registration.clientID,
@@ -89,7 +89,7 @@ extension Flow {
       values[.refreshToken] = token.refreshToken.map(revealedText)
     }
     values[.clientSecret] = registration.clientSecret.map(revealedText)
-    values[.audience] = audience.flatMap { provider.permissions.audienceWords[$0] }
+    values[.audience] = audience.flatMap { provider.permissions.audienceValues[$0] }
     let exchange = exchange(hiding: [payer, values[.refreshToken].map { Secret($0) }])
     let answer = try await exchange.send(recipe.filled(values).request, at: step)
     let credential = TokenResponse.credential(

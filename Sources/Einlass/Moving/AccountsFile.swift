@@ -45,11 +45,11 @@ public struct AccountsFile: Sendable {
     else { throw .noAccountsFile(path) }
     guard version <= Self.version else { throw .newerAccountsFile(path, version) }
     guard version == Self.version, parts.count == 4 else { throw .noAccountsFile(path) }
-    let words = lines[1].split(separator: " ", omittingEmptySubsequences: false)
-    guard words.count == 6,
-      let stretching = KeyFromPassphrase(words[..<4].joined(separator: " ")),
-      let salt = Hexadecimal.decode(String(words[4])), salt.count == KeyFromPassphrase.saltCount,
-      let nonce = Hexadecimal.decode(String(words[5])),
+    let fields = lines[1].split(separator: " ", omittingEmptySubsequences: false)
+    guard fields.count == 6,
+      let stretching = KeyFromPassphrase(fields[..<4].joined(separator: " ")),
+      let salt = Hexadecimal.decode(String(fields[4])), salt.count == KeyFromPassphrase.saltCount,
+      let nonce = Hexadecimal.decode(String(fields[5])),
       nonce.count == AuthenticatedEncryption.nonceCount,
       let check = Hexadecimal.decode(lines[2]), check.count == 32
     else { throw .noAccountsFile(path) }

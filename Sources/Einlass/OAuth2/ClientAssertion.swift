@@ -24,10 +24,10 @@ struct ClientAssertion: Sendable, Equatable {
   /// Reads the word of a token endpoint.
   init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
     guard reader.has(name) else { return }
-    let words = try reader.object(name, words: ["audience", "algorithms"])
-    if words.has("audience") { audience = try words.word("audience", Audience.self) }
-    if words.has("algorithms") {
-      algorithms = try words.words("algorithms", TokenAlgorithm.self)
+    let reader = try reader.object(name, members: ["audience", "algorithms"])
+    if reader.has("audience") { audience = try reader.word("audience", Audience.self) }
+    if reader.has("algorithms") {
+      algorithms = try reader.words("algorithms", TokenAlgorithm.self)
     }
   }
 

@@ -2,6 +2,21 @@ internal import EinlassCrypto
 internal import EinlassJSON
 
 extension Einlass {
+  /// Throws `authenticatorUnconfigured` if there is no registration, or if the application's own
+  /// lacks a part. Reads no sealed column, so the store's key is not needed. Throws
+  /// `unknownProvider`.
+  ///
+  /// - Parameter needs: the parts of the registration that the request needs.
+  public func requireRegistration(
+    _ own: ClientRegistration?, at provider: String,
+    needs: (Provider) -> [Provider.RegistrationPart] = { $0.registrationNeeds }
+  ) throws(Problem) {
+    let provider = try catalog.provider(provider)
+    let isStored = try store.knownRegistration(at: provider) != nil
+    guard own != nil || !isStored && provider.dynamicRegistration == nil else { return }
+    _ = try provider.complete(own, with: needs(provider))
+  }
+
   /// Stores the person's own registration at a provider, sealed, for every application without one
   /// of its own; `nil` removes it. Returns the store's revision.
   ///

@@ -94,7 +94,7 @@ struct DynamicRegistration: Sendable, Equatable {
 
 extension DynamicRegistration {
   init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
-    let reader = try reader.object(name, words: ["url", "clientAuthentication", "refused"])
+    let reader = try reader.object(name, members: ["url", "clientAuthentication", "refused"])
     endpoint = try reader.address("url")
     clientAuthentication = try reader.word("clientAuthentication", ClientAuthentication.self)
     refusal = try reader.optional("refused", reader.shown)

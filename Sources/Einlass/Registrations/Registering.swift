@@ -15,13 +15,32 @@ struct Registering {
   let effects: Effects
 
   /// A registration for a sign-in.
-  struct Found {
+  private struct Found {
     var registration: ClientRegistration
     /// Whether the provider issued it on request.
     var isIssued: Bool
     /// Whether the registration may be replaced if the provider does not know it: once in a
     /// sign-in, and not if it was just issued.
     var mayBeForgotten: Bool
+  }
+
+  /// Runs a sign-in with the application's registration, and once more with a new one if the
+  /// provider has forgotten it.
+  func run<Success: Sendable>(
+    at offer: DynamicRegistration,
+    _ signIn: (ClientRegistration) async throws(Problem) -> Success
+  ) async throws(Problem) -> Success {
+    var found = try await registration(at: offer)
+    if found.mayBeForgotten, try await isForgotten(found.registration) {
+      found = try await another(at: offer, insteadOf: found)
+    }
+    do throws(Problem) { return try await signIn(found.registration) } catch {
+      guard error.isAboutUnknownClient, found.mayBeForgotten else { throw judged(error, of: found) }
+      found = try await another(at: offer, insteadOf: found)
+    }
+    do throws(Problem) { return try await signIn(found.registration) } catch {
+      throw judged(error, of: found)
+    }
   }
 
   /// Returns the stored registration, otherwise a new one. Only one request of all processes
@@ -31,7 +50,7 @@ struct Registering {
   ///
   /// - Parameter forgotten: A registration unknown to the provider. It is replaced, unless a person
   ///   configured it.
-  func registration(
+  private func registration(
     at offer: DynamicRegistration, insteadOf forgotten: ClientRegistration? = nil
   ) async throws(Problem) -> Found {
     if let stored = try stored(insteadOf: forgotten) { return stored }
@@ -73,7 +92,7 @@ struct Registering {
 
   /// Returns a replacement for a forgotten registration, possibly one that another request has
   /// made.
-  func another(
+  private func another(
     at offer: DynamicRegistration, insteadOf forgotten: Found
   ) async throws(Problem) -> Found {
     var found = try await registration(at: offer, insteadOf: forgotten.registration)
@@ -83,7 +102,7 @@ struct Registering {
 
   /// Returns the problem of a sign-in, or `providerFailure` if the provider does not accept the
   /// registration that it has issued itself.
-  func judged(_ problem: Problem, of found: Found) -> Problem {
+  private func judged(_ problem: Problem, of found: Found) -> Problem {
     guard found.isIssued, problem.isAboutUnknownClient else { return problem }
     var judged = unusable("it does not take the registration that it has given")
     judged.serverError = problem.serverError
@@ -93,8 +112,8 @@ struct Registering {
   /// Whether the provider's token endpoint reports the client as unknown, in answer to an invalid
   /// code. Otherwise only the provider's page would say so, and the browser would not return from
   /// there.
-  func isForgotten(_ registration: ClientRegistration) async throws(Problem) -> Bool {
-    guard let words = provider.flows.lazy.compactMap(\.tokens).first else { return false }
+  private func isForgotten(_ registration: ClientRegistration) async throws(Problem) -> Bool {
+    guard let endpoint = provider.flows.lazy.compactMap(\.tokens).first else { return false }
     let secret = Secret(Base64URL.encode(effects.randomBytes(32)))
     let nothing = revealedText(secret)
     let grant =
@@ -106,15 +125,14 @@ struct Registering {
       : [
         Parameter("grant_type", Self.deviceGrant), Parameter("device_code", nothing),
       ]
-    do throws(Setback) {
+    do throws(FlowFailure) {
       _ = try await Exchange(
         provider: provider, effects: effects, remaining: [], secrets: [registration.clientSecret]
-      ).ask(words, words.request, grant, by: registration, at: .token)
+      ).ask(endpoint, endpoint.request, grant, by: registration, at: .token)
       return false
     } catch {
-      guard case .failed(let failure) = error else { return false }
-      guard failure.problem.reason != .cancelled else { throw failure.problem }
-      return failure.problem.isAboutUnknownClient
+      guard error.problem.reason != .cancelled else { throw error.problem }
+      return error.problem.isAboutUnknownClient
     }
   }
 
@@ -143,10 +161,10 @@ struct Registering {
   /// must stay usable. It is outside the ephemeral range, because the system would soon give such a
   /// port to another program.
   private func redirect() throws(Problem) -> String? {
-    let words = provider.flows.lazy.compactMap { flow in
-      if case .authorizationCode(let words) = flow { words.redirect } else { nil }
+    let endpoint = provider.flows.lazy.compactMap { flow in
+      if case .authorizationCode(let endpoint) = flow { endpoint.redirect } else { nil }
     }.first
-    switch words {
+    switch endpoint {
     case nil: return nil
     case .address(let address): return address
     case .loopback(let host, let ports, let path):

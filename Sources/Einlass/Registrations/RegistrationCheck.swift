@@ -50,9 +50,9 @@ extension Provider {
   /// Throws `authenticatorUnconfigured` for a key that no flow of this provider can sign with.
   func requireFitting(_ registration: ClientRegistration) throws(Problem) {
     guard let key = registration.signingKey else { return }
-    for words in flows.compactMap(\.tokens)
-    where words.clientAuthentication.fitting(registration) == .privateKeyJWT {
-      let algorithms = words.assertion.algorithms
+    for endpoint in flows.compactMap(\.tokens)
+    where endpoint.clientAuthentication.fitting(registration) == .privateKeyJWT {
+      let algorithms = endpoint.assertion.algorithms
       guard TokenSigner(key, among: algorithms) != nil else { throw .unfitKey(self, algorithms) }
     }
   }

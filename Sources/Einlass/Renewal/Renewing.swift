@@ -9,7 +9,7 @@ public enum Renewal: Sendable {
   case failed(Problem)
 }
 
-extension Flow {
+extension StoredCredentialFlow {
   /// The number of attempts, one second apart, to store a new token when the store has no space.
   private static let saveAttempts = 60
 
@@ -26,7 +26,7 @@ extension Flow {
       store.begunRenewals.begin(begun)
       defer { store.begunRenewals.end(begun) }
       let token: OAuth2Credential
-      do throws(Setback) {
+      do throws(FlowFailure) {
         token = try await answeredToken().keeping(own)
       } catch {
         return try refusal(error, in: store)
@@ -41,9 +41,9 @@ extension Flow {
   /// Requests a fresh token. If the answer is lost or is an empty 400, the request is repeated
   /// once, at once and with the same refresh token. A server may accept a rotated refresh token for
   /// some more seconds, so a later retry has no better chance.
-  private func answeredToken() async throws(Setback) -> OAuth2Credential {
-    do throws(Setback) { return try await freshToken() } catch {
-      guard error.isLostAnswer || error.isWordless else { throw error }
+  private func answeredToken() async throws(FlowFailure) -> OAuth2Credential {
+    do throws(FlowFailure) { return try await freshToken() } catch {
+      guard error.problem.mayHaveArrived || error.isWordless else { throw error }
     }
     return try await freshToken()
   }
@@ -51,7 +51,7 @@ extension Flow {
   /// Whether a stored credential can renew the stored token.
   var canRenew: Bool {
     switch descriptor {
-    case .systemToken(let words): words.renew.flatMap(payer) != nil
+    case .systemToken(let descriptor): descriptor.renew.flatMap(payer) != nil
     case .clientCredentials: own != nil
     default:
       if let refresh = descriptor.tokens?.refresh, case .oauth2(let token)? = own?.credential {
@@ -71,24 +71,26 @@ extension Flow {
   }
 
   /// Requests a new token. It must be stored before it is used.
-  private func freshToken() async throws(Setback) -> OAuth2Credential {
-    if case .systemToken(let words) = descriptor, let recipe = words.renew,
+  private func freshToken() async throws(FlowFailure) -> OAuth2Credential {
+    if case .systemToken(let descriptor) = descriptor, let recipe = descriptor.renew,
       let payer = payer(of: recipe)
     {
       return try await token(
         by: recipe, from: payer, at: .renew, scopes: knownScopes(of: own) ?? permissions)
     }
-    if case .clientCredentials(let words) = descriptor, let own, let refresh = words.refresh {
+    if case .clientCredentials(let descriptor) = descriptor, let own,
+      let refresh = descriptor.refresh
+    {
       let former = try bearer(own)
       var exchange = exchange(hiding: [former.accessToken])
       return try await exchange.ownToken(
-        words, refresh.request, scopes: former.scopes, resource: resource, by: registration,
+        descriptor, refresh.request, scopes: former.scopes, resource: resource, by: registration,
         at: .renew)
     }
-    if canRenew, let words = descriptor.tokens, let refresh = words.refresh, let own {
-      return try await token(refreshing: bearer(own), by: refresh, at: words)
+    if canRenew, let descriptor = descriptor.tokens, let refresh = descriptor.refresh, let own {
+      return try await token(refreshing: bearer(own), by: refresh, at: descriptor)
     }
-    throw .failed(Failure(own == nil ? nothingStored : .reloginNeeded(provider, account)))
+    throw FlowFailure(own == nil ? nothingStored : .reloginNeeded(provider, account))
   }
 
   /// Refreshes a token by RFC 6749 section 6, or by the provider's own request. If the account's id
@@ -96,8 +98,8 @@ extension Flow {
   /// section 12.2).
   private func token(
     refreshing former: OAuth2Credential, by refresh: TokenEndpoint.Refresh,
-    at words: TokenEndpoint
-  ) async throws(Setback) -> OAuth2Credential {
+    at descriptor: TokenEndpoint
+  ) async throws(FlowFailure) -> OAuth2Credential {
     var exchange = exchange(hiding: [former.refreshToken, former.accessToken, former.idToken])
     var grant = resource.map { [Parameter("resource", $0)] } ?? []
     if !refresh.isPaidByToken, let refreshToken = former.refreshToken {
@@ -107,9 +109,9 @@ extension Flow {
       ]
     }
     let answer = try await exchange.ask(
-      words, refresh.request, grant, by: registration, token: former.accessToken, at: .renew)
+      descriptor, refresh.request, grant, by: registration, token: former.accessToken, at: .renew)
     let token = TokenResponse.credential(
-      in: words.object(answer), scopes: former.scopes, now: effects.now(),
+      in: descriptor.object(answer), scopes: former.scopes, now: effects.now(),
       proof: exchange.proof)
     guard var token else { throw exchange.unusable(.renew) }
     for secret in [token.accessToken, token.refreshToken, token.idToken].compactMap(\.self) {
@@ -117,13 +119,13 @@ extension Flow {
     }
     do {
       if token.idToken != nil {
-        let idToken = try await exchange.idToken(of: token, at: words, for: registration) {
+        let idToken = try await exchange.idToken(of: token, at: descriptor, for: registration) {
           if provider.identity?.isSubject ?? true { $0.subject = account.subject }
         }
         if idToken == nil { token.idToken = nil }
       }
     } catch {
-      if case .failed(let failure) = error, failure.problem.isAboutAnotherPerson { throw error }
+      if error.problem.isAboutAnotherPerson { throw error }
       // The old refresh token may be dead by now, so an invalid id_token is dropped and the new
       // tokens are kept.
       token.idToken = nil
@@ -163,8 +165,8 @@ extension Flow {
 
   /// Interprets a refusal. If the refused token is no longer the stored one, the refusal is
   /// irrelevant.
-  private func refusal(_ setback: Setback, in store: AccountStore) throws(Problem) -> Renewal {
-    guard case .failed(let failure) = setback else {
+  private func refusal(_ failure: FlowFailure, in store: AccountStore) throws(Problem) -> Renewal {
+    guard failure.remedy == nil else {
       return .rejected(.reloginNeeded(provider, account))
     }
     guard failure.problem.reason != .cancelled else { throw failure.problem }
@@ -193,16 +195,6 @@ extension Flow {
       return .failed(.reloginNeeded(provider, account))
     }
     return .renewed(token)
-  }
-}
-
-extension Setback {
-  fileprivate var isLostAnswer: Bool {
-    if case .failed(let failure) = self { failure.problem.mayHaveArrived } else { false }
-  }
-
-  fileprivate var isWordless: Bool {
-    if case .failed(let failure) = self { failure.isWordless } else { false }
   }
 }
 

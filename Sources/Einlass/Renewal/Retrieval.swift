@@ -13,9 +13,10 @@ struct Retrieval {
 
   /// Throws `unknownAccount`, `authenticatorUnconfigured` and `accessNotGranted`, in this order.
   init(
-    _ request: CredentialRequest, in catalog: ProviderCatalog, store: AccountStore,
-    effects: Effects, patience: AccountStore.Patience = .usual
+    _ request: CredentialRequest, in einlass: Einlass,
+    patience: AccountStore.Patience = .usual
   ) throws(Problem) {
+    let store = einlass.store
     let (account, grant) = try store.read(patience) { reader throws(Problem) in
       guard let account = try reader.account(request.account) else {
         throw Problem.unknownAccount(request.account)
@@ -23,7 +24,7 @@ struct Retrieval {
       let place = AccessGrant.Place(provider: account.provider, application: request.application)
       return (account, try reader.grant(place))
     }
-    provider = try catalog.provider(account.provider)
+    provider = try einlass.catalog.provider(account.provider)
     registration = try provider.complete(
       store.registration(request.registration(provider.id), at: provider, patience),
       with: provider.registrationNeeds)
@@ -31,12 +32,54 @@ struct Retrieval {
       throw .accessMissing(provider, for: request.application)
     }
     (self.request, self.account, self.grant) = (request, account, grant)
-    (self.store, self.effects) = (store, effects)
+    (self.store, effects) = (store, einlass.effects)
+  }
+
+  /// Runs an operation. Its problems have a sign-in as their hint if the person can mend them so.
+  static func run<Success>(
+    _ request: CredentialRequest, in einlass: Einlass,
+    _ operation: (Retrieval) async throws(Problem) -> Success
+  ) async throws(Problem) -> Success {
+    let retrieval = try Retrieval(request, in: einlass)
+    do throws(Problem) { return try await operation(retrieval) } catch {
+      throw retrieval.mended(error)
+    }
+  }
+
+  /// Returns the result of `credential()` if that needs neither a request nor a wait, else `nil`.
+  static func stored(
+    _ request: CredentialRequest, in einlass: Einlass
+  ) throws(Problem) -> PerformResult? {
+    let retrieval = try Retrieval(request, in: einlass, patience: .none)
+    do throws(Problem) { return try retrieval.storedCredential() } catch {
+      throw retrieval.mended(error)
+    }
+  }
+
+  /// Repeats a renewal that an ended process had begun, if its credential is still stored.
+  static func finish(
+    _ begun: BegunRenewal, _ request: (_ resource: String?) -> CredentialRequest?,
+    in einlass: Einlass
+  ) async throws(Problem) {
+    let store = einlass.store
+    let stored: [StoredCredential]
+    do throws(Problem) { stored = try store.credentials(begun.account) } catch {
+      guard error.reason == .unknownAccount else { throw error }
+      return store.begunRenewals.end(begun)
+    }
+    guard let credential = stored.first(where: { $0.generation == begun.generation }) else {
+      // The credential was replaced.
+      return store.begunRenewals.end(begun)
+    }
+    guard let request = request(credential.resource) else { return }
+    try await run(request, in: einlass) { retrieval throws(Problem) in
+      try await retrieval.finish(begun)
+    }
   }
 
   /// Returns the stored credential while it is valid, else `nil`. Waits neither for the store nor
   /// for the provider.
-  func storedCredential() throws(Problem) -> PerformResult? {
+  private func storedCredential() throws(Problem) -> PerformResult? {
     guard !request.forcesRefresh,
       let there = try store.credentials(
         account.id, registration.place(of: request.resource), .none
@@ -98,16 +141,20 @@ struct Retrieval {
       flow.own.map { isGood($0, forSeconds: 0) }
       ?? (flow.canIssue && flow.credentials.contains { $0.role == .system })
     if !flow.canRenew, isStillGood, account.health == .ok {
-      return .failed(.notRenewable(provider, account))
+      return .failed(mended(.notRenewable(provider, account)))
     }
-    let renewal = try await flow.renewal(storedIn: store, under: lease)
-    if case .renewed = renewal { request.pause.note(pauseName, nil) }
-    return renewal
+    switch try await flow.renewal(storedIn: store, under: lease) {
+    case .renewed(let token):
+      request.pause.note(pauseName, nil)
+      return .renewed(token)
+    case .rejected(let problem): return .rejected(mended(problem))
+    case .failed(let problem): return .failed(mended(problem))
+    }
   }
 
   /// Repeats a renewal that another process had begun, unless that process has stored an answer
   /// since.
-  func finish(_ begun: BegunRenewal) async throws(Problem) {
+  private func finish(_ begun: BegunRenewal) async throws(Problem) {
     let lease = try await store.lease(account.id, waiting: effects)
     defer { lease.keep() }
     guard canAsk, store.begunRenewals.all().contains(begun) else { return }
@@ -132,14 +179,14 @@ struct Retrieval {
     // A resource's token is not accepted by the provider's identity endpoint, and a client
     // credentials token has no person to ask about.
     guard request.resource == nil, flow.descriptor.kind != .clientCredentials else { return }
-    if case .failed(let failure)? = await flow.identityRefusal(of: own) {
+    if let failure = await flow.identityRefusal(of: own) {
       guard failure.problem.reason != .cancelled else { throw failure.problem }
       flow.remember(failure, in: store)
     }
   }
 
   /// Returns the problem with a sign-in as its hint, if the person can mend it by signing in.
-  func mended(_ problem: Problem) -> Problem {
+  private func mended(_ problem: Problem) -> Problem {
     let problem = store.mended(problem, at: provider, by: request.registration(provider.id))
     guard problem.reason == .reloginNeeded,
       provider.signInKind(asking: request.promptKinds) != nil
@@ -182,7 +229,7 @@ struct Retrieval {
 
   /// Returns a new credential. Throws the error of the last failure during a pause.
   private func pacedCredential(
-    _ flow: Flow, under lease: Lease
+    _ flow: StoredCredentialFlow, under lease: Lease
   ) async throws(Problem) -> Credential {
     if !request.forcesRefresh, let problem = request.pause.problem(pauseName) { throw problem }
     do throws(Problem) {
@@ -197,7 +244,7 @@ struct Retrieval {
 
   /// Returns the reason for a pause after a token was exchanged for one that is already within the
   /// refresh margin, because an immediate second exchange would bring the same.
-  private func rest(after credential: Credential, of flow: Flow) -> Problem? {
+  private func rest(after credential: Credential, of flow: StoredCredentialFlow) -> Problem? {
     guard let refresh = flow.descriptor.tokens?.refresh, refresh.isPaidByToken,
       case .oauth2(let token) = credential, let expiresAt = token.expiresAt,
       expiresAt - effects.now() <= refresh.marginSeconds
@@ -208,7 +255,9 @@ struct Retrieval {
       isRetryable: true, retryAfterSeconds: Int(refresh.checkSeconds))
   }
 
-  private func newCredential(_ flow: Flow, under lease: Lease) async throws(Problem) -> Credential {
+  private func newCredential(_ flow: StoredCredentialFlow, under lease: Lease) async throws(Problem)
+    -> Credential
+  {
     guard flow.own != nil || flow.canIssue && request.resource == nil else {
       throw flow.nothingStored
     }
@@ -224,24 +273,25 @@ struct Retrieval {
       throw request.forcesRefresh && !isOver
         ? .flowNotSupported(provider, "renewal") : .reloginNeeded(provider, account)
     }
-    do throws(Setback) {
+    do throws(FlowFailure) {
       let credential = try await flow.issued()
-      guard try keep(credential, of: flow) else { throw .failed(Failure(.outOfDate(account))) }
+      guard try keep(credential, of: flow) else { throw FlowFailure(.outOfDate(account)) }
       return credential
     } catch {
-      guard case .failed(let failure) = error else { throw .reloginNeeded(provider, account) }
-      flow.remember(failure, in: store)
-      throw failure.problem.about(provider, account.id)
+      flow.remember(error, in: store)
+      throw error.problem.about(provider, account.id)
     }
   }
 
   /// Returns whether the credential was stored. It is not if another request has changed a
   /// credential that it was obtained with.
-  private func keep(_ credential: Credential, of flow: Flow) throws(Setback) -> Bool {
+  private func keep(_ credential: Credential, of flow: StoredCredentialFlow) throws(FlowFailure)
+    -> Bool
+  {
     do {
       try credential.requireFitting(provider)
       return try store.settle(account.id, flow.settlement(credential)) != nil
-    } catch { throw .failed(Failure(error)) }
+    } catch { throw FlowFailure(error) }
   }
 
   /// Returns the credential stored for the application; `nil` if there is none. Throws
@@ -253,11 +303,13 @@ struct Retrieval {
     return own
   }
 
-  private func flow(under lease: Lease, _ former: StoredCredential?) throws(Problem) -> Flow {
+  private func flow(under lease: Lease, _ former: StoredCredential?) throws(Problem)
+    -> StoredCredentialFlow
+  {
     let credentials = try store.credentials(of: account.id, under: lease)
     let own = try own(of: credentials)
     let descriptor = try provider.flow(own?.binding.flowKind)
-    return Flow(
+    return StoredCredentialFlow(
       provider: provider.seen(by: descriptor), descriptor: descriptor,
       registration: registration, resource: request.resource, account: account,
       credentials: credentials,
@@ -282,19 +334,19 @@ struct Retrieval {
   }
 }
 
-extension Flow {
+extension StoredCredentialFlow {
   /// Whether the account's own credential can be exchanged for one of the application's.
   fileprivate var canIssue: Bool {
     switch descriptor {
     case .reverseAuth: true
-    case .systemToken(let words): words.applicationToken != nil && accountsOwn != nil
+    case .systemToken(let descriptor): descriptor.applicationToken != nil && accountsOwn != nil
     case .authorizationCode, .deviceCode, .oauth1, .clientCredentials: false
     }
   }
 
   /// Returns the error of asking the provider for the credential's owner; `nil` if it answers.
-  fileprivate func identityRefusal(of stored: StoredCredential) async -> Setback? {
-    do throws(Setback) {
+  fileprivate func identityRefusal(of stored: StoredCredential) async -> FlowFailure? {
+    do throws(FlowFailure) {
       switch stored.credential {
       case .oauth1(let token):
         let signer = Signer(

@@ -12,14 +12,14 @@ struct CredentialCheck {
   let credential: Credential?
   var idToken: Secret?
   /// Returns the stored credential of a subject under the registration.
-  let stored: @Sendable (_ subject: String?) -> OAuth2Credential?
+  var stored: @Sendable (_ subject: String?) -> OAuth2Credential?
   var expected: VerifyRequest.Expectation
   let effects: Effects
 
   /// Returns every finding about the credential as a result. Throws only for network failures,
   /// unusable provider responses and missing configuration.
   func run() async throws(Problem) -> Verification {
-    do throws(Setback) {
+    do throws(FlowFailure) {
       guard let idToken, provider.keySource != nil else { return try await asked() }
       let (signed, judged) = try await checked(idToken)
       guard credential != nil else { return signed }
@@ -37,7 +37,7 @@ struct CredentialCheck {
   /// Checks the access token with the provider, beside a verified id_token.
   private func asked(
     beside token: IDToken, _ signed: Verification
-  ) async throws(Setback) -> Verification {
+  ) async throws(FlowFailure) -> Verification {
     guard signed.isValid else { return signed }
     var check = self
     // Both tokens must have the same owner.
@@ -67,7 +67,7 @@ struct CredentialCheck {
   /// the store holds it with the access token: it was verified before it was stored.
   private func asked(
     instead idToken: Secret, _ signed: Verification, _ fault: IDTokenExpectation.Fault
-  ) async throws(Setback) -> Verification {
+  ) async throws(FlowFailure) -> Verification {
     var check = self
     check.idToken = nil
     switch fault {
@@ -90,10 +90,11 @@ struct CredentialCheck {
   /// Checks the access token with the provider.
   ///
   /// - Parameter isBound: whether an id_token's `at_hash` matches the access token.
-  private func asked(isBound: Bool = false) async throws(Setback) -> Verification {
+  private func asked(isBound: Bool = false) async throws(FlowFailure) -> Verification {
     switch (provider.verification, credential) {
     case (.signedIdentity?, .oauth1(let token)?): return try await signedIdentity(token)
-    case (.tokenInfo(let words)?, .oauth2(let token)?): return try await tokenInfo(words, token)
+    case (.tokenInfo(let descriptor)?, .oauth2(let token)?):
+      return try await tokenInfo(descriptor, token)
     case (.introspection?, .oauth2(let token)?), (nil, .oauth2(let token)?):
       if case .introspection(let request, let ways)? = provider.verification,
         let result = try await introspection(request, by: ways, token, isBound: isBound)
@@ -102,7 +103,7 @@ struct CredentialCheck {
       }
       return try await owner(of: token, isBound: isBound)
     case (nil, _), (_, nil):
-      throw .failed(Failure(.flowNotSupported(provider, "verification of this credential")))
+      throw FlowFailure(.flowNotSupported(provider, "verification of this credential"))
     case (.signedIdentity?, .oauth2(let token)?):
       // A flow may have an identity request of its own.
       guard let flow = provider.flows.first(where: { $0.tokens?.identity != nil }) else {
@@ -112,17 +113,16 @@ struct CredentialCheck {
       check.provider = provider.seen(by: flow)
       return try await check.owner(of: token, isBound: isBound)
     case (.tokenInfo?, .oauth1), (.introspection?, .oauth1):
-      throw .failed(
-        Failure(
-          .invalidParameter(
-            "/credential/type", "\(provider.name) does not issue this type of credential.")))
+      throw FlowFailure(
+        .invalidParameter(
+          "/credential/type", "\(provider.name) does not issue this type of credential."))
     }
   }
 
   /// Sends the signed identity request. Success proves that the token belongs to this application,
   /// because the provider accepts the signature only of the application that the token was issued
   /// to.
-  private func signedIdentity(_ token: OAuth1Credential) async throws(Setback) -> Verification {
+  private func signedIdentity(_ token: OAuth1Credential) async throws(FlowFailure) -> Verification {
     let signer = Signer(
       method: provider.signatureMethod, registration: registration, token: token)
     let exchange = exchange(hiding: [token.token, token.tokenSecret])
@@ -142,27 +142,29 @@ struct CredentialCheck {
   /// Asks the provider about the token, then for its owner. A token of another application is not
   /// sent to the identity endpoint.
   private func tokenInfo(
-    _ words: VerifyDescriptor.TokenInfo, _ token: OAuth2Credential
-  ) async throws(Setback) -> Verification {
+    _ descriptor: VerifyDescriptor.TokenInfo, _ token: OAuth2Credential
+  ) async throws(FlowFailure) -> Verification {
     let exchange = exchange(hiding: [token.accessToken])
     let values = values(for: token)
-    let info = try await exchange.send(words.request.filled(values).request, at: .tokenInfo)
-    guard let object = info.object, let isActive = object.at(pointer: words.active)?.bool else {
+    let info = try await exchange.send(descriptor.request.filled(values).request, at: .tokenInfo)
+    guard let object = info.object, let isActive = object.at(pointer: descriptor.active)?.bool
+    else {
       throw exchange.unusable(.tokenInfo)
     }
     func text(_ pointer: String?) -> String? {
       pointer.flatMap { object.at(pointer: $0)?.string }.map { exchange.shown(cleaned($0)) }
     }
-    var result = Verification(clientID: text(words.clientID))
-    result.scopes = words.scopes.flatMap { object.at(pointer: $0)?.array }?
+    var result = Verification(clientID: text(descriptor.clientID))
+    result.scopes = descriptor.scopes.flatMap { object.at(pointer: $0)?.array }?
       .compactMap { $0.string.map { exchange.shown(cleaned($0)) } }
-    let expiresAt = words.expiresAt.flatMap { object.at(pointer: $0)?.int64 }
+    let expiresAt = descriptor.expiresAt.flatMap { object.at(pointer: $0)?.int64 }
     result.expiresAt = expiresAt == 0 ? nil : expiresAt
 
     result.checks.append(
       Verification.Finding(
         .active, isOK: isActive,
-        detail: isActive ? nil : text(words.failure) ?? "The provider calls the token invalid."))
+        detail: isActive ? nil : text(descriptor.failure) ?? "The provider calls the token invalid."
+      ))
     guard result.isValid else { return result }
     result.checks += [application(of: result), expiry(of: result)]
     guard result.isValid else { return result }
@@ -172,14 +174,14 @@ struct CredentialCheck {
         // The proof is made with the caller's secret, so it is valid only for the caller's own
         // token.
         var template = template
-        if isOwn { template.query += words.identityQuery }
+        if isOwn { template.query += descriptor.identityQuery }
         return template.filled(values).request
       }
     } catch {
       result.checks.append(.init(.identity, isOK: false, detail: try error.refusal()))
       return result
     }
-    result.checks += [identity(of: result, subject: text(words.subject))]
+    result.checks += [identity(of: result, subject: text(descriptor.subject))]
     result.checks += furtherFindings(of: result)
     return result
   }
@@ -266,23 +268,60 @@ extension CredentialCheck {
   }
 }
 
-extension Setback {
-  /// The problem to report. A check tries no remedies.
-  fileprivate var problem: Problem {
-    switch self {
-    case .failed(let failure): failure.problem
-    case .remedy: Problem(.internal, "A remedy was offered where none can be tried. Report this.")
+extension CredentialCheck {
+  /// Prepares a `verify`. Throws `flowNotSupported` if the provider has no way to check, and the
+  /// problems of the registration and of the stored credential.
+  init(_ request: VerifyRequest, in einlass: Einlass) throws(Problem) {
+    let store = einlass.store
+    let provider = try einlass.catalog.provider(request.provider)
+    guard provider.can.verify || provider.identity?.request != nil else {
+      throw .flowNotSupported(provider, "verification")
+    }
+    let registration = try provider.complete(
+      store.registration(request.registration, at: provider), with: provider.verificationNeeds)
+    let credential = try store.credential(of: request, at: provider)
+    self.init(
+      provider: provider, registration: registration, credential: credential, idToken: nil,
+      stored: { _ in nil }, expected: request.expected, effects: einlass.effects)
+    switch (request.subject, credential) {
+    case (.idToken(let text), _): idToken = text
+    case (.credential, .oauth2(let token)?):
+      idToken = token.idToken
+      stored = { store.credential(token.accessToken, of: $0, at: provider, under: registration) }
+    case (.account, .oauth2(let token)?):
+      stored = { _ in token }
+      // A stored id_token expires soon, so it is used only if the provider has no endpoint to ask.
+      idToken = provider.canBeAsked ? nil : token.idToken
+    default: break
     }
   }
+}
 
-  /// Returns the provider's reason for rejecting the credential. Throws any other setback.
-  func refusal() throws(Setback) -> String {
-    guard case .failed(let failure) = self, failure.refusesCredential else { throw self }
-    return failure.problem.serverError?.text ?? failure.problem.message
+extension FlowFailure {
+  /// Returns the provider's reason for rejecting the credential. Throws any other failure.
+  func refusal() throws(FlowFailure) -> String {
+    guard refusesCredential else { throw self }
+    return problem.serverError?.text ?? problem.message
   }
 }
 
 extension AccountStore {
+  /// Returns the credential to verify, apart from an id_token: the given one, or the one stored for
+  /// the caller's registration while access is granted.
+  fileprivate func credential(
+    of request: VerifyRequest, at provider: Provider
+  ) throws(Problem) -> Credential? {
+    switch request.subject {
+    case .credential(let credential): return credential
+    case .idToken: return nil
+    case .account(let id):
+      return try issuedCredential(
+        of: account(id, of: provider), at: provider, to: request.application,
+        registration(request.registration, at: provider)
+      ).credential
+    }
+  }
+
   /// Returns the stored credential of a subject with this access token under this registration.
   /// Returns `nil` if there is none or the store cannot be read.
   func credential(

@@ -7,14 +7,15 @@ extension CredentialCheck {
   func introspection(
     _ request: RequestTemplate, by ways: [ClientAuthentication]?, _ token: OAuth2Credential,
     isBound: Bool
-  ) async throws(Setback) -> Verification? {
-    let words = provider.flows.lazy.compactMap(\.tokens).first
-    guard let words, words.clientAuthentication.fitting(registration, at: ways) != .none else {
+  ) async throws(FlowFailure) -> Verification? {
+    let endpoint = provider.flows.lazy.compactMap(\.tokens).first
+    guard let endpoint, endpoint.clientAuthentication.fitting(registration, at: ways) != .none
+    else {
       return nil
     }
     let exchange = exchange(hiding: [token.accessToken])
     let answer = try await exchange.ask(
-      words, request,
+      endpoint, request,
       [
         Parameter("token", revealedText(token.accessToken)),
         Parameter("token_type_hint", "access_token"),
@@ -56,7 +57,7 @@ extension CredentialCheck {
 
   /// Asks the identity endpoint for the token's owner. Its answer proves that the token is active,
   /// but not that it was issued to this application.
-  func owner(of token: OAuth2Credential, isBound: Bool) async throws(Setback) -> Verification {
+  func owner(of token: OAuth2Credential, isBound: Bool) async throws(FlowFailure) -> Verification {
     var result = Verification()
     do {
       result.identity = try await exchange(hiding: [token.accessToken]).identity(

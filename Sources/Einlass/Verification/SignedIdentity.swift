@@ -6,13 +6,13 @@ extension CredentialCheck {
   /// Core 1.0 section 3.1.3.7.
   func checked(
     _ text: Secret
-  ) async throws(Setback) -> (Verification, Result<IDToken, IDTokenExpectation.Fault>) {
-    guard let words = provider.keySource, let issuer = words.issuer else {
-      throw .failed(Failure(.flowNotSupported(provider, "verification of id_tokens")))
+  ) async throws(FlowFailure) -> (Verification, Result<IDToken, IDTokenExpectation.Fault>) {
+    guard let endpoint = provider.keySource, let issuer = endpoint.issuer else {
+      throw FlowFailure(.flowNotSupported(provider, "verification of id_tokens"))
     }
     let audience = expected.clientID ?? registration.clientID
     var wanted = IDTokenExpectation(issuer: issuer.text, clientID: audience)
-    wanted.algorithms = words.algorithms
+    wanted.algorithms = endpoint.algorithms
     wanted.nonce = expected.nonce
     // If the account's id is not `sub`, it is compared after the id_token is verified.
     wanted.subject = provider.identity?.isSubject ?? true ? expected.id : nil
@@ -20,7 +20,7 @@ extension CredentialCheck {
     if case .oauth2(let token)? = credential { wanted.accessToken = token.accessToken }
     let exchange = exchange(hiding: [text])
     var result = Verification(clientID: audience)
-    let judged = try await exchange.believed(text, wanted, words, registration)
+    let judged = try await exchange.believed(text, wanted, endpoint, registration)
     switch judged {
     case .success(let token):
       result.expiresAt = token.expiresAt

@@ -91,16 +91,16 @@ extension KeySource {
 
   /// Tries a typed passphrase on these slots, invisible to other threads until it fits, and keeps
   /// it then. Throws `keyUnavailable`.
-  func accept(_ words: Secret, for slots: [KeySlot], store: String) throws(Problem) {
+  func accept(_ passphrase: Secret, for slots: [KeySlot], store: String) throws(Problem) {
     try preparing.withLock { _ throws(Problem) in
       // Another thread has accepted the same passphrase while this one waited.
-      guard typed.withLock({ $0 }) != words else { return }
+      guard typed.withLock({ $0 }) != passphrase else { return }
       let tried = slots.filter { $0.kind == .passphrase }
       for slot in tried {
-        let secret = try stretched(words, for: slot)
+        let secret = try stretched(passphrase, for: slot)
         guard slot.unwrap(store: store, with: secret) != nil else { continue }
         prepared.withLock { $0[slot.salt] = .success(secret) }
-        typed.withLock { $0 = words }
+        typed.withLock { $0 = passphrase }
         return
       }
       guard let slot = tried.first else { throw noSlot(slots) }
@@ -110,17 +110,17 @@ extension KeySource {
 
   private func prepared(_ slot: KeySlot, store: String) throws(Problem) -> Secret {
     guard slot.kind == .passphrase else { return try secretService.read(store: store) }
-    guard let words = try words else { throw .keyAwaited }
-    return try stretched(words, for: slot)
+    guard let passphrase = try givenPassphrase else { throw .keyAwaited }
+    return try stretched(passphrase, for: slot)
   }
 
-  private func stretched(_ words: Secret, for slot: KeySlot) throws(Problem) -> Secret {
+  private func stretched(_ passphrase: Secret, for slot: KeySlot) throws(Problem) -> Secret {
     guard let way = KeyFromPassphrase(slot) else {
       throw .store(
         .keyUnavailable,
         "The account store's passphrase slot asks for more work than is taken, or was damaged.")
     }
-    return try way.slotKey(of: words, salt: slot.salt)
+    return try way.slotKey(of: passphrase, salt: slot.salt)
   }
 
   private func wait(for slots: [KeySlot], store: String) throws(Problem) {

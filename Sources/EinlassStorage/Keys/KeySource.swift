@@ -119,12 +119,12 @@ final class KeySource: Sendable {
       guard let secret = try key?.secret else { throw .notBrought("a key", "--key-fd") }
       return NewSlot(kind: .fd, secret: secret)
     case .passphrase:
-      let words = if let chosen { chosen } else { try passphrase?.secret }
-      guard let words else {
+      let secret = if let chosen { chosen } else { try passphrase?.secret }
+      guard let secret else {
         throw .notBrought("a passphrase", "--passphrase-fd")
       }
-      var slot = NewSlot(kind: .passphrase, parameters: stretching.text, secret: words)
-      slot.secret = try stretching.slotKey(of: words, salt: slot.salt)
+      var slot = NewSlot(kind: .passphrase, parameters: stretching.text, secret: secret)
+      slot.secret = try stretching.slotKey(of: secret, salt: slot.salt)
       prepared.withLock { $0[slot.salt] = .success(slot.secret) }
       return slot
     case .secretservice:
@@ -138,7 +138,7 @@ final class KeySource: Sendable {
   }
 
   /// The typed passphrase, else the one from the descriptor.
-  var words: Secret? {
+  var givenPassphrase: Secret? {
     get throws(Problem) {
       if let typed = typed.withLock({ $0 }) { return typed }
       return try passphrase?.secret

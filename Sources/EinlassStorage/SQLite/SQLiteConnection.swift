@@ -142,6 +142,7 @@ struct SQLiteConnection: ~Copyable {
   }
 }
 
+/// A transaction that reads one state, or one that changes the database.
 enum SQLiteTransaction: String {
   /// One state of the database for several reads.
   case read = "BEGIN"

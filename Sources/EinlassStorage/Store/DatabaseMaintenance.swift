@@ -36,7 +36,7 @@ extension StoreMaintenance {
       removeKeySlot: { kind throws(Problem) in
         try removeKeySlot(KeySlot.Kind(word: kind), from: file, keys: keys)
       },
-      openKey: { words throws(Problem) in try openKey(of: file, keys: keys, words) },
+      openKey: { passphrase throws(Problem) in try openKey(of: file, keys: keys, passphrase) },
       passphrase: { isOfFile throws(Problem) in
         let ofFile = isOfFile ? keys.filePassphrase : nil
         return try (ofFile ?? keys.passphrase)?.fetch(by: AccountStore.Patience.usual.deadline)
@@ -49,11 +49,11 @@ extension StoreMaintenance {
   /// Opens the key with the configured secrets or the given passphrase. The passphrase is kept only
   /// if it fits, and is ignored if the key is already open.
   private static func openKey(
-    of file: StoreFile, keys: KeySource, _ words: Secret?
+    of file: StoreFile, keys: KeySource, _ passphrase: Secret?
   ) throws(Problem) {
-    if let words {
+    if let passphrase {
       let locked = try file.read(.usual) { store throws(Problem) in try store.lockedSlots() }
-      if let (slots, name) = locked ?? nil { try keys.accept(words, for: slots, store: name) }
+      if let (slots, name) = locked ?? nil { try keys.accept(passphrase, for: slots, store: name) }
     }
     _ = try file.read(.usual, withKey: true) { store throws(Problem) in try store.storeKey() }
   }

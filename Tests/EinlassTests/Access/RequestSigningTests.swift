@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `credentials.sign`: a header for the front end's own requests.
-struct CredentialSigningTests {
+struct RequestSigningTests {
   /// A store with a credential issued to APP, and a system credential.
   func store(grant: AccessGrant.State? = .granted, origin: String = "https://api.twitter.com")
     -> ScriptedStore

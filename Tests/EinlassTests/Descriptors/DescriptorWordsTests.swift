@@ -7,7 +7,7 @@ import Testing
 struct DescriptorWordsTests {
   private static func reader(_ json: String) throws -> DescriptorReader {
     let value = try JSONReader.read(Array("{\"word\":\(json)}".utf8))
-    return try DescriptorReader(value, at: "", provider: "example", words: ["word"])
+    return try DescriptorReader(value, at: "", provider: "example", members: ["word"])
   }
 
   private static func request(_ json: String) throws -> RequestTemplate {
@@ -113,7 +113,8 @@ struct DescriptorWordsTests {
   func refusals(shape: String, body: String, isRefusal: Bool?) throws {
     let shape = try ErrorShape(
       JSONReader.read(Array(shape.utf8)), at: "", provider: "example")
-    let words = shape.words(json: try? JSONReader.read(Array(body.utf8)), body: Array(body.utf8))
+    let words = shape.errorText(
+      json: try? JSONReader.read(Array(body.utf8)), body: Array(body.utf8))
     #expect(words?.isRefusal == isRefusal)
   }
 

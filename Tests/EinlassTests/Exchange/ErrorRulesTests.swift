@@ -3,7 +3,7 @@ import EinlassCrypto
 import TestSupport
 import Testing
 
-struct ErrorMappingTests {
+struct ErrorRulesTests {
   /// Returns the problem of a sign-in if request number `step` gets this reply.
   func chirp(_ reply: Script.Reply, at step: Int = 2) async throws -> (Problem, Account) {
     let happy: [Script.Reply] = [.text(Sample.requestToken), .text(Sample.accessToken)]

@@ -17,7 +17,7 @@ import Testing
           return .success(nil)
         }
       }
-      await #expect(throws: Setback.self) {
+      await #expect(throws: FlowFailure.self) {
         try await first(of: (0..<4).map(way), or: Problem(.cancelled, "All have ended."))
       }
       #expect(begun.withLock { $0 } == [0, 1, 2, 3])

@@ -1,13 +1,8 @@
-/// The reason a flow ended without a credential.
-enum Setback: Error {
-  /// A remedy of the descriptor may help. `advice`: for the person, if it does not.
-  case remedy(Remedy, advice: Problem.Advice?)
-  case failed(Failure)
-}
-
-/// A final failure of a flow.
-struct Failure: Equatable {
+/// The failure of a flow or of a check: the problem, and its effect on the stored credential.
+struct FlowFailure: Error, Equatable {
   var problem: Problem
+  /// The remedy of the descriptor to try; `nil` if the failure is final.
+  var remedy: Remedy?
   /// The account's health according to the answer; `nil` if the answer does not tell.
   var health: Account.Health?
   /// Whether the provider refused the credential itself, not the request around it.
@@ -17,8 +12,12 @@ struct Failure: Equatable {
   /// The device code's state, from one of the provider's error rules.
   var deviceState: DeviceState?
 
-  init(_ problem: Problem, health: Account.Health? = nil, refusesCredential: Bool = false) {
+  init(
+    _ problem: Problem, remedy: Remedy? = nil, health: Account.Health? = nil,
+    refusesCredential: Bool = false
+  ) {
     self.problem = problem
+    self.remedy = remedy
     self.health = health
     self.refusesCredential = refusesCredential
   }

@@ -1,7 +1,7 @@
 internal import EinlassCrypto
 
 /// One run of a flow: the input of its function.
-struct Flow {
+struct StoredCredentialFlow {
   /// The result of a successful flow.
   struct SignedIn: Equatable {
     var credential: Credential
@@ -39,11 +39,11 @@ struct Flow {
   var minValiditySeconds: Int64?
 
   /// Runs the function of the descriptor's kind.
-  func run() async -> Result<SignedIn, Setback> {
+  func run() async -> Result<SignedIn, FlowFailure> {
     do {
       switch descriptor {
-      case .reverseAuth(let words): return .success(try await reverseAuth(words, self))
-      case .systemToken(let words): return .success(try await systemToken(words, self))
+      case .reverseAuth(let descriptor): return .success(try await reverseAuth(descriptor, self))
+      case .systemToken(let descriptor): return .success(try await systemToken(descriptor, self))
       case .authorizationCode, .deviceCode, .oauth1, .clientCredentials:
         return .success(try storedToken(self))
       }
@@ -67,14 +67,14 @@ struct Flow {
   }
 
   /// Gets a credential for the application without asking for its owner.
-  func issued() async throws(Setback) -> Credential {
+  func issued() async throws(FlowFailure) -> Credential {
     switch descriptor {
-    case .reverseAuth(let words):
+    case .reverseAuth(let descriptor):
       var exchange = exchange(hiding: [])
-      return .oauth1(try await exchangedToken(words, self, &exchange))
-    case .systemToken(let words): return .oauth2(try await mintedToken(words, self))
+      return .oauth1(try await exchangedToken(descriptor, self, &exchange))
+    case .systemToken(let descriptor): return .oauth2(try await mintedToken(descriptor, self))
     case .authorizationCode, .deviceCode, .oauth1, .clientCredentials:
-      throw .failed(Failure(nothingStored))
+      throw FlowFailure(nothingStored)
     }
   }
 
@@ -110,7 +110,7 @@ struct Flow {
   }
 
   /// Stores the account's health after a failure, unless its credentials have changed since.
-  func remember(_ failure: Failure, in store: AccountStore) {
+  func remember(_ failure: FlowFailure, in store: AccountStore) {
     guard let health = failure.health else { return }
     // A store failure must not hide the reason of the request's failure.
     _ = try? store.settle(account.id, settlement(noting: health))
@@ -139,22 +139,25 @@ struct Flow {
 
   /// Returns the account's own credential. Throws `reloginNeeded` or `notIssuedToThisClient`
   /// without one, and `bindingMismatch` if it is bound to other origins.
-  func systemCredential() throws(Setback) -> StoredCredential {
-    guard let credential = credentials.accountsOwn else { throw .failed(Failure(nothingStored)) }
+  func systemCredential() throws(FlowFailure) -> StoredCredential {
+    guard let credential = credentials.accountsOwn else { throw FlowFailure(nothingStored) }
     return try sendable(credential)
   }
 
   /// Returns the credential. Throws `bindingMismatch` if the flow uses an origin outside its
   /// binding.
-  func sendable(_ credential: StoredCredential) throws(Setback) -> StoredCredential {
+  func sendable(_ credential: StoredCredential) throws(FlowFailure) -> StoredCredential {
     guard Set(provider.origins(of: descriptor)).isSubset(of: credential.binding.origins) else {
-      throw .failed(Failure(.bindingMismatch(provider, account)))
+      throw FlowFailure(.bindingMismatch(provider, account))
     }
     return credential
   }
 }
 
 extension Provider {
+  /// Throws `flowNotSupported` if the provider has no flow of this kind.
+  func requireFlow(_ kind: FlowKind?) throws(Problem) { _ = try flow(kind) }
+
   /// Returns the flow of this kind, or the provider's first flow for `nil`. Throws
   /// `flowNotSupported`.
   func flow(_ kind: FlowKind?) throws(Problem) -> FlowDescriptor {

@@ -2,7 +2,7 @@ internal import EinlassCrypto
 internal import EinlassJSON
 
 /// One interactive sign-in at a provider: the input of its flow's function.
-struct Visit {
+struct InteractiveFlow {
   let provider: Provider
   /// The application's registration, with every part that the provider needs.
   let registration: ClientRegistration
@@ -34,12 +34,14 @@ struct Visit {
   /// Returns the scopes to request. For a resource, only `openid` and `offline_access` are added
   /// from the provider's own, because it needs an identity and a refresh token but no further
   /// access.
-  func scopes(_ words: TokenEndpoint) -> [String] {
+  func scopes(_ endpoint: TokenEndpoint) -> [String] {
     if let scopes = request.scopes { return scopes }
-    guard request.resource != nil else { return words.scopes }
+    guard request.resource != nil else { return endpoint.scopes }
     let wanted = request.resourceScopes
     return wanted
-      + words.scopes.filter { ["openid", "offline_access"].contains($0) && !wanted.contains($0) }
+      + endpoint.scopes.filter {
+        ["openid", "offline_access"].contains($0) && !wanted.contains($0)
+      }
   }
 
   /// The `resource` parameter of a grant. RFC 8707 section 2.
@@ -51,27 +53,29 @@ struct Visit {
   ///   - nonce: The nonce that the id_token must contain; `nil` if none was sent.
   ///   - exchange: Hides the new tokens in errors from here on.
   func keep(
-    _ answer: Exchange.Answer, of flow: FlowDescriptor, at words: TokenEndpoint, nonce: String?,
+    _ answer: Exchange.Answer, of flow: FlowDescriptor, at endpoint: TokenEndpoint, nonce: String?,
     _ exchange: inout Exchange
-  ) async throws(Setback) -> AccountStore.Added {
-    let object = words.object(answer)
+  ) async throws(FlowFailure) -> AccountStore.Added {
+    let object = endpoint.object(answer)
     let token = TokenResponse.credential(
-      in: object, scopes: scopes(words), now: effects.now(), proof: proof)
+      in: object, scopes: scopes(endpoint), now: effects.now(), proof: proof)
     guard var token else { throw exchange.unusable(.token) }
     for secret in [token.accessToken, token.refreshToken, token.idToken].compactMap(\.self) {
       exchange.hide(secret)
     }
     asker.report(.verifying)
-    let idToken = try await exchange.idToken(of: token, at: words, for: registration) { expected in
+    let idToken = try await exchange.idToken(of: token, at: endpoint, for: registration) {
+      expected in
       expected.nonce = nonce
       expected.maxAgeSeconds = request.maxAgeSeconds
     }
     if idToken == nil { token.idToken = nil }
     let identity = try await identity(
-      token, idToken, subject: words.subject.flatMap { object?.at(pointer: $0)?.string }, exchange)
+      token, idToken, subject: endpoint.subject.flatMap { object?.at(pointer: $0)?.string },
+      exchange)
     asker.report(.saving)
     do { return try await keep(flow, .oauth2(token), identity, asker) } catch {
-      throw .failed(Failure(error))
+      throw FlowFailure(error)
     }
   }
 
@@ -79,22 +83,22 @@ struct Visit {
   /// the id_token. Throws if the two name different subjects.
   private func identity(
     _ token: OAuth2Credential, _ idToken: IDToken?, subject: String?, _ exchange: Exchange
-  ) async throws(Setback) -> Identity? {
-    guard let words = provider.identity else { return nil }
+  ) async throws(FlowFailure) -> Identity? {
+    guard let endpoint = provider.identity else { return nil }
     // A resource's token must not be sent anywhere else, not even to the provider's identity
     // request.
     if request.resource != nil {
-      guard let idToken, words.pointers[.id] == "/sub" else { return nil }
+      guard let idToken, endpoint.pointers[.id] == "/sub" else { return nil }
       return try exchange.identity(in: .object(idToken.claims))
     }
-    guard words.request != nil else {
+    guard endpoint.request != nil else {
       return try exchange.identity(in: idToken.map { .object($0.claims) })
     }
     let identity = try await exchange.identity(
       token.bearing(clientID: registration.clientID, subject: subject))
-    guard let idToken, words.isSubject, !sameBytes(identity.id, idToken.subject) else {
+    guard let idToken, endpoint.isSubject, !sameBytes(identity.id, idToken.subject) else {
       return identity
     }
-    throw .failed(Failure(.unbelievable(provider, .subject)))
+    throw FlowFailure(.unbelievable(provider, .subject))
   }
 }

@@ -1,0 +1,250 @@
+internal import EinlassCrypto
+internal import EinlassJSON
+
+/// One `auth.perform`: runs the flow with its two remedies and stores the result.
+struct PerformRun {
+  /// The largest credential that is stored and returned, in bytes of a JSON line.
+  static let credentialLimitBytes = 48 << 10
+
+  let request: PerformRequest
+  let provider: Provider
+  let registration: ClientRegistration
+  let gate: AccessGate
+  let store: AccountStore
+  let effects: Effects
+  let report: @Sendable (Stage) -> Void
+
+  /// Runs the flow until it ends. Each remedy is tried once: `regrant` asks for access again and
+  /// starts over, `renew` gets a fresh token and continues without a prompt.
+  func run(_ admission: AccessGate.Admission) async throws(Problem) -> PerformResult {
+    var admission = admission
+    var remaining: Set<Remedy> = [.regrant, .renew]
+    while true {
+      if let result = try await attempt(admission, &remaining) { return result }
+      try gate.forgetGrant()
+      admission = try await gate.admit()
+    }
+  }
+
+  /// Runs the flow under the account's lease; `nil` if access has to be asked for again.
+  private func attempt(
+    _ admission: AccessGate.Admission, _ remaining: inout Set<Remedy>
+  ) async throws(Problem) -> PerformResult? {
+    let account = admission.account
+    let former =
+      try store.credentials(account.id)
+      .stored(under: registration, for: nil)?.generation ?? 0
+    let lease = try await store.lease(account.id)
+    defer { lease.keep() }
+    var renewed: OAuth2Credential?
+    while true {
+      let credentials = try store.credentials(of: account.id, under: lease)
+      let descriptor = try descriptor(for: credentials, of: account.id)
+      let flow = StoredCredentialFlow(
+        provider: provider.seen(by: descriptor), descriptor: descriptor, registration: registration,
+        resource: nil, account: account, credentials: credentials,
+        permissions: provider.permissions(asked: request.permissions),
+        audience: request.audience ?? provider.defaultAudience,
+        wasGrantedBefore: admission.wasGrantedBefore, formerGeneration: former, renewed: renewed,
+        remaining: remaining, effects: effects, report: report,
+        minValiditySeconds: request.minValiditySeconds)
+      switch await flow.run() {
+      case .success(let signedIn):
+        if let result = try save(signedIn, of: flow) { return result }
+        // The stored credentials have changed, so run the flow again with them.
+        renewed = nil
+      case .failure(let failure):
+        if let remedy = failure.remedy { remaining.remove(remedy) }
+        switch failure.remedy {
+        case .regrant: return nil
+        case .renew: renewed = try await renew(flow, under: lease, failure.problem.advice)
+        case nil:
+          flow.remember(failure, in: store)
+          throw failure.problem.about(provider, account.id)
+        }
+      }
+    }
+  }
+
+  /// Returns the requested flow, otherwise that of the stored credential, otherwise the provider's
+  /// first.
+  private func descriptor(
+    for credentials: [StoredCredential], of account: Account.ID
+  ) throws(Problem) -> FlowDescriptor {
+    let stored =
+      credentials.issued(to: registration, for: nil) ?? credentials.accountsOwn
+    // A person's token must not be renewed as the application's own.
+    if request.flowKind == .clientCredentials, let stored,
+      stored.binding.flowKind != .clientCredentials
+    {
+      throw .personsAccount(provider, account)
+    }
+    return try provider.flow(
+      request.flowKind
+        ?? stored.map(\.binding.flowKind).flatMap { kind in
+          provider.flowKinds.contains(kind) ? kind : nil
+        })
+  }
+
+  /// Renews the token and stores it before it is used, because the old one may be dead by now;
+  /// `nil` if the old one is still to be used.
+  private func renew(
+    _ flow: StoredCredentialFlow, under lease: Lease, _ advice: Problem.Advice?
+  ) async throws(Problem) -> OAuth2Credential? {
+    var problem = Problem.reloginNeeded(provider, flow.account)
+    problem.advice = advice
+    switch try await flow.renewal(storedIn: store, under: lease) {
+    case .renewed(let credential): return credential
+    // The renewal failed, but the token is valid for some more time.
+    case .failed(let why)
+    where flow.descriptor.tokens != nil && flow.keepsToken(after: why) && flow.secondsLeft > 0
+      && request.minValiditySeconds == nil:
+      return nil
+    // The errors of a token endpoint already name the next step.
+    case .rejected(let why) where flow.descriptor.tokens != nil,
+      .failed(let why) where flow.descriptor.tokens != nil:
+      throw why
+    case .rejected: throw problem
+    case .failed(let why):
+      problem.isRetryable = why.reason != .reloginNeeded
+      throw problem
+    }
+  }
+
+  /// Stores a flow's result and returns it; `nil` if the stored credentials have changed meanwhile.
+  private func save(_ signedIn: StoredCredentialFlow.SignedIn, of flow: StoredCredentialFlow)
+    throws(Problem) -> PerformResult?
+  {
+    do { try signedIn.credential.requireFitting(provider) } catch {
+      throw error.about(provider, flow.account.id)
+    }
+    report(.saving)
+    let now = effects.now()
+    let edit: AccountStore.Edit = { $0.adopt(signedIn.identity, at: now, isFresh: signedIn.isNew) }
+    let settlement = flow.settlement(
+      signedIn.isNew ? signedIn.credential : nil, edit: edit)
+    guard try store.settle(flow.account.id, settlement) != nil else { return nil }
+    var account = flow.account
+    edit(&account)
+    return PerformResult(
+      account: account, identity: signedIn.identity ?? account.identity,
+      clientID: registration.clientID,
+      credential: signedIn.credential.handedOut(withRefreshToken: request.includesRefreshToken))
+  }
+}
+
+extension Einlass {
+  /// Runs `auth.perform`. If only a sign-in helps and the request allows one, signs the person in
+  /// and runs it again.
+  func performOrSignIn(
+    _ request: PerformRequest, asking asker: Asker
+  ) async throws(Problem) -> PerformResult {
+    do throws(Problem) {
+      return try await run(request, asking: asker)
+    } catch {
+      let provider = try catalog.provider(request.provider)
+      let error = store.mended(error, at: provider, by: request.registration)
+      guard error.isMended(bySigningInAt: provider, asking: asker.kinds) else { throw error }
+      guard request.signsInIfNeeded, request.isInteractive, var signIn = request.signIn else {
+        throw error.mended(bySigningInAt: provider)
+      }
+      signIn.account = error.account
+      var request = request
+      let signedIn = try await self.signIn(signIn, asking: asker)
+      request.account = signedIn.account.id
+      var result = try await run(request, asking: asker)
+      result.created = signedIn.created
+      return result
+    }
+  }
+
+  private func run(
+    _ request: PerformRequest, asking asker: Asker
+  ) async throws(Problem) -> PerformResult {
+    let provider = try catalog.provider(request.provider)
+    let gate = AccessGate(
+      request: request, provider: provider, store: store, effects: effects, asker: asker)
+    guard request.fetchesCredential else {
+      return try await PerformResult(account: gate.admit().account)
+    }
+    try provider.requireFlow(request.flowKind)
+    let run = try PerformRun(
+      request: request, provider: provider,
+      registration: registration(request.registration, at: provider),
+      gate: gate, store: store, effects: effects, report: asker.report)
+    return try await run.run(gate.admit())
+  }
+
+  /// Returns the registration to use. Throws if a part of it is missing.
+  private func registration(
+    _ own: ClientRegistration?, at provider: Provider
+  ) throws(Problem) -> ClientRegistration {
+    let found = try store.registration(own, at: provider)
+    // The first sign-in registers the application dynamically.
+    if found == nil, provider.dynamicRegistration != nil { throw .noSystemAccount(provider) }
+    return try provider.complete(found, with: provider.registrationNeeds)
+  }
+}
+
+extension Account {
+  /// Takes over the identity that the provider reports. The first `subject` stays, because it may
+  /// differ by application, and so does a display name of the person's choice. The account is
+  /// healthy if its credential is new or the provider has just identified its owner.
+  mutating func adopt(_ identity: Identity?, at now: UnixTime, isFresh: Bool) {
+    subject = subject ?? identity?.id
+    displayName = displayName ?? identity?.name
+    email = identity?.email ?? email
+    avatar = identity?.avatar ?? avatar
+    if isFresh || identity != nil { health = .ok }
+    lastUsedAt = now
+  }
+
+  /// The owner, as far as earlier flows have learned it.
+  var identity: Identity? {
+    subject.map {
+      Identity(id: $0, name: displayName, username: username, email: email, avatar: avatar)
+    }
+  }
+}
+
+extension Credential {
+  /// The size in a JSON line, without the owner.
+  private var byteCount: Int {
+    func count(_ text: String) -> Int { JSONValue.string(text).bytes().count - 2 }
+    func count(_ secret: Secret?) -> Int { secret.map { count(revealedText($0)) } ?? 0 }
+    switch self {
+    case .oauth1(let credential): return count(credential.token) + count(credential.tokenSecret)
+    case .oauth2(let credential):
+      let secrets = [credential.accessToken, credential.refreshToken, credential.idToken]
+      // Two quotes and a comma for each scope.
+      return secrets.reduce(0) { $0 + count($1) }
+        + credential.scopes.reduce(0) { $0 + count($1) + 3 }
+    }
+  }
+
+  /// Whether the credential is small enough to be returned.
+  var isFitting: Bool { byteCount <= PerformRun.credentialLimitBytes }
+
+  /// Throws `providerFailure` if the credential is too large for a line.
+  func requireFitting(_ provider: Provider) throws(Problem) {
+    guard isFitting else { throw .credentialTooLarge(provider) }
+  }
+
+  /// Returns the application's copy: without the proof key and, unless included, the refresh token.
+  func handedOut(withRefreshToken includesRefreshToken: Bool) -> Credential {
+    guard case .oauth2(var credential) = self else { return self }
+    if !includesRefreshToken { credential.refreshToken = nil }
+    credential.proofKey = nil
+    return .oauth2(credential)
+  }
+}
+
+extension Problem {
+  /// Returns the same problem with the provider and the account filled in.
+  func about(_ provider: Provider, _ account: Account.ID?) -> Problem {
+    var problem = self
+    problem.provider = problem.provider ?? provider.id
+    problem.account = problem.account ?? account
+    return problem
+  }
+}
