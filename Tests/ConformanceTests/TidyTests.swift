@@ -238,7 +238,7 @@ import Testing
 }
 
 private let revealing = [
-  "EinlassCrypto/", "EinlassStorage/Keys/", "EinlassServer/WireTypes",
+  "EinlassCrypto/", "EinlassStorage/Keys/", "EinlassServer/Wire/WireTypes",
   "Einlass/OAuth1/Signer", "Einlass/Accounts/RevealedText",
 ]
 

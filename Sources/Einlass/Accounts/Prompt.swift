@@ -1,6 +1,6 @@
 internal import EinlassCrypto
 
-/// A question to the person. `EinlassServer/Prompts.swift` writes it to the wire.
+/// A question to the person. `EinlassServer/Requests/Prompts.swift` writes it to the wire.
 public enum Prompt: Sendable, Equatable {
   /// Whether this application may use the provider's accounts. `added`: the permissions beyond an
   /// existing grant; `includes`: the application's further rights.
