@@ -70,7 +70,7 @@ public final class Server: Sendable {
   let changes: ChangeFeed
   let prompts: Prompts
   let refresher: Refresher
-  let flows = Flows()
+  let flows = PendingRequests()
   let lastAccounts = LastAccounts()
   /// Set only with `--test`.
   let isWithoutLeases = Lock(false)

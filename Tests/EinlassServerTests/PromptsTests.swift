@@ -12,27 +12,31 @@ import Testing
     addedAt: 0)
   private static let question = Prompt.confirmAccount(account)
 
-  private static func wish(_ change: (inout PerformRequest) -> Void = { _ in }) -> PerformRequest {
-    var wish = PerformRequest(application: "editor", registration: nil, provider: "example")
-    change(&wish)
-    return wish
+  private static func request(_ change: (inout PerformRequest) -> Void = { _ in }) -> PerformRequest
+  {
+    var request = PerformRequest(application: "editor", registration: nil, provider: "example")
+    change(&request)
+    return request
   }
 
   @Test(arguments: [
-    ("nothing", true, wish()),
-    ("application", false, wish { $0.application = "other" }),
-    ("an application that only looks the same", false, wish { $0.application = "e\u{0301}ditor" }),
-    ("provider", false, wish { $0.provider = "other" }),
-    ("selection", false, wish { $0.selection = .whenMany }),
-    ("permissions", false, wish { $0.permissions = ["email"] }),
-    ("audience", false, wish { $0.audience = .everyone }),
-    ("what becomes of the answer", true, wish { $0.fetchesCredential = false }),
+    ("nothing", true, request()),
+    ("application", false, request { $0.application = "other" }),
+    (
+      "an application that only looks the same", false,
+      request { $0.application = "e\u{0301}ditor" }
+    ),
+    ("provider", false, request { $0.provider = "other" }),
+    ("selection", false, request { $0.selection = .whenMany }),
+    ("permissions", false, request { $0.permissions = ["email"] }),
+    ("audience", false, request { $0.audience = .everyone }),
+    ("use of the answer", true, request { $0.fetchesCredential = false }),
   ])
   func `Two requests share a prompt unless their difference changes the question`(
     difference: String, isShared: Bool, other: PerformRequest
   ) async throws {
     let desk = Desk()
-    let first = desk.ask(Self.question, Self.wish { _ in }, "f_1")
+    let first = desk.ask(Self.question, Self.request { _ in }, "f_1")
     try await desk.wait { $0.waiting == 1 }
     let second = desk.ask(Self.question, other, "f_2")
     try await desk.wait { $0.waiting == 2 }
@@ -58,11 +62,11 @@ import Testing
   ) async throws {
     let desk = Desk()
     let problem = await #expect(throws: Problem.self) {
-      _ = try await desk.ask(prompt, Self.wish(), "f_1").value.get()
+      _ = try await desk.ask(prompt, Self.request(), "f_1").value.get()
     }
     #expect(problem?.reason == .invalidParameter && problem?.path == path)
     #expect(desk.prompts.all.isEmpty)
-    let fits = desk.ask(.openURL(Self.page(55 << 10), returningTo: nil), Self.wish(), "f_2")
+    let fits = desk.ask(.openURL(Self.page(55 << 10), returningTo: nil), Self.request(), "f_2")
     try await desk.wait { $0.waiting == 1 }
     #expect(desk.prompts.answer("p_2", .cancel).isTaken)
     #expect(try await fits.value.get() == .cancel)
@@ -78,11 +82,12 @@ import Testing
   @Test func `The same passphrase can be given again, but not another one or none`() async throws {
     let desk = Desk()
     let asked = desk.ask(
-      .enterPassphrase(.init(.export, path: "/a")), Self.wish { $0.provider = "" }, "f_1")
+      .enterPassphrase(.init(.export, path: "/a")), of: Desk.passphraseRequest("f_1"))
+    try await desk.wait { $0.prompts.all.count == 1 }
     let other = desk.ask(
-      .enterPassphrase(.init(.export, path: "/b")), Self.wish { $0.provider = "" }, "f_2")
-    try await desk.wait { $0.waiting == 2 }
-    #expect(desk.prompts.all.count == 2, "Two files may have two passphrases.")
+      .enterPassphrase(.init(.export, path: "/b")), of: Desk.passphraseRequest("f_2"))
+    // Two files may have two passphrases, so that the requests do not share a prompt.
+    try await desk.wait { $0.prompts.all.count == 2 }
     for refused in [Answer.accept(), .accept(account: Self.account.id), .accept(text: Secret(""))] {
       guard case .notOffered(let problem) = desk.prompts.answer("p_1", refused) else {
         Issue.record("taken: \(refused)")
@@ -108,7 +113,7 @@ import Testing
 
   @Test func `A passphrase is no answer to another question`() async throws {
     let desk = Desk()
-    let asked = desk.ask(Self.question, Self.wish(), "f_1")
+    let asked = desk.ask(Self.question, Self.request(), "f_1")
     try await desk.wait { $0.waiting == 1 }
     guard case .notOffered = desk.prompts.answer("p_1", .accept(text: Secret("words"))) else {
       Issue.record("taken")
@@ -123,7 +128,7 @@ import Testing
   {
     let desk = Desk()
     let question = Prompt.replaceAccount([Self.account], more: false)
-    let asked = ["f_1", "f_2"].map { desk.ask(question, Self.wish(), $0) }
+    let asked = ["f_1", "f_2"].map { desk.ask(question, Self.request(), $0) }
     try await desk.wait { $0.prompts.all.count == 2 }
     let other = Account.ID(rawValue: "a_2")
     guard case .notOffered = desk.prompts.answer("p_1", .accept(account: other)) else {
@@ -139,7 +144,7 @@ import Testing
     async throws
   {
     let desk = Desk()
-    let asked = desk.ask(Self.question, Self.wish(), "f_1")
+    let asked = desk.ask(Self.question, Self.request(), "f_1")
     try await desk.wait { $0.waiting == 1 }
     #expect(desk.prompts.answer("p_1", .accept()).isTaken)
     _ = await asked.value
@@ -157,8 +162,8 @@ import Testing
     async throws
   {
     let desk = Desk()
-    let first = desk.ask(Self.question, Self.wish(), "f_1")
-    let second = desk.ask(Self.question, Self.wish(), "f_2")
+    let first = desk.ask(Self.question, Self.request(), "f_1")
+    let second = desk.ask(Self.question, Self.request(), "f_2")
     try await desk.wait { $0.waiting == 2 }
     first.cancel()
     #expect(await first.value.problem?.reason == .cancelled)
@@ -175,13 +180,13 @@ import Testing
   }
 
   @Test(arguments: [
-    (RunningFlow.End.cancelledByCall, "cancelled"), (.expired, "expired"),
+    (PendingRequest.End.cancelledByCall, "cancelled"), (.expired, "expired"),
   ])
   func `A prompt announces the outcome of the flow that ended it`(
-    end: RunningFlow.End, outcome: String
+    end: PendingRequest.End, outcome: String
   ) async throws {
     let desk = Desk()
-    let flow = Desk.flow(Self.wish(), "f_1")
+    let flow = Desk.flow(Self.request(), "f_1")
     let asked = desk.ask(Self.question, of: flow)
     try await desk.wait { $0.waiting == 1 }
     flow.end(end)
@@ -194,12 +199,12 @@ import Testing
     async throws
   {
     let desk = Desk()
-    let flow = Desk.flow(Self.wish(), "f_1")
+    let flow = Desk.flow(Self.request(), "f_1")
     let page = desk.ask(
       .openURL(WebAddress(scheme: .https, host: "op.example"), returningTo: nil), of: flow)
     try await desk.wait { $0.waiting == 1 }
     let pasted = desk.ask(.enterVerifier(.redirectURL), of: flow)
-    let other = desk.ask(.enterVerifier(.redirectURL), Self.wish(), "f_2")
+    let other = desk.ask(.enterVerifier(.redirectURL), Self.request(), "f_2")
     try await desk.wait { $0.prompts.all.count == 3 }
     page.cancel()
     #expect(await page.value.problem?.reason == .cancelled)
@@ -219,7 +224,7 @@ import Testing
   @Test func `Only the last 1024 ended prompts are remembered`() async throws {
     let desk = Desk()
     for number in 1...(Prompts.rememberedPrompts + 1) {
-      let asked = desk.ask(Self.question, Self.wish(), "f")
+      let asked = desk.ask(Self.question, Self.request(), "f")
       try await desk.wait { $0.waiting == 1 }
       #expect(desk.prompts.answer("p_\(number)", .decline).isTaken)
       _ = await asked.value
@@ -274,19 +279,25 @@ private final class Desk: Sendable {
   var waiting: Int { prompts.all.reduce(0) { $0 + ($1["flows"]?.array?.count ?? 0) } }
 
   func ask(
-    _ prompt: Prompt, _ wish: PerformRequest, _ id: String
+    _ prompt: Prompt, _ request: PerformRequest, _ id: String
   ) -> Task<Result<Answer, Problem>, Never> {
-    ask(prompt, of: Self.flow(wish, id))
+    ask(prompt, of: Self.flow(request, id))
   }
 
-  static func flow(_ wish: PerformRequest, _ id: String) -> RunningFlow {
-    RunningFlow(
-      id: id, wish: wish, applicationTitle: nil, providerName: "Example", flowKind: .systemToken,
-      startedAt: 0, expiresAt: 300, isDetached: false, request: nil)
+  static func flow(_ request: PerformRequest, _ id: String) -> PendingRequest {
+    PendingRequest(
+      id: id, kind: .perform(request), of: .init(application: request.application),
+      providerName: "Example", flowKind: .systemToken, startedAt: 0, expiresAt: 300, request: nil)
+  }
+
+  static func passphraseRequest(_ id: String) -> PendingRequest {
+    PendingRequest(
+      id: id, kind: .passphrase, of: .init(application: "editor"), startedAt: 0, expiresAt: 300,
+      request: nil)
   }
 
   func ask(
-    _ prompt: Prompt, of flow: RunningFlow
+    _ prompt: Prompt, of flow: PendingRequest
   ) -> Task<Result<Answer, Problem>, Never> {
     Task {
       do throws(Problem) {

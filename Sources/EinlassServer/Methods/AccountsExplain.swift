@@ -18,11 +18,10 @@ func accountsExplain(_ server: Server) -> Method {
       ]),
       reasons: ["unknownProvider", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
-      let wish = server.wish(
-        params, of: server.session.frontEnd, at: params["provider"]?.string ?? "")
+      let request = server.performRequest(params, of: server.session.frontEnd)
       return try server.answer(by: deadline) { patience throws(Problem) in
         let explanation = try server.einlass.explain(
-          wish, asking: server.session.frontEnd.prompts, patience: patience)
+          request, asking: server.session.frontEnd.prompts, patience: patience)
         return .object(
           JSONObject(present: [
             "rule": .string(explanation.rule.rawValue),

@@ -37,14 +37,15 @@ func accountsSignIn(_ server: Server) -> Method {
       guard (params["provider"] == nil) != (params["resource"] == nil) else {
         throw .invalidParams(either: "provider", or: "resource")
       }
-      return try await server.perform(params, call) { flow, asker async throws(Problem) in
-        if let resource = params["resource"]?.string {
-          asker.report(.discovering)
-          try await server.locate(resource, params, for: flow)
-        }
-        guard let request = flow.wish.signIn else {
-          throw Problem(.internal, "Nothing was asked for.")
-        }
+      let frontEnd = server.session.frontEnd
+      let request = params["provider"]?.string.map {
+        server.signInRequest(params, of: frontEnd, at: $0)
+      }
+      let address = params["resource"]?.string ?? ""
+      return try await server.perform(
+        params, call, request.map(PendingRequest.Kind.signIn) ?? .locate(resource: address)
+      ) { pending, asker async throws(Problem) in
+        let request = try await server.signInRequest(request, at: address, params, pending, asker)
         let signedIn = try await server.einlass.signIn(request, asking: asker)
         server.lookAfter(signedIn.account.id, for: request.resource)
         let isForResource = request.resource != nil
@@ -59,23 +60,49 @@ func accountsSignIn(_ server: Server) -> Method {
 }
 
 extension Server {
-  /// Finds the provider that issues tokens for a resource, adds it if it is new, and continues the
-  /// flow with it.
-  fileprivate func locate(
-    _ address: String, _ params: JSONObject, for flow: RunningFlow
-  ) async throws(Problem) {
+  /// Returns the request; for a resource, finds the provider that issues its tokens and adds it if
+  /// it is new.
+  fileprivate func signInRequest(
+    _ known: SignInRequest?, at resource: String, _ params: JSONObject,
+    _ pending: PendingRequest, _ asker: Asker
+  ) async throws(Problem) -> SignInRequest {
+    if let known { return known }
+    asker.report(.discovering)
     let resource = try await budgetedEinlass.protectedResource(
-      at: address, challenge: params["challenge"]?.string)
+      at: resource, challenge: params["challenge"]?.string)
     let id: String
     switch resource.issuer {
     case .known(let known): id = known
     case .new(let descriptor):
       id = try added.add(descriptor, isNamed: false).id
     }
-    var wish = wish(params, of: session.frontEnd, at: id)
-    wish.signIn?.resource = resource.name
-    wish.signIn?.resourceScopes = resource.scopes ?? []
-    flow.goesOn(as: wish, at: try catalog.provider(id))
+    var request = signInRequest(params, of: session.frontEnd, at: id)
+    request.resource = resource.name
+    request.resourceScopes = resource.scopes ?? []
+    pending.continues(as: request, at: try catalog.provider(id))
+    return request
+  }
+
+  /// Makes the sign-in of a front end with these parameters.
+  func signInRequest(
+    _ params: JSONObject, of frontEnd: Session.FrontEnd, at provider: String
+  ) -> SignInRequest {
+    var request = SignInRequest(
+      application: frontEnd.application, registration: registration(for: frontEnd, at: provider),
+      provider: provider)
+    request.applicationTitle = frontEnd.title
+    request.account = params["account"]?.string.map { Account.ID(rawValue: $0) }
+    request.flowKind = params["flowKind"]?.string.flatMap(FlowKind.init)
+    request.scopes = params["scopes"]?.strings
+    request.customParameters = (params["customParameters"]?.object?.members ?? []).map {
+      Parameter($0.name, $0.value.string ?? "")
+    }
+    request.loginHint = params["loginHint"]?.string
+    request.prompt = params["prompt"]?.string
+    request.maxAgeSeconds = params["maxAgeSeconds"]?.int64
+    request.acrValues = params["acrValues"]?.string
+    request.claims = params["claims"].map { String(decoding: $0.bytes(), as: UTF8.self) }
+    return request
   }
 }
 
@@ -98,23 +125,3 @@ let signInReasons = [
   "userCanceled", "accessDenied", "stateMismatch", "verificationFailed", "reservedParameter",
   "accountExists",
 ]
-
-extension SignInRequest {
-  /// Makes the sign-in that is part of a request with these parameters.
-  init(_ params: JSONObject, of frontEnd: Session.FrontEnd, for wish: PerformRequest) {
-    self.init(
-      application: wish.application, registration: wish.registration, provider: wish.provider)
-    applicationTitle = frontEnd.title
-    account = wish.account
-    flowKind = wish.flowKind
-    scopes = params["scopes"]?.strings
-    customParameters = (params["customParameters"]?.object?.members ?? []).map {
-      Parameter($0.name, $0.value.string ?? "")
-    }
-    loginHint = params["loginHint"]?.string
-    prompt = params["prompt"]?.string
-    maxAgeSeconds = params["maxAgeSeconds"]?.int64
-    acrValues = params["acrValues"]?.string
-    claims = params["claims"].map { String(decoding: $0.bytes(), as: UTF8.self) }
-  }
-}

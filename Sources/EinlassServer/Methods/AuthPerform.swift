@@ -32,13 +32,14 @@ func authPerform(_ server: Server) -> Method {
         "bindingMismatch",
       ] + flowReasons + signInReasons),
     .task { params, call async throws(RPCError) in
-      try await server.perform(params, call) { flow, asker async throws(Problem) in
-        let wish = flow.wish
-        let result = try await server.einlass.perform(wish, asking: asker)
+      let request = server.performRequest(params, of: server.session.frontEnd)
+      return try await server.perform(params, call, .perform(request)) {
+        _, asker async throws(Problem) in
+        let result = try await server.einlass.perform(request, asking: asker)
         if let credential = result.credential {
           try server.audit.record(
             AuditEvent(
-              "auth.perform", handing: credential, of: result.account, to: wish.application,
+              "auth.perform", handing: credential, of: result.account, to: request.application,
               clientID: result.clientID))
           server.lookAfter(result)
         }
@@ -46,7 +47,7 @@ func authPerform(_ server: Server) -> Method {
           "account": .string(result.account.id.rawValue),
           "created": result.created.map(JSONValue.bool),
           "credential": result.credential.map {
-            JSONValue($0, of: result.identity, includesRefreshToken: wish.includesRefreshToken)
+            JSONValue($0, of: result.identity, includesRefreshToken: request.includesRefreshToken)
           },
         ])
       }
@@ -67,10 +68,11 @@ let choiceParams: [Field] = [
 
 extension Server {
   /// Makes the request of a front end with these parameters.
-  func wish(
-    _ params: JSONObject, of frontEnd: Session.FrontEnd, at provider: String
+  func performRequest(
+    _ params: JSONObject, of frontEnd: Session.FrontEnd
   ) -> PerformRequest {
-    var wish = PerformRequest(
+    let provider = params["provider"]?.string ?? ""
+    var request = PerformRequest(
       application: frontEnd.application, registration: registration(for: frontEnd, at: provider),
       provider: provider,
       account: params["account"]?.string.map { Account.ID(rawValue: $0) },
@@ -82,9 +84,9 @@ extension Server {
       fetchesCredential: params["credential"]?.string != "none",
       isInteractive: params["interactive"]?.string != "never",
       includesRefreshToken: params["includeRefreshToken"]?.bool ?? false)
-    wish.minValiditySeconds = params["minValiditySeconds"]?.int64
-    wish.signIn = SignInRequest(params, of: frontEnd, for: wish)
-    wish.signsInIfNeeded = params["signIn"]?.string == "ifNeeded"
-    return wish
+    request.minValiditySeconds = params["minValiditySeconds"]?.int64
+    request.signIn = signInRequest(params, of: frontEnd, at: provider)
+    request.signsInIfNeeded = params["signIn"]?.string == "ifNeeded"
+    return request
   }
 }

@@ -8,12 +8,13 @@ extension Server {
   /// the work and the flow's id. A detached flow is answered with its id alone, and the result is
   /// sent as `auth.completed`.
   func perform(
-    _ params: JSONObject, _ call: Call,
-    _ work: @escaping @Sendable (RunningFlow, Asker) async throws(Problem) -> JSONObject
+    _ params: JSONObject, _ call: Call, _ kind: PendingRequest.Kind,
+    _ work: @escaping @Sendable (PendingRequest, Asker) async throws(Problem) -> JSONObject
   ) async throws(RPCError) -> JSONValue {
     let isDetached = params["detached"]?.bool ?? false
     let flow = try newFlow(
-      params, request: isDetached || call.id == nil ? nil : call.wireID, isDetached: isDetached)
+      params, kind, request: isDetached || call.id == nil ? nil : call.wireID,
+      isDetached: isDetached)
     flows.insert(flow)
     if isDetached {
       let id = JSONValue.string(flow.id)
@@ -28,18 +29,16 @@ extension Server {
   }
 
   private func newFlow(
-    _ params: JSONObject, request: JSONValue?, isDetached: Bool
-  ) throws(RPCError) -> RunningFlow {
+    _ params: JSONObject, _ kind: PendingRequest.Kind, request: JSONValue?, isDetached: Bool
+  ) throws(RPCError) -> PendingRequest {
     do throws(Problem) {
-      // The provider of a resource is not known until its metadata is fetched.
-      let resource = params["provider"] == nil ? params["resource"]?.string : nil
-      let provider =
-        resource == nil ? try catalog.provider(params["provider"]?.string ?? "") : nil
-      let frontEnd = session.frontEnd
+      let provider = try kind.provider.map { id throws(Problem) in try catalog.provider(id) }
+      var resource: String?
+      if case .locate(let address) = kind { resource = address }
       let now = effects.now()
-      return RunningFlow(
-        id: newID("f"), wish: wish(params, of: frontEnd, at: provider?.id ?? ""),
-        applicationTitle: frontEnd.title, providerName: provider?.name ?? resource ?? "",
+      return PendingRequest(
+        id: newID("f"), kind: kind, of: session.frontEnd,
+        providerName: provider?.name ?? resource ?? "",
         flowKind: params["flowKind"]?.string.flatMap(FlowKind.init)
           ?? provider?.flowKinds[0] ?? .authorizationCode,
         startedAt: now, expiresAt: now + (params["deadlineSeconds"]?.int64 ?? 300),
@@ -48,21 +47,21 @@ extension Server {
   }
 
   private func run(
-    _ flow: RunningFlow, on executor: any TaskExecutor,
-    _ work: @escaping @Sendable (RunningFlow, Asker) async throws(Problem) -> JSONObject
+    _ flow: PendingRequest, on executor: any TaskExecutor,
+    _ work: @escaping @Sendable (PendingRequest, Asker) async throws(Problem) -> JSONObject
   ) async throws(RPCError) -> JSONValue {
     defer { flows.remove(flow) }
     do throws(Problem) {
       let asker = asker(for: flow)
       let result = try await runToDeadline(flow, on: executor) { () async throws(Problem) in
-        if flow.wish.isInteractive {
+        if flow.kind.isInteractive {
           // No question, not even for the passphrase, is asked for a token that could not be
           // stored.
-          if flow.wish.fetchesCredential {
+          if flow.kind.storesCredential {
             try self.store.requireWritable()
             // No passphrase is asked for a sign-in that has no registration.
-            if !flow.wish.provider.isEmpty {
-              try self.einlass.requireRegistration(flow.wish.registration, at: flow.wish.provider)
+            if let provider = flow.kind.provider {
+              try self.einlass.requireRegistration(flow.kind.registration, at: provider)
             }
           }
           try await self.openKey(asking: asker.ask)
@@ -84,7 +83,7 @@ extension Server {
 
   /// Runs work that may wait for a person to its end, its deadline or its cancellation.
   func runToDeadline<Success: Sendable>(
-    _ flow: RunningFlow, on executor: any TaskExecutor,
+    _ flow: PendingRequest, on executor: any TaskExecutor,
     _ work: @escaping @Sendable () async throws(Problem) -> Success
   ) async throws(Problem) -> Success {
     let deadline = Task(executorPreference: executor) {
@@ -99,7 +98,7 @@ extension Server {
     return try await flow.run(on: executor, work)
   }
 
-  private func asker(for flow: RunningFlow) -> Asker {
+  private func asker(for flow: PendingRequest) -> Asker {
     Asker(
       kinds: session.frontEnd.prompts.union(script.kinds),
       ask: { prompt async throws(Problem) in

@@ -33,14 +33,10 @@ extension Server {
 
   private func ask(_ prompt: Prompt, for call: Call) async throws(Problem) -> Answer {
     if let answer = script.answer(prompt, at: "") { return answer }
-    let frontEnd = session.frontEnd
     let now = effects.now()
-    let waiting = RunningFlow(
-      id: newID("f"),
-      wish: PerformRequest(
-        application: frontEnd.application, registration: nil, provider: ""),
-      applicationTitle: frontEnd.title, providerName: "", flowKind: nil, startedAt: now,
-      expiresAt: now + Self.deadlineSeconds, isDetached: false,
+    let waiting = PendingRequest(
+      id: newID("f"), kind: .passphrase, of: session.frontEnd, startedAt: now,
+      expiresAt: now + Self.deadlineSeconds,
       request: call.id == nil ? nil : call.wireID)
     return try await runToDeadline(waiting, on: call.peer.executor) {
       () async throws(Problem) in

@@ -26,7 +26,7 @@ final class Prompts: Sendable {
     /// The number of the question. It does not identify a flow, because a flow may ask several
     /// questions at once.
     var number: Int
-    var flow: RunningFlow
+    var flow: PendingRequest
     var resume: @Sendable (Result<Answer, Problem>) -> Void
   }
 
@@ -90,7 +90,7 @@ final class Prompts: Sendable {
   /// - Parameter isOffered: Whether an account may be the answer, including accounts that the
   ///   prompt does not show. It must not block.
   func ask(
-    _ prompt: Prompt, for flow: RunningFlow,
+    _ prompt: Prompt, for flow: PendingRequest,
     offering isOffered: @escaping @Sendable (Account.ID) -> Bool = { _ in false }
   ) async throws(Problem) -> Answer {
     let number = state.withLock { state in
@@ -150,7 +150,7 @@ final class Prompts: Sendable {
   var all: [JSONObject] { state.withLock { $0.open.map(Self.announcement) } }
 
   /// Returns the ids of the prompts of a flow.
-  func waited(by flow: RunningFlow) -> [String] {
+  func waited(by flow: PendingRequest) -> [String] {
     state.withLock { state in
       state.open.filter { $0.waiters.contains { $0.flow === flow } }.map(\.id)
     }
@@ -168,7 +168,7 @@ final class Prompts: Sendable {
         return .unanswered(prompt, waiter.flow)
       }
       let index = state.open.firstIndex {
-        $0.prompt.asksTheSame(as: prompt) && $0.waiters[0].flow.wish.shares(with: waiter.flow.wish)
+        $0.prompt.asksTheSame(as: prompt) && $0.waiters[0].flow.shares(with: waiter.flow)
       }
       if let index {
         state.open[index].waiters.append(waiter)
@@ -189,7 +189,7 @@ final class Prompts: Sendable {
   }
 
   /// Removes a waiter. A prompt without waiters closes.
-  private func leave(_ number: Int, of flow: RunningFlow) {
+  private func leave(_ number: Int, of flow: PendingRequest) {
     let left = state.withLock { state -> Waiter? in
       guard
         let index = state.open.firstIndex(where: { $0.waiters.contains { $0.number == number } })
@@ -219,10 +219,10 @@ final class Prompts: Sendable {
     notify("prompt.closed", ["prompt": .string(id), "outcome": .string(outcome.rawValue)])
   }
 
-  private static func subject(_ prompt: Prompt, of flow: RunningFlow) -> Subject {
+  private static func subject(_ prompt: Prompt, of flow: PendingRequest) -> Subject {
     Subject(
       application: flow.application, provider: flow.provider,
-      account: prompt.onlyAccount ?? flow.wish.account)
+      account: prompt.onlyAccount ?? flow.kind.account)
   }
 
   private static func answerToClosed(_ closed: Closed?, _ answer: Answer) -> AnswerResult {
@@ -310,20 +310,26 @@ extension Prompts.Open {
   }
 }
 
-extension RunningFlow {
+extension PendingRequest {
   /// The outcome of a prompt that this flow leaves as its last waiter.
   fileprivate var outcomeOfLeaving: Prompts.Outcome {
     if end == .expired { .expired } else { isOver ? .cancelled : .satisfied }
   }
-}
 
-extension PerformRequest {
-  /// Whether an answer to one request serves the other.
-  fileprivate func shares(with other: PerformRequest) -> Bool {
+  /// Whether an answer to a prompt of one request serves the other.
+  fileprivate func shares(with other: PendingRequest) -> Bool {
     sameBytes(application, other.application) && sameBytes(provider, other.provider)
-      && selection == other.selection
-      && JSONValue(permissions ?? []) == JSONValue(other.permissions ?? [])
-      && audience == other.audience
+      && choice.selection == other.choice.selection
+      && JSONValue(choice.permissions) == JSONValue(other.choice.permissions)
+      && choice.audience == other.choice.audience
+  }
+
+  /// The parameters of `auth.perform` that change a question.
+  private var choice:
+    (selection: PerformRequest.Selection, permissions: [String], audience: AccessGrant.Audience?)
+  {
+    guard case .perform(let request) = kind else { return (.always, [], nil) }
+    return (request.selection, request.permissions ?? [], request.audience)
   }
 }
 
@@ -332,7 +338,7 @@ extension Problem {
   static let satisfied = Problem(
     .cancelled, "The prompt is no longer needed.", detail: Prompts.Outcome.satisfied.rawValue)
 
-  fileprivate static func unanswered(_ prompt: Prompt, _ flow: RunningFlow) -> Problem {
+  fileprivate static func unanswered(_ prompt: Prompt, _ flow: PendingRequest) -> Problem {
     let subject = flow.flowKind == nil ? "a passphrase" : flow.providerName
     return Problem(
       .interactionRequired,

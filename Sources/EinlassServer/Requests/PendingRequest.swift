@@ -2,9 +2,56 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassSystem
 
-/// A running flow: its values for `auth.list`, and its end by a call or the deadline. It also
-/// represents a request that asks for a passphrase without being a flow.
-final class RunningFlow: Sendable {
+/// A request that may wait for a person: its values for `auth.list`, and its end by a call or the
+/// deadline.
+final class PendingRequest: Sendable {
+  /// The method's request.
+  enum Kind: Sendable {
+    case perform(PerformRequest)
+    case signIn(SignInRequest)
+    /// A sign-in for a protected resource, before its provider is known.
+    case locate(resource: String)
+    /// A passphrase for a method that is no flow.
+    case passphrase
+
+    /// The provider's id; `nil` without one.
+    var provider: String? {
+      switch self {
+      case .perform(let request): request.provider
+      case .signIn(let request): request.provider
+      case .locate, .passphrase: nil
+      }
+    }
+
+    /// The account that the front end has named.
+    var account: Account.ID? {
+      switch self {
+      case .perform(let request): request.account
+      case .signIn(let request): request.account
+      case .locate, .passphrase: nil
+      }
+    }
+
+    /// The front end's own registration at the provider.
+    var registration: ClientRegistration? {
+      switch self {
+      case .perform(let request): request.registration
+      case .signIn(let request): request.registration
+      case .locate, .passphrase: nil
+      }
+    }
+
+    /// Whether the request may ask the person.
+    var isInteractive: Bool {
+      if case .perform(let request) = self { request.isInteractive } else { true }
+    }
+
+    /// Whether the request stores a credential.
+    var storesCredential: Bool {
+      if case .perform(let request) = self { request.fetchesCredential } else { true }
+    }
+  }
+
   /// The reason for an early end.
   enum End: Sendable, Equatable {
     /// The deadline passed.
@@ -16,7 +63,7 @@ final class RunningFlow: Sendable {
   }
 
   private struct State {
-    var wish: PerformRequest
+    var kind: Kind
     var providerName: String
     var stage = Stage.access
     var end: End?
@@ -26,6 +73,7 @@ final class RunningFlow: Sendable {
   }
 
   let id: String
+  let application: String
   let applicationTitle: String?
   /// The kind of flow; `nil` for a request that is no flow. Such a request has no provider either.
   let flowKind: FlowKind?
@@ -37,13 +85,14 @@ final class RunningFlow: Sendable {
   private let state: Lock<State>
 
   init(
-    id: String, wish: PerformRequest, applicationTitle: String?, providerName: String,
-    flowKind: FlowKind?, startedAt: UnixTime, expiresAt: UnixTime, isDetached: Bool,
-    request: JSONValue?
+    id: String, kind: Kind, of frontEnd: Session.FrontEnd, providerName: String = "",
+    flowKind: FlowKind? = nil, startedAt: UnixTime, expiresAt: UnixTime,
+    isDetached: Bool = false, request: JSONValue?
   ) {
     self.id = id
-    self.applicationTitle = applicationTitle
-    state = Lock(State(wish: wish, providerName: providerName))
+    application = frontEnd.application
+    applicationTitle = frontEnd.title
+    state = Lock(State(kind: kind, providerName: providerName))
     self.flowKind = flowKind
     self.startedAt = startedAt
     self.expiresAt = expiresAt
@@ -51,22 +100,20 @@ final class RunningFlow: Sendable {
     self.request = request
   }
 
-  /// The request of the front end, with application and provider.
-  var wish: PerformRequest { state.withLock { $0.wish } }
+  var kind: Kind { state.withLock { $0.kind } }
   var providerName: String { state.withLock { $0.providerName } }
+  /// The provider's id; empty without one.
+  var provider: String { kind.provider ?? "" }
   /// The protected resource, once it is known.
-  var resource: String? { wish.signIn?.resource }
+  var resource: String? { if case .signIn(let request) = kind { request.resource } else { nil } }
 
-  /// Sets the request and the provider that the flow continues with, once they are known.
-  func goesOn(as wish: PerformRequest, at provider: Provider) {
+  /// Sets the sign-in of a located resource.
+  func continues(as request: SignInRequest, at provider: Provider) {
     state.withLock {
-      $0.wish = wish
+      $0.kind = .signIn(request)
       $0.providerName = provider.name
     }
   }
-
-  var application: String { wish.application }
-  var provider: String { wish.provider }
 
   var stage: Stage {
     get { state.withLock { $0.stage } }
@@ -122,18 +169,18 @@ extension Problem {
     isRetryable: true)
 }
 
-/// The running flows in the order of their start.
-final class Flows: Sendable {
-  private let running = Lock([RunningFlow]())
+/// The pending flows in the order of their start.
+final class PendingRequests: Sendable {
+  private let running = Lock([PendingRequest]())
 
-  var all: [RunningFlow] { running.withLock { $0 } }
+  var all: [PendingRequest] { running.withLock { $0 } }
 
   /// Returns the running flow with this id.
-  subscript(_ id: String) -> RunningFlow? {
+  subscript(_ id: String) -> PendingRequest? {
     running.withLock { $0.first { sameBytes($0.id, id) } }
   }
 
-  func insert(_ flow: RunningFlow) { running.withLock { $0.append(flow) } }
+  func insert(_ flow: PendingRequest) { running.withLock { $0.append(flow) } }
 
-  func remove(_ flow: RunningFlow) { running.withLock { $0.removeAll { $0 === flow } } }
+  func remove(_ flow: PendingRequest) { running.withLock { $0.removeAll { $0 === flow } } }
 }
