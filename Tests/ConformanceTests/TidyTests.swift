@@ -60,6 +60,18 @@ import Testing
     }
   }
 
+  @Test func `The messages of OAuth and OpenID are computed without effects or a store`() throws {
+    let pure = ["OAuth1", "OAuth2", "OpenID", "Encoding"].map { "Einlass/\($0)/" }
+    let files = try SourceFile.all(in: ["Einlass"])
+      .filter { file in pure.contains { file.name.hasPrefix($0) } }
+    #expect(files.count > 15)
+    for file in files {
+      for (number, line) in file.code where line.contains(/\b(Effects|AccountStore|Exchange)\b/) {
+        Issue.record("\(file.path):\(number) \(line)")
+      }
+    }
+  }
+
   @Test func `Every promise links to a test`() throws {
     let text = try String(contentsOfFile: "\(SourceFile.root)/Tests/README.md", encoding: .utf8)
     let promises = try #require(text.split(separator: "| Promise | Tests |\n|---|---|\n").last)

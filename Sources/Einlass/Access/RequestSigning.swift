@@ -21,7 +21,8 @@ func authorization(
     }
     let nonce = request.nonce ?? effects.memory.proofNonces.read(address.origin)
     let proof = ProofOfPossession(credential)?.text(
-      method: request.method, address: address, token: token, nonce: nonce, effects: effects)
+      method: request.method, address: address, token: token, nonce: nonce,
+      id: effects.randomBytes(16), now: effects.now(at: address))
     // A server refuses a bound token without its proof.
     guard let proof else { throw .reloginNeeded(provider, account) }
     return RequestAuthorization(authorization: "DPoP \(token)", proof: proof, clientID: clientID)

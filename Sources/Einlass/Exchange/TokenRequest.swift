@@ -28,7 +28,7 @@ extension Exchange {
         try way.prove(registration, form: &form, headers: &request.headers) { () throws(Problem) in
           try endpoint.assertion.text(
             by: registration, way, at: template.address, of: provider, issuer: endpoint.issuer,
-            effects: effects)
+            id: effects.randomBytes(16), now: effects.now(at: template.address))
         }
       }
       // Without it some providers answer in another format.

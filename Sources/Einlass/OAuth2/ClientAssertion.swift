@@ -33,9 +33,11 @@ struct ClientAssertion: Sendable, Equatable {
 
   /// Returns a registration's assertion for one request. Throws `authenticatorUnconfigured` if its
   /// key can sign by none of `algorithms`.
+  ///
+  /// - Parameter id: random bytes, because an assertion serves only once.
   func text(
     by registration: ClientRegistration, _ way: ClientAuthentication, at endpoint: WebAddress,
-    of provider: Provider, issuer: WebAddress?, effects: Effects
+    of provider: Provider, issuer: WebAddress?, id: [UInt8], now: UnixTime
   ) throws(Problem) -> String {
     let signer: TokenSigner?
     var header: JSONObject = [:]
@@ -45,12 +47,11 @@ struct ClientAssertion: Sendable, Equatable {
     } else {
       signer = registration.clientSecret.map { TokenSigner(clientSecret: $0) }
     }
-    let now = effects.now(at: endpoint)
     let whom = audience == .issuer ? issuer?.text : nil
     let claims: JSONObject = [
       "iss": .string(registration.clientID), "sub": .string(registration.clientID),
       "aud": .string(whom ?? endpoint.text),
-      "jti": .string(Base64URL.encode(effects.randomBytes(16))), "iat": JSONValue(now),
+      "jti": .string(Base64URL.encode(id)), "iat": JSONValue(now),
       "exp": JSONValue(now + Self.lifetimeSeconds),
     ]
     guard let text = signer?.token(header: header, claims: claims) else {

@@ -26,8 +26,10 @@ struct ProofOfPossession: Sendable {
   ///   - address: The request's address; its query is left out.
   ///   - token: The access token for a resource; its digest is included.
   ///   - nonce: The nonce that the server demands.
+  ///   - id: Random bytes, because a proof serves only once.
   func text(
-    method: String, address: WebAddress, token: String?, nonce: String?, effects: Effects
+    method: String, address: WebAddress, token: String?, nonce: String?, id: [UInt8],
+    now: UnixTime
   ) -> String? {
     guard case .point(let x, let y) = key.publicParts else { return nil }
     var target = address
@@ -40,8 +42,8 @@ struct ProofOfPossession: Sendable {
       ],
     ]
     let claims = JSONObject(present: [
-      "jti": .string(Base64URL.encode(effects.randomBytes(16))), "htm": .string(method),
-      "htu": .string(target.text), "iat": JSONValue(effects.now(at: address)),
+      "jti": .string(Base64URL.encode(id)), "htm": .string(method),
+      "htu": .string(target.text), "iat": JSONValue(now),
       "ath": token.map { .string(Self.digest(of: $0)) }, "nonce": nonce.map(JSONValue.string),
     ])
     return TokenSigner(key)?.token(header: header, claims: claims)
@@ -50,37 +52,6 @@ struct ProofOfPossession: Sendable {
   /// Returns the `ath` claim. RFC 9449 section 4.2.
   static func digest(of token: String) -> String {
     Base64URL.encode(Digest.sha256(Array(token.utf8)))
-  }
-
-  /// Returns the request with its proof, including the digest of the token that it carries.
-  func proving(_ request: HTTPRequest, effects: Effects) -> HTTPRequest {
-    let scheme = "DPoP "
-    let authorization = request.headers.first { $0.name == "Authorization" }?.value
-    let token = authorization.flatMap {
-      $0.hasPrefix(scheme) ? String($0.dropFirst(scheme.count)) : nil
-    }
-    let proof = text(
-      method: request.method.rawValue, address: request.address, token: token,
-      nonce: effects.memory.proofNonces.read(request.address.origin), effects: effects)
-    var request = request
-    if let proof { request.headers.append(.init("DPoP", proof)) }
-    return request
-  }
-}
-
-extension Effects {
-  /// Stores the nonce that a server demands for the next proof. Returns whether the server refused
-  /// this request only for lack of that nonce. RFC 9449 sections 8 and 9.
-  func noteProofNonce(of response: HTTPResponse, from address: WebAddress) -> Bool {
-    guard let nonce = response.header("dpop-nonce"), TokenResponse.isToken(nonce),
-      nonce.utf8.count <= ProofOfPossession.nonceLimitBytes
-    else { return false }
-    memory.proofNonces.write(address.origin, nonce)
-    let error =
-      response.header("www-authenticate").flatMap(Challenge.parse)?
-      .first { $0.scheme == "dpop" }?["error"]
-      ?? (try? JSONReader.read(response.body))?["error"]?.string
-    return [400, 401].contains(response.status) && error == "use_dpop_nonce"
   }
 }
 

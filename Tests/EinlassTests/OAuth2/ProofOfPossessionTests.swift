@@ -91,7 +91,7 @@ import Testing
     let text = ProofOfPossession().text(
       method: try #require(theirs.claims["htm"]?.string),
       address: try .parse(try #require(theirs.claims["htu"]?.string) + "?a=b"), token: token,
-      nonce: nil, effects: Script().effects)
+      nonce: nil, id: [1], now: Script.now)
     let ours = try Self.decoded(try #require(text))
     #expect(ours.claims.object?.members.map(\.name) == members)
     for name in ["htm", "htu", "ath"] { #expect(ours.claims[name] == theirs.claims[name]) }
