@@ -109,13 +109,14 @@ final class SpawnedProgram: @unchecked Sendable {
   /// Closes the reading end of the output. Only for a program started with `reading: false`.
   func closeOutput() throws { try output.close() }
 
-  /// Returns the peak memory in bytes.
+  /// Returns the peak memory in bytes without the mapped files, because the page cache decides how
+  /// much of these is resident.
   func peakMemory() throws -> Int {
     let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
-    guard let found = status.firstMatch(of: /VmHWM:\s+(\d+) kB/), let count = Int(found.1) else {
-      throw Failure(description: "The kernel does not tell its memory.")
-    }
-    return count << 10
+    guard let peak = status.firstMatch(of: /VmHWM:\s+(\d+) kB/).flatMap({ Int($0.1) }),
+      let files = status.firstMatch(of: /RssFile:\s+(\d+) kB/).flatMap({ Int($0.1) })
+    else { throw Failure(description: "The kernel does not tell its memory.") }
+    return (peak - files) << 10
   }
 
   /// Returns the number of bytes read from files and pipes, or `nil` if only root may see it.
