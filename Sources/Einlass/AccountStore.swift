@@ -70,18 +70,18 @@ public struct AccountStore: Sendable {
     public var replacesExisting: Bool
     /// Whether to give the credentials to the stored account of the same person, if that is signed
     /// out, instead of throwing `accountExists`.
-    public var signsInAgain: Bool
+    public var restoresSignedOut: Bool
     /// Whether the provider has room for one account only.
     public var isOnlyOne: Bool
 
     public init(
       account: Account, credentials: [StoredCredential], replacesExisting: Bool = false,
-      signsInAgain: Bool = false, isOnlyOne: Bool = false
+      restoresSignedOut: Bool = false, isOnlyOne: Bool = false
     ) {
       self.account = account
       self.credentials = credentials
       self.replacesExisting = replacesExisting
-      self.signsInAgain = signsInAgain
+      self.restoresSignedOut = restoresSignedOut
       self.isOnlyOne = isOnlyOne
     }
   }

@@ -37,7 +37,7 @@ public struct AuditLines: Sendable {
   public var part: @Sendable (_ before: Position?, AccountStore.Patience) throws(Problem) -> Part?
   /// Removes the lines for which the closure returns `true`. Returns their number.
   public var remove:
-    @Sendable (AccountStore.Patience, _ isToGo: ([UInt8]) -> Bool) throws(Problem) -> Int
+    @Sendable (AccountStore.Patience, _ shouldRemove: ([UInt8]) -> Bool) throws(Problem) -> Int
 
   public init(
     append: @escaping @Sendable ([UInt8], AccountStore.Patience) throws(Problem) -> Void,

@@ -6,7 +6,7 @@ internal import EinlassJSON
 /// Further operations: `descriptor(of:)` in `Discovery/ProviderAdding.swift`,
 /// `protectedResource(at:challenge:)` in `Discovery/ProtectedResource.swift`, `configure` and
 /// `requireRegistration` in `Registrations/`, `exportedAccounts` and `importAccounts` in
-/// `Moving/Moving.swift`.
+/// `Moving/ExportAndImport.swift`.
 public struct Einlass: Sendable {
   public let catalog: ProviderCatalog
   public let store: AccountStore
@@ -88,29 +88,29 @@ public struct Einlass: Sendable {
   /// Throws `accessNotGranted` without a grant, `reloginNeeded` if only a new sign-in helps,
   /// `flowNotSupported` for a forced refresh without a way to do it.
   public func credential(_ request: CredentialRequest) async throws(Problem) -> PerformResult {
-    try await Retrieval.run(request, in: self) { retrieval throws(Problem) in
-      try await retrieval.credential()
+    try await CredentialRun.run(request, in: self) { credentialRun throws(Problem) in
+      try await credentialRun.credential()
     }
   }
 
   /// Returns the result of `credential` if that needs neither a request nor a wait, else `nil`.
   /// Throws `locked` if another process holds the store.
   public func storedCredential(_ request: CredentialRequest) throws(Problem) -> PerformResult? {
-    try Retrieval.stored(request, in: self)
+    try CredentialRun.stored(request, in: self)
   }
 
   /// Marks the application's credential as refused by a resource, so that it is not handed out
   /// again, and asks the provider about the state of the account.
   public func reject(_ request: CredentialRequest) async throws(Problem) {
-    try await Retrieval.run(request, in: self) { retrieval throws(Problem) in
-      try await retrieval.reject()
+    try await CredentialRun.run(request, in: self) { credentialRun throws(Problem) in
+      try await credentialRun.reject()
     }
   }
 
   /// Renews the application's credential of an account.
   public func renew(_ request: CredentialRequest) async throws(Problem) -> Renewal {
-    try await Retrieval.run(request, in: self) { retrieval throws(Problem) in
-      try await retrieval.renew()
+    try await CredentialRun.run(request, in: self) { credentialRun throws(Problem) in
+      try await credentialRun.renew()
     }
   }
 
@@ -122,7 +122,7 @@ public struct Einlass: Sendable {
   public func finish(
     _ begun: BegunRenewal, _ request: (_ resource: String?) -> CredentialRequest?
   ) async throws(Problem) {
-    try await Retrieval.finish(begun, request, in: self)
+    try await CredentialRun.finish(begun, request, in: self)
   }
 
   /// Returns whether the account exists and has a credential of any application. Needs no key.
@@ -138,7 +138,7 @@ public struct Einlass: Sendable {
   public func nextRefresh(
     _ request: CredentialRequest, since latest: UnixTime
   ) throws(Problem) -> UnixTime? {
-    try Retrieval(request, in: self).nextRefresh(since: latest)
+    try CredentialRun(request, in: self).nextRefresh(since: latest)
   }
 
   /// Removes the credentials of an account from the store, then revokes them at the provider if it

@@ -318,7 +318,7 @@ extension Problem {
   }
 
   /// Returns the problem with a sign-in as its hint.
-  func mended(bySigningInAt provider: Provider) -> Problem {
+  func withSignInHint(at provider: Provider) -> Problem {
     // `notIssuedToThisClient` already has a fitting hint.
     guard reason != .notIssuedToThisClient else { return self }
     var problem = self

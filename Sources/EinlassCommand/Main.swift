@@ -70,7 +70,7 @@ enum EinlassCommand {
         ExitCode.ok)
     }
     let wiring = try Wiring(options)
-    let code = try wiring.serve(try StandardStreams.take(), finishes: options.finishes)
+    let code = try wiring.serve(try StandardStreams.claim(), finishes: options.finishes)
     return code == ExitCode.ok && wiring.isMisconfigured ? ExitCode.configuration : code
   }
 

@@ -82,14 +82,14 @@ final class Conversation {
   func next(typing terminal: Int32 = -1, by deadline: Deadline? = nil) -> Event {
     while true {
       if isForeign { return .silent }
-      if !messages.isEmpty { return taken(messages.removeFirst()) }
+      if !messages.isEmpty { return event(of: messages.removeFirst()) }
       if isEnded { return .ended }
       var poller = Poller(slots: 3)
       poller.watch(0, child.output.number, for: .readable)
       poller.watch(1, signals.number, for: .readable)
       poller.watch(2, terminal, for: .readable)
       poller.wait(milliseconds: deadline?.millisecondsLeft ?? -1)
-      if poller.happened(1, .readable), signals.take() != nil { return .interrupted }
+      if poller.happened(1, .readable), signals.next() != nil { return .interrupted }
       if poller.happened(0, .readable) {
         readOutput()
       } else if poller.happened(2, [.readable, .lost]) {
@@ -103,7 +103,7 @@ final class Conversation {
   /// Writes a text. Throws `.cancelled` on Ctrl-C if the reader has stopped reading.
   func show(_ text: String, on output: borrowing TextOutput) throws(Failure) {
     do throws(Failure) { try output.write(text, unlessReadable: signals.number) } catch {
-      if case .cancelled = error { _ = signals.take() }
+      if case .cancelled = error { _ = signals.next() }
       throw error
     }
   }
@@ -181,7 +181,7 @@ final class Conversation {
     }
   }
 
-  private func taken(_ message: JSONObject) -> Event {
+  private func event(of message: JSONObject) -> Event {
     if let method = message["method"]?.string {
       let params = message["params"]?.object ?? JSONObject()
       if method == "prompt.closed", let prompt = params["prompt"]?.string {

@@ -44,7 +44,7 @@ public final class TestClock: Sendable {
     }
     let isTimeUp = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        lieDown(number, .seconds(time - start), continuation)
+        startSleeping(number, .seconds(time - start), continuation)
       }
     } onCancel: {
       cancel(number)
@@ -57,7 +57,7 @@ public final class TestClock: Sendable {
   /// The number of sleepers, for tests that wait for one.
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-  private func lieDown(
+  private func startSleeping(
     _ number: Int, _ wakesAt: Duration, _ continuation: CheckedContinuation<Bool, Never>
   ) {
     let outcome: Bool? = state.withLock { state in

@@ -11,29 +11,29 @@ enum Ending {
 
 /// The way of a message to its handler, on the event loop's thread and in order of arrival.
 extension Peer {
-  /// Takes one message. Each request in it is answered now or later.
-  func take(_ message: Message) -> Ending? {
-    guard case .batch(let entries) = message else { return take(message, place: .line) }
+  /// Dispatches one message. Each request in it is answered now or later.
+  func dispatch(_ message: Message) -> Ending? {
+    guard case .batch(let entries) = message else { return dispatch(message, place: .line) }
     let batch = Batch(count: entries.count(where: \.isAnswered))
     var ending: Ending?
     var index = 0
     for entry in entries {
-      ending = take(entry, place: .batch(batch, index)) ?? ending
+      ending = dispatch(entry, place: .batch(batch, index)) ?? ending
       if entry.isAnswered { index += 1 }
     }
     return ending
   }
 
-  private func take(_ message: Message, place: Place) -> Ending? {
+  private func dispatch(_ message: Message, place: Place) -> Ending? {
     switch message {
-    case .request(let request): return take(request, place: place)
+    case .request(let request): return dispatch(request, place: place)
     case .refusal(let error, let id): refuse(error, id: id, place: place)
     case .response, .batch: options.log.debug("rpc", "ignored a response: nothing was asked")
     }
     return nil
   }
 
-  private func take(_ request: Message.Request, place: Place) -> Ending? {
+  private func dispatch(_ request: Message.Request, place: Place) -> Ending? {
     let method = methods[request.method].flatMap { found in
       sameBytes(found.descriptor.name, request.method) ? found : nil
     }
@@ -49,7 +49,7 @@ extension Peer {
       let ticket = request.id.map {
         RequestTable.Ticket(id: $0, method: method, place: place)
       }
-      if let lifecycle = method.lifecycle { return take(lifecycle, request, ticket) }
+      if let lifecycle = method.lifecycle { return handle(lifecycle, request, ticket) }
       try start(request, method, ticket, admission)
     } catch {
       guard request.id == nil else {
@@ -67,7 +67,7 @@ extension Peer {
     RPCError(.unknownMethod, data: ["method": .string(String(name.unicodeScalars.prefix(100)))])
   }
 
-  private func take(
+  private func handle(
     _ lifecycle: Lifecycle, _ request: Message.Request, _ ticket: RequestTable.Ticket?
   ) -> Ending? {
     switch lifecycle {

@@ -63,7 +63,7 @@ struct EventLoop: ~Copyable {
     poller.watch(Slot.signals, peer.signals.number, for: .readable)
     while true {
       peer.options.willTakeRequests()
-      takeLines()
+      processLines()
       if let code = advance() { return code }
       let isOwed = peer.output.pendingCount > 0
       let status = peer.output.flush()
@@ -81,28 +81,28 @@ struct EventLoop: ~Copyable {
 // MARK: - Input
 
 extension EventLoop {
-  private mutating func takeLines() {
+  private mutating func processLines() {
     var pendingCount = peer.output.pendingCount
     while pendingCount <= Limits.softOutputBytes {
       guard let line = framer.next() else {
         hasLines = false
         return endOfInput()
       }
-      take(line)
+      process(line)
       pendingCount = peer.output.pendingCount
       if pendingCount > Limits.flushBytes { pendingCount = peer.output.flush().pendingCount }
     }
   }
 
-  private mutating func take(_ line: LineFramer.Line) {
+  private mutating func process(_ line: LineFramer.Line) {
     switch line {
-    case .text(let bytes): take(Message(line: bytes))
+    case .text(let bytes): process(Message(line: bytes))
     case .tooLong: peer.refuse(RPCError(.lineTooLong), id: nil, place: .line)
     }
   }
 
-  private mutating func take(_ message: Message) {
-    switch peer.take(message) {
+  private mutating func process(_ message: Message) {
+    switch peer.dispatch(message) {
     case nil: return
     case .shutdown(let ticket)?:
       if let ticket { endTickets.append(ticket) }
@@ -130,7 +130,7 @@ extension EventLoop {
   /// Starts the end of the connection after the end of input, when all whole lines are processed.
   private mutating func endOfInput() {
     guard hasInputEnded && isReading else { return }
-    takeRest()
+    processRest()
     stopReading()
     guard stage == .serving else { return }
     if peer.options.finishesWork {
@@ -142,9 +142,9 @@ extension EventLoop {
   }
 
   /// Processes a last line without LF if it is a complete object or array.
-  private mutating func takeRest() {
+  private mutating func processRest() {
     switch framer.rest() {
-    case .text(let bytes)? where Message.isWhole(bytes): take(Message(line: bytes))
+    case .text(let bytes)? where Message.isWhole(bytes): process(Message(line: bytes))
     case nil: break
     default: peer.options.log.warning("rpc", "input ended in the middle of a line")
     }
@@ -202,7 +202,7 @@ extension EventLoop {
       stopReading()
       drain("the watched process has ended")
     }
-    while poller.happened(Slot.signals, .readable), let signal = peer.signals.take() {
+    while poller.happened(Slot.signals, .readable), let signal = peer.signals.next() {
       if hasSignal { return 128 + signal }
       hasSignal = true
       stopReading()

@@ -14,7 +14,7 @@ public struct StandardStreams: ~Copyable {
   /// Moves the protocol to duplicates of standard input and output that child processes do not
   /// inherit. Descriptor 0 becomes the null device. Descriptor 1 becomes stderr, so that a stray
   /// print appears in the log. Call it once, before any other code runs.
-  public static func take() throws(SystemError) -> StandardStreams {
+  public static func claim() throws(SystemError) -> StandardStreams {
     let input = try Descriptor.duplicate(0)
     let output = try Descriptor.duplicate(1)
     try Descriptor.redirect(0, toNullDevice: true)

@@ -59,7 +59,7 @@ final class AddedProviders: Sendable {
 
   /// Adds a provider, or takes the existing one if any process has added this id before. Returns
   /// whether the provider is new.
-  func addUnlessThere(_ descriptor: JSONValue) throws(Problem) -> Bool {
+  func addIfMissing(_ descriptor: JSONValue) throws(Problem) -> Bool {
     var found = descriptor
     var isNew = true
     let id = descriptor["id"]?.string ?? ""

@@ -7,7 +7,7 @@ internal import EinlassSystem
 /// ends when the credential is removed, access is revoked, or a refresh fails permanently.
 final class Refresher: Sendable {
   enum Key: Hashable {
-    case keepFresh(Account.ID, resource: String?)
+    case refresh(Account.ID, resource: String?)
     case finish(BegunRenewal)
   }
 
@@ -41,15 +41,15 @@ final class Refresher: Sendable {
   ///   - end: The expiry of the token; `nil` if it must be read from the store.
   ///   - engine: Makes the engine of each attempt. It must not own anything that must be closed in
   ///     order at the end of the process, because a sleeping task may be released last.
-  func lookAfter(
-    _ request: CredentialRequest, endingAt end: UnixTime?,
+  func scheduleRefresh(
+    of request: CredentialRequest, endingAt end: UnixTime?,
     _ engine: @escaping @Sendable () -> Einlass?
   ) {
     // Read the clock here, because it may be moved before the task runs.
     let now = effects.now()
-    let key = Key.keepFresh(request.account, resource: request.resource)
+    let key = Key.refresh(request.account, resource: request.resource)
     start(key, before: end ?? now) { [self] in
-      await keepFresh(request, as: key, since: now, engine)
+      await refresh(request, as: key, since: now, engine)
     }
   }
 
@@ -88,7 +88,7 @@ final class Refresher: Sendable {
   }
 
   /// Refreshes one credential until there is nothing left to do for it.
-  func keepFresh(
+  func refresh(
     _ request: CredentialRequest, as key: Key, since start: UnixTime,
     _ engine: @Sendable () -> Einlass?
   ) async {
@@ -107,7 +107,7 @@ final class Refresher: Sendable {
         // A retryable `reloginNeeded` comes from an empty 400 response. The next `credentials.get`
         // tries the same refresh token, or the person signs in.
         guard mayPass, error.reason != .reloginNeeded else {
-          if !error.isSomebodysWish { failed(request, error) }
+          if !error.isIntended { failed(request, error) }
           return
         }
         latest = effects.now()
@@ -124,7 +124,7 @@ final class Refresher: Sendable {
 
 extension Problem {
   /// Whether the refreshing ended on purpose. Other notifications report those events.
-  fileprivate var isSomebodysWish: Bool {
+  fileprivate var isIntended: Bool {
     [.cancelled, .accessNotGranted, .unknownAccount].contains(reason)
   }
 }

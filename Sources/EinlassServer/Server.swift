@@ -55,7 +55,7 @@ public final class Server: Sendable {
   let added: AddedProviders
   let store: AccountStore
   let audit: AuditTrail
-  let pauses: Pauses
+  let pauses: RetryPauses
   let turns = Turns()
   let files: AccountsFiles
   let effects: Effects
@@ -94,7 +94,7 @@ public final class Server: Sendable {
       parts.audit, key: shared.maintenance.auditKey,
       isRequired: parts.configuration.requiresAudit, now: parts.effects.now,
       log: attachedLog)
-    pauses = Pauses(parts.effects)
+    pauses = RetryPauses(parts.effects)
     files = parts.files
     configurationProblem = parts.configurationProblem
     leftOut = parts.leftOut
@@ -155,7 +155,7 @@ public final class Server: Sendable {
 
   /// Refreshes a handed-out token while this process runs, if the token expires, and announces each
   /// replacement.
-  func lookAfter(_ result: PerformResult, for resource: String? = nil) {
+  func scheduleRefresh(of result: PerformResult, for resource: String? = nil) {
     guard case .oauth2(let token)? = result.credential, let clientID = result.clientID else {
       return
     }
@@ -163,13 +163,16 @@ public final class Server: Sendable {
       let place = AccountStore.Place(clientID, resource: resource ?? "")
       changes.held.hold(token, at: .init(account: result.account.id, place: place), in: store)
     }
-    if let end = token.expiresAt { lookAfter(result.account.id, for: resource, endingAt: end) }
+    if let end = token.expiresAt {
+      scheduleRefresh(of: result.account.id, for: resource, endingAt: end)
+    }
   }
 
   /// Refreshes a stored credential while this process runs. Without `end` its expiry is read from
   /// the store.
-  func lookAfter(_ account: Account.ID, for resource: String?, endingAt end: UnixTime? = nil) {
-    refresher.lookAfter(credentialRequest(of: account, for: resource), endingAt: end) {
+  func scheduleRefresh(of account: Account.ID, for resource: String?, endingAt end: UnixTime? = nil)
+  {
+    refresher.scheduleRefresh(of: credentialRequest(of: account, for: resource), endingAt: end) {
       [weak self] in
       self?.budgetedEinlass
     }
@@ -196,7 +199,7 @@ public final class Server: Sendable {
 
   /// Returns the result from the store before the deadline. Without a deadline it returns `nil`
   /// instead of waiting for a locked store.
-  func answer<Success>(
+  func read<Success>(
     by deadline: Deadline?, _ body: (AccountStore.Patience) throws(Problem) -> Success
   ) throws(RPCError) -> Success? {
     do throws(Problem) {

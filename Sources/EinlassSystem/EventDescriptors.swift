@@ -84,7 +84,7 @@ public struct SignalDescriptor: ~Copyable, Sendable {
   public var number: Int32 { descriptor.number }
 
   /// Returns the number of the next pending signal.
-  public borrowing func take() -> Int32? {
+  public borrowing func next() -> Int32? {
     let signal = csystem_signals_take(descriptor.number)
     return signal == 0 ? nil : signal
   }

@@ -59,7 +59,7 @@ public struct FileLock: ~Copyable, Sendable {
   /// and use no CPU time.
   public mutating func acquire(_ mode: Mode, by deadline: Deadline) throws(FileError) -> Bool {
     if descriptor < 0 { try reopen() }
-    while try take(mode, by: deadline) {
+    while try lock(mode, by: deadline) {
       if isInPlace { return true }
       // The file was replaced while waiting, so the lock on the old one excludes no other process.
       try reopen()
@@ -100,7 +100,7 @@ public struct FileLock: ~Copyable, Sendable {
 
   private func operation(_ mode: Mode) -> Int32 { mode == .shared ? LOCK_SH : LOCK_EX }
 
-  private func take(_ mode: Mode, by deadline: Deadline) throws(FileError) -> Bool {
+  private func lock(_ mode: Mode, by deadline: Deadline) throws(FileError) -> Bool {
     while flock(descriptor, operation(mode) | LOCK_NB) != 0 {
       guard errno == EWOULDBLOCK else {
         guard errno == EINTR else { throw .last(path: path) }

@@ -122,13 +122,13 @@ public struct LineFile: ~Copyable, Sendable {
   /// returns their number. Returns `nil` if other processes hold the file until the deadline. An
   /// interrupted process leaves the file unchanged.
   public mutating func remove(
-    by deadline: Deadline, _ isToGo: ([UInt8]) -> Bool
+    by deadline: Deadline, _ shouldRemove: ([UInt8]) -> Bool
   ) throws(FileError) -> Int? {
     var removedCount = 0
     let isDone = try rewrite(by: deadline) { old, new throws(FileError) in
       var kept: [UInt8] = []
       try old.eachLine { line throws(FileError) in
-        if line.count > Self.lineLimitBytes || isToGo(line) {
+        if line.count > Self.lineLimitBytes || shouldRemove(line) {
           removedCount += 1
           return
         }

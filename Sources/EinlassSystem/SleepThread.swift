@@ -35,7 +35,7 @@ public final class SleepThread: Sendable {
     }
     let isTimeUp = await withTaskCancellationHandler {
       await withCheckedContinuation {
-        lieDown(number, Sleeper(deadline: deadline, continuation: $0))
+        startSleeping(number, Sleeper(deadline: deadline, continuation: $0))
       }
     } onCancel: {
       cancel(number)
@@ -45,7 +45,7 @@ public final class SleepThread: Sendable {
     return try isTimeUp.get()
   }
 
-  private func lieDown(_ number: Int, _ sleeper: Sleeper) {
+  private func startSleeping(_ number: Int, _ sleeper: Sleeper) {
     let isStarting: Bool? = state.withLock { state in
       if state.cancelled.remove(number) != nil { return nil }
       state.sleepers[number] = sleeper

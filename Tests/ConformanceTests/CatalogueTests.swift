@@ -11,8 +11,8 @@ import Testing
     let sandbox = try Sandbox()
     defer { sandbox.terminate() }
     for provider in try sandbox.state().object?.members ?? [] {
-      guard provider.value["manners"] != nil else { continue }
-      try sandbox.patch([provider.name: ["manners": ["consent": "allow"]]])
+      guard provider.value["behaviour"] != nil else { continue }
+      try sandbox.patch([provider.name: ["behaviour": ["consent": "allow"]]])
     }
     try sandbox.patch(["facebook": ["consent": "allow"]])
     let folder = try TemporaryFolder()

@@ -141,7 +141,7 @@ import Testing
     try await onThread {
       let sandbox = try Sandbox()
       defer { sandbox.terminate() }
-      try sandbox.patch(["sequencing": ["manners": ["consent": "allow"]]])
+      try sandbox.patch(["sequencing": ["behaviour": ["consent": "allow"]]])
       var rounds: [Duration] = []
       for _ in 0..<20 {
         let folder = try TemporaryFolder()

@@ -132,7 +132,7 @@ import Testing
     let (sandbox, front) = try Self.sandboxed(folder)
     defer { sandbox.terminate() }
     defer { front.terminate() }
-    try sandbox.patch(["spotify": ["manners": ["consent": "allow"]]])
+    try sandbox.patch(["spotify": ["behaviour": ["consent": "allow"]]])
     let account = try Self.signIn("spotify", front)
     for seconds: JSONValue in [60, 1_000_000, 1_000_000] {
       try front.call("credentials.get", ["account": account, "minValiditySeconds": seconds])

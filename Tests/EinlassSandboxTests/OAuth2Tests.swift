@@ -154,7 +154,7 @@ import Testing
   {
     for (manner, isNamed) in [("reusable", true), ("kept", false)] {
       try await TestBrowser.run { sandbox, browser async throws in
-        try await sandbox.patch(["openid": ["manners": ["refresh": .string(manner)]]])
+        try await sandbox.patch(["openid": ["behaviour": ["refresh": .string(manner)]]])
         let old = try #require(try await browser.signIn()["refresh_token"]?.string)
         for _ in 0..<2 {
           let reply = try await browser.token(["refresh_token": old], grant: "refresh_token")
@@ -164,7 +164,7 @@ import Testing
       }
     }
     try await TestBrowser.run { sandbox, browser async throws in
-      try await sandbox.patch(["openid": ["manners": ["offlineScope": "offline_access"]]])
+      try await sandbox.patch(["openid": ["behaviour": ["offlineScope": "offline_access"]]])
       #expect(try await browser.signIn()["refresh_token"] == nil)
       var browser = browser
       browser.asked["scope"] = "openid offline_access"
@@ -213,7 +213,7 @@ import Testing
       #expect(metadata["issuer"]?.string == origin)
       #expect(metadata["token_endpoint"]?.string == origin + "/token")
       #expect(metadata["code_challenge_methods_supported"] == ["S256"])
-      try await sandbox.patch(["openid": ["manners": ["issuer": "https://other.example"]]])
+      try await sandbox.patch(["openid": ["behaviour": ["issuer": "https://other.example"]]])
       #expect(
         try await browser.client.send("GET", path)?.json?["issuer"] == "https://other.example")
     }
@@ -260,12 +260,12 @@ import Testing
       #expect(claims["nonce"] == "n1")
       #expect(claims["iss"]?.string == "http://127.0.0.1:\(browser.client.port)")
       #expect(claims["exp"]?.int64 == TestSandbox.now + 3600)
-      try await sandbox.patch(["openid": ["manners": ["signingKey": "ec-1"]]])
+      try await sandbox.patch(["openid": ["behaviour": ["signingKey": "ec-1"]]])
       #expect(try verified(try await idToken(), by: old)?.0["alg"] == "ES256")
       // With overlap: a new key signs, and the old key is still published.
       try await sandbox.patch([
         "openid": [
-          "keys": ["rsa-2": ["algorithm": "RS256"]], "manners": ["signingKey": "rsa-2"],
+          "keys": ["rsa-2": ["algorithm": "RS256"]], "behaviour": ["signingKey": "rsa-2"],
         ]
       ])
       let second = try await idToken()

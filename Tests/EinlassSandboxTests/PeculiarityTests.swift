@@ -118,7 +118,7 @@ extension PeculiarityTests {
       let record = provider.demoState[at: "applications", browser.application]
       let redirects = record?["redirects"]?.strings ?? []
       if redirects.count == 1 { browser.asked["redirect_uri"] = redirects[0] }
-      let ways = OAuth2Manners(json: provider.demoState["manners"] ?? .null).authentication
+      let ways = OAuth2Behaviour(json: provider.demoState["behaviour"] ?? .null).authentication
       let way =
         record?["authentication"]?.string ?? (record?["secret"] == nil ? "none" : ways.first)
       let secret = record?["secret"]?.string ?? ""

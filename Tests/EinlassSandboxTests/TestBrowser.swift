@@ -27,7 +27,7 @@ struct TestBrowser {
     _ body: (TestSandbox, TestBrowser) async throws -> Void
   ) async throws {
     try await TestSandbox.run(owners: [provider]) { sandbox async throws in
-      try await sandbox.patch([provider.name: ["manners": ["consent": .string(consent)]]])
+      try await sandbox.patch([provider.name: ["behaviour": ["consent": .string(consent)]]])
       var browser = TestBrowser(
         client: TestClient(port: try #require(sandbox.ownPorts[provider.name])), provider: provider)
       browser.application = try #require(

@@ -57,8 +57,8 @@ struct RefresherTests {
       application: "editor",
       registration: { _ in ClientRegistration(clientID: "APP", clientSecret: Secret("S")) },
       account: account)
-    await refresher.keepFresh(
-      request, as: .keepFresh(account, resource: nil), since: Script.now
+    await refresher.refresh(
+      request, as: .refresh(account, resource: nil), since: Script.now
     ) { engine }
     return failures.withLock { $0 }
   }

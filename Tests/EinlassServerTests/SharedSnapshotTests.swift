@@ -112,12 +112,12 @@ import Testing
     let question = try AccountsQuestion(
       try JSONReader.read(Array(params.utf8)).object ?? [:], of: "editor")
     for _ in 0..<2 {
-      #expect(try last.answer(all, snapshot, .silent)["accounts"]?.array?.count == 2)
-      let page = try last.answer(question, snapshot, .silent)
+      #expect(try last.page(all, snapshot, .silent)["accounts"]?.array?.count == 2)
+      let page = try last.page(question, snapshot, .silent)
       #expect(page["accounts"]?.array?.count == count)
       #expect((page["nextCursor"] != nil) == goesOn)
       #expect(
-        try last.answer(question, AccountStore.Snapshot(revision: 6), .silent)["revision"] == 6)
+        try last.page(question, AccountStore.Snapshot(revision: 6), .silent)["revision"] == 6)
     }
   }
 }

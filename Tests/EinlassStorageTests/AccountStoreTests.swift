@@ -106,7 +106,7 @@ struct AccountStoreTests {
   ) throws {
     let test = try Case(kind)
     var ada = AccountStore.NewAccount.example("ada", subject: "1", isOnlyOne: isOnlyOne)
-    ada.signsInAgain = true
+    ada.restoresSignedOut = true
     ada.account.displayName = "Ada L."
     let first = try test.store.add(ada, .usual)
     #expect(problem { _ = try test.next.add(ada, .usual) }?.reason == .accountExists)
@@ -116,11 +116,11 @@ struct AccountStoreTests {
     #expect(problem { _ = try test.next.add(empty, .usual) }?.reason == .accountExists)
     if isOnlyOne {
       var bob = AccountStore.NewAccount.example("bob", subject: "2", isOnlyOne: true)
-      bob.signsInAgain = true
+      bob.restoresSignedOut = true
       #expect(problem { _ = try test.next.add(bob, .usual) }?.reason == .accountExists)
     }
     var imported = ada
-    imported.signsInAgain = false
+    imported.restoresSignedOut = false
     #expect(problem { _ = try test.next.add(imported, .usual) }?.reason == .accountExists)
     ada.account.displayName = nil
     let added = try test.next.add(ada, .usual)

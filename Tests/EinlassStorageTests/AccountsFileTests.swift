@@ -8,7 +8,7 @@ import Testing
 
 /// The format and limits of an accounts file, and the import of its accounts one by one.
 @Suite struct AccountsFileTests {
-  private static let cheap = KeyFromPassphrase(cost: 2, blockSize: 1, parallelism: 1)
+  private static let cheap = ScryptParameters(cost: 2, blockSize: 1, parallelism: 1)
   private static let words = Secret("correct horse")
 
   private static func seal(_ contents: [UInt8]) throws -> [UInt8] {

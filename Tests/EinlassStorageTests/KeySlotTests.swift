@@ -30,7 +30,7 @@ import Testing
   private func store(
     _ choice: KeySource.Choice = .usual, passphrase: String? = nil,
     keyring: KeySecretService = .playing("exit 1"),
-    stretching: KeyFromPassphrase = .init(cost: 1 << 10, blockSize: 8, parallelism: 1)
+    stretching: ScryptParameters = .init(cost: 1 << 10, blockSize: 8, parallelism: 1)
   ) throws -> AccountStore {
     let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
     let number = try passphrase.map(descriptor)
@@ -283,10 +283,10 @@ import Testing
   ) throws {
     let slot = KeySlot(
       id: 1, kind: .passphrase, parameters: row.text, salt: SecureRandom.bytes(16), wrappedKey: [])
-    #expect((KeyFromPassphrase(slot) != nil) == row.isTaken)
+    #expect((ScryptParameters(slot) != nil) == row.isTaken)
     var saltless = slot
     saltless.salt = []
-    #expect(KeyFromPassphrase(saltless) == nil)
+    #expect(ScryptParameters(saltless) == nil)
   }
 
   @Test func `A slot with forged scrypt parameters for a gigabyte costs no time`() throws {

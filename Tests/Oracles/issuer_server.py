@@ -3,7 +3,7 @@
     pip install -r requirements.txt
     python issuer_server.py PORT        (0 = any)
 
-PyJWT signs the tokens. There is no page: the person always agrees. `POST /__manners` with a JSON object changes
+PyJWT signs the tokens. There is no page: the person always agrees. `POST /__behaviour` with a JSON object changes
 settings. `POST /__rotate` replaces the key. `GET /__token` answers an id_token, `/__foreign` an access token of
 another client, and `/__alive` the number of valid access tokens. See oracle.py for the rest; the log has the
 client's authentication method and its `token_type_hint`.
@@ -151,7 +151,7 @@ ASIDE = {"/__token": lambda base: id_token(base, "", None), "/__foreign": foreig
 
 
 def answer(base, request):
-    if request.path == "/__manners":
+    if request.path == "/__behaviour":
         MANNERS.update(json.loads(request.body))
         return Answer(200, {})
     if request.path == "/__rotate":

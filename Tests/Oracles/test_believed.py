@@ -60,10 +60,10 @@ class World:
         self.call("initialize", client={"name": "believed"}, capabilities={"prompts": kinds})
         if provider == "openid":
             self.call("providers.add", issuer=ready["addresses"]["openid"], id="openid")
-        manners = {"consent": "allow", "idTokenSeconds": 300, "renewsIDToken": False, "accessSeconds": 7200}
-        self.change({name: {"consent": "allow"} if name == "facebook" else {"manners": manners}
+        behaviour = {"consent": "allow", "idTokenSeconds": 300, "renewsIDToken": False, "accessSeconds": 7200}
+        self.change({name: {"consent": "allow"} if name == "facebook" else {"behaviour": behaviour}
                      for name, value in self.state().items()
-                     if name == "facebook" or isinstance(value, dict) and "manners" in value})
+                     if name == "facebook" or isinstance(value, dict) and "behaviour" in value})
 
     def control(self, method, body=None):
         data = None if body is None else json.dumps(body).encode()

@@ -95,8 +95,8 @@ def test_a_pin_is_read_off_the_page(start):
 
 def enter_code(ready, start, provider, consent):
     """Returns the session and the answer of the sign-in."""
-    manners = {"consent": consent}
-    state = json.dumps({provider: manners if provider == "facebook" else {"manners": manners}}).encode()
+    behaviour = {"consent": consent}
+    state = json.dumps({provider: behaviour if provider == "facebook" else {"behaviour": behaviour}}).encode()
     urllib.request.urlopen(urllib.request.Request(ready["control"].rstrip("/") + "/state", state, method="PATCH")).close()
     session = start("deviceCode")
     id = session.send("accounts.signIn", provider=provider, flowKind="deviceCode", deadlineSeconds=3600)

@@ -262,7 +262,7 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
         address = ready["control"].rstrip("/") + "/state"
         urllib.request.urlopen(urllib.request.Request(address, json.dumps(state).encode(), method="PATCH"))
 
-    change({"sequencing": {"manners": {"consent": "allow", "refreshSeconds": 60}}})
+    change({"sequencing": {"behaviour": {"consent": "allow", "refreshSeconds": 60}}})
     flow = session.send("accounts.signIn", provider="sequencing", loginHint="ada@example.org")
     page = session.until("prompt.opened")["url"]
     assert b"Signed in" in urllib.request.urlopen(page).read()

@@ -35,15 +35,15 @@ def issuer():
 class Issuer:
     """The issuer, a front end with its registration, and the requests to both."""
 
-    def __init__(self, ready, start, *options, **manners):
+    def __init__(self, ready, start, *options, **behaviour):
         self.ready, self.base = ready, ready["base"]
-        self.behave(**manners)
+        self.behave(**behaviour)
         self.front_end = start(None, {"clientId": ready["client"], "clientSecret": ready["secret"]}, options=options)
         self.front_end.call("providers.add", issuer=self.base, id="oracle")
 
-    def behave(self, **manners):
-        assert set(manners) <= set(MANNERS)
-        send(self.base + "/__manners", manners)
+    def behave(self, **behaviour):
+        assert set(behaviour) <= set(MANNERS)
+        send(self.base + "/__behaviour", behaviour)
 
     def rotate(self):
         send(self.base + "/__rotate", {})
@@ -83,7 +83,7 @@ def is_id_token(oracle, token):
 
 @pytest.fixture
 def at(issuer, start):
-    return lambda *options, **manners: Issuer(issuer, start, *options, **manners)
+    return lambda *options, **behaviour: Issuer(issuer, start, *options, **behaviour)
 
 
 # RFC 8725 sections 3.11 and 3.12; RFC 8417, RFC 9068, RFC 9449, RFC 9701, Back-Channel Logout 1.0.
@@ -92,12 +92,12 @@ OTHER_KINDS = [{"typ": typ} for typ in (
 OTHER_KINDS.append({"claims": {"events": {"http://schemas.openid.net/event/backchannel-logout": {}}}})
 
 
-@pytest.mark.parametrize("manners", OTHER_KINDS, ids=str)
-def test_a_token_of_another_kind_is_not_accepted_as_an_id_token(at, manners):
+@pytest.mark.parametrize("behaviour", OTHER_KINDS, ids=str)
+def test_a_token_of_another_kind_is_not_accepted_as_an_id_token(at, behaviour):
     oracle = at()
     token = oracle.credential(oracle.signed_in())["idToken"]
     assert is_id_token(oracle, token)["valid"]
-    oracle.behave(**manners)
+    oracle.behave(**behaviour)
     answer = oracle.brought()
     assert answer.code == 1019 and answer.data["detail"] == "signature", answer
     assert "token of another kind" in answer.message
@@ -176,10 +176,10 @@ def test_a_credential_says_whether_its_id_token_belongs_to_the_current_token(at,
 @pytest.fixture(params=["introspection", "introspection without a client", "userinfo"])
 def asked(request, at):
     """Returns a function that starts the issuer with one of three ways to verify a token."""
-    manners = {"introspection": {}} if request.param == "introspection" else {"introspection": {"client_id": None}}
+    behaviour = {"introspection": {}} if request.param == "introspection" else {"introspection": {"client_id": None}}
     if request.param == "userinfo":
-        manners["metadata"] = {"introspection_endpoint": None}
-    return lambda *options, **more: at(*options, **manners, **more)
+        behaviour["metadata"] = {"introspection_endpoint": None}
+    return lambda *options, **more: at(*options, **behaviour, **more)
 
 
 @pytest.mark.parametrize("digest", ["sha256", None])
@@ -254,7 +254,7 @@ def test_revocation_and_introspection_use_the_methods_of_the_metadata(at, method
 
 
 def test_a_public_client_keeps_its_method_despite_the_metadata(issuer, start):
-    send(issuer["base"] + "/__manners", {"metadata": {
+    send(issuer["base"] + "/__behaviour", {"metadata": {
         "token_endpoint_auth_methods_supported": ["none"],
         "revocation_endpoint_auth_methods_supported": ["client_secret_basic", "private_key_jwt"]}})
     front_end = start(None, {"clientId": issuer["client"]})

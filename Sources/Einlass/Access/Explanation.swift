@@ -82,7 +82,7 @@ extension Einlass {
       try reader.explanation(of: request, at: provider)
     }
     if let problem = explanation.problem, problem.isMended(bySigningInAt: provider, asking: kinds) {
-      explanation.problem = problem.mended(bySigningInAt: provider)
+      explanation.problem = problem.withSignInHint(at: provider)
     }
     return explanation
   }

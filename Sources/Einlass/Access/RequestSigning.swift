@@ -91,7 +91,7 @@ extension Provider {
   func issues(from credentials: [StoredCredential]) -> Bool {
     flows.contains { flow in
       switch flow {
-      case .reverseAuth: credentials.contains(where: \.isSystemsAlone)
+      case .reverseAuth: credentials.contains(where: \.isForReverseAuth)
       case .systemToken(let descriptor):
         descriptor.applicationToken != nil && credentials.contains { $0.role == .system }
       case .authorizationCode, .deviceCode, .oauth1, .clientCredentials: false

@@ -26,7 +26,8 @@ extension AddAccountRequest {
         StoredCredential(
           role: .system, registration: registration, credential: credential, binding: binding)
       ],
-      replacesExisting: replacesExisting, signsInAgain: true, isOnlyOne: provider.hasOneAccount)
+      replacesExisting: replacesExisting, restoresSignedOut: true, isOnlyOne: provider.hasOneAccount
+    )
   }
 
   private func check() throws(Problem) {
@@ -74,7 +75,7 @@ extension Credential {
           "The parameter \(path) must be visible ASCII characters, at least one, at most 48 KiB.")
       }
     }
-    guard isFitting else {
+    guard isStorable else {
       throw .invalidParameter(
         "/credential", "A credential has at most 48 KiB in all, its scopes included.")
     }

@@ -79,7 +79,7 @@ public struct ClientRegistration: Sendable, Equatable {
 /// be sent to.
 public struct StoredCredential: Sendable, Equatable {
   /// The owner of the credential. A system credential of OAuth 1.0a is never handed out:
-  /// `isSystemsAlone`.
+  /// `isForReverseAuth`.
   public enum Role: String, Sendable {
     /// The account's own credential, issued to the registration that `accounts.add` named.
     case system
@@ -124,25 +124,25 @@ extension StoredCredential {
   /// Whether the credential is never handed to an application, because reverse auth exchanges it.
   /// An OAuth 2.0 token with the role `system`, in contrast, serves the application of its
   /// registration.
-  public var isSystemsAlone: Bool {
+  public var isForReverseAuth: Bool {
     if case (.system, .oauth1) = (role, credential) { true } else { false }
   }
 }
 
 extension [StoredCredential] {
   /// Returns the credential that was issued to this registration for this resource, or for none.
-  /// Never returns a credential with `isSystemsAlone`.
+  /// Never returns a credential with `isForReverseAuth`.
   func issued(to registration: ClientRegistration, for resource: String?) -> StoredCredential? {
-    stored(under: registration, for: resource).flatMap { $0.isSystemsAlone ? nil : $0 }
+    stored(under: registration, for: resource).flatMap { $0.isForReverseAuth ? nil : $0 }
   }
 
   /// The account's own credential: the one that reverse auth exchanges, else the system credential stored last.
   var accountsOwn: StoredCredential? {
-    first(where: \.isSystemsAlone)
+    first(where: \.isForReverseAuth)
       ?? filter { $0.role == .system }.max { $0.generation < $1.generation }
   }
 
-  /// Returns the credential in the place of this registration, with `isSystemsAlone` or without.
+  /// Returns the credential in the place of this registration, with `isForReverseAuth` or without.
   func stored(under registration: ClientRegistration, for resource: String?) -> StoredCredential? {
     let place = registration.place(of: resource)
     return first { $0.place == place }

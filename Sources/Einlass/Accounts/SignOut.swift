@@ -65,7 +65,7 @@ struct SignOut {
     do { lease = try await store.lease(account.id, waiting: effects) } catch {
       guard error.reason == .accountStoreFailure else { throw error }
     }
-    defer { lease?.keep() }
+    defer { lease?.keepAlive() }
     // Credentials that cannot be decrypted are forgotten all the same, unless revocation is required.
     let credentials = Result { () throws(Problem) in
       revokes ? try store.credentials(account.id) : []
@@ -177,7 +177,9 @@ extension SignOut {
   /// Returns `nil` if the provider has no revocation request.
   private func way(of stored: StoredCredential) -> Way? {
     let flow = provider?.flows.first { $0.kind == stored.binding.flowKind }
-    if let recipe = flow.flatMap({ provider?.seen(by: $0) })?.revocation ?? provider?.revocation {
+    if let recipe = flow.flatMap({ provider?.specialized(for: $0) })?.revocation
+      ?? provider?.revocation
+    {
       return .recipe(recipe)
     }
     guard let endpoint = flow?.tokens else { return nil }

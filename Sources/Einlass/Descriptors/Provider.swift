@@ -71,17 +71,17 @@ public struct Provider: Sendable, Equatable {
         }
       },
       email: flows.contains { flow in
-        let identity = seen(by: flow).identity
+        let identity = specialized(for: flow).identity
         return identity?.pointers[.email] != nil || identity?.emails != nil
       },
       revoke: flows.contains {
-        seen(by: $0).revocation != nil || $0.tokens?.standardRevocation != nil
+        specialized(for: $0).revocation != nil || $0.tokens?.standardRevocation != nil
       },
       verify: verification != nil || keySource != nil)
   }
 
   /// The token endpoint with the means to verify id_tokens; `nil` without known keys.
-  var keySource: TokenEndpoint? { flows.lazy.compactMap(\.tokens).first(where: \.vouches) }
+  var keySource: TokenEndpoint? { flows.lazy.compactMap(\.tokens).first(where: \.verifiesIDTokens) }
 
   /// Returns the permissions that an application gets: the defaults for an empty or absent list.
   public func permissions(asked: [String]?) -> [String] {
@@ -150,7 +150,7 @@ extension Provider {
     }
     guard
       identity == nil || identity?.request != nil
-        || flows.allSatisfy({ $0.tokens?.vouches == true })
+        || flows.allSatisfy({ $0.tokens?.verifiesIDTokens == true })
     else {
       throw reader.fault(
         "identity", "Its request is missing, and a flow has no keySet for id_tokens.")
@@ -192,7 +192,7 @@ extension Provider {
 
   /// Returns the provider as one of its flows sees it: the flow's own identity and revocation come
   /// first.
-  func seen(by flow: FlowDescriptor) -> Provider {
+  func specialized(for flow: FlowDescriptor) -> Provider {
     var provider = self
     if let identity = flow.tokens?.identity { provider.identity = identity }
     if let revocation = flow.tokens?.revocation { provider.revocation = revocation }
@@ -216,7 +216,7 @@ extension Provider {
   }
 
   private func secretRequests(of flow: FlowDescriptor) -> [RequestTemplate] {
-    flow.requests + seen(by: flow).requests
+    flow.requests + specialized(for: flow).requests
   }
 
   /// The origins of all requests. A stored registration is bound to them.
@@ -228,7 +228,7 @@ extension Provider {
   var isLoopbackOnly: Bool {
     flows.allSatisfy { flow in
       flow.addresses.allSatisfy(\.isLoopback)
-        && seen(by: flow).requests.allSatisfy(\.address.isLoopback)
+        && specialized(for: flow).requests.allSatisfy(\.address.isLoopback)
     } && requests.allSatisfy(\.address.isLoopback)
   }
 

@@ -38,7 +38,7 @@ struct TokenEndpoint: Sendable, Equatable {
 
     /// Whether the access token itself is exchanged for a fresh one. The provider accepts it only
     /// while it is valid.
-    var isPaidByToken: Bool { request.mentions(.token) }
+    var usesAccessToken: Bool { request.mentions(.token) }
   }
 
   static let members = [
@@ -135,7 +135,7 @@ struct TokenEndpoint: Sendable, Equatable {
   var isSignedBySecret: Bool { algorithms == [.hs256] }
 
   /// Whether the signature of an id_token can be verified.
-  var vouches: Bool { issuer != nil && (keySet != nil || isSignedBySecret) }
+  var verifiesIDTokens: Bool { issuer != nil && (keySet != nil || isSignedBySecret) }
 
   /// The requests that carry secrets.
   var requests: [RequestTemplate] {

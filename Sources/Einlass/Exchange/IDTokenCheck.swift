@@ -9,7 +9,7 @@ extension Exchange {
     of token: OAuth2Credential, at endpoint: TokenEndpoint, for registration: ClientRegistration,
     expecting: (inout IDTokenExpectation) -> Void
   ) async throws(FlowFailure) -> IDToken? {
-    guard let issuer = endpoint.issuer, endpoint.vouches else { return nil }
+    guard let issuer = endpoint.issuer, endpoint.verifiesIDTokens else { return nil }
     guard let text = token.idToken else {
       // A token with the scope `openid` must come with an id_token, so its absence is an error.
       guard token.scopes.contains("openid") else { return nil }
@@ -19,7 +19,7 @@ extension Exchange {
     expected.accessToken = token.accessToken
     expected.algorithms = endpoint.algorithms
     expecting(&expected)
-    switch try await believed(text, expected, endpoint, registration) {
+    switch try await checkedIDToken(text, expected, endpoint, registration) {
     case .success(let token): return token
     case .failure(let fault):
       throw FlowFailure(

@@ -34,7 +34,7 @@ extension Exchange {
   ///
   /// Keys are cached. Because keys rotate, a token that fits none of them lets the issuer be asked
   /// again: once a minute, and always for a token issued just now.
-  func believed(
+  func checkedIDToken(
     _ text: Secret, _ expected: IDTokenExpectation, _ endpoint: TokenEndpoint,
     _ registration: ClientRegistration
   ) async throws(FlowFailure) -> Result<IDToken, IDTokenExpectation.Fault> {

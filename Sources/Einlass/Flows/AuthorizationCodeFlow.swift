@@ -8,7 +8,7 @@ func authorizationCode(
 ) async throws(FlowFailure) -> AccountStore.Added {
   let proof = ProofKey(randomBytes: flow.effects.randomBytes(ProofKey.byteCount))
   let stateParameter = flow.randomText()
-  let nonce = descriptor.tokens.vouches ? flow.randomText() : nil
+  let nonce = descriptor.tokens.verifiesIDTokens ? flow.randomText() : nil
   let place = try await flow.open(descriptor.redirect)
   defer { place.close() }
 
@@ -42,7 +42,7 @@ func authorizationCode(
         Parameter("redirect_uri", place.address),
         Parameter("code_verifier", revealedText(proof.codeVerifier)),
       ] + flow.resourceParameters, by: flow.registration, at: .token)
-    return try await flow.keep(
+    return try await flow.verifyAndSave(
       answer, of: .authorizationCode(descriptor), at: descriptor.tokens, nonce: nonce, &exchange)
   }
 }

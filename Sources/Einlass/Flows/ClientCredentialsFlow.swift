@@ -21,7 +21,7 @@ func clientCredentials(
     by: registration, at: .token)
   flow.asker.report(.saving)
   do {
-    return try await flow.keep(
+    return try await flow.save(
       .clientCredentials(endpoint), .oauth2(token),
       Identity(id: registration.clientID, username: registration.clientID), flow.asker)
   } catch { throw FlowFailure(error) }

@@ -43,7 +43,7 @@ func deviceCode(
         }
       },
     ], or: .userCanceled(flow.provider))
-  return try await flow.keep(
+  return try await flow.verifyAndSave(
     answer, of: .deviceCode(descriptor), at: tokens, nonce: nil, &exchange)
 }
 

@@ -16,7 +16,7 @@ struct InteractiveFlow {
   /// Stores the credential. If the identity is `nil` and the request names no account, the person
   /// is asked for the account. Throws if the credential belongs to another person than the named
   /// account.
-  let keep:
+  let save:
     @Sendable (FlowDescriptor, Credential, Identity?, Asker) async throws(Problem) ->
       AccountStore.Added
 
@@ -52,7 +52,7 @@ struct InteractiveFlow {
   /// - Parameters:
   ///   - nonce: The nonce that the id_token must contain; `nil` if none was sent.
   ///   - exchange: Hides the new tokens in errors from here on.
-  func keep(
+  func verifyAndSave(
     _ answer: Exchange.Answer, of flow: FlowDescriptor, at endpoint: TokenEndpoint, nonce: String?,
     _ exchange: inout Exchange
   ) async throws(FlowFailure) -> AccountStore.Added {
@@ -74,7 +74,7 @@ struct InteractiveFlow {
       token, idToken, subject: endpoint.subject.flatMap { object?.at(pointer: $0)?.string },
       exchange)
     asker.report(.saving)
-    do { return try await keep(flow, .oauth2(token), identity, asker) } catch {
+    do { return try await save(flow, .oauth2(token), identity, asker) } catch {
       throw FlowFailure(error)
     }
   }

@@ -57,7 +57,7 @@ func threeLegged(
         attempt += 1
         continue
       }
-      return try await flow.keep(token, of: descriptor, signer, exchange)
+      return try await flow.verifyAndSave(token, of: descriptor, signer, exchange)
     }
   }
   let pending = PendingThreeLegged(token: token)
@@ -68,7 +68,7 @@ func threeLegged(
     switch response {
     case .verifier(let verifier):
       let token = try await credential(for: revealedText(verifier), &exchange)
-      return try await flow.keep(token, of: descriptor, signer, exchange)
+      return try await flow.verifyAndSave(token, of: descriptor, signer, exchange)
     case .denied: throw FlowFailure(.accessDenied(flow.provider, nil))
     }
   }
@@ -118,7 +118,7 @@ extension InteractiveFlow {
   }
 
   /// Asks for the token's owner and stores the token for their account.
-  fileprivate func keep(
+  fileprivate func verifyAndSave(
     _ credential: OAuth1Credential, of descriptor: FlowDescriptor.ThreeLegged, _ signer: Signer,
     _ exchange: Exchange
   ) async throws(FlowFailure) -> AccountStore.Added {
@@ -129,7 +129,7 @@ extension InteractiveFlow {
       provider.identity == nil
       ? nil : try await exchange.identity { signer.request($0, effects: effects) }
     asker.report(.saving)
-    do { return try await keep(.oauth1(descriptor), .oauth1(credential), identity, asker) } catch {
+    do { return try await save(.oauth1(descriptor), .oauth1(credential), identity, asker) } catch {
       throw FlowFailure(error)
     }
   }

@@ -35,13 +35,14 @@ struct PerformRun {
       try store.credentials(account.id)
       .stored(under: registration, for: nil)?.generation ?? 0
     let lease = try await store.lease(account.id)
-    defer { lease.keep() }
+    defer { lease.keepAlive() }
     var renewed: OAuth2Credential?
     while true {
       let credentials = try store.credentials(of: account.id, under: lease)
       let descriptor = try descriptor(for: credentials, of: account.id)
       let flow = StoredCredentialFlow(
-        provider: provider.seen(by: descriptor), descriptor: descriptor, registration: registration,
+        provider: provider.specialized(for: descriptor), descriptor: descriptor,
+        registration: registration,
         resource: nil, account: account, credentials: credentials,
         permissions: provider.permissions(asked: request.permissions),
         audience: request.audience ?? provider.defaultAudience,
@@ -115,7 +116,7 @@ struct PerformRun {
   private func save(_ signedIn: StoredCredentialFlow.SignedIn, of flow: StoredCredentialFlow)
     throws(Problem) -> PerformResult?
   {
-    do { try signedIn.credential.requireFitting(provider) } catch {
+    do { try signedIn.credential.requireStorable(provider) } catch {
       throw error.about(provider, flow.account.id)
     }
     report(.saving)
@@ -143,10 +144,10 @@ extension Einlass {
       return try await run(request, asking: asker)
     } catch {
       let provider = try catalog.provider(request.provider)
-      let error = store.mended(error, at: provider, by: request.registration)
+      let error = store.problem(error, at: provider, by: request.registration)
       guard error.isMended(bySigningInAt: provider, asking: asker.kinds) else { throw error }
       guard request.signsInIfNeeded, request.isInteractive, var signIn = request.signIn else {
-        throw error.mended(bySigningInAt: provider)
+        throw error.withSignInHint(at: provider)
       }
       signIn.account = error.account
       var request = request
@@ -223,11 +224,11 @@ extension Credential {
   }
 
   /// Whether the credential is small enough to be returned.
-  var isFitting: Bool { byteCount <= PerformRun.credentialLimitBytes }
+  var isStorable: Bool { byteCount <= PerformRun.credentialLimitBytes }
 
   /// Throws `providerFailure` if the credential is too large for a line.
-  func requireFitting(_ provider: Provider) throws(Problem) {
-    guard isFitting else { throw .credentialTooLarge(provider) }
+  func requireStorable(_ provider: Provider) throws(Problem) {
+    guard isStorable else { throw .credentialTooLarge(provider) }
   }
 
   /// Returns the application's copy: without the proof key and, unless included, the refresh token.

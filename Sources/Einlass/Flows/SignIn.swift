@@ -52,11 +52,11 @@ struct SignIn {
     -> InteractiveFlow
   {
     InteractiveFlow(
-      provider: provider.seen(by: flow), registration: registration, request: request,
+      provider: provider.specialized(for: flow), registration: registration, request: request,
       pageParameters: pageParameters, effects: effects, asker: asker,
       proof: flow.tokens?.isBound == true ? ProofOfPossession() : nil,
-      keep: { flow, credential, identity, asker throws(Problem) in
-        try await keep(credential, identity, from: flow, asking: asker)
+      save: { flow, credential, identity, asker throws(Problem) in
+        try await save(credential, identity, from: flow, asking: asker)
       })
   }
 
@@ -85,7 +85,7 @@ struct SignIn {
   ///
   /// If the provider does not identify the person, an existing account is used only if the request
   /// names it or the person selects it.
-  private func keep(
+  private func save(
     _ credential: Credential, _ identity: Identity?, from flow: FlowDescriptor,
     asking asker: Asker
   ) async throws(Problem) -> AccountStore.Added {
@@ -96,7 +96,7 @@ struct SignIn {
         origins: provider.origins(of: flow), clientID: registration.clientID,
         flowKind: flow.kind),
       resource: request.resource)
-    try credential.requireFitting(provider)
+    try credential.requireStorable(provider)
     var id = request.account
     if id == nil, identity == nil { id = try await accountToReplace(asker) }
     var number = 1
@@ -144,7 +144,7 @@ struct SignIn {
     _ id: Account.ID, with new: StoredCredential, _ identity: Identity?
   ) async throws(Problem) -> AccountStore.Added? {
     let lease = try await store.lease(id, waiting: effects)
-    defer { lease.keep() }
+    defer { lease.keepAlive() }
     var account = try store.account(id, of: provider)
     // `kind()` checked only an account named in the request; this one may come from a collision.
     if new.binding.flowKind == .clientCredentials, !isApplication(account) {
@@ -163,7 +163,7 @@ struct SignIn {
     let former = try store.credentials(of: id, under: lease)
       .stored(under: registration, for: new.resource)
     // Never overwrite the account's own OAuth 1.0a token, because reverse auth exchanges it.
-    guard former?.isSystemsAlone != true else { throw .bindingMismatch(provider, account) }
+    guard former?.isForReverseAuth != true else { throw .bindingMismatch(provider, account) }
     var credential = new
     credential.role = former?.role ?? credential.role
     let settlement = AccountStore.Settlement(
@@ -213,7 +213,7 @@ extension Einlass {
     if request.registration == nil, let offer = provider.dynamicRegistration,
       request.flowKind != .clientCredentials
     {
-      return try await Registering(
+      return try await AutomaticRegistration(
         provider: provider, applicationName: request.applicationTitle ?? request.application,
         store: store, effects: effects
       ).run(at: offer, signIn)

@@ -89,7 +89,7 @@ struct StoredCredentialFlow {
     let former = credentials.stored(under: registration, for: resource)
     let basis = credentials.filter { $0.role == .system || $0 == former }
     // Never overwrite the account's own token, which reverse auth exchanges.
-    guard let credential, former?.isSystemsAlone != true else {
+    guard let credential, former?.isForReverseAuth != true else {
       return AccountStore.Settlement(basis: basis, edit: edit)
     }
     // A system credential under the application's registration keeps its role and registration.

@@ -49,7 +49,7 @@ extension Provider {
   func refresh(of stored: StoredCredential) -> TokenEndpoint.Refresh? {
     guard let flow = flow(of: stored), case .oauth2(let token) = stored.credential,
       let refresh = flow.tokens?.refresh,
-      refresh.isPaidByToken || token.refreshToken != nil || flow.kind == .clientCredentials
+      refresh.usesAccessToken || token.refreshToken != nil || flow.kind == .clientCredentials
     else { return nil }
     return refresh
   }

@@ -74,15 +74,15 @@ extension StoredCredentialFlow {
     return token
   }
 
-  /// Requests a token for the application by a recipe, with `payer`'s token. `scopes` apply unless
+  /// Requests a token for the application by a recipe, with `source`'s token. `scopes` apply unless
   /// the answer names others.
   func token(
-    by recipe: RequestTemplate, from payer: StoredCredential, at step: Step, scopes: [String]
+    by recipe: RequestTemplate, from source: StoredCredential, at step: Step, scopes: [String]
   ) async throws(FlowFailure) -> OAuth2Credential {
-    let payer = try bearer(payer).accessToken
+    let source = try bearer(source).accessToken
     var values = Template.Values(texts: [
       .clientID: registration.clientID,
-      .systemToken: revealedText(payer),
+      .systemToken: revealedText(source),
       .permissions: permissions.joined(separator: provider.permissions.separator),
     ])
     if case .oauth2(let token)? = own?.credential {
@@ -90,7 +90,7 @@ extension StoredCredentialFlow {
     }
     values[.clientSecret] = registration.clientSecret.map(revealedText)
     values[.audience] = audience.flatMap { provider.permissions.audienceValues[$0] }
-    let exchange = exchange(hiding: [payer, values[.refreshToken].map { Secret($0) }])
+    let exchange = exchange(hiding: [source, values[.refreshToken].map { Secret($0) }])
     let answer = try await exchange.send(recipe.filled(values).request, at: step)
     let credential = TokenResponse.credential(
       in: answer.object, scopes: scopes, now: effects.now())

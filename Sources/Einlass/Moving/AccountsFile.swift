@@ -25,7 +25,7 @@ public struct AccountsFile: Sendable {
   /// The two lines above CHECK.
   private let head: [UInt8]
   private let check: [UInt8]
-  private let stretching: KeyFromPassphrase
+  private let stretching: ScryptParameters
   private let salt: [UInt8]
   private let nonce: [UInt8]
   private let sealed: [UInt8]
@@ -47,8 +47,8 @@ public struct AccountsFile: Sendable {
     guard version == Self.version, parts.count == 4 else { throw .noAccountsFile(path) }
     let fields = lines[1].split(separator: " ", omittingEmptySubsequences: false)
     guard fields.count == 6,
-      let stretching = KeyFromPassphrase(fields[..<4].joined(separator: " ")),
-      let salt = Hexadecimal.decode(String(fields[4])), salt.count == KeyFromPassphrase.saltCount,
+      let stretching = ScryptParameters(fields[..<4].joined(separator: " ")),
+      let salt = Hexadecimal.decode(String(fields[4])), salt.count == ScryptParameters.saltCount,
       let nonce = Hexadecimal.decode(String(fields[5])),
       nonce.count == AuthenticatedEncryption.nonceCount,
       let check = Hexadecimal.decode(lines[2]), check.count == 32
@@ -76,9 +76,9 @@ public struct AccountsFile: Sendable {
   /// Returns the bytes of a new file. `randomBytes`: from `Effects`.
   static func seal(
     _ contents: [UInt8], with passphrase: Secret, randomBytes: (Int) -> [UInt8],
-    stretching: KeyFromPassphrase = .standard
+    stretching: ScryptParameters = .standard
   ) throws(Problem) -> [UInt8] {
-    let salt = randomBytes(KeyFromPassphrase.saltCount)
+    let salt = randomBytes(ScryptParameters.saltCount)
     let nonce = randomBytes(AuthenticatedEncryption.nonceCount)
     let keys = try Keys(passphrase, salt: salt, stretching)
     var bytes =
@@ -99,7 +99,7 @@ public struct AccountsFile: Sendable {
     let check: Secret
     let contents: Secret
 
-    init(_ passphrase: Secret, salt: [UInt8], _ stretching: KeyFromPassphrase) throws(Problem) {
+    init(_ passphrase: Secret, salt: [UInt8], _ stretching: ScryptParameters) throws(Problem) {
       guard let root = stretching.key(of: passphrase, salt: salt) else { throw .noMemory }
       func key(_ name: String) -> Secret {
         KeyDerivation.hkdfSHA256(

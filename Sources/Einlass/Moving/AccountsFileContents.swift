@@ -92,7 +92,7 @@ extension PortableAccount {
 
   fileprivate init?(_ value: JSONValue) {
     guard let provider = value["provider"]?.string, isIdentifier(provider),
-      let username = value["username"]?.string, isShown(username),
+      let username = value["username"]?.string, isDisplayable(username),
       let health = value["health"]?.string.flatMap(Account.Health.init),
       let addedAt = value["addedAt"]?.int64, isTime(addedAt),
       let values = value["credentials"]?.array, values.count <= Self.credentialLimit
@@ -106,8 +106,8 @@ extension PortableAccount {
     let texts = [account.displayName, account.subject, account.email]
     let places = Set(credentials.map(\.place))
     guard credentials.count == values.count, places.count == credentials.count,
-      texts.allSatisfy({ $0.map(isShown) ?? true }),
-      account.avatar.map({ isShown($0, limitBytes: 8192) }) ?? true,
+      texts.allSatisfy({ $0.map(isDisplayable) ?? true }),
+      account.avatar.map({ isDisplayable($0, limitBytes: 8192) }) ?? true,
       account.lastUsedAt.map(isTime) ?? true
     else { return nil }
   }
@@ -127,7 +127,7 @@ extension StoredCredential {
       credential: credential,
       binding: ProviderBinding(origins: origins, clientID: clientID, flowKind: flowKind),
       resource: value["resource"]?.string)
-    guard resource.map(isShown) ?? true else { return nil }
+    guard resource.map(isDisplayable) ?? true else { return nil }
     guard (try? credential.requireSendable(clientSecret: clientSecret)) != nil else { return nil }
   }
 }
@@ -140,7 +140,7 @@ extension StoredRegistration {
       let clientID = text("clientId"), isIdentifier(clientID),
       let origins = value["origins"]?.array?.map({ $0.string ?? "" }), isOrigins(origins),
       [text("redirect"), text("authentication"), text("keyId")].allSatisfy({
-        $0.map(isShown) ?? true
+        $0.map(isDisplayable) ?? true
       }),
       expiresAt.map(isTime) ?? true
     else { return nil }
@@ -168,7 +168,7 @@ extension Credential {
       // A token bound to a proof key is useless without it.
       guard value["proofKey"] == nil || proofKey != nil else { return nil }
       guard let token = secret("token"), let tokenType = value["tokenType"]?.string,
-        isShown(tokenType), scopes.count <= 256, scopes.allSatisfy(isIdentifier),
+        isDisplayable(tokenType), scopes.count <= 256, scopes.allSatisfy(isIdentifier),
         expiresAt.map(isTime) ?? true
       else { return nil }
       var credential = OAuth2Credential(
@@ -230,9 +230,9 @@ extension JSONValue {
 }
 
 /// Whether a name or address is safe to display.
-private func isShown(_ text: String) -> Bool { isShown(text, limitBytes: 2048) }
+private func isDisplayable(_ text: String) -> Bool { isDisplayable(text, limitBytes: 2048) }
 
-private func isShown(_ text: String, limitBytes: Int) -> Bool {
+private func isDisplayable(_ text: String, limitBytes: Int) -> Bool {
   (1...limitBytes).contains(text.utf8.count) && !text.unicodeScalars.contains(where: isControl)
 }
 

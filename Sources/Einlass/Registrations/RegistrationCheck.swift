@@ -42,13 +42,13 @@ extension Provider {
       return takes(known) || isReplaced ? nil : .foreignRegistration(self)
     }
     do throws(Problem) {
-      try requireFitting(complete(own, with: registrationNeeds))
+      try requireStorable(complete(own, with: registrationNeeds))
       return nil
     } catch { return error }
   }
 
   /// Throws `authenticatorUnconfigured` for a key that no flow of this provider can sign with.
-  func requireFitting(_ registration: ClientRegistration) throws(Problem) {
+  func requireStorable(_ registration: ClientRegistration) throws(Problem) {
     guard let key = registration.signingKey else { return }
     for endpoint in flows.compactMap(\.tokens)
     where endpoint.clientAuthentication.fitting(registration) == .privateKeyJWT {

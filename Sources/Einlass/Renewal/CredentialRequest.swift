@@ -21,12 +21,12 @@ public struct CredentialRequest: Sendable {
   /// sign-in.
   public var promptKinds: Set<Prompt.Kind> = []
   /// The pauses between requests to a failing provider. A forced refresh ignores them.
-  public var pause: Pause
+  public var pause: RetryPause
 
   public init(
     application: String, registration: @escaping @Sendable (String) -> ClientRegistration?,
     account: Account.ID, minValiditySeconds: Int64? = nil, forcesRefresh: Bool = false,
-    pause: Pause = .none
+    pause: RetryPause = .none
   ) {
     self.application = application
     self.registration = registration

@@ -4,16 +4,16 @@
 /// Taken before the credentials are read and kept until the answer is stored, so that no request
 /// uses a token that another request is replacing. Ends when the last reference is released.
 public final class Lease: Sendable {
-  private let leaveNothing: @Sendable () -> Void
+  private let removeLockFile: @Sendable () -> Void
   private let end: @Sendable () -> Void
 
   /// - Parameters:
-  ///   - leaveNothing: removes the lease's lock file, after the account was removed.
+  ///   - removeLockFile: removes the lease's lock file, after the account was removed.
   ///   - end: lets the next request take the lease.
   public init(
-    leaveNothing: @escaping @Sendable () -> Void = {}, end: @escaping @Sendable () -> Void
+    removeLockFile: @escaping @Sendable () -> Void = {}, end: @escaping @Sendable () -> Void
   ) {
-    self.leaveNothing = leaveNothing
+    self.removeLockFile = removeLockFile
     self.end = end
   }
 
@@ -21,10 +21,10 @@ public final class Lease: Sendable {
 
   /// Keeps the lease alive until here. For `defer`, because Swift may release a value after its
   /// last use.
-  func keep() { withExtendedLifetime(self) {} }
+  func keepAlive() { withExtendedLifetime(self) {} }
 
   /// Removes the lease's lock file, after the account was removed.
-  public func forget() { leaveNothing() }
+  public func forget() { removeLockFile() }
 }
 
 extension AccountStore {

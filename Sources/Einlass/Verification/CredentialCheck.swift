@@ -21,9 +21,9 @@ struct CredentialCheck {
   func run() async throws(Problem) -> Verification {
     do throws(FlowFailure) {
       guard let idToken, provider.keySource != nil else { return try await asked() }
-      let (signed, judged) = try await checked(idToken)
+      let (signed, checkedToken) = try await checked(idToken)
       guard credential != nil else { return signed }
-      switch judged {
+      switch checkedToken {
       case .success(let token): return try await asked(beside: token, signed)
       case .failure(let fault): return try await asked(instead: idToken, signed, fault)
       }
@@ -43,7 +43,7 @@ struct CredentialCheck {
     // Both tokens must have the same owner.
     if provider.identity?.isSubject == true { check.expected.id = token.subject }
     if !provider.canBeAsked {
-      // Without an endpoint to ask, the id_token vouches for the access token of its `at_hash` or
+      // Without an endpoint to ask, the id_token verifiesIDTokens for the access token of its `at_hash` or
       // for the one stored with it.
       let own = stored(signed.identity?.id)
       guard own != nil || token.vouchesForAccessToken else { return try await check.asked() }
@@ -110,7 +110,7 @@ struct CredentialCheck {
         fallthrough
       }
       var check = self
-      check.provider = provider.seen(by: flow)
+      check.provider = provider.specialized(for: flow)
       return try await check.owner(of: token, isBound: isBound)
     case (.tokenInfo?, .oauth1), (.introspection?, .oauth1):
       throw FlowFailure(
@@ -221,7 +221,7 @@ extension CredentialCheck {
 
   /// Returns the client id of a token if the provider does not name one: the registration's if the
   /// store has the token, else the expected one (by default the registration's) if an id_token
-  /// vouches for the token, else `nil`.
+  /// verifiesIDTokens for the token, else `nil`.
   func vouchedClientID(_ own: OAuth2Credential?, isBound: Bool) -> String? {
     own != nil ? registration.clientID : isBound ? expected.clientID ?? registration.clientID : nil
   }

@@ -20,8 +20,8 @@ extension CredentialCheck {
     if case .oauth2(let token)? = credential { wanted.accessToken = token.accessToken }
     let exchange = exchange(hiding: [text])
     var result = Verification(clientID: audience)
-    let judged = try await exchange.believed(text, wanted, endpoint, registration)
-    switch judged {
+    let checked = try await exchange.checkedIDToken(text, wanted, endpoint, registration)
+    switch checked {
     case .success(let token):
       result.expiresAt = token.expiresAt
       result.identity =
@@ -40,7 +40,7 @@ extension CredentialCheck {
           .init(failed, isOK: false, detail: "Not believed: \(fault.sentence).")
         ]
     }
-    return (result, judged)
+    return (result, checked)
   }
 
   /// The checks, in the order of `IDTokenExpectation`.

@@ -32,7 +32,7 @@ func accountsAdd(_ server: Server) -> Method {
         subject: params["subject"]?.string, credential: credential, registration: registration,
         replacesExisting: params["replace"]?.bool ?? false)
       server.prompts.personActed()
-      return try server.answer(by: deadline) { patience throws(Problem) in
+      return try server.read(by: deadline) { patience throws(Problem) in
         let added = try server.einlass.addAccount(request, patience: patience)
         return [
           "account": .string(added.account.id.rawValue), "created": .bool(added.created),

@@ -85,7 +85,7 @@ extension Server {
         do throws(Problem) {
           // Another process may have added this provider in the meantime.
           let checked = try await einlass.descriptor(of: .init(.descriptor(descriptor)))
-          if try added.addUnlessThere(checked) { new.append(checked) }
+          if try added.addIfMissing(checked) { new.append(checked) }
         } catch {
           guard error.reason == .invalidParameter else { throw error }
           unknown[id] = error

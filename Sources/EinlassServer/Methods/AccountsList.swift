@@ -20,9 +20,9 @@ func accountsList(_ server: Server) -> Method {
       reasons: ["accountStoreFailure", "invalidCursor"]),
     .immediate { params, _, deadline throws(RPCError) in
       let question = try AccountsQuestion(params, of: server.session.frontEnd.application)
-      return try server.answer(by: deadline) { patience throws(Problem) in
+      return try server.read(by: deadline) { patience throws(Problem) in
         try server.store.read(patience) { reader throws(Problem) in
-          .object(try server.lastAccounts.answer(question, reader, server.log))
+          .object(try server.lastAccounts.page(question, reader, server.log))
         }
       }
     })
@@ -52,7 +52,7 @@ struct AccountsQuestion: Equatable {
   }
 
   /// Reads the page with these parameters.
-  fileprivate func answer(_ reader: any StoreReader, _ log: Log) throws(Problem) -> JSONObject {
+  fileprivate func page(_ reader: any StoreReader, _ log: Log) throws(Problem) -> JSONObject {
     var result: JSONObject = ["revision": JSONValue(try reader.revision)]
     let page = try Pages.page(
       "accounts", limit: limit, log: log, cursor: { String($0.position) },
@@ -72,24 +72,24 @@ final class LastAccounts: Sendable {
   private struct Page {
     var question: AccountsQuestion
     var snapshot: AccountStore.Snapshot
-    var answer: JSONObject
+    var members: JSONObject
   }
 
   private let last = Lock<Page?>(nil)
 
   /// Returns the page for this question, from memory if the store has not changed.
-  func answer(
+  func page(
     _ question: AccountsQuestion, _ reader: any StoreReader, _ log: Log
   ) throws(Problem) -> JSONObject {
     guard let snapshot = reader.whole else {
-      return try question.answer(reader, log)
+      return try question.page(reader, log)
     }
     return try last.withLock { last throws(Problem) in
       // Equal snapshots mostly share their arrays, so the comparison is cheap.
-      if let last, last.question == question, last.snapshot == snapshot { return last.answer }
-      let answer = try question.answer(snapshot, log).keepingText()
-      last = Page(question: question, snapshot: snapshot, answer: answer)
-      return answer
+      if let last, last.question == question, last.snapshot == snapshot { return last.members }
+      let page = try question.page(snapshot, log).keepingText()
+      last = Page(question: question, snapshot: snapshot, members: page)
+      return page
     }
   }
 }

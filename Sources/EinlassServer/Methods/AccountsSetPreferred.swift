@@ -17,7 +17,7 @@ func accountsSetPreferred(_ server: Server) -> Method {
     .immediate { params, _, deadline throws(RPCError) in
       let application = params["application"]?.string ?? server.session.frontEnd.application
       server.prompts.personActed()
-      return try server.answer(by: deadline) { patience throws(Problem) in
+      return try server.read(by: deadline) { patience throws(Problem) in
         let revision = try server.einlass.setPreferred(
           params["account"] == nil ? nil : Account.ID(params), of: params["provider"]?.string ?? "",
           for: application, patience: patience)

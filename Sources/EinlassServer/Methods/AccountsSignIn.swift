@@ -47,7 +47,7 @@ func accountsSignIn(_ server: Server) -> Method {
       ) { pending, asker async throws(Problem) in
         let request = try await server.signInRequest(request, at: address, params, pending, asker)
         let signedIn = try await server.einlass.signIn(request, asking: asker)
-        server.lookAfter(signedIn.account.id, for: request.resource)
+        server.scheduleRefresh(of: signedIn.account.id, for: request.resource)
         let isForResource = request.resource != nil
         return JSONObject(present: [
           "account": .string(signedIn.account.id.rawValue),

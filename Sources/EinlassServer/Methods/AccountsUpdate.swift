@@ -15,7 +15,7 @@ func accountsUpdate(_ server: Server) -> Method {
       reasons: ["unknownAccount", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
       let displayName = params["displayName"]?.string
-      return try server.answer(by: deadline) { patience throws(Problem) in
+      return try server.read(by: deadline) { patience throws(Problem) in
         let id = Account.ID(params)
         let revision =
           if let displayName {

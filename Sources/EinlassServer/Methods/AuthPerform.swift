@@ -41,7 +41,7 @@ func authPerform(_ server: Server) -> Method {
             AuditEvent(
               "auth.perform", handing: credential, of: result.account, to: request.application,
               clientID: result.clientID))
-          server.lookAfter(result)
+          server.scheduleRefresh(of: result)
         }
         return JSONObject(present: [
           "account": .string(result.account.id.rawValue),

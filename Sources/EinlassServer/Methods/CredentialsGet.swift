@@ -26,7 +26,7 @@ func credentialsGet(_ server: Server) -> Method {
     .taskUnlessReady(
       { params, _ throws(RPCError) in
         let request = server.credentialRequest(params)
-        return try server.answer(by: nil) { patience throws(Problem) -> JSONValue? in
+        return try server.read(by: nil) { patience throws(Problem) -> JSONValue? in
           try server.einlass.storedCredential(request).map { result throws(Problem) in
             try server.handOut(result, request, patience)
           }
@@ -65,7 +65,7 @@ extension Server {
         "credentials.get", handing: credential, of: result.account, to: request.application,
         clientID: result.clientID), patience)
     warn(of: credential, result.account, shorterThan: request.minValiditySeconds)
-    lookAfter(result, for: request.resource)
+    scheduleRefresh(of: result, for: request.resource)
     return [
       "credential": JSONValue(credential, of: result.identity, includesRefreshToken: false)
     ]

@@ -45,7 +45,7 @@ func promptAnswer(_ server: Server) -> Method {
       let result = server.prompts.answer(params["prompt"]?.string ?? "", answer) {
         call.answer([:])
       }
-      return try result.answer()
+      return try result.response()
     })
 }
 
@@ -66,7 +66,7 @@ func promptList(_ server: Server) -> Method {
 }
 
 extension Prompts.AnswerResult {
-  fileprivate func answer() throws(RPCError) -> JSONValue {
+  fileprivate func response() throws(RPCError) -> JSONValue {
     switch self {
     case .taken, .repeated: return [:]
     case .notOffered(let problem): throw RPCError(problem)

@@ -115,7 +115,7 @@ final class Prompts: Sendable {
   ) -> AnswerResult {
     let (result, waiters) = state.withLock { state -> (AnswerResult, [Waiter]) in
       guard let index = state.open.firstIndex(where: { sameBytes($0.id, id) }) else {
-        return (Self.answerToClosed(state.closed.last { sameBytes($0.id, id) }, answer), [])
+        return (Self.resultForClosed(state.closed.last { sameBytes($0.id, id) }, answer), [])
       }
       let open = state.open[index]
       let answer = answer.naming(open.prompt.onlyAccount)
@@ -225,7 +225,7 @@ final class Prompts: Sendable {
       account: prompt.onlyAccount ?? flow.kind.account)
   }
 
-  private static func answerToClosed(_ closed: Closed?, _ answer: Answer) -> AnswerResult {
+  private static func resultForClosed(_ closed: Closed?, _ answer: Answer) -> AnswerResult {
     guard let closed else { return .unknown }
     guard let earlier = closed.answerDigest else { return .late(closed.outcome) }
     return earlier == answer.naming(closed.onlyAccount).digest(for: closed.id)

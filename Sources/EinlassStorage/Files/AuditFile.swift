@@ -43,10 +43,10 @@ final class AuditFile: Sendable {
     AuditLines(
       append: { line, patience throws(Problem) in try self.append(line, patience) },
       part: { position, patience throws(Problem) in try self.part(before: position, patience) },
-      remove: { patience, isToGo throws(Problem) in
+      remove: { patience, shouldRemove throws(Problem) in
         guard self.exists else { return 0 }
         return try self.using(patience) { file, deadline throws(FileError) in
-          try file.remove(by: deadline, isToGo)
+          try file.remove(by: deadline, shouldRemove)
         }
       })
   }

@@ -8,7 +8,7 @@ extension MemoryAccountStore {
     return AuditLines(
       append: { line, _ throws(Problem) in memory.withLock { $0.append(line) } },
       part: { position, _ throws(Problem) in memory.withLock { $0.part(before: position) } },
-      remove: { _, isToGo throws(Problem) in memory.withLock { $0.remove(isToGo) } })
+      remove: { _, shouldRemove throws(Problem) in memory.withLock { $0.remove(shouldRemove) } })
   }
 }
 
@@ -30,9 +30,9 @@ private struct AuditMemory {
     return .init(lines: Array(lines[..<index]), hasMore: false)
   }
 
-  mutating func remove(_ isToGo: ([UInt8]) -> Bool) -> Int {
+  mutating func remove(_ shouldRemove: ([UInt8]) -> Bool) -> Int {
     let before = lines.count
-    lines.removeAll { isToGo($0.bytes) }
+    lines.removeAll { shouldRemove($0.bytes) }
     return before - lines.count
   }
 }

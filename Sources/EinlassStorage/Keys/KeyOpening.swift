@@ -115,7 +115,7 @@ extension KeySource {
   }
 
   private func stretched(_ passphrase: Secret, for slot: KeySlot) throws(Problem) -> Secret {
-    guard let way = KeyFromPassphrase(slot) else {
+    guard let way = ScryptParameters(slot) else {
       throw .store(
         .keyUnavailable,
         "The account store's passphrase slot asks for more work than is taken, or was damaged.")

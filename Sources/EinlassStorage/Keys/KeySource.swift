@@ -36,7 +36,7 @@ final class KeySource: Sendable {
   /// The passphrase that the person typed last.
   let typed = Lock<Secret?>(nil)
   /// The scrypt parameters of a new passphrase slot.
-  private let stretching: KeyFromPassphrase
+  private let stretching: ScryptParameters
   /// The slots to prepare, recorded while the store was locked.
   let awaited = Lock<Awaited?>(nil)
   /// Held while slots are prepared. Not a `Lock<Void>`, because the thread sanitizer reports a race
@@ -55,7 +55,7 @@ final class KeySource: Sendable {
   init(
     _ choice: Choice, passphraseDescriptor: Int32? = nil,
     filePassphraseDescriptor: Int32? = nil,
-    stretching: KeyFromPassphrase = .standard,
+    stretching: ScryptParameters = .standard,
     secretService: KeySecretService = KeySecretService(), location: StoreLocation
   ) {
     self.choice = choice
@@ -162,8 +162,8 @@ extension KeyDescriptor {
   /// Creates a descriptor for a passphrase of one line.
   convenience init(passphrase number: Int32) {
     self.init(
-      number, limitBytes: KeyFromPassphrase.limitBytes + 2,
-      what: "passphrase. It takes one line.", parse: KeyFromPassphrase.passphrase)
+      number, limitBytes: ScryptParameters.limitBytes + 2,
+      what: "passphrase. It takes one line.", parse: ScryptParameters.passphrase)
   }
 }
 

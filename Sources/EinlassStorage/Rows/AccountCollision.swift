@@ -21,7 +21,7 @@ extension AccountStore.NewAccount {
   /// person signs in again after a sign-out.
   func mayReplace(_ existing: Account) -> Bool {
     replacesExisting
-      || signsInAgain && !existing.isSignedIn && !credentials.isEmpty && isSamePerson(existing)
+      || restoresSignedOut && !existing.isSignedIn && !credentials.isEmpty && isSamePerson(existing)
   }
 
   /// Compares the subjects or, if either side has none, the usernames.
@@ -33,11 +33,11 @@ extension AccountStore.NewAccount {
   /// Returns whether a credential of `existing` is kept. Credentials of another person are not. The
   /// account has only one token for reverse auth to exchange, so a new one displaces the old.
   func keeps(_ stored: StoredCredential, of existing: Account) -> Bool {
-    isSamePerson(existing) && !(stored.isSystemsAlone && bringsSystemsAlone)
+    isSamePerson(existing) && !(stored.isForReverseAuth && bringsReverseAuthToken)
   }
 
   /// Whether the new account brings a token for reverse auth to exchange.
-  var bringsSystemsAlone: Bool { credentials.contains(where: \.isSystemsAlone) }
+  var bringsReverseAuthToken: Bool { credentials.contains(where: \.isForReverseAuth) }
 
   /// Returns `existing` overwritten by the new account. Identity, position and dates stay those of
   /// `existing`. A new sign-in, as opposed to a replacement, also keeps the profile members absent

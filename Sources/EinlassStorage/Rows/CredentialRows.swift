@@ -120,7 +120,7 @@ extension SQLiteConnection {
   }
 
   /// Removes the token for reverse auth.
-  func deleteSystemsAlone(of account: Account.ID) throws(Problem) {
+  func deleteReverseAuthToken(of account: Account.ID) throws(Problem) {
     try run(
       "DELETE FROM credential WHERE account = ?1 AND role = ?2 AND kind = ?3",
       .text(account.rawValue), .text(StoredCredential.Role.system.rawValue),

@@ -121,7 +121,7 @@ final class OpenStore {
 
   /// Calls `body` with a reader: a snapshot of a small store, which is cached, else the database.
   /// Called within `read`.
-  func answer(_ body: (any StoreReader) throws(Problem) -> Void) throws(Problem) {
+  func withReader(_ body: (any StoreReader) throws(Problem) -> Void) throws(Problem) {
     let isKnownLarge = state != nil && cached?.state == state && cached?.snapshot == nil
     let snapshot = isKnownLarge ? nil : try connection.smallSnapshot()
     cached = (state, snapshot)

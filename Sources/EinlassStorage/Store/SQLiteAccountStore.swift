@@ -238,8 +238,8 @@ extension OpenStore {
         try connection.update(new.replacing(existing))
         if !new.isSamePerson(existing) {
           try connection.deleteCredentials(of: id)
-        } else if new.bringsSystemsAlone {
-          try connection.deleteSystemsAlone(of: id)
+        } else if new.bringsReverseAuthToken {
+          try connection.deleteReverseAuthToken(of: id)
         }
       } else {
         try connection.insert(new.account)

@@ -30,7 +30,7 @@ final class StoreFile: Sendable {
       if let unchanged = store.unchangedSnapshot() {
         try body(unchanged)
       } else {
-        try store.read(by: deadline) { store throws(Problem) in try store.answer(body) }
+        try store.read(by: deadline) { store throws(Problem) in try store.withReader(body) }
       }
       return true
     }

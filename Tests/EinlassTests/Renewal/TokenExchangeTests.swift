@@ -102,7 +102,7 @@ import Testing
   {
     let noted = Noted()
     var request = RetrievalTests.request("ada")
-    request.pause = Pause(problem: { _ in noted.problem }, note: { noted.problem = $1 })
+    request.pause = RetryPause(problem: { _ in noted.problem }, note: { noted.problem = $1 })
     let same = #"{"access_token":"SAME","token_type":"bearer","expires_in":7000}"#
     let script = Script([.json(same)], store: Self.store(endsIn: 7200))
     for _ in 0..<3 { #expect(try await token(script, request) == "SAME") }

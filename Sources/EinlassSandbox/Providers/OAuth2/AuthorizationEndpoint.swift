@@ -72,7 +72,7 @@ extension OAuth2Provider {
     let registered = application.record["redirects"]?.strings ?? []
     let named = parameters["redirect_uri"]
     let redirect = named ?? (registered.count == 1 ? registered[0] : nil)
-    let rule = RedirectRule(takesAnyPort: manners(in: world).takesAnyPort)
+    let rule = RedirectRule(takesAnyPort: behaviour(in: world).takesAnyPort)
     guard let redirect, registered.contains(where: { rule.matches(redirect, registered: $0) })
     else {
       world.note("redirect", false, named ?? "it is missing")
@@ -86,13 +86,13 @@ extension OAuth2Provider {
 
   /// Checks the rest of the request and returns its scopes.
   private func scopes(of asked: Asked, in world: inout World) throws(Denial) -> [String] {
-    let manners = manners(in: world)
+    let behaviour = behaviour(in: world)
     guard sameBytes(asked.parameters["response_type"] ?? "", "code") else {
       throw Denial("unsupported_response_type", "Only code is supported.")
     }
-    if manners.pkce != "unknown" {
+    if behaviour.pkce != "unknown" {
       switch (asked.parameters["code_challenge"], asked.parameters["code_challenge_method"]) {
-      case (nil, nil) where manners.pkce == "optional": break
+      case (nil, nil) where behaviour.pkce == "optional": break
       case (let challenge?, "S256") where challenge.utf8.count == 43 && isBase64URL(challenge):
         world.note("codeChallenge", true)
       default:
@@ -100,8 +100,8 @@ extension OAuth2Provider {
         throw Denial("invalid_request", "A code_challenge with S256 is required.")
       }
     }
-    let scopes = manners.split(asked.parameters["scope"] ?? "")
-    if let known = manners.scopes, let unknown = scopes.first(where: { !known.contains($0) }) {
+    let scopes = behaviour.split(asked.parameters["scope"] ?? "")
+    if let known = behaviour.scopes, let unknown = scopes.first(where: { !known.contains($0) }) {
       world.note("scopes", false, unknown)
       throw Denial("invalid_scope", "There is no scope \(unknown).")
     }
@@ -113,7 +113,7 @@ extension OAuth2Provider {
   private func decision(
     of asked: Asked, form: [Parameter], in world: inout World
   ) throws(Denial) -> Bool? {
-    switch (form["decision"], manners(in: world).consent) {
+    switch (form["decision"], behaviour(in: world).consent) {
     case ("allow"?, _), (nil, "allow"): return true
     case (.some, _), (nil, "deny"): return false
     default:
@@ -138,11 +138,11 @@ extension OAuth2Provider {
     let record = JSONObject(present: [
       "application": .string(asked.application.id), "user": .string(user.id),
       "redirect": asked.namedRedirect.map(JSONValue.string),
-      "challenge": manners(in: world).pkce == "unknown"
+      "challenge": behaviour(in: world).pkce == "unknown"
         ? nil : asked.parameters["code_challenge"].map(JSONValue.string),
       "nonce": asked.parameters["nonce"].map(JSONValue.string), "scopes": JSONValue(scopes),
       "resource": asked.parameters["resource"].map(JSONValue.string),
-      "expiresAt": JSONValue(world.now + manners(in: world).codeSeconds),
+      "expiresAt": JSONValue(world.now + behaviour(in: world).codeSeconds),
     ])
     world.state[at: name, "codes", code] = .object(record)
     return code
@@ -155,7 +155,7 @@ extension OAuth2Provider {
     if let state = asked.parameters["state"] {
       parameters.append(Parameter(name: "state", value: state))
     }
-    if manners(in: world).namesIssuer {
+    if behaviour(in: world).namesIssuer {
       parameters.append(Parameter(name: "iss", value: issuer(for: request, in: world)))
     }
     let separator = asked.redirect.contains("?") ? "&" : "?"

@@ -11,8 +11,8 @@ extension OAuth2Provider {
   func application(
     of request: Request, _ parameters: [Parameter], in world: inout World
   ) throws(OAuth2Refusal) -> Consumer {
-    let manners = manners(in: world)
-    let basic = try credentials(inHeaderOf: request, manners: manners)
+    let behaviour = behaviour(in: world)
+    let basic = try credentials(inHeaderOf: request, behaviour: behaviour)
     let secret = parameters["client_secret"]
     guard basic == nil || secret == nil else {
       world.note("application", false, "it proves itself twice")
@@ -30,7 +30,7 @@ extension OAuth2Provider {
     let way = basic != nil ? "client_secret_basic" : secret != nil ? "client_secret_post" : "none"
     let ways =
       application.record["authentication"]?.string.map { [$0] }
-      ?? (application.secret.isEmpty ? ["none"] : manners.authentication)
+      ?? (application.secret.isEmpty ? ["none"] : behaviour.authentication)
     guard ways.contains(way) else {
       world.note("authentication", false, "\(way) is not allowed")
       throw refusal(of: basic != nil)
@@ -51,7 +51,7 @@ extension OAuth2Provider {
   }
 
   private func credentials(
-    inHeaderOf request: Request, manners: OAuth2Manners
+    inHeaderOf request: Request, behaviour: OAuth2Behaviour
   ) throws(OAuth2Refusal) -> (id: String, secret: String)? {
     guard request.header("Authorization") != nil else { return nil }
     guard let encoded = request.authorization("Basic"), let bytes = Data(base64Encoded: encoded),
@@ -59,7 +59,7 @@ extension OAuth2Provider {
     else { throw refusal(of: true) }
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else { throw refusal(of: true) }
-    guard manners.decodesBasic else { return (String(parts[0]), String(parts[1])) }
+    guard behaviour.decodesBasic else { return (String(parts[0]), String(parts[1])) }
     guard let id = PercentCoding.decode(parts[0], plusIsSpace: true),
       let secret = PercentCoding.decode(parts[1], plusIsSpace: true)
     else { throw refusal(of: true) }

@@ -18,7 +18,7 @@ extension OAuth2Provider {
       throw OAuth2Refusal("invalid_redirect_uri", "Redirects are https, loopback or an own scheme")
     }
     let way = wish["token_endpoint_auth_method"]?.string ?? "client_secret_basic"
-    guard (["none"] + manners(in: world).authentication).contains(way) else {
+    guard (["none"] + behaviour(in: world).authentication).contains(way) else {
       throw OAuth2Refusal("invalid_client_metadata", "\(way) is not supported")
     }
     let id = world.randomText(20)

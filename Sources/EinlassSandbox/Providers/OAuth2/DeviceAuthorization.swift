@@ -8,9 +8,9 @@ extension OAuth2Provider {
       throw OAuth2Refusal("invalid_request", "Send a form by POST, nothing in it twice")
     }
     let application = try application(of: request, form, in: &world)
-    let manners = manners(in: world)
-    let scopes = manners.split(form["scope"] ?? "")
-    if let unknown = scopes.first(where: { manners.scopes?.contains($0) == false }) {
+    let behaviour = behaviour(in: world)
+    let scopes = behaviour.split(form["scope"] ?? "")
+    if let unknown = scopes.first(where: { behaviour.scopes?.contains($0) == false }) {
       throw OAuth2Refusal("invalid_scope", "There is no scope \(unknown)")
     }
     let code = world.randomText(40)
@@ -18,20 +18,20 @@ extension OAuth2Provider {
     world.state[at: name, "devices", code] = [
       "userCode": .string(userCode), "application": .string(application.id),
       "scopes": JSONValue(scopes), "decision": "pending",
-      "expiresAt": JSONValue(world.now + manners.deviceSeconds),
-      "intervalSeconds": JSONValue(manners.intervalSeconds),
+      "expiresAt": JSONValue(world.now + behaviour.deviceSeconds),
+      "intervalSeconds": JSONValue(behaviour.intervalSeconds),
     ]
-    if manners.consent != "page", let user = person(hint: nil, in: world) {
-      decide(manners.consent == "allow", on: code, by: user.id, in: &world)
+    if behaviour.consent != "page", let user = person(hint: nil, in: world) {
+      decide(behaviour.consent == "allow", on: code, by: user.id, in: &world)
     }
     let address = origin(of: request) + (path(of: .verification, in: world) ?? "/device")
     let answer = JSONObject(present: [
       "device_code": .string(code), "user_code": .string(userCode),
       "verification_uri": .string(address),
-      "verification_uri_complete": manners.tellsCompleteAddress
+      "verification_uri_complete": behaviour.tellsCompleteAddress
         ? .string("\(address)?user_code=\(userCode)") : nil,
-      "expires_in": JSONValue(manners.deviceSeconds),
-      "interval": JSONValue(manners.intervalSeconds),
+      "expires_in": JSONValue(behaviour.deviceSeconds),
+      "interval": JSONValue(behaviour.intervalSeconds),
     ])
     let names = world.state[at: name, "deviceNames"]
     return .json(
@@ -75,13 +75,13 @@ extension OAuth2Provider {
     guard record["expiresAt"]?.int64 ?? 0 > world.now else {
       throw OAuth2Refusal("expired_token", "The device code has expired")
     }
-    let interval = record["intervalSeconds"]?.int64 ?? manners(in: world).intervalSeconds
+    let interval = record["intervalSeconds"]?.int64 ?? behaviour(in: world).intervalSeconds
     let askedAt = record["askedAt"]?.int64
     world.state[at: name, "devices", code, "askedAt"] = JSONValue(world.now)
     let isPatient = askedAt.map { world.now - $0 >= interval } ?? true
     world.note("interval", isPatient)
     switch record["decision"]?.string {
-    case "denied": throw OAuth2Refusal(manners(in: world).deviceDenial, "The person said no")
+    case "denied": throw OAuth2Refusal(behaviour(in: world).deviceDenial, "The person said no")
     case _ where !isPatient:
       world.state[at: name, "devices", code, "intervalSeconds"] = JSONValue(interval + 5)
       throw OAuth2Refusal("slow_down", "Ask every \(interval + 5) seconds")

@@ -16,7 +16,7 @@ extension OAuth2Provider {
       "openIDMetadata": "/.well-known/openid-configuration",
       "oauthMetadata": "/.well-known/oauth-authorization-server",
     ],
-    manners: ["scopes": ["openid", "profile", "email", "offline_access", "photos"]],
+    behaviour: ["scopes": ["openid", "profile", "email", "offline_access", "photos"]],
     applications: [
       "demo-openid": ["name": "Demo", "redirects": redirects],
       "secret-openid": [
@@ -30,7 +30,7 @@ extension OAuth2Provider {
   static let sequencing = OAuth2Provider(
     "sequencing", origins: ["https://sequencing.com", "https://api.sequencing.com"],
     endpoints: ["authorization": "/oauth2/authorize", "token": "/oauth2/token"],
-    manners: [
+    behaviour: [
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_basic"],
       "basic": "plain", "lifetime": "text", "refresh": "kept", "tokenType": "bearer",
       "scopes": ["demo", "external"],
@@ -44,7 +44,7 @@ extension OAuth2Provider {
       "device": "/oauth/device", "deviceToken": "/oauth/device/authorize", "verification": "/code",
       "revocation": "/tokens",
     ],
-    manners: [
+    behaviour: [
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_basic"],
       "basic": "plain", "lifetime": "none", "refresh": "never", "tokenType": "bearer",
       "revocation": "bearer",
@@ -63,7 +63,7 @@ extension OAuth2Provider {
       "authorization": "/oauth2/authorize", "token": "/oauth2/access_token",
       "userinfo": "/2/users/show.json", "revocation": "/oauth2/revokeoauth2",
     ],
-    manners: [
+    behaviour: [
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
       "refresh": "never", "scope": "none", "scopeSeparator": ",", "takesQuery": true,
       "revocation": "open",
@@ -86,7 +86,7 @@ extension OAuth2Provider {
       "authorization": "/cgi-bin/oauth2/authorize", "token": "/cgi-bin/oauth2/access_token",
       "userinfo": "/api/user/info",
     ],
-    manners: [
+    behaviour: [
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
       "tokens": "form", "tokenMethods": ["POST", "GET"], "takesQuery": true, "scope": "none",
       "failures": "200",
@@ -128,13 +128,13 @@ extension OAuth2Provider {
   ]
 
   init(
-    _ name: String, origins: [String] = [], endpoints: JSONValue, manners: JSONValue,
+    _ name: String, origins: [String] = [], endpoints: JSONValue, behaviour: JSONValue,
     tokenMembers: JSONValue? = nil, errorMembers: JSONValue? = nil, errorCodes: JSONValue? = nil,
     errorNames: JSONValue? = nil, person: JSONValue? = nil,
     applications: JSONValue? = nil, more: JSONValue = [:]
   ) {
     let state = JSONObject(present: [
-      "endpoints": endpoints, "manners": manners, "tokenMembers": tokenMembers,
+      "endpoints": endpoints, "behaviour": behaviour, "tokenMembers": tokenMembers,
       "errorMembers": errorMembers, "errorCodes": errorCodes, "errorNames": errorNames,
       "person": person,
       "applications": applications ?? ["demo-\(name)": Self.secretApplication],

@@ -23,8 +23,8 @@ struct OAuth2Provider: Provider {
     world.state[at: name, "endpoints", endpoint.rawValue]?.string
   }
 
-  func manners(in world: World) -> OAuth2Manners {
-    OAuth2Manners(json: world.state[at: name, "manners"] ?? .null)
+  func behaviour(in world: World) -> OAuth2Behaviour {
+    OAuth2Behaviour(json: world.state[at: name, "behaviour"] ?? .null)
   }
 
   func answer(_ request: Request, in world: inout World) -> Answer {
@@ -54,13 +54,13 @@ struct OAuth2Provider: Provider {
       }
     } catch {
       world.note("answer", false, "\(error.error) \(error.description)")
-      return error.answer(manners: manners(in: world), words: world.state[name] ?? .null)
+      return error.answer(behaviour: behaviour(in: world), words: world.state[name] ?? .null)
     }
   }
 
   /// Returns the issuer in tokens and metadata.
   func issuer(for request: Request, in world: World) -> String {
-    manners(in: world).issuer ?? origin(of: request)
+    behaviour(in: world).issuer ?? origin(of: request)
   }
 
   /// Returns the origin that the client has used.
@@ -98,7 +98,7 @@ struct OAuth2Refusal: Error, Sendable {
 
   /// Returns the error in JSON or as a form, with status 200 if the provider reports errors so.
   /// `words` is the provider's state.
-  func answer(manners: OAuth2Manners, words: JSONValue) -> Answer {
+  func answer(behaviour: OAuth2Behaviour, words: JSONValue) -> Answer {
     var headers = [Parameter(name: "Cache-Control", value: "no-store")]
     if let challenge {
       let value =
@@ -112,8 +112,8 @@ struct OAuth2Refusal: Error, Sendable {
     ] as [(String, JSONValue?)] {
       members[words[at: "errorNames", name]?.string ?? name] = value
     }
-    let status = manners.tellsFailuresWith200 ? 200 : status
-    guard manners.answersForms else {
+    let status = behaviour.tellsFailuresWith200 ? 200 : status
+    guard behaviour.answersForms else {
       return .json(.object(members), status: status, headers: headers)
     }
     let form = members.members.map { member in

@@ -18,7 +18,7 @@ extension OAuth2Provider {
         "endpoints",
         .members(Endpoint.allCases.map { ($0.rawValue, StateShape.text) })
       ),
-      ("manners", OAuth2Manners.shape),
+      ("behaviour", OAuth2Behaviour.shape),
       ("tokenMembers", .map(.anything)),
       ("errorMembers", .map(.anything)), ("errorCodes", .map(.integer)),
       ("errorNames", .map(.text)), ("deviceNames", .map(.text)),
@@ -125,7 +125,7 @@ extension OAuth2Provider {
   func person(hint: String?, in world: World) -> Record? {
     let users = (world.state[at: name, "users"]?.object?.members ?? [])
       .map { Record(id: $0.name, value: $0.value) }
-    let wanted = [hint, manners(in: world).user].compactMap { $0 }
+    let wanted = [hint, behaviour(in: world).user].compactMap { $0 }
     for name in wanted {
       let found = users.first { user in
         [user.id, user["username"], user["email"]].contains {

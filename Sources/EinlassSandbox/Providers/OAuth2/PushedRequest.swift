@@ -30,7 +30,7 @@ extension OAuth2Provider {
   /// `nil` for an invalid reference, or without a reference if one is required.
   func referred(_ parameters: [Parameter], in world: inout World) -> [Parameter]? {
     guard let reference = parameters["request_uri"] else {
-      let isRequired = manners(in: world).requiresPush
+      let isRequired = behaviour(in: world).requiresPush
       if isRequired { world.note("pushed", false, "nothing was pushed") }
       return isRequired ? nil : parameters
     }

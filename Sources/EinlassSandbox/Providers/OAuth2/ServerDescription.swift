@@ -4,15 +4,15 @@ import EinlassJSON
 extension OAuth2Provider {
   /// Returns the metadata for the endpoints that exist.
   func metadata(for request: Request, in world: World) -> JSONValue {
-    let manners = manners(in: world)
+    let behaviour = behaviour(in: world)
     let origin = origin(of: request)
     func address(_ endpoint: Endpoint) -> JSONValue? {
       path(of: endpoint, in: world).map { .string(origin + $0) }
     }
-    let ways = JSONValue(["none"] + manners.authentication)
+    let ways = JSONValue(["none"] + behaviour.authentication)
     let hasDevice = path(of: .device, in: world) != nil
     var grants = ["authorization_code", "client_credentials"]
-    if manners.refresh != "never" { grants.append("refresh_token") }
+    if behaviour.refresh != "never" { grants.append("refresh_token") }
     if hasDevice { grants.append("urn:ietf:params:oauth:grant-type:device_code") }
     return .object(
       JSONObject(present: [
@@ -23,7 +23,7 @@ extension OAuth2Provider {
         "revocation_endpoint": address(.revocation),
         "introspection_endpoint": address(.introspection),
         "pushed_authorization_request_endpoint": address(.pushed),
-        "require_pushed_authorization_requests": manners.requiresPush ? true : nil,
+        "require_pushed_authorization_requests": behaviour.requiresPush ? true : nil,
         "userinfo_endpoint": address(.userinfo),
         "registration_endpoint": address(.registration),
         "jwks_uri": address(.keys),
@@ -35,10 +35,10 @@ extension OAuth2Provider {
           SigningKey.Algorithm.allCases.map(\.rawValue)),
         "token_endpoint_auth_methods_supported": ways,
         "revocation_endpoint_auth_methods_supported": ways,
-        "introspection_endpoint_auth_methods_supported": JSONValue(manners.authentication),
-        "code_challenge_methods_supported": manners.pkce == "unknown" ? nil : ["S256"],
-        "scopes_supported": manners.scopes.map { JSONValue($0) },
-        "authorization_response_iss_parameter_supported": .bool(manners.namesIssuer),
+        "introspection_endpoint_auth_methods_supported": JSONValue(behaviour.authentication),
+        "code_challenge_methods_supported": behaviour.pkce == "unknown" ? nil : ["S256"],
+        "scopes_supported": behaviour.scopes.map { JSONValue($0) },
+        "authorization_response_iss_parameter_supported": .bool(behaviour.namesIssuer),
       ]))
   }
 }

@@ -75,7 +75,7 @@ extension OAuth2Provider {
   func idToken(
     for grant: Grant, user: Record, access: String, _ request: Request, in world: inout World
   ) throws(OAuth2Refusal) -> String {
-    let wanted = manners(in: world).signingKey
+    let wanted = behaviour(in: world).signingKey
     let keys = signingKeys(in: &world)
     guard let key = keys.first(where: { wanted == nil || $0.id == wanted }) else {
       throw OAuth2Refusal("server_error", "There is no key to sign with", status: 500)
@@ -84,7 +84,7 @@ extension OAuth2Provider {
     var claims = JSONObject(present: [
       "iss": .string(issuer(for: request, in: world)), "sub": .string(user.id),
       "aud": .string(grant.application.id), "iat": JSONValue(world.now),
-      "exp": JSONValue(world.now + manners(in: world).idTokenSeconds),
+      "exp": JSONValue(world.now + behaviour(in: world).idTokenSeconds),
       "nonce": grant.nonce.map(JSONValue.string),
       "at_hash": .string(base64URL(Array(digest.prefix(16)))),
     ])

@@ -16,14 +16,14 @@ extension OAuth2Provider {
   }
 
   func token(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
-    let manners = manners(in: world)
-    guard manners.tokenMethods.contains(request.method) else {
-      throw OAuth2Refusal("invalid_request", "Use \(manners.tokenMethods[0])", status: 405)
+    let behaviour = behaviour(in: world)
+    guard behaviour.tokenMethods.contains(request.method) else {
+      throw OAuth2Refusal("invalid_request", "Use \(behaviour.tokenMethods[0])", status: 405)
     }
     guard let form = request.form, let query = request.query else {
       throw OAuth2Refusal("invalid_request", "The parameters cannot be decoded")
     }
-    let isQueryTaken = manners.takesQuery || request.method == "GET"
+    let isQueryTaken = behaviour.takesQuery || request.method == "GET"
     let secrets = ["client_secret", "code", "refresh_token", "device_code", "code_verifier"]
     let stray = isQueryTaken ? nil : secrets.first { !query.values(of: $0).isEmpty }
     world.note("parameters", stray == nil, stray.map { "\($0) in the query" })
@@ -96,7 +96,7 @@ extension OAuth2Provider {
   private func checkVerifier(
     _ verifier: String?, challenge: String?, in world: inout World
   ) throws(OAuth2Refusal) {
-    guard manners(in: world).pkce != "unknown" else { return }
+    guard behaviour(in: world).pkce != "unknown" else { return }
     let isRight: Bool =
       switch (verifier, challenge) {
       case (nil, nil): true
@@ -141,7 +141,7 @@ extension OAuth2Provider {
       throw OAuth2Refusal("invalid_grant", "The refresh token is \(flaw ?? "of nobody")")
     }
     let granted = family?["scopes"]?.strings ?? []
-    let scopes = parameters["scope"].map(manners(in: world).split) ?? granted
+    let scopes = parameters["scope"].map(behaviour(in: world).split) ?? granted
     guard scopes.allSatisfy({ granted.contains($0) }) else {
       throw OAuth2Refusal("invalid_scope", "That was not granted")
     }
@@ -158,6 +158,6 @@ extension OAuth2Provider {
       throw OAuth2Refusal("unauthorized_client", "The application has no secret")
     }
     return Grant(
-      application: application, scopes: manners(in: world).split(parameters["scope"] ?? ""))
+      application: application, scopes: behaviour(in: world).split(parameters["scope"] ?? ""))
   }
 }

@@ -8,7 +8,7 @@ extension OAuth2Provider {
     _ request: Request, filling template: String = "person", in world: inout World
   ) throws(OAuth2Refusal) -> Answer {
     let stray = ((request.query ?? []) + (request.form ?? [])).values(of: "access_token").first
-    let isStrayTaken = manners(in: world).takesQuery
+    let isStrayTaken = behaviour(in: world).takesQuery
     world.note("tokenInHeader", stray == nil)
     guard stray == nil || isStrayTaken else {
       throw OAuth2Refusal(
@@ -25,7 +25,7 @@ extension OAuth2Provider {
       throw OAuth2Refusal(
         "invalid_token", "The token is \(flaw ?? "of nobody")", status: 401, challenge: "Bearer")
     }
-    if let header = manners(in: world).applicationHeader {
+    if let header = behaviour(in: world).applicationHeader {
       let owner = record["application"]?.string ?? ""
       let isNamed = request.header(header).map { sameBytes($0, owner) } ?? false
       world.note("applicationHeader", isNamed)
@@ -99,7 +99,7 @@ extension OAuth2Provider {
   ) throws(OAuth2Refusal) -> (Consumer?, token: String) {
     let form = request.form ?? []
     let found =
-      switch manners(in: world).revocation {
+      switch behaviour(in: world).revocation {
       case "bearer": request.authorization("Bearer")
       case "open": form["token"] ?? form["access_token"]
       default: String?.none

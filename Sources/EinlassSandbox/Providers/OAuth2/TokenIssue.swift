@@ -15,16 +15,17 @@ extension OAuth2Provider {
   func issue(
     _ grant: Grant, for request: Request, refreshed old: String?, in world: inout World
   ) throws(OAuth2Refusal) -> Answer {
-    let manners = manners(in: world)
+    let behaviour = behaviour(in: world)
     let access = accessToken(for: grant, in: &world)
     var members = JSONObject(present: [
-      "access_token": .string(access), "token_type": .string(manners.tokenType),
-      "expires_in": lifetime(manners),
-      "scope": manners.scope(grant.scopes),
+      "access_token": .string(access), "token_type": .string(behaviour.tokenType),
+      "expires_in": lifetime(behaviour),
+      "scope": behaviour.scope(grant.scopes),
     ])
     members["refresh_token"] = refreshToken(for: grant, instead: old, in: &world)
       .map(JSONValue.string)
-    if let user = grant.user, grant.scopes.contains("openid"), old == nil || manners.renewsIDToken {
+    if let user = grant.user, grant.scopes.contains("openid"), old == nil || behaviour.renewsIDToken
+    {
       members["id_token"] = .string(
         try idToken(for: grant, user: user, access: access, request, in: &world))
     }
@@ -34,8 +35,8 @@ extension OAuth2Provider {
       for member in more.members { members[member.name] = member.value }
     }
     let isForm =
-      manners.answersForms
-      || manners.answersAsAsked && request.header("Accept")?.contains("json") != true
+      behaviour.answersForms
+      || behaviour.answersAsAsked && request.header("Accept")?.contains("json") != true
     return isForm ? form(members) : json(members)
   }
 
@@ -56,23 +57,24 @@ extension OAuth2Provider {
   }
 
   private func accessToken(for grant: Grant, in world: inout World) -> String {
-    let manners = manners(in: world)
+    let behaviour = behaviour(in: world)
     let token = world.randomText(40)
     let record = JSONObject(present: [
       "application": .string(grant.application.id), "user": grant.user.map { .string($0.id) },
       "family": grant.family.map(JSONValue.string), "scopes": JSONValue(grant.scopes),
       "issuedAt": JSONValue(world.now),
-      "expiresAt": manners.lifetime == "none" ? nil : JSONValue(world.now + manners.accessSeconds),
+      "expiresAt": behaviour.lifetime == "none"
+        ? nil : JSONValue(world.now + behaviour.accessSeconds),
     ])
     world.state[at: name, "tokens", token] = .object(record)
     return token
   }
 
-  private func lifetime(_ manners: OAuth2Manners) -> JSONValue? {
-    switch manners.lifetime {
-    case "text": .string(String(manners.accessSeconds))
+  private func lifetime(_ behaviour: OAuth2Behaviour) -> JSONValue? {
+    switch behaviour.lifetime {
+    case "text": .string(String(behaviour.accessSeconds))
     case "none": nil
-    default: JSONValue(manners.accessSeconds)
+    default: JSONValue(behaviour.accessSeconds)
     }
   }
 
@@ -80,18 +82,18 @@ extension OAuth2Provider {
   private func refreshToken(
     for grant: Grant, instead old: String?, in world: inout World
   ) -> String? {
-    let manners = manners(in: world)
+    let behaviour = behaviour(in: world)
     guard let family = grant.family else { return nil }
-    switch (manners.refresh, old) {
+    switch (behaviour.refresh, old) {
     case ("never", _), ("kept", .some): return nil
     case ("reusable", let old?): return old
     case (_, nil):
-      if let needed = manners.offlineScope, !grant.scopes.contains(needed) { return nil }
+      if let needed = behaviour.offlineScope, !grant.scopes.contains(needed) { return nil }
     case (_, let old?): world.state[at: name, "refreshTokens", old, "used"] = true
     }
     let token = world.randomText(40)
     world.state[at: name, "refreshTokens", token] = [
-      "family": .string(family), "expiresAt": JSONValue(world.now + manners.refreshSeconds),
+      "family": .string(family), "expiresAt": JSONValue(world.now + behaviour.refreshSeconds),
     ]
     return token
   }

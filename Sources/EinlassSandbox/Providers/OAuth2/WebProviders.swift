@@ -15,7 +15,7 @@ extension OAuth2Provider {
       "authorization": "/auth/authorize", "token": "/auth/token", "keys": "/auth/keys",
       "revocation": "/auth/revoke", "openIDMetadata": "/.well-known/openid-configuration",
     ],
-    manners: [
+    behaviour: [
       "pkce": "optional", "namesIssuer": false, "authentication": ["client_secret_post"],
       "refresh": "kept", "scopes": ["openid", "email", "name"],
     ],
@@ -31,7 +31,7 @@ extension OAuth2Provider {
       "authorization": "/site/oauth2/authorize", "token": "/site/oauth2/access_token",
       "userinfo": "/2.0/user", "emails": "/2.0/user/emails",
     ],
-    manners: [
+    behaviour: [
       "pkce": "unknown", "namesIssuer": false, "accessSeconds": 7200, "refresh": "reusable",
       "tokenType": "bearer",
     ],
@@ -54,7 +54,7 @@ extension OAuth2Provider {
       "authorization": "/oauth2/authorize", "token": "/api/oauth2/token",
       "revocation": "/api/oauth2/token/revoke", "userinfo": "/api/users/@me",
     ],
-    manners: ["pkce": "optional", "namesIssuer": false, "accessSeconds": 604_800],
+    behaviour: ["pkce": "optional", "namesIssuer": false, "accessSeconds": 604_800],
     person: [
       "id": "{id}", "username": "{username}", "global_name": "{name}", "email": "{email}",
       "avatar": "hash-of-{username}",
@@ -67,7 +67,7 @@ extension OAuth2Provider {
       "authorization": "/oauth2/authorize", "token": "/oauth2/token",
       "userinfo": "/2/users/get_current_account", "revocation": "/2/auth/token/revoke",
     ],
-    manners: [
+    behaviour: [
       "pkce": "optional", "namesIssuer": false, "accessSeconds": 14_400, "refresh": "kept",
       "tokenType": "bearer", "revocation": "bearer",
     ],
@@ -86,7 +86,7 @@ extension OAuth2Provider {
       "device": "/login/device/code", "verification": "/login/device", "userinfo": "/user",
       "emails": "/user/emails", "tokenDeletion": "/applications/demo-github/token",
     ],
-    manners: [
+    behaviour: [
       "pkce": "optional", "namesIssuer": false, "tokens": "asked", "failures": "200",
       "lifetime": "none", "refresh": "never", "scopeSeparator": ",", "tokenType": "bearer",
       "authentication": ["client_secret_post", "client_secret_basic", "none"],
@@ -111,7 +111,7 @@ extension OAuth2Provider {
       "device": "/oauth/authorize_device", "verification": "/oauth/device",
       "keys": "/oauth/discovery/keys", "openIDMetadata": "/.well-known/openid-configuration",
     ],
-    manners: ["pkce": "optional", "namesIssuer": false, "accessSeconds": 7200],
+    behaviour: ["pkce": "optional", "namesIssuer": false, "accessSeconds": 7200],
     person: [
       "id": "{#id}", "username": "{username}", "name": "{name}", "email": "{email}",
       "avatar_url": "{avatar}",
@@ -129,7 +129,7 @@ extension OAuth2Provider {
       "userinfo": "/v1/userinfo", "keys": "/oauth2/v3/certs", "device": "/device/code",
       "verification": "/device", "openIDMetadata": "/.well-known/openid-configuration",
     ],
-    manners: [
+    behaviour: [
       "pkce": "optional", "accessSeconds": 3599, "refresh": "kept", "revocation": "open",
     ], more: rsaKey)
 
@@ -139,7 +139,7 @@ extension OAuth2Provider {
       "authorization": "/oauth/v2/authorization", "token": "/oauth/v2/accessToken",
       "userinfo": "/v2/userinfo", "keys": "/oauth/openid/jwks",
     ],
-    manners: [
+    behaviour: [
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
       "accessSeconds": 5_184_000, "refresh": "never", "scopeSeparator": ",",
     ], more: rsaKey)
@@ -151,7 +151,7 @@ extension OAuth2Provider {
       "userinfo": "/api/v1/accounts/verify_credentials", "registration": "/api/v1/apps",
       "oauthMetadata": "/.well-known/oauth-authorization-server",
     ],
-    manners: ["pkce": "optional", "namesIssuer": false, "lifetime": "none", "refresh": "never"],
+    behaviour: ["pkce": "optional", "namesIssuer": false, "lifetime": "none", "refresh": "never"],
     person: [
       "id": "{id}", "username": "{username}", "acct": "{username}", "display_name": "{name}",
       "avatar": "{avatar}",
@@ -164,7 +164,7 @@ extension OAuth2Provider {
       "device": "/common/oauth2/v2.0/devicecode", "verification": "/devicelogin",
       "userinfo": "/v1.0/me", "keys": "/common/discovery/v2.0/keys",
     ],
-    manners: [
+    behaviour: [
       "pkce": "optional", "namesIssuer": false, "offlineScope": "offline_access",
       "accessSeconds": 4299, "tellsCompleteAddress": false,
       "deviceDenial": "authorization_declined",
@@ -180,7 +180,7 @@ extension OAuth2Provider {
       "authorization": "/api/v1/authorize", "token": "/api/v1/access_token",
       "revocation": "/api/v1/revoke_token", "userinfo": "/api/v1/me",
     ],
-    manners: [
+    behaviour: [
       "pkce": "unknown", "namesIssuer": false, "accessSeconds": 86_400, "refresh": "reusable",
       "basic": "plain", "tokenType": "bearer",
     ],
@@ -201,7 +201,7 @@ extension OAuth2Provider {
       "revocation": "/api/auth.revoke",
       "openIDMetadata": "/.well-known/openid-configuration",
     ],
-    manners: [
+    behaviour: [
       "pkce": "optional", "namesIssuer": false, "failures": "200", "lifetime": "none",
       "refresh": "never", "revocation": "bearer",
     ],
@@ -210,7 +210,7 @@ extension OAuth2Provider {
   private static let spotify = OAuth2Provider(
     "spotify", origins: ["https://accounts.spotify.com", "https://api.spotify.com"],
     endpoints: ["authorization": "/authorize", "token": "/api/token", "userinfo": "/v1/me"],
-    manners: ["pkce": "optional", "namesIssuer": false, "refresh": "kept"],
+    behaviour: ["pkce": "optional", "namesIssuer": false, "refresh": "kept"],
     person: [
       "id": "{username}", "display_name": "{name}", "email": "{email}",
       "images": [["url": "{avatar}", "width": 300]],
@@ -224,7 +224,7 @@ extension OAuth2Provider {
       "revocation": "/oauth2/revoke", "userinfo": "/helix/users", "keys": "/oauth2/keys",
       "device": "/oauth2/device", "verification": "/activate",
     ],
-    manners: [
+    behaviour: [
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
       "scope": "list", "accessSeconds": 14_124, "refresh": "reusable", "tokenType": "bearer",
       "applicationHeader": "Client-Id", "revocation": "open",
@@ -244,7 +244,7 @@ extension OAuth2Provider {
       "authorization": "/i/oauth2/authorize", "token": "/2/oauth2/token",
       "revocation": "/2/oauth2/revoke", "userinfo": "/2/users/me",
     ],
-    manners: [
+    behaviour: [
       "namesIssuer": false, "accessSeconds": 7200, "offlineScope": "offline.access",
       "tokenType": "bearer",
     ],

@@ -62,10 +62,10 @@ private func openSlot(_ portions: inout Portions) {
 /// enough.
 private func slotKey(of text: Secret, for slot: KeySlot) -> Secret? {
   guard slot.kind == .passphrase else { return text }
-  guard let work = KeyFromPassphrase(slot) else { return nil }
+  guard let work = ScryptParameters(slot) else { return nil }
   check(work.cost * work.blockSize <= 1 << 23, "a slot takes no more than 1 GiB")
   check(work.blockSize * work.parallelism <= 16, "a slot is no endless work")
-  check(KeyFromPassphrase(work.text) == work, "how much work it is is read as it was written")
+  check(ScryptParameters(work.text) == work, "how much work it is is read as it was written")
   guard work.cost * work.blockSize * work.parallelism <= 256 else { return nil }
   let key = work.key(of: text, salt: slot.salt)
   check(key != nil, "what is read as scrypt is scrypt: \(work.text)")

@@ -1,8 +1,8 @@
 /// The cost of deriving a key from a passphrase: parameters of scrypt (RFC 7914), written as
 /// `scrypt 131072 8 1`.
-public struct KeyFromPassphrase: Sendable, Equatable {
+public struct ScryptParameters: Sendable, Equatable {
   /// The parameters for new keys: 128 MiB and about a third of a second.
-  public static let standard = KeyFromPassphrase(cost: 1 << 17, blockSize: 8, parallelism: 1)
+  public static let standard = ScryptParameters(cost: 1 << 17, blockSize: 8, parallelism: 1)
   /// The longest accepted passphrase.
   public static let limitBytes = 1024
   /// The size of a salt in bytes.

@@ -6,7 +6,7 @@ import Testing
 @testable import Einlass
 
 /// Providers that deviate from a standard flow, with settings of their descriptors.
-@Suite struct OwnWordsTests {
+@Suite struct ProviderDeviationTests {
   private static func provider(_ flow: String, _ more: String = "") -> String {
     """
     {"id":"example","name":"Example","setup":{"documentation":"https://op.example/docs"},\

@@ -1,6 +1,6 @@
 /// Pauses between requests to a provider that failed to give a new credential: closures, filled by
 /// an object that outlives a request.
-public struct Pause: Sendable {
+public struct RetryPause: Sendable {
   /// Returns the error of the last failure while the account's pause lasts; `nil` when the provider
   /// may be asked.
   public var problem: @Sendable (Account.ID) -> Problem?
@@ -16,5 +16,5 @@ public struct Pause: Sendable {
   }
 
   /// Never pauses.
-  public static let none = Pause(problem: { _ in nil }, note: { _, _ in })
+  public static let none = RetryPause(problem: { _ in nil }, note: { _, _ in })
 }

@@ -21,7 +21,7 @@ extension StoredCredentialFlow {
     storedIn store: AccountStore, under lease: Lease
   ) async throws(Problem) -> Renewal {
     try await effects.finishing { () throws(Problem) in
-      defer { lease.keep() }
+      defer { lease.keepAlive() }
       let begun = BegunRenewal(account: account.id, generation: own?.generation ?? 0)
       store.begunRenewals.begin(begun)
       defer { store.begunRenewals.end(begun) }
@@ -31,10 +31,10 @@ extension StoredCredentialFlow {
       } catch {
         return try refusal(error, in: store)
       }
-      guard Credential.oauth2(token).isFitting else {
+      guard Credential.oauth2(token).isStorable else {
         return .failed(.credentialTooLarge(provider).about(provider, account.id))
       }
-      return try await keep(token, in: store)
+      return try await save(token, in: store)
     }
   }
 
@@ -51,11 +51,11 @@ extension StoredCredentialFlow {
   /// Whether a stored credential can renew the stored token.
   var canRenew: Bool {
     switch descriptor {
-    case .systemToken(let descriptor): descriptor.renew.flatMap(payer) != nil
+    case .systemToken(let descriptor): descriptor.renew.flatMap(source) != nil
     case .clientCredentials: own != nil
     default:
       if let refresh = descriptor.tokens?.refresh, case .oauth2(let token)? = own?.credential {
-        refresh.isPaidByToken ? secondsLeft > 0 : token.refreshToken != nil
+        refresh.usesAccessToken ? secondsLeft > 0 : token.refreshToken != nil
       } else {
         false
       }
@@ -67,16 +67,16 @@ extension StoredCredentialFlow {
   /// useless.
   func keepsToken(after problem: Problem) -> Bool {
     problem.isRetryable
-      || descriptor.tokens?.refresh?.isPaidByToken == true && problem.reason != .reloginNeeded
+      || descriptor.tokens?.refresh?.usesAccessToken == true && problem.reason != .reloginNeeded
   }
 
   /// Requests a new token. It must be stored before it is used.
   private func freshToken() async throws(FlowFailure) -> OAuth2Credential {
     if case .systemToken(let descriptor) = descriptor, let recipe = descriptor.renew,
-      let payer = payer(of: recipe)
+      let source = source(of: recipe)
     {
       return try await token(
-        by: recipe, from: payer, at: .renew, scopes: knownScopes(of: own) ?? permissions)
+        by: recipe, from: source, at: .renew, scopes: knownScopes(of: own) ?? permissions)
     }
     if case .clientCredentials(let descriptor) = descriptor, let own,
       let refresh = descriptor.refresh
@@ -102,7 +102,7 @@ extension StoredCredentialFlow {
   ) async throws(FlowFailure) -> OAuth2Credential {
     var exchange = exchange(hiding: [former.refreshToken, former.accessToken, former.idToken])
     var grant = resource.map { [Parameter("resource", $0)] } ?? []
-    if !refresh.isPaidByToken, let refreshToken = former.refreshToken {
+    if !refresh.usesAccessToken, let refreshToken = former.refreshToken {
       grant += [
         Parameter("grant_type", "refresh_token"),
         Parameter("refresh_token", revealedText(refreshToken)),
@@ -135,7 +135,7 @@ extension StoredCredentialFlow {
 
   /// Returns the credential that authorizes the request: the application's if the recipe uses its
   /// refresh token. Otherwise it is the account's own, or the application's if there is no other.
-  private func payer(of recipe: RequestTemplate) -> StoredCredential? {
+  private func source(of recipe: RequestTemplate) -> StoredCredential? {
     guard recipe.mentions(.refreshToken) else { return accountsOwn ?? own }
     guard case .oauth2(let token)? = own?.credential, token.refreshToken != nil else { return nil }
     return own
@@ -143,7 +143,7 @@ extension StoredCredentialFlow {
 
   /// Stores the token durably. If another request has changed the stored credential meanwhile,
   /// returns the stored one.
-  private func keep(_ token: OAuth2Credential, in store: AccountStore) async throws(Problem)
+  private func save(_ token: OAuth2Credential, in store: AccountStore) async throws(Problem)
     -> Renewal
   {
     var settlement = self.settlement(.oauth2(token))

@@ -3,7 +3,7 @@ internal import EinlassJSON
 
 /// The automatic registration of the application at a provider, when a sign-in first needs it. RFC
 /// 7591.
-struct Registering {
+struct AutomaticRegistration {
   /// The remaining lifetime below which a secret is no longer used.
   private static let marginSeconds: Int64 = 60
   private static let deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
@@ -35,11 +35,13 @@ struct Registering {
       found = try await another(at: offer, insteadOf: found)
     }
     do throws(Problem) { return try await signIn(found.registration) } catch {
-      guard error.isAboutUnknownClient, found.mayBeForgotten else { throw judged(error, of: found) }
+      guard error.isAboutUnknownClient, found.mayBeForgotten else {
+        throw self.problem(error, of: found)
+      }
       found = try await another(at: offer, insteadOf: found)
     }
     do throws(Problem) { return try await signIn(found.registration) } catch {
-      throw judged(error, of: found)
+      throw self.problem(error, of: found)
     }
   }
 
@@ -55,14 +57,14 @@ struct Registering {
   ) async throws(Problem) -> Found {
     if let stored = try stored(insteadOf: forgotten) { return stored }
     let lease = try await store.lease(leaseName, waiting: effects)
-    defer { lease.keep() }
+    defer { lease.keepAlive() }
     if let stored = try stored(insteadOf: forgotten) { return stored }
     let redirect = try redirect()
-    var response = try await answer(of: offer, redirect, grantTypes)
+    var response = try await self.response(to: offer, redirect, grantTypes)
     // Some servers refuse the device grant, which a browser sign-in does not need.
     if response.status == 400, provider.flowKinds.contains(.authorizationCode) {
       let others = grantTypes.filter { $0 != Self.deviceGrant }
-      if others != grantTypes { response = try await answer(of: offer, redirect, others) }
+      if others != grantTypes { response = try await self.response(to: offer, redirect, others) }
     }
     let json = try? JSONReader.read(response.body)
     guard response.isSuccess else { throw refusal(response, json) }
@@ -70,7 +72,7 @@ struct Registering {
     let expiresAt: UnixTime?
     do throws(DynamicRegistration.Fault) {
       (registration, expiresAt) = try offer.registration(in: json, redirect: redirect)
-    } catch { throw unusable(error.sentence) }
+    } catch { throw registrationFailure(error.sentence) }
     _ = try store.registrations.set(
       provider.id,
       StoredRegistration(
@@ -81,8 +83,8 @@ struct Registering {
     return Found(registration: registration, isIssued: true, mayBeForgotten: false)
   }
 
-  private func answer(
-    of offer: DynamicRegistration, _ redirect: String?, _ grantTypes: [String]
+  private func response(
+    to offer: DynamicRegistration, _ redirect: String?, _ grantTypes: [String]
   ) async throws(Problem) -> HTTPResponse {
     try await effects.send(
       offer.request(
@@ -102,11 +104,11 @@ struct Registering {
 
   /// Returns the problem of a sign-in, or `providerFailure` if the provider does not accept the
   /// registration that it has issued itself.
-  private func judged(_ problem: Problem, of found: Found) -> Problem {
+  private func problem(_ problem: Problem, of found: Found) -> Problem {
     guard found.isIssued, problem.isAboutUnknownClient else { return problem }
-    var judged = unusable("it does not take the registration that it has given")
-    judged.serverError = problem.serverError
-    return judged
+    var result = registrationFailure("it does not take the registration that it has given")
+    result.serverError = problem.serverError
+    return result
   }
 
   /// Whether the provider's token endpoint reports the client as unknown, in answer to an invalid
@@ -196,7 +198,7 @@ struct Registering {
   }
 
   private func refusal(_ response: HTTPResponse, _ json: JSONValue?) -> Problem {
-    var problem = unusable("status \(response.status)")
+    var problem = registrationFailure("status \(response.status)")
     problem.serverError = Problem.ServerError(
       status: response.status,
       code: json?["error"]?.string.map { cleaned($0, limitBytes: 64) },
@@ -205,7 +207,7 @@ struct Registering {
     return problem
   }
 
-  private func unusable(_ why: String) -> Problem {
+  private func registrationFailure(_ why: String) -> Problem {
     Problem(
       .providerFailure,
       "\(provider.name) did not register this application by itself: \(why). Register one there and bring it with providers.configure.",
@@ -244,15 +246,15 @@ extension Problem {
 extension AccountStore {
   /// Returns the same problem, or `reloginNeeded` if the provider has forgotten a registration that
   /// it issued on request. Only the next sign-in can help then, because it registers anew.
-  func mended(_ problem: Problem, at provider: Provider, by own: ClientRegistration?) -> Problem {
+  func problem(_ problem: Problem, at provider: Provider, by own: ClientRegistration?) -> Problem {
     guard own == nil, problem.isAboutUnknownClient,
       let stored = try? registrations.get(provider.id, .usual), stored.isIssued
     else { return problem }
-    var mended = problem
-    mended.reason = .reloginNeeded
-    mended.message =
+    var result = problem
+    result.reason = .reloginNeeded
+    result.message =
       "\(provider.name) has forgotten the registration that this application had got by itself. Sign in again to get another one."
-    mended.hint = .relogin(provider)
-    return mended
+    result.hint = .relogin(provider)
+    return result
   }
 }

@@ -2,7 +2,7 @@ internal import EinlassJSON
 
 /// An application's use of an account without a prompt: gets the credential, renews it, or reports
 /// that a resource refused it.
-struct Retrieval {
+struct CredentialRun {
   private let request: CredentialRequest
   private let provider: Provider
   private let account: Account
@@ -35,14 +35,14 @@ struct Retrieval {
     (self.store, effects) = (store, einlass.effects)
   }
 
-  /// Runs an operation. Its problems have a sign-in as their hint if the person can mend them so.
+  /// Runs an operation. Its problems have a sign-in as their hint if a sign-in solves them.
   static func run<Success>(
     _ request: CredentialRequest, in einlass: Einlass,
-    _ operation: (Retrieval) async throws(Problem) -> Success
+    _ operation: (CredentialRun) async throws(Problem) -> Success
   ) async throws(Problem) -> Success {
-    let retrieval = try Retrieval(request, in: einlass)
-    do throws(Problem) { return try await operation(retrieval) } catch {
-      throw retrieval.mended(error)
+    let credentialRun = try CredentialRun(request, in: einlass)
+    do throws(Problem) { return try await operation(credentialRun) } catch {
+      throw credentialRun.withSignInHint(error)
     }
   }
 
@@ -50,9 +50,9 @@ struct Retrieval {
   static func stored(
     _ request: CredentialRequest, in einlass: Einlass
   ) throws(Problem) -> PerformResult? {
-    let retrieval = try Retrieval(request, in: einlass, patience: .none)
-    do throws(Problem) { return try retrieval.storedCredential() } catch {
-      throw retrieval.mended(error)
+    let credentialRun = try CredentialRun(request, in: einlass, patience: .none)
+    do throws(Problem) { return try credentialRun.storedCredential() } catch {
+      throw credentialRun.withSignInHint(error)
     }
   }
 
@@ -72,8 +72,8 @@ struct Retrieval {
       return store.begunRenewals.end(begun)
     }
     guard let request = request(credential.resource) else { return }
-    try await run(request, in: einlass) { retrieval throws(Problem) in
-      try await retrieval.finish(begun)
+    try await run(request, in: einlass) { credentialRun throws(Problem) in
+      try await credentialRun.finish(begun)
     }
   }
 
@@ -98,23 +98,27 @@ struct Retrieval {
     if let former, !request.forcesRefresh, isGood(former) { return result(former.credential) }
     let lease: Lease
     do throws(Problem) { lease = try await store.lease(account.id, waiting: effects) } catch {
-      guard error.reason == .accountStoreFailure, let former, servesOn(former) else { throw error }
+      guard error.reason == .accountStoreFailure, let former, isStillUsable(former) else {
+        throw error
+      }
       return result(former.credential)
     }
-    defer { lease.keep() }
+    defer { lease.keepAlive() }
     let flow = try flow(under: lease, former)
     if let adopted = flow.adopted, isGood(adopted) { return result(adopted.credential) }
     do throws(Problem) {
       return result(try await pacedCredential(flow, under: lease))
     } catch {
-      guard flow.keepsToken(after: error), let own = flow.own, servesOn(own) else { throw error }
+      guard flow.keepsToken(after: error), let own = flow.own, isStillUsable(own) else {
+        throw error
+      }
       return result(own.credential)
     }
   }
 
   /// Whether the stored credential can be returned when no new one is available: it has not
   /// expired, and the request neither forces a refresh nor sets a minimum validity.
-  private func servesOn(_ stored: StoredCredential) -> Bool {
+  private func isStillUsable(_ stored: StoredCredential) -> Bool {
     !request.forcesRefresh && request.minValiditySeconds == nil && isGood(stored, forSeconds: 0)
   }
 
@@ -125,7 +129,7 @@ struct Retrieval {
     guard canAsk, let own = try own(of: store.credentials(account.id)),
       case .oauth2(let token) = own.credential, let expiresAt = token.expiresAt,
       let refresh = provider.refresh(of: own),
-      !refresh.isPaidByToken || isGood(own, forSeconds: 0)
+      !refresh.usesAccessToken || isGood(own, forSeconds: 0)
     else { return nil }
     return max(expiresAt - refresh.marginSeconds, latest + refresh.checkSeconds)
   }
@@ -134,21 +138,21 @@ struct Retrieval {
   func renew() async throws(Problem) -> Renewal {
     let former = try own(of: store.credentials(account.id))
     let lease = try await store.lease(account.id, waiting: effects)
-    defer { lease.keep() }
+    defer { lease.keepAlive() }
     let flow = try flow(under: lease, former)
     if case .oauth2(let token)? = flow.adopted?.credential { return .renewed(token) }
     let isStillGood =
       flow.own.map { isGood($0, forSeconds: 0) }
       ?? (flow.canIssue && flow.credentials.contains { $0.role == .system })
     if !flow.canRenew, isStillGood, account.health == .ok {
-      return .failed(mended(.notRenewable(provider, account)))
+      return .failed(withSignInHint(.notRenewable(provider, account)))
     }
     switch try await flow.renewal(storedIn: store, under: lease) {
     case .renewed(let token):
       request.pause.note(pauseName, nil)
       return .renewed(token)
-    case .rejected(let problem): return .rejected(mended(problem))
-    case .failed(let problem): return .failed(mended(problem))
+    case .rejected(let problem): return .rejected(withSignInHint(problem))
+    case .failed(let problem): return .failed(withSignInHint(problem))
     }
   }
 
@@ -156,7 +160,7 @@ struct Retrieval {
   /// since.
   private func finish(_ begun: BegunRenewal) async throws(Problem) {
     let lease = try await store.lease(account.id, waiting: effects)
-    defer { lease.keep() }
+    defer { lease.keepAlive() }
     guard canAsk, store.begunRenewals.all().contains(begun) else { return }
     let flow = try flow(under: lease, nil)
     guard flow.canRenew, flow.own?.generation == begun.generation else { return }
@@ -172,7 +176,7 @@ struct Retrieval {
         for: registration, request.resource, among: credentials, provider, account)
     }
     let lease = try await store.lease(account.id, waiting: effects)
-    defer { lease.keep() }
+    defer { lease.keepAlive() }
     let flow = try flow(under: lease, former)
     guard let own = flow.own, own.generation == former.generation else { return }
     _ = try store.settle(account.id, AccountStore.Settlement(basis: [own], isRefusal: true))
@@ -186,21 +190,21 @@ struct Retrieval {
   }
 
   /// Returns the problem with a sign-in as its hint, if the person can mend it by signing in.
-  private func mended(_ problem: Problem) -> Problem {
-    let problem = store.mended(problem, at: provider, by: request.registration(provider.id))
+  private func withSignInHint(_ problem: Problem) -> Problem {
+    let problem = store.problem(problem, at: provider, by: request.registration(provider.id))
     guard problem.reason == .reloginNeeded,
       provider.signInKind(asking: request.promptKinds) != nil
     else { return problem }
-    var mended = problem.mended(bySigningInAt: provider)
+    var result = problem.withSignInHint(at: provider)
     if let resource = request.resource {
-      mended.message =
+      result.message =
         "The \(provider.name) account has no credential that is good for this resource. Sign in to it again."
-      mended.hint = .init(
+      result.hint = .init(
         "accounts.signIn", ["account": account.id.rawValue, "resource": resource])
     }
-    if problem.detail == Problem.notRenewable { mended.message = problem.message }
-    mended.hint?.lists = problem.hint?.lists ?? [:]
-    return mended
+    if problem.detail == Problem.notRenewable { result.message = problem.message }
+    result.hint?.lists = problem.hint?.lists ?? [:]
+    return result
   }
 
   /// Throws `reloginNeeded` for a credential that is known to lack requested scopes. The hint lists
@@ -245,7 +249,7 @@ struct Retrieval {
   /// Returns the reason for a pause after a token was exchanged for one that is already within the
   /// refresh margin, because an immediate second exchange would bring the same.
   private func rest(after credential: Credential, of flow: StoredCredentialFlow) -> Problem? {
-    guard let refresh = flow.descriptor.tokens?.refresh, refresh.isPaidByToken,
+    guard let refresh = flow.descriptor.tokens?.refresh, refresh.usesAccessToken,
       case .oauth2(let token) = credential, let expiresAt = token.expiresAt,
       expiresAt - effects.now() <= refresh.marginSeconds
     else { return nil }
@@ -275,7 +279,7 @@ struct Retrieval {
     }
     do throws(FlowFailure) {
       let credential = try await flow.issued()
-      guard try keep(credential, of: flow) else { throw FlowFailure(.outOfDate(account)) }
+      guard try save(credential, of: flow) else { throw FlowFailure(.outOfDate(account)) }
       return credential
     } catch {
       flow.remember(error, in: store)
@@ -285,11 +289,11 @@ struct Retrieval {
 
   /// Returns whether the credential was stored. It is not if another request has changed a
   /// credential that it was obtained with.
-  private func keep(_ credential: Credential, of flow: StoredCredentialFlow) throws(FlowFailure)
+  private func save(_ credential: Credential, of flow: StoredCredentialFlow) throws(FlowFailure)
     -> Bool
   {
     do {
-      try credential.requireFitting(provider)
+      try credential.requireStorable(provider)
       return try store.settle(account.id, flow.settlement(credential)) != nil
     } catch { throw FlowFailure(error) }
   }
@@ -310,7 +314,7 @@ struct Retrieval {
     let own = try own(of: credentials)
     let descriptor = try provider.flow(own?.binding.flowKind)
     return StoredCredentialFlow(
-      provider: provider.seen(by: descriptor), descriptor: descriptor,
+      provider: provider.specialized(for: descriptor), descriptor: descriptor,
       registration: registration, resource: request.resource, account: account,
       credentials: credentials,
       permissions: provider.permissions(asked: grant.permissions),

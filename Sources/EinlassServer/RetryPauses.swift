@@ -4,7 +4,7 @@ internal import EinlassSystem
 /// The pauses before an account's provider is asked again after a failed renewal. A pause doubles
 /// with each failure and is at least as long as the provider asked for. Its length is partly
 /// random, so that processes do not retry at the same moment.
-final class Pauses: Sendable {
+final class RetryPauses: Sendable {
   /// The longest pause, unless the provider asks for a longer one.
   private static let limitSeconds: Int64 = 60
 
@@ -21,8 +21,8 @@ final class Pauses: Sendable {
   init(_ effects: Effects) { self.effects = effects }
 
   /// The pauses as the engine uses them.
-  var pause: Pause {
-    Pause(problem: { self.problem($0) }, note: { self.note($0, $1) })
+  var pause: RetryPause {
+    RetryPause(problem: { self.problem($0) }, note: { self.note($0, $1) })
   }
 
   private func problem(_ account: Account.ID) -> Problem? {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Einlass
 
-struct DescriptorWordsTests {
+struct DescriptorMemberTests {
   private static func reader(_ json: String) throws -> DescriptorReader {
     let value = try JSONReader.read(Array("{\"word\":\(json)}".utf8))
     return try DescriptorReader(value, at: "", provider: "example", members: ["word"])

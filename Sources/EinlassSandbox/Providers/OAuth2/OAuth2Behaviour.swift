@@ -1,8 +1,8 @@
 import EinlassJSON
 
-/// A provider's behaviour: the member `manners` of its state. The defaults follow the RFCs
+/// A provider's behaviour: the member `behaviour` of its state. The defaults follow the RFCs
 /// strictly.
-struct OAuth2Manners: Sendable {
+struct OAuth2Behaviour: Sendable {
   let json: JSONValue
 
   static let shape = StateShape.members([

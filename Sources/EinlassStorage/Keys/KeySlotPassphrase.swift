@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassCrypto
 
 /// The derivation of a slot's key from a passphrase. The scrypt parameters are in the slot's row.
-extension KeyFromPassphrase {
+extension ScryptParameters {
   /// Reads a slot's parameters; `nil` if they are not scrypt parameters or ask for too much work.
   init?(_ slot: KeySlot) {
     guard slot.salt.count == Self.saltCount else { return nil }

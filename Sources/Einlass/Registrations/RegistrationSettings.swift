@@ -34,7 +34,7 @@ extension Einlass {
     try provider.requireUse(ofKeyIn: registration)
     let needs = provider.registrationNeeds
     let proof = registration.proof.filter { !needs.contains($0) }
-    try provider.requireFitting(provider.complete(registration, with: needs + proof))
+    try provider.requireStorable(provider.complete(registration, with: needs + proof))
     return try store.registrations.set(
       provider.id,
       StoredRegistration(
