@@ -24,6 +24,8 @@ final class RedirectConnection {
   init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
 
   var isOver: Bool { phase == .over }
+  /// Whether nothing has arrived yet.
+  var isSilent: Bool { phase == .reading && bytes.isEmpty }
   var isAnswering: Bool { phase == .answering || phase == .leaving }
   /// The time until the connection needs attention, in milliseconds.
   var millisecondsLeft: Int32 {

@@ -7,7 +7,9 @@ internal import EinlassSystem
 /// Has one thread, from initialization until `close`. A connection serves one request. Its head
 /// must arrive within five seconds; then it waits for its page without a limit.
 final class RedirectListener: Sendable {
-  /// The maximum number of open connections. Further ones wait in the kernel's queue.
+  /// The maximum number of open connections. A further one replaces the oldest connection that has
+  /// sent nothing, because any user of this machine can open such connections. If every connection
+  /// has sent something, further ones wait in the kernel's queue.
   static let connectionLimit = 8
   /// The time limit for receiving a request or sending a page.
   static let requestMilliseconds = 5000
@@ -75,9 +77,9 @@ extension RedirectListener {
     while !isClosed || connections.values.contains(where: \.isAnswering) {
       var poller = Poller(slots: 2 + connections.count)
       poller.watch(0, wakeUp.number, for: .readable)
-      if connections.count < Self.connectionLimit,
-        let number = state.withLock({ $0.socket?.number })
-      {
+      let hasRoom =
+        connections.count < Self.connectionLimit || connections.values.contains(where: \.isSilent)
+      if hasRoom, let number = state.withLock({ $0.socket?.number }) {
         poller.watch(1, number, for: .readable)
       }
       let numbers = connections.keys.sorted()
@@ -92,9 +94,12 @@ extension RedirectListener {
           announce(query, from: number)
         }
       }
-      while connections.count < Self.connectionLimit,
+      // A connection accepted in this round keeps its place until it was read once.
+      var silent = numbers.filter { connections[$0]?.isSilent == true }
+      while connections.count < Self.connectionLimit || !silent.isEmpty,
         let descriptor = state.withLock({ $0.socket?.accept() })
       {
+        if connections.count == Self.connectionLimit { connections[silent.removeFirst()] = nil }
         connections[nextNumber] = RedirectConnection(descriptor)
         nextNumber += 1
       }
