@@ -32,3 +32,16 @@ def test_no_change_is_written_on_a_network_file_system(preload):
             assert refused.value.detail == "unsupportedFileSystem"
         assert home.database.read_bytes() == before
         assert set(home.accounts()) == {"ada"}
+
+
+@pytest.mark.parametrize("number, is_shared", [("6969", False), ("EF53", True)], ids=["nfs", "control: ext4"])
+def test_a_reader_on_a_network_file_system_uses_no_shared_index(preload, number, is_shared):
+    with Home() as home:
+        with Einlass(home) as process:
+            process.add("ada")
+        index = home.database.with_name(home.database.name + "-shm")
+        index.unlink(missing_ok=True)
+        environment = {**os.environ, "LD_PRELOAD": str(preload("network_disk")), "EINLASS_FILE_SYSTEM": number}
+        with Einlass(home, env=environment) as process:
+            assert [account["username"] for account in process.call("accounts.list")["accounts"]] == ["ada"]
+            assert index.exists() == is_shared

@@ -12,13 +12,14 @@ struct StoreOpening {
   /// creates none.
   ///
   /// Migrates an older store first. Throws `full` or `readOnly` if SQLite cannot have the shared
-  /// index.
+  /// index. A network file system counts as read-only, because its shared memory is not shared with
+  /// the machine that may write.
   func openForReading(by deadline: Deadline) throws(Problem) -> OpenStore? {
     let directory = try FileProblem.store { () throws(FileError) in
       try SafeDirectory.open(location.directory)
     }
     guard let directory, try exists(in: directory) else { return nil }
-    guard canWrite(in: directory) else {
+    guard canWrite(in: directory), !directory.isOnNetwork else {
       throw SQLiteProblem.readOnly(directory.path(of: location.name))
     }
     // SQLite would roll back a rollback journal, and so change the file.
