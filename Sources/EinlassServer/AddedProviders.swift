@@ -77,10 +77,14 @@ final class AddedProviders: Sendable {
 
   /// Removes an added provider, unless its stored descriptor has changed since.
   func withdraw(_ descriptor: JSONValue) throws(Problem) {
+    let id = descriptor["id"]?.string ?? ""
+    var stays = false
     try change { descriptors throws(Problem) in
-      descriptors.filter { $0.bytes() != descriptor.bytes() }
+      let others = descriptors.filter { $0.bytes() != descriptor.bytes() }
+      stays = others.contains { sameBytes($0["id"]?.string ?? "", id) }
+      return others
     }
-    state.withLock { $0 = $0.without(descriptor["id"]?.string ?? "") }
+    if !stays { state.withLock { $0 = $0.withoutAdded(id) } }
   }
 
   /// Removes an added provider. Throws `unknownProvider` if none has this id.
@@ -101,7 +105,7 @@ final class AddedProviders: Sendable {
       if !catalog.holdsItself(id) { try forget(id) }
       return others
     }
-    state.withLock { $0 = $0.without(id) }
+    if !catalog.holdsItself(id) { state.withLock { $0 = $0.withoutAdded(id) } }
   }
 
   /// Stores that a provider refused to register the application, for `doctor` and `providers.list`.

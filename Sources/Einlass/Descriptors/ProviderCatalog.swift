@@ -20,6 +20,9 @@ public struct ProviderCatalog: Sendable, Equatable {
 
   private var entries: [CatalogEntry] = []
   private var addedIDs: [String] = []
+  /// The catalogue's own providers whose ids were added too, for example because a new version of
+  /// einlass describes them.
+  private var hidden: [CatalogEntry] = []
 
   /// All providers. Reading all descriptors takes time, so use `provider(_:)` for a single one.
   public var providers: [Provider] { entries.map(\.provider) }
@@ -86,6 +89,7 @@ public struct ProviderCatalog: Sendable, Equatable {
   /// Returns this catalogue with providers that a person or a sign-in has added.
   public func adding(_ other: ProviderCatalog) -> ProviderCatalog {
     var result = overlaid(by: other)
+    result.hidden += entries.filter { other.holds($0.id) && holdsItself($0.id) }
     result.addedIDs += other.entries.map(\.id)
     return result
   }
@@ -128,16 +132,25 @@ public struct ProviderCatalog: Sendable, Equatable {
     let move = try OriginMove(origins, at: "/origins")
     var result = self
     result.entries = entries.map { $0.relocated(move.callAsFunction) }
+    result.hidden = hidden.map { $0.relocated(move.callAsFunction) }
     return result
   }
 
   /// Returns whether the catalogue has a provider with this id.
   public func holds(_ id: String) -> Bool { entries.contains { sameBytes($0.id, id) } }
 
-  /// Returns the catalogue without this provider.
-  public func without(_ id: String) -> ProviderCatalog {
+  /// Returns the catalogue without this added provider. A provider of the catalogue itself with the
+  /// same id takes its place.
+  public func withoutAdded(_ id: String) -> ProviderCatalog {
     var result = self
-    result.entries.removeAll { sameBytes($0.id, id) }
+    result.addedIDs.removeAll { sameBytes($0, id) }
+    guard let own = hidden.firstIndex(where: { sameBytes($0.id, id) }) else {
+      result.entries.removeAll { sameBytes($0.id, id) }
+      return result
+    }
+    if let index = entries.firstIndex(where: { sameBytes($0.id, id) }) {
+      result.entries[index] = result.hidden.remove(at: own)
+    }
     return result
   }
 

@@ -362,4 +362,17 @@ struct ProviderCatalogTests {
     dump(values, to: &dumped)
     #expect(!dumped.contains("secret"))
   }
+
+  @Test func `Removing an added provider brings back the catalogue's own provider of its id`()
+    throws
+  {
+    let own = try Self.catalog(Self.small)
+    let added = try Self.catalog(
+      Self.small.replacing("\"name\":\"Example\"", with: "\"name\":\"Added\""))
+    let both = own.adding(added)
+    #expect(try both.provider("example").name == "Added" && !both.holdsItself("example"))
+    let twice = both.adding(added).withoutAdded("example")
+    #expect(twice == own && twice.holdsItself("example"))
+    #expect(ProviderCatalog.none.adding(added).withoutAdded("example") == .none)
+  }
 }
