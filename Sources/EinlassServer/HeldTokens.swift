@@ -1,4 +1,5 @@
 internal import Einlass
+internal import EinlassCrypto
 internal import EinlassSystem
 
 /// The tokens that the front end has received, by their places in the store. The front end is
@@ -9,30 +10,33 @@ final class HeldTokens: Sendable {
     var place: AccountStore.Place
   }
 
-  /// The generation that the front end last received or was notified of; 0 if the stored token is a
-  /// newer one.
-  private let generations = Lock([Key: Int64]())
+  private enum Held {
+    /// The generation that the front end last received or was notified of.
+    case generation(Int64)
+    /// A token that was not found in the store: it has been replaced, or the store was locked.
+    case token(Secret)
+  }
+
+  private let tokens = Lock([Key: Held]())
 
   /// Records that the front end received this token.
   func hold(_ token: OAuth2Credential, at key: Key, in store: AccountStore) {
-    guard generations.withLock({ $0[key] == nil }) else { return }
+    guard tokens.withLock({ $0[key] == nil }) else { return }
     let stored = try? store.credentials(key.account, key.place, .none).first
-    var isCurrent = false
-    if case .oauth2(let kept)? = stored?.credential {
-      isCurrent = kept.accessToken == token.accessToken
-    }
-    // A token that is no longer the stored one gets 0, so that the next `look` announces its
-    // replacement.
-    generations.withLock { $0[key] = isCurrent ? stored?.generation : 0 }
+    let held: Held =
+      if let stored, stored.isToken(token.accessToken) { .generation(stored.generation) } else {
+        .token(token.accessToken)
+      }
+    tokens.withLock { $0[key] = held }
   }
 
   /// Records a generation and returns whether the front end must still be notified of it. For a
   /// place without a held token it returns `true`.
   func isNews(_ generation: Int64, at key: Key) -> Bool {
-    generations.withLock { generations in
-      guard let former = generations[key] else { return true }
-      guard former < generation else { return false }
-      generations[key] = generation
+    tokens.withLock { tokens in
+      guard let held = tokens[key] else { return true }
+      if case .generation(let former) = held, former >= generation { return false }
+      tokens[key] = .generation(generation)
       return true
     }
   }
@@ -44,23 +48,33 @@ final class HeldTokens: Sendable {
     _ tell: (OAuth2Credential, Account.ID) -> Void
   ) throws(Problem) {
     let changed = changes.map { Set($0.compactMap(\.replacedCredential)) }
-    let keys = generations.withLock { generations in
-      generations.filter { $1 == 0 || changed?.contains($0.account) ?? true }.keys
+    let held = tokens.withLock { tokens in
+      tokens.filter { key, held in
+        if case .token = held { return true }
+        return changed?.contains(key.account) ?? true
+      }
     }
-    for key in keys {
+    for (key, held) in held {
       let stored: StoredCredential?
       do throws(Problem) {
         stored = try store.credentials(key.account, key.place, patience).first
       } catch {
         if error.isLockedStore { throw error }
-        if error.reason == .unknownAccount { generations.withLock { $0[key] = nil } }
+        if error.reason == .unknownAccount { tokens.withLock { $0[key] = nil } }
         continue
       }
       guard let stored, case .oauth2(let token) = stored.credential,
         isNews(stored.generation, at: key)
       else { continue }
+      if case .token(let former) = held, stored.isToken(former) { continue }
       tell(token, key.account)
     }
+  }
+}
+
+extension StoredCredential {
+  fileprivate func isToken(_ accessToken: Secret) -> Bool {
+    if case .oauth2(let token) = credential { token.accessToken == accessToken } else { false }
   }
 }
 

@@ -83,4 +83,18 @@ struct HeldTokensTests {
     #expect(try world.look([]).told == [id])
     #expect(try world.look([]).told == [])
   }
+
+  @Test func `A token handed out while the store is locked is announced only once it is replaced`()
+    throws
+  {
+    let world = World()
+    let id = Self.ids[0]
+    let token = OAuth2Credential(accessToken: Secret("same"))
+    // The store has no such account yet, so that its reader throws.
+    world.hold(token, of: id)
+    _ = world.keep("same", of: id, generation: 2)
+    #expect(try world.look([]).told == [])
+    _ = world.keep("new", of: id, generation: 3)
+    #expect(try world.look([.credential(id)]).told == [id])
+  }
 }
