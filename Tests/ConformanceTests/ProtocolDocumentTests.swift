@@ -14,9 +14,11 @@ import Testing
     let line = try #require(try dump.line())
     #expect(try dump.exitCode() == 0)
     #expect(line + [0x0A] == (try Self.file("openrpc.json")), "run einlass --dump-protocol")
-    let front = try FrontEnd(["--store", "memory"])
-    defer { front.terminate() }
-    #expect(try front.call("rpc.discover").bytes() == line)
+    for options in [[], ["--test"]] {
+      let front = try FrontEnd(["--store", "memory"] + options)
+      defer { front.terminate() }
+      #expect(try front.call("rpc.discover").bytes() == line)
+    }
   }
 
   @Test func `The methods that initialize lists are those of the document`() throws {

@@ -5,9 +5,10 @@ extension Server {
   /// The protocol as an OpenRPC 1.3 document: `rpc.discover`, `--dump-protocol` and
   /// `protocol/openrpc.json` are these bytes.
   ///
-  /// It describes `test.advanceClock` even without `--test`, marked `x-testMode`.
+  /// It describes `test.advanceClock` even without `--test`, marked `x-testMode`. It leaves out
+  /// `test.withoutLeases`, which is a negative control of the tests and not part of the protocol.
   public var protocolDocument: JSONValue {
-    var described = methods.map(\.descriptor)
+    var described = methods.map(\.descriptor).filter { $0.name != withoutLeasesName }
     if advanceClock == nil { described.append(testAdvanceClock { _ in }.descriptor) }
     return [
       "openrpc": "1.3.2",
