@@ -19,7 +19,7 @@ CREDENTIAL = {("credential", name) for name in ("key", "secret", "token", "idTok
 PERMITTED = {
     "auth.perform": CREDENTIAL,
     "auth.completed": CREDENTIAL,
-    "credentials.get": CREDENTIAL,
+    "credentials.get": CREDENTIAL - {("credential", "refreshToken")},
     "credentials.sign": {("authorization",), ("dpop",)},
 }
 
