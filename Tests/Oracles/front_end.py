@@ -3,7 +3,7 @@ import json
 import urllib.request
 
 from browser import Visitor
-from test_protocol import Session
+from session import Session
 
 
 def provider(flow, identity, **more):

@@ -12,7 +12,8 @@ import pytest
 
 from browser import Visitor
 from front_end import bring_back
-from test_protocol import PROJECT, SANDBOX, Session
+from rotation import PROJECT, SANDBOX
+from session import Session
 
 pytestmark = pytest.mark.usefixtures("built")
 

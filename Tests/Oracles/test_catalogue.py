@@ -13,7 +13,8 @@ import pytest
 
 import browser
 from browser import Chromium, Visitor
-from test_protocol import SANDBOX, Session
+from rotation import SANDBOX
+from session import Session
 
 pytestmark = pytest.mark.usefixtures("built")
 

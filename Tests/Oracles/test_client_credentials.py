@@ -11,7 +11,8 @@ import urllib.request
 import pytest
 
 from front_end import provider, userinfo
-from test_sign_in import flow, log, whose
+from servers import log
+from test_sign_in import flow, whose
 
 pytestmark = pytest.mark.usefixtures("built")
 

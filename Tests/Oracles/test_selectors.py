@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from test_protocol import Session
+from session import Session
 
 pytestmark = pytest.mark.usefixtures("built")
 

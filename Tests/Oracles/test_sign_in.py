@@ -16,6 +16,7 @@ import browser
 import front_end as words
 from browser import Chromium, Visitor
 from front_end import bring_back, userinfo, visit
+from servers import log, tell
 
 pytestmark = pytest.mark.usefixtures("built")
 real_browser = pytest.mark.skipif(browser.WHY_NOT is not None, reason=str(browser.WHY_NOT))
@@ -34,15 +35,6 @@ def flow(ready, **more):
 
 def provider(ready, flow, **more):
     return words.provider(flow, more.pop("identity", userinfo(ready["issuer"] + "/userinfo/")), **more)
-
-
-def log(ready):
-    with urllib.request.urlopen(ready["base"] + "/__log") as answer:
-        return [(entry["method"], urllib.parse.urlsplit(entry["path"]).path) for entry in json.load(answer)]
-
-
-def tell(ready, what):
-    urllib.request.urlopen(urllib.request.Request(ready["base"] + what, b"", method="POST")).close()
 
 
 def whose(ready, token):

@@ -1,6 +1,6 @@
 """Many processes share one store and act at once: they add issuers, register at a server and sign people in.
 
-    python -m pytest Tests/Oracles/test_at_once.py
+    python -m pytest Tests/Processes/test_at_once.py
 """
 import contextlib
 import itertools
@@ -12,8 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from front_end import bring_back, visit
-from test_protocol import Session
-from test_sign_in import log
+from session import Session
+from servers import log
 
 pytestmark = pytest.mark.usefixtures("built")
 PROCESSES = 6

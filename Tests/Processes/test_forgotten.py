@@ -1,12 +1,12 @@
 """A server forgets dynamically registered clients (RFC 7591), as a server without a database does:
 django-oauth-toolkit.
 
-    python -m pytest Tests/Oracles/test_forgotten.py
+    python -m pytest Tests/Processes/test_forgotten.py
 """
 import pytest
 
 from front_end import bring_back, visit
-from test_sign_in import log, tell
+from servers import log, tell
 
 pytestmark = pytest.mark.usefixtures("built")
 

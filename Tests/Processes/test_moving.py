@@ -1,6 +1,6 @@
 """The added providers and the registrations that move with accounts to another machine.
 
-    python -m pytest Tests/Oracles/test_moving.py
+    python -m pytest Tests/Processes/test_moving.py
 """
 import json
 import subprocess
@@ -8,7 +8,8 @@ import subprocess
 import pytest
 
 from test_passphrases import WORDS, account, answered, machine, other, result  # noqa: F401
-from test_protocol import SANDBOX, Session
+from rotation import SANDBOX
+from session import Session
 
 pytestmark = pytest.mark.usefixtures("built")
 

@@ -1,6 +1,6 @@
 """Passphrases from a front end: for the store's key, and for the file that moves accounts to another machine.
 
-    python -m pytest Tests/Oracles/test_passphrases.py
+    python -m pytest Tests/Processes/test_passphrases.py
 """
 import json
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 import jsonrpcclient
 import pytest
 
-from test_protocol import Session
+from session import Session
 
 pytestmark = pytest.mark.usefixtures("built")
 

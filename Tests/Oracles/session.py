@@ -1,0 +1,176 @@
+"""An einlass process and a checker of its messages, independent of einlass: jsonrpcclient parses the answers, and
+jsonschema checks each message by protocol/openrpc.json.
+"""
+import copy
+import json
+import queue
+import subprocess
+import threading
+
+import jsonrpcclient
+import jsonschema
+
+from rotation import EINLASS, PROJECT
+
+DOCUMENT = json.loads((PROJECT / "protocol/openrpc.json").read_text())
+METHODS = {method["name"]: method for method in DOCUMENT["methods"]}
+ERRORS = {(error["code"], error["reason"]): error.get("data", [])
+          for error in json.loads((PROJECT / "protocol/errors.json").read_text())["errors"]}
+
+
+def closed(schema):
+    """Returns the schema without additional members, so that an undocumented member is a failure."""
+    schema = copy.deepcopy(schema)
+
+    def close(part):
+        if isinstance(part, dict):
+            if "properties" in part and part.get("type") == "object":
+                part.setdefault("additionalProperties", False)
+            for child in part.values():
+                close(child)
+        elif isinstance(part, list):
+            for child in part:
+                close(child)
+
+    close(schema)
+    return schema
+
+
+COMPONENTS = closed(DOCUMENT["components"])
+
+TEXT = {"type": "string", "minLength": 1}
+# The members allowed in the data of any error (protocol/README.md, Errors).
+ERROR_DATA = {
+    "reason": TEXT, "retryable": {"type": "boolean"}, "detail": TEXT, "provider": TEXT, "account": TEXT, "flow": TEXT, "path": TEXT,
+    "hint": {"type": "object", "required": ["method", "params"], "additionalProperties": False,
+             "properties": {"method": {"enum": sorted(METHODS)}, "params": {"type": "object"}}},
+    "advice": {"enum": ["checkClock", "unlockOnWeb", "changeSettings"]},
+    "networkCode": {"type": "integer"}, "retryAfterSeconds": {"type": "integer", "minimum": 0},
+    "serverError": {"type": "object", "additionalProperties": False, "properties": {
+        "status": {"type": "integer"}, "code": {**TEXT, "maxLength": 64}, "subcode": {**TEXT, "maxLength": 64},
+        "text": {**TEXT, "maxLength": 200}}}}
+# Members allowed only for the errors that name them in errors.json.
+OWN_DATA = {
+    "expected": TEXT, "supported": {"type": "array", "items": {"type": "integer"}},
+    "by": {"enum": ["client", "authCancel", "endOfInput", "shutdown"]}, "method": {"type": "string"},
+    "prompts": {"type": "array", "minItems": 1, "items": {"type": "object", "required": ["kind"]}},
+    "outcome": {"enum": ["accepted", "declined", "cancelled", "expired", "satisfied"]}}
+ERROR = {"type": "object", "required": ["code", "message", "data"], "maxProperties": 3, "properties": {
+    "code": {"type": "integer"}, "message": TEXT,
+    "data": {"type": "object", "required": ["reason", "retryable"], "properties": {**ERROR_DATA, **OWN_DATA},
+             "additionalProperties": False}}}
+
+# The message objects of JSON-RPC 2.0, with the restrictions of this protocol.
+ENVELOPE = {
+    "type": "object", "required": ["jsonrpc"], "properties": {"jsonrpc": {"const": "2.0"}}, "oneOf": [
+        {"required": ["method", "params"], "maxProperties": 3,
+         "properties": {"method": {"type": "string"}, "params": {"type": "object"}}},
+        {"required": ["id", "result"], "maxProperties": 3, "properties": {"id": {"type": ["string", "integer"]}}},
+        {"required": ["id", "error"], "maxProperties": 3, "properties": {
+            "id": {"type": ["string", "integer", "null"]},
+            "error": ERROR}}]}
+
+
+def judge_envelope(message):
+    jsonschema.Draft202012Validator(ENVELOPE).validate(message)
+    for error in [part["error"] for part in (message, message.get("params", {}), message.get("result", {})) if "error" in part]:
+        judge_error(error)
+
+
+def judge_error(error):
+    """Checks the error of an answer, or one inside a result: it must be one of errors.json, with no other members."""
+    jsonschema.Draft202012Validator(ERROR).validate(error)
+    data = error["data"]
+    assert (error["code"], data["reason"]) in ERRORS
+    own = set(data) & set(OWN_DATA)
+    assert own <= set(ERRORS[error["code"], data["reason"]]), (data["reason"], own)
+
+
+def judge(schema, value):
+    """Checks a value from einlass, without additional members."""
+    jsonschema.Draft202012Validator({**closed(schema), "components": COMPONENTS}).validate(value)
+
+
+def judge_params(method, params):
+    """Checks a client's parameters; additional members are allowed."""
+    schema = {**params_schema(method), "components": DOCUMENT["components"]}
+    jsonschema.Draft202012Validator(schema).validate(params)
+
+
+def params_schema(method):
+    return {"type": "object", "properties": {param["name"]: param["schema"] for param in method["params"]},
+            "required": [param["name"] for param in method["params"] if param["required"]]}
+
+
+class Session:
+    """An einlass process. Each line of its output is checked."""
+
+    def __init__(self, *options, store="memory", descriptors=()):
+        self.process = subprocess.Popen([EINLASS, "--store", store, *options], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, pass_fds=descriptors)
+        self.asked, self.answered, self.notified = {}, set(), set()
+        self.notifications, self.faults = [], []
+        self.lines = queue.Queue()
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put(None)
+
+    def send(self, method, /, **params):
+        request = jsonrpcclient.request(method, params=params)
+        judge_params(METHODS[method], params)
+        self.asked[request["id"]] = method
+        self.write(request)
+        return request["id"]
+
+    def write(self, message):
+        self.process.stdin.write(json.dumps(message) + "\n")
+        self.process.stdin.flush()
+
+    def message(self):
+        line = self.lines.get(timeout=60)
+        assert line is not None, "the output ended"
+        message = json.loads(line)
+        judge_envelope(message)
+        if "method" in message:
+            judge(params_schema(METHODS[message["method"]]), message["params"])
+            self.notified.add(message["method"])
+            self.notifications.append(message)
+            return message
+        answer = jsonrpcclient.parse(message)
+        method = METHODS[self.asked.pop(answer.id)]
+        if isinstance(answer, jsonrpcclient.Ok):
+            judge(method["result"]["schema"], answer.result)
+            self.answered.add(method["name"])
+        else:
+            assert answer.code < 0 or answer.data["reason"] in method["x-reasons"]
+        return answer
+
+    def answer(self, id):
+        while True:
+            message = self.message()
+            if not isinstance(message, dict) and message.id == id:
+                return message
+
+    def call(self, method, /, **params):
+        answer = self.answer(self.send(method, **params))
+        assert isinstance(answer, jsonrpcclient.Ok), answer
+        return answer.result
+
+    def refused(self, method, /, **params):
+        answer = self.answer(self.send(method, **params))
+        assert isinstance(answer, jsonrpcclient.Error), answer
+        return answer.data["reason"]
+
+    def until(self, notification):
+        while True:
+            message = self.message()
+            if isinstance(message, dict) and message["method"] == notification:
+                return message["params"]
+
+    def close(self):
+        self.process.stdin.close()
+        assert self.process.wait(timeout=60) == 0
+        self.process.stdout.close()
