@@ -119,7 +119,8 @@ enum EinlassCommand {
     return ExitCode.ok
   }
 
-  /// Prints the reason for the end to standard error and returns the exit code. The text may quote an argument.
+  /// Prints the reason for the end to standard error and returns the exit code. The text may quote
+  /// an argument.
   private static func complain(_ message: String, _ code: Int32) -> Int32 {
     let line = "einlass: \(presentable(message, limitBytes: 8192))\n"
     try? Descriptor.duplicate(STDERR_FILENO).writeAll(Array(line.utf8))

@@ -111,7 +111,8 @@ struct Wiring {
       : SQLiteAccountStore.auditLines(path: options.store, isDurable: isDurable)
   }
 
-  /// The configuration, the catalogue and the providers left out of it, or the reason for having none of them.
+  /// The configuration, the catalogue and the providers left out of it, or the reason for having
+  /// none of them.
   private static func configured(
     _ options: Options
   ) -> (Configuration, ProviderCatalog, [ProviderCatalog.Fault], Problem?) {
@@ -135,8 +136,8 @@ struct Wiring {
     }
   }
 
-  /// The built-in catalogue with the providers of the person's file and the added ones over it, moved to the origins of
-  /// the configuration; and the added providers that cannot be read.
+  /// The built-in catalogue with the providers of the person's file and the added ones over it,
+  /// moved to the origins of the configuration; and the added providers that cannot be read.
   private static func catalog(
     _ options: Options, origins: [String: String]
   ) throws(Problem) -> (ProviderCatalog, [ProviderCatalog.Fault]) {

@@ -1,6 +1,7 @@
 internal import EinlassJSON
 
-/// A method of the table; a reference, because a request carries it far and its descriptor is large.
+/// A method of the table; a reference, because a request carries it far and its descriptor is
+/// large.
 final class RegisteredMethod: Sendable {
   /// Its parameters, result and errors.
   let descriptor: MethodDescriptor
@@ -91,7 +92,8 @@ extension Peer {
 }
 
 extension Outcome {
-  /// The short form of an outcome over the limit of a line: an error without its data, or no result.
+  /// The short form of an outcome over the limit of a line: an error without its data, or no
+  /// result.
   var shortened: Outcome {
     if case .failure(let error) = self {
       .failure(error.shortened)

@@ -129,7 +129,8 @@ extension Peer {
     }
   }
 
-  /// Answers at once, or from the waiting thread. A request without an answer there goes to `otherwise`.
+  /// Answers at once, or from the waiting thread. A request without an answer there goes to
+  /// `otherwise`.
   private func startImmediate(
     _ request: Message.Request, _ call: Call, mustWait: Bool,
     _ handle:
@@ -203,7 +204,8 @@ extension Peer {
     if let ticket { answer(ticket, outcome) }
   }
 
-  /// Queues work for the waiting thread and starts the thread if needed. A result of `nil` is no answer.
+  /// Queues work for the waiting thread and starts the thread if needed. A result of `nil` is no
+  /// answer.
   private func wait(
     _ ticket: RequestTable.Ticket?, _ byteCount: Int,
     _ work: @escaping @Sendable (_ serial: Int) throws(RPCError) -> JSONValue?

@@ -1,8 +1,8 @@
 internal import EinlassJSON
 internal import EinlassSystem
 
-/// The thread that reads: polls input, signals, the watched process, a wake-up, an alarm and the output. No
-/// timer runs while nothing is pending.
+/// The thread that reads: polls input, signals, the watched process, a wake-up, an alarm and the
+/// output. No timer runs while nothing is pending.
 struct EventLoop: ~Copyable {
   /// The stages of a connection.
   private enum Stage {
@@ -254,7 +254,8 @@ extension EventLoop {
     drain(why)
   }
 
-  /// Returns whether the output failed or is far over its limit. The end of the connection has begun then.
+  /// Returns whether the output failed or is far over its limit. The end of the connection has
+  /// begun then.
   private mutating func isBeyondHope(_ status: Output.Status) -> Bool {
     guard exitCode == 0, stage != .silent else { return false }
     if status.isLost {

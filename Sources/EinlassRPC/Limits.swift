@@ -18,7 +18,8 @@ public enum Limits {
   public static let immediateWaitMilliseconds = 2000
   /// A wait for the store that is longer than the work of any immediate request.
   static let noticedWaitMilliseconds: Int32 = 100
-  /// Interactive requests and detached flows at once; network requests have as many places of their own.
+  /// Interactive requests and detached flows at once; network requests have as many places of their
+  /// own.
   public static let runningFlows = 64
 
   /// The bytes of all running and waiting requests. Above it a request is refused as `overloaded`.

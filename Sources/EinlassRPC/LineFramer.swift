@@ -1,9 +1,11 @@
 internal import EinlassSystem
 
-/// Splits a stream of bytes into lines. The caller feeds it bytes and takes lines until there are none.
+/// Splits a stream of bytes into lines. The caller feeds it bytes and takes lines until there are
+/// none.
 ///
-/// A line ends with LF; one CR before it and one byte order mark at the start of the stream are taken away, and
-/// lines of white space alone are left out. Never holds more than one line and one feed.
+/// A line ends with LF; one CR before it and one byte order mark at the start of the stream are
+/// taken away, and lines of white space alone are left out. Never holds more than one line and one
+/// feed.
 public struct LineFramer: Sendable {
   /// The outcome of a line.
   public enum Line: Sendable, Equatable {
@@ -53,7 +55,8 @@ public struct LineFramer: Sendable {
     if isSkipping {
       start = buffer.count
     } else if buffer.count - start > limit + (isAtStreamStart ? 4 : 1) {
-      // One more than the limit may still be the CR of a line that fits, three more its byte order mark.
+      // One more than the limit may still be the CR of a line that fits, three more its byte order
+      // mark.
       isSkipping = true
       isAtStreamStart = false
       start = buffer.count

@@ -2,8 +2,9 @@ public import EinlassSystem
 
 /// The log on stderr: lines of `time level area message`, never a secret.
 ///
-/// It never waits and never grows: a line that stderr does not take at once is dropped and counted, and the
-/// next one that it takes is preceded by how many were. That nobody reads stderr any more is no error.
+/// It never waits and never grows: a line that stderr does not take at once is dropped and counted,
+/// and the next one that it takes is preceded by how many were. That nobody reads stderr any more
+/// is no error.
 public struct Log: Sendable {
   /// The level of a line.
   public enum Level: String, Sendable, CaseIterable {

@@ -16,22 +16,24 @@ public struct Method: Sendable {
 
   /// The handler of a method.
   public enum Handler: Sendable {
-    /// Runs on the reader's path in order of arrival. Without a deadline it answers `nil` instead of waiting, having
-    /// done nothing: it is then called again on a thread that may wait, with a deadline counted from its arrival, and
-    /// the immediate requests after it wait their turn behind it.
+    /// Runs on the reader's path in order of arrival. Without a deadline it answers `nil` instead
+    /// of waiting, having done nothing: it is then called again on a thread that may wait, with a
+    /// deadline counted from its arrival, and the immediate requests after it wait their turn
+    /// behind it.
     case immediate(
       @Sendable (JSONObject, Call, Deadline?) throws(RPCError) -> JSONValue?)
-    /// Runs on the reader's path and never waits; overtakes immediate requests that do. For methods that need no store.
+    /// Runs on the reader's path and never waits; overtakes immediate requests that do. For methods
+    /// that need no store.
     case urgent(@Sendable (JSONObject, Call) throws(RPCError) -> JSONValue)
     /// Runs as a task. After its cancellation every error becomes `cancelled`.
     case task(@Sendable (JSONObject, Call) async throws(RPCError) -> JSONValue)
-    /// As the first, but `nil` where it might wait makes it a task, which takes the request's place: for what turns out
-    /// to need a person.
+    /// As the first, but `nil` where it might wait makes it a task, which takes the request's
+    /// place: for what turns out to need a person.
     case immediateOrTask(
       @Sendable (JSONObject, Call, Deadline?) throws(RPCError) -> JSONValue?,
       @Sendable (JSONObject, Call) async throws(RPCError) -> JSONValue)
-    /// A task, but tried before on the reader's path, where what is ready costs no other thread. The attempt never
-    /// waits; `nil`: it has done nothing, and the task runs.
+    /// A task, but tried before on the reader's path, where what is ready costs no other thread.
+    /// The attempt never waits; `nil`: it has done nothing, and the task runs.
     case taskUnlessReady(
       @Sendable (JSONObject, Call) throws(RPCError) -> JSONValue?,
       @Sendable (JSONObject, Call) async throws(RPCError) -> JSONValue)
@@ -70,12 +72,13 @@ public struct Call: Sendable {
     return call
   }
 
-  /// Answers now; whatever the handler notifies from here on follows the answer. What it returns or throws
-  /// then goes nowhere, and a notification never gets an answer.
+  /// Answers now; whatever the handler notifies from here on follows the answer. What it returns or
+  /// throws then goes nowhere, and a notification never gets an answer.
   public func answer(_ result: JSONValue) { peer.answer(self, result, announcing: nil) }
 
-  /// Answers a task's request now and lets the task go on in its place, until the connection ends. What it
-  /// returns or throws is announced by this notification, exactly once, even if the connection ends first.
+  /// Answers a task's request now and lets the task go on in its place, until the connection ends.
+  /// What it returns or throws is announced by this notification, exactly once, even if the
+  /// connection ends first.
   ///
   /// `params` is called under the connection's lock: it must only compute.
   public func answer(

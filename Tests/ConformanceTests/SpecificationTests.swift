@@ -3,8 +3,8 @@ import Foundation
 import Testing
 
 /// The fifteen examples of JSON-RPC 2.0 section 7, against the program. It has none of their
-/// methods, so an unknown method replaces each result. `EinlassRPCTests` has the examples with their
-/// methods.
+/// methods, so an unknown method replaces each result. `EinlassRPCTests` has the examples with
+/// their methods.
 @Suite struct SpecificationTests {
   private static let examples: [(input: String, answers: [String])] = [
     (#"{"jsonrpc": "2.0", "method": "subtract", "params": [42, 23], "id": 1}"#, ["1 -32601"]),

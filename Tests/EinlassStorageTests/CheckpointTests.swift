@@ -5,8 +5,8 @@ import Testing
 
 @testable import EinlassStorage
 
-/// No process checkpoints the journal while another process writes, because SQLite before 3.51.3 can
-/// damage the file then. The locks of four processes show it.
+/// No process checkpoints the journal while another process writes, because SQLite before 3.51.3
+/// can damage the file then. The locks of four processes show it.
 ///
 /// `EINLASS_FAULT_ROUNDS` sets the number of changes by each process; the default is 60.
 struct CheckpointTests {

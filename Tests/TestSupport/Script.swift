@@ -66,7 +66,8 @@ public final class Script: Sendable {
   ///   - replies: the reactions of the network, in order; a further request fails with `internal`.
   ///   - answers: the answers of the person, in order; a further prompt fails with `internal`.
   ///   - brought: the queries of the redirects that the browser makes after `openURL`, in order.
-  ///   - pasted: the person's answers to `enterVerifier`, in order; the last one repeats. Without any,
+  ///   - pasted: the person's answers to `enterVerifier`, in order; the last one repeats. Without
+  /// any,
   ///     `enterVerifier` waits until it is cancelled.
   public init(
     _ replies: [Reply] = [], answers: [Answer] = [], brought: [String] = [],

@@ -136,7 +136,8 @@ extension [StoredCredential] {
     stored(under: registration, for: resource).flatMap { $0.isForReverseAuth ? nil : $0 }
   }
 
-  /// The account's own credential: the one that reverse auth exchanges, else the system credential stored last.
+  /// The account's own credential: the one that reverse auth exchanges, else the system credential
+  /// stored last.
   var accountsOwn: StoredCredential? {
     first(where: \.isForReverseAuth)
       ?? filter { $0.role == .system }.max { $0.generation < $1.generation }

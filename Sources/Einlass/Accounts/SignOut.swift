@@ -66,7 +66,8 @@ struct SignOut {
       guard error.reason == .accountStoreFailure else { throw error }
     }
     defer { lease?.keepAlive() }
-    // Credentials that cannot be decrypted are forgotten all the same, unless revocation is required.
+    // Credentials that cannot be decrypted are forgotten all the same, unless revocation is
+    // required.
     let credentials = Result { () throws(Problem) in
       revokes ? try store.credentials(account.id) : []
     }

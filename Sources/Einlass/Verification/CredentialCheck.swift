@@ -43,8 +43,8 @@ struct CredentialCheck {
     // Both tokens must have the same owner.
     if provider.identity?.isSubject == true { check.expected.id = token.subject }
     if !provider.canBeAsked {
-      // Without an endpoint to ask, the id_token verifiesIDTokens for the access token of its `at_hash` or
-      // for the one stored with it.
+      // Without an endpoint to ask, the id_token verifiesIDTokens for the access token of its
+      // `at_hash` or for the one stored with it.
       let own = stored(signed.identity?.id)
       guard own != nil || token.vouchesForAccessToken else { return try await check.asked() }
       var result = signed

@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
-// The engine without the JSON-RPC server, for timing. A separate package, so that the main one gains
-// no target.
+// The engine without the JSON-RPC server, for timing. A separate package, so that the main one
+// gains no target.
 
 import PackageDescription
 
