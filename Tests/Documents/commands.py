@@ -1,0 +1,162 @@
+"""A `console` block: commands and their output.
+
+- `$ ` begins a command, `> ` continues it. A comment behind `  # ` belongs to the command.
+- The lines below are all that the command writes, standard error included. Without such lines the output is not looked
+  at. A command ends with 0, unless the next one is `echo $?`.
+- A page has one shell and one home folder, which begins without accounts. `einlass` and `einlassctl` use the sandbox.
+- The browser is a person who allows everything. `TYPED` has what is typed where a command asks.
+"""
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import termios
+import time
+
+from matching import Matcher, Mismatch
+from world import CONTROL, EINLASS, ISSUER, PROJECT, SANDBOX, World
+
+# What a person types at a command that asks, line after line.
+TYPED = {
+    r"einlassctl providers configure github": ["demo-github", "demo-secret"],
+    r"einlassctl accounts add": ["twitter", "grace", "1002-system-token", "1002-system-secret", "system-twitter-key",
+                                 "system-twitter-secret"],
+    r"einlassctl accounts export .*": ["correct horse battery", "correct horse battery"],
+    r"einlassctl store slots add passphrase": ["correct horse battery", "correct horse battery"],
+}
+
+
+class Shell:
+    def __init__(self, folder, is_covered):
+        self.world, self.is_covered, self.matcher = World(folder, accounts=False), is_covered, Matcher()
+        self.world.sandbox.consent("allow")
+        self.clone = folder / "clone"
+        self.make_clone()
+        self.process = subprocess.Popen(["bash", "--norc"], cwd=self.clone, env=self.environment(self.world), text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        start_new_session=True)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(20)
+        self.process.stdout.close()
+        self.world.close()
+
+    @staticmethod
+    def environment(world, **more):
+        """With einlass, einlassctl and a browser on the path, for programs that know nothing of the sandbox."""
+        programs = world.folder / "programs"
+        programs.mkdir(exist_ok=True)
+        configuration = world.configuration()
+        scripts = {
+            "einlass": f'case " $* " in *" --config "*) exec {EINLASS} "$@" ;; esac\nexec {EINLASS} --config {configuration} "$@"',
+            "einlassctl": f'case " $* " in *" --config "* | " -"*) exec {CONTROL} "$@" ;; esac\n'
+                          f'exec {CONTROL} "$@" --config {configuration}',
+            "xdg-open": f'exec {sys.executable} -c "import sys, urllib.request; urllib.request.urlopen(sys.argv[1])" "$1"'}
+        for name, script in scripts.items():
+            (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+            (programs / name).chmod(0o700)
+        return {**world.environment, "PATH": f"{programs}:{os.environ['PATH']}", "DISPLAY": ":none", **more}
+
+    def make_clone(self):
+        """A folder that looks like the clone of the project, and that examples may write to."""
+        self.clone.mkdir(mode=0o700)
+        for path in PROJECT.iterdir():
+            if path.name != ".build":
+                (self.clone / path.name).symlink_to(path)
+        (self.clone / ".build/debug").mkdir(parents=True)
+        (self.clone / ".build/debug/einlass-sandbox").symlink_to(SANDBOX)
+        (self.clone / ".build/release-static").mkdir()
+        (self.clone / ".build/release-static/release").symlink_to(self.world.folder / "programs")
+
+    def run(self, text):
+        commands = parsed(text)
+        for place, (command, expected) in enumerate(commands):
+            is_asked = place + 1 < len(commands) and commands[place + 1][0] == "echo $?"
+            bare = re.sub(r"\s+# .*", "", command)
+            if self.is_covered(bare):
+                continue
+            code, output = self.typed(bare) if self.keys(bare) else self.execute(command, is_asked)
+            self.compare(command, expected, output)
+            if code and not is_asked:
+                raise Mismatch(f"$ {command}\nended with {code}:\n{output}")
+
+    def compare(self, command, expected, output):
+        if not expected:
+            return
+        lines = output.rstrip("\n").split("\n")
+        if self.keys(command):  # the questions and what was typed stand there too
+            lines = lines[-len(expected):]
+        try:
+            if len(lines) != len(expected):
+                raise Mismatch(f"{len(lines)} lines, not {len(expected)}")
+            for shown, line in zip(expected, lines):
+                self.match(shown, self.world.names.shown(line.rstrip()))
+        except Mismatch as problem:
+            raise Mismatch(f"$ {command}\nwrote:\n{output}\n{problem}") from None
+
+    def match(self, shown, line):
+        from matching import read
+        import json
+        if shown.startswith("{") and "…" in shown:
+            return self.matcher.match(read(shown)[0], json.loads(line))
+        self.matcher.match_line(shown, line)
+
+    def execute(self, command, is_asked):
+        """Runs it in the page's shell, so that variables, folders and jobs last."""
+        end = f"end-of-command-{time.monotonic_ns()}"
+        restore = "(exit $code)" if is_asked else ":"
+        self.process.stdin.write(f"{{\n{command}\n}} </dev/null\ncode=$?; echo; echo {end} $code; {restore}\n")
+        self.process.stdin.flush()
+        output = ""
+        while not (found := re.search(rf"\n{end} (\d+)\n", output)):
+            assert select.select([self.process.stdout], [], [], 60)[0], f"$ {command}\ndoes not end:\n{output}"
+            piece = os.read(self.process.stdout.fileno(), 1 << 16).decode()
+            assert piece, f"$ {command}\nended the shell:\n{output}"
+            output += piece
+        return int(found[1]), output[:found.start()]
+
+    def keys(self, command):
+        bare = re.sub(r"\s+# .*", "", command)
+        return next((keys for pattern, keys in TYPED.items() if re.fullmatch(pattern, bare)), None)
+
+    def typed(self, command):
+        """Runs it on a terminal, where a line is typed whenever nothing more is shown."""
+        screen, line = pty.openpty()
+        process = subprocess.Popen(["bash", "-c", command], cwd=self.clone, env=self.environment(self.world), stdin=line,
+                                   stdout=line, stderr=line, start_new_session=True,
+                                   preexec_fn=lambda: __import__("fcntl").ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(line)
+        keys, output = list(self.keys(command)), b""
+        try:
+            while True:
+                if select.select([screen], [], [], 0.5 if keys else 30)[0]:
+                    piece = os.read(screen, 1 << 16)
+                    output += piece
+                elif keys:
+                    os.write(screen, keys.pop(0).encode() + b"\n")
+                else:
+                    raise AssertionError(f"$ {command}\nasks for more: {output.decode()}")
+        except OSError:  # the other end is closed
+            return process.wait(), output.decode().replace("\r", "")
+        finally:
+            process.kill()
+            process.wait()
+            os.close(screen)
+
+
+def parsed(text):
+    """Commands with the lines of their output."""
+    commands = []
+    for line in text.split("\n"):
+        if line.startswith("$ "):
+            commands.append([line[2:], []])
+        elif line.startswith("> ") and commands and not commands[-1][1]:
+            commands[-1][0] += "\n" + line[2:]
+        elif commands and line:
+            commands[-1][1].append(line)
+        elif line:
+            commands.append([line, []])
+    return commands

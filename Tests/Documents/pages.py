@@ -1,0 +1,50 @@
+"""The fenced blocks of the pages, in the order in which they stand."""
+import re
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[2]
+PAGES = ["README.md", "clients/README.md", "protocol/GUIDE.md", "protocol/README.md"]
+KINDS = ["console", "jsonl", "json", "python", "swift"]
+
+
+@dataclass(frozen=True)
+class Block:
+    page: str
+    line: int
+    kind: str
+    text: str
+
+    @property
+    def name(self):
+        return f"{self.page}:{self.line}"
+
+
+def blocks(page, text):
+    """Every fenced block of a page. A fence that stays open is a fault of the page."""
+    found, opened, lines = [], None, []
+    for number, line in enumerate(text.split("\n"), 1):
+        fence = re.match(r" *(`{3,}|~{3,})(.*)", line)
+        if opened is None and fence:
+            opened, lines = (number, fence[1], fence[2].strip()), []
+        elif opened and line.strip() == opened[1]:
+            body = textwrap.dedent("\n".join(lines))
+            found.append(Block(page, opened[0], opened[2] or kind_of(body), body))
+            opened = None
+        elif opened:
+            lines.append(line)
+    assert opened is None, f"{page}:{opened[0]}: this block has no end"
+    return found
+
+
+def kind_of(text):
+    """The kind of a block whose fence names none: only lines of a conversation and commands can be told apart."""
+    if re.match(r"-> |<- |\(", text.lstrip()):
+        return "jsonl"
+    return "console" if text.startswith("$ ") or re.fullmatch(r"[\w/.-]+", text) else ""
+
+
+def all_blocks():
+    return [block for page in PAGES if (PROJECT / page).exists()
+            for block in blocks(page, (PROJECT / page).read_text())]

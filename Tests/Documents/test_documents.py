@@ -1,0 +1,126 @@
+"""Every example of the pages is run, in the order in which they stand. A block of no known kind is a failure.
+
+    python -m pytest Tests/Documents
+
+- ```` ```jsonl ````: a conversation with einlass, as `conversations.py` says.
+- ```` ```console ````: `$ command` (`> ` goes on), then its output. `commands.py` has the rules.
+- ```` ```json ````: objects that einlass takes, as `objects.py` says.
+- ```` ```python ````: a program that ends without an error.
+- ```` ```swift ````: the same text, but for blanks, stands in `Tests/Downstream`.
+
+`matching.py` says what `…` matches. Commands of `COVERED` are not run here, because another step of Tests/run runs them.
+"""
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+import objects
+from commands import Shell
+from conversations import LEFT_OUT, Conversation, steps
+from matching import read
+from pages import KINDS, PROJECT, all_blocks
+from world import World
+
+# Command lines that another step runs: the step of Tests/run, and the text by which that step runs them.
+COVERED = {
+    r"clients/quickstart": "clients/quickstart",
+    r"clients/build( \w+)*": "release build",
+    r"Tests/run( .*)?": None,  # itself
+    r"Tests/Fuzz/run( .*)?": "fuzz",
+}
+BLOCKS = all_blocks()
+PAGE = (PROJECT / "protocol/README.md").read_text()
+DOCUMENT = json.loads((PROJECT / "protocol/openrpc.json").read_text())
+
+
+def is_covered(command):
+    return next((step or "itself" for pattern, step in COVERED.items() if re.fullmatch(pattern, command)), None)
+
+
+@pytest.fixture
+def world(tmp_path):
+    world = World(tmp_path)
+    yield world
+    world.close()
+
+
+@pytest.fixture(scope="module")
+def shells(tmp_path_factory):
+    """One for each page, because the later commands of a page go on from the earlier ones."""
+    shells = {}
+    yield lambda page: shells.setdefault(page, Shell(tmp_path_factory.mktemp("page"), is_covered))
+    for shell in shells.values():
+        shell.close()
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
+def test_an_example_is_true(block, request):
+    assert block.kind in KINDS, f"{block.name}: a block has one of the kinds {', '.join(KINDS)}, not {block.kind!r}"
+    RUNNERS[block.kind](block, request)
+
+
+def conversation(block, request):
+    Conversation(request.getfixturevalue("world"), answers(block)).run(block.text)
+
+
+def answers(block):
+    """The lines of `--answers` for a conversation below: they stand in the `json` block right before it."""
+    before = BLOCKS[BLOCKS.index(block) - 1]
+    is_script = "(einlass has these answers)" in block.text and before.kind == "json" and before.page == block.page
+    return before.text if is_script else None
+
+
+def console(block, request):
+    request.getfixturevalue("shells")(block.page).run(block.text)
+
+
+def values(block, request):
+    for value in read(block.text):
+        objects.check(value, request.getfixturevalue("world"))
+
+
+def python(block, request):
+    world = request.getfixturevalue("world")
+    environment = Shell.environment(world, PYTHONPATH=str(PROJECT / "clients/python"))
+    done = subprocess.run([sys.executable, "-c", block.text], env=environment, cwd=world.folder, timeout=60, text=True,
+                          capture_output=True, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+def swift(block, request):
+    """Tests/Downstream is compiled by a step of its own."""
+    def bare(text):
+        return re.sub(r"\s", "", text)
+    sources = [path.read_text() for path in (PROJECT / "Tests/Downstream/Sources").rglob("*.swift")]
+    imports = [line for line in block.text.split("\n") if line.startswith("import ")]
+    rest = [line for line in block.text.split("\n") if line not in imports]
+    assert any(bare("\n".join(rest)) in bare(source) and all(line in source for line in imports) for source in sources), \
+        "Tests/Downstream does not contain this"
+
+
+RUNNERS = {"jsonl": conversation, "console": console, "json": values, "python": python, "swift": swift}
+
+
+@pytest.mark.parametrize("step", sorted(step for step in COVERED.values() if step))
+def test_another_step_runs_what_is_covered(step):
+    run = (PROJECT / "Tests/run").read_text()
+    assert re.search(rf'\bstep "{re.escape(step)}"', run)
+
+
+@pytest.mark.parametrize("method", [method["name"] for method in DOCUMENT["methods"] if "x-testMode" not in method],
+                         ids=lambda name: name)
+def test_every_method_and_notification_has_an_example(method):
+    """In the reference; a method below a heading of its own."""
+    sent = "<-" if next(m for m in DOCUMENT["methods"] if m["name"] == method)["x-direction"] == "serverToClient" else "->"
+    section = PAGE.split(f"\n### `{method}`\n")[-1].split("\n### ")[0] if sent == "->" else PAGE
+    assert f'"method":"{method}"' in section
+    if sent == "->":
+        assert f"\n### `{method}`\n" in PAGE
+
+
+def test_the_guide_says_what_is_left_out():
+    guide = (PROJECT / "protocol/GUIDE.md").read_text()
+    assert f"leave out {', '.join(f'`{name}`' for name in LEFT_OUT[:-1])} and `{LEFT_OUT[-1]}`" in " ".join(guide.split())
