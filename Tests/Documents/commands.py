@@ -3,25 +3,32 @@
 - `$ ` begins a command, `> ` continues it. A comment behind `  # ` belongs to the command.
 - The lines below are all that the command writes, standard error included. Without such lines the output is not looked
   at. A command ends with 0, unless the next one is `echo $?`.
-- A page has one shell and one home folder, which begins without accounts. `einlass` and `einlassctl` use the sandbox.
-- The browser is a person who allows everything. `TYPED` has what is typed where a command asks.
+- A line `…` stands for any lines, none too.
+- A block has a shell and a home folder of its own, without accounts. `einlass` and `einlassctl` use the sandbox. The file
+  `accounts.json` holds two accounts.
+- The person allows everything: on each page that the browser opens, and for each code that a command shows.
+- A command of `TYPED` runs on a terminal, where these lines are typed. Only its last lines are compared.
 """
+import json
 import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import termios
 import time
 
-from matching import Matcher, Mismatch
-from world import CONTROL, EINLASS, ISSUER, PROJECT, SANDBOX, World
+from matching import Matcher, Mismatch, read
+from world import CONTROL, EINLASS, PROJECT, SANDBOX, World, visit
 
+DEVICE_CODE = re.compile(r"^ *(http://\S+/device)\s.*?^ *([A-Z]{4}-[A-Z]{4})\s", re.DOTALL | re.MULTILINE)
 # What a person types at a command that asks, line after line.
 TYPED = {
+    r"einlassctl sign-in \S+": [],
     r"einlassctl providers configure github": ["demo-github", "demo-secret"],
-    r"einlassctl accounts add": ["twitter", "grace", "1002-system-token", "1002-system-secret", "system-twitter-key",
+    r"einlassctl accounts add": ["twitter", "joan", "1002-system-token", "1002-system-secret", "system-twitter-key",
                                  "system-twitter-secret"],
     r"einlassctl accounts export .*": ["correct horse battery", "correct horse battery"],
     r"einlassctl store slots add passphrase": ["correct horse battery", "correct horse battery"],
@@ -39,8 +46,9 @@ class Shell:
                                         start_new_session=True)
 
     def close(self):
+        os.killpg(self.process.pid, signal.SIGKILL)  # with the jobs that an example left behind
+        self.process.wait()
         self.process.stdin.close()
-        self.process.wait(20)
         self.process.stdout.close()
         self.world.close()
 
@@ -66,6 +74,9 @@ class Shell:
         for path in PROJECT.iterdir():
             if path.name != ".build":
                 (self.clone / path.name).symlink_to(path)
+        accounts = [account for account in self.world.sandbox.accounts() if account["provider"] == "twitter"]
+        (self.clone / "accounts.json").write_text(json.dumps(accounts))
+        (self.clone / "accounts.json").chmod(0o600)
         (self.clone / ".build/debug").mkdir(parents=True)
         (self.clone / ".build/debug/einlass-sandbox").symlink_to(SANDBOX)
         (self.clone / ".build/release-static").mkdir()
@@ -75,10 +86,11 @@ class Shell:
         commands = parsed(text)
         for place, (command, expected) in enumerate(commands):
             is_asked = place + 1 < len(commands) and commands[place + 1][0] == "echo $?"
-            bare = re.sub(r"\s+# .*", "", command)
+            here = self.world.names.here(command)
+            bare = re.sub(r"\s+# .*", "", here)
             if self.is_covered(bare):
                 continue
-            code, output = self.typed(bare) if self.keys(bare) else self.execute(command, is_asked)
+            code, output = self.typed(bare) if self.keys(bare) is not None else self.execute(here, is_asked)
             self.compare(command, expected, output)
             if code and not is_asked:
                 raise Mismatch(f"$ {command}\nended with {code}:\n{output}")
@@ -87,19 +99,25 @@ class Shell:
         if not expected:
             return
         lines = output.rstrip("\n").split("\n")
-        if self.keys(command):  # the questions and what was typed stand there too
-            lines = lines[-len(expected):]
+        if self.keys(command) is not None:  # the questions and what was typed stand there too
+            lines = lines[-len(expected):] if "…" not in expected else lines
         try:
-            if len(lines) != len(expected):
-                raise Mismatch(f"{len(lines)} lines, not {len(expected)}")
-            for shown, line in zip(expected, lines):
-                self.match(shown, self.world.names.shown(line.rstrip()))
+            self.match_lines(expected, [self.world.names.shown(line.rstrip()) for line in lines])
         except Mismatch as problem:
             raise Mismatch(f"$ {command}\nwrote:\n{output}\n{problem}") from None
 
+    def match_lines(self, expected, lines):
+        if "…" in expected:
+            first = expected.index("…")
+            behind = len(expected) - first - 1
+            self.match_lines(expected[:first], lines[:first])
+            return self.match_lines(expected[first + 1:], lines[max(first, len(lines) - behind):])
+        if len(lines) != len(expected):
+            raise Mismatch(f"{len(lines)} lines, not {len(expected)}")
+        for shown, line in zip(expected, lines):
+            self.match(shown, line)
+
     def match(self, shown, line):
-        from matching import read
-        import json
         if shown.startswith("{") and "…" in shown:
             return self.matcher.match(read(shown)[0], json.loads(line))
         self.matcher.match_line(shown, line)
@@ -110,12 +128,15 @@ class Shell:
         restore = "(exit $code)" if is_asked else ":"
         self.process.stdin.write(f"{{\n{command}\n}} </dev/null\ncode=$?; echo; echo {end} $code; {restore}\n")
         self.process.stdin.flush()
-        output = ""
+        output, codes = "", set()
         while not (found := re.search(rf"\n{end} (\d+)\n", output)):
             assert select.select([self.process.stdout], [], [], 60)[0], f"$ {command}\ndoes not end:\n{output}"
             piece = os.read(self.process.stdout.fileno(), 1 << 16).decode()
             assert piece, f"$ {command}\nended the shell:\n{output}"
             output += piece
+            for address, code in set(DEVICE_CODE.findall(output)) - codes:
+                visit(address, {"user_code": code, "decision": "allow"})
+                codes.add((address, code))
         return int(found[1]), output[:found.start()]
 
     def keys(self, command):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
 PAGES = ["README.md", "clients/README.md", "protocol/GUIDE.md", "protocol/README.md"]
+REQUIRED = ["README.md", "clients/README.md", "protocol/README.md"]
 KINDS = ["console", "jsonl", "json", "python", "swift"]
 
 
