@@ -28,8 +28,8 @@ DEVICE_CODE = re.compile(r"^ *(http://\S+/device)\s.*?^ *([A-Z]{4}-[A-Z]{4})\s",
 TYPED = {
     r"einlassctl sign-in \S+": [],
     r"einlassctl providers configure github": ["demo-github", "demo-secret"],
-    r"einlassctl accounts add": ["twitter", "joan", "1002-system-token", "1002-system-secret", "system-twitter-key",
-                                 "system-twitter-secret"],
+    r"einlassctl accounts add": ["twitter", "joan", "OAuth 1.0a", "1002-system-token", "1002-system-secret",
+                                 "system-twitter-key", "system-twitter-secret"],
     r"einlassctl accounts export .*": ["correct horse battery", "correct horse battery"],
     r"einlassctl store slots add passphrase": ["correct horse battery", "correct horse battery"],
 }
@@ -150,14 +150,15 @@ class Shell:
                                    stdout=line, stderr=line, start_new_session=True,
                                    preexec_fn=lambda: __import__("fcntl").ioctl(0, termios.TIOCSCTTY, 0))
         os.close(line)
-        keys, output = list(self.keys(command)), b""
+        keys, output, is_shown = list(self.keys(command)), b"", False
         try:
             while True:
-                if select.select([screen], [], [], 0.5 if keys else 30)[0]:
-                    piece = os.read(screen, 1 << 16)
-                    output += piece
-                elif keys:
-                    os.write(screen, keys.pop(0).encode() + b"\n")
+                if select.select([screen], [], [], 0.5 if keys and is_shown else 30)[0]:
+                    output += os.read(screen, 1 << 16)
+                    is_shown = True
+                elif keys and is_shown:
+                    os.write(screen, keys.pop(0).encode() + b"\r")
+                    is_shown = False
                 else:
                     raise AssertionError(f"$ {command}\nasks for more: {output.decode()}")
         except OSError:  # the other end is closed
