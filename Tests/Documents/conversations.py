@@ -219,3 +219,29 @@ def before(conversation, method, **params):
 @happening("no registration at (.*)")
 def no_registration(conversation, provider):
     del conversation.world.config["applications"]["*"][provider]
+
+
+@happening("the store is damaged")
+def damage(conversation):
+    for path in (conversation.world.home / ".local/share/einlass").glob("store.db*"):
+        path.write_bytes(b"no database " * 1000)
+
+
+@happening(r"the file (.*) was exported when the store had the account of grace")
+def exported(conversation, path):
+    server = conversation.world.server()
+    server.call("initialize", client={"name": "editor"}, capabilities={"prompts": ["enterPassphrase"]})
+    server.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "accounts.export",
+                             "params": {"path": conversation.world.names.here(path)}}))
+    while (message := json.loads(server.line())).get("id") != 1:
+        if message["method"] == "prompt.opened":
+            server.call("prompt.answer", prompt=message["params"]["prompt"], action="accept", passphrase="…")
+    assert "result" in message, message
+    server.call("accounts.remove", account=conversation.world.known["a_grace…"])
+    assert server.end() == 0
+
+
+@happening("the issuer refuses the refresh token from now on")
+def refuse_refresh(conversation):
+    fault = {"path": "/token", "status": 400, "body": json.dumps({"error": "invalid_grant"})}
+    conversation.world.sandbox.patch({"faults": {"documents": fault}})
