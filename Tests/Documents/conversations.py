@@ -243,5 +243,5 @@ def exported(conversation, path):
 
 @happening("the issuer refuses the refresh token from now on")
 def refuse_refresh(conversation):
-    fault = {"path": "/token", "status": 400, "body": json.dumps({"error": "invalid_grant"})}
+    fault = {"path": "/token", "answer": "status", "status": 400, "body": json.dumps({"error": "invalid_grant"})}
     conversation.world.sandbox.patch({"faults": {"documents": fault}})

@@ -61,7 +61,7 @@ def descriptor(value, world):
 
 
 def credential(value, world):
-    provider = "twitter" if value["type"] == "oauth1" else "facebook"
+    provider = "twitter" if value["type"] == "oauth1" else "github"
     result(call(world, "accounts.add", {"provider": provider, "username": "example", "credential": filled(value)}))
 
 

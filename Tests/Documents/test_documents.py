@@ -119,6 +119,42 @@ def test_every_method_and_notification_has_an_example(method):
         assert f"\n### `{method}`\n" in PAGE
 
 
+def names(section, head):
+    """The first column of the table with this head, without the marks of code and of what may be missing."""
+    rows = re.search(rf"^\| {head} \|.*\n\|[-|]*\n((?:\|.*\n)*)", section, re.MULTILINE)
+    return re.findall(r"^\| `(\S+?)\??` ", rows[1], re.MULTILINE) if rows else []
+
+
+@pytest.mark.parametrize("method", [method for method in DOCUMENT["methods"] if method["name"] not in ("test.advanceClock",)
+                                    and method["x-direction"] == "clientToServer"], ids=lambda method: method["name"])
+def test_the_tables_of_a_method_are_complete(method):
+    section = PAGE.split(f"\n### `{method['name']}`\n")[1].split("\n### ")[0]
+    assert names(section, "Parameter") == [parameter["name"] for parameter in method["params"]]
+    result = method.get("result", {}).get("schema", {}).get("properties", {})
+    assert names(section, "Result") == list(result)
+    reasons = re.search(r"^Reasons: (.*)\.$", section, re.MULTILINE)
+    assert re.findall(r"`(\w+)`", reasons[1] if reasons else "") == method["x-reasons"]
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENT["components"]["schemas"].keys() - {"Credential"}))
+def test_the_table_of_an_object_is_complete(name):
+    section = PAGE.split(f"\n### {name}\n")[1].split("\n### ")[0]
+    assert names(section, "Member") == list(DOCUMENT["components"]["schemas"][name]["properties"])
+
+
+def test_the_table_of_errors_has_the_data():
+    errors = json.loads((PROJECT / "protocol/errors.json").read_text())["errors"]
+    table = "\n".join(f"| {error['code']} | `{error['reason']}` | {'yes' if error['retryable'] else 'no'} | "
+                      f"{error['summary']} | {error['nextStep']} |" for error in errors)
+    assert table in PAGE, f"the rows are:\n{table}"
+
+
+def test_links_within_the_reference_lead_to_a_heading():
+    headings = {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
+                for heading in re.findall(r"^#+ (.*)$", PAGE, re.MULTILINE)}
+    assert set(re.findall(r"\]\(#([^)]*)\)", PAGE)) <= headings
+
+
 @pytest.mark.parametrize("page", ["protocol/GUIDE.md", "protocol/README.md"])
 def test_the_pages_say_what_is_left_out(page):
     if page in REQUIRED or (PROJECT / page).exists():
