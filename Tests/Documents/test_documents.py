@@ -20,7 +20,7 @@ import pytest
 import objects
 from commands import Shell
 from conversations import LEFT_OUT, Conversation, steps
-from matching import read
+from matching import Mismatch, read
 from pages import KINDS, PROJECT, REQUIRED, all_blocks
 from world import World
 
@@ -58,6 +58,24 @@ def shell(tmp_path):
 def test_an_example_is_true(block, request):
     assert block.kind in KINDS, f"{block.name}: a block has one of the kinds {', '.join(KINDS)}, not {block.kind!r}"
     RUNNERS[block.kind](block, request)
+
+
+@pytest.mark.parametrize("text", [
+    '-> {"jsonrpc":"2.0","id":1,"method":"auth.list"}\n<- {"jsonrpc":"2.0","id":1,"result":{"flows":[1]}}',  # a wrong result
+    '-> {"jsonrpc":"2.0","id":1,"method":"auth.list"}',  # a line that came is missing
+    '-> {"jsonrpc":"2.0","method":"exit"}\n<- {"jsonrpc":"2.0","id":1,"result":{}}',  # a line that does not come
+    '-> {"jsonrpc":"2.0","id":1,"method":"auth.list","params":{"flow":"f"}}\n<- {…}',  # no parameter of the method
+    '-> {"jsonrpc":"2.0","id":1,"method":"auth.cancel","params":{"flow":"f_…"}}\n<- {…}',  # an id from nowhere
+    '   (it rains)', 'no line of a conversation'])
+def test_a_wrong_conversation_fails(text, world):
+    with pytest.raises(Mismatch):
+        Conversation(world).run(text)
+
+
+@pytest.mark.parametrize("text", ["$ echo one\ntwo", "$ echo one\none\ntwo", "$ false", "$ printf '1\\n2\\n'\n1\n…\n3"])
+def test_a_wrong_command_fails(text, shell):
+    with pytest.raises(Mismatch):
+        shell.run(text)
 
 
 def conversation(block, request):
@@ -125,14 +143,14 @@ def names(section, head):
     return re.findall(r"^\| `(\S+?)\??` ", rows[1], re.MULTILINE) if rows else []
 
 
-@pytest.mark.parametrize("method", [method for method in DOCUMENT["methods"] if method["name"] not in ("test.advanceClock",)
+@pytest.mark.parametrize("method", [method for method in DOCUMENT["methods"] if "x-testMode" not in method
                                     and method["x-direction"] == "clientToServer"], ids=lambda method: method["name"])
 def test_the_tables_of_a_method_are_complete(method):
     section = PAGE.split(f"\n### `{method['name']}`\n")[1].split("\n### ")[0]
     assert names(section, "Parameter") == [parameter["name"] for parameter in method["params"]]
     result = method.get("result", {}).get("schema", {}).get("properties", {})
     assert names(section, "Result") == list(result)
-    reasons = re.search(r"^Reasons: (.*)\.$", section, re.MULTILINE)
+    reasons = re.search(r"^Reasons: ([^.]*)\.$", section, re.MULTILINE)
     assert re.findall(r"`(\w+)`", reasons[1] if reasons else "") == method["x-reasons"]
 
 

@@ -1,6 +1,7 @@
 """The comparison finds what is wrong in an example: each of these would pass if it looked away."""
 import pytest
 
+from commands import Shell
 from matching import Matcher, Mismatch, read
 from pages import blocks
 
@@ -67,6 +68,16 @@ def test_output_lines():
                              ("a_jEMuDa8ppc7V8EkIWrOUMQ", "a_5123456789012345678901")]:
         with pytest.raises(Mismatch):
             matcher.match_line(expected, actual)
+
+
+def test_left_out_lines_of_output():
+    shell = Shell.__new__(Shell)
+    shell.matcher = Matcher()
+    for expected in (["1", "2", "3"], ["…"], ["1", "…"], ["…", "3"], ["1", "…", "3"], ["1", "2", "…", "3"]):
+        shell.match_lines(expected, ["1", "2", "3"])
+    for expected in (["1", "3"], ["2", "…"], ["…", "2"], ["1", "2", "3", "…", "3"]):
+        with pytest.raises(Mismatch):
+            shell.match_lines(expected, ["1", "2", "3"])
 
 
 def test_every_block_is_found():
