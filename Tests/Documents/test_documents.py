@@ -21,7 +21,7 @@ import objects
 from commands import Shell
 from conversations import LEFT_OUT, Conversation, steps
 from matching import Mismatch, read
-from pages import KINDS, PROJECT, REQUIRED, all_blocks
+from pages import KINDS, PAGES, PROJECT, REQUIRED, all_blocks
 from world import World
 
 # Command lines that another step runs: the step of Tests/run, and the text by which that step runs them.
@@ -167,10 +167,16 @@ def test_the_table_of_errors_has_the_data():
     assert table in PAGE, f"the rows are:\n{table}"
 
 
-def test_links_within_the_reference_lead_to_a_heading():
-    headings = {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
-                for heading in re.findall(r"^#+ (.*)$", PAGE, re.MULTILINE)}
-    assert set(re.findall(r"\]\(#([^)]*)\)", PAGE)) <= headings
+@pytest.mark.parametrize("page", [page for page in PAGES if (PROJECT / page).exists()])
+def test_links_between_the_pages_lead_to_a_heading(page):
+    prose = re.sub(r"^ *```.*?^ *```$", "", (PROJECT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+    for path, anchor in re.findall(r"\]\(([^)#:]*)#?([^)]*)\)", prose):
+        target = (PROJECT / page).parent / path if path else PROJECT / page
+        if target == PROJECT / "protocol/GUIDE.md" and not target.exists():
+            continue
+        assert target.exists(), path
+        headings = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE) if target.suffix == ".md" else []
+        assert not anchor or anchor in {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", ["protocol/GUIDE.md", "protocol/README.md"])
