@@ -9,7 +9,7 @@ import json
 import re
 
 from matching import ANY, MORE, Matcher, Mismatch, read
-from world import ACCOUNTS, KINDS, PROJECT, redirect, visit
+from world import ACCOUNTS, KINDS, PROJECT, redirect, text_of, visit
 
 LEFT_OUT = ["auth.progress", "accounts.changed", "access.changed", "store.progress"]
 PARAMETERS = {method["name"]: {param["name"] for param in method["params"]}
@@ -152,6 +152,7 @@ def enter_code(conversation):
 
 
 @happening("the browser of another machine ends on (.*)")
+@happening("the browser comes back to the front end at (.*)")
 def end_elsewhere(conversation, shown):
     """The address of a page that this browser cannot open. It is captured as a text of the example."""
     conversation.world.sandbox.consent("allow")
@@ -170,7 +171,7 @@ def scripted(conversation):
 @happening("the provider (.*) answers (\\d+) from now on")
 def fail(conversation, provider, status):
     path = {"github": "/login/oauth/access_token", "twitter": "/oauth/request_token"}[provider]
-    conversation.world.sandbox.patch({"faults": {"documents": {"path": path, "status": int(status), "body": "{}"}}})
+    conversation.world.sandbox.patch({"faults": {"documents": {"path": path, "answer": "status", "status": int(status), "body": "{}"}}})
 
 
 
@@ -245,3 +246,18 @@ def exported(conversation, path):
 def refuse_refresh(conversation):
     fault = {"path": "/token", "answer": "status", "status": 400, "body": json.dumps({"error": "invalid_grant"})}
     conversation.world.sandbox.patch({"faults": {"documents": fault}})
+
+
+@happening("(.*) is a redirect address of (.*)")
+def redirect_address(conversation, address, provider):
+    """Somebody has registered it at the provider, for a client without a secret."""
+    client = conversation.world.config["applications"]["*"][provider]["clientId"]
+    conversation.world.sandbox.patch({provider: {"applications": {client: {"redirects": [address], "secret": None}}}})
+
+
+@happening("the person allows it, and the page shows the number (.*)")
+def show_number(conversation, shown):
+    conversation.world.sandbox.consent("allow")
+    page = text_of(conversation.prompts["openURL"]["url"])
+    conversation.world.sandbox.consent("page")
+    conversation.matcher.captured[shown] = re.search(r"\b[\d-]{7,11}\b", page)[0]

@@ -174,7 +174,9 @@ class World:
         issuer = self.sandbox.ready["addresses"]["openid"]
         self.resource = Resource(issuer)
         self.config = self.sandbox.ready["config"]
-        self.names = Names({HOME: str(self.home), ISSUER: issuer, RESOURCE: self.resource.address, **self.config["origins"]})
+        # The third is the id of an added provider: the host of its issuer, and here its port too.
+        self.names = Names({HOME: str(self.home), ISSUER: issuer, urlsplit(ISSUER).netloc: urlsplit(issuer).netloc.replace(":", "-"),
+                            RESOURCE: self.resource.address, **self.config["origins"]})
         self.environment = {**{name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ},
                             "HOME": str(self.home)}
         if accounts:
@@ -232,6 +234,12 @@ def visit(address, form=None):
     except urllib.error.HTTPError as page:
         page.close()
         return page.code
+
+
+def text_of(address):
+    """The page at an address."""
+    with direct.open(address, timeout=PATIENCE) as page:
+        return page.read().decode()
 
 
 class Stay(urllib.request.HTTPRedirectHandler):
