@@ -6,7 +6,6 @@ from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
 PAGES = ["README.md", "clients/README.md", "protocol/GUIDE.md", "protocol/README.md"]
-REQUIRED = ["README.md", "clients/README.md", "protocol/README.md"]
 KINDS = ["console", "jsonl", "json", "python", "swift"]
 
 
@@ -47,5 +46,5 @@ def kind_of(text):
 
 
 def all_blocks():
-    return [block for page in PAGES if (PROJECT / page).exists()
+    return [block for page in PAGES
             for block in blocks(page, (PROJECT / page).read_text())]

@@ -46,7 +46,7 @@ class Sandbox:
 
     def consent(self, decision):
         """The decision of the person on each page that comes."""
-        everybody = {name: {"manners": {"consent": decision}} for name in self.ready["addresses"] if name != "flickr"}
+        everybody = {name: {"behaviour": {"consent": decision}} for name in self.ready["addresses"] if name != "flickr"}
         self.patch({**everybody, **{name: {"consent": decision} for name in ("twitter", "facebook", "flickr")}})
 
     def accounts(self):
