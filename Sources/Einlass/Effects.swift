@@ -31,7 +31,7 @@ public struct Effects: Sendable {
     nonce: (@Sendable () -> [UInt8])? = nil,
     openRedirect: @escaping @Sendable (RedirectPlace) throws(Problem) -> OpenRedirect = {
       _ throws(Problem) in
-      throw Problem(.flowNotSupported, "Nothing can be listened for here.")
+      throw Problem(.flowNotSupported, "No redirect listener is available.")
     },
     outlive: @escaping @Sendable (@escaping @Sendable () async -> Void) async -> Void = { work in
       Task { await work() }
@@ -63,7 +63,7 @@ public struct Effects: Sendable {
       continuation.yield(result)
     }
     for await result in stream { return try result.get() }
-    throw Problem(.cancelled, "The request was cancelled. What was sent to the provider goes on.")
+    throw Problem(.cancelled, "The request was cancelled. The request to the provider continues.")
   }
 
   /// Returns the same effects with a common time budget for all requests from now on.

@@ -14,7 +14,7 @@ extension Problem {
   static func accessNotGranted(_ provider: Provider) -> Problem {
     Problem(
       .accessNotGranted,
-      "Access to \(provider.name) accounts is not granted to this application. Grant it, or reset a refusal to be asked again.",
+      "Access to \(provider.name) accounts is not granted to this application. Grant it, or reset the denial to be asked again.",
       provider: provider.id, hint: .init("access.reset", ["provider": provider.id]))
   }
 
@@ -22,7 +22,7 @@ extension Problem {
   static func accessMissing(_ provider: Provider, for application: String) -> Problem {
     Problem(
       .accessNotGranted,
-      "The application \(application) may not use \(provider.name) accounts, and this request asks nobody. Grant it by access.set first.",
+      "The application \(application) has no access to \(provider.name) accounts, and this request cannot ask for it. Grant it with access.set first.",
       provider: provider.id,
       hint: .granting(
         AccessGrant(
@@ -33,7 +33,7 @@ extension Problem {
   static func accessLeftOpen(_ provider: Provider) -> Problem {
     Problem(
       .accessNotGranted,
-      "Nobody decided about access to \(provider.name) accounts. Try again to be asked again.",
+      "The question about access to \(provider.name) accounts was dismissed. Try again to be asked again.",
       provider: provider.id)
   }
 
@@ -75,8 +75,8 @@ extension Problem {
     return Problem(
       .notIssuedToThisClient,
       """
-      Nothing was issued to this application's registration for the \(provider.name) account yet. Sign in to it from \
-      this application; what other applications were given stays.
+      No credential of the \(provider.name) account was issued to this application yet. Sign in \
+      from this application; the credentials of other applications are kept.
       """, provider: provider.id, account: account.id, hint: hint)
   }
 
@@ -88,8 +88,8 @@ extension Problem {
     var problem = reloginNeeded(provider, account)
     problem.detail = notRenewable
     problem.message = """
-      Nothing renews this \(provider.name) credential, which goes on being good: the account is as it should be. \
-      Only signing in again brings another one.
+      This \(provider.name) credential cannot be renewed. It is still valid. Only a new sign-in \
+      brings another one.
       """
     return problem
   }
@@ -103,8 +103,8 @@ extension Problem {
     return Problem(
       .authenticatorUnconfigured,
       """
-      The registration at \(provider.name) lacks \(names). Register an application there, as providers.list says, and \
-      bring it with providers.configure.
+      The registration at \(provider.name) lacks \(names). Register an application there, as \
+      providers.list describes, and add it with providers.configure.
       """, detail: names, provider: provider.id,
       hint: .init("providers.configure", ["provider": provider.id]))
   }
@@ -113,7 +113,7 @@ extension Problem {
   static func flowNotSupported(_ provider: Provider, _ what: String) -> Problem {
     Problem(
       .flowNotSupported,
-      "\(provider.name) does not offer \(what). Choose what providers.list names.",
+      "\(provider.name) does not offer \(what). Choose an ability that providers.list names.",
       provider: provider.id, hint: .init("providers.list"))
   }
 
@@ -123,7 +123,7 @@ extension Problem {
     let answers = prompts.compactMap(\.answerInAdvance).joined(separator: ", ")
     return Problem(
       .interactionRequired,
-      "The person must be asked, which this front end does not: \(kinds). Answer in advance by \(answers).",
+      "The person must answer prompts that this front end cannot show: \(kinds). Answer in advance with \(answers).",
       provider: provider.id, hint: .init("accounts.list", ["provider": provider.id]),
       neededPrompts: prompts)
   }
@@ -131,14 +131,15 @@ extension Problem {
   /// No account has this id.
   public static func unknownAccount(_ account: Account.ID, _ provider: String? = nil) -> Problem {
     Problem(
-      .unknownAccount, "There is no account with this id. Choose one that accounts.list names.",
+      .unknownAccount, "There is no account with this id. Choose an account from accounts.list.",
       provider: provider, account: account, hint: .init("accounts.list"))
   }
 
   /// The account is missing in the answer, or is not one of the provider's.
   static func invalidChoice(_ provider: Provider, _ account: Account.ID?) -> Problem {
     Problem(
-      .invalidChoice, "The account was not among those offered. Choose one of \(provider.name)'s.",
+      .invalidChoice,
+      "The account was not among those offered. Choose an account of \(provider.name).",
       provider: provider.id, account: account,
       hint: .init("accounts.list", ["provider": provider.id]))
   }
@@ -148,8 +149,8 @@ extension Problem {
     Problem(
       .bindingMismatch,
       """
-      What is stored for the account belongs to another registration or another server. \
-      Use that one, or add the account again.
+      The stored credential belongs to another registration or server. Use the configuration of \
+      that one, or add the account again.
       """, provider: provider.id, account: account.id, hint: .relogin(provider))
   }
 
@@ -173,7 +174,7 @@ extension Problem {
   static func accessDenied(_ provider: Provider, _ said: Problem.ServerError?) -> Problem {
     Problem(
       .accessDenied,
-      "\(provider.name) was told not to let this application in. Sign in again to allow it.",
+      "The sign-in at \(provider.name) was denied. Sign in again to allow it.",
       provider: provider.id, serverError: said)
   }
 
@@ -183,8 +184,8 @@ extension Problem {
     Problem(
       .verificationFailed,
       """
-      The sign-in was refused by an answer that does not name its issuer, as \(provider.name) promises of each of its \
-      answers (RFC 9207). Sign in again, and report it if that happens again.
+      The refusal of the sign-in does not name its issuer, although \(provider.name) promises that \
+      for each answer (RFC 9207). Sign in again. Report it if that happens again.
       """, provider: provider.id, serverError: said)
   }
 
@@ -204,7 +205,7 @@ extension Problem {
   static func pageParameter(_ name: String, _ provider: Provider) -> Problem {
     var problem = invalidParameter(
       "/\(name)",
-      "The application signs in to \(provider.name) by itself, so that no page takes \(name). Leave it out."
+      "The application signs in to \(provider.name) without a page, so \(name) has no effect. Leave it out."
     )
     problem.provider = provider.id
     return problem
@@ -215,8 +216,8 @@ extension Problem {
     Problem(
       .providerFailure,
       """
-      \(provider.name) does not know the number that was entered. \
-      Sign in again and enter the one that its page shows then.
+      \(provider.name) does not accept the entered PIN. Sign in again and enter the PIN that the \
+      page shows then.
       """, provider: provider.id, serverError: said)
   }
 
@@ -225,8 +226,8 @@ extension Problem {
     Problem(
       .stateMismatch,
       """
-      What was entered is not the address that the browser ended on. \
-      Sign in at \(provider.name) again and paste that whole address.
+      The entered text is not the final address of the browser. Sign in at \(provider.name) again \
+      and paste the whole address.
       """, provider: provider.id)
   }
 
@@ -234,7 +235,7 @@ extension Problem {
   static func stateMismatch(_ provider: Provider) -> Problem {
     Problem(
       .stateMismatch,
-      "What came back from \(provider.name) belongs to another sign-in. Start again in a new tab.",
+      "The response from \(provider.name) belongs to another sign-in. Start again in a new tab.",
       provider: provider.id)
   }
 
@@ -243,7 +244,7 @@ extension Problem {
     Problem(
       .invalidChoice,
       """
-      The person signed in to another \(provider.name) account than the one asked for. Sign out at \(provider.name) \
+      The person signed in to another \(provider.name) account than the requested one. Sign out at \(provider.name) \
       and try again, or name no account to add the other one.
       """, provider: provider.id, account: account,
       hint: .init("accounts.signIn", ["provider": provider.id, "account": account.rawValue]))
@@ -254,8 +255,8 @@ extension Problem {
   static func roomForOne(_ provider: Provider, _ collision: Problem) -> Problem {
     var problem = collision
     problem.message = """
-      \(provider.name) has room for one account and does not say who signed in. Name the stored account to replace its \
-      credential.
+      Only one \(provider.name) account can be stored, and \(provider.name) does not identify the \
+      signed-in person. Name the stored account to replace its credential.
       """
     problem.hint = .init(
       "accounts.signIn", ["provider": provider.id, "account": collision.account?.rawValue ?? ""])
@@ -282,7 +283,7 @@ extension Problem {
     }
     var problem = Problem(
       missing.isEmpty ? .flowNotSupported : .interactionRequired,
-      "No way to sign in to \(provider.name) works here: \(skipped.joined(separator: "; ")).",
+      "No flow of \(provider.name) can be used here: \(skipped.joined(separator: "; ")).",
       provider: provider.id)
     problem.neededKinds = missing
     return problem

@@ -46,7 +46,7 @@ extension AccountStore {
   ) throws(Problem) -> Result {
     var result: Result?
     try reading(patience) { reader throws(Problem) in result = try body(reader) }
-    guard let result else { throw Problem(.internal, "The store was not read.") }
+    guard let result else { throw Problem(.internal, "The store returned no result.") }
     return result
   }
 

@@ -66,9 +66,9 @@ extension WebAddress {
     case scheme = "does not begin with https:// or http://"
     case userInfo = "holds a user name or password"
     case fragment = "holds a fragment"
-    case host = "has no proper host"
+    case host = "has no valid host"
     case port = "has a port outside 1…65535"
-    case percent = "holds a % that no two hexadecimal digits follow"
+    case percent = "holds a % without two hexadecimal digits after it"
   }
 
   /// The longest accepted text.

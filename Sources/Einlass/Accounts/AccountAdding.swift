@@ -12,7 +12,7 @@ extension AddAccountRequest {
     try check()
     guard let flow = provider.flows.first(where: { $0.startsFrom(credential) }) else {
       throw .invalidParameter(
-        "/credential/type", "\(provider.name) has no use for this type of credential.")
+        "/credential/type", "\(provider.name) does not accept this type of credential.")
     }
     let account = Account(
       id: Account.ID(rawValue: "a_" + Base64URL.encode(effects.randomBytes(16))),

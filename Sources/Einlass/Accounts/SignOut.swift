@@ -83,7 +83,8 @@ struct SignOut {
     }
     switch credentials {
     case .failure(let problem): revocation.leave("credentials", problem.message)
-    case .success where !revokes: revocation.leave("credentials", "Nobody asked to revoke them.")
+    case .success where !revokes:
+      revocation.leave("credentials", "The request did not ask for revocation.")
     case .success(let credentials):
       revocation.endSession = credentials.lazy.compactMap(endSession).first
       // System credentials last, because application credentials may depend on them.
@@ -100,7 +101,7 @@ struct SignOut {
     guard let provider else {
       return revocation.leave(
         what,
-        "No provider \(account.provider) is known here, so that nobody was asked. A file that describes it, if there is one, is named by --providers."
+        "The provider \(account.provider) is not in the catalogue, so the credential was not revoked. If a file describes it, name the file with --providers."
       )
     }
     guard let way = way(of: stored), case .oauth2(let token) = stored.credential else {
@@ -263,8 +264,9 @@ extension Problem {
     Problem(
       .bindingMismatch,
       """
-      The credential is valid at \(stored.binding.origins.joined(separator: ", ")), and \(provider.name) is elsewhere \
-      here, so that nobody is asked to revoke it. Name the configuration that the account was signed in with (--config).
+      The credential is bound to \(stored.binding.origins.joined(separator: ", ")), but \
+      \(provider.name) has other addresses in this configuration, so it was not revoked. Use the \
+      configuration of the sign-in (--config).
       """, provider: provider.id, account: account.id)
   }
 
@@ -275,9 +277,9 @@ extension Problem {
     Problem(
       .authenticatorUnconfigured,
       """
-      \(provider.name) revokes the credential only for the registration \(stored.registration.clientID) with its \
-      clientSecret, which is not known here. Name the configuration that holds it (--config), or bring it with \
-      providers.configure.
+      \(provider.name) revokes the credential only with the clientSecret of the registration \
+      \(stored.registration.clientID), which is missing. Use the configuration with the secret \
+      (--config), or set it with providers.configure.
       """, detail: Provider.RegistrationPart.clientSecret.rawValue, provider: provider.id,
       account: account.id, hint: .init("providers.configure", ["provider": provider.id]))
   }

@@ -19,18 +19,18 @@ struct DescriptorReader {
     self.provider = provider
     self.pointer = pointer
     guard let object = value.object else {
-      throw Fault(provider: provider, pointer: pointer, explanation: "An object should stand here.")
+      throw Fault(provider: provider, pointer: pointer, explanation: "Expected an object.")
     }
     self.object = object
     guard object.members.count <= Self.memberLimit else {
       throw Fault(
         provider: provider, pointer: pointer,
-        explanation: "At most \(Self.memberLimit) words may stand here.")
+        explanation: "Expected at most \(Self.memberLimit) members.")
     }
     for member in object.members where !members.contains(where: { sameBytes($0, member.name) }) {
       throw Fault(
         provider: provider, pointer: appending(member.name, toPointer: pointer),
-        explanation: "Unknown word. Known here: \(members.joined(separator: ", ")).")
+        explanation: "Unknown member. Known members: \(members.joined(separator: ", ")).")
     }
   }
 
@@ -51,14 +51,14 @@ struct DescriptorReader {
 
   /// Returns a member of any type.
   func value(_ name: String) throws(Fault) -> JSONValue {
-    guard let value = object[name] else { throw fault(name, "This word is missing.") }
+    guard let value = object[name] else { throw fault(name, "This member is missing.") }
     return value
   }
 
   /// Returns a text that is not empty.
   func string(_ name: String) throws(Fault) -> String {
     guard let text = try value(name).string, !text.isEmpty else {
-      throw fault(name, "A text should stand here.")
+      throw fault(name, "Expected a text.")
     }
     return text
   }
@@ -69,7 +69,7 @@ struct DescriptorReader {
     guard isName(text) else {
       throw fault(
         name,
-        "A text of at most 256 bytes, not blank, without control characters should stand here.")
+        "Expected a text of at most 256 bytes, not blank, without control characters.")
     }
     return text
   }
@@ -80,7 +80,7 @@ struct DescriptorReader {
     let text = try string(name)
     guard text.utf8.count <= 2048, !text.unicodeScalars.contains(where: isControl) else {
       throw fault(
-        name, "A text of at most 2048 bytes without control characters should stand here.")
+        name, "Expected a text of at most 2048 bytes without control characters.")
     }
     return text
   }
@@ -107,7 +107,7 @@ struct DescriptorReader {
     for element in try list(name) {
       guard let text = element.value.string, !text.isEmpty else {
         throw Fault(
-          provider: provider, pointer: element.pointer, explanation: "A text should stand here.")
+          provider: provider, pointer: element.pointer, explanation: "Expected a text.")
       }
       strings.append(text)
     }
@@ -117,7 +117,7 @@ struct DescriptorReader {
   /// Returns the elements of a list with their JSON pointers.
   func list(_ name: String) throws(Fault) -> [(value: JSONValue, pointer: String)] {
     guard let elements = try value(name).array else {
-      throw fault(name, "A list should stand here.")
+      throw fault(name, "Expected a list.")
     }
     let place = appending(name, toPointer: pointer)
     return elements.enumerated().map { ($1, "\(place)/\($0)") }
@@ -132,7 +132,7 @@ struct DescriptorReader {
   /// Returns a JSON pointer (RFC 6901) into an answer.
   func pointer(_ name: String) throws(Fault) -> String {
     let text = try string(name)
-    guard text.hasPrefix("/") else { throw fault(name, "A JSON pointer should stand here: /id.") }
+    guard text.hasPrefix("/") else { throw fault(name, "Expected a JSON pointer, such as /id.") }
     return text
   }
 
@@ -149,7 +149,7 @@ struct DescriptorReader {
       }
     }
     guard (1...32).contains(text.utf8.count), isSegment, !text.allSatisfy({ $0 == "." }) else {
-      throw fault(name, "A version should stand here: v2.8.")
+      throw fault(name, "Expected a version, such as v2.8.")
     }
     return text
   }
@@ -160,10 +160,10 @@ struct DescriptorReader {
     do { address = try WebAddress.parse(string(name)) } catch let fault as WebAddress.Fault {
       throw self.fault(name, "This address \(fault.rawValue).")
     } catch {
-      throw fault(name, "An address should stand here.")
+      throw fault(name, "Expected an address.")
     }
     guard address.isSafe else {
-      throw fault(name, "Plain http is for literal loopback addresses only.")
+      throw fault(name, "Plain http is allowed only for literal loopback addresses.")
     }
     return address
   }
@@ -180,7 +180,7 @@ struct DescriptorReader {
   func bool(_ name: String, default fallback: Bool) throws(Fault) -> Bool {
     guard has(name) else { return fallback }
     guard let value = try value(name).bool else {
-      throw fault(name, "true or false should stand here.")
+      throw fault(name, "Expected true or false.")
     }
     return value
   }
@@ -190,7 +190,7 @@ struct DescriptorReader {
   ) throws(Fault) -> Word where Word.RawValue == String {
     guard let word = Word.allCases.first(where: { sameBytes($0.rawValue, text) }) else {
       let known = Word.allCases.map(\.rawValue).joined(separator: ", ")
-      throw fault(name, "Unknown word. Known here: \(known).")
+      throw fault(name, "Unknown value. Known values: \(known).")
     }
     return word
   }

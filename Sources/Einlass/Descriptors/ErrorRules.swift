@@ -164,7 +164,7 @@ struct ErrorRule: Sendable, Equatable {
     subcodes = try Self.codes("subcodes", in: reader)
     bodyOverBytes = try reader.optional("bodyOverBytes") { name throws(DescriptorReader.Fault) in
       guard let count = try reader.value(name).int64, let count = Int(exactly: count), count > 0
-      else { throw reader.fault(name, "A number of bytes should stand here.") }
+      else { throw reader.fault(name, "Expected a number of bytes.") }
       return count
     }
     outcome = try reader.word("outcome", Outcome.self)
@@ -202,7 +202,7 @@ struct ErrorRule: Sendable, Equatable {
     case "2xx": return .success
     case let value:
       guard let status = value.int64, (100...599).contains(status) else {
-        throw reader.fault(name, "A status or \"2xx\" should stand here.")
+        throw reader.fault(name, "Expected a status or \"2xx\".")
       }
       return .exactly(Int(status))
     }
@@ -214,7 +214,7 @@ struct ErrorRule: Sendable, Equatable {
     guard reader.has(name) else { return [] }
     let codes = try reader.list(name).map(\.value)
     guard !codes.isEmpty, codes.allSatisfy({ $0.int64 != nil || $0.string != nil }) else {
-      throw reader.fault(name, "Whole numbers or texts should stand here.")
+      throw reader.fault(name, "Expected whole numbers or texts.")
     }
     return codes
   }

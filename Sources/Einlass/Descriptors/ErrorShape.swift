@@ -58,7 +58,7 @@ struct ErrorShape: Sendable, Equatable {
     exception = try reader.optional("unless") { name throws(DescriptorReader.Fault) in
       guard let members = try reader.value(name).object?.members, members.count == 1,
         members[0].name.hasPrefix("/")
-      else { throw reader.fault(name, "One JSON pointer with its value should stand here.") }
+      else { throw reader.fault(name, "Expected one JSON pointer with its value.") }
       return Exception(pointer: members[0].name, value: members[0].value)
     }
     format = try .json(

@@ -55,9 +55,11 @@ struct IdentityDescriptor: Sendable, Equatable {
       try Emails(name, in: reader)
     }
     required = try reader.words("required", Member.self)
-    guard required.contains(.id) else { throw reader.fault("required", "id must be among them.") }
+    guard required.contains(.id) else {
+      throw reader.fault("required", "The list must contain id.")
+    }
     for member in required where pointers[member] == nil && (member != .avatar || avatar == nil) {
-      throw reader.fault(member.rawValue, "This word is missing, because it is required.")
+      throw reader.fault(member.rawValue, "This member is missing, although required names it.")
     }
   }
 
@@ -129,7 +131,7 @@ struct IdentityDescriptor: Sendable, Equatable {
       return .template(template, pointer: pointer)
     }
     guard reader.has("replace") == reader.has("with") else {
-      throw reader.fault("replace", "replace and with belong together.")
+      throw reader.fault("replace", "The members replace and with need each other.")
     }
     return try .member(
       pointer: reader.pointer("pointer"), replacing: reader.optional("replace", reader.string),

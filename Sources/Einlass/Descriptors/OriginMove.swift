@@ -15,7 +15,7 @@ struct OriginMove: Sendable {
       guard replacement.isSafe else {
         throw .init(
           provider: provider, pointer: place,
-          explanation: "Plain http is for literal loopback addresses only.")
+          explanation: "Plain http is allowed only for literal loopback addresses.")
       }
       moves[try Self.origin(old, at: place, provider).origin] = replacement
     }
@@ -38,7 +38,7 @@ struct OriginMove: Sendable {
     guard address.query == nil, address.path.isEmpty || address.path == "/" else {
       throw .init(
         provider: provider, pointer: place,
-        explanation: "Only an origin should stand here: https://api.example.com.")
+        explanation: "Expected an origin without a path, such as https://api.example.com.")
     }
     return address
   }

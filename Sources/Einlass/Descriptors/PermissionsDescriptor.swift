@@ -34,7 +34,7 @@ struct PermissionsDescriptor: Sendable, Equatable {
     guard defaults.count <= 64, defaults.allSatisfy(isIdentifier) else {
       throw reader.fault(
         "defaults",
-        "At most 64 texts of at most 256 bytes, without control characters, should stand here.")
+        "Expected at most 64 texts of at most 256 bytes without control characters.")
     }
     separator = try reader.string("separator")
     audienceValues = [:]

@@ -108,7 +108,8 @@ extension Provider {
     id = try Self.id(in: unnamed)
     let reader = try unnamed.naming(id)
     for word in ["like", "origins"] where reader.has(word) {
-      throw reader.fault(word, "like and origins go together, with id and name alone.")
+      throw reader.fault(
+        word, "The members like and origins need each other, and allow only id and name besides.")
     }
     name = try reader.name("name")
     let setup = try reader.object("setup", members: ["documentation", "redirect", "notes"])
@@ -120,7 +121,7 @@ extension Provider {
     hasOneAccount = try reader.word("accounts", AccountCount.self) == .one
     registrationNeeds = try reader.words("registration", RegistrationPart.self)
     guard Set(registrationNeeds).count == registrationNeeds.count else {
-      throw reader.fault("registration", "Each word should stand here once.")
+      throw reader.fault("registration", "Expected each value at most once.")
     }
     dynamicRegistration = try reader.optional("dynamicRegistration") {
       name throws(DescriptorReader.Fault) in
@@ -135,7 +136,7 @@ extension Provider {
       flows.append(try FlowDescriptor(flow.value, at: flow.pointer, provider: id))
     }
     guard !flows.isEmpty, Set(flows.map(\.kind)).count == flows.count else {
-      throw reader.fault("flows", "At least one flow should stand here, each once.")
+      throw reader.fault("flows", "Expected at least one flow, and each kind at most once.")
     }
     self.flows = flows
     verification = try reader.optional("verify") { name throws(DescriptorReader.Fault) in
@@ -146,14 +147,15 @@ extension Provider {
       identity?.request != nil
         || (flows.allSatisfy(\.goesWithoutIdentity) && verification?.asksForIdentity != true)
     else {
-      throw reader.fault("identity", "Its request is missing, which a flow or verify needs.")
+      throw reader.fault("identity", "The member request is missing. A flow or verify needs it.")
     }
     guard
       identity == nil || identity?.request != nil
         || flows.allSatisfy({ $0.tokens?.verifiesIDTokens == true })
     else {
       throw reader.fault(
-        "identity", "Its request is missing, and a flow has no keySet for id_tokens.")
+        "identity",
+        "The member request is missing. It is needed, because a flow has no keySet for id_tokens.")
     }
     errors = try ErrorRules(
       "errors", in: reader, isStandard: flows.contains { $0.tokens != nil })
@@ -167,7 +169,7 @@ extension Provider {
     let id = try reader.string("id")
     guard id.utf8.allSatisfy(isIDCharacter), id.utf8.count <= 64 else {
       throw try reader.naming(cleaned(id)).fault(
-        "id", "Only a-z, 0-9, - and . may stand here, at most 64 of them.")
+        "id", "Expected at most 64 of the characters a-z, 0-9, - and the dot.")
     }
     return id
   }

@@ -11,7 +11,7 @@ public struct ProviderCatalog: Sendable, Equatable {
     /// A sentence that says how to correct the fault.
     public var explanation: String
 
-    /// `example, at /providers/0/id: A text should stand here.`
+    /// `example, at /providers/0/id: Expected a text.`
     public var description: String {
       let place = pointer.isEmpty ? "the document" : pointer
       return "\(provider.map { "\($0), " } ?? "")at \(place): \(explanation)"
@@ -66,7 +66,7 @@ public struct ProviderCatalog: Sendable, Equatable {
   )] {
     let value: JSONValue
     do { value = try JSONReader.read(json) } catch {
-      throw Fault(pointer: "", explanation: "This is no JSON: \(error).")
+      throw Fault(pointer: "", explanation: "The text is not JSON: \(error).")
     }
     return try DescriptorReader(value, at: "", provider: nil, members: ["providers"])
       .list("providers")
@@ -165,7 +165,7 @@ public struct ProviderCatalog: Sendable, Equatable {
   public func provider(_ id: String) throws(Problem) -> Provider {
     guard let entry = entries.first(where: { sameBytes($0.id, id) }) else {
       throw Problem(
-        .unknownProvider, "There is no provider of this id. List the providers and choose one.",
+        .unknownProvider, "There is no provider with this id. List the providers and choose one.",
         hint: .init("providers.list"))
     }
     return entry.provider

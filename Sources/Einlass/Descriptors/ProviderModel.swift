@@ -22,9 +22,9 @@ extension Provider {
       as DescriptorReader.Fault
     {
       throw fault
-    } catch { throw reader.fault("like", "The id of a provider that is there should stand here.") }
+    } catch { throw reader.fault("like", "Expected the id of a provider of the catalogue.") }
     guard let members = try reader.value("origins").object?.members, !members.isEmpty else {
-      throw reader.fault("origins", "An object of origins should stand here.")
+      throw reader.fault("origins", "Expected an object of origins.")
     }
     let origin = try reader.object("origins", members: members.map(\.name))
     var origins: [String: String] = [:]

@@ -26,7 +26,7 @@ enum RedirectDescriptor: Sendable, Equatable {
       guard let redirect = RedirectDescriptor(address: address), !reader.has("ports"),
         !reader.has("path"), !reader.has("host")
       else {
-        throw reader.fault("address", "An address without a query should stand here, alone.")
+        throw reader.fault("address", "Expected an address without a query, and no other member.")
       }
       self = redirect
       return
@@ -36,7 +36,7 @@ enum RedirectDescriptor: Sendable, Equatable {
     }
     let path = try reader.optional("path", reader.string)
     guard path?.hasPrefix("/") ?? true else {
-      throw reader.fault("path", "A path should stand here: /callback.")
+      throw reader.fault("path", "Expected a path, such as /callback.")
     }
     self = .loopback(host: host ?? .literal, ports: try reader.ports("ports"), path: path)
   }
@@ -65,7 +65,7 @@ extension DescriptorReader {
     for element in try list(name) {
       guard let port = element.value.int64.flatMap({ UInt16(exactly: $0) }), port > 0 else {
         throw Fault(
-          provider: provider, pointer: element.pointer, explanation: "A port should stand here.")
+          provider: provider, pointer: element.pointer, explanation: "Expected a port.")
       }
       ports.append(port)
     }

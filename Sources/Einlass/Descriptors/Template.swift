@@ -116,26 +116,26 @@ struct RequestTemplate: Sendable, Equatable {
     method = try reader.word("method", HTTPRequest.Method.self)
     address = try reader.address("url")
     guard address.query == nil else {
-      throw reader.fault("url", "The query stands in its own word: query.")
+      throw reader.fault("url", "The address must not have a query. Put it into the member query.")
     }
     path = try reader.template("path", allowing: allowed)
     query = try Self.fields("query", in: reader, allowed)
     form = try Self.fields("form", in: reader, allowed)
     guard form.isEmpty || method == .post else {
-      throw reader.fault("form", "Only a POST has a form.")
+      throw reader.fault("form", "The member form is allowed only with POST.")
     }
     if reader.has("json") {
       let isNull = try reader.value("json").isNull
       json = isNull ? [] : try Self.fields("json", in: reader, allowed)
     }
     guard json == nil || (method != .get && form.isEmpty) else {
-      throw reader.fault("json", "Neither a GET nor a form goes with it.")
+      throw reader.fault("json", "The member json is not allowed with GET or with form.")
     }
     headers = try Self.fields("headers", in: reader, allowed)
     bearer = try reader.template("bearer", allowing: allowed)
     basic = try reader.template("basic", allowing: allowed)
     guard bearer == nil || basic == nil else {
-      throw reader.fault("basic", "Either bearer or basic should stand here.")
+      throw reader.fault("basic", "Expected either bearer or basic, not both.")
     }
   }
 
@@ -185,7 +185,7 @@ struct RequestTemplate: Sendable, Equatable {
   ) throws(DescriptorReader.Fault) -> [Field] {
     guard reader.has(name) else { return [] }
     guard let members = try reader.value(name).object?.members else {
-      throw reader.fault(name, "An object of texts should stand here.")
+      throw reader.fault(name, "Expected an object of texts.")
     }
     let reader = try reader.object(name, members: members.map(\.name))
     var fields: [Field] = []
@@ -205,7 +205,7 @@ extension DescriptorReader {
     guard has(name) else { return nil }
     guard let template = Template(try string(name), allowing: allowed) else {
       let known = allowed.map { "{\($0.rawValue)}" }.sorted().joined(separator: ", ")
-      throw fault(name, "Braces enclose a known place. Known here: \(known).")
+      throw fault(name, "Unknown placeholder in braces. Known placeholders: \(known).")
     }
     return template
   }

@@ -96,11 +96,11 @@ struct TokenEndpoint: Sendable, Equatable {
     scopes = try reader.optional("scopes", reader.strings) ?? []
     issuer = try reader.optional("issuer", reader.address)
     guard issuer.map({ sameBytes($0.text, (try? reader.string("issuer")) ?? "") }) ?? true else {
-      throw reader.fault("issuer", "An address as its owner writes it should stand here.")
+      throw reader.fault("issuer", "Expected the address exactly as in the issuer's metadata.")
     }
     keySet = try reader.optional("keySet", reader.address)
     guard keySet == nil || issuer != nil else {
-      throw reader.fault("issuer", "This word is missing, because keySet is there.")
+      throw reader.fault("issuer", "This member is missing. keySet needs it.")
     }
     algorithms =
       try reader.optional("algorithms") { name throws(DescriptorReader.Fault) in
@@ -185,7 +185,7 @@ extension RequestTemplate {
   ) throws(DescriptorReader.Fault) {
     try self.init(name, in: reader, allowing: allowed)
     guard method == .post else {
-      throw reader.fault(name, "A POST should stand here. RFC 6749 section 3.2.")
+      throw reader.fault(name, "Expected POST, because of RFC 6749 section 3.2.")
     }
   }
 }
@@ -203,7 +203,7 @@ extension DescriptorReader {
   fileprivate func seconds(_ name: String, default fallback: Int64) throws(Fault) -> Int64 {
     guard has(name) else { return fallback }
     guard let seconds = try value(name).int64, (1...86_400).contains(seconds) else {
-      throw fault(name, "A number of seconds from 1 to 86400 should stand here.")
+      throw fault(name, "Expected a number of seconds from 1 to 86400.")
     }
     return seconds
   }

@@ -37,7 +37,7 @@ extension Einlass {
   ) async throws(Problem) -> ProtectedResource {
     guard let resource = try? WebAddress.parse(address), resource.isSafe else {
       throw Problem(
-        .unsafeURL, "The resource is no https address. Give the one that its requests go to.",
+        .unsafeURL, "The resource must be an https address. Give the address of its requests.",
         path: "/resource")
     }
     let challenge = try challenge.map { header throws(Problem) in try Challenge(bearerIn: header) }
@@ -58,7 +58,9 @@ extension Einlass {
         HTTPRequest(.get, place, responseLimitBytes: ServerMetadata.limitBytes))
       guard response.isSuccess else {
         guard response.status < 500, response.status != 429 else {
-          throw .undescribed(resource, "try again later", isRetryable: true)
+          throw .undescribed(
+            resource, "its answer has status \(response.status), try again later", isRetryable: true
+          )
         }
         continue
       }
@@ -66,7 +68,7 @@ extension Einlass {
         return try ResourceMetadata(try? JSONReader.read(response.body), for: resource)
       } catch { throw .undescribed(resource, error.sentence) }
     }
-    throw .undescribed(resource, "it has no such document")
+    throw .undescribed(resource, "there is no such document")
   }
 
   /// Returns the first server in the catalogue, otherwise the first with valid metadata.
@@ -138,7 +140,7 @@ extension Challenge {
     else {
       throw Problem(
         .unsafeURL,
-        "The challenge leads to another server than the resource's, so it is not followed.",
+        "The challenge names metadata on another server than the resource's. Give the challenge of this resource.",
         path: "/challenge")
     }
     return address
@@ -158,9 +160,10 @@ extension ResourceMetadata.Fault {
   fileprivate var sentence: String {
     switch self {
     case .member(let name): "its \(name) is missing or malformed"
-    case .foreignResource: "it speaks for another resource"
-    case .unsafeAddress: "an authorization server of it is no https address, or one of this machine"
-    case .lacksBearerHeader: "it takes tokens in no header"
+    case .foreignResource: "it describes another resource"
+    case .unsafeAddress:
+      "the address of an authorization server is not https, or is on this machine"
+    case .lacksBearerHeader: "it does not accept tokens in the Authorization header"
     }
   }
 }
@@ -171,7 +174,7 @@ extension Problem {
   ) -> Problem {
     Problem(
       .providerFailure,
-      "The resource at \(resource.host) does not say who issues its tokens as it should: \(why).",
+      "The metadata of the resource at \(resource.host) is missing or invalid: \(why).",
       isRetryable: isRetryable)
   }
 }

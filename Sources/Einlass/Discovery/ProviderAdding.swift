@@ -39,7 +39,7 @@ extension Einlass {
     do throws(DescriptorReader.Fault) {
       _ = try Provider(descriptor, at: "/descriptor", models: catalog)
       return descriptor
-    } catch { throw .invalidParameter(error.pointer, "The descriptor is wrong: \(error)") }
+    } catch { throw .invalidParameter(error.pointer, "The descriptor is invalid: \(error)") }
   }
 
   private func discovered(
@@ -47,11 +47,12 @@ extension Einlass {
   ) async throws(Problem) -> JSONObject {
     guard let issuer = try? WebAddress.parse(text), issuer.isSafe, issuer.query == nil else {
       throw Problem(
-        .unsafeURL, "The issuer is no https address without a query. Give it as its owner does.",
+        .unsafeURL,
+        "The issuer must be an https address without a query, spelled as in its metadata.",
         path: "/issuer")
     }
     var places = ServerMetadata.addresses(ofIssuer: issuer)[...]
-    var problem = Problem.undescribed(issuer, "it has no such document")
+    var problem = Problem.undescribed(issuer, "there is no such document")
     while let place = places.popFirst() {
       let found: ServerMetadata?
       do throws(Problem) { found = try await metadata(of: text, at: place, issuer) } catch {
@@ -248,9 +249,10 @@ extension ServerMetadata.Fault {
   fileprivate var sentence: String {
     switch self {
     case .member(let name): "its \(name) is missing or malformed"
-    case .foreignIssuer: "it speaks for another issuer; mind a slash at the end"
-    case .unsafeAddress(let name): "its \(name) is no https address, or one of this machine"
-    case .lacksS256: "it lacks S256, without which a code can be stolen on its way"
+    case .foreignIssuer: "it names another issuer; check the slash at the end"
+    case .unsafeAddress(let name):
+      "its \(name) is not an https address, or is an address of this machine"
+    case .lacksS256: "it does not support PKCE with S256, which protects the code from theft"
     }
   }
 }
@@ -261,7 +263,7 @@ extension Problem {
   ) -> Problem {
     Problem(
       .providerFailure,
-      "The issuer at \(issuer.host) does not describe itself as it should: \(why).",
+      "The metadata of the issuer at \(issuer.host) is missing or invalid: \(why).",
       isRetryable: isRetryable)
   }
 }

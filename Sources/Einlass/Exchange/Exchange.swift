@@ -80,7 +80,7 @@ struct Exchange {
     _ making: (RequestTemplate) -> HTTPRequest
   ) async throws(FlowFailure) -> Identity {
     guard let request = provider.identity?.request else {
-      throw FlowFailure(.flowNotSupported(provider, "the question whose a token is"))
+      throw FlowFailure(.flowNotSupported(provider, "the identity request"))
     }
     var identity = try identity(in: try await send(making(request), at: .identity).object)
     if identity.email == nil, let emails = provider.identity?.emails {
@@ -119,7 +119,7 @@ struct Exchange {
     FlowFailure(
       Problem(
         .providerFailure,
-        "\(provider.name)'s answer to \(step.phrase) is not what it should be. Try again later.",
+        "\(provider.name)'s answer to \(step.phrase) is invalid. Try again later.",
         isRetryable: status.map { $0 >= 500 || $0 == 429 } ?? false,
         retryAfterSeconds: retryAfterSeconds,
         serverError: status.map { .init(status: $0) }))
@@ -220,8 +220,8 @@ struct Exchange {
     problem.isRetryable = true
     problem.retryAfterSeconds = retryAfterSeconds(response)
     let wait =
-      problem.retryAfterSeconds.map { "in \($0) second\($0 == 1 ? "" : "s")" } ?? "in some minutes"
-    problem.message = "\(provider.name) has had too many requests. Try again \(wait)."
+      problem.retryAfterSeconds.map { "in \($0) second\($0 == 1 ? "" : "s")" } ?? "in a few minutes"
+    problem.message = "\(provider.name) received too many requests. Try again \(wait)."
     return problem
   }
 
@@ -230,7 +230,8 @@ struct Exchange {
     by rule: ErrorRule? = nil
   ) -> Problem {
     let usual =
-      response.status >= 500 ? "Try again later." : "See its own words and check the registration."
+      response.status >= 500
+      ? "Try again later." : "See the provider's error and check the registration."
     let nextStep = rule?.nextStep ?? usual
     return Problem(
       .providerFailure,
@@ -266,18 +267,18 @@ extension Step {
   /// The request as a noun phrase, for error messages.
   fileprivate var phrase: String {
     switch self {
-    case .requestToken: "the application's request"
+    case .requestToken: "the request for a request token"
     case .accessToken: "the exchange of the account's token"
     case .applicationToken: "the request for the application's token"
-    case .deviceToken: "the question whether the code was entered"
+    case .deviceToken: "the poll for the device code"
     case .token: "the exchange of the code"
     case .renew: "the renewal of the token"
-    case .tokenInfo: "the question about the token"
-    case .deviceAuthorization: "the request for a code"
-    case .keySet: "the question for its keys"
-    case .identity: "the question whose token it is"
+    case .tokenInfo: "the token check"
+    case .deviceAuthorization: "the request for a device code"
+    case .keySet: "the request for its keys"
+    case .identity: "the identity request"
     case .revoke: "the revocation of the token"
-    case .pushedAuthorization: "the announcement of the sign-in"
+    case .pushedAuthorization: "the pushed authorization request"
     }
   }
 }

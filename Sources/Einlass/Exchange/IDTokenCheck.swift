@@ -35,7 +35,7 @@ extension Problem {
   ) -> Problem {
     var problem = Problem(
       .verificationFailed,
-      "\(provider.name)'s word on who signed in is not believed: \(fault.sentence). Nothing was stored.",
+      "The id_token of \(provider.name) is invalid, because \(fault.sentence). Nothing was stored.",
       detail: fault.check, provider: provider.id)
     guard [.expired, .notYetValid, .issuedAt].contains(fault) else { return problem }
     problem.advice = .checkClock
@@ -71,9 +71,9 @@ extension IDTokenExpectation.Fault {
   /// The fault, as the end of a sentence.
   var sentence: String {
     switch self {
-    case .signature(let fault): "its id_token \(fault.rawValue)"
-    case .claim(let name): "\(name) is missing or malformed"
-    case .issuer: "another issuer's name stands in it"
+    case .signature(let fault): "it \(fault.rawValue)"
+    case .claim(let name): "its \(name) is missing or malformed"
+    case .issuer: "it names another issuer"
     case .audience, .authorizedParty: "it is for another application"
     case .expired: "it has expired"
     case .notYetValid, .issuedAt: "it was not issued just now"

@@ -163,7 +163,7 @@ struct DeviceAuthorization {
 extension Problem {
   fileprivate static func unusable(_ provider: Provider, _ said: ServerError?) -> Problem {
     Problem(
-      .providerFailure, "\(provider.name) refused the code. See its own words.",
+      .providerFailure, "\(provider.name) refused the code. See the provider's error.",
       provider: provider.id, serverError: said)
   }
 

@@ -28,7 +28,7 @@ struct SignIn {
         case .reverseAuth, .systemToken: continue
         case _ where lacking?.isEmpty == false:
           missing += lacking ?? []
-          skipped.append("\(flow.kind.rawValue) asks the person by prompts this front end lacks")
+          skipped.append("\(flow.kind.rawValue) needs prompts that this front end cannot show")
         case .authorizationCode(let descriptor):
           return try await authorizationCode(descriptor, interactiveFlow(flow, pageParameters))
         case .deviceCode(let descriptor):

@@ -115,7 +115,7 @@ public struct AccountsFile: Sendable {
 extension Problem {
   fileprivate static func noAccountsFile(_ path: String) -> Problem {
     .store(
-      .corrupt, "\(path) is no whole file of accounts. Name one that accounts.export wrote.",
+      .corrupt, "\(path) is not a complete accounts file. Name a file written by accounts.export.",
       path: path)
   }
 
@@ -128,7 +128,7 @@ extension Problem {
 
   fileprivate static func otherPassphrase(_ path: String) -> Problem {
     .store(
-      .decryptFailed, "The passphrase does not open \(path). Enter the one it was sealed with.",
+      .decryptFailed, "The passphrase does not open \(path). Enter the passphrase of the export.",
       path: path)
   }
 
@@ -136,12 +136,14 @@ extension Problem {
   static func damagedAccountsFile(_ path: String) -> Problem {
     .store(
       .corrupt,
-      "\(path) was cut or changed since it was written, so nothing of it is used. Copy it again, or export again.",
+      "\(path) was truncated or changed after the export, so nothing was imported. Copy it again, or export again.",
       path: path)
   }
 
   fileprivate static let tooManyAccounts = Problem.store(
-    .full, "The accounts are more than the 16 MiB that a file may have. Nothing was written.")
+    .full, "The accounts exceed the limit of 16 MiB for a file. Nothing was written.")
   fileprivate static let noMemory = Problem.store(
-    .refused, "There is not enough memory to make a key of the passphrase. Free some.")
+    .refused,
+    "There is not enough memory to derive a key from the passphrase. Free some memory and try again."
+  )
 }

@@ -123,11 +123,11 @@ public struct AccountsImport: Sendable {
 
 extension Problem {
   fileprivate static let nothingToExport = Problem.store(
-    .refused, "There are no accounts to export, so nothing was written. Is this the store you mean?"
+    .refused, "The store has no accounts, so nothing was written. Check the path of the store."
   )
 
   fileprivate static let notTaken = Problem(
     .invalidParameter,
-    "Something of this account is not known to this einlass, or may not stand in a store. Update einlass, or add the account by itself.",
+    "The file's entry for this account has an unknown or invalid member. Update einlass, or add the account with accounts.add.",
     path: "/path")
 }

@@ -66,13 +66,13 @@ extension Problem {
   static func unfitKey(_ provider: Provider, _ algorithms: [TokenAlgorithm]) -> Problem {
     let kinds =
       algorithms.isEmpty
-      ? "RSA, P-256, P-384, P-521 or Ed25519"
-      : "one for \(algorithms.map(\.rawValue).joined(separator: ", "))"
+      ? "of the type RSA, P-256, P-384, P-521 or Ed25519"
+      : "for \(algorithms.map(\.rawValue).joined(separator: ", "))"
     return Problem(
       .authenticatorUnconfigured,
       """
-      The privateKey of this application's registration at \(provider.name) is of a kind that is not taken there. \
-      Register \(kinds).
+      \(provider.name) does not accept the type of the registration's private key. Register a key \
+      \(kinds).
       """, detail: Provider.RegistrationPart.privateKey.rawValue, provider: provider.id)
   }
 }

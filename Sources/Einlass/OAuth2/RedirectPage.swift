@@ -67,8 +67,8 @@ public struct RedirectPage: Sendable, Equatable {
       let account = person.map { "\(provider) account \($0)" } ?? "\(provider) account"
       return ["\(goOn) may use your \(account) now.", close]
     case .questionLeft:
-      return ["\(provider) does not say whose account this is. \(goOn) asks you now.", close]
-    case .denied: return ["\(provider) was told not to let \(goOn) use your account.", close]
+      return ["\(provider) does not name the account. \(goOn) now asks you for it.", close]
+    case .denied: return ["Access to your \(provider) account was denied to \(goOn).", close]
     case .failed(let sentence): return [sentence, close]
     case .unexpected:
       return ["No sign-in is waiting for this answer. Start again from your application."]

@@ -15,13 +15,13 @@ public struct JSONWebSignature: Sendable {
   /// The reason a text is refused.
   public enum Fault: String, Error, Sendable {
     case tooLong = "is longer than 64 KiB"
-    case form = "is not three parts of base64url"
-    case header = "has a header that is no proper JSON object"
+    case form = "does not consist of three base64url parts"
+    case header = "has a header that is not a valid JSON object"
     case type = "is a token of another kind"
     case algorithm = "is signed by an algorithm that is not accepted"
-    case keyAlgorithm = "is signed by another algorithm than its key is for"
-    case critical = "demands an extension that is not known"
-    case key = "is signed with a key that its issuer does not have"
+    case keyAlgorithm = "is signed by another algorithm than that of its key"
+    case critical = "demands an unknown extension"
+    case key = "is signed with a key that its issuer does not publish"
     case signature = "has a wrong signature"
   }
 

@@ -106,7 +106,7 @@ struct AutomaticRegistration {
   /// registration that it has issued itself.
   private func problem(_ problem: Problem, of found: Found) -> Problem {
     guard found.isIssued, problem.isAboutUnknownClient else { return problem }
-    var result = registrationFailure("it does not take the registration that it has given")
+    var result = registrationFailure("it does not accept the registration that it has just issued")
     result.serverError = problem.serverError
     return result
   }
@@ -210,7 +210,7 @@ struct AutomaticRegistration {
   private func registrationFailure(_ why: String) -> Problem {
     Problem(
       .providerFailure,
-      "\(provider.name) did not register this application by itself: \(why). Register one there and bring it with providers.configure.",
+      "The automatic registration at \(provider.name) failed: \(why). Register the application there and add it with providers.configure.",
       detail: Problem.selfRegistration, provider: provider.id,
       hint: .init("providers.configure", ["provider": provider.id]))
   }
@@ -221,7 +221,7 @@ extension DynamicRegistration.Fault {
     switch self {
     case .member(let name): "the answer's \(name) is missing or malformed"
     case .foreignAuthentication:
-      "it wants the client to prove itself in a way that is not known here"
+      "it demands a client authentication that einlass does not support"
     case .foreignRedirect: "it would send the browser to another address"
     }
   }
@@ -253,7 +253,7 @@ extension AccountStore {
     var result = problem
     result.reason = .reloginNeeded
     result.message =
-      "\(provider.name) has forgotten the registration that this application had got by itself. Sign in again to get another one."
+      "\(provider.name) no longer knows this application's automatic registration. Sign in again to register anew."
     result.hint = .relogin(provider)
     return result
   }

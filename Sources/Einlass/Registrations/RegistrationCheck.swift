@@ -86,8 +86,8 @@ extension Problem {
     Problem(
       .authenticatorUnconfigured,
       """
-      \(provider.name) takes signatures by RSA alone, and the privateKey of this application's registration there is \
-      of another kind. Register an RSA key of at least 2048 bits.
+      \(provider.name) accepts only RSA signatures, but the private key of the registration is of \
+      another type. Register an RSA key of at least 2048 bits.
       """, detail: Provider.RegistrationPart.privateKey.rawValue, provider: provider.id)
   }
 
@@ -95,8 +95,8 @@ extension Problem {
     Problem(
       .authenticatorUnconfigured,
       """
-      The privateKey of this application's registration at \(provider.name) cannot be read. Give PEM text without a \
-      passphrase: RSA of at least 2048 bits, P-256, P-384, P-521 or Ed25519.
+      The private key of the registration at \(provider.name) cannot be read. Give PEM text \
+      without a passphrase: RSA of at least 2048 bits, P-256, P-384, P-521 or Ed25519.
       """, detail: Provider.RegistrationPart.privateKey.rawValue, provider: provider.id)
   }
 }
@@ -128,7 +128,7 @@ extension Problem {
   fileprivate static func foreignRegistration(_ provider: Provider) -> Problem {
     Problem(
       .bindingMismatch,
-      "The registration that is stored for \(provider.name) was made for another server than this one. Bring one for this server with providers.configure.",
+      "The stored registration for \(provider.name) belongs to another server. Add one for this server with providers.configure.",
       provider: provider.id, hint: .init("providers.configure", ["provider": provider.id]))
   }
 }

@@ -52,8 +52,8 @@ extension Provider {
       throw .invalidParameter(
         "/privateKey",
         """
-        \(name) takes no private key, as far as its description says. Bring the application's client secret, or say \
-        authentication private_key_jwt.
+        \(name)'s descriptor names no use for a private key. Give the client secret, or set \
+        authentication to private_key_jwt.
         """)
     }
   }
@@ -85,7 +85,7 @@ extension ClientRegistration {
     guard redirect.map({ RedirectDescriptor(address: $0) != nil }) ?? true else {
       throw .invalidParameter(
         "/redirect",
-        "Give the address that is registered, without a query: http://127.0.0.1/callback.")
+        "Give the registered address without a query: http://127.0.0.1/callback.")
     }
   }
 }

@@ -198,7 +198,7 @@ struct CredentialRun {
     var result = problem.withSignInHint(at: provider)
     if let resource = request.resource {
       result.message =
-        "The \(provider.name) account has no credential that is good for this resource. Sign in to it again."
+        "The \(provider.name) account has no valid credential for this resource. Sign in to it again."
       result.hint = .init(
         "accounts.signIn", ["account": account.id.rawValue, "resource": resource])
     }
@@ -255,7 +255,7 @@ struct CredentialRun {
     else { return nil }
     return Problem(
       .throttled,
-      "\(provider.name) has just given a token that is good for no longer. Try again later.",
+      "\(provider.name) has just issued a token that lasts no longer. Try again later.",
       isRetryable: true, retryAfterSeconds: Int(refresh.checkSeconds))
   }
 

@@ -163,7 +163,8 @@ struct CredentialCheck {
     result.checks.append(
       Verification.Finding(
         .active, isOK: isActive,
-        detail: isActive ? nil : text(descriptor.failure) ?? "The provider calls the token invalid."
+        detail: isActive
+          ? nil : text(descriptor.failure) ?? "The provider reports the token as invalid."
       ))
     guard result.isValid else { return result }
     result.checks += [application(of: result), expiry(of: result)]
@@ -216,7 +217,7 @@ extension CredentialCheck {
     let isOK = result.clientID.map { sameBytes($0, wanted) } ?? false
     return .init(
       .application, isOK: isOK,
-      detail: isOK ? nil : "The token was issued to another application than the expected one.")
+      detail: isOK ? nil : "The token was not issued to the expected application.")
   }
 
   /// Returns the client id of a token if the provider does not name one: the registration's if the
@@ -231,7 +232,7 @@ extension CredentialCheck {
     .init(
       .application, isOK: isOK,
       detail:
-        "\(provider.name) does not say to which application it was issued. Give its id_token too.")
+        "\(provider.name) does not name the token's application. Pass its id_token too.")
   }
 
   func expiry(of result: Verification) -> Verification.Finding {
@@ -258,7 +259,7 @@ extension CredentialCheck {
       findings.append(
         .init(
           .scopes, isOK: missing.isEmpty,
-          detail: missing.isEmpty ? nil : "The token lacks scopes that were expected."))
+          detail: missing.isEmpty ? nil : "The token lacks expected scopes."))
     }
     if expected.nonce != nil, idToken == nil {
       findings.append(

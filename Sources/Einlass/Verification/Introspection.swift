@@ -32,7 +32,8 @@ extension CredentialCheck {
       expiresAt: object["exp"]?.int64)
     result.checks = [
       .init(
-        .active, isOK: isActive, detail: isActive ? nil : "The provider calls the token invalid.")
+        .active, isOK: isActive,
+        detail: isActive ? nil : "The provider reports the token as invalid.")
     ]
     guard isActive else { return result }
     // `client_id` is optional. RFC 7662 section 2.2.

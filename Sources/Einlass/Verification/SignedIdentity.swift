@@ -37,7 +37,7 @@ extension CredentialCheck {
       result.clientID = nil
       result.checks =
         passed.filter { $0 != failed }.map { .init($0, isOK: true) } + [
-          .init(failed, isOK: false, detail: "Not believed: \(fault.sentence).")
+          .init(failed, isOK: false, detail: "The id_token is invalid, because \(fault.sentence).")
         ]
     }
     return (result, checked)
