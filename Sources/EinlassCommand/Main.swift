@@ -66,7 +66,7 @@ enum EinlassCommand {
   private static func serve(_ options: Options) throws -> Int32 {
     if isatty(STDIN_FILENO) == 1 {
       _ = complain(
-        "this serves JSON-RPC lines; for people there is einlassctl, and: einlass --help",
+        "einlass serves JSON-RPC lines; for people there is einlassctl. See einlass --help",
         ExitCode.ok)
     }
     let wiring = try Wiring(options)

@@ -131,12 +131,12 @@ extension Options {
       --key-fd N           read the store's key from this descriptor instead
       --passphrase-fd N    read the passphrase of the store's key from this descriptor: one line
       --file-passphrase-fd N
-                           the same, of a file of accounts (default: what --passphrase-fd brings)
+                           the same for an accounts file (default: the passphrase of --passphrase-fd)
       --config PATH        applications, origins, caFile, proxy: a JSON file that only you can read
       --providers PATH     more providers, or others in place of the built-in ones: a JSON file
-      --finish             at the end of input, let what was asked run to its own end
+      --finish             at the end of input, finish the open requests before the exit
       --log-level LEVEL    error, warning (default), info or debug; to standard error
-      --trace FILE         write messages to this file, secrets left out; the newest 16 MiB stay
+      --trace FILE         write the messages without secrets to this file; it keeps the newest 16 MiB
       --answers FILE       answer prompts from JSON Lines: {"kind":"selectAccount","action":"accept","username":"ada"}
                            (only with --store memory or loopback origins)
       --test               test.advanceClock moves the clock (same condition)

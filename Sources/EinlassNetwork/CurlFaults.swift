@@ -142,7 +142,7 @@ extension TransferFault {
       NetworkCode.unknown.problem(host, CCURL_NO_DESCRIPTOR.sentence)
     case .curl(let report) where report.isAboutProxy:
       report.networkCode.problem(
-        host, "The proxy does not let einlass through to \(host); check the proxy setting.")
+        host, "The proxy refused the connection to \(host); check the proxy setting.")
     case .curl(let report): report.problem(host)
     }
   }
@@ -185,27 +185,28 @@ extension NetworkCode {
   private func sentence(_ host: String) -> String {
     switch self {
     case .unknown: "The transfer from \(host) failed for an unknown reason; try again later."
-    case .badURL: "The address of \(host) is not one that can be connected to; check it."
+    case .badURL: "The address of \(host) is invalid; check it."
     case .timedOut: "\(host) did not answer in time; try again."
     case .unsupportedURL: "The address of \(host) is neither https nor http; check it."
     case .cannotFindHost: "\(host) cannot be found; check the name and the network."
     case .cannotConnectToHost:
       "\(host) does not accept connections; check the address and try again."
     case .connectionLost: "The connection to \(host) was lost; try again."
-    case .tooManyRedirects: "\(host) sends from one address to the next; check the address."
+    case .tooManyRedirects: "\(host) redirects too often; check the address."
     case .notConnectedToInternet: "\(host) is out of reach; connect to the network and try again."
     case .badServerResponse: "\(host) answered with something that is not HTTP; try again later."
-    case .cannotDecodeContent: "\(host) answered in a coding nobody asked for; try again later."
+    case .cannotDecodeContent:
+      "\(host) answered in a transfer coding that was not requested; try again later."
     case .requiresSecureConnection: "\(host) must be reached by https; correct its address."
-    case .dataLengthExceedsMaximum: "\(host) sent a larger answer than is taken; check the address."
+    case .dataLengthExceedsMaximum: "\(host) sent an answer over the size limit; check the address."
     case .secureConnectionFailed:
-      "No secure connection to \(host) could be made; it must speak TLS 1.2 or later."
+      "No secure connection to \(host) could be made; it must support TLS 1.2 or later."
     case .certificateHasBadDate:
       "The certificate of \(host) has expired; check the clock, or wait until it is renewed."
     case .certificateUntrusted:
-      "The certificate of \(host) is not to be trusted or belongs to another host; check the address."
+      "The certificate of \(host) is not trusted or belongs to another host; check the address."
     case .certificateHasUnknownRoot:
-      "The certificate of \(host) is by an unknown authority; if you trust that, name it as caFile."
+      "The certificate of \(host) is from an unknown authority; if you trust it, set caFile to its certificate."
     case .certificateNotYetValid: "The certificate of \(host) is not valid yet; check the clock."
     }
   }
@@ -217,7 +218,7 @@ extension ccurl_state {
     case CCURL_MISSING: "libcurl.so.4 is missing; install it (on Debian the package libcurl4)."
     case CCURL_TOO_OLD: "libcurl.so.4 is too old; install version 7.87 or later."
     case CCURL_NO_DESCRIPTOR:
-      "The provider cannot be asked: \(SystemError.tooManyOpenFiles)."
+      "The provider cannot be reached: \(SystemError.tooManyOpenFiles)."
     default: "libcurl.so.4 could not be started; install it again."
     }
   }

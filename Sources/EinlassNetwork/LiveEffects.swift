@@ -74,14 +74,14 @@ extension Problem {
       if error.isExhaustion {
         error.explanation
       } else if place.ports.isEmpty {
-        "this machine has no port left"
+        "this machine has no free port"
       } else if error.isAddressInUse {
-        "other programs have port \(ports)"
+        "other programs use port \(ports)"
       } else {
-        "this machine does not let einlass have port \(ports)"
+        "this machine does not allow einlass to use port \(ports)"
       }
     return Problem(
-      .flowNotSupported, "the browser cannot come back, because \(why)",
+      .flowNotSupported, "the redirect address cannot be opened, because \(why)",
       isRetryable: error.isAddressInUse)
   }
 }

@@ -48,7 +48,7 @@ final class RedirectListener: Sendable {
       address: "http://\(host)\(path)",
       next: { [self] () throws(Problem) in
         for await answer in arrived { return answer }
-        throw Problem(.cancelled, "Nobody waits for the browser any more.")
+        throw Problem(.cancelled, "The redirect listener was closed.")
       },
       close: { [self] in close() })
   }

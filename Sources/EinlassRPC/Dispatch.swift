@@ -28,7 +28,7 @@ extension Peer {
     switch message {
     case .request(let request): return dispatch(request, place: place)
     case .refusal(let error, let id): refuse(error, id: id, place: place)
-    case .response, .batch: options.log.debug("rpc", "ignored a response: nothing was asked")
+    case .response, .batch: options.log.debug("rpc", "ignored a response: einlass sent no request")
     }
     return nil
   }

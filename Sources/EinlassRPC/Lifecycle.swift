@@ -13,7 +13,7 @@ public enum Lifecycle: String, Sendable, CaseIterable {
     case .shutdown:
       MethodDescriptor(
         rawValue, .immediate,
-        "Cancels what runs, answers everything, and ends; later requests are refused.",
+        "Cancels the running requests, answers every request, and ends; later requests are refused.",
         isBatchable: false)
     case .exit:
       MethodDescriptor(

@@ -45,7 +45,8 @@ final class AddedProviders: Sendable {
       isNew = !descriptors.contains { sameBytes($0["id"]?.string ?? "", id) }
       guard !isNew || !catalog.holdsItself(id) else {
         throw Problem(
-          .invalidParameter, "The catalogue has a provider of this id. Give another.", path: "/id")
+          .invalidParameter, "The catalogue has a provider with this id. Choose another id.",
+          path: "/id")
       }
       // Replace it in place: providers that inherit from it (`like`) must come after it.
       return isNew
@@ -99,7 +100,8 @@ final class AddedProviders: Sendable {
       let others = descriptors.filter { !sameBytes($0["id"]?.string ?? "", id) }
       guard others.count < descriptors.count else {
         throw Problem(
-          .unknownProvider, "No provider of this id was added. The catalogue's own stay.",
+          .unknownProvider,
+          "No provider with this id was added, and those of the catalogue cannot be removed. Choose an added provider.",
           hint: .init("providers.list"))
       }
       if !catalog.holdsItself(id) { try forget(id) }
@@ -174,9 +176,10 @@ final class AddedProviders: Sendable {
 extension Problem {
   fileprivate static let damagedProviders = Problem.store(
     .corrupt,
-    "The file of added providers beside the store is damaged. Put back a copy of it, or move it away and add them again."
+    "The file of added providers beside the store is damaged. Restore a copy of it, or move it away and add the providers again."
   )
 
   fileprivate static let tooManyProviders = Problem(
-    .invalidParameter, "There is no room for another provider. Remove some with providers.remove.")
+    .invalidParameter,
+    "The number of added providers has reached its limit. Remove some with providers.remove.")
 }

@@ -77,7 +77,7 @@ final class AuditTrail: Sendable {
       try lines.append(line(event, patience), patience)
     } catch {
       if error.isLockedStore, patience == .none { throw error }
-      log.withLock { $0 }.warning("audit", "not written down: \(error.message)")
+      log.withLock { $0 }.warning("audit", "the entry was not written: \(error.message)")
       if isRequired { throw error }
     }
   }

@@ -26,7 +26,7 @@ public struct Configuration: Sendable {
       case "proxy": proxy = try Self.string(member.value, "/proxy")
       case "audit":
         guard try Self.string(member.value, "/audit") == "required" else {
-          throw ConfigurationError("/audit", "the word required, or no such member")
+          throw ConfigurationError("/audit", "the text required, or no member audit")
         }
         requiresAudit = true
       default:

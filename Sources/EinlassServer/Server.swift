@@ -109,7 +109,7 @@ public final class Server: Sendable {
       failed: { [attachedLog] request, problem in
         announcer.announceRefreshFailure(request, problem)
         attachedLog.withLock { $0 }.warning(
-          "refresh", "\(request.account.rawValue) is refreshed no more: \(problem.message)")
+          "refresh", "\(request.account.rawValue) is no longer refreshed: \(problem.message)")
       })
     prompts = Prompts(
       newID: { [effects] in identifier("p", effects) }, notify: { announcer.announce($0, $1) })

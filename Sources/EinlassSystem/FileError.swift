@@ -52,9 +52,9 @@ public struct FileError: Error, Sendable, Equatable {
     case .openToOthers(let mode, let isFile):
       "is open to other users (mode \(Self.octal(mode))). " + remedy(for: mode, isFile)
     case .hardLinked(let count):
-      "is one file under \(count) names. Remove the other names, or name another place."
-    case .tooLong(let limit): "is longer than the \(limit) bytes that are taken."
-    case .silent: "did not end in time. Write to it what it is for, then close it."
+      "has \(count) hard links. Remove the other names, or name another place."
+    case .tooLong(let limit): "is longer than the limit of \(limit) bytes."
+    case .silent: "was not closed in time. Write the content to it, then close it."
     }
   }
 
@@ -64,7 +64,7 @@ public struct FileError: Error, Sendable, Equatable {
     let isShared =
       !isFile && (mode & 0o1000 != 0 || path.utf8.count { $0 == UInt8(ascii: "/") } < 3)
     return isShared
-      ? "Name a place that only you can reach."
+      ? "Name a place that only you can access."
       : "If nobody else had access, run: chmod go-rwx '\(quoted)'"
   }
 
@@ -88,8 +88,8 @@ public struct FileError: Error, Sendable, Equatable {
     case EMFILE, ENFILE: SystemError.tooManyOpenFiles
     case EISDIR: "it is a directory"
     case ELOOP: "it is a symbolic link"
-    case ENOTDIR: "something above it is no directory"
-    case EBADF: "it is not open for that"
+    case ENOTDIR: "a part of its path is not a directory"
+    case EBADF: "it is not open for reading"
     case ENAMETOOLONG: "its name is too long"
     default: "error \(number) of the system"
     }

@@ -7,7 +7,7 @@ func accessList(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "access.list", .immediate,
-      "What the person decided about each application and provider.",
+      "The access decisions for each application and provider.",
       params: [.limit, .cursor],
       result: .object([
         .required("grants", .array(.reference("Grant"), max: nil), "Grants."), .nextCursor,
@@ -40,7 +40,7 @@ func accessSet(_ server: Server) -> Method {
       "Grants or denies an application the use of a provider's accounts.",
       params: [
         .provider, .required("state", Schema(AccessGrant.State.self), "The decision."),
-        .optional("application", .identifier, "Whose; the caller's own when missing."),
+        .optional("application", .identifier, "The application; the caller when missing."),
         .permissions, .audience, .includes,
       ],
       result: .object([.revision]),
@@ -72,9 +72,10 @@ func accessReset(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "access.reset", .immediate,
-      "Forgets a decision, so that the next request asks again.",
+      "Removes an access decision, so that the next request asks again.",
       params: [
-        .provider, .optional("application", .identifier, "Whose; the caller's own when missing."),
+        .provider,
+        .optional("application", .identifier, "The application; the caller when missing."),
       ],
       result: .object([.revision]),
       reasons: ["unknownProvider", "accountStoreFailure"]),

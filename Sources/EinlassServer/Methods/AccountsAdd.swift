@@ -10,16 +10,16 @@ func accountsAdd(_ server: Server) -> Method {
       "Stores an account with its credential; every secret is sealed.",
       params: [
         .provider,
-        .required("username", .string(maxBytes: 256), "What the person is called there."),
+        .required("username", .string(maxBytes: 256), "The user name at the provider."),
         .optional("displayName", .string(maxBytes: 256), "The name to show."),
         .optional("subject", .identifier, "The provider's stable id of the person."),
         .required("credential", addedCredential, "The account's own credential.", isSecret: true),
         .optional(
           "replace", .boolean,
-          "Overwrite the account that is already there, and its credential of this client id."),
+          "Overwrite the existing account and its credential of this client id."),
       ],
       result: .object([
-        .account, .required("created", .boolean, "False when it replaced one."), .revision,
+        .account, .required("created", .boolean, "False when an account was replaced."), .revision,
       ]),
       reasons: ["unknownProvider", "accountExists", "accountStoreFailure", "bindingMismatch"]),
     .immediate { params, _, deadline throws(RPCError) in
@@ -61,9 +61,10 @@ private let addedCredential = Schema.tagged(
       [
         .required("token", .string(maxBytes: 49152), "The access token.", isSecret: true),
         .optional("refreshToken", .string(maxBytes: 49152), "Its refresh token.", isSecret: true),
-        .optional("expiresAt", .unixTime, "When it ends."),
-        .optional("scopes", .array(.identifier, max: 256), "What it is good for."),
-        .required("clientId", .identifier, "The registration it was issued to."),
+        .optional("expiresAt", .unixTime, "The expiry time."),
+        .optional("scopes", .array(.identifier, max: 256), "The scopes of the token."),
+        .required(
+          "clientId", .identifier, "The client id of the registration that it was issued to."),
       ]
     ),
   ])

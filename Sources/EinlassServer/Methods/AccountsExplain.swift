@@ -7,14 +7,14 @@ func accountsExplain(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.explain", .immediate,
-      "Which account auth.perform would use with these parameters, and why. Does nothing.",
+      "Explains the choice of account by auth.perform with these parameters. Changes nothing.",
       params: choiceParams,
       result: .object([
-        .required("rule", Schema(Explanation.Rule.self), "What decides about the account."),
+        .required("rule", Schema(Explanation.Rule.self), "The rule that selects the account."),
         .optional("account", .identifier, "Unless the person decides: the account's id."),
         .required(
-          "prompts", .array(Schema(Prompt.Kind.self), max: nil), "What the person would be asked."),
-        .optional("error", .any, "Why it would fail: {code, message, data}."),
+          "prompts", .array(Schema(Prompt.Kind.self), max: nil), "The prompts for the person."),
+        .optional("error", .any, "The expected error: {code, message, data}."),
       ]),
       reasons: ["unknownProvider", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in

@@ -8,14 +8,14 @@ func accountsExport(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.export", .network,
-      "Writes all accounts with their credentials, and what they need, to a file that only a passphrase opens. It comes by --passphrase-fd, or is asked for.",
+      "Writes all accounts with their credentials, registrations and added providers to a file encrypted with a passphrase. The passphrase comes from --file-passphrase-fd, --passphrase-fd or a prompt.",
       params: [
         .required("path", .path, "Absolute; the file gets mode 0600."),
-        .optional("replace", .boolean, "Overwrite a file of this user's that is there."),
+        .optional("replace", .boolean, "Overwrite an existing file of this user."),
       ],
       result: .object([
         .required("path", .string(maxBytes: nil), "The file."),
-        .required("accounts", .integer(0...Int64.max), "How many are in it."),
+        .required("accounts", .integer(0...Int64.max), "The number of accounts in the file."),
         .required("bytes", .integer(0...Int64.max), "Its size."),
       ]),
       reasons: ["accountStoreFailure", "bindingMismatch"]),

@@ -7,33 +7,33 @@ func accountsImport(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.import", .network,
-      "Adds the accounts of a file that accounts.export wrote. Its passphrase comes by --passphrase-fd, or is asked for.",
+      "Adds the accounts of a file written by accounts.export. The passphrase comes from --file-passphrase-fd, --passphrase-fd or a prompt.",
       params: [
         .required("path", .path, "Absolute."),
-        .optional("replace", .boolean, "Overwrite accounts that are already there."),
+        .optional("replace", .boolean, "Overwrite existing accounts."),
       ],
       result: .object([
-        .required("added", count, "How many are new."),
-        .required("replaced", count, "How many were overwritten."),
-        .required("alreadyThere", count, "How many stayed as they were."),
-        .required("refused", count, "How many could not be taken."),
+        .required("added", count, "The number of new accounts."),
+        .required("replaced", count, "The number of overwritten accounts."),
+        .required("alreadyThere", count, "The number of existing accounts that were kept."),
+        .required("refused", count, "The number of accounts that could not be added."),
         .required(
           "accounts",
           .array(
             .object([
-              .required("provider", .string(maxBytes: nil), "As the file says."),
-              .required("username", .string(maxBytes: nil), "As the file says."),
-              .required("result", .oneOf(results), "What became of it."),
-              .optional("account", .identifier, "The id that it has here."),
-              .optional("error", .any, "Why it was refused: {code, message, data}."),
+              .required("provider", .string(maxBytes: nil), "The provider in the file."),
+              .required("username", .string(maxBytes: nil), "The user name in the file."),
+              .required("result", .oneOf(results), "The outcome."),
+              .optional("account", .identifier, "The id in this store."),
+              .optional("error", .any, "The error of a refused account: {code, message, data}."),
             ]), max: shownLimit),
-          "The first ones, those before all that were not added."),
+          "The first 50 accounts; those that were not added come first."),
         .required(
           "providers", .array(.identifier, max: shownLimit),
-          "Those of the file that were added, because the catalogue here lacks them."),
+          "The providers that were added from the file, because the catalogue lacks them."),
         .required(
           "registrations", .array(.identifier, max: shownLimit),
-          "The providers whose registration was stored."),
+          "The providers with a registration that was stored."),
       ]),
       reasons: ["accountStoreFailure"]),
     .task { params, call async throws(RPCError) in

@@ -9,7 +9,7 @@ func accountsList(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.list", .immediate,
-      "The stored accounts, in order of adding. Opens no key and asks nobody.",
+      "The stored accounts in order of adding. Opens no key and shows no prompt.",
       params: [
         .optional("provider", .identifier, "Only those of this provider."), .limit, .cursor,
       ],

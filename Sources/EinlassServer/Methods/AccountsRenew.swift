@@ -7,14 +7,16 @@ func accountsRenew(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.renew", .network,
-      "Renews the application's credential with the provider, as far as that goes without the person.",
+      "Renews the application's credential with the provider, without the person.",
       params: [.account, .resource],
       result: .object([
         .required(
           "result", .oneOf(["renewed", "rejected", "failed"]),
-          "rejected: the provider does not want to; failed: it could not be asked, or not without the person."
+          "rejected: the provider refused; failed: the provider could not be reached, or the person is needed."
         ),
-        .optional("error", .any, "Unless renewed: {code, message, data}, data.hint mends it."),
+        .optional(
+          "error", .any,
+          "The error unless renewed: {code, message, data}; data.hint names the remedy."),
       ]),
       reasons: retrievalReasons + ["tokenNotSaved"]),
     .task { params, _ async throws(RPCError) in

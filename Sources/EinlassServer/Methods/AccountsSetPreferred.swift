@@ -7,10 +7,12 @@ func accountsSetPreferred(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.setPreferred", .immediate,
-      "Makes an account the one that an application prefers of its provider; without an account, none.",
+      "Sets the account of a provider that an application prefers; without an account, removes the preference.",
       params: [
-        .provider, .optional("account", .identifier, "An account's id; none when missing."),
-        .optional("application", .identifier, "Whose; the caller's own when missing."),
+        .provider,
+        .optional(
+          "account", .identifier, "The preferred account's id; missing to remove the preference."),
+        .optional("application", .identifier, "The application; the caller when missing."),
       ],
       result: .object([.revision]),
       reasons: ["unknownProvider", "unknownAccount", "invalidChoice", "accountStoreFailure"]),

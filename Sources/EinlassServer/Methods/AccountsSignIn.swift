@@ -7,28 +7,30 @@ func accountsSignIn(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.signIn", .interactive,
-      "Signs a person in, at a provider or for a protected resource: adds an account, or makes one usable again.",
+      "Signs a person in at a provider or for a protected resource: adds an account, or signs in to an existing one again.",
       params: [
         .optional("provider", .identifier, "A provider's id, from providers.list."),
         .optional(
           "resource", .string(maxBytes: 2048),
-          "Instead of provider: the address of a protected resource, which says who issues its tokens."
+          "Instead of provider: the address of a protected resource; its metadata names the provider."
         ),
         .optional(
           "challenge", .string(maxBytes: 8192),
-          "With resource: the WWW-Authenticate header that it has answered with."),
-        .optional("account", .identifier, "Who is to sign in; another person fails."),
-        .optional("flowKind", Schema(FlowKind.self), "This kind of flow and no other."),
+          "With resource: the WWW-Authenticate header of its answer."),
+        .optional(
+          "account", .identifier, "The account to sign in to; the sign-in of another person fails."),
+        .optional("flowKind", Schema(FlowKind.self), "The only allowed kind of flow."),
         .detached, .deadlineSeconds,
       ] + pageParams,
       result: .object([
         .required("flow", .identifier, "The flow's id."),
         .optional("account", .identifier, "The account's id; missing when detached."),
-        .optional("created", .boolean, "False when the account was there; missing when detached."),
-        .optional("provider", .identifier, "With resource: who issues its tokens."),
+        .optional(
+          "created", .boolean, "False when the account existed already; missing when detached."),
+        .optional("provider", .identifier, "With resource: the provider that issues its tokens."),
         .optional(
           "resource", .string(maxBytes: nil),
-          "The resource's own name, which credentials.get takes."),
+          "The resource's own name, for credentials.get."),
       ]),
       reasons: [
         "unknownAccount", "invalidChoice", "bindingMismatch", "unsafeURL",
@@ -108,16 +110,22 @@ extension Server {
 
 /// The parameters of the provider's sign-in page.
 let pageParams: [Field] = [
-  .optional("scopes", .array(.identifier, max: 256), "Instead of the provider's usual ones."),
+  .optional(
+    "scopes", .array(.identifier, max: 256),
+    "The requested scopes, instead of the provider's default scopes."),
   .optional(
     "customParameters", .map(.string(maxBytes: 4096)),
-    "For the provider's page, or the request for a device's code, as they are.", isSecret: true),
-  .optional("loginHint", .string(maxBytes: 1024), "Who is expected: an address or a name."),
+    "Further parameters for the provider's page or the request for a device code, passed on unchanged.",
+    isSecret: true),
+  .optional("loginHint", .string(maxBytes: 1024), "The expected person: an address or a name."),
   .optional("prompt", .string(maxBytes: 256), "login, consent, select_account, none."),
   .optional(
-    "maxAgeSeconds", .integer(0...31_536_000), "How long ago the person may have signed in there."),
-  .optional("acrValues", .string(maxBytes: 1024), "How the person is to be known, best first."),
-  .optional("claims", .any, "What is wanted of the person: OpenID Connect Core 5.5."),
+    "maxAgeSeconds", .integer(0...31_536_000),
+    "The largest age of the person's sign-in at the provider."),
+  .optional(
+    "acrValues", .string(maxBytes: 1024),
+    "Requested authentication context classes (acr), preferred first."),
+  .optional("claims", .any, "The claims request of OpenID Connect Core 5.5."),
 ]
 
 /// The reasons of further errors of a sign-in.

@@ -7,9 +7,10 @@ func accountsSignOut(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.signOut", .network,
-      "Forgets the account's credentials here and revokes them at the provider; the account stays.",
+      "Removes the account's credentials from the store and revokes them at the provider; the account stays.",
       params: [
-        .account, .optional("revoke", .boolean, "Whether the provider is told; true."),
+        .account,
+        .optional("revoke", .boolean, "Whether the credentials are revoked at the provider; true."),
         .requireRevocation,
       ],
       result: revocationSchema, reasons: leavingReasons),
@@ -30,7 +31,7 @@ extension Field {
   /// credential.
   static let requireRevocation = Field.optional(
     "requireRevocation", .boolean,
-    "Forget nothing where the provider can't be asked: its registration is not here (1006), it is elsewhere (1027), or its credential does not open (1009); false."
+    "Remove nothing if the credential can't be revoked, because the registration is missing (1006), the provider has other addresses (1027) or the credential does not decrypt (1009); false."
   )
 }
 
@@ -44,18 +45,19 @@ let leavingReasons = [
 let revocationSchema = Schema.object([
   .required(
     "revoked", .array(.string(maxBytes: nil), max: nil),
-    "What was: system, or application and a client id; then refreshToken or accessToken where each is revoked by itself."
+    "The revoked credentials: system, or application and a client id; then refreshToken or accessToken if each is revoked by itself."
   ),
   .required(
     "notRevoked",
     .array(
       .object([
         .required("what", .string(maxBytes: nil), "A credential."),
-        .required("reason", .string(maxBytes: nil), "Why it stays valid at the provider."),
-      ]), max: nil), "What stays valid at the provider."),
+        .required(
+          "reason", .string(maxBytes: nil), "The reason why it stays valid at the provider."),
+      ]), max: nil), "The credentials that stay valid at the provider."),
   .optional(
     "endSessionURL", .string(maxBytes: nil),
-    "Where the person's browser is signed out there too, if the front end opens it."),
+    "The page that signs the browser out at the provider, if the front end opens it."),
   .revision,
 ])
 

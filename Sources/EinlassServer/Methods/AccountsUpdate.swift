@@ -7,7 +7,7 @@ func accountsUpdate(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.update", .immediate,
-      "Changes the name that is shown; an empty one removes it.",
+      "Changes the display name; an empty one removes it.",
       params: [
         .account, .optional("displayName", .string(maxBytes: 256), "The name to show."),
       ],

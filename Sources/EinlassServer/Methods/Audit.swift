@@ -7,12 +7,12 @@ func auditList(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "audit.list", .immediate,
-      "Who received which credential, and when; the newest first. Never the credential.",
+      "The credentials that applications received, the newest first. Never contains the credential itself.",
       params: [
-        .optional("application", .identifier, "Only what this application did."),
-        .optional("provider", .identifier, "Only what concerned this provider."),
-        .optional("account", .identifier, "Only what concerned this account."),
-        .optional("method", .identifier, "Only what came by this method."),
+        .optional("application", .identifier, "Only entries of this application."),
+        .optional("provider", .identifier, "Only entries about this provider."),
+        .optional("account", .identifier, "Only entries about this account."),
+        .optional("method", .identifier, "Only entries of this method."),
         .optional("since", .unixTime, "Not before this time."),
         .optional("before", .unixTime, "Before this time."), .limit, .cursor,
       ],
@@ -34,9 +34,11 @@ func auditList(_ server: Server) -> Method {
 func auditPrune(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
-      "audit.prune", .immediate, "Forgets the entries of the audit trail before a time.",
-      params: [.required("before", .unixTime, "Everything older goes.")],
-      result: .object([.required("removed", .integer(0...Int64.max), "How many entries.")]),
+      "audit.prune", .immediate, "Removes the entries of the audit trail before a time.",
+      params: [.required("before", .unixTime, "Older entries are removed.")],
+      result: .object([
+        .required("removed", .integer(0...Int64.max), "The number of removed entries.")
+      ]),
       reasons: ["accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
       // Reading the whole file is slow, so do it on the waiting thread, which passes a deadline.

@@ -15,12 +15,12 @@ func authList(_ server: Server) -> Method {
           .array(
             .object([
               .required("flow", .identifier, "The flow's id."),
-              .required("application", .identifier, "For whom it runs."), .provider,
-              .required("flowKind", Schema(FlowKind.self), "What it does."),
-              .required("stage", Schema(Stage.self), "How far it is."),
-              .required("startedAt", .unixTime, "When it started."),
-              .required("expiresAt", .unixTime, "When it gives up."),
-              .required("detached", .boolean, "Whether auth.completed will tell its outcome."),
+              .required("application", .identifier, "The application that started it."), .provider,
+              .required("flowKind", Schema(FlowKind.self), "The kind of flow."),
+              .required("stage", Schema(Stage.self), "The current stage."),
+              .required("startedAt", .unixTime, "The start time."),
+              .required("expiresAt", .unixTime, "The time at which it gives up."),
+              .required("detached", .boolean, "Whether auth.completed reports its outcome."),
               .required("prompts", .array(.identifier, max: nil), "The prompts it waits for."),
             ]), max: nil), "Flows."), .nextCursor,
       ]),
@@ -44,7 +44,7 @@ func authCancel(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "auth.cancel", .immediate,
-      "Ends a running flow. Its request answers -32800, or auth.completed says so.",
+      "Ends a running flow. Its request answers -32800, or auth.completed reports that.",
       params: [.required("flow", .identifier, "The flow's id.")],
       result: .object([]),
       reasons: ["unknownFlow"]),
@@ -52,7 +52,7 @@ func authCancel(_ server: Server) -> Method {
       guard let flow = server.flows[params["flow"]?.string ?? ""] else {
         throw RPCError(
           Problem(
-            .unknownFlow, "There is no such flow. auth.list shows the running ones.",
+            .unknownFlow, "There is no such flow. See auth.list for the running flows.",
             hint: Problem.Hint("auth.list")))
       }
       flow.end(.cancelledByCall)

@@ -9,12 +9,12 @@ func authPerform(_ server: Server) -> Method {
       "auth.perform", .interactive,
       "Asks for access and for the account, then gets a credential for the application.",
       params: choiceParams + [
-        .optional("flowKind", Schema(FlowKind.self), "This kind of flow and no other."),
+        .optional("flowKind", Schema(FlowKind.self), "The only allowed kind of flow."),
         .optional(
           "signIn", .oneOf(["never", "ifNeeded"]),
-          "ifNeeded: without an account that works the person signs in to one."),
+          "ifNeeded: the person signs in if no account works."),
         .optional(
-          "credential", .oneOf(["fetch", "none"]), "none: only the choice of an account."),
+          "credential", .oneOf(["fetch", "none"]), "none: only choose an account."),
         .optional("interactive", .oneOf(["auto", "never"]), "never: no prompt, 1010 instead."),
         .minValiditySeconds, .detached, .deadlineSeconds,
       ] + pageParams,
@@ -23,8 +23,8 @@ func authPerform(_ server: Server) -> Method {
         .optional("account", .identifier, "The account's id; missing when detached."),
         .optional(
           "created", .boolean,
-          "Where the person signed in on the way: whether that added the account."),
-        .optional("credential", .reference("Credential"), "What the application may use."),
+          "After a sign-in by the person: whether it added the account."),
+        .optional("credential", .reference("Credential"), "The credential for the application."),
       ]),
       reasons: [
         "noSystemAccount", "accessNotGranted", "userCanceledAccountSelection", "accountBanned",
@@ -61,7 +61,7 @@ let choiceParams: [Field] = [
   .optional("confirm", .boolean, "Answers confirmAccount in advance."),
   .optional(
     "selection", Schema(PerformRequest.Selection.self),
-    "Ask always, or only when there are many accounts and none is preferred."),
+    "Ask for the account always, or only with several accounts and no preferred one."),
   .permissions, .audience,
   .optional("includeRefreshToken", .boolean, "Return the refresh token too."),
 ]

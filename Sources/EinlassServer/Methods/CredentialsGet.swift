@@ -8,16 +8,17 @@ func credentialsGet(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "credentials.get", .network,
-      "The application's credential: the stored one while it is good, else a new one. Asks nobody.",
+      "The application's credential: the stored one while it is valid, else a new one. Shows no prompt.",
       params: [
         .account,
         .minValiditySeconds,
-        .optional("forceRefresh", .boolean, "A new one, however good the stored one is."),
-        .optional("scopes", .array(.identifier, max: 256), "What it has to be good for."),
+        .optional("forceRefresh", .boolean, "Refresh even if the stored credential is valid."),
+        .optional(
+          "scopes", .array(.identifier, max: 256), "The scopes that the credential must have."),
         .resource,
       ],
       result: .object([
-        .required("credential", .reference("Credential"), "What the application may use.")
+        .required("credential", .reference("Credential"), "The credential for the application.")
       ]),
       reasons: retrievalReasons + [
         "accountBanned", "flowNotSupported", "throttled", "tokenNotSaved", "networkFailure",
@@ -50,7 +51,7 @@ let retrievalReasons = [
 extension Field {
   static let minValiditySeconds = optional(
     "minValiditySeconds", .integer(0...31_536_000),
-    "How long it has to be good for. Without it 60, or as the provider's descriptor says; what nothing renews serves to its end."
+    "The time in seconds for which the credential must stay valid; 60, or as in the descriptor. A credential that cannot be renewed is returned until its expiry."
   )
 }
 
@@ -59,7 +60,9 @@ extension Server {
   fileprivate func handOut(
     _ result: PerformResult, _ request: CredentialRequest, _ patience: AccountStore.Patience
   ) throws(Problem) -> JSONValue {
-    guard let credential = result.credential else { throw Problem(.internal, "None came.") }
+    guard let credential = result.credential else {
+      throw Problem(.internal, "The result holds no credential.")
+    }
     try audit.record(
       AuditEvent(
         "credentials.get", handing: credential, of: result.account, to: request.application,
@@ -84,7 +87,7 @@ extension Server {
     guard !hasWarned else { return }
     log.warning(
       "credentials",
-      "minValiditySeconds \(seconds) is more than a token of \(account.provider) lasts: every credentials.get refreshes it"
+      "minValiditySeconds \(seconds) is more than a token of \(account.provider) lasts, so every credentials.get refreshes it"
     )
   }
 

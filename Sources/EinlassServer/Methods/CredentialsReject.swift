@@ -7,7 +7,7 @@ func credentialsReject(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "credentials.reject", .network,
-      "Says that a resource refused the credential: it is not handed out again, the next get brings a new one.",
+      "Reports that a resource refused the credential. It is not returned again; the next get returns a new one.",
       params: [.account, .resource], result: .object([]), reasons: retrievalReasons),
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {

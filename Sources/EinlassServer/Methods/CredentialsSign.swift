@@ -12,19 +12,20 @@ func credentialsSign(_ server: Server) -> Method {
         .account, .resource,
         .required("method", .oneOf(["GET", "POST", "PUT", "PATCH", "DELETE"]), "HTTP method."),
         .required(
-          "url", .string(maxBytes: 8192), "Where the request will go.",
+          "url", .string(maxBytes: 8192), "The address of the request.",
           isSecret: true),
         .optional(
           "form", .map(.string(maxBytes: 65536)), "The fields of a form body.",
           isSecret: true),
         .optional(
-          "nonce", .string(maxBytes: 1024), "DPoP-Nonce of the resource's last answer, if any."),
+          "nonce", .string(maxBytes: 1024), "The DPoP-Nonce of the resource's last answer, if any."),
       ],
       result: .object([
         .required(
           "authorization", .string(maxBytes: nil), "The header's value.", isSecret: true),
         .optional(
-          "dpop", .string(maxBytes: nil), "The value of the DPoP header, which has to go along.",
+          "dpop", .string(maxBytes: nil),
+          "The value of the DPoP header, which must be sent with it.",
           isSecret: true),
       ]),
       reasons: [

@@ -7,31 +7,33 @@ func initialize(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "initialize", .immediate,
-      "Introduces the front end. Optional; the first request or refused. Never opens the key.",
+      "Introduces the front end. Optional; allowed only as the first request. Never opens the key.",
       params: [
-        .optional("protocolVersion", .integer(), "The newest it speaks; 1."),
+        .optional(
+          "protocolVersion", .integer(), "The newest version that the front end supports; 1."),
         .required(
           "client",
           .object([
             .required("name", .identifier, "The application that access is granted to."),
             .optional("title", .name, "Its name for people."),
             .optional("version", .string(maxBytes: 64), "Its version."),
-          ]), "Who it is."),
+          ]), "The front end."),
         .optional("processId", .integer(1...Int64(Int32.max)), "End when this process ends."),
         .optional(
           "capabilities",
           .object([
-            .optional("prompts", .array(.identifier, max: 64), "The kinds that it can show.")
-          ]), "What it can do."),
+            .optional(
+              "prompts", .array(.identifier, max: 64), "The kinds of prompt that it can show.")
+          ]), "The abilities of the front end."),
         .optional(
           "applications", .map(.registration), "Its own registrations, by provider; never stored."),
         .optional("locale", .identifier, "The person's language."),
       ],
       result: .object([
-        .required("protocolVersion", .integer(1...1), "The version that is spoken from now on."),
+        .required("protocolVersion", .integer(1...1), "The version in use from now on."),
         .required("server", .any, "Name and version of this program."),
         .required("capabilities", .any, "Methods, notifications, prompts, changes."),
-        .required("limits", .any, "Bytes and counts that are refused beyond."),
+        .required("limits", .any, "The limits of the protocol, in bytes and counts."),
         .required("store", .any, "Protection and revision, or the problem with the store."),
         .optional("configuration", .any, "The problem with the configuration file."),
         .optional(
@@ -39,8 +41,8 @@ func initialize(_ server: Server) -> Method {
           .array(
             .object([
               .optional("provider", .string(maxBytes: nil), "Its id."),
-              .required("message", .string(maxBytes: nil), "What is wrong with it."),
-            ]), max: leftOutLimit), "The added providers that cannot be read, if there are any."),
+              .required("message", .string(maxBytes: nil), "The problem with it."),
+            ]), max: leftOutLimit), "The added providers that cannot be read, if any."),
       ]),
       reasons: ["alreadyInitialized", "unsupportedVersion"], isBatchable: false),
     .immediate { params, call, deadline throws(RPCError) in

@@ -7,25 +7,26 @@ func promptAnswer(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "prompt.answer", .immediate,
-      "Answers an open prompt. The same answer again is fine, a different one is not.",
+      "Answers an open prompt. The same answer again is accepted, a different one is refused.",
       params: [
         .required("prompt", .identifier, "The prompt's id."),
         .required(
           "action", .oneOf(["accept", "decline", "cancel"]),
-          "Yes; no, and remember it; not now."),
+          "accept; decline: stored as a denial; cancel: this time only."),
         .optional(
           "account", .identifier,
-          "With accept: the account, for selectAccount; for replaceAccount too, where it is no new one."
+          "With accept: the account for selectAccount; for replaceAccount too, unless it is a new one."
         ),
         .optional(
           "redirectURL", .string(maxBytes: 32768),
-          "With accept: the address that the browser was sent back to, for openURL.", isSecret: true
+          "With accept: the final address of the browser, for openURL.", isSecret: true
         ),
         .optional(
-          "text", .string(maxBytes: 32768), "With accept: what the person read, for enterVerifier.",
+          "text", .string(maxBytes: 32768), "With accept: the verifier, for enterVerifier.",
           isSecret: true),
         .optional(
-          "passphrase", .string(maxBytes: 1024), "With accept: for enterPassphrase.",
+          "passphrase", .string(maxBytes: 1024),
+          "With accept: the passphrase, for enterPassphrase.",
           isSecret: true),
       ],
       result: .object([]),
@@ -73,7 +74,7 @@ extension Prompts.AnswerResult {
     case .unknown:
       throw RPCError(
         Problem(
-          .unknownPrompt, "There is no such prompt. prompt.list shows the open ones.",
+          .unknownPrompt, "There is no such prompt. See prompt.list for the open prompts.",
           hint: Problem.Hint("prompt.list")))
     case .late(let outcome):
       throw RPCError(

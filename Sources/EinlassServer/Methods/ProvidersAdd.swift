@@ -7,15 +7,17 @@ func providersAdd(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "providers.add", .network,
-      "Adds a provider: one that describes itself, by its issuer, or by a descriptor.",
+      "Adds a provider, either by its issuer, if it publishes metadata, or by a descriptor.",
       params: [
-        .optional("issuer", .string(maxBytes: 2048), "Its https address, exactly as it writes it."),
+        .optional(
+          "issuer", .string(maxBytes: 2048), "Its https address, exactly as in its metadata."),
         .optional("descriptor", .any, "An object as in the built-in catalogue."),
-        .optional("id", .identifier, "With issuer: the id; made of its host otherwise."),
+        .optional("id", .identifier, "With issuer: the id; by default made of its host."),
         .optional("name", .name, "With issuer: the name for people."),
       ],
       result: .object([
-        .provider, .required("created", .boolean, "False when it replaced one of that id."),
+        .provider,
+        .required("created", .boolean, "False when a provider with that id was replaced."),
       ]),
       reasons: [
         "unsafeURL", "providerFailure", "networkFailure", "accountStoreFailure", "cancelled",
@@ -43,10 +45,10 @@ func providersRemove(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "providers.remove", .network,
-      "Forgets a provider that was added, and its stored registration. Its accounts stay, of no use until it is added again.",
+      "Removes an added provider and its stored registration. Its accounts stay, and are unusable until it is added again.",
       params: [.provider],
       result: .object([
-        .required("registration", .boolean, "Whether one was stored, which is forgotten.")
+        .required("registration", .boolean, "Whether a stored registration was removed.")
       ]),
       reasons: ["unknownProvider", "accountStoreFailure", "cancelled"]),
     .task { params, _ async throws(RPCError) in

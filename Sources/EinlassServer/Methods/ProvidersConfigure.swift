@@ -7,14 +7,14 @@ func providersConfigure(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "providers.configure", .network,
-      "Keeps the person's own registration at a provider, sealed, for every application that brings none.",
+      "Stores the person's own registration at a provider, sealed, for every application without one.",
       params: [
         .provider,
         .optional("clientId", .identifier, "Consumer key, application id."),
-        .optional("remove", .boolean, "Forget it; then nothing else is given."),
+        .optional("remove", .boolean, "Remove the registration; no other member is allowed then."),
       ] + Schema.registrationParts,
       result: .object([
-        .required("configured", .boolean, "Whether a registration is there now, from anywhere."),
+        .required("configured", .boolean, "Whether a registration exists now, from any source."),
         .revision,
       ]),
       reasons: ["unknownProvider", "authenticatorUnconfigured", "accountStoreFailure"]),

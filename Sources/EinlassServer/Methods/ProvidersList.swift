@@ -8,7 +8,7 @@ func providersList(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "providers.list", .immediate,
-      "The providers of the catalogue, what each can do and what it takes to set it up.",
+      "The providers of the catalogue, with their abilities and setup.",
       params: [.limit, .cursor],
       result: .object([
         .required(

@@ -7,11 +7,11 @@ func storeBackup(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "store.backup", .network,
-      "Copies the store while it is in use. Without what opens its key the copy opens nothing.",
+      "Copies the store while it is in use. The copy is unreadable without a secret of its key slots.",
       params: [
         .required(
           "path", .path,
-          "Absolute, free, in a directory that only this user can write to.")
+          "An absolute, unused path in a directory that only this user can write to.")
       ],
       result: .object([
         .required("path", .string(maxBytes: nil), "The copy."),

@@ -7,20 +7,22 @@ func storeCheck(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "store.check", .network,
-      "Whether the store is sound: reads all of it and opens every sealed value.",
+      "Checks the store: reads all of it and opens every sealed value.",
       result: .object([
-        .required("sound", .boolean, "Whether nothing was found."),
-        .required("accounts", .integer(0...Int64.max), "How many were looked at."),
-        .required("sealedValues", .integer(0...Int64.max), "How many were tried."),
-        .required("countFindings", .integer(0...Int64.max), "How many there are in all."),
+        .required("sound", .boolean, "True without findings."),
+        .required("accounts", .integer(0...Int64.max), "The number of checked accounts."),
+        .required("sealedValues", .integer(0...Int64.max), "The number of opened values."),
+        .required("countFindings", .integer(0...Int64.max), "The total number of findings."),
         .required(
           "findings",
           .array(
             .object([
-              .required("kind", Schema(StoreMaintenance.Finding.Kind.self), "What is unsound."),
-              .optional("account", .identifier, "Whose; missing when it is nobody's."),
+              .required("kind", Schema(StoreMaintenance.Finding.Kind.self), "The kind of finding."),
+              .optional(
+                "account", .identifier,
+                "The account of the damaged value; missing if there is none."),
               .required("message", .string(maxBytes: nil), "For people."),
-            ]), max: 50), "The first ones."),
+            ]), max: 50), "The first 50 findings."),
       ]),
       reasons: ["accountStoreFailure", "cancelled"]),
     .task { _, call async throws(RPCError) in

@@ -7,10 +7,10 @@ func storeAddKeySlot(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "store.addKeySlot", .network,
-      "Adds a way to open the store's key, in the place of one of the same kind. A passphrase comes by --passphrase-fd, or is asked for.",
+      "Adds a key slot, or replaces the one of the same kind. A passphrase comes from --passphrase-fd or a prompt.",
       params: [
         .required(
-          "kind", .oneOf(["keyfile", "passphrase", "secretservice"]), "What opens it from now on.")
+          "kind", .oneOf(["keyfile", "passphrase", "secretservice"]), "The kind of the new slot.")
       ],
       result: .object([slots]), reasons: ["accountStoreFailure"]),
     .task { params, call async throws(RPCError) in
@@ -33,11 +33,11 @@ func storeRemoveKeySlot(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "store.removeKeySlot", .network,
-      "Removes a way to open the store's key, never the last one. A key file stays where it is.",
+      "Removes a key slot, except the last one. A key file is kept.",
       params: [
         .required(
           "kind", .oneOf(["keyfile", "passphrase", "secretservice", "fd"]),
-          "What does not open it any more.")
+          "The kind of the removed slot.")
       ],
       result: .object([slots]), reasons: ["accountStoreFailure"]),
     .task { params, _ async throws(RPCError) in
@@ -51,4 +51,4 @@ func storeRemoveKeySlot(_ server: Server) -> Method {
 }
 
 private let slots = Field.required(
-  "slots", .array(.string(maxBytes: nil), max: nil), "Every way to open the key.")
+  "slots", .array(.string(maxBytes: nil), max: nil), "The key slots.")

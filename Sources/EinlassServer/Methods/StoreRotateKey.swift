@@ -7,14 +7,14 @@ func storeRotateKey(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "store.rotateKey", .network,
-      "Seals everything anew under another key. The key file, which opens that key, stays as it is.",
+      "Seals all values with a new key. The key file still opens that key and is not changed.",
       result: .object([
-        .required("sealedValues", .integer(0...Int64.max), "How many were sealed anew."),
+        .required("sealedValues", .integer(0...Int64.max), "The number of values sealed again."),
         .required(
-          "slots", .array(.string(maxBytes: nil), max: nil), "What opens the key from now on."),
+          "slots", .array(.string(maxBytes: nil), max: nil), "The key slots of the new key."),
         .required(
           "droppedSlots", .array(.string(maxBytes: nil), max: nil),
-          "What could not be opened and opens it no more."),
+          "The key slots that could not be opened and were removed."),
       ]),
       reasons: ["accountStoreFailure", "bindingMismatch", "cancelled"]),
     .task { _, call async throws(RPCError) in

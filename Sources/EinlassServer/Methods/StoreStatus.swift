@@ -8,25 +8,25 @@ func storeStatus(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "store.status", .immediate,
-      "Where the store is, how its key is protected, and how much there is.",
+      "The path of the store, the protection of its key, and its sizes.",
       result: .object([
         .optional("path", .string(maxBytes: nil), "The database; missing for one in memory."),
-        .required("exists", .boolean, "Whether there is one yet: the first change makes it."),
+        .required("exists", .boolean, "Whether the store exists; the first change creates it."),
         .required(
           "protection", .string(maxBytes: nil),
-          "What opens the key: keyfile, secretservice, passphrase, fd or memory; of several slots the one that says least."
+          "The protection of the key: keyfile, secretservice, passphrase, fd or memory; with several slots, the weakest one."
         ),
-        .required("slots", .array(.string(maxBytes: nil), max: nil), "Every way to open the key."),
-        .required("schema", count, "Of the database."),
+        .required("slots", .array(.string(maxBytes: nil), max: nil), "The key slots."),
+        .required("schema", count, "The schema version of the database."),
         .revision,
-        .required("accounts", count, "How many."),
+        .required("accounts", count, "The number of accounts."),
         .required("databaseBytes", count, "Size of the database."),
         .required("journalBytes", count, "Size of the journal beside it."),
         .required("readOnly", .boolean, "Whether it cannot be written now."),
         .optional(
           "holder", .integer(1...Int64.max),
-          "The id of another process that keeps changes waiting now."),
-        .required("keyUses", count, "How often the key has sealed something; 2^31 is the end."),
+          "The id of another process that blocks changes now."),
+        .required("keyUses", count, "The number of values sealed with the key; the limit is 2^31."),
         .required("memoryLocked", .boolean, "Whether keys in memory are kept out of swap files."),
         .optional("sqlite", .string(maxBytes: nil), "Version of the database library."),
       ]),

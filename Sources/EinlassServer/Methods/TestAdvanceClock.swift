@@ -6,8 +6,8 @@ func testAdvanceClock(_ advance: @escaping @Sendable (Int64) -> Void) -> Method 
   Method(
     MethodDescriptor(
       "test.advanceClock", .immediate,
-      "Moves this process's clock and wakes what waited for it. Only with --test.",
-      params: [.required("seconds", .integer(0...315_360_000), "By how much.")],
+      "Moves this process's clock and wakes its timers. Only with --test.",
+      params: [.required("seconds", .integer(0...315_360_000), "The number of seconds.")],
       needsTestMode: true),
     .urgent { params, _ throws(RPCError) in
       advance(params["seconds"]?.int64 ?? 0)

@@ -7,7 +7,7 @@ func verify(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "verify", .network,
-      "Asks the provider whether a credential is good, for which application and for whom.",
+      "Asks the provider for the validity, the application and the person of a credential.",
       params: [
         .provider,
         .optional("credential", verifiedCredential, "The credential to check.", isSecret: true),
@@ -17,23 +17,23 @@ func verify(_ server: Server) -> Method {
           .object([
             .optional("id", .identifier, "The provider's id of the person."),
             .optional("clientId", .identifier, "The application; the caller's own."),
-            .optional("scopes", .array(.identifier, max: 256), "What it must be good for."),
-            .optional("nonce", .string(maxBytes: 1024), "Of an id_token."),
-          ]), "What it must be."),
+            .optional("scopes", .array(.identifier, max: 256), "The expected scopes."),
+            .optional("nonce", .string(maxBytes: 1024), "The expected nonce of an id_token."),
+          ]), "The expected values."),
       ],
       result: .object([
         .required("valid", .boolean, "Whether every check is ok."),
-        .optional("identity", .reference("Identity"), "Whose it is."),
+        .optional("identity", .reference("Identity"), "The person of the credential."),
         .optional("clientId", .string(maxBytes: nil), "The application it was issued to."),
-        .optional("scopes", .array(.string(maxBytes: nil), max: nil), "What it is good for."),
-        .optional("expiresAt", .unixTime, "When it ends."),
+        .optional("scopes", .array(.string(maxBytes: nil), max: nil), "The scopes of the token."),
+        .optional("expiresAt", .unixTime, "The expiry time."),
         .required(
           "checks",
           .array(
             .object([
               .required("check", .string(maxBytes: nil), "active, application, expiry, …"),
-              .required("ok", .boolean, "Whether it holds."),
-              .optional("detail", .string(maxBytes: nil), "Why not."),
+              .required("ok", .boolean, "Whether the check passed."),
+              .optional("detail", .string(maxBytes: nil), "The reason for a failed check."),
             ]), max: nil), "The checks in the order made."),
       ]),
       reasons: [
@@ -117,7 +117,8 @@ private let verifiedCredential = Schema.tagged(
       "oauth2",
       [
         .required("token", .string(maxBytes: 49152), "The access token.", isSecret: true),
-        .optional("idToken", .string(maxBytes: 65536), "What came with it.", isSecret: true),
+        .optional(
+          "idToken", .string(maxBytes: 65536), "The id_token that came with it.", isSecret: true),
       ]
     ),
     (

@@ -139,16 +139,16 @@ extension Problem {
   fileprivate static func answersUsedUp(_ prompt: Prompt) -> Problem {
     Problem(
       .interactionRequired,
-      "The file of --answers has no answer left for this question: \(prompt.kind.rawValue).",
+      "The file of --answers has no answer left for this prompt: \(prompt.kind.rawValue).",
       neededPrompts: [prompt])
   }
 }
 
 extension Field {
   static let detached = optional(
-    "detached", .boolean, "Answer at once; the outcome is auth.completed.")
+    "detached", .boolean, "Answer at once; auth.completed reports the outcome.")
   static let deadlineSeconds = optional(
-    "deadlineSeconds", .integer(10...3600), "How long people may take; 300.")
+    "deadlineSeconds", .integer(10...3600), "The time limit for the person in seconds; 300.")
 }
 
 /// The reasons of the errors of every flow.

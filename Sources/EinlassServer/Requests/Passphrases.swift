@@ -212,13 +212,13 @@ extension Problem {
   fileprivate static func passphraseRequired(_ wanted: Prompt.Passphrase) -> Problem {
     Problem(
       .interactionRequired,
-      "A passphrase is needed, which this front end does not ask for. Bring it with \(wanted.option).",
+      "A passphrase is needed, but this front end cannot ask for it. Pass it with \(wanted.option).",
       neededPrompts: [.enterPassphrase(wanted)])
   }
 
   fileprivate static let wrongPassphrase = Problem.store(
     .keyUnavailable,
-    "None of these passphrases opens the account store's key. Bring the one it was made with.")
+    "None of these passphrases opens the account store. Enter the passphrase that was set for it.")
 
   /// The problem of a request that was cancelled before it changed anything.
   static let nothingDone = Problem(.cancelled, "The request was cancelled. Nothing was changed.")

@@ -165,7 +165,8 @@ final class PendingRequest: Sendable {
 
 extension Problem {
   fileprivate static let expired = Problem(
-    .flowExpired, "Nobody answered in time. Start again, with a longer deadlineSeconds if needed.",
+    .flowExpired,
+    "The person did not answer in time. Start again, with a longer deadlineSeconds if needed.",
     isRetryable: true)
 }
 

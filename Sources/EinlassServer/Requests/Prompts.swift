@@ -342,7 +342,7 @@ extension Problem {
     let subject = flow.flowKind == nil ? "a passphrase" : flow.providerName
     return Problem(
       .interactionRequired,
-      "Nobody answered the last questions about \(subject). Decide in advance, or ask again once somebody is there.",
+      "The last prompts about \(subject) were not answered in time. Decide in advance, or try again when a person can answer.",
       detail: "unanswered",
       provider: flow.flowKind == nil ? nil : flow.provider, neededPrompts: [prompt])
   }
@@ -351,19 +351,22 @@ extension Problem {
   fileprivate static func tooLong(_ prompt: Prompt) -> Problem {
     Problem(
       .invalidParameter,
-      "The question to the person would be longer than a line of the protocol. Ask for less.",
+      "The prompt would be longer than a line of the protocol. Request fewer or shorter values.",
       path: prompt.kind == .grantAccess ? "/permissions" : "/customParameters")
   }
 
   fileprivate static let left = Problem(.cancelled, "The flow was cancelled.")
   fileprivate static let notOffered = Problem(
-    .invalidChoice, "That account was not offered. The prompt stays open.")
+    .invalidChoice,
+    "That account was not offered, so the prompt stays open. Choose an offered account.")
   fileprivate static func textMissing(_ path: String) -> Problem {
     Problem(
-      .invalidParameter, "Say what the person brought: this question is accepted with it.",
+      .invalidParameter,
+      "Accepting this prompt needs the parameter \(path.dropFirst()). Pass the person's entry there.",
       path: path)
   }
   fileprivate static let accountMissing = Problem(
-    .invalidParameter, "Say which account: selectAccount is accepted with its id.",
+    .invalidParameter,
+    "Accepting this prompt needs the parameter account. Pass the id of the chosen account.",
     path: "/account")
 }

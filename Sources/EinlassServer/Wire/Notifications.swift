@@ -4,27 +4,27 @@ internal import EinlassRPC
 /// All notifications of this process.
 let notifications: [NotificationDescriptor] = [
   NotificationDescriptor(
-    "prompt.opened", "A question to the person; answer with prompt.answer.",
+    "prompt.opened", "A prompt for the person; answer it with prompt.answer.",
     params: promptFields),
   NotificationDescriptor(
-    "prompt.closed", "A prompt needs no answer any more.",
+    "prompt.closed", "A prompt no longer needs an answer.",
     params: [
       .required("prompt", .identifier, "The prompt's id."),
-      .required("outcome", Schema(Prompts.Outcome.self), "How it ended."),
+      .required("outcome", Schema(Prompts.Outcome.self), "The outcome of the prompt."),
     ]),
   NotificationDescriptor(
-    "auth.progress", "How far a flow is.",
+    "auth.progress", "The progress of a flow.",
     params: [
       .required("flow", .identifier, "The flow's id."),
-      .required("stage", Schema(Stage.self), "What it does now."),
+      .required("stage", Schema(Stage.self), "The current stage."),
     ]),
   NotificationDescriptor(
     "auth.completed", "The outcome of a detached flow, exactly once.",
     params: [
       .required("flow", .identifier, "The flow's id."),
-      .optional("account", .identifier, "When it ended well: the account's id."),
-      .optional("credential", .reference("Credential"), "When it ended well: the credential."),
-      .optional("error", .any, "When it did not: {code, message, data}."),
+      .optional("account", .identifier, "After success: the account's id."),
+      .optional("credential", .reference("Credential"), "After success: the credential."),
+      .optional("error", .any, "After a failure: {code, message, data}."),
     ]),
   NotificationDescriptor(
     "accounts.changed", "Accounts were added, removed or changed.",
@@ -36,41 +36,44 @@ let notifications: [NotificationDescriptor] = [
           .object([
             .account,
             .required(
-              "change", Schema(StoreChange.Kind.self), "What happened."),
-          ]), max: StoreChanges.limit), "What changed."),
+              "change", Schema(StoreChange.Kind.self), "The kind of change."),
+          ]), max: StoreChanges.limit), "The changes."),
       .reload,
     ]),
   NotificationDescriptor(
-    "access.changed", "A decision about access was made or forgotten.",
+    "access.changed", "An access decision was made or removed.",
     params: [
-      .revision, .optional("application", .identifier, "Whose."),
-      .optional("provider", .identifier, "Of which provider's accounts."), .reload,
+      .revision, .optional("application", .identifier, "The application of the decision."),
+      .optional("provider", .identifier, "The provider of the accounts."), .reload,
     ]),
   NotificationDescriptor(
-    "credentials.refreshed", "Another token has taken the place of the one before.",
+    "credentials.refreshed", "A new token replaced the previous one.",
     params: [
       .account, .required("tokenType", .string(maxBytes: nil), "Bearer or DPoP."),
-      .required("scopes", .array(.string(maxBytes: nil), max: nil), "What it is good for."),
-      .optional("expiresAt", .unixTime, "When it ends; missing: not known."),
+      .required("scopes", .array(.string(maxBytes: nil), max: nil), "The scopes of the token."),
+      .optional("expiresAt", .unixTime, "The expiry time; missing if unknown."),
     ]),
   NotificationDescriptor(
     "credentials.refreshFailed",
-    "A credential is not refreshed any more without being asked for; the next credentials.get tries.",
+    "A credential is no longer refreshed in the background; the next credentials.get tries again.",
     params: [
-      .account, .optional("resource", .string(maxBytes: nil), "Which resource's; missing: none."),
-      .required("error", .any, "Why: {code, message, data}, data.hint mends it."),
+      .account,
+      .optional(
+        "resource", .string(maxBytes: nil),
+        "The resource of the credential; missing for the account's own."),
+      .required("error", .any, "The error: {code, message, data}; data.hint names the remedy."),
     ]),
   NotificationDescriptor(
-    "store.progress", "How far a long work on the store is.",
+    "store.progress", "The progress of a long operation on the store.",
     params: [
       .required("request", .any, "The id of the request."),
-      .required("method", .identifier, "What it asked for."),
-      .required("done", .integer(0...Int64.max), "How much is done."),
-      .required("total", .integer(0...Int64.max), "Of how much."),
+      .required("method", .identifier, "The method of the request."),
+      .required("done", .integer(0...Int64.max), "The finished amount of work."),
+      .required("total", .integer(0...Int64.max), "The total amount of work."),
     ]),
 ]
 
 extension Field {
   fileprivate static let reload = optional(
-    "reload", .boolean, "True when too much changed to be told one by one: ask for the list again.")
+    "reload", .boolean, "True after too many changes for single entries: request the list again.")
 }

@@ -29,7 +29,8 @@ enum Pages {
       guard count <= limitBytes else {
         log.warning(
           "list",
-          "One of the \(name) fits no line of the protocol and is left out: \(cursor(entry))")
+          "An entry of \(name) is too long for a line of the protocol and was left out: \(cursor(entry))"
+        )
         continue
       }
       size += count

@@ -8,19 +8,19 @@ extension Field {
     "revision", .integer(0...Int64.max), "The store's revision; grows with every change.")
   static let resource = optional(
     "resource", .string(maxBytes: 2048),
-    "The protected resource that the credential is for, by the name that accounts.signIn answers.")
-  static let limit = optional("limit", .integer(1...1000), "At most so many entries.")
+    "The protected resource of the credential, by its name in the result of accounts.signIn.")
+  static let limit = optional("limit", .integer(1...1000), "The largest number of entries.")
   static let cursor = optional(
-    "cursor", .string(maxBytes: 1024), "Where to go on: nextCursor of the page before.")
+    "cursor", .string(maxBytes: 1024), "The start of the page: nextCursor of the previous page.")
   static let nextCursor = optional(
-    "nextCursor", .string(maxBytes: 1024), "There are more; pass it as cursor.")
+    "nextCursor", .string(maxBytes: 1024), "The cursor of the next page; missing on the last one.")
   static let permissions = optional(
-    "permissions", .array(.identifier, max: 64), "What the application may do.")
+    "permissions", .array(.identifier, max: 64), "The permissions of the application.")
   static let includes = optional(
     "includes", .array(Schema(AccessGrant.Inclusion.self), max: 8),
-    "What the application gets besides; refreshToken: the one of includeRefreshToken.")
+    "Further values for the application; refreshToken: allows includeRefreshToken.")
   static let audience = optional(
-    "audience", Schema(AccessGrant.Audience.self), "Who sees what is posted.")
+    "audience", Schema(AccessGrant.Audience.self), "The audience of posts.")
 }
 
 extension Schema {
@@ -47,11 +47,12 @@ extension Schema {
       isSecret: true),
     .optional(
       "authentication", .oneOf(ClientRegistration.authentications),
-      "How it proves itself, where the provider knows it by one way alone."),
-    .optional("keyId", .string(maxBytes: 1024), "What the provider calls that key."),
+      "The client authentication method, if the provider accepts only one."),
+    .optional(
+      "keyId", .string(maxBytes: 1024), "The key id (kid) of the private key at the provider."),
     .optional(
       "redirect", .string(maxBytes: 2048),
-      "The redirect address, where one of its own is registered."),
+      "The redirect address, if another one than the default is registered."),
   ]
 }
 
@@ -63,51 +64,53 @@ let components: Components = [
       .required("name", .string(maxBytes: nil), "The name for people."),
       .required("flowKinds", .array(Schema(FlowKind.self), max: nil), "In order of preference."),
       .required(
-        "configured", .boolean, "Whether a registration is there, the caller's or a stored one."),
+        "configured", .boolean, "Whether there is a registration, the caller's or a stored one."),
       .optional(
         "problem",
         .object([
-          .required("code", .integer(), "As that of an error."),
-          .required("reason", .identifier, "As that of an error."),
-          .optional("detail", .identifier, "What is wrong with it."),
+          .required("code", .integer(), "The code of the error."),
+          .required("reason", .identifier, "The reason of the error."),
+          .optional("detail", .identifier, "The detail of the error."),
           .required("message", .string(maxBytes: nil), "For people."),
-        ]), "Why that registration cannot be used, where that is known without asking anybody."),
+        ]), "The problem with that registration, if it is known without a request."),
       .optional(
-        "added", .boolean, "True where providers.add brought it, which providers.remove undoes."),
-      .required("oneAccount", .boolean, "Its only account is confirmed instead of selected."),
+        "added", .boolean, "True for a provider of providers.add; providers.remove removes it."),
+      .required(
+        "oneAccount", .boolean, "Whether its only account is confirmed instead of selected."),
       .required("retired", .boolean, "No longer in service."),
       .required(
         "can",
         .object(
           ["reverseAuth", "refresh", "email", "revoke", "verify"].map { word in
-            .required(word, .boolean, "Whether it can.")
-          }), "What works there."),
+            .required(word, .boolean, "Whether it works.")
+          }), "The abilities of the provider."),
       .required(
         "setup",
         .object([
-          .required("documentation", .string(maxBytes: nil), "Where to register."),
+          .required(
+            "documentation", .string(maxBytes: nil), "The page with instructions to register."),
           .required(
             "needs", .array(Schema(Provider.RegistrationPart.self), max: nil),
-            "What a registration must hold."),
+            "The required parts of a registration."),
           .optional("redirect", .string(maxBytes: nil), "The redirect address to register."),
-          .optional("notes", .string(maxBytes: nil), "What else it takes."),
+          .optional("notes", .string(maxBytes: nil), "Further requirements."),
         ]), "How to get a registration."),
     ]),
   "Account":
     .object([
       .account, .provider,
-      .required("username", .string(maxBytes: 2048), "What the person is called there."),
+      .required("username", .string(maxBytes: 2048), "The user name at the provider."),
       .optional("displayName", .string(maxBytes: 2048), "The name to show."),
       .optional("subject", .string(maxBytes: 2048), "The provider's stable id of the person."),
       .optional("email", .string(maxBytes: 2048), "Not verified."),
       .optional("avatar", .string(maxBytes: 8192), "The address of a picture."),
-      .required("health", Schema(Account.Health.self), "What the provider last said."),
+      .required("health", Schema(Account.Health.self), "The state last reported by the provider."),
       .required("signedIn", .boolean, "Whether a credential is stored."),
       .required("preferred", .boolean, "Whether this application prefers it."),
       .optional(
         "resources", .array(.string(maxBytes: nil), max: nil),
         "The protected resources that it has credentials for."),
-      .required("addedAt", .unixTime, "When it was added."),
+      .required("addedAt", .unixTime, "The time of adding."),
     ]),
   "Credential":
     .tagged(
@@ -127,14 +130,14 @@ let components: Components = [
             .required("token", .string(maxBytes: nil), "The access token.", isSecret: true),
             .required(
               "tokenType", .string(maxBytes: nil),
-              "Bearer; DPoP: bound to a key, credentials.sign makes its headers."),
-            .required("scopes", .array(.string(maxBytes: nil), max: nil), "What was granted."),
-            .optional("expiresAt", .unixTime, "When it ends; missing: not known."),
+              "Bearer, or DPoP: bound to a key, and credentials.sign makes its headers."),
+            .required("scopes", .array(.string(maxBytes: nil), max: nil), "The granted scopes."),
+            .optional("expiresAt", .unixTime, "The expiry time; missing if unknown."),
             .optional("idToken", .string(maxBytes: nil), "OpenID Connect.", isSecret: true),
             .optional(
               "idTokenOf", .oneOf(IDTokenOrigin.AccessToken.allCases.map(\.rawValue)),
               "The id_token came with the current access token, or with a former one."),
-            .optional("idTokenExpiresAt", .unixTime, "When the id_token ends."),
+            .optional("idTokenExpiresAt", .unixTime, "The expiry time of the id_token."),
             .optional(
               "refreshToken", .string(maxBytes: nil), "Only with includeRefreshToken.",
               isSecret: true),
@@ -151,31 +154,33 @@ let components: Components = [
     ]),
   "Grant":
     .object([
-      .required("application", .identifier, "The application it is about."), .provider,
-      .required("state", Schema(AccessGrant.State.self), "What the person decided."),
-      .required("permissions", .array(.identifier, max: nil), "What was granted."),
+      .required("application", .identifier, "The application of the decision."), .provider,
+      .required("state", Schema(AccessGrant.State.self), "The decision."),
+      .required("permissions", .array(.identifier, max: nil), "The granted scopes."),
       .audience, .includes,
-      .required("changedAt", .unixTime, "When it was decided."),
+      .required("changedAt", .unixTime, "The time of the decision."),
     ]),
   "AuditEntry":
     .object([
       .required("at", .unixTime, "When."),
-      .required("application", .identifier, "Who, as it called itself."),
-      .required("method", .identifier, "By which method."),
-      .optional("provider", .identifier, "Whose accounts it is about."),
+      .required("application", .identifier, "The application, by its own name."),
+      .required("method", .identifier, "The method of the request."),
+      .optional("provider", .identifier, "The provider of the accounts."),
       .optional("account", .identifier, "The account."),
-      .optional("clientId", .string(maxBytes: nil), "The registration it was issued to."),
-      .optional("credential", .string(maxBytes: nil), "The type of what was handed out."),
+      .optional(
+        "clientId", .string(maxBytes: nil),
+        "The client id of the registration that it was issued to."),
+      .optional("credential", .string(maxBytes: nil), "The type of the credential."),
       .optional(
         "tokenDigest", .string(maxBytes: nil),
-        "A keyed digest: the same for the same token, while the store has the same key."),
+        "A keyed digest: equal for equal tokens while the store has the same key."),
       .includes,
-      .optional("subject", .identifier, "The application that a decision is about."),
-      .optional("state", Schema(AccessGrant.State.self), "The decision; missing: forgotten."),
-      .optional("count", .integer(0...Int64.max), "How many entries or accounts it is about."),
+      .optional("subject", .identifier, "The application of a decision."),
+      .optional("state", Schema(AccessGrant.State.self), "The decision; missing after a reset."),
+      .optional("count", .integer(0...Int64.max), "The number of entries or accounts."),
       .required("process", .integer(), "The process of einlass that wrote it."),
       .required(
-        "parent", .string(maxBytes: nil), "The program that had started it; empty: not known."),
+        "parent", .string(maxBytes: nil), "The program that started it; empty if unknown."),
     ]),
   "Prompt": .object(promptFields),
 ]
@@ -192,28 +197,29 @@ let promptFields: [Field] = [
   .required("prompt", .identifier, "The prompt's id."),
   .required("flows", .array(.identifier, max: nil), "The flows that wait for it."),
   .optional("requests", .array(.any, max: nil), "The ids of the requests that wait for it."),
-  .required("kind", Schema(Prompt.Kind.self), "What is asked."),
-  .required("application", .identifier, "Who asks."),
-  .optional("applicationTitle", .string(maxBytes: nil), "Who asks, for people."),
-  .optional("provider", .identifier, "Whose accounts it is about; missing for a passphrase."),
+  .required("kind", Schema(Prompt.Kind.self), "The kind of prompt."),
+  .required("application", .identifier, "The requesting application."),
+  .optional("applicationTitle", .string(maxBytes: nil), "The requesting application, for people."),
+  .optional("provider", .identifier, "The provider of the accounts; missing for a passphrase."),
   .optional("providerName", .string(maxBytes: nil), "The provider, for people."),
   .optional("resource", .string(maxBytes: nil), "The protected resource that a sign-in is for."),
-  .required("expiresAt", .unixTime, "When the last waiter gives up."),
-  .optional("accounts", .array(.reference("Account"), max: 100), "Which account, or the one."),
+  .required("expiresAt", .unixTime, "The time at which the last waiting request gives up."),
+  .optional("accounts", .array(.reference("Account"), max: 100), "The offered accounts."),
   .optional("more", .boolean, "Any other account of the provider is a valid answer too."),
   .permissions, .audience, .includes,
-  .optional("url", .string(maxBytes: nil), "Where the person's browser goes."),
+  .optional("url", .string(maxBytes: nil), "The page for the person's browser."),
   .optional("host", .string(maxBytes: nil), "The host of the page, to be shown."),
-  .optional("verificationUri", .string(maxBytes: nil), "Where the code is entered."),
+  .optional("verificationUri", .string(maxBytes: nil), "The page for the code."),
   .optional("verificationUriComplete", .string(maxBytes: nil), "The same with the code in it."),
-  .optional("userCode", .string(maxBytes: nil), "What is entered there."),
+  .optional("userCode", .string(maxBytes: nil), "The code to enter there."),
   .optional(
     "returningTo", .string(maxBytes: nil),
-    "The front end catches this address, or has it copied, and answers with redirectURL."),
-  .optional("expects", Schema(Prompt.Verifier.self), "What the person brings as text."),
-  .optional("added", .array(.identifier, max: nil), "What goes beyond an existing grant."),
-  .optional("purpose", Schema(Prompt.Passphrase.Purpose.self), "What the passphrase is for."),
-  .optional("path", .string(maxBytes: nil), "The file that it is for."),
-  .optional("new", .boolean, "It is to be chosen now: let it be typed twice."),
-  .optional("again", .boolean, "What was entered before does not fit."),
+    "The redirect address: the front end intercepts it, or asks the person to paste it, and answers with redirectURL."
+  ),
+  .optional("expects", Schema(Prompt.Verifier.self), "The kind of text to enter."),
+  .optional("added", .array(.identifier, max: nil), "The permissions beyond an existing grant."),
+  .optional("purpose", Schema(Prompt.Passphrase.Purpose.self), "The purpose of the passphrase."),
+  .optional("path", .string(maxBytes: nil), "The file of the passphrase."),
+  .optional("new", .boolean, "A new passphrase: have it entered twice."),
+  .optional("again", .boolean, "The previous entry was wrong."),
 ]

@@ -57,7 +57,7 @@ final class AccountLeases: Sendable {
       if let lease = try acquire(name, by: deadline) { return .success(lease) }
       let path = "\(directory)/\(name).lock"
       throw .store(
-        .locked, "Another process keeps the account's lock \(path). Try again.", path: path)
+        .locked, "Another process holds the account's lock \(path). Try again.", path: path)
     } catch {
       turns.give(name)
       return .failure(error)

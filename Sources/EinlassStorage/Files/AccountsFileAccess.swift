@@ -30,7 +30,7 @@ extension AccountsFiles {
       (parent, name) = SafeDirectory.split(path)
       guard path.utf8.first == UInt8(ascii: "/"), !["", ".", ".."].contains(name) else {
         throw Problem(
-          .invalidParameter, "The path of a file is absolute and names a file.", path: "/path")
+          .invalidParameter, "The path must be absolute and name a file.", path: "/path")
       }
     }
   }

@@ -115,7 +115,7 @@ extension CredentialRow {
   private static func bindingMismatch(_ account: Account, _ path: String) -> Problem {
     Problem(
       .bindingMismatch,
-      "Where the account's credential may be sent was edited in \(path) without its key, so it is not used. Add the account again.",
+      "The origins of the account's credential were edited in \(path) without the store's key, so it is not used. Add the account again.",
       provider: account.provider, account: account.id, path: path)
   }
 
@@ -124,7 +124,7 @@ extension CredentialRow {
   {
     .store(
       .decryptFailed,
-      "The column \(column.name) of account \(account.id.rawValue) in \(path) does not decrypt: it is damaged, or was edited without the store's key. Add the account again; the others are not concerned.",
+      "The column \(column.name) of account \(account.id.rawValue) in \(path) does not decrypt, because it is damaged or was edited without the store's key. Add the account again; other accounts are not affected.",
       path: path, account: account.id)
   }
 }

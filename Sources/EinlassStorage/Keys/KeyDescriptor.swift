@@ -64,7 +64,7 @@ final class KeyDescriptor: Sendable {
       try NamedDescriptor.readAndClose(number, limitBytes: limitBytes, by: deadline)
     }
     guard let secret = parse(bytes) else {
-      throw .store(.keyUnavailable, "What descriptor \(number) brought is no \(what)")
+      throw .store(.keyUnavailable, "Descriptor \(number) does not contain a \(what)")
     }
     return secret
   }

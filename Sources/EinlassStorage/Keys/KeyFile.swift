@@ -88,14 +88,15 @@ struct KeyFile {
 
   private func parse(_ bytes: [UInt8]) throws(Problem) -> Secret {
     if let secret = KeyText.secret(bytes) { return secret }
-    throw .store(.keyUnavailable, "The file \(path) holds no key. \(KeyText.form)", path: path)
+    throw .store(
+      .keyUnavailable, "The file \(path) does not contain a key. \(KeyText.form)", path: path)
   }
 }
 
 /// The text forms of keys in files and on descriptors.
 enum KeyText {
   static let limitBytes = 1024
-  static let form = "It takes 32 bytes: raw, or as base64 or hexadecimal text."
+  static let form = "A key has 32 bytes: raw, or as base64 or hexadecimal text."
 
   /// Returns one line of base64.
   static func text(_ secret: Secret) -> String { Base64.encode(secret.reveal()) + "\n" }

@@ -118,7 +118,8 @@ extension KeySource {
     guard let way = ScryptParameters(slot) else {
       throw .store(
         .keyUnavailable,
-        "The account store's passphrase slot asks for more work than is taken, or was damaged.")
+        "The scrypt parameters of the account store's passphrase slot are damaged or exceed the limit. Restore a backup, or open the store with another key slot."
+      )
     }
     return try way.slotKey(of: passphrase, salt: slot.salt)
   }
@@ -174,27 +175,27 @@ extension KeySource {
     let what =
       switch slot.kind {
       case .keyfile: "The key file \(try path(for: slot, store: store))"
-      case .fd: "What descriptor \(key?.number ?? -1) brought"
+      case .fd: "The secret from descriptor \(key?.number ?? -1)"
       case .passphrase: "The passphrase"
-      case .secretservice: "What the Secret Service keeps"
+      case .secretservice: "The secret in the Secret Service"
       }
     return .store(
       .keyUnavailable,
-      "\(what) does not open the account store's key. Bring the one it was made with.")
+      "\(what) does not open the account store. Use the one that the store was created with.")
   }
 
   private func noSlot(_ slots: [KeySlot]) -> Problem {
     if slots.contains(where: { $0.kind == .passphrase }), choice == .usual {
       return .store(
         .keyUnavailable,
-        "A passphrase opens the account store, and none was brought. Enter it, or bring it with --passphrase-fd."
+        "The account store needs a passphrase. Enter it, or pass it with --passphrase-fd."
       )
     }
     let ways = KeySlot.Kind.allCases.filter { kind in slots.contains { $0.kind == kind } }
       .map(\.howToOpen)
     return .store(
       .keyUnavailable,
-      "The account store has no key slot for what was brought. It is opened with \(ways.joined(separator: ", or with "))."
+      "None of the given secrets opens the account store. Open it with \(ways.joined(separator: ", or with "))."
     )
   }
 }

@@ -24,7 +24,7 @@ struct KeySecretService: Sendable {
     guard let secret = try kept(for: store) else {
       throw .store(
         .keyUnavailable,
-        "No Secret Service runs here, its keyring is locked, or it keeps no key of this account store. Start or unlock it, or open the store by another slot."
+        "No Secret Service is running, its keyring is locked, or it has no key of this account store. Start or unlock it, or open the store with another key slot."
       )
     }
     return secret
@@ -43,7 +43,9 @@ struct KeySecretService: Sendable {
     guard answer != nil else { throw .noKeyring }
     guard try kept(for: store) == secret else {
       throw .store(
-        .keyUnavailable, "The Secret Service answers something else than it was given. Not used.")
+        .keyUnavailable,
+        "The Secret Service did not return the secret just stored in it, so it is not used. Use another key slot."
+      )
     }
     return secret
   }
@@ -62,7 +64,7 @@ struct KeySecretService: Sendable {
     guard let command else {
       throw .store(
         .keyUnavailable,
-        "The Secret Service is asked by the program secret-tool, which is not here. Install libsecret-tools."
+        "The program secret-tool is not installed. Install libsecret-tools to use the Secret Service."
       )
     }
     let deadline = Deadline(milliseconds: limitMilliseconds)
@@ -82,7 +84,7 @@ extension Problem {
   fileprivate static var noKeyring: Problem {
     .store(
       .keyUnavailable,
-      "No Secret Service runs here, or its keyring is locked. Start or unlock it, or open the store by another slot."
+      "No Secret Service is running, or its keyring is locked. Start or unlock it, or open the store with another key slot."
     )
   }
 }

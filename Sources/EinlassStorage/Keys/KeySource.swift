@@ -151,7 +151,7 @@ final class KeySource: Sendable {
     guard let directory = location.keyDirectory else {
       throw .store(
         .keyUnavailable,
-        "HOME is not set, so there is no usual place for the account store's key. Set it, or use --key-file or --key-fd."
+        "HOME is not set, so the account store's key has no default path. Set HOME, or use --key-file or --key-fd."
       )
     }
     return "\(directory)/\(store).key"
@@ -163,17 +163,17 @@ extension KeyDescriptor {
   convenience init(passphrase number: Int32) {
     self.init(
       number, limitBytes: ScryptParameters.limitBytes + 2,
-      what: "passphrase. It takes one line.", parse: ScryptParameters.passphrase)
+      what: "passphrase. A passphrase is one line.", parse: ScryptParameters.passphrase)
   }
 }
 
 extension Problem {
   /// The key or passphrase has not been written to its descriptor yet, or has to be prepared.
   static var keyAwaited: Problem {
-    .store(.locked, "The account store's key has not come yet. Try again.")
+    .store(.locked, "The account store's key is not available yet. Try again.")
   }
 
   fileprivate static func notBrought(_ what: String, _ option: String) -> Problem {
-    .store(.refused, "That takes \(what). Bring it with \(option).")
+    .store(.refused, "This operation needs \(what). Pass it with \(option).")
   }
 }

@@ -62,7 +62,7 @@ extension AccountStore.NewAccount {
     Problem(
       .accountExists,
       isOnlyOne && !isSamePerson(existing)
-        ? "The provider has room for one account, and another one is stored. Pass replace: true to overwrite it."
+        ? "Only one account of this provider can be stored, and another one is stored already. Pass replace: true to overwrite it."
         : "This account is stored already. Pass replace: true to overwrite it.",
       provider: existing.provider, account: existing.id)
   }
@@ -133,6 +133,6 @@ func isSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(r
 
 extension Problem {
   static func unknownAccount(_ id: Account.ID) -> Problem {
-    Problem(.unknownAccount, "There is no such account.", account: id)
+    Problem(.unknownAccount, "There is no account with this id.", account: id)
   }
 }

@@ -45,7 +45,7 @@ extension SQLiteConnection {
     guard try meta().encryptions <= 1 << 31 - Int64(count) else {
       throw .store(
         .refused,
-        "The key of the account store \(path) has been used too often to be safe. Rotate it with store.rotateKey.",
+        "The key of the account store \(path) has reached its safe number of uses. Rotate it with store.rotateKey.",
         path: path)
     }
     try run(

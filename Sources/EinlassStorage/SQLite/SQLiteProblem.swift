@@ -27,10 +27,10 @@ enum SQLiteProblem {
     case SQLITE_CANTOPEN, SQLITE_AUTH:
       .store(
         .permissions,
-        "The account store \(path) can't be opened (SQLite \(extendedCode)). Check who may use it and the directory it is in.",
+        "The account store \(path) can't be opened (SQLite \(extendedCode)). Check the permissions of the file and its directory.",
         path: path)
     case SQLITE_NOTADB:
-      notOurs(path, "is no database")
+      notOurs(path, "is not a database")
     // Our statements are valid, so SQLITE_ERROR means a changed schema, and SQLITE_CONSTRAINT means
     // inconsistent rows, for example a credential without its account.
     case SQLITE_CORRUPT, SQLITE_FORMAT, SQLITE_MISMATCH, SQLITE_ERROR, SQLITE_CONSTRAINT:
@@ -69,7 +69,7 @@ enum SQLiteProblem {
   static func readOnly(_ path: String) -> Problem {
     .store(
       .readOnly,
-      "The account store \(path) can't be written. Make the file and its directory writable, or name another one with --store.",
+      "The account store \(path) can't be written. Make the file and its directory writable, or name another store with --store.",
       path: path)
   }
 
@@ -77,13 +77,13 @@ enum SQLiteProblem {
   static func unsupportedFileSystem(_ path: String) -> Problem {
     .store(
       .unsupportedFileSystem,
-      "The account store \(path) lies on a file system that can't share it safely between processes. Put it on a local one with --store.",
+      "The account store \(path) is on a file system that can't share it safely between processes. Put it on a local file system with --store.",
       path: path)
   }
 
   private static func full(_ path: String) -> Problem {
     .store(
-      .full, "There is no room to write the account store \(path). Free some space and try again.",
+      .full, "The disk has no space for the account store \(path). Free some space and try again.",
       path: path)
   }
 }

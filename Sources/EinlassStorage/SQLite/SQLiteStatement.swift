@@ -84,7 +84,7 @@ enum SQLiteValue {
   func word<Word: RawRepresentable<String>>(_ column: Int32) throws(Problem) -> Word {
     let text = try text(column)
     guard let word = Word(rawValue: text) else {
-      throw SQLiteProblem.damaged(handle.path, "an unknown word in a column")
+      throw SQLiteProblem.damaged(handle.path, "an unknown value in a column")
     }
     return word
   }

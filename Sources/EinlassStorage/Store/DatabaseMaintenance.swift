@@ -63,7 +63,7 @@ extension KeySlot.Kind {
   /// Throws `invalidParameter` for an unknown word.
   fileprivate init(word: String) throws(Problem) {
     guard let kind = KeySlot.Kind(rawValue: word) else {
-      throw Problem(.invalidParameter, "There is no such kind of key slot.", path: "/kind")
+      throw Problem(.invalidParameter, "This kind of key slot is unknown.", path: "/kind")
     }
     self = kind
   }
@@ -128,7 +128,7 @@ extension OpenStore {
     let (parent, name) = SafeDirectory.split(path)
     guard path.utf8.first == UInt8(ascii: "/"), !["", ".", ".."].contains(name) else {
       throw Problem(
-        .invalidParameter, "The path of a copy is absolute and names a file.", path: "/path")
+        .invalidParameter, "The path of a copy must be absolute and name a file.", path: "/path")
     }
     // Others may list the directory, because the copy is private from its first byte.
     let found = try FileProblem.store { () throws(FileError) in
@@ -136,7 +136,7 @@ extension OpenStore {
     }
     guard let directory = found else {
       throw .store(
-        .refused, "There is no directory \(parent). Make it, or name another path.", path: parent)
+        .refused, "There is no directory \(parent). Create it, or name another path.", path: parent)
     }
     try progress(0, 2)
     let suffix = Hexadecimal.encode(SecureRandom.bytes(8))
@@ -150,7 +150,7 @@ extension OpenStore {
     let copy = directory.path(of: name)
     guard isNew else {
       throw .store(
-        .refused, "There is already something at \(copy). Name another path.", path: copy)
+        .refused, "The path \(copy) exists already. Name another path.", path: copy)
     }
     return StoreMaintenance.Backup(
       path: copy, countBytes: FileStatus.at(copy)?.countBytes ?? 0)

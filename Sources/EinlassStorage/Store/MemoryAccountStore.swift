@@ -93,7 +93,7 @@ extension StoreMaintenance {
 extension Problem {
   fileprivate static var nothingWritten: Problem {
     .store(
-      .refused, "The account store is in memory: nothing of it is in a file or under a key.")
+      .refused, "The account store is in memory: it has no file and no key.")
   }
 }
 

@@ -186,7 +186,7 @@ extension Problem {
     let process = holder.map { "process \($0)" } ?? "another process"
     var problem = Problem.store(
       .locked,
-      "The account store \(path) is kept locked by \(process). Try again, or see why that one does not go on.",
+      "The account store \(path) is kept locked by \(process). Try again, or check why that process is stuck.",
       path: path)
     problem.holder = holder
     return problem

@@ -33,7 +33,7 @@ enum StoreCheck {
     try owner(of: connection)
     let found = try connection.pragma("user_version")
     guard found <= migrations.schema else {
-      throw tooNew(connection.path, "schema \(found), this one knows \(migrations.schema)")
+      throw tooNew(connection.path, "schema \(found), this einlass knows \(migrations.schema)")
     }
     guard found > 0 else { throw SQLiteProblem.damaged(connection.path, "schema \(found)") }
     try keySlots(of: connection)
@@ -43,7 +43,7 @@ enum StoreCheck {
   /// Throws `corrupt` unless the file is an account store, of whichever version.
   static func owner(of connection: borrowing SQLiteConnection) throws(Problem) {
     guard try connection.pragma("application_id") == Migrations.applicationID else {
-      throw SQLiteProblem.notOurs(connection.path, "is no account store of einlass")
+      throw SQLiteProblem.notOurs(connection.path, "is not an account store of einlass")
     }
   }
 
@@ -59,7 +59,7 @@ enum StoreCheck {
     var found: [String: Set<String>] = [:]
     for (table, column) in pairs { found[table, default: []].insert(column) }
     for (table, columns) in found where !columns.isSubset(of: known[table] ?? []) {
-      throw tooNew(connection.path, "table \(table) has more columns than this one knows")
+      throw tooNew(connection.path, "table \(table) has columns that this einlass does not know")
     }
     guard found == known else {
       throw SQLiteProblem.damaged(connection.path, "a table or column is missing")
@@ -70,7 +70,7 @@ enum StoreCheck {
     for kind in try connection.all(
       "SELECT kind FROM keyslot", read: { row throws(Problem) in try row.text(0) })
     where KeySlot.Kind(rawValue: kind) == nil {
-      throw tooNew(connection.path, "a key slot that this one does not know")
+      throw tooNew(connection.path, "a key slot that this einlass does not know")
     }
   }
 

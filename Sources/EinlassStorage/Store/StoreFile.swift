@@ -89,7 +89,7 @@ final class StoreFile: Sendable {
   ) throws(Problem) -> Result {
     let needsKey = needsKey || !location.exists
     guard let result = try change(patience, makesStore: true, withKey: needsKey, body) else {
-      throw Problem(.internal, "The store was made and is not there.")
+      throw Problem(.internal, "The store was created but cannot be found.")
     }
     return result
   }
@@ -183,7 +183,7 @@ final class StoreFile: Sendable {
 
 extension Problem {
   fileprivate static let storeInUse = Problem.store(
-    .locked, "The account store is in use for a moment. Try again.")
+    .locked, "The account store is in use. Try again in a moment.")
 
   /// Whether the shared index is unavailable, because the disk is full or the directory is
   /// read-only.

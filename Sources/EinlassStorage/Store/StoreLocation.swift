@@ -43,7 +43,7 @@ struct StoreLocation: Sendable {
       guard let home = Self.home("XDG_DATA_HOME", ".local/share", environment) else {
         throw .store(
           .refused,
-          "HOME is not set, so there is no usual place for the account store. Set it, or use --store."
+          "HOME is not set, so the account store has no default path. Set HOME, or use --store."
         )
       }
       (directory, name) = (home + "/einlass", "store.db")

@@ -41,14 +41,14 @@ extension OpenStore {
     guard !slots.isEmpty else {
       throw .store(
         .keyUnavailable,
-        "What opens the account store cannot be read now, so its key stays as it is. Bring it back and try again."
+        "No secret that opens the account store is available, so the key was not rotated. Restore the key file or passphrase and try again."
       )
     }
     let dropped = before.filter { slot in !slots.contains { $0.id == slot.id } }.map(\.kind)
     guard keys.passphrase == nil || !dropped.contains(.passphrase) else {
       throw .store(
         .keyUnavailable,
-        "The passphrase that was brought is not the account store's, which would lose it. Bring that one, or none."
+        "The given passphrase does not open the account store, and rotating the key would remove its passphrase slot. Pass the right passphrase, or none."
       )
     }
     try connection.replaceKey(id: new.id, encryptions: count, slots: slots)
