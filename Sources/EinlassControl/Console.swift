@@ -96,7 +96,7 @@ final class Console {
       slots == ["passphrase"]
     {
       complain(
-        "   note: The store is new, and nothing but this passphrase opens it. A key file besides: "
+        "   note: The store is new, and only this passphrase opens it. To add a key file: "
           + "einlassctl store slots add keyfile")
     }
     einlass.end()
@@ -176,7 +176,7 @@ final class Console {
   }
 
   private static let portIsTaken =
-    "Another program has the port that the browser comes back to. It is waited for, a minute at most."
+    "Another program uses the port of the redirect address. Waiting for it, at most a minute."
 
   private func waitsForPort(_ method: String, _ params: JSONObject) -> Bool {
     method == "auth.progress" && params["stage"] == "awaitingPort"

@@ -73,7 +73,7 @@ final class Conversation {
         write(["jsonrpc": "2.0", "method": "$/cancelRequest", "params": ["id": JSONValue(id)]])
       case .ended: throw isCancelled ? .cancelled : gone()
       case .silent:
-        throw .noServer("\(path) does not answer as einlass does. \(ServerLocation.remedy)")
+        throw .noServer("\(path) did not answer like einlass. \(ServerLocation.remedy)")
       }
     }
   }

@@ -11,28 +11,31 @@ let version = "0.1.0"
 struct EinlassControl: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "einlassctl",
-    abstract: "Looks after the accounts that einlass signs in with.",
+    abstract: "Manages the accounts that einlass signs in with.",
     discussion: """
-      An account is named by its user name (ada), by provider and user name (twitter/ada), or by its id. What is \
-      missing is asked on the terminal, where there is one.
+      An account is named by its user name (ada), by provider and user name (twitter/ada), or by \
+      its id. The commands ask for missing arguments on the terminal, if there is one.
 
       EXAMPLES:
-        einlassctl providers configure github   bring a client id
+        einlassctl providers configure github   store a client id
         einlassctl sign-in github               sign in in a browser
-        einlassctl accounts add                 bring a credential
+        einlassctl accounts add                 add a credential
         einlassctl accounts list
         einlassctl access reset                 let an application ask again
         einlassctl accounts list --json | jq .accounts
 
-      einlassctl is itself an application, called einlassctl. Its client ids are those of providers configure, or of \
-      the file that --config names and only you can read: \
-      {"applications": {"einlassctl": {"github": {"clientId": "…"}}}}. Accounts lie in ~/.local/share/einlass (XDG_DATA_HOME), the key of their secrets in \
+      einlassctl is itself an application, called einlassctl. Its client ids come from providers \
+      configure, or from the configuration file (--config), which only you may be able to read: \
+      {"applications": {"einlassctl": {"github": {"clientId": "…"}}}}. Accounts are in \
+      ~/.local/share/einlass (XDG_DATA_HOME), the key of their secrets in \
       ~/.local/state/einlass/keys (XDG_STATE_HOME).
 
-      Results go to standard output, everything else to standard error. Exit code 0: done; 1: it was not done, and \
-      the next step is shown; 64: the command line is wrong; 70: einlass did not start or ended too early.
+      Results go to standard output, everything else to standard error. Exit code 0: done; 1: the \
+      command failed, and the next step is shown; 64: the command line is wrong; 70: einlass did \
+      not start or ended too early.
       NO_COLOR turns colours off. EINLASS_BINARY names the einlass to use.
-      source <(einlassctl --generate-completion-script bash) completes commands and names; there is zsh and fish too.
+      source <(einlassctl --generate-completion-script bash) completes commands and names; there \
+      is zsh and fish too.
       """,
     version: version,
     subcommands: [
@@ -116,9 +119,9 @@ extension ArraySlice<String> {
     else { return nil }
     if index > startIndex, self[index - 1].hasPrefix("--") {
       return
-        "A value that begins with a dash goes behind =: \(clean(self[index - 1]))=\(clean(self[index]))"
+        "Put a value that begins with a dash after =: \(clean(self[index - 1]))=\(clean(self[index]))"
     }
-    return "A name that begins with a dash goes behind --: einlassctl accounts remove -- -ada"
+    return "Put a name that begins with a dash after --: einlassctl accounts remove -- -ada"
   }
 }
 

@@ -14,12 +14,12 @@ struct NextStep: Equatable {
 
   /// The step for a store key that does not open.
   static let openingTheStore = NextStep(
-    "Bring the key or the passphrase that it was made with. What opens it:", "store", "slots")
+    "Provide the key or passphrase of this store. Its key slots:", "store", "slots")
 
   /// Returns the step for a store key that does not open. Some messages already contain the remedy.
   static func opening(_ message: String) -> NextStep {
     if message.hasSuffix("start afresh.") {
-      return NextStep("If the key file lies elsewhere, name it with --key-file.")
+      return NextStep("If the key file is elsewhere, name it with --key-file.")
     }
     guard message.hasSuffix("'"), let command = message.split(separator: ": ").last,
       command.hasPrefix("chmod ")

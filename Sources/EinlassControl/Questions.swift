@@ -43,7 +43,7 @@ struct Questions {
     for name in ["permissions", "audience", "added", "includes"] {
       if let value = prompt[name] { person.show("  \(name): \(text(value))") }
     }
-    let rows = ["Allow it", "Do not allow it, and remember that", "Decide later"]
+    let rows = ["Allow it", "Deny it, and remember that", "Decide later"]
     guard let choice = try person.choice("Allow it?", rows, prompt: id) else { return nil }
     return ["action": .string(["accept", "decline", "cancel"][choice])]
   }
@@ -65,7 +65,7 @@ struct Questions {
 
   private func replaceAccount(_ prompt: JSONObject, _ id: String) throws(Failure) -> JSONObject? {
     let accounts = (prompt["accounts"]?.array ?? []).compactMap(Account.init)
-    person.show("\(text(prompt["providerName"])) does not say which account you signed in to.")
+    person.show("\(text(prompt["providerName"])) does not identify the account of this sign-in.")
     let rows = ["None, it is a new account"] + Account.rows(accounts)
     let question = "Replace the credential of which account?"
     guard let choice = try person.choice(question, rows, prompt: id) else { return nil }
@@ -82,7 +82,7 @@ struct Questions {
     person.show(
       """
       \(who) asks for a token for \(text(resource)).
-      It was this resource that chose where you sign in: \(text(prompt["host"] ?? prompt["providerName"])).
+      This resource chose the page of the sign-in: \(text(prompt["host"] ?? prompt["providerName"])).
       """)
   }
 
@@ -97,7 +97,7 @@ struct Questions {
     guard let place = prompt["returningTo"] else { return ["action": "accept"] }
     // No listener waits at the redirect address. The `enterVerifier` prompt asks for the page's
     // address.
-    person.show("The browser ends on \(text(place)), which may be a page that can't be reached.")
+    person.show("The browser ends on \(text(place)). It may show that the page can't be reached.")
     return nil
   }
 
@@ -114,7 +114,7 @@ struct Questions {
       \(clean(prompt["verificationUri"]?.plain ?? ""))
     and enter this code there:
       \(style.tinted(clean(prompt["userCode"]?.plain ?? ""), .heading))
-    This goes on when that is done; Ctrl-C gives it up.
+    The sign-in continues after that; Ctrl-C cancels it.
     """
   }
 
@@ -122,17 +122,17 @@ struct Questions {
     let question =
       switch prompt["expects"]?.string {
       case "redirectURL" where prompt["returningTo"] != nil:
-        "Paste that page's whole address here:"
+        "Paste the whole address of that page here:"
       case "redirectURL":
-        "Waiting for the browser. On another machine it ends on a page that can't be reached: paste that page's address here:"
+        "Waiting for the browser. On another machine it ends on a page that can't be reached: paste the address of that page here:"
       case "pin": "The PIN that the page shows:"
       default: "The code that the page shows:"
       }
     let isAddress = prompt["expects"]?.string == "redirectURL"
     if prompt["again"]?.bool == true {
       let beginning = prompt["returningTo"].map(text) ?? "http://"
-      let expected = " Expected is the whole address, beginning with \(beginning)."
-      person.show("That was something else, or not all of it." + (isAddress ? expected : ""))
+      let expected = " Paste the whole address, which begins with \(beginning)."
+      person.show("That is wrong or incomplete." + (isAddress ? expected : ""))
     }
     while let line = try person.line(question, prompt: id) {
       let text = isAddress ? unwrapped(line) : line
@@ -144,7 +144,7 @@ struct Questions {
 
   private func enterPassphrase(_ prompt: JSONObject, _ id: String) throws(Failure) -> JSONObject? {
     let isNew = prompt["new"]?.bool == true
-    if prompt["again"]?.bool == true { person.show("That passphrase does not fit.") }
+    if prompt["again"]?.bool == true { person.show("That passphrase is wrong.") }
     let path = prompt["path"].map { " \(text($0))" } ?? ""
     let subject =
       switch prompt["purpose"]?.string {
@@ -155,13 +155,13 @@ struct Questions {
     let question = "\(isNew ? "New passphrase" : "Passphrase") (\(subject)):"
     while let passphrase = try person.line(question, isHidden: true, prompt: id) {
       guard (1...1024).contains(passphrase.utf8.count) else {
-        person.show("It takes 1 to 1024 bytes.")
+        person.show("A passphrase has 1 to 1024 bytes.")
         continue
       }
       if isNew {
         guard let second = try person.line("Once more:", isHidden: true, prompt: id) else { break }
         guard sameBytes(passphrase, second) else {
-          person.show("These were two different ones.")
+          person.show("The two passphrases differ.")
           continue
         }
       }

@@ -54,18 +54,18 @@ extension Refusal {
   /// Steps for protocol errors and for requests that ended early.
   private var protocolStep: NextStep? {
     switch reason {
-    case "cancelled": NextStep("Start the command again if that was not meant.")
+    case "cancelled": NextStep("Start the command again if you did not intend that.")
     case "shuttingDown": NextStep("Start the command again.")
     case "overloaded": NextStep("Wait a moment, then start the command again.")
     case "unknownMethod", "unsupportedVersion":
       NextStep("Update einlass: it is older than einlassctl. Both versions:", "doctor")
     case "invalidParams" where data["path"]?.string == "/credential/type":
-      NextStep("See what it signs in by:", "providers", "list")
+      NextStep("List the providers:", "providers", "list")
     case "invalidParams": nil
-    case "lineTooLong": NextStep("Give less of it at a time.")
+    case "lineTooLong": NextStep("Pass less input at a time.")
     case "invalidCursor": NextStep("The list has changed meanwhile: start the command again.")
     case "internal": NextStep("Start it again with --log-level debug and report what it logs.")
-    default: NextStep("This is a fault of einlassctl: report it, with what this says:", "doctor")
+    default: NextStep("This is a fault of einlassctl. Report it with the output of:", "doctor")
     }
   }
 
@@ -81,17 +81,17 @@ extension Refusal {
     case "noSystemAccount": NextStep("Add an account first:", "accounts", "add")
     case "accessNotGranted":
       NextStep(
-        "Allow it, if that is meant:", "access", "set", application,
+        "To allow it:", "access", "set", application,
         data["provider"]?.string ?? "PROVIDER", "granted")
     case "accountBanned":
-      NextStep("Clear it up with the provider, or use another account:", "accounts", "list")
+      NextStep("Ask the provider about the account, or use another one:", "accounts", "list")
     case "reloginNeeded", "notIssuedToThisClient":
-      NextStep("Add the account once more with its new credential:", "accounts", "add", "--replace")
+      NextStep("Add the account again with its new credential:", "accounts", "add", "--replace")
     case "authenticatorUnconfigured":
       data["detail"]?.string == "configuration"
-        ? NextStep("Correct that file, then look again:", "doctor")
+        ? NextStep("Correct that file, then check again:", "doctor")
         : NextStep(
-          "Register an application there and bring its \(missingParts):", "providers", "configure",
+          "Register an application there and enter its \(missingParts):", "providers", "configure",
           data["provider"]?.string ?? "--help")
     case "networkFailure":
       NextStep("Check the network connection, the address and the clock, then try again.")
@@ -100,14 +100,14 @@ extension Refusal {
     case "interactionRequired":
       NextStep("Start the command on a terminal and without --no-input, so that it can ask.")
     case "accessDenied": NextStep("Start again and allow it on the provider's page.")
-    case "stateMismatch": NextStep("Start again, and use only the page that is opened then.")
+    case "stateMismatch": NextStep("Start again, and use only the page of the new sign-in.")
     case "flowNotSupported": NextStep("Use another provider:", "providers", "list")
     case "throttled": NextStep(waiting)
     case "wrongCredentials":
-      NextStep("Start again and enter name and password as the server knows them.")
+      NextStep("Start again and enter the name and password of the server.")
     case "verificationFailed":
       NextStep("Check the clock. If it is right, do not trust this sign-in; report it.")
-    default: NextStep("Start the command again and answer what it asks.")
+    default: NextStep("Start the command again and answer its questions.")
     }
   }
 
@@ -135,17 +135,17 @@ extension Refusal {
   private var storeStep: NextStep? {
     switch data["detail"]?.string {
     case "locked": NextStep("Another einlass is using the store: wait a moment, then try again.")
-    case "full": NextStep("Make room on the disk, then try again.")
+    case "full": NextStep("Free space on the disk, then try again.")
     case "tooManyOpenFiles": NextStep("Raise the limit of open files (ulimit -n), then try again.")
-    case "readOnly": NextStep("Let it be written to, or name another store with --store.")
+    case "readOnly": NextStep("Make it writable, or name another store with --store.")
     case "corrupt" where Self.remedies.contains(where: message.hasSuffix): nil
-    case "corrupt": NextStep("Put back a copy that is whole.")
+    case "corrupt": NextStep("Restore a backup.")
     case "keyUnavailable": .opening(message)
     case "decryptFailed" where data["account"] != nil:
-      NextStep("Add that account once more:", "accounts", "add", "--replace")
+      NextStep("Add that account again:", "accounts", "add", "--replace")
     case "decryptFailed": NextStep("Start the command again with the passphrase of that file.")
     case "unsupportedFileSystem":
-      NextStep("Keep it on a disk of this machine: name another store with --store.")
+      NextStep("Move it to a disk of this machine, and name it with --store.")
     default: nil
     }
   }
@@ -153,31 +153,31 @@ extension Refusal {
   /// Endings of messages about a file that the person named. They say the remedy, and the store
   /// itself is undamaged.
   private static let remedies = [
-    "name another place.", "accounts.export wrote.", "or export again.",
+    "name another place.", "written by accounts.export.", "or export again.",
   ]
 
   /// Steps for names in a request that are unknown or unsuitable.
   private var selectionStep: NextStep {
     switch reason {
-    case "unknownProvider": NextStep("See which there are:", "providers", "list")
+    case "unknownProvider": NextStep("List the providers:", "providers", "list")
     case "invalidChoice" where hints("accounts.signIn"): signInAgain
-    case "unknownAccount", "invalidChoice": NextStep("See which there are:", "accounts", "list")
+    case "unknownAccount", "invalidChoice": NextStep("List the accounts:", "accounts", "list")
     case "unknownFlow", "unknownPrompt", "promptAlreadyAnswered":
-      NextStep("Nothing is left to do: it is over.")
+      NextStep("There is nothing left to do, because it has ended.")
     case "reservedParameter": NextStep("Leave that parameter out: einlass sets it itself.")
     case "bindingMismatch" where hints("providers.configure"):
       NextStep(
-        "Bring a registration for this server:", "providers", "configure",
+        "Add a registration for this server:", "providers", "configure",
         data["provider"]?.string ?? "--help")
     case "bindingMismatch":
       NextStep(
-        "Use the configuration with which the account was added, or add it again:", "accounts",
+        "Use the configuration of the account's sign-in, or add it again:", "accounts",
         "add",
         "--replace")
     case "unsafeURL": NextStep("Use an https address.")
     case "accountExists":
-      NextStep("Use the account that is there, or start the command again with --replace.")
-    default: NextStep("What else may be wrong says:", "doctor")
+      NextStep("Use the existing account, or start the command again with --replace.")
+    default: NextStep("For a full check:", "doctor")
     }
   }
 

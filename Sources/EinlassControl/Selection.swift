@@ -21,7 +21,7 @@ extension Console {
     if let name {
       guard let first = named.first else {
         throw .unusable(
-          "There is no account \(name).", NextStep("See which there are:", "accounts", "list"))
+          "There is no account \(name).", NextStep("List the accounts:", "accounts", "list"))
       }
       if named.count == 1 { return first }
     }
@@ -31,7 +31,9 @@ extension Console {
     }
     let index = try choice(
       "Which account?", Account.rows(named),
-      orElse: name.map { "\($0) may be \(names.joined(separator: " or ")). Name one of them so." }
+      orElse: name.map {
+        "\($0) may be \(names.joined(separator: " or ")). Use one of these names."
+      }
         ?? missing)
     return named[index]
   }
@@ -50,7 +52,7 @@ extension Console {
   func requireProvider(_ id: String) throws(Failure) {
     guard try !providerIDs().contains(where: { sameBytes($0, id) }) else { return }
     throw .unusable(
-      "There is no provider \(id).", NextStep("See which there are:", "providers", "list"))
+      "There is no provider \(id).", NextStep("List the providers:", "providers", "list"))
   }
 
   /// Returns the ids of all providers, in the catalogue's order.
@@ -94,7 +96,8 @@ extension Console {
 
   /// Returns the path of a new file. Throws if the path names a folder.
   func newFile(_ given: String?) throws(Failure) -> String {
-    let path = try path("Where to?", given: given, orElse: "Name the new file: PATH is missing.")
+    let path = try path(
+      "Path of the new file?", given: given, orElse: "Name the new file: PATH is missing.")
     guard path.hasSuffix("/") || FileStatus.at(path)?.kind == .directory else { return path }
     throw .unusable("\(path) is a folder.", NextStep("Name a new file in it."))
   }
@@ -102,7 +105,7 @@ extension Console {
   /// Throws unless the person agrees, by `--yes` or on the terminal.
   func confirm(_ question: String, isAgreed: Bool) throws(Failure) {
     guard !isAgreed else { return }
-    guard let person else { throw .usage("\(question) Say so with --yes.") }
+    guard let person else { throw .usage("\(question) Confirm with --yes.") }
     guard try person.agrees(question) else { throw .cancelled }
   }
 }

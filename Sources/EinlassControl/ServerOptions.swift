@@ -18,13 +18,13 @@ struct ServerOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Read a passphrase from this open descriptor, one line: the store's key's, or that of a file of accounts; 0 is standard input: --passphrase-fd 0 <FILE.",
+      "Read the passphrase of the store or of an accounts file, one line, from this open descriptor; 0 is standard input: --passphrase-fd 0 <FILE.",
       valueName: "number"))
   var passphraseFd: Int32?
 
   @Option(
     help: ArgumentHelp(
-      "The same for a file of accounts alone, where the store has a passphrase of its own.",
+      "The same only for an accounts file, if the store has another passphrase.",
       valueName: "number"))
   var filePassphraseFd: Int32?
 
@@ -36,7 +36,7 @@ struct ServerOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The einlass to use (default: the one beside einlassctl).", valueName: "path"))
+      "The einlass program (default: the one beside einlassctl).", valueName: "path"))
   var einlass: String?
 
   @Option(
@@ -47,7 +47,7 @@ struct ServerOptions: ParsableArguments {
   @Flag(help: "Print the result as JSON.")
   var json = false
 
-  @Flag(help: "Never ask anything.")
+  @Flag(help: "Never ask questions.")
   var noInput = false
 
   mutating func validate() throws {

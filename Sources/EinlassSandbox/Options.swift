@@ -55,28 +55,29 @@ struct Options: Equatable, Sendable {
     """
     Usage: einlass-sandbox [--port N] [--control-port N] [--state FILE] [--help] [--version]
 
-    Plays the providers of einlass on 127.0.0.1, for trying it out and for tests. When it is ready it
-    prints one line of JSON: {"address", "addresses", "control", "config", "accounts"}; addresses are those of
-    providers that have one to themselves, config is a configuration for `einlass --config`, accounts are
-    parameters for accounts.add. It runs until SIGTERM or SIGINT.
+    Simulates the providers of einlass on 127.0.0.1, for trials and tests. When it is ready it prints
+    one line of JSON: {"address", "addresses", "control", "config", "accounts"}. addresses lists the
+    providers with an address of their own, config is a configuration for `einlass --config`, accounts
+    are parameters for accounts.add. It runs until SIGTERM or SIGINT.
 
-    To sign in at it with einlassctl, whose binary is on the PATH:
+    To sign in with einlassctl (its binary must be on the PATH):
 
       mkfifo ready; einlass-sandbox >ready &
       (umask 077; head -n 1 ready | jq .config >try.json); rm ready
       einlassctl sign-in github --flow deviceCode --config try.json
 
-      --port N          the port where the providers answer that share one (any free one)
+      --port N          the port of the shared address (any free one)
       --control-port N  the port of the control address (any free one)
-      --state FILE      start in the state of this file, as GET /state gives it, instead of the demo's
+      --state FILE      start in the state of this file, in the form of GET /state, not in the demo state
 
     Control address:
       GET, PUT /state   the whole state; PATCH /state changes it by a JSON merge patch (RFC 7396)
-      GET, DELETE /log  the requests that the providers got, with the checks made: {"requests": [...]}
-      POST /reset       back to the state of the start, with an empty log
+      GET, DELETE /log  the requests to the providers, with the checks made: {"requests": [...]}
+      POST /reset       return to the initial state, with an empty log
 
     The state. Every member may be missing, others are refused; times are seconds since 1970. A fault
-    hits requests of its path and method (all, if not given), after skip others, remaining times.
+    applies to requests of its path and method (all by default): it skips the first `skip` requests
+    and applies `remaining` times.
 
     \(StateShape.whole.outline())
     """

@@ -4,7 +4,7 @@ internal import EinlassJSON
 /// `einlassctl access`.
 struct AccessCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "access", abstract: "Which application may use whose accounts.",
+    commandName: "access", abstract: "The access of applications to accounts.",
     subcommands: [AccessList.self, AccessSet.self, AccessReset.self],
     defaultSubcommand: AccessList.self)
 }
@@ -12,7 +12,7 @@ struct AccessCommand: ParsableCommand {
 /// `einlassctl access list`.
 struct AccessList: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "List what was decided.")
+    commandName: "list", abstract: "List the access decisions.")
 
   @OptionGroup var server: ServerOptions
 
@@ -20,7 +20,7 @@ struct AccessList: ServerCommand {
     let grants = try console.list("access.list", "grants")
     try console.report(
       ["grants": .array(grants)], Self.table(grants),
-      empty: "Nothing decided yet: every application is asked for at its first sign-in.")
+      empty: "No decisions yet: each application asks at its first sign-in.")
   }
 
   /// Returns the grants as a table.
@@ -61,16 +61,16 @@ struct AccessSet: ServerCommand {
   @Argument(help: "The name that the application gives itself.", completion: .applications)
   var application: String?
 
-  @Argument(help: "Whose accounts.", completion: .providers)
+  @Argument(help: "The provider of the accounts.", completion: .providers)
   var provider: String?
 
-  @Argument(help: "granted or denied.")
+  @Argument(help: "The decision: granted or denied.")
   var state: State?
 
   @Option(name: .customLong("permission"), help: "Grant this permission; may be repeated.")
   var permissions: [String] = []
 
-  @Option(help: "Who may see what it posts: onlyMe, friends or everyone.")
+  @Option(help: "The audience of its posts: onlyMe, friends or everyone.")
   var audience: Audience?
 
   @OptionGroup var server: ServerOptions
@@ -101,20 +101,20 @@ struct AccessSet: ServerCommand {
       try console.choice(
         "May \(clean(application)) use \(clean(provider)) accounts?",
         ["Yes: granted", "No: denied"],
-        orElse: "Say granted or denied: STATE is missing.")]
+        orElse: "Name the decision, granted or denied: STATE is missing.")]
   }
 }
 
 /// `einlassctl access reset`.
 struct AccessReset: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "reset", abstract: "Forget a decision, so that the application asks again.",
+    commandName: "reset", abstract: "Remove a decision, so that the application asks again.",
     discussion: "EXAMPLE: einlassctl access reset neovim twitter")
 
   @Argument(help: "The name that the application gives itself.", completion: .applications)
   var application: String?
 
-  @Argument(help: "Whose accounts.", completion: .providers)
+  @Argument(help: "The provider of the accounts.", completion: .providers)
   var provider: String?
 
   @OptionGroup var server: ServerOptions
@@ -132,7 +132,7 @@ struct AccessReset: ServerCommand {
       [
         wasDecided
           ? "\(clean(application)) asks again before it uses \(clean(provider)) accounts."
-          : "Nothing was decided about \(clean(application)) and \(clean(provider)) accounts: it asks anyway."
+          : "There was no decision about \(clean(application)) and \(clean(provider)) accounts: the application asks at its first sign-in."
       ])
   }
 
@@ -145,7 +145,8 @@ struct AccessReset: ServerCommand {
     }
     guard !grants.isEmpty else {
       throw .unusable(
-        "There is nothing to forget.", NextStep("See what was decided:", "access", "list"))
+        "There is no access decision to remove.",
+        NextStep("List the access decisions:", "access", "list"))
     }
     let chosen = grants[
       try console.choice(

@@ -6,7 +6,7 @@ internal import Glibc
 /// `einlassctl accounts add`.
 struct AccountsAdd: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "add", abstract: "Add accounts with credentials that you have.",
+    commandName: "add", abstract: "Add accounts with existing credentials.",
     discussion: """
       FILE, which only you may be able to read (chmod 600), holds one JSON object, a list of them, or one per line:
         {"provider": "twitter", "username": "ada", "credential":
@@ -14,8 +14,8 @@ struct AccountsAdd: ServerCommand {
            "clientId": "…", "clientSecret": "…"}}
         {"provider": "facebook", "username": "ada", "credential":
           {"type": "oauth2", "token": "…", "clientId": "…"}}
-      What can't be added is named, and the others are added all the same; exit code 1 then.
-      Without FILE everything is asked, secrets without showing them. No secret is ever taken from the command line.
+      Accounts that can't be added are named, and the others are added; the exit code is then 1.
+      Without FILE the command asks for everything and does not show secrets. It never reads a secret from the command line.
 
       EXAMPLES:
         einlassctl accounts add
@@ -26,7 +26,7 @@ struct AccountsAdd: ServerCommand {
   @Argument(help: "JSON with the accounts; - for standard input.", completion: .file())
   var file: String?
 
-  @Flag(help: "Where an account is in the store already, replace its credential.")
+  @Flag(help: "Replace the credential of an account that is in the store already.")
   var replace = false
 
   @OptionGroup var server: ServerOptions
@@ -91,8 +91,8 @@ struct AccountsAdd: ServerCommand {
     let accounts = values.compactMap(\.object)
     guard !accounts.isEmpty, accounts.count == values.count else {
       throw .unusable(
-        "\(name) holds no JSON objects.",
-        NextStep("See how they look:", "accounts", "add", "--help"))
+        "\(name) does not contain a JSON object.",
+        NextStep("See the format of the file:", "accounts", "add", "--help"))
     }
     return accounts
   }
@@ -128,10 +128,10 @@ struct AccountsAdd: ServerCommand {
       credential[member] = .string(try console.text(question, isHidden: true, orElse: missing))
     }
     credential["clientId"] = .string(
-      try console.text("Client id that it was issued to:", orElse: missing))
+      try console.text("Client id of the credential:", orElse: missing))
     if isOAuth1 {
       credential["clientSecret"] = .string(
-        try console.text("That client's secret (not shown):", isHidden: true, orElse: missing))
+        try console.text("Secret of that client (not shown):", isHidden: true, orElse: missing))
     }
     return [
       "provider": .string(provider), "username": .string(username),
@@ -153,7 +153,7 @@ extension AccountsAdd {
     }
     guard kinds.isEmpty else { return kinds }
     throw .unusable(
-      "Accounts of \(clean(provider)) are not added with credentials, but by signing in.",
+      "Accounts of \(clean(provider)) can't be added with a credential, but only by signing in.",
       NextStep("Sign in there:", "sign-in", clean(provider)))
   }
 }

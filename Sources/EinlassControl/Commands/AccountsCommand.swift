@@ -18,7 +18,7 @@ struct AccountsList: ServerCommand {
     commandName: "list", abstract: "List the accounts.",
     discussion: "EXAMPLE: einlassctl accounts list twitter")
 
-  @Argument(help: "Only those of this provider.", completion: .providers)
+  @Argument(help: "Only accounts of this provider.", completion: .providers)
   var provider: String?
 
   @Option(name: .customLong("provider"), help: .hidden)
@@ -39,13 +39,13 @@ struct AccountsList: ServerCommand {
 /// `einlassctl accounts rename`.
 struct AccountsRename: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "rename", abstract: "Change the name that an account is shown with.",
+    commandName: "rename", abstract: "Change the display name of an account.",
     discussion: "EXAMPLE: einlassctl accounts rename ada 'Ada at work'")
 
   @Argument(help: "User name, provider/user name or id.", completion: .accounts)
   var account: String?
 
-  @Argument(help: "The new name; an empty one takes it away.")
+  @Argument(help: "The new name; an empty one removes it.")
   var name: String?
 
   @OptionGroup var server: ServerOptions
@@ -67,13 +67,13 @@ struct AccountsRename: ServerCommand {
 /// `einlassctl accounts remove`.
 struct AccountsRemove: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "remove", abstract: "Forget an account and its credentials.",
+    commandName: "remove", abstract: "Remove an account and its credentials.",
     discussion: "EXAMPLE: einlassctl accounts remove twitter/ada --yes")
 
   @Argument(help: "User name, provider/user name or id.", completion: .accounts)
   var account: String?
 
-  @Flag(help: "Do not ask whether that is meant.")
+  @Flag(help: "Do not ask for confirmation.")
   var yes = false
 
   @OptionGroup var server: ServerOptions
@@ -106,12 +106,13 @@ extension Console {
       guard mayAsk, let person else {
         refusal.ownStep = NextStep(
           method == "accounts.remove"
-            ? "Or leave it valid there, before you remove it:" : "Or leave it valid there:",
+            ? "To remove it without revoking the credential, sign out first:"
+            : "To sign out without revoking the credential:",
           "accounts", "sign-out", account.title, "--no-revoke")
         throw .refused(refusal)
       }
       person.show(clean(worded(refusal.message)))
-      guard try person.agrees("Forget it here all the same, and leave it valid there?") else {
+      guard try person.agrees("Remove it here without revoking it at the provider?") else {
         throw .cancelled
       }
       return try call(method, params)
@@ -126,7 +127,7 @@ extension Console {
         + clean(worded(entry["reason"]?.plain ?? ""))
     }
     let next = (result["endSessionURL"]?.string).map { url in
-      "  \(tinted("next:", .heading)) Your browser may still be signed in there. Sign it out: \(clean(url))"
+      "  \(tinted("next:", .heading)) Your browser may still be signed in there. Open this page to sign it out: \(clean(url))"
     }
     return revoked + notRevoked + (next.map { [$0] } ?? [])
   }

@@ -5,10 +5,10 @@ internal import EinlassJSON
 struct AccountsExport: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Write all accounts with their credentials to a file that only a passphrase opens.",
+    abstract: "Write all accounts with their credentials to a file encrypted with a passphrase.",
     discussion: """
-      The passphrase is asked for on the terminal, or read from --file-passphrase-fd. What may use the \
-      accounts, and which are preferred, is not in the file.
+      The passphrase is asked for on the terminal, or read from --file-passphrase-fd. The file \
+      contains no access decisions and no preferred accounts.
 
       EXAMPLE: einlassctl accounts export ~/accounts.einlass
       """)
@@ -16,7 +16,7 @@ struct AccountsExport: ServerCommand {
   @Argument(help: "A new file, in a folder that only you can write to.", completion: .file())
   var path: String?
 
-  @Flag(help: "Overwrite the file if it is there.")
+  @Flag(help: "Overwrite an existing file.")
   var replace = false
 
   @OptionGroup var server: ServerOptions
@@ -25,7 +25,7 @@ struct AccountsExport: ServerCommand {
     let path = try console.newFile(path)
     guard path != "-" else {
       throw .usage(
-        "An export is a file of its own, never standard output: name a path (./- for a file called -)."
+        "An export can't go to standard output. Name a path (./- for a file called -)."
       )
     }
     var params: JSONObject = ["path": .string(try absolute(path))]
@@ -36,7 +36,7 @@ struct AccountsExport: ServerCommand {
       .object(result),
       [
         "Wrote \(counted(result["accounts"], "account")) to \(clean(path))\(bytes).",
-        "Who has the file and the passphrase has the accounts: remove it when they have arrived.",
+        "Anyone with the file and the passphrase has the accounts: remove the file after the import.",
       ])
   }
 }
@@ -44,10 +44,10 @@ struct AccountsExport: ServerCommand {
 /// `einlassctl accounts import`.
 struct AccountsImport: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "import", abstract: "Add the accounts of a file that export wrote.",
+    commandName: "import", abstract: "Add the accounts of a file written by export.",
     discussion: """
-      Accounts that are there already stay as they are. Providers that were added on the other machine, and \
-      registrations, come along where there are none. Exit code 1 when an account could not be taken.
+      Existing accounts are kept. Added providers and registrations of the other machine are added \
+      where they are missing. Exit code 1 if an account could not be added.
 
       EXAMPLE: einlassctl accounts import ~/accounts.einlass
       """)
@@ -55,7 +55,7 @@ struct AccountsImport: ServerCommand {
   @Argument(help: "The file.", completion: .file())
   var path: String?
 
-  @Flag(help: "Overwrite accounts that are there already.")
+  @Flag(help: "Overwrite existing accounts.")
   var replace = false
 
   @OptionGroup var server: ServerOptions
@@ -73,7 +73,7 @@ struct AccountsImport: ServerCommand {
       .object(result),
       accounts.map { line($0, console) } + (rest > 0 ? ["and \(rest) more"] : [])
         + Self.besides(result, "providers", "the provider was added")
-        + Self.besides(result, "registrations", "its registration came along")
+        + Self.besides(result, "registrations", "its registration was added")
         + [Self.summary(result)])
     if result["refused"]?.int64 != 0 { throw .badNews }
   }
@@ -90,7 +90,7 @@ struct AccountsImport: ServerCommand {
     let isUnknown = entry["error"]?["data"]?["reason"]?.string == "unknownProvider"
     let why =
       isUnknown
-      ? ". The provider is not known here. Add it first: einlassctl providers add, then import again"
+      ? ". The provider is unknown. Add it with einlassctl providers add, then import again"
       : entry["error"]?["message"].map { ". \(clean($0.plain))" } ?? ""
     let tint: Style.Tint = name == "refused" ? .bad : name == "alreadyThere" ? .warning : .good
     return "\(title): \(console.tinted(word, tint))\(why)"

@@ -4,16 +4,16 @@ internal import EinlassJSON
 /// `einlassctl accounts explain`.
 struct AccountsExplain: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "explain", abstract: "Say which account an application would get, and why.",
+    commandName: "explain", abstract: "Explain the choice of an account for an application.",
     discussion: "EXAMPLE: einlassctl accounts explain neovim twitter")
 
   @Argument(help: "The name that the application gives itself.", completion: .applications)
   var application: String?
 
-  @Argument(help: "Whose accounts.", completion: .providers)
+  @Argument(help: "The provider of the accounts.", completion: .providers)
   var provider: String?
 
-  @Flag(help: "As if it asked which account only where there are several.")
+  @Flag(help: "Assume that the application asks for the account only if there are several.")
   var whenMany = false
 
   @OptionGroup var server: ServerOptions
@@ -46,7 +46,7 @@ struct AccountsExplain: ServerCommand {
       result["rule"]?.plain ?? "", account?.title, preferred: preferred?.title)
     var lines = ["\(clean(application)): \(sentence)"]
     if let prompts = result["prompts"]?.array, !prompts.isEmpty {
-      lines.append("  asked before: \(clean(JSONValue.array(prompts).plain))")
+      lines.append("  prompts before: \(clean(JSONValue.array(prompts).plain))")
     }
     if let error = result["error"] {
       let refusal = try console.refusal(error, at: provider, account)
@@ -61,11 +61,11 @@ struct AccountsExplain: ServerCommand {
   ) -> String {
     let account = account ?? "an account"
     return switch rule {
-    case "onlyAccount": "\(account), because there is no other."
+    case "onlyAccount": "\(account), because it is the only account."
     case "preferred": "\(account), because it is preferred."
-    case "account", "confirm": "\(account), because it is named."
+    case "account", "confirm": "\(account), because the request names it."
     case "person":
-      "the person is asked which"
+      "the person chooses the account"
         + (preferred.map { "; \($0), which is preferred, is shown first." } ?? ".")
     case "nothing": "none."
     default: "\(account) (\(clean(rule)))."
@@ -78,7 +78,7 @@ struct AccountsPrefer: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "prefer",
     abstract:
-      "Choose the account that an application gets, or is shown first where it always asks which.",
+      "Choose the preferred account of an application: its default, or the first one in a choice.",
     discussion: "EXAMPLE: einlassctl accounts prefer ada --for neovim")
 
   @Argument(help: "User name, provider/user name or id.", completion: .accounts)
@@ -89,7 +89,7 @@ struct AccountsPrefer: ServerCommand {
     completion: .applications)
   var application: String?
 
-  @Flag(help: "Prefer none of this account's provider any more.")
+  @Flag(help: "Remove the preference for this account's provider.")
   var none = false
 
   @OptionGroup var server: ServerOptions
@@ -112,7 +112,7 @@ struct AccountsPrefer: ServerCommand {
 /// `einlassctl accounts renew`.
 struct AccountsRenew: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "renew", abstract: "Renew the credential that an application has of an account.",
+    commandName: "renew", abstract: "Renew an application's credential of an account.",
     discussion: "EXAMPLE: einlassctl accounts renew ada --for neovim")
 
   @Argument(help: "User name, provider/user name or id.", completion: .accounts)
@@ -145,23 +145,23 @@ struct AccountsRenew: ServerCommand {
 /// `einlassctl accounts sign-out`.
 struct AccountsSignOut: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "sign-out", abstract: "Forget an account's credentials; the account stays.",
+    commandName: "sign-out", abstract: "Remove an account's credentials; the account stays.",
     discussion: "EXAMPLE: einlassctl accounts sign-out ada --yes")
 
   @Argument(help: "User name, provider/user name or id.", completion: .accounts)
   var account: String?
 
-  @Flag(inversion: .prefixedNo, help: "Revoke them at the provider too.")
+  @Flag(inversion: .prefixedNo, help: "Revoke the credentials at the provider too.")
   var revoke = true
 
-  @Flag(help: "Do not ask whether that is meant.")
+  @Flag(help: "Do not ask for confirmation.")
   var yes = false
 
   @OptionGroup var server: ServerOptions
 
   func run(with console: Console) throws(Failure) {
     let account = try console.account(account)
-    try console.confirm("Forget the credentials of \(account.title)?", isAgreed: yes)
+    try console.confirm("Remove the credentials of \(account.title)?", isAgreed: yes)
     let result =
       revoke
       ? try console.leave(account, by: "accounts.signOut", asking: !yes)

@@ -4,7 +4,7 @@ internal import EinlassJSON
 /// `einlassctl audit`.
 struct AuditCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "audit", abstract: "Who received which credential, and when.",
+    commandName: "audit", abstract: "The audit trail: the credentials that applications received.",
     subcommands: [AuditList.self, AuditPrune.self], defaultSubcommand: AuditList.self)
 }
 
@@ -21,17 +21,17 @@ struct Day: ExpressibleByArgument {
 /// `einlassctl audit list`.
 struct AuditList: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "List what happened, the newest first.",
+    commandName: "list", abstract: "List the entries, the newest first.",
     discussion: "EXAMPLE: einlassctl audit list --application neovim --since 2026-11-01")
 
-  @Option(help: "Only what this application did.", completion: .applications)
+  @Option(help: "Only entries of this application.", completion: .applications)
   var application: String?
 
-  @Option(help: "Only what concerned this provider.", completion: .providers)
+  @Option(help: "Only entries about this provider.", completion: .providers)
   var provider: String?
 
   @Option(
-    help: "Only what concerned this account, which may be gone: its id then.",
+    help: "Only entries about this account; a removed account by its id.",
     completion: .accounts)
   var account: String?
 
@@ -41,7 +41,7 @@ struct AuditList: ServerCommand {
   @Option(help: ArgumentHelp("Before this day (UTC).", valueName: "yyyy-mm-dd"))
   var before: Day?
 
-  @Option(help: "At most so many.")
+  @Option(help: "The largest number of entries.")
   var limit = 100
 
   @OptionGroup var server: ServerOptions
@@ -68,7 +68,7 @@ struct AuditList: ServerCommand {
     if entries.isEmpty, let provider { try console.requireProvider(provider) }
     try console.report(
       ["entries": .array(entries)], Self.table(entries, accounts),
-      empty: "Nothing was written down.")
+      empty: "The audit trail has no matching entry.")
   }
 
   private static func table(_ entries: [JSONValue], _ accounts: [Account]) -> Table {
@@ -102,23 +102,23 @@ struct AuditList: ServerCommand {
 /// `einlassctl audit prune`.
 struct AuditPrune: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "prune", abstract: "Forget what happened before a day.",
+    commandName: "prune", abstract: "Remove the entries before a day.",
     discussion: "EXAMPLE: einlassctl audit prune 2026-01-01 --yes")
 
-  @Argument(help: ArgumentHelp("Everything before this day goes (UTC).", valueName: "yyyy-mm-dd"))
+  @Argument(help: ArgumentHelp("Remove everything before this day (UTC).", valueName: "yyyy-mm-dd"))
   var before: Day?
 
-  @Flag(help: "Do not ask whether that is meant.")
+  @Flag(help: "Do not ask for confirmation.")
   var yes = false
 
   @OptionGroup var server: ServerOptions
 
   func run(with console: Console) throws(Failure) {
     let before = try firstDayKept(console).startsAt
-    try console.confirm("Forget everything before \(day(before))?", isAgreed: yes)
+    try console.confirm("Remove everything before \(day(before))?", isAgreed: yes)
     let result = try console.call("audit.prune", ["before": JSONValue(before)])
     try console.report(
-      .object(result), ["Forgot \(counted(result["removed"], "entry", "entries"))."])
+      .object(result), ["Removed \(counted(result["removed"], "entry", "entries"))."])
   }
 
   /// Returns the named day, or asks the person for one.
@@ -126,10 +126,10 @@ struct AuditPrune: ServerCommand {
     if let before { return before }
     while true {
       let text = try console.text(
-        "Forget everything before which day (UTC, yyyy-mm-dd)?",
-        orElse: "Name the day before which everything goes: YYYY-MM-DD is missing.")
+        "Remove everything before which day (UTC, yyyy-mm-dd)?",
+        orElse: "Name the day: YYYY-MM-DD is missing.")
       if let day = Day(argument: text) { return day }
-      console.person?.show("That is no day of the calendar. One is 2026-01-31.")
+      console.person?.show("That is not a day of the calendar. Example: 2026-01-31.")
     }
   }
 }

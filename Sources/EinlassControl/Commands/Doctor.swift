@@ -8,8 +8,8 @@ internal import Glibc
 struct Doctor: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Look whether everything works, and say what to do where it does not.",
-    discussion: "Changes nothing. Exit code 1 when something is wrong.")
+    abstract: "Check the setup, and show the next step for each problem.",
+    discussion: "Changes nothing. Exit code 1 if there is a problem.")
 
   @OptionGroup var server: ServerOptions
 
@@ -32,7 +32,7 @@ struct Doctor: ServerCommand {
       theirs == version
         ? Finding("einlass", .well, "version \(theirs)")
         : Finding(
-          "einlass", .wrong, "version \(theirs), another one than einlassctl's",
+          "einlass", .wrong, "version \(theirs) differs from that of einlassctl",
           NextStep("Install both from one release; --einlass names another einlass.")),
     ]
   }
@@ -50,11 +50,11 @@ struct Doctor: ServerCommand {
         Finding(
           "configuration", .notable, "\(path) names a provider that does not exist: \($0)",
           NextStep(
-            "If it is not one that is still to be added, correct it. Which there are:", "providers",
+            "Correct the id, or add the provider. Known providers:", "providers",
             "list"))
       }
     }
-    return [Finding("configuration", .well, "\(path) is in order")]
+    return [Finding("configuration", .well, "\(path) is valid")]
   }
 
   private func store(_ console: Console) throws(Failure) -> [Finding] {
@@ -64,24 +64,24 @@ struct Doctor: ServerCommand {
     guard status["exists"]?.bool != false else {
       return [
         Finding(
-          "store", .well, "none yet: the first change makes \(status["path"]?.plain ?? "one")")
+          "store", .well, "none yet: the first change creates \(status["path"]?.plain ?? "one")")
       ]
     }
-    let path = status["path"]?.plain ?? "in memory alone"
+    let path = status["path"]?.plain ?? "only in memory"
     if let holder = try lastingHolder(status, console) {
       return [
         Finding(
-          "store", .wrong, "process \(holder) keeps \(path) locked: nothing can be changed",
-          NextStep("See why that process does not go on, or end it."))
+          "store", .wrong, "process \(holder) keeps \(path) locked, so nothing can be changed",
+          NextStep("Check why that process is stuck, or end it."))
       ]
     }
     return [
       status["readOnly"]?.bool == true
         ? Finding(
           "store", .notable,
-          "\(path) can be read, not written: nothing can be added, changed or renewed",
+          "\(path) is not writable, so nothing can be added, changed or renewed",
           NextStep(
-            "Let yourself write to it and to its folder, or name another store with --store."))
+            "Make the file and its folder writable, or name another store with --store."))
         : Finding("store", .well, path)
     ] + openFolders(above: status["path"]?.string)
       + (try contents(console, slots: status["slots"]?.plain ?? "unknown"))
@@ -102,9 +102,10 @@ struct Doctor: ServerCommand {
   private func openFolders(above path: String?) -> [Finding] {
     FileStatus.foldersOfOthers(above: path ?? "").map {
       Finding(
-        "store", .notable, "others may change \($0), in which the store lies",
+        "store", .notable, "other users may change \($0), the folder of the store",
         NextStep(
-          "Take that from them (chmod go-w, chown), or keep the store elsewhere with --store."))
+          "Remove their write permission (chmod go-w, chown), or move the store and name it with --store."
+        ))
     }
   }
 
@@ -122,7 +123,7 @@ struct Doctor: ServerCommand {
     let findings = all.filter { $0["kind"]?.string != "keyUnavailable" }.map {
       Finding(
         "store check", .wrong, $0["message"]?.plain ?? $0.plain,
-        NextStep("Put back a backup of before that."))
+        NextStep("Restore an earlier backup."))
     }
     if let locked { return [Finding("key", .wrong, locked, .opening(locked))] + findings }
     guard findings.isEmpty else { return [key] + findings }
@@ -146,7 +147,8 @@ struct Doctor: ServerCommand {
       + (try ill.map { account throws(Failure) in
         guard account.json["health"]?.string == "reloginNeeded" else {
           return Finding(
-            account.title, .wrong, account.state.text, NextStep("Clear it up with the provider."))
+            account.title, .wrong, account.state.text,
+            NextStep("Ask the provider about the account."))
         }
         let error: JSONValue = ["code": 1005, "data": ["reason": "reloginNeeded"]]
         let refusal = try console.refusal(error, at: account.provider, account)

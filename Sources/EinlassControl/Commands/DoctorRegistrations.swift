@@ -33,7 +33,8 @@ extension Doctor {
         id.flatMap {
           isIdentifier($0)
             ? NextStep(
-              "Add again what it is like, update einlass, or forget it:", "providers", "remove", $0)
+              "Add the provider that it is based on, update einlass, or remove it:", "providers",
+              "remove", $0)
             : nil
         })
     }
@@ -45,7 +46,7 @@ extension Doctor {
     let known = try console.providerIDs()
     return accounts.filter { account in !known.contains { sameBytes($0, account.provider) } }.map {
       Finding(
-        $0.title, .wrong, "its provider is not known any more",
+        $0.title, .wrong, "its provider is unknown",
         NextStep("Add the provider again:", "providers", "add"))
     }
   }
@@ -59,8 +60,8 @@ extension Doctor {
       return Finding(
         isForAll ? id : "\(application) at \(id)", .wrong, problem["message"]?.plain ?? "",
         isForAll
-          ? NextStep("Bring one for this server:", "providers", "configure", id)
-          : NextStep("Correct it in \(server.config ?? "the configuration")."))
+          ? NextStep("Add a registration for this server:", "providers", "configure", id)
+          : NextStep("Correct the registration in \(server.config ?? "the configuration")."))
     }
   }
 

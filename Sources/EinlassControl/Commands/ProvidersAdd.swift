@@ -8,8 +8,9 @@ struct ProvidersAdd: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Add a provider that the catalogue lacks.",
     discussion: """
-      One that describes itself, as OpenID Connect and OAuth 2.0 servers do, needs no more than its address. Any \
-      other is described by FILE: one JSON object, or {"providers": […]}, as README.md says under "Providers, and adding one".
+      A server that publishes its metadata, as OpenID Connect and OAuth 2.0 servers do, needs only \
+      its address. Any other provider needs a FILE: one JSON object, or {"providers": […]}, as in \
+      README.md under "Providers, and adding one".
 
       EXAMPLES:
         einlassctl providers add https://login.example.com
@@ -17,13 +18,13 @@ struct ProvidersAdd: ServerCommand {
         einlassctl providers add provider.json
       """)
 
-  @Argument(help: "The provider's https address, exactly as it writes it, or a file.")
+  @Argument(help: "The provider's https address, exactly as in its metadata, or a file.")
   var source: String?
 
-  @Option(help: "What it is called on command lines (default: made of its host).")
+  @Option(help: "The id on command lines (default: made of its host).")
   var id: String?
 
-  @Option(help: "What people call it.")
+  @Option(help: "The name for people.")
   var name: String?
 
   @OptionGroup var server: ServerOptions
@@ -36,7 +37,7 @@ struct ProvidersAdd: ServerCommand {
     guard isAddress else {
       guard id == nil, name == nil else {
         throw .usage(
-          "A file says what its providers are called: --id and --name go with an address.")
+          "A file names its providers itself. Use --id and --name only with an address.")
       }
       for descriptor in try Self.descriptors(source) {
         try add(["descriptor": descriptor], console)
@@ -60,7 +61,7 @@ struct ProvidersAdd: ServerCommand {
       isReady
       ? NextStep("Sign in there:", "sign-in", provider)
       : NextStep(
-        "Register an application there and bring its client id:", "providers", "configure", provider
+        "Register an application there and enter its client id:", "providers", "configure", provider
       )
     try console.report(
       .object(result), ["\(verb) \(provider). \(next.line(repeating: server.repeated))"])
@@ -73,14 +74,14 @@ struct ProvidersAdd: ServerCommand {
       bytes = try PersonalFile.read(path, others: .mayRead, limitBytes: 1 << 20)
     } catch {
       let isMissing = error.cause == .system(ENOENT)
-      let hint = isMissing ? " If an address is meant: it begins with https://." : ""
+      let hint = isMissing ? " An address must begin with https://." : ""
       throw .unusable("\(path) \(error.explanation)\(hint)")
     }
     guard let json = try? JSONReader.read(bytes), json.object != nil else {
-      throw .unusable("\(path) holds no JSON object.")
+      throw .unusable("\(path) does not contain a JSON object.")
     }
     let descriptors = json["providers"]?.array ?? [json]
-    guard !descriptors.isEmpty else { throw .unusable("\(path) holds no provider.") }
+    guard !descriptors.isEmpty else { throw .unusable("\(path) does not contain a provider.") }
     return descriptors
   }
 }
@@ -89,27 +90,29 @@ struct ProvidersAdd: ServerCommand {
 struct ProvidersRemove: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
-    abstract: "Forget a provider that was added, and its registration; its accounts stay.",
+    abstract: "Remove an added provider and its registration; its accounts stay.",
     discussion: "EXAMPLE: einlassctl providers remove work-git")
 
-  @Argument(help: "Which provider.", completion: .providers)
+  @Argument(help: "The provider.", completion: .providers)
   var provider: String?
 
-  @Flag(help: "Do not ask whether that is meant.")
+  @Flag(help: "Do not ask for confirmation.")
   var yes = false
 
   @OptionGroup var server: ServerOptions
 
   func run(with console: Console) throws(Failure) {
     let provider = try console.addedProvider(provider)
-    try console.confirm("Forget the provider \(clean(provider))?", isAgreed: yes)
+    try console.confirm("Remove the provider \(clean(provider))?", isAgreed: yes)
     let result = try console.call("providers.remove", ["provider": .string(provider)])
     let left = try console.accounts(of: provider)
-    let stay = left.isEmpty ? [] : ["These accounts stay, of no use until it is added again:"]
-    let what = result["registration"]?.bool == true ? " and the registration that was stored" : ""
+    let stay =
+      left.isEmpty
+      ? [] : ["These accounts remain, and are unusable until the provider is added again:"]
+    let what = result["registration"]?.bool == true ? " and its stored registration" : ""
     try console.report(
       .object(result),
-      ["Forgot \(clean(provider))\(what)."] + stay + left.map { "  \($0.title)" })
+      ["Removed \(clean(provider))\(what)."] + stay + left.map { "  \($0.title)" })
   }
 }
 
@@ -123,7 +126,7 @@ extension Console {
     let all = try list("providers.list", "providers").filter { $0["added"]?.bool == true }
       .compactMap { $0["id"]?.string }
     guard !all.isEmpty else {
-      throw .unusable("No provider was added; the catalogue's own stay.")
+      throw .unusable("No provider was added, and those of the catalogue can't be removed.")
     }
     return all[try choice("Which provider?", all.map(clean), orElse: missing)]
   }

@@ -4,7 +4,7 @@ internal import EinlassJSON
 /// `einlassctl providers`.
 struct ProvidersCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "providers", abstract: "Who can be signed in to.",
+    commandName: "providers", abstract: "The providers of accounts.",
     subcommands: [
       ProvidersList.self, ProvidersShow.self, ProvidersAdd.self, ProvidersRemove.self,
       ProvidersConfigure.self,
@@ -15,7 +15,7 @@ struct ProvidersCommand: ParsableCommand {
 /// `einlassctl providers list`.
 struct ProvidersList: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "List the providers and what each of them can do.")
+    commandName: "list", abstract: "List the providers and their abilities.")
 
   @OptionGroup var server: ServerOptions
 
@@ -46,10 +46,10 @@ struct ProvidersList: ServerCommand {
 /// `einlassctl providers show`.
 struct ProvidersShow: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Say where to register at a provider, and what to mind.",
+    commandName: "show", abstract: "Show where and how to register an application at a provider.",
     discussion: "EXAMPLE: einlassctl providers show github")
 
-  @Argument(help: "Which provider.", completion: .providers)
+  @Argument(help: "The provider.", completion: .providers)
   var provider: String?
 
   @OptionGroup var server: ServerOptions
@@ -68,7 +68,7 @@ struct ProvidersShow: ServerCommand {
       ("can", ProvidersList.abilities(provider["can"])),
       ("register at", provider["setup"]?["documentation"]?.plain),
       ("redirect", provider["setup"]?["redirect"]?.plain),
-      ("mind", provider["setup"]?["notes"]?.plain),
+      ("notes", provider["setup"]?["notes"]?.plain),
     ]
     try console.report(provider, known)
   }

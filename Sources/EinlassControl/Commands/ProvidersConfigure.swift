@@ -7,11 +7,12 @@ internal import Glibc
 struct ProvidersConfigure: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "configure",
-    abstract: "Bring your own registration at a provider: client id, and secret.",
+    abstract: "Store your own registration at a provider: client id and secret.",
     discussion: """
-      Says where an application is registered there and what has to be entered, then asks for what came of that, the \
-      secret without showing it, and keeps it sealed. It serves every application that brings no registration. No \
-      secret is ever taken from the command line.
+      Shows where to register an application and the values to enter there, then asks for the \
+      client id and the secret, and stores them sealed. The registration is used for every \
+      application without one of its own. The secret is never shown, and never read from the \
+      command line.
 
       EXAMPLES:
         einlassctl providers configure github
@@ -20,7 +21,7 @@ struct ProvidersConfigure: ServerCommand {
         einlassctl providers configure github --remove
       """)
 
-  @Argument(help: "Which provider.", completion: .providers)
+  @Argument(help: "The provider.", completion: .providers)
   var provider: String?
 
   @Option(help: "The client id; the secret is asked for, or read from --secret-fd.")
@@ -34,7 +35,7 @@ struct ProvidersConfigure: ServerCommand {
 
   @Option(
     help: ArgumentHelp(
-      "PEM file of the private key that the client signs with; only you may be able to read it (chmod 600).",
+      "PEM file of the client's private key; only you may be able to read it (chmod 600).",
       valueName: "file"), completion: .file())
   var privateKey: String?
 
@@ -43,14 +44,14 @@ struct ProvidersConfigure: ServerCommand {
 
   @Option(
     help: ArgumentHelp(
-      "How the client proves itself, where the provider leaves several ways: client_secret_basic, private_key_jwt and others of RFC 7591.",
+      "The client authentication method, if the provider accepts several: client_secret_basic, private_key_jwt and others of RFC 7591.",
       valueName: "method"))
   var authentication: String?
 
-  @Option(help: "The redirect address that is registered, where it is one of your own.")
+  @Option(help: "The registered redirect address, if it is one of your own.")
   var redirect: String?
 
-  @Flag(help: "Forget the registration.")
+  @Flag(help: "Remove the registration.")
   var remove = false
 
   @OptionGroup var server: ServerOptions
@@ -75,9 +76,9 @@ struct ProvidersConfigure: ServerCommand {
     try console.report(
       .object(result),
       remove
-        ? ["Forgot the registration at \(clean(provider))."]
+        ? ["Removed the registration at \(clean(provider))."]
         : [
-          "Keeps your registration at \(clean(provider)).",
+          "Stored your registration at \(clean(provider)).",
           params["redirect"].map { "Its redirect address: \(clean($0.plain))" },
           isReady
             ? NextStep("Sign in there:", "sign-in", provider).line(repeating: server.repeated)
@@ -130,7 +131,7 @@ struct ProvidersConfigure: ServerCommand {
       let bytes = try PersonalFile.read(path, others: .mayNothing, limitBytes: 1 << 14)
       if let text = String(validating: bytes, as: UTF8.self) { return text }
     } catch { throw .unusable("\(path) \(error.explanation)") }
-    throw .unusable("\(path) is no PEM text.")
+    throw .unusable("\(path) does not contain PEM text.")
   }
 
   /// Shows the provider's instructions for the registration of an application.
@@ -149,9 +150,12 @@ struct ProvidersConfigure: ServerCommand {
   private func line(of descriptor: Int32, _ console: Console) throws(Failure) -> String {
     guard let bytes = try console.einlass.contents(of: descriptor, limitBytes: 1 << 16),
       let text = String(validating: bytes, as: UTF8.self)
-    else { throw .unusable("Descriptor \(descriptor) holds no text that can be read.") }
+    else { throw .unusable("Descriptor \(descriptor) can't be read as text.") }
     let line = text.prefix { !$0.isNewline }
-    guard !line.isEmpty else { throw .unusable("Descriptor \(descriptor) begins with no secret.") }
+    guard !line.isEmpty else {
+      throw .unusable(
+        "The first line of descriptor \(descriptor) is empty. Write the secret there.")
+    }
     return String(line)
   }
 }

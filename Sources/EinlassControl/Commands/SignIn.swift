@@ -6,9 +6,9 @@ struct SignIn: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "sign-in", abstract: "Sign in at a provider, in a browser or by a code.",
     discussion: """
-      A new account is added, one that is there is made usable again. Where no browser runs on this machine (over \
-      SSH, say), open the page on another and paste back the address that the browser ended on, or use a provider's \
-      device code: --flow deviceCode.
+      Adds a new account, or signs in to an existing one again. Without a browser on this machine, \
+      for example over SSH, open the page on another machine and paste the final address of the \
+      browser here, or use a device code: --flow deviceCode.
 
       EXAMPLES:
         einlassctl sign-in github
@@ -22,7 +22,7 @@ struct SignIn: ServerCommand {
   ]
 
   @Argument(
-    help: "Who to sign in at: a provider, or the https address of a protected resource.",
+    help: "A provider, or the https address of a protected resource.",
     completion: .providers)
   var provider: String?
 
@@ -34,7 +34,7 @@ struct SignIn: ServerCommand {
   @Option(
     name: .customLong("flow"),
     help:
-      "How: authorizationCode, deviceCode, oauth1, or clientCredentials for the application itself (default: the provider's first that works for a person).",
+      "The kind of flow: authorizationCode, deviceCode, oauth1, or clientCredentials for the application itself (default: the provider's first one that works for a person).",
     completion: .list(flowKinds))
   var flowKind: String?
 
@@ -64,7 +64,7 @@ struct SignIn: ServerCommand {
     if let name = self.account {
       let named = try console.account(name)
       if resource == nil, let provider, !sameBytes(provider, named.provider) {
-        throw .usage("\(named.title) is no account of \(provider). Leave out one of the two.")
+        throw .usage("\(named.title) is not an account of \(provider). Leave out one of the two.")
       }
       (account, provider) = (named, named.provider)
     } else if resource == nil {
@@ -89,10 +89,11 @@ struct SignIn: ServerCommand {
       {
         if console.person == nil {
           refusal.message =
-            "Nobody can be asked here, where there is no terminal; a code is shown only for --flow deviceCode."
+            "This sign-in needs a terminal. Without one, a code is shown only for --flow deviceCode."
         }
         refusal.ownStep = NextStep(
-          "Start it on a terminal, or sign in by a code, for which nobody types here:", "sign-in",
+          "Start it on a terminal, or sign in by a device code, which needs no input here:",
+          "sign-in",
           provider, "--flow", "deviceCode")
       }
       throw .refused(refusal)
@@ -109,8 +110,8 @@ struct SignIn: ServerCommand {
     try console.report(
       .object(result),
       [
-        "\(verb): \(title), for \(clean(name)) alone.",
-        "Its tokens come from \(clean(place))\(isNew ? ", a provider that was added for that" : "").",
+        "\(verb): \(title), only for \(clean(name)).",
+        "Its tokens come from \(clean(place))\(isNew ? ", a provider that was added for this sign-in" : "").",
       ])
   }
 }

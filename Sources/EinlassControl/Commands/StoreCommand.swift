@@ -5,7 +5,7 @@ internal import EinlassSystem
 /// `einlassctl store`.
 struct StoreCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "store", abstract: "The file that accounts and credentials are kept in.",
+    commandName: "store", abstract: "The file with the accounts and credentials.",
     subcommands: [
       StoreStatus.self, StoreCheck.self, StoreBackup.self, StoreRotateKey.self, StoreSlots.self,
     ], defaultSubcommand: StoreStatus.self)
@@ -14,7 +14,7 @@ struct StoreCommand: ParsableCommand {
 /// `einlassctl store status`.
 struct StoreStatus: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "Show where it is, what protects it and how big it is.")
+    commandName: "status", abstract: "Show its path, protection and size.")
 
   @OptionGroup var server: ServerOptions
 
@@ -26,8 +26,8 @@ struct StoreStatus: ServerCommand {
   private static func known(_ status: JSONObject) -> [(name: String, value: String?)] {
     let exists = status["exists"]?.bool != false
     return [
-      ("path", status["path"]?.plain ?? "in memory alone"),
-      ("exists", exists ? nil : "no: the first change makes it"),
+      ("path", status["path"]?.plain ?? "only in memory"),
+      ("exists", exists ? nil : "no: created at the first change"),
       ("key", status["protection"]?.plain), ("slots", status["slots"]?.plain),
       ("accounts", status["accounts"]?.plain), ("revision", status["revision"]?.plain),
       ("schema", status["schema"]?.plain),
@@ -45,8 +45,8 @@ struct StoreStatus: ServerCommand {
 /// `einlassctl store check`.
 struct StoreCheck: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "check", abstract: "Read everything in it and say what is unsound.",
-    discussion: "Exit code 1 when something is.")
+    commandName: "check", abstract: "Read everything in it and report damage.",
+    discussion: "Exit code 1 if there is damage.")
 
   @OptionGroup var server: ServerOptions
 
@@ -75,7 +75,7 @@ struct StoreCheck: ServerCommand {
 
   /// A missing key leaves the sealed values unread, but does not make them unsound.
   private static func word(_ finding: JSONValue) -> String {
-    finding["kind"]?.string == "keyUnavailable" ? "not read" : "unsound"
+    finding["kind"]?.string == "keyUnavailable" ? "not read" : "damaged"
   }
 }
 
@@ -84,7 +84,7 @@ struct StoreBackup: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup", abstract: "Copy it while it is in use.",
     discussion: """
-      The copy is sealed like the store, and what opens the key is not in it: keep the key file too, in another place.
+      The copy is sealed like the store and does not contain the key: keep the key file too, in another place.
 
       EXAMPLE: einlassctl store backup ~/backups/accounts.db
       """)
@@ -102,7 +102,7 @@ struct StoreBackup: ServerCommand {
       .object(result),
       [
         "Copied to \(clean(result["path"]?.plain ?? path))\(bytes).",
-        "What opens the key is not in it: keep that too, in another place.",
+        "The copy does not contain the key: keep the key too, in another place.",
       ])
   }
 }
@@ -110,8 +110,8 @@ struct StoreBackup: ServerCommand {
 /// `einlassctl store rotate-key`.
 struct StoreRotateKey: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "rotate-key", abstract: "Seal everything anew under another key.",
-    discussion: "All of it or nothing, however it ends; Ctrl-C is fine.")
+    commandName: "rotate-key", abstract: "Encrypt everything again with a new key.",
+    discussion: "The rotation is complete or has no effect; Ctrl-C is safe.")
 
   @OptionGroup var server: ServerOptions
 
@@ -121,9 +121,9 @@ struct StoreRotateKey: ServerCommand {
     try console.report(
       .object(result),
       [
-        "Sealed \(counted(result["sealedValues"], "value")) under a new key, which "
-          + "\(clean(result["slots"]?.plain ?? "")) opens."
-      ] + (dropped.isEmpty ? [] : ["It is no longer opened by: \(clean(dropped))."]))
+        "Sealed \(counted(result["sealedValues"], "value")) with a new key. "
+          + "Its key slots: \(clean(result["slots"]?.plain ?? ""))."
+      ] + (dropped.isEmpty ? [] : ["Removed key slots: \(clean(dropped))."]))
   }
 }
 
@@ -132,8 +132,8 @@ func absolute(_ path: String) throws(Failure) -> String {
   if path.hasPrefix("/") { return path }
   guard let folder = Program.workingDirectory else {
     throw .unusable(
-      "The folder that this was started in is gone.",
-      NextStep("Name the whole path, or go to another folder."))
+      "The current folder no longer exists.",
+      NextStep("Name the absolute path, or change to another folder."))
   }
   return "\(folder)/\(path)"
 }

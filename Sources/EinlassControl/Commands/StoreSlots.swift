@@ -4,7 +4,7 @@ internal import EinlassJSON
 /// `einlassctl store slots`.
 struct StoreSlots: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "slots", abstract: "What opens the store's key.",
+    commandName: "slots", abstract: "The store's key slots.",
     subcommands: [StoreSlotsList.self, StoreSlotsAdd.self, StoreSlotsRemove.self],
     defaultSubcommand: StoreSlotsList.self)
 }
@@ -12,7 +12,7 @@ struct StoreSlots: ParsableCommand {
 /// `einlassctl store slots list`.
 struct StoreSlotsList: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "List what opens the store's key.")
+    commandName: "list", abstract: "List the store's key slots.")
 
   @OptionGroup var server: ServerOptions
 
@@ -25,17 +25,18 @@ struct StoreSlotsList: ServerCommand {
 /// `einlassctl store slots add`.
 struct StoreSlotsAdd: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "add", abstract: "Let something more open the store's key.",
+    commandName: "add", abstract: "Add a key slot.",
     discussion: """
-      keyfile: a file that einlass makes; secretservice: the desktop's keyring; passphrase: what you type, or bring \
-      with --passphrase-fd. It takes the place of one of the same kind.
+      keyfile: a file that einlass creates; secretservice: the desktop's keyring; passphrase: one \
+      that you type or pass with --passphrase-fd. A slot of the same kind is replaced.
 
       EXAMPLE: einlassctl store slots add passphrase
       """)
 
   private static let kinds = ["keyfile", "passphrase", "secretservice"]
 
-  @Argument(help: "keyfile, passphrase or secretservice.", completion: .list(kinds))
+  @Argument(
+    help: "The kind of slot: keyfile, passphrase or secretservice.", completion: .list(kinds))
   var kind: String?
 
   @OptionGroup var server: ServerOptions
@@ -53,30 +54,31 @@ struct StoreSlotsAdd: ServerCommand {
         refusal.data["detail"]?.string == "keyUnavailable"
       else { throw error }
       refusal.ownStep = NextStep(
-        "Or let a passphrase open it:", "store", "slots", "add", "passphrase")
+        "Or add a passphrase slot:", "store", "slots", "add", "passphrase")
       throw .refused(refusal)
     }
     try console.report(
-      .object(result), ["The store is opened by: \(clean(result["slots"]?.plain ?? ""))."])
+      .object(result), ["The store's key slots: \(clean(result["slots"]?.plain ?? ""))."])
   }
 }
 
 /// `einlassctl store slots remove`.
 struct StoreSlotsRemove: ServerCommand {
   static let configuration = CommandConfiguration(
-    commandName: "remove", abstract: "Let something no longer open the store's key.",
+    commandName: "remove", abstract: "Remove a key slot.",
     discussion: """
-      Never the last one. A key file stays where it is; what the keyring keeps is forgotten there.
+      The last slot can't be removed. A key file is kept; the keyring's secret is removed from the keyring.
 
       EXAMPLE: einlassctl store slots remove keyfile --yes
       """)
 
   private static let kinds = ["keyfile", "passphrase", "secretservice", "fd"]
 
-  @Argument(help: "keyfile, passphrase, secretservice or fd.", completion: .list(kinds))
+  @Argument(
+    help: "The kind of slot: keyfile, passphrase, secretservice or fd.", completion: .list(kinds))
   var kind: String?
 
-  @Flag(help: "Do not ask whether that is meant.")
+  @Flag(help: "Do not ask for confirmation.")
   var yes = false
 
   @OptionGroup var server: ServerOptions
@@ -87,10 +89,10 @@ struct StoreSlotsRemove: ServerCommand {
     let slots = try console.call("store.status")["slots"]?.array ?? []
     let kind = try console.slot(kind, of: slots.compactMap(\.string))
     try console.confirm(
-      "Let \(clean(kind)) no longer open the store?", isAgreed: yes)
+      "Remove the key slot \(clean(kind))?", isAgreed: yes)
     let result = try console.call("store.removeKeySlot", ["kind": .string(kind)])
     try console.report(
-      .object(result), ["The store is opened by: \(clean(result["slots"]?.plain ?? ""))."])
+      .object(result), ["The store's key slots: \(clean(result["slots"]?.plain ?? ""))."])
   }
 }
 
@@ -99,6 +101,8 @@ extension Console {
   fileprivate func slot(_ given: String?, of kinds: [String]) throws(Failure) -> String {
     if let given { return given }
     return kinds[
-      try choice("Which way to open it?", kinds, orElse: "Name what opens it: KIND is missing.")]
+      try choice(
+        "Which kind of key slot?", kinds, orElse: "Name the kind of the key slot: KIND is missing.")
+    ]
   }
 }

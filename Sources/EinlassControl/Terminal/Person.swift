@@ -80,7 +80,8 @@ final class Person {
     return try terminal.withKeys { () throws(Failure) in
       terminal.write(
         style.tinted(question, .heading)
-          + style.tinted("  (arrow keys, its number or text; Enter takes >, Ctrl-C none)", .faint)
+          + style.tinted(
+            "  (arrow keys, its number or text; Enter chooses >, Ctrl-C cancels)", .faint)
           + "\n")
       var height = draw(picker)
       while let key = try key(prompt) {

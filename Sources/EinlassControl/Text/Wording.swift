@@ -29,16 +29,18 @@ private let options = [
 
 private let phrases = [
   ("ass replace: true", "ass --replace"),
-  ("providers.list names", "einlassctl providers show says"),
-  ("as providers.list says", "as einlassctl providers show says"),
+  ("providers.list names", "einlassctl providers show names"),
+  ("as providers.list describes", "as einlassctl providers show describes"),
   ("providers.configure", "einlassctl providers configure"),
   ("providers.add", "einlassctl providers add"),
   ("providers.remove", "einlassctl providers remove"),
   ("store.rotateKey", "einlassctl store rotate-key"),
   ("accounts.export", "einlassctl accounts export"),
-  ("prompts this front end lacks", "questions that can't be asked here"),
-  (", which this front end does not ask for", ", which can't be asked for here"),
-  (", which this front end does not", ", which can't be done here"),
+  ("with accounts.add", "with einlassctl accounts add"),
+  ("from accounts.list", "from einlassctl accounts list"),
+  ("with access.set first", "with einlassctl access set first"),
+  ("prompts that this front end cannot show", "questions that can't be asked here"),
+  ("but this front end cannot ask for it", "but it can't be asked for here"),
 ]
 
 extension String {

@@ -23,7 +23,7 @@ enum Control {
     case ("/state", _): return refusal("Use GET, PUT or PATCH.", status: 405)
     case ("/log", _): return refusal("Use GET or DELETE.", status: 405)
     case ("/reset", _): return refusal("Use POST.", status: 405)
-    default: return refusal("There are /state, /log and /reset here.", status: 404)
+    default: return refusal("The paths are /state, /log and /reset.", status: 404)
     }
   }
 
@@ -33,7 +33,7 @@ enum Control {
   ) -> Answer {
     let body: JSONValue
     do { body = try JSONReader.read(request.body) } catch {
-      return refusal("The body is no JSON: \(describe(error))", status: 400)
+      return refusal("The body is not JSON: \(describe(error))", status: 400)
     }
     let changed = combine(state, body)
     if let flaw = StateShape.flaw(in: changed) {
@@ -46,9 +46,9 @@ enum Control {
   private static func describe(_ error: JSONReadError) -> String {
     switch error {
     case .invalidUTF8: "it is not UTF-8."
-    case .invalidJSON(let offset): "it goes wrong at byte \(offset)."
+    case .invalidJSON(let offset): "there is a syntax error at byte \(offset)."
     case .tooDeep: "it is nested too deeply."
-    case .duplicateKey: "an object has two members of one name."
+    case .duplicateKey: "an object has two members with the same name."
     }
   }
 

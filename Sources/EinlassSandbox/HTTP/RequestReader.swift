@@ -82,16 +82,16 @@ struct RequestReader: Sendable {
       .map { line in Substring(line.last == UInt8(ascii: "\r") ? line.dropLast() : line) }
     let words = lines[0].split(separator: " ", omittingEmptySubsequences: false)
     guard words.count == 3, !words[0].isEmpty, let target = Self.target(words[1]) else {
-      throw malformed("The request line is not method, target and version.")
+      throw malformed("The request line does not consist of method, target and version.")
     }
     guard ["HTTP/1.1", "HTTP/1.0"].contains(words[2]) else {
-      throw Flaw(status: 505, message: "Only HTTP/1.1 is spoken here.")
+      throw Flaw(status: 505, message: "Only HTTP/1.0 and HTTP/1.1 are supported.")
     }
     var request = Request(method: String(words[0]), path: target.path, rawQuery: target.query)
     for line in lines.dropFirst() {
       let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
       guard parts.count == 2, let last = parts[0].utf8.last, last > UInt8(ascii: " ") else {
-        throw malformed("A header line is not name and value.")
+        throw malformed("A header line does not consist of name and value.")
       }
       request.headers.append(
         Parameter(name: String(parts[0]), value: String(parts[1]).trimming(" \t")))
@@ -130,7 +130,7 @@ struct RequestReader: Sendable {
     case (0, 1) where sameBytes(codings[0].lowercased(), "chunked"): return nil
     case (1, 0):
       guard lengths[0].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int(lengths[0])
-      else { throw malformed("Content-Length is no number of bytes.") }
+      else { throw malformed("Content-Length is not a number of bytes.") }
       return length
     default: throw malformed("The length of the body is not clear.")
     }
@@ -161,7 +161,7 @@ struct RequestReader: Sendable {
       if count == 0 { return try readTrailers(at: index) ? body : nil }
       guard index + count + 2 <= bytes.count else { return nil }
       guard bytes[index + count] == 0x0D, bytes[index + count + 1] == 0x0A else {
-        throw Self.malformed("A chunk is not as long as it says.")
+        throw Self.malformed("A chunk does not end with CR LF.")
       }
       body += bytes[index..<index + count]
       index += count + 2

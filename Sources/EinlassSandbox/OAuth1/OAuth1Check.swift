@@ -116,7 +116,7 @@ struct OAuth1Check {
   private func checkTime(_ oauth: [Parameter], in world: inout World) throws(Refusal) {
     let text = oauth["oauth_timestamp"] ?? ""
     guard let time = Int64(text), time > 0, sameBytes(String(time), text) else {
-      throw .malformed("oauth_timestamp is no number of seconds")
+      throw .malformed("oauth_timestamp is not a number of seconds")
     }
     let (difference, overflow) = time.subtractingReportingOverflow(world.now)
     let isNow = !overflow && difference.magnitude <= UInt64(windowSeconds)

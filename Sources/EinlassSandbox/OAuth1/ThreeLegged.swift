@@ -90,7 +90,7 @@ struct ThreeLegged {
       Parameter(name: "oauth_verifier", value: verifier),
     ]
     return back(to: callback, answer)
-      ?? ConsentPage.message("Type this into your application", verifier)
+      ?? ConsentPage.message("Enter this into your application", verifier)
   }
 
   /// The third step: returns the user of the token to issue, once, or `nil` for a wrong verifier

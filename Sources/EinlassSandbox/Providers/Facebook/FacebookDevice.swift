@@ -74,7 +74,7 @@ extension Facebook {
     }
     guard let found else { return ConsentPage.problem("No device waits with this code.") }
     decide(decision, on: found.name, by: form["user"], in: &world)
-    return ConsentPage.message("Thank you", "You can go on at your device.")
+    return ConsentPage.message("Thank you", "You can continue at your device.")
   }
 
   private func decide(_ word: String, on code: String, by user: String?, in world: inout World) {

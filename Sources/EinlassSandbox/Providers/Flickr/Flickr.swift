@@ -25,7 +25,7 @@ struct Flickr: Provider {
       case "/services/oauth/authorize": return threeLegged.authorize(request, in: &world)
       case "/services/oauth/access_token": return try accessToken(request, in: &world)
       case "/services/rest": return rest(request, in: &world)
-      default: return .text("There is nothing at this path.\n", status: 404)
+      default: return .text("This path does not exist.\n", status: 404)
       }
     } catch {
       let problem = Self.problem(error)

@@ -27,7 +27,7 @@ extension OAuth2Provider {
       return ConsentPage.problem("The parameters cannot be decoded.")
     }
     guard let parameters = referred(query.isEmpty ? form : query, in: &world) else {
-      return ConsentPage.problem("What the browser refers to is not here.")
+      return ConsentPage.problem("The request_uri is missing, unknown or expired.")
     }
     let asked: Asked
     switch application(parameters, in: &world) {
@@ -38,7 +38,7 @@ extension OAuth2Provider {
       let scopes = try scopes(of: asked, in: &world)
       switch try decision(of: asked, form: form, in: &world) {
       case nil: return page(for: asked, scopes: scopes, in: world)
-      case false?: throw Denial("access_denied", "The person said no.")
+      case false?: throw Denial("access_denied", "The person denied it.")
       case true?:
         let user = person(hint: form["user"] ?? parameters["login_hint"], in: world)
         guard let user else { throw Denial("server_error", "There is no user.") }
@@ -118,7 +118,7 @@ extension OAuth2Provider {
     case (.some, _), (nil, "deny"): return false
     default:
       guard asked.parameters["prompt"] != "none" else {
-        throw Denial("consent_required", "The person would have to be asked.")
+        throw Denial("consent_required", "The person must be asked.")
       }
       return nil
     }

@@ -15,8 +15,8 @@ extension OAuth2Provider {
     let basic = try credentials(inHeaderOf: request, behaviour: behaviour)
     let secret = parameters["client_secret"]
     guard basic == nil || secret == nil else {
-      world.note("application", false, "it proves itself twice")
-      throw OAuth2Refusal("invalid_request", "One way of authentication at a time")
+      world.note("application", false, "it authenticates itself twice")
+      throw OAuth2Refusal("invalid_request", "Use one client authentication method")
     }
     if let basic, let named = parameters["client_id"], !sameBytes(basic.id, named) {
       world.note("application", false, "two ids")
@@ -46,7 +46,7 @@ extension OAuth2Provider {
 
   private func refusal(of isBasic: Bool) -> OAuth2Refusal {
     OAuth2Refusal(
-      "invalid_client", "The application is unknown or its proof is wrong", status: 401,
+      "invalid_client", "The application is unknown or its authentication is wrong", status: 401,
       challenge: isBasic ? "Basic" : nil)
   }
 

@@ -15,7 +15,9 @@ extension OAuth2Provider {
     }
     world.note("redirects", !redirects.isEmpty && redirects.allSatisfy(isSafe))
     guard !redirects.isEmpty, redirects.allSatisfy(isSafe) else {
-      throw OAuth2Refusal("invalid_redirect_uri", "Redirects are https, loopback or an own scheme")
+      throw OAuth2Refusal(
+        "invalid_redirect_uri",
+        "A redirect address must be https, loopback or of the application's own scheme")
     }
     let way = wish["token_endpoint_auth_method"]?.string ?? "client_secret_basic"
     guard (["none"] + behaviour(in: world).authentication).contains(way) else {

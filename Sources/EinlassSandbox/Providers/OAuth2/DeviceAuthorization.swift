@@ -5,7 +5,7 @@ extension OAuth2Provider {
   /// Issues the codes for a device (RFC 8628 section 3.2).
   func device(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
     guard sameBytes(request.method, "POST"), let form = request.form, form.duplicate() == nil else {
-      throw OAuth2Refusal("invalid_request", "Send a form by POST, nothing in it twice")
+      throw OAuth2Refusal("invalid_request", "Send a form by POST, each parameter once")
     }
     let application = try application(of: request, form, in: &world)
     let behaviour = behaviour(in: world)
@@ -43,7 +43,7 @@ extension OAuth2Provider {
   /// status 400.
   func deviceToken(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
     guard sameBytes(request.method, "POST"), let form = request.form, form.duplicate() == nil else {
-      throw OAuth2Refusal("invalid_request", "Send a form by POST, nothing in it twice")
+      throw OAuth2Refusal("invalid_request", "Send a form by POST, each parameter once")
     }
     let application = try application(of: request, form, in: &world)
     let known = form["device_code"].flatMap { world.state[at: name, "devices", $0, "userCode"] }
@@ -53,7 +53,7 @@ extension OAuth2Provider {
       let grant = try redeemDevice(form, of: application, in: &world)
       return try issue(grant, for: request, refreshed: nil, in: &world)
     } catch {
-      throw OAuth2Refusal("invalid_request", "The person has not answered yet, or said no")
+      throw OAuth2Refusal("invalid_request", "The person has not answered yet, or denied it")
     }
   }
 
@@ -81,7 +81,7 @@ extension OAuth2Provider {
     let isPatient = askedAt.map { world.now - $0 >= interval } ?? true
     world.note("interval", isPatient)
     switch record["decision"]?.string {
-    case "denied": throw OAuth2Refusal(behaviour(in: world).deviceDenial, "The person said no")
+    case "denied": throw OAuth2Refusal(behaviour(in: world).deviceDenial, "The person denied it")
     case _ where !isPatient:
       world.state[at: name, "devices", code, "intervalSeconds"] = JSONValue(interval + 5)
       throw OAuth2Refusal("slow_down", "Ask every \(interval + 5) seconds")
@@ -125,7 +125,7 @@ extension OAuth2Provider {
     let user = form["user"] ?? person(hint: nil, in: world)?.id ?? ""
     decide(decision == "allow", on: found.name, by: user, in: &world)
     return decision == "allow"
-      ? ConsentPage.message("Allowed", "You can go on at your device.")
+      ? ConsentPage.message("Allowed", "You can continue at your device.")
       : ConsentPage.message("Denied", "Your device is not signed in.")
   }
 

@@ -50,7 +50,7 @@ struct OAuth2Provider: Provider {
       case .registration: return try registration(request, in: &world)
       case .keys: return .json(["keys": .array(publicKeys(in: &world))])
       case .openIDMetadata, .oauthMetadata: return .json(metadata(for: request, in: world))
-      case nil: return .text("There is nothing at this path.\n", status: 404)
+      case nil: return .text("This path does not exist.\n", status: 404)
       }
     } catch {
       world.note("answer", false, "\(error.error) \(error.description)")

@@ -11,7 +11,8 @@ extension OAuth2Provider {
     }
     let application = try application(of: request, form, in: &world)
     guard form["request_uri"] == nil, form["response_type"] != nil else {
-      throw OAuth2Refusal("invalid_request", "What is pushed is a whole request")
+      throw OAuth2Refusal(
+        "invalid_request", "Push a complete authorization request, without request_uri")
     }
     let reference = Self.prefix + world.randomText(24)
     let secrets = ["client_secret", "client_assertion", "client_assertion_type"]

@@ -44,7 +44,7 @@ extension OAuth2Provider {
       case "urn:ietf:params:oauth:grant-type:device_code":
         try redeemDevice(parameters, of: application, in: &world)
       case nil: throw OAuth2Refusal("invalid_request", "grant_type is missing")
-      default: throw OAuth2Refusal("unsupported_grant_type", "There is no such grant here")
+      default: throw OAuth2Refusal("unsupported_grant_type", "The grant type is not supported")
       }
     return try issue(grant, for: request, refreshed: parameters["refresh_token"], in: &world)
   }
@@ -138,12 +138,12 @@ extension OAuth2Provider {
       }
     world.note("refreshToken", flaw == nil, flaw)
     guard flaw == nil, let user = family?["user"]?.string.flatMap({ user($0, in: world) }) else {
-      throw OAuth2Refusal("invalid_grant", "The refresh token is \(flaw ?? "of nobody")")
+      throw OAuth2Refusal("invalid_grant", "The refresh token is \(flaw ?? "unknown")")
     }
     let granted = family?["scopes"]?.strings ?? []
     let scopes = parameters["scope"].map(behaviour(in: world).split) ?? granted
     guard scopes.allSatisfy({ granted.contains($0) }) else {
-      throw OAuth2Refusal("invalid_scope", "That was not granted")
+      throw OAuth2Refusal("invalid_scope", "The scope was not granted")
     }
     return Grant(
       application: application, user: user, scopes: scopes, family: id,

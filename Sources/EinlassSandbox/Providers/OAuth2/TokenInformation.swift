@@ -23,7 +23,7 @@ extension OAuth2Provider {
       let user = record["user"]?.string.flatMap({ user($0, in: world) })
     else {
       throw OAuth2Refusal(
-        "invalid_token", "The token is \(flaw ?? "of nobody")", status: 401, challenge: "Bearer")
+        "invalid_token", "The token is \(flaw ?? "unknown")", status: 401, challenge: "Bearer")
     }
     if let header = behaviour(in: world).applicationHeader {
       let owner = record["application"]?.string ?? ""
@@ -73,7 +73,9 @@ extension OAuth2Provider {
       ?? family.flatMap { world.state[at: name, "families", $0, "application"]?.string }
     let isOwn = application.flatMap { by in owner.map { sameBytes($0, by.id) } } ?? true
     world.note("token", isOwn, owner == nil ? "unknown" : nil)
-    guard isOwn else { throw OAuth2Refusal("invalid_grant", "The token is another's") }
+    guard isOwn else {
+      throw OAuth2Refusal("invalid_grant", "The token belongs to another application")
+    }
     if access != nil { world.state[at: name, "tokens", token, "revoked"] = true }
     if let family { world.state[at: name, "families", family, "revoked"] = true }
     return .text("")
@@ -88,7 +90,9 @@ extension OAuth2Provider {
     else { throw OAuth2Refusal("not_found", "There is no such token", status: 404) }
     let isOwn = sameBytes(record["application"]?.string ?? "", application.id)
     world.note("token", isOwn)
-    guard isOwn else { throw OAuth2Refusal("not_found", "The token is another's", status: 404) }
+    guard isOwn else {
+      throw OAuth2Refusal("not_found", "The token belongs to another application", status: 404)
+    }
     world.state[at: name, "tokens", token, "revoked"] = true
     return .text("", status: 204)
   }
