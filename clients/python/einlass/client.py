@@ -244,7 +244,7 @@ class Client:
         with self._lock:
             call = self._calls.pop(identifier, None) if isinstance(identifier, int) else None
         if call is None:
-            log.warning("an answer to nothing that was asked: %r", identifier)
+            log.warning("an answer without a request: %r", identifier)
         elif isinstance(error, dict):
             code, data = error.get("code"), error.get("data")
             data = data if isinstance(data, dict) else {}

@@ -27,44 +27,44 @@ NEXT_STEPS = {
     "alreadyInitialized": "This is a fault of the program that spawned einlass: report it there.",
     "shuttingDown": "Start einlass again.",
     "unknownMethod": "Update einlass, or the program that spawned it.",
-    "invalidParams": "Correct the parameter that `path` names; `expected` says what it may be.",
+    "invalidParams": "Correct the parameter that `path` names; `expected` describes the valid values.",
     "positionalParams": "This is a fault of the program that spawned einlass: report it there.",
     "unsupportedVersion": "Update einlass, or the program that spawned it.",
     "invalidCursor": "Start the list again without a cursor.",
     "internal": "Run einlass again with --log-level debug and report what it logs.",
-    "cancelled": "Start it again if that was not meant; if standard input ended too early, start einlass with --finish.",
+    "cancelled": "Start it again if you did not intend that. If standard input ended too early, start einlass with --finish.",
     "overloaded": "Wait until some are answered, then try again.",
     "noSystemAccount": "Sign in at the provider (einlassctl sign-in PROVIDER), or add an account with its credential (einlassctl accounts add).",
-    "accessNotGranted": "Allow it (einlassctl access set APPLICATION PROVIDER granted); or sign in again and say yes, after an earlier no is forgotten (einlassctl access reset APPLICATION PROVIDER).",
+    "accessNotGranted": "Allow it (einlassctl access set APPLICATION PROVIDER granted); or reset an earlier denial (einlassctl access reset APPLICATION PROVIDER), sign in again and allow it.",
     "userCanceledAccountSelection": "Sign in again and choose an account.",
-    "accountBanned": "Clear it up with the provider, or sign in with another account.",
-    "reloginNeeded": "Sign in to the account again (einlassctl sign-in --account ACCOUNT); where nobody signs in there, add it again with its new credential (einlassctl accounts add --replace).",
-    "notIssuedToThisClient": "Sign in to the account from this application, or with its client id (einlassctl sign-in --account ACCOUNT): what other applications were given stays.",
-    "authenticatorUnconfigured": "Register an application at the provider and bring what it gave (einlassctl providers configure PROVIDER), or give that in the configuration file or in `initialize`.",
+    "accountBanned": "Ask the provider about the account, or sign in with another one.",
+    "reloginNeeded": "Sign in to the account again (einlassctl sign-in --account ACCOUNT); if the provider has no sign-in, add it again with its new credential (einlassctl accounts add --replace).",
+    "notIssuedToThisClient": "Sign in to the account from this application, or with its client id (einlassctl sign-in --account ACCOUNT). The credentials of other applications are kept.",
+    "authenticatorUnconfigured": "Register an application at the provider and store its client id and secret (einlassctl providers configure PROVIDER), or pass them in the configuration file or in `initialize`.",
     "networkFailure": "Check the network connection and the clock, then try again.",
-    "providerFailure": "Look at the provider's own words; try again later.",
-    "accountStoreFailure": "Mend what the message names, then try again.",
-    "interactionRequired": "Answer in advance by what `hint` or `prompts` names, or use a front end that can ask.",
+    "providerFailure": "See the provider's error; try again later.",
+    "accountStoreFailure": "Correct the problem in the message, then try again.",
+    "interactionRequired": "Answer in advance as in `hint` or `prompts`, or use a front end that can show the prompt.",
     "userCanceled": "Start again and answer the prompt.",
     "accessDenied": "Sign in again and allow it on the provider's page.",
-    "stateMismatch": "Sign in again, and only with the page that this sign-in opens.",
+    "stateMismatch": "Sign in again, and use only the page of the new sign-in.",
     "flowExpired": "Start again; give a longer deadline if the time was too short.",
     "flowNotSupported": "Use another flow, or another provider (einlassctl providers list).",
     "wrongCredentials": "Enter name and password again.",
-    "throttled": "Wait as long as the message says, then try again.",
-    "tokenNotSaved": "Mend the store, then sign in to the account again (einlassctl sign-in --account ACCOUNT).",
+    "throttled": "Wait for the time in the message, then try again.",
+    "tokenNotSaved": "Repair the store, then sign in to the account again (einlassctl sign-in --account ACCOUNT).",
     "verificationFailed": "Check the clock; if it is right, do not trust this sign-in and report it.",
     "unknownProvider": "List the providers (einlassctl providers list) and use one of their ids, or add the provider (einlassctl providers add).",
     "unknownAccount": "List the accounts (einlassctl accounts list) and use one of their ids.",
-    "unknownFlow": "Nothing to do: it has ended.",
-    "unknownPrompt": "Nothing to do: it has closed.",
-    "promptAlreadyAnswered": "Nothing to do: the first answer counts.",
+    "unknownFlow": "There is nothing to do, because the flow has ended.",
+    "unknownPrompt": "There is nothing to do, because the prompt has closed.",
+    "promptAlreadyAnswered": "There is nothing to do, because the first answer counts.",
     "invalidChoice": "Answer with one of the accounts that were offered.",
     "reservedParameter": "Leave it out of the custom parameters.",
-    "bindingMismatch": "Use the configuration that it was made with, or bring the registration anew (einlassctl providers configure PROVIDER), or add the account again (einlassctl accounts add --replace).",
+    "bindingMismatch": "Use the configuration of the account's sign-in, or store the registration again (einlassctl providers configure PROVIDER), or add the account again (einlassctl accounts add --replace).",
     "unsafeURL": "Use an https address.",
     "accountExists": 'Use the stored account, or add it with "replace": true (einlassctl accounts add --replace).',
-    "serverGone": "Look at its log lines above: einlass ended before it answered.",
+    "serverGone": "See the log lines above, because einlass ended before it answered.",
 }
 
 
@@ -75,13 +75,13 @@ def explain(error: EinlassError, options: argparse.Namespace, cancelled: bool = 
     if isinstance(words, Mapping) and words:
         lines.append("   they: " + ", ".join(f"{k} {clean(v)}" for k, v in words.items()))
     if error.reason == "accessNotGranted" and cancelled:
-        return "\n".join([*lines, "   next: Nothing was remembered: try again, and say yes when asked."])
+        return "\n".join([*lines, "   next: No decision was stored. Try again and allow it."])
     advice = {
         "checkClock": "Check this machine's clock.",
         "unlockOnWeb": "Unlock the account on the provider's web page.",
         "changeSettings": "Check the registration's client id and secret, and the application's settings at the provider.",
     }.get(str(error.data.get("advice")))
-    step = filled(NEXT_STEPS.get(error.reason, "Look at the message."), error.data, options)
+    step = filled(NEXT_STEPS.get(error.reason, "See the message."), error.data, options)
     lines.append("   next: " + " ".join(filter(None, [advice, step])))
     for needed in error.data.get("prompts") or []:
         lines.append("         " + answer_in_advance(needed, str(error.data.get("provider") or "PROVIDER"), options))
@@ -108,7 +108,7 @@ def answer_in_advance(needed: Mapping[str, Any], provider: str, options: argpars
         "grantAccess": command_line(["access", provider, "grant"], options),
         "selectAccount": "--account ID",
         "confirmAccount": "--confirm",
-    }.get(str(needed.get("kind")), "a front end that can ask")
+    }.get(str(needed.get("kind")), "a front end that can show it")
     return f"{clean(needed.get('kind'))} is answered in advance by {how}"
 
 

@@ -17,23 +17,22 @@ from .text import accounts_table, clean, masked, members, say, show_progress, ta
 ABOUT = """\
 Sign in with the accounts in einlass's store.
 
-  providers             who can be signed in to
+  providers             the known providers
   accounts [PROVIDER]   the accounts in the store
   add [FILE]            add accounts: the params of accounts.add as JSON, one object, a list of them,
-                        or one per line; from FILE, or from standard input, so that no secret ever
-                        stands on a command line
+                        or one per line; from FILE or standard input, never from the command line
   sign-in PROVIDER      get this application a credential of one of the accounts
-  verify PROVIDER       ask the provider whether a credential is good: that of --account, or one as
-                        JSON from FILE or standard input (what `sign-in --json --show-secrets` prints)
+  verify PROVIDER       ask the provider whether a credential is valid: that of --account, or one as
+                        JSON from FILE or standard input (the output of `sign-in --json --show-secrets`)
   access [PROVIDER ACTION]
-                        who may use what; ACTION is grant, deny or reset (ask again)
+                        access decisions; ACTION is grant, deny or reset (ask again)
 """
 
 EPILOGUE = """\
-On a terminal you are asked: whether this application may use the accounts, which account, whether it
-is the right one. With --yes nobody is asked: access is granted, the first account offered (the one used
-last) is taken and confirmed. Without a terminal and without --yes a question is an error that says
-how to answer it in advance (--account, --confirm, access PROVIDER grant).
+On a terminal the program asks for access to the accounts, for the account and for its confirmation.
+With --yes it asks nothing: it grants access, and chooses and confirms the first offered account (the
+last used one). Without a terminal and without --yes a question is an error, and its next step is an
+answer in advance (--account, --confirm, access PROVIDER grant).
 
 Results go to standard output, everything else to standard error. Exit code 0: done; 1: a problem, with
 its next step printed; 2: the command line is wrong.
@@ -139,7 +138,7 @@ def shown(value: Any, options: argparse.Namespace) -> Any:
 
 
 def verification_text(result: Mapping[str, Any]) -> str:
-    text = "The credential is good." if result["valid"] else "The credential is NOT good."
+    text = "The credential is valid." if result["valid"] else "The credential is NOT valid."
     who = result.get("identity") or {}
     if who:
         text += f" It belongs to {clean(who.get('username') or who.get('name') or who.get('id'))}."
@@ -182,14 +181,14 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     raw = argparse.RawDescriptionHelpFormatter
     common = argparse.ArgumentParser(add_help=False)
     group = common.add_argument_group("the server")
-    group.add_argument("--einlass", metavar="COMMAND", help="how to start it (default: $EINLASS_BINARY or einlass)")
+    group.add_argument("--einlass", metavar="COMMAND", help="the command that starts it (default: $EINLASS_BINARY or einlass)")
     for name, about in [
         ("--store", "the account store, or `memory`"), ("--config", "its configuration file"),
-        ("--key-file", "the file that holds the store's key"),
+        ("--key-file", "the file with the store's key"),
     ]:
         group.add_argument(name, metavar="PATH", help=about)
     group.add_argument("--application", metavar="NAME", default=APPLICATION,
-                       help="the name that access is granted to (default: %(default)s)")
+                       help="the application's name for access decisions (default: %(default)s)")
     group = common.add_argument_group("output")
     group.add_argument("--json", action="store_true", help="print the result as JSON")
     group.add_argument("--show-secrets", action="store_true", help="print tokens and secrets in full")
@@ -207,23 +206,23 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     command("providers", providers)
     command("accounts", accounts).add_argument("provider", nargs="?")
     one = command("add", add)
-    one.add_argument("file", nargs="?", help="JSON; standard input when left out or -")
-    one.add_argument("--replace", action="store_true", help="an account that is there already gets the new credential")
+    one.add_argument("file", nargs="?", help="the accounts as JSON (default, and -: standard input)")
+    one.add_argument("--replace", action="store_true", help="replace the credential of an existing account")
     one = command("sign-in", sign_in)
     one.add_argument("provider")
-    one.add_argument("--account", metavar="ID", help="use this account and do not ask which")
-    one.add_argument("--confirm", action="store_true", help="the only account is the right one: do not ask")
+    one.add_argument("--account", metavar="ID", help="use this account and do not ask for it")
+    one.add_argument("--confirm", action="store_true", help="confirm the only account and do not ask")
     one.add_argument("--selection", choices=["always", "whenMany"],
-                     help="ask for the account always (default) or only among many")
+                     help="ask for the account always (default) or only if there are several")
     one.add_argument("--permission", action="append", metavar="NAME", help="ask for this permission (may be repeated)")
     one.add_argument("--audience", choices=["onlyMe", "friends", "everyone"])
-    one.add_argument("--deadline", type=int, metavar="SECONDS", help="give up after so long (default: 300)")
-    one.add_argument("--verify", action="store_true", help="ask the provider whether the new credential is good")
-    one.add_argument("--yes", action="store_true", help="ask nobody: grant, take the first, confirm")
+    one.add_argument("--deadline", type=int, metavar="SECONDS", help="the time limit (default: 300)")
+    one.add_argument("--verify", action="store_true", help="ask the provider whether the new credential is valid")
+    one.add_argument("--yes", action="store_true", help="ask nothing: grant access, choose and confirm the first account")
     one = command("verify", verify)
     one.add_argument("provider")
-    one.add_argument("file", nargs="?", help="the credential as JSON; standard input when left out or -")
-    one.add_argument("--account", metavar="ID", help="the credential that the store holds for this account")
+    one.add_argument("file", nargs="?", help="the credential as JSON (default, and -: standard input)")
+    one.add_argument("--account", metavar="ID", help="the stored credential of this account")
     one = command("access", access)
     one.add_argument("provider", nargs="?")
     one.add_argument("action", nargs="?", choices=["grant", "deny", "reset"])

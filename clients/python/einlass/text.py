@@ -10,9 +10,9 @@ STAGES = {
     "access": "checking access",
     "selecting": "choosing the account",
     "awaitingPerson": "",  # the question is on the screen already
-    "awaitingPort": "waiting for the port that the browser comes back to, which another program has",
+    "awaitingPort": "waiting for the port of the redirect address, which another program uses",
     "discovering": "looking up the provider",
-    "requesting": "talking to the provider",
+    "requesting": "waiting for the provider",
     "exchanging": "exchanging tokens",
     "verifying": "checking the credential",
     "saving": "saving",
