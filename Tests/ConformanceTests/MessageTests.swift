@@ -79,10 +79,10 @@ import Testing
 
     let get = try front.answer("credentials.get", ["account": account])["error"]
     #expect(get?["data"]?["reason"]?.string == "accessNotGranted")
-    #expect(get?["message"]?.string?.contains("The application anonymous may not use") == true)
+    #expect(get?["message"]?.string?.contains("The application anonymous has no access to") == true)
     let perform = try front.answer("auth.perform", ["provider": "twitter"])["error"]
     #expect(perform?["data"]?["reason"]?.string == "interactionRequired")
-    let said = "Answer in advance by access.set, the parameter account."
+    let said = "Answer in advance with access.set, the parameter account."
     #expect(perform?["message"]?.string?.hasSuffix(said) == true)
 
     for hint in [get?["data"]?["hint"], perform?["data"]?["hint"]] {
@@ -124,7 +124,7 @@ import Testing
     let error = try front.answer("accounts.export", ["path": .string("\(folder.path)/file")])[
       "error"]
     #expect(error?["data"]?["prompts"]?.array?.first?["option"]?.string == "--file-passphrase-fd")
-    #expect(error?["message"]?.string?.hasSuffix("Bring it with --file-passphrase-fd.") == true)
+    #expect(error?["message"]?.string?.hasSuffix("Pass it with --file-passphrase-fd.") == true)
   }
 
   @Test func `A requested validity longer than any token's is logged once`() throws {

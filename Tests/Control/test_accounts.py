@@ -27,20 +27,20 @@ def test_access_is_set_listed_and_reset(store):
     grants = json.loads(run("access", "list", "--json", *store)[1])["grants"]
     assert [grant["state"] for grant in grants] == ["granted"]
     assert run("access", "reset", "neovim", "facebook", *store)[:2] == (0, "neovim asks again before it uses facebook accounts.\n")
-    assert run("access", *store)[1].startswith("Nothing decided yet")
-    assert run("access", "reset", "neovim", "facebook", *store)[:2] == (0, "Nothing was decided about neovim and facebook accounts: it asks anyway.\n")
+    assert run("access", *store)[1].startswith("No decisions yet")
+    assert run("access", "reset", "neovim", "facebook", *store)[:2] == (0, "There was no decision about neovim and facebook accounts: the application asks at its first sign-in.\n")
 
 
 def test_an_account_is_preferred_explained_renewed_and_signed_out(two):
     run("access", "set", "neovim", "twitter", "granted", *two)
     explained = ["accounts", "explain", "neovim", "twitter", "--when-many", *two]
-    assert run(*explained)[1] == "neovim: the person is asked which.\n  asked before: selectAccount\n"
+    assert run(*explained)[1] == "neovim: the person chooses the account.\n  prompts before: selectAccount\n"
     assert run("accounts", "prefer", "bob", "--for", "neovim", *two)[:2] == (0, "neovim prefers twitter/bob.\n")
     assert run(*explained)[1] == "neovim: twitter/bob, because it is preferred.\n"
     assert run("accounts", "explain", "neovim", "twitter", *two)[1].startswith(
-        "neovim: the person is asked which; twitter/bob, which is preferred, is shown first.\n")
+        "neovim: the person chooses the account; twitter/bob, which is preferred, is shown first.\n")
     assert run("accounts", "prefer", "bob", "--for", "neovim", "--none", *two)[0] == 0
-    assert run(*explained)[1].startswith("neovim: the person is asked which.")
+    assert run(*explained)[1].startswith("neovim: the person chooses the account.")
     code, _, errors = run("accounts", "renew", "ada", "--for", "neovim", *two)
     assert code == 1 and "(authenticatorUnconfigured, 1006)" in errors
     code, output, _ = run("accounts", "sign-out", "ada", "--yes", *two)
@@ -53,7 +53,7 @@ def test_sign_out_names_the_page_that_ends_the_browser_session(store):
     assert run("accounts", "add", "-", *store, input=json.dumps(ada))[0] == 0
     code, output, _ = run("accounts", "sign-out", "ada", "--yes", *store)
     address = "https://login.microsoftonline.com/common/oauth2/v2.0/logout?client_id=c"
-    step = "Your browser may still be signed in there. Sign it out: "
+    step = "Your browser may still be signed in there. Open this page to sign it out: "
     assert code == 0 and output.splitlines()[-1] == f"  next: {step}{address}", output
 
 
@@ -136,4 +136,4 @@ def test_a_file_that_others_can_read_is_named_with_the_command_that_mends_it(two
 def test_the_type_that_a_provider_does_not_take_has_a_next_step(store):
     wrong = {**account("ada"), "provider": "github"}
     code, _, errors = run("accounts", "add", "-", *store, input=json.dumps(wrong))
-    assert code == 1 and "has no use for this type" in errors and "next: See what it signs in by: einlassctl providers list" in errors
+    assert code == 1 and "does not accept this type" in errors and "next: List the providers: einlassctl providers list" in errors

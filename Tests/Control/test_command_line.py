@@ -35,8 +35,8 @@ def test_a_missing_argument_is_named_if_no_question_is_possible(two, arguments, 
 
 @pytest.mark.parametrize("arguments, said", [
     (["sign-in", "github", "--flow", "nope"], "--flow must be one of"),
-    (["accounts", "export", "-"], "never standard output: name a path"),
-    (["providers", "add", "login.example.com"], "it begins with https://"),
+    (["accounts", "export", "-"], "can't go to standard output. Name a path"),
+    (["providers", "add", "login.example.com"], "An address must begin with https://"),
 ])
 def test_errors_use_the_words_of_the_command_line(two, tmp_path, arguments, said):
     code, _, errors = run(*arguments, *two, cwd=tmp_path)
@@ -47,7 +47,7 @@ def test_errors_use_the_words_of_the_command_line(two, tmp_path, arguments, said
 def test_a_name_with_a_dash_in_front_is_no_call_for_help(store):
     add(store, "-dash")
     code, output, errors = run("accounts", "remove", "-dash", "--yes", *store)
-    assert (code, output) == (64, "") and "behind --" in errors
+    assert (code, output) == (64, "") and "after --" in errors
     assert run("accounts", "remove", "--yes", *store, "--", "-dash")[0] == 0
     assert run("accounts", "remove", "-h")[:2] == run("accounts", "remove", "--help")[:2]
 
@@ -94,9 +94,9 @@ def test_bash_completes_accounts_without_running_their_names(tmp_path):
 @pytest.mark.parametrize("arguments, said", [
     (["help", "nope"], "There is no command einlassctl nope."),
     (["help", "accounts", "nope"], "There is no command einlassctl accounts nope."),
-    (["audit", "--limit", "-1"], "goes behind =: --limit=-1"), (["audit", "--limit=-1"], "--limit needs a number from 1."),
+    (["audit", "--limit", "-1"], "begins with a dash after =: --limit=-1"), (["audit", "--limit=-1"], "--limit needs a number from 1."),
     (["audit", "--limit", "0"], "--limit needs a number from 1."),
-    (["accounts", "renew", "-ada"], "goes behind --: "),
+    (["accounts", "renew", "-ada"], "begins with a dash after --: "),
     (["sign-in", "github", "--flow", "reverseAuth"], "--flow must be one of authorizationCode, deviceCode, oauth1, clientCredentials."),
     (["store", "slots", "add", "fd"], "KIND must be one of keyfile, passphrase, secretservice."),
     (["store", "slots", "remove", "foo"], "KIND must be one of keyfile, passphrase, secretservice, fd."),

@@ -45,8 +45,8 @@ def test_the_doctor_reports_a_key_that_does_not_open(two, wrong):
 
 def test_the_doctor_reports_a_read_only_store():
     _, output, _ = run("doctor", *fake("readonly"))
-    assert re.search(r"^note +store: /s/a.db can be read, not written: .*\n +next: Let yourself write to it", output, re.M), output
-    assert "not written" not in run("doctor", *fake("sound"))[1]
+    assert re.search(r"^note +store: /s/a.db is not writable, so .*\n +next: Make the file and its folder writable", output, re.M), output
+    assert "not writable" not in run("doctor", *fake("sound"))[1]
 
 
 def test_the_doctor_names_a_configured_provider_that_does_not_exist(two, tmp_path):
@@ -55,7 +55,7 @@ def test_the_doctor_names_a_configured_provider_that_does_not_exist(two, tmp_pat
     config.chmod(0o600)
     code, output, _ = run("doctor", *two, "--config", str(config))
     assert code == 0 and f"note     configuration: {config} names a provider that does not exist: githb\n" in output
-    assert "is in order" not in output and "exist: github" not in output
+    assert "is valid" not in output and "exist: github" not in output
 
 
 def key_file(curve):
@@ -83,7 +83,7 @@ def test_the_doctor_checks_the_private_key_of_each_application(two, tmp_path, ke
     else:
         who = "einlassctl" if application == "*" else application
         assert code == 1 and re.search(f"^problem  {who} at signs: .*{said}", output, re.M), output + errors
-        assert f"next: Correct it in {config}." in output
+        assert f"next: Correct the registration in {config}." in output
 
 
 def test_the_doctor_names_accounts_without_a_provider_and_unreadable_providers(two, tmp_path):
@@ -104,14 +104,14 @@ def test_the_doctor_names_accounts_without_a_provider_and_unreadable_providers(t
     added.write_text(text.replace('"flows"', '"flaws"'))
     code, output, errors = run("doctor", *two)
     assert code == 1 and re.search("^problem  mine: cannot be used: mine, at /providers/0", output, re.M), output
-    assert "forget it: einlassctl providers remove mine " in output and "warning configuration" in errors and "twitter" in run("providers", *two)[1]
+    assert "remove it: einlassctl providers remove mine " in output and "warning configuration" in errors and "twitter" in run("providers", *two)[1]
     # A damaged file of providers is left alone.
     added.write_text("{")
     assert run("providers", "remove", "mine", "--yes", *two)[0] == 1 and added.read_text() == "{"
     added.write_text(text)
     added.unlink()
     code, output, _ = run("doctor", *two)
-    assert code == 1 and "problem  mine/eve: its provider is not known any more" in output
+    assert code == 1 and "problem  mine/eve: its provider is unknown" in output
 
 
 def test_the_doctor_names_the_remedy_for_a_key_file_and_counts_signed_out_accounts(two):
@@ -125,7 +125,7 @@ def test_the_doctor_names_the_remedy_for_a_key_file_and_counts_signed_out_accoun
     key.unlink()
     for command in (["doctor"], ["store", "check"]):
         code, output, errors = run(*command, *two)
-        assert code == 1 and "next: If the key file lies elsewhere, name it with --key-file." in output + errors
+        assert code == 1 and "next: If the key file is elsewhere, name it with --key-file." in output + errors
 
 
 @pytest.mark.parametrize("mode, owner, is_named", [(0o755, None, False), (0o1777, None, False), (0o775, None, True),
@@ -142,7 +142,7 @@ def test_the_doctor_notes_a_folder_above_the_store_that_others_may_change(tmp_pa
         os.chown(above, owner, -1)
     code, output, errors = run("doctor", *store)
     assert (code, errors) == (0, "")
-    assert (f"note     store: others may change {above}, in which the store lies\n" in output) == is_named, output
+    assert (f"note     store: other users may change {above}, the folder of the store\n" in output) == is_named, output
 
 
 class Refusing(BaseHTTPRequestHandler):
@@ -179,8 +179,8 @@ def test_the_doctor_reports_a_failed_registration(two, mended):
         code, _, errors = run("sign-in", "shy", "--no-input", *two)
         assert code == 1 and "(providerFailure, 1008)" in errors
         code, output, _ = run("doctor", *two)
-        assert code == 1 and re.search(r"^problem  shy: .* did not register this application by itself: status 403\.", output, re.M), output
-        assert "next: Bring one for this server: einlassctl providers configure shy " in output
+        assert code == 1 and re.search(r"^problem  shy: .* The automatic registration at .* failed: status 403\.", output, re.M), output
+        assert "next: Add a registration for this server: einlassctl providers configure shy " in output
         assert re.search("^shy .* unusable ", run("providers", *two)[1], re.M)
         assert "status 403" in run("providers", "show", "shy", *two)[1]
         if mended == "by the provider":

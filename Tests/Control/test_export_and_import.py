@@ -70,10 +70,10 @@ def test_an_import_names_the_provider_that_is_to_be_added_first(two, tmp_path):
     assert with_passphrase("accounts", "export", str(tmp_path / "moving"), *named)[0] == 0
     other = ["--einlass", EINLASS, "--store", str(tmp_path / "other/a.db"), "--key-file", str(tmp_path / "otherkey/a.key")]
     code, output, _ = with_passphrase("accounts", "import", str(tmp_path / "moving"), *other)
-    assert code == 1 and "work/cora: refused. The provider is not known here. Add it first: einlassctl providers add" in output
+    assert code == 1 and "work/cora: refused. The provider is unknown. Add it with einlassctl providers add" in output
     assert "home/cora: added" in output and "3 added" in output
     # The imported providers and registrations are listed.
-    assert "home: the provider was added\nhome: its registration came along\n" in output
+    assert "home: the provider was added\nhome: its registration was added\n" in output
 
 
 def test_a_new_store_with_only_a_passphrase_slot_is_noted(two, tmp_path):
@@ -83,7 +83,7 @@ def test_a_new_store_with_only_a_passphrase_slot_is_noted(two, tmp_path):
     (tmp_path / "home").mkdir(mode=0o700)
     new = ["accounts", "import", str(file), "--einlass", EINLASS]
     code, _, errors = with_passphrase(*new, env={**os.environ, **home})
-    assert code == 0 and "nothing but this passphrase opens it" in errors and "einlassctl store slots add keyfile" in errors
+    assert code == 0 and "only this passphrase opens it" in errors and "einlassctl store slots add keyfile" in errors
     code, _, errors = with_passphrase(*new, env={**os.environ, **home})
     assert (code, errors) == (0, "")
     code, output, errors = with_passphrase("store", "check", "--einlass", EINLASS, words="wrong", env={**os.environ, **home})

@@ -17,7 +17,7 @@ from test_sign_in_elsewhere import Visitor, page, ready, sign_in  # noqa: F401
 def signed_in(sign_in, tmp_path):  # noqa: F811
     """Signs in to GitHub by a device code. Returns the options, the environment and the path of the configuration."""
     with sign_in("github", "--flow", "deviceCode") as terminal:
-        terminal.wait_for("This goes on when that is done")
+        terminal.wait_for("The sign-in continues after that")
         code = re.search(r"\b[A-Z]{4}-[A-Z]{4}\b", terminal.shown)[0]
         Visitor().open(page(terminal)).press("allow", user_code=code)
         assert terminal.end() == 0, terminal.shown
@@ -48,7 +48,7 @@ def test_a_failed_renewal_is_not_blamed_on_the_account(signed_in):
     config.write_text(json.dumps(whole))
     assert run("access", "set", "neovim", "github", "granted", *options, env=os.environ | home)[0] == 0
     code, output, _ = run("accounts", "renew", "github/ada", "--for", "neovim", *options, env=os.environ | home)
-    assert code == 1 and "the account is as it should be" in output, output
+    assert code == 1 and "It is still valid" in output, output
     assert "next: Sign in again: einlassctl sign-in --account github/ada" in output
     assert state(options, home) == ["ok"]
 
@@ -63,7 +63,7 @@ def test_a_credential_that_could_be_revoked_is_not_forgotten(signed_in, command)
     broken.chmod(0o600)
     for arguments, said in [
             (["--config", str(config.with_name("typo.json"))], "does not exist"), (["--config", str(broken)], "is not JSON"),
-            (["--config", str(without_registration(config))], "only for the registration demo-github"), ([], "GitHub is elsewhere")]:
+            (["--config", str(without_registration(config))], "clientSecret of the registration demo-github"), ([], "GitHub has other addresses")]:
         code, output, errors = run(*leave, *arguments, env=os.environ | home)
         assert (code, output) == (1, "") and said in errors and errors.count(said) == 1, errors
         assert state(options, home) == before
@@ -80,8 +80,8 @@ def test_on_a_terminal_the_person_decides_whether_the_token_may_stay_valid(signe
                       **home) as terminal:
             terminal.wait_for("Remove github/ada and its credentials? [y/N]")
             terminal.type("y\r")
-            terminal.wait_for("not known here")
-            terminal.wait_for("leave it valid there? [y/N]")
+            terminal.wait_for("which is missing")
+            terminal.wait_for("without revoking it at the provider? [y/N]")
             terminal.type(answer + "\r")
             assert terminal.end() == code
     assert "not revoked: application demo-github." in terminal.shown and state(options, home) == []
@@ -97,4 +97,4 @@ def test_an_account_of_an_unknown_provider_can_be_removed(tmp_path):
     account = {"provider": "work", "username": "ada", "credential": {"type": "oauth2", "token": "t", "clientId": "c"}}
     assert run("accounts", "add", "-", *options, "--providers", str(tmp_path / "work.json"), input=json.dumps(account))[0] == 0
     code, output, _ = run("accounts", "remove", "work/ada", "--yes", *options)
-    assert code == 0 and "not revoked: system. No provider work is known here" in output, output
+    assert code == 0 and "not revoked: system. The provider work is not in the catalogue" in output, output

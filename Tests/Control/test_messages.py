@@ -26,8 +26,8 @@ def both(store):
 
 def test_an_ambiguous_name_is_answered_with_unambiguous_ones(both):
     code, _, errors = run("accounts", "prefer", "ada", "--for", "neovim", *both)
-    assert code == 64 and "problem: ada may be twitter/ada or facebook/ada. Name one of them so.\n" in errors, errors
-    for name in re.search("may be (.*) or (.*)[.] Name", errors).groups():
+    assert code == 64 and "problem: ada may be twitter/ada or facebook/ada. Use one of these names.\n" in errors, errors
+    for name in re.search("may be (.*) or (.*)[.] Use", errors).groups():
         assert run("accounts", "prefer", name, "--for", "neovim", *both)[0] == 0
 
 
@@ -36,7 +36,7 @@ def test_accounts_of_a_provider_are_listed_by_its_name(both):
         code, output, _ = run(*arguments, *both)
         assert code == 0 and "facebook" in output and "twitter" not in output
     code, _, errors = run("accounts", "list", "nope", *both)
-    assert code == 1 and errors.startswith("problem: There is no provider nope.\n   next: See which there are: ")
+    assert code == 1 and errors.startswith("problem: There is no provider nope.\n   next: List the providers: ")
     assert "There is no command einlassctl accounts lst." in run("accounts", "lst", *both)[2]
 
 
@@ -52,15 +52,15 @@ def test_without_a_terminal_the_option_for_a_device_code_is_named(sign_in):  # n
                               stdin=subprocess.DEVNULL, timeout=PATIENCE)
     done = sign_in("github", "--no-browser", on=piped)
     assert done.returncode == 1 and "can't be asked here" not in done.stderr, done.stderr
-    assert "Nobody can be asked here, where there is no terminal; a code is shown only for --flow deviceCode." in done.stderr
+    assert "This sign-in needs a terminal. Without one, a code is shown only for --flow deviceCode." in done.stderr
     assert "sign-in github --flow deviceCode" in done.stderr
 
 
 def test_the_missing_part_of_a_registration_is_named(store):
     code, _, errors = run("providers", "configure", "vimeo", "--client-id", "x", *store)
-    assert code != 0 and "client secret" in errors and "bring its client id" not in errors, errors
+    assert code != 0 and "client secret" in errors and "enter its client id" not in errors, errors
     # The control: without any registration the client id is missing too.
-    assert "bring its client id" in run("sign-in", "vimeo", "--no-input", *store)[2]
+    assert "enter its client id" in run("sign-in", "vimeo", "--no-input", *store)[2]
 
 
 def test_counts_use_singular_and_plural(store, tmp_path):
@@ -72,7 +72,7 @@ def test_counts_use_singular_and_plural(store, tmp_path):
     finally:
         os.close(words)
     assert "Wrote 1 account to " in output
-    assert re.match(r"Forgot (0|[2-9]\d*) entries|Forgot 1 entry", run("audit", "prune", "2026-01-01", "--yes", *store)[1])
+    assert re.match(r"Removed (0|[2-9]\d*) entries|Removed 1 entry", run("audit", "prune", "2026-01-01", "--yes", *store)[1])
 
 
 @pytest.mark.parametrize("option", ["--passphrase-fd", "--file-passphrase-fd"])
@@ -86,7 +86,7 @@ def test_a_passphrase_may_come_by_standard_input(two, tmp_path, option):
 
 def test_an_export_names_the_option_for_its_passphrase(two, tmp_path):
     code, _, errors = run("accounts", "export", str(tmp_path / "file"), *two)
-    assert code == 1 and "Bring it with --file-passphrase-fd." in errors, errors
+    assert code == 1 and "Pass it with --file-passphrase-fd." in errors, errors
     assert "--file-passphrase-fd" in run("accounts", "export", "--help")[1]
 
 
@@ -103,7 +103,7 @@ def test_the_doctor_accepts_the_configuration_of_the_sandbox(two, ready, tmp_pat
     config.write_text(json.dumps(ready["config"]))
     config.chmod(0o600)
     code, output, _ = run("doctor", *two, "--config", str(config))
-    assert "note" not in output and f"{config} is in order" in output, output
+    assert "note" not in output and f"{config} is valid" in output, output
 
 
 def helps():

@@ -16,7 +16,7 @@ def test_a_provider_is_added_by_a_file_and_forgotten(store, tmp_path):
                    "token": {"method": "POST", "url": "https://work.example/token"}}]}
     (tmp_path / "work.json").write_text(json.dumps(descriptor))
     added = run("providers", "add", str(tmp_path / "work.json"), *store)
-    step = "Register an application there and bring its client id: einlassctl providers configure work"
+    step = "Register an application there and enter its client id: einlassctl providers configure work"
     assert added[:2] == (0, f"Added work. {step} {repeated(store)}\n"), added
     assert re.search("^work +Work +missing +authorizationCode", run("providers", *store)[1], re.M)
     code, output, _ = run("providers", "show", "work", *store)
@@ -27,32 +27,32 @@ def test_a_provider_is_added_by_a_file_and_forgotten(store, tmp_path):
     assert re.search("^work +Work +there ", run("providers", *store, "--config", str(tmp_path / "config.json"))[1], re.M)
     code, _, errors = run("sign-in", "work", "--no-input", *store)
     assert code == 1 and "(authenticatorUnconfigured, 1006)" in errors
-    assert run("providers", "remove", "work", "--yes", *store)[:2] == (0, "Forgot work.\n")
+    assert run("providers", "remove", "work", "--yes", *store)[:2] == (0, "Removed work.\n")
     assert "work" not in run("providers", *store)[1]
     assert run("providers", "add", str(tmp_path / "work.json"), *store)[0] == 0
     ada = {"provider": "work", "username": "ada", "credential": {"type": "oauth2", "token": "t", "clientId": "c"}}
     assert run("accounts", "add", "-", *store, input=json.dumps(ada))[0] == 0
     code, output, _ = run("providers", "remove", "work", "--yes", *store)
-    assert (code, output) == (0, "Forgot work.\nThese accounts stay, of no use until it is added again:\n  work/ada\n")
+    assert (code, output) == (0, "Removed work.\nThese accounts remain, and are unusable until the provider is added again:\n  work/ada\n")
     code, output, _ = run("accounts", "sign-out", "ada", "--yes", *store)
-    assert code == 0 and "No provider work is known here" in output, output
+    assert code == 0 and "The provider work is not in the catalogue" in output, output
     assert run("providers", "add", str(tmp_path / "work.json"), *store)[0] == 0
     assert run("providers", "configure", "work", "--client-id", "c", *store)[0] == 0
     code, output, _ = run("providers", "remove", "work", "--yes", *store)
-    assert code == 0 and output.startswith("Forgot work and the registration that was stored.\n")
+    assert code == 0 and output.startswith("Removed work and its stored registration.\n")
     noted = json.loads(run("audit", "--provider", "work", "--json", *store)[1])["entries"]
     assert [entry["method"] for entry in noted] == ["providers.remove", "providers.configure"] + 2 * ["providers.remove"]
     del descriptor["accounts"]
     (tmp_path / "work.json").write_text(json.dumps(descriptor))
     assert "work, at /descriptor/accounts:" in run("providers", "add", str(tmp_path / "work.json"), *store)[2]
     (tmp_path / "work.json").write_text("[]")
-    assert "holds no JSON object" in run("providers", "add", str(tmp_path / "work.json"), *store)[2]
+    assert "does not contain a JSON object" in run("providers", "add", str(tmp_path / "work.json"), *store)[2]
     (tmp_path / "work.json").write_text('{"providers": []}')
     code, _, errors = run("providers", "add", str(tmp_path / "work.json"), *store)
-    assert code == 1 and "holds no provider." in errors
+    assert code == 1 and "does not contain a provider." in errors
     for option in "--id", "--name":
         code, _, errors = run("providers", "add", str(tmp_path / "work.json"), option, "other", *store)
-        assert code == 64 and "go with an address" in errors
+        assert code == 64 and "only with an address" in errors
 
 
 def test_a_file_for_the_option_providers_is_added_whole(store, tmp_path):
@@ -75,12 +75,12 @@ def test_an_unknown_provider_is_named(two, arguments):
 def test_a_registration_is_stored_and_removed_and_its_secret_is_in_no_output(store, tmp_path):
     configure = ["providers", "configure", "github", "--client-id", "mine", *store]
     code, output, errors = run(*configure, "--secret-fd", "0", input="very-s3cret\n")
-    assert (code, output) == (0, "Keeps your registration at github.\n"
+    assert (code, output) == (0, "Stored your registration at github.\n"
                               f"Sign in there: einlassctl sign-in github {repeated(store)}\n"), errors
     assert re.search("^github +GitHub +there", run("providers", *store)[1], re.M)
     assert "very-s3cret" not in output + errors + run("audit", *store)[1]
     assert not any(b"very-s3cret" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert run("providers", "configure", "github", "--remove", *store)[:2] == (0, "Forgot the registration at github.\n")
+    assert run("providers", "configure", "github", "--remove", *store)[:2] == (0, "Removed the registration at github.\n")
     assert re.search("^github +GitHub +missing", run("providers", *store)[1], re.M)
     # A registration without its secret is refused, with a next step.
     code, _, errors = run("providers", "configure", "twitter", "--client-id", "mine", *store)
@@ -104,7 +104,7 @@ def test_a_registration_with_a_private_key_is_read_from_a_file(store, tmp_path):
     place = "http://127.0.0.1:7777/back"
     code, output, errors = run(*configure, "--private-key", str(key), "--key-id", "k1", "--authentication", "private_key_jwt",
                                "--redirect", place)
-    assert (code, output) == (0, "Keeps your registration at signs.\n" f"Its redirect address: {place}\n"
+    assert (code, output) == (0, "Stored your registration at signs.\n" f"Its redirect address: {place}\n"
                               f"Sign in there: einlassctl sign-in signs {repeated(store)}\n"), errors
     assert re.search("^signs +Signs +there", run("providers", *store)[1], re.M)
     secret = key.read_text().splitlines()[1]
@@ -134,7 +134,7 @@ def test_an_unused_private_key_is_refused(store, tmp_path):
     key.chmod(0o600)
     for more, code in ((), 1), (("--authentication", "private_key_jwt"), 0):
         done = run("providers", "configure", "github", "--client-id", "mine", "--private-key", str(key), *more, *store)
-        assert done[0] == code and ("GitHub takes no private key" in done[2]) == (code == 1), done
+        assert done[0] == code and ("GitHub's descriptor names no use for a private key" in done[2]) == (code == 1), done
 
 
 def test_the_given_redirect_is_shown_as_the_one_to_register(store):

@@ -31,9 +31,9 @@ def test_only_added_providers_are_offered_for_removal(store, tmp_path):
         terminal.wait_for("> 1  mine")
         assert "github" not in terminal.shown
         terminal.type("\r")
-        terminal.wait_for("Forget the provider mine?")
+        terminal.wait_for("Remove the provider mine?")
         terminal.type("y\r")
-        assert terminal.end() == 0 and "Forgot mine." in terminal.shown
+        assert terminal.end() == 0 and "Removed mine." in terminal.shown
 
 
 def test_accounts_add_refers_to_sign_in_for_a_provider_without_credentials(store):
@@ -61,7 +61,7 @@ def test_a_dumb_terminal_shows_a_list_and_takes_a_number(two):
 def test_a_typed_path_may_begin_with_a_tilde(two, tmp_path):
     (tmp_path / "home").mkdir(mode=0o700)
     with Terminal([CONTROL, "store", "backup", *two], HOME=str(tmp_path / "home")) as terminal:
-        terminal.wait_for("Where to?")
+        terminal.wait_for("Path of the new file?")
         terminal.type("~/copy.db\r")
         assert terminal.end() == 0, terminal.shown
     assert (tmp_path / "home/copy.db").exists()
@@ -101,7 +101,7 @@ def test_an_account_is_added_by_questions_that_show_no_secret(store):
             terminal.type("s3cret-key\r")
         terminal.wait_for("Client id")
         terminal.type("\rclient\r")
-        terminal.wait_for("That client's secret")
+        terminal.wait_for("Secret of that client")
         terminal.type("s3cret-too\r")
         assert terminal.end() == 0
         assert "Added twitter/ada" in terminal.shown and "s3cret" not in terminal.shown
@@ -133,14 +133,14 @@ def test_explain_answers_for_the_typed_application(two):
 
 def test_prune_asks_for_a_day_until_it_is_valid(two):
     with Terminal([CONTROL, "audit", "prune", *two]) as terminal:
-        terminal.wait_for("Forget everything before which day")
+        terminal.wait_for("Remove everything before which day")
         terminal.type("tomorrow\r")
-        terminal.wait_for("no day of the calendar")
+        terminal.wait_for("not a day of the calendar")
         terminal.type("9999-01-01\r")
-        terminal.wait_for("Forget everything before 9999-01-01? [y/N]")
+        terminal.wait_for("Remove everything before 9999-01-01? [y/N]")
         terminal.type("y\r")
         assert terminal.end() == 0
-    assert re.search(r"Forgot \d+ entr(y|ies)\.", terminal.shown)
+    assert re.search(r"Removed \d+ entr(y|ies)\.", terminal.shown)
 
 
 def test_access_is_decided_and_forgotten_by_questions(store):
@@ -168,7 +168,7 @@ def test_a_person_signs_in_by_a_page_a_pasted_address_or_a_code(how, shown):
         if how == "paste":
             terminal.type("\r")
             terminal.type("http://127.0.0.1:1/nothing\r")
-            terminal.wait_for("That was something else, or not all of it.")
+            terminal.wait_for("That is wrong or incomplete.")
             terminal.type("http://127.0.0.1:1/?code=c\r")
         assert terminal.end() == 0 and "Signed in: twitter/ada." in terminal.shown
         assert not CONTROLS.search(re.sub("\r|\x1b\\[\\d*m", "", terminal.shown))

@@ -14,7 +14,7 @@ def test_a_next_step_repeats_the_options_of_the_store(store):
     code, output, errors = run("access", "set", "x", "nope", "granted", *store)
     assert (code, output) == (1, "")
     assert "(unknownProvider, 1020)" in errors
-    assert f"next: See which there are: einlassctl providers list {' '.join(store[2:])} {' '.join(store[:2])}\n" in errors
+    assert f"next: List the providers: einlassctl providers list {' '.join(store[2:])} {' '.join(store[:2])}\n" in errors
     code, output, errors = run("access", "set", "x", "nope", "granted", "--json", *store)
     assert code == 1 and json.loads(output)["error"]["data"]["reason"] == "unknownProvider" and errors
 
@@ -31,7 +31,7 @@ def test_own_errors_have_the_json_form_of_einlass(two):
 @pytest.mark.parametrize("arguments, step", [
     (["accounts", "explain", "nobodyapp", "tencent-weibo"], "Sign in there: einlassctl sign-in tencent-weibo"),
     (["sign-in", "slack", "--flow", "deviceCode"], "Leave out --flow."),
-    pytest.param(["store", "slots", "add", "secretservice"], "Or let a passphrase open it: einlassctl store slots add passphrase",
+    pytest.param(["store", "slots", "add", "secretservice"], "Or add a passphrase slot: einlassctl store slots add passphrase",
                  marks=pytest.mark.skipif(bool(shutil.which("secret-tool")), reason="there is a secret-tool")),
 ])
 def test_the_next_step_fits_the_command(two, tmp_path, arguments, step):
@@ -58,7 +58,7 @@ def test_an_unneeded_broken_configuration_is_noted_once(two, tmp_path):
 def test_a_program_other_than_einlass_is_reported_at_once(program):
     code, output, errors = run("accounts", "--einlass", shutil.which(program))
     assert (code, output) == (70, "") and errors.startswith("problem: ")
-    assert "does not answer as einlass does. Name einlass with --einlass" in errors or program == "true"
+    assert "did not answer like einlass. Name einlass with --einlass" in errors or program == "true"
 
 
 @pytest.mark.parametrize("arguments", [
@@ -76,4 +76,4 @@ def test_a_removed_working_directory_requires_absolute_paths(two, tmp_path):
         folder.mkdir()
         line = f"cd {folder} && rmdir {folder} && exec {' '.join([CONTROL, *command, 'copy.db', *two])}"
         done = subprocess.run(line, shell=True, capture_output=True, text=True)
-        assert done.returncode == 1 and "problem: The folder that this was started in is gone." in done.stderr, done.stderr
+        assert done.returncode == 1 and "problem: The current folder no longer exists." in done.stderr, done.stderr

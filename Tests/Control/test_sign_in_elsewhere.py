@@ -51,10 +51,10 @@ def page(terminal):
 
 def test_the_redirect_of_a_browser_elsewhere_is_pasted(sign_in):
     with sign_in("gitlab") as terminal:
-        terminal.wait_for("paste that page's address here:")
+        terminal.wait_for("paste the address of that page here:")
         ended = Visitor().open(page(terminal)).press("allow").location
         terminal.type(ended.replace("state=", "state=x") + "\r")
-        terminal.wait_for("That was something else, or not all of it. Expected is the whole address, beginning with http://.")
+        terminal.wait_for("That is wrong or incomplete. Paste the whole address, which begins with http://.")
         terminal.type(f' "<{ended}>" \r')
         assert terminal.end() == 0 and "Signed in: gitlab/ada." in terminal.shown
 
@@ -66,21 +66,21 @@ def test_einlassctl_says_that_it_waits_for_a_taken_port(sign_in, tmp_path):
         words["applications"]["einlassctl"]["gitlab"]["redirect"] = f"http://127.0.0.1:{other.getsockname()[1]}/callback"
         config.write_text(json.dumps(words))
         with sign_in("gitlab") as terminal:
-            terminal.wait_for("Another program has the port that the browser comes back to.")
+            terminal.wait_for("Another program uses the port of the redirect address.")
             assert "http" not in terminal.shown
             other.close()
-            terminal.wait_for("paste that page's address here:")
+            terminal.wait_for("paste the address of that page here:")
             terminal.type("\x03")
             assert terminal.end() != 0
 
 
 def test_a_denial_elsewhere_gets_a_next_step(sign_in):
     with sign_in("gitlab") as terminal:
-        terminal.wait_for("paste that page's address here:")
+        terminal.wait_for("paste the address of that page here:")
         terminal.type(Visitor().open(page(terminal)).press("deny").location + "\r")
         assert terminal.end() == 1 and "(accessDenied, 1012)" in terminal.shown and "next: Start again and allow it" in terminal.shown
     with sign_in("gitlab") as terminal:
-        terminal.wait_for("paste that page's address here:")
+        terminal.wait_for("paste the address of that page here:")
         terminal.type("\x03")
         assert terminal.end() == 1 and "Cancelled." in terminal.shown and "problem" not in terminal.shown
     with sign_in("flickr", "--flow", "deviceCode") as terminal:
@@ -92,7 +92,7 @@ def test_a_pin_of_a_page_elsewhere_is_typed(sign_in):
         terminal.wait_for("The PIN that the page shows:")
         shown = Visitor().open(page(terminal)).press("allow").page
         terminal.type("1234567\r")
-        terminal.wait_for("That was something else")
+        terminal.wait_for("That is wrong or incomplete")
         terminal.type(re.search(r"\b[0-9]{7}\b", shown)[0] + "\r")
         assert terminal.end() == 0 and "Signed in: twitter/ada." in terminal.shown
 
@@ -100,7 +100,7 @@ def test_a_pin_of_a_page_elsewhere_is_typed(sign_in):
 def test_the_person_chooses_the_account_if_the_provider_names_none(sign_in):
     def signed_in(choose=None):
         with sign_in("sequencing") as terminal:
-            terminal.wait_for("paste that page's address here:")
+            terminal.wait_for("paste the address of that page here:")
             terminal.type(Visitor().open(page(terminal)).press("allow").location + "\r")
             if choose:
                 terminal.wait_for("Replace the credential of which account?")
@@ -110,7 +110,7 @@ def test_the_person_chooses_the_account_if_the_provider_names_none(sign_in):
             return terminal.shown
     assert "Signed in: sequencing/Sequencing.com." in signed_in()
     shown = signed_in(choose="1")
-    assert "Sequencing.com does not say which account you signed in to." in shown
+    assert "Sequencing.com does not identify the account of this sign-in." in shown
     assert "> 1  None, it is a new account" in shown and "Signed in: sequencing/Sequencing.com 2." in shown
     assert re.search(r"Signed in again: sequencing/Sequencing\.com( 2)?\.", signed_in(choose="2"))
 
@@ -120,18 +120,18 @@ def test_three_wrong_entries_are_named_in_the_error(sign_in):
         for entry in ("1234567", "x", "7654321"):
             terminal.wait_for("The PIN that the page shows:")
             terminal.type(entry + "\r")
-        assert terminal.end() == 1 and "does not know the number that was entered. Sign in again" in terminal.shown
+        assert terminal.end() == 1 and "does not accept the entered PIN. Sign in again" in terminal.shown
         assert "registration" not in terminal.shown
     with sign_in("gitlab") as terminal:
         for _ in range(3):
-            terminal.wait_for("paste that page's address here:")
+            terminal.wait_for("paste the address of that page here:")
             terminal.type("x\r")
-        assert terminal.end() == 1 and "What was entered is not the address that the browser ended on." in terminal.shown
+        assert terminal.end() == 1 and "The entered text is not the final address of the browser." in terminal.shown
 
 
 def test_a_redirect_without_a_listener_is_pasted(sign_in):
     with sign_in("apple") as terminal:
-        terminal.wait_for("Paste that page's whole address here:")
+        terminal.wait_for("Paste the whole address of that page here:")
         assert "On another machine" not in terminal.shown and "Waiting for the browser" not in terminal.shown
         ended = Visitor().open(re.search(r"Open this page in a browser:\s+(\S+)", terminal.shown)[1]).press("allow").location
         assert f"The browser ends on {ended.split('?')[0]}" in terminal.shown.replace("\r\n", "")
@@ -154,7 +154,7 @@ def test_a_sign_in_as_another_person_gets_a_next_step(sign_in):
 @pytest.mark.parametrize("provider, code", [("github", r"\b[A-Z]{4}-[A-Z]{4}\b"), ("facebook", r"code there:\s+(\S+)")])
 def test_a_code_is_entered_elsewhere(sign_in, provider, code):
     with sign_in(provider, "--flow", "deviceCode") as terminal:
-        terminal.wait_for("This goes on when that is done")
+        terminal.wait_for("The sign-in continues after that")
         code = re.search(code, terminal.shown)
         Visitor().open(page(terminal)).press("allow", user_code=code[code.re.groups])
         assert terminal.end() == 0 and f"Signed in: {provider}/" in terminal.shown
@@ -182,18 +182,18 @@ def test_a_sign_in_for_a_resource_names_application_resource_and_issuer(sign_in,
     with running("resource_server.py", issuer) as resource:
         for new in (True, False):
             with sign_in(resource["resource"]) as terminal:
-                terminal.wait_for("paste that page's address here:")
+                terminal.wait_for("paste the address of that page here:")
                 assert f"einlassctl asks for a token for {resource['resource']}." in terminal.shown
-                assert "chose where you sign in: 127.0.0.1" in terminal.shown
+                assert "chose the page of the sign-in: 127.0.0.1" in terminal.shown
                 url = re.search(r"Open this page in a browser:\s+(\S+)", terminal.shown)[1]
                 assert "resource=" in url
                 terminal.type(Visitor().open(url).press("allow").location + "\r")
                 assert terminal.end() == 0, terminal.shown
             signed_in, issued = re.search(r"(Signed in(?: again)?: .*)\s+(Its tokens .*)", terminal.shown).groups()
-            assert re.fullmatch(rf"Signed in{'' if new else ' again'}: \S+/\S+, for {resource['resource']} alone\.\s*", signed_in)
-            assert ("a provider that was added for that" in issued) == new
+            assert re.fullmatch(rf"Signed in{'' if new else ' again'}: \S+/\S+, only for {resource['resource']}\.\s*", signed_in)
+            assert ("a provider that was added for this sign-in" in issued) == new
     # The control: a sign-in at a provider shows nothing of this.
     with sign_in("gitlab") as terminal:
-        terminal.wait_for("paste that page's address here:")
+        terminal.wait_for("paste the address of that page here:")
         terminal.type(Visitor().open(page(terminal)).press("allow").location + "\r")
         assert terminal.end() == 0 and "token for" not in terminal.shown and "Its tokens" not in terminal.shown

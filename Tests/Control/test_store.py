@@ -18,10 +18,10 @@ def test_the_audit_trail_is_listed_and_pruned(two):
     assert json.loads(run("audit", "list", "--json", "--limit", "1", *two)[1])["entries"][0]["subject"] == "neovim"
     assert "There is no account ada2." in run("audit", "--account", "ada2", *two)[2]
     for gone in "a_0123456789", "twitter/a_0123456789":
-        assert run("audit", "--account", gone, *two)[:2] == (0, "Nothing was written down.\n")
-    assert run("audit", "--application", "nobody", *two)[1] == "Nothing was written down.\n"
+        assert run("audit", "--account", gone, *two)[:2] == (0, "The audit trail has no matching entry.\n")
+    assert run("audit", "--application", "nobody", *two)[1] == "The audit trail has no matching entry.\n"
     assert run("audit", "prune", "2026-13-01", "--yes", *two)[0] == 64
-    assert re.fullmatch(r"Forgot \d+ entr(y|ies)\.\n", run("audit", "prune", "9999-01-01", "--yes", *two)[1])
+    assert re.fullmatch(r"Removed \d+ entr(y|ies)\.\n", run("audit", "prune", "9999-01-01", "--yes", *two)[1])
     assert "access.set" not in run("audit", *two)[1]
 
 
@@ -37,9 +37,9 @@ def test_the_store_is_shown_checked_copied_and_sealed_anew(two, tmp_path):
 
 
 def test_store_status_says_that_the_first_change_creates_the_store(store):
-    assert "no: the first change makes it" in run("store", "status", *store)[1]
+    assert "no: created at the first change" in run("store", "status", *store)[1]
     assert run("access", "set", "neovim", "twitter", "granted", *store)[0] == 0
-    assert "the first change makes it" not in run("store", "status", *store)[1]
+    assert "created at the first change" not in run("store", "status", *store)[1]
     assert "einlassctl" in subprocess.run([EINLASS, "--help"], capture_output=True, text=True, timeout=PATIENCE).stdout
 
 
@@ -58,10 +58,10 @@ def test_key_slots_are_listed_added_and_removed(two):
     assert run("store", "slots", *two)[:2] == (0, "keyfile\n")
     assert run("store", "slots", "list", "--json", *two)[1] == '{"slots":["keyfile"]}\n'
     code, output, errors = with_passphrase("store", "slots", "add", "passphrase", *two)
-    assert (code, output) == (0, "The store is opened by: keyfile, passphrase.\n"), errors
+    assert (code, output) == (0, "The store's key slots: keyfile, passphrase.\n"), errors
     assert run("store", "slots", "remove", "fd", "--yes", *two)[0] == 1
     code, output, _ = run("store", "slots", "remove", "passphrase", "--yes", *two)
-    assert (code, output) == (0, "The store is opened by: keyfile.\n")
+    assert (code, output) == (0, "The store's key slots: keyfile.\n")
     code, _, errors = run("store", "slots", "remove", "keyfile", "--yes", *two)
     assert code == 1 and "only way" in errors
     assert run("store", "slots", "add", "nope", *two)[0] == 64
@@ -75,7 +75,7 @@ def test_a_wrong_path_is_not_reported_as_a_damaged_store(two, tmp_path):
             assert code == 1 and f"problem: {path} is a folder.\n   next: Name a new file in it." in errors
     (tmp_path / "other.json").write_text("{}")
     code, _, errors = with_passphrase("accounts", "import", str(tmp_path / "other.json"), *two)
-    assert code == 1 and "Name one that einlassctl accounts export wrote." in errors and "Put back" not in errors
+    assert code == 1 and "Name a file written by einlassctl accounts export." in errors and "Restore" not in errors
 
 
 def test_a_backup_may_be_in_a_folder_that_others_may_read_but_not_write(two, tmp_path):

@@ -51,10 +51,10 @@ def test_a_store_that_a_passphrase_opens_is_used_at_the_terminal(sealed):
     with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
         terminal.wait_for("Passphrase (opens the store ")
         terminal.type("wrong\r")
-        terminal.wait_for("That passphrase does not fit.")
+        terminal.wait_for("That passphrase is wrong.")
         terminal.wait_for("Passphrase (opens the store ")
         terminal.type("\r")
-        terminal.wait_for("It takes 1 to 1024 bytes.")
+        terminal.wait_for("A passphrase has 1 to 1024 bytes.")
         terminal.wait_for("Passphrase (opens the store ")
         terminal.type("correct horse\r")
         assert terminal.end() == 0 and ": 1 account and 3 sealed values read." in terminal.shown
@@ -66,12 +66,12 @@ def test_a_store_that_a_passphrase_opens_is_used_at_the_terminal(sealed):
     code, _, errors = run("accounts", "add", "-", *store, input=json.dumps(account("bob")), env=environment)
     assert code == 1 and "--passphrase-fd" in errors
     code, output, errors = run("store", "check", "--no-input", *store, env=environment)
-    assert code == 1 and "A passphrase opens the account store, and none was brought." in output and "next: " in errors
+    assert code == 1 and "The account store needs a passphrase." in output and "next: " in errors
     with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
         for _ in range(3):
             terminal.wait_for("Passphrase (opens the store ")
             terminal.type("wrong\r")
-        assert terminal.end() == 1 and "None of these passphrases opens the account store's key." in terminal.shown
+        assert terminal.end() == 1 and "None of these passphrases opens the account store." in terminal.shown
     with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
         terminal.wait_for("Passphrase (opens the store ")
         terminal.type("\x03")
@@ -88,7 +88,7 @@ def test_a_new_passphrase_is_typed_twice_and_moves_accounts(sealed, tmp_path):
         terminal.type("b4ttery\r")
         terminal.wait_for("Once more:")
         terminal.type("b4tery\r")
-        terminal.wait_for("These were two different ones.")
+        terminal.wait_for("The two passphrases differ.")
         terminal.wait_for("New passphrase")
         terminal.type("b4ttery\r")
         terminal.wait_for("Once more:")
@@ -99,12 +99,12 @@ def test_a_new_passphrase_is_typed_twice_and_moves_accounts(sealed, tmp_path):
     with Terminal([CONTROL, "accounts", "import", str(file), *store], **other) as terminal:
         terminal.wait_for(f"Passphrase (opens {file}):")
         terminal.type("b4tery\r")
-        terminal.wait_for("That passphrase does not fit.")
+        terminal.wait_for("That passphrase is wrong.")
         terminal.wait_for(f"Passphrase (opens {file}):")
         terminal.type("b4ttery\r")
         assert terminal.end() == 0 and "twitter/ada: " in terminal.shown and "1 added" in terminal.shown
     with Terminal([CONTROL, "store", "slots", "add", *store], **other) as terminal:
-        terminal.wait_for("Which way to open it?")
+        terminal.wait_for("Which kind of key slot?")
         terminal.type("2\r")
         terminal.wait_for("New passphrase")
         terminal.type("b4ttery\r")

@@ -87,7 +87,7 @@ struct NextStepTests {
     ] {
       #expect(
         line(1006, "authenticatorUnconfigured", "detail", .string(detail))
-          == "Register an application there and bring its \(parts): \(configure)")
+          == "Register an application there and enter its \(parts): \(configure)")
     }
     for (seconds, text) in [(JSONValue(1), "1 second"), (2, "2 seconds")] {
       #expect(

@@ -10,7 +10,7 @@ struct SchemaTests {
     params: [
       .required("name", .identifier, "Its name."),
       .optional("note", .string(maxBytes: 8), "Free text."),
-      .optional("count", .integer(1...10), "How many."),
+      .optional("count", .integer(1...10), "The number of entries."),
       .optional("big", .integer(), "Any integer."),
       .optional("isNew", .boolean, "Whether it is new."),
       .optional("kind", .oneOf(["a", "b"]), "Which."),
@@ -31,7 +31,7 @@ struct SchemaTests {
               ]
             ),
             ("bearer", [.required("token", .string(), "The token.", isSecret: true)]),
-          ]), "How it proves itself."),
+          ]), "The client authentication method."),
     ],
     result: .object([
       .required("token", .string(), "It.", isSecret: true), .required("id", .identifier, "Its id."),

@@ -86,7 +86,7 @@ def test_a_port_of_another_user_is_not_used(session):
             assert message["method"] != "prompt.opened"
         error = message["error"]
         assert error["data"]["reason"] == "flowNotSupported"
-        assert f"other programs have port {port}" in error["message"], error["message"]
+        assert f"other programs use port {port}" in error["message"], error["message"]
     # The control: the port is free again.
     url = session.asked("accounts.signIn", provider="somewhere")["url"]
     assert f"127.0.0.1%3A{port}%2F" in url

@@ -125,7 +125,7 @@ def test_an_unaccepted_algorithm_is_named(at):
     # An algorithm other than the key's `alg` is refused too.
     oracle.behave(algorithm="RS256", keyAlgorithm="PS256")
     oracle.rotate()
-    assert "by another algorithm than its key is for" in oracle.brought().message
+    assert "by another algorithm than that of its key" in oracle.brought().message
     oracle.behave(keyAlgorithm=None)
     oracle.rotate()
     assert oracle.signed_in()
@@ -229,7 +229,7 @@ def test_introspection_without_a_client_id_is_not_taken_for_another_client(at):
     found = oracle.verify(foreign)
     assert found["valid"] and "clientId" not in found
     assert [entry for entry in found["checks"] if entry["check"] == "application"][0]["detail"].startswith(
-        "127.0.0.1 does not say to which application")
+        "127.0.0.1 does not name the token's application")
     assert checks(oracle.verify(foreign, clientId="client"))["application"] is False
     # The id_token of the stored credential names the client.
     assert oracle.verify(oracle.credential(oracle.signed_in()), clientId="client")["valid"]

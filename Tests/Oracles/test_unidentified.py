@@ -77,7 +77,7 @@ def test_the_person_decides_whether_to_replace_an_account(dot, unidentified, sta
     assert "Signed in" in page
     second, page = sign_in(front_end, dot, "otherUser", lambda accounts: {"action": "accept"})
     # The browser's page does not wait for the answer; it refers the person to the question.
-    assert "One question is left" in page and "Oracle test asks you now" in page
+    assert "One question is left" in page and "Oracle test now asks you for it" in page
     assert second.result["created"] is True
     assert people(front_end, dot) == {"Oracle": "alice", "Oracle 2": "bob"}
     again, _ = sign_in(front_end, dot, "user", lambda accounts: {

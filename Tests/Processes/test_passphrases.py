@@ -385,7 +385,7 @@ def test_an_unsafe_path_is_refused_before_any_prompt(machine):
 def test_a_file_is_read_up_to_its_limit_and_no_further(file, other):
     whole, limit = file.read_bytes(), 16 << 20
     session = other.start(passphrase=WORDS)
-    for size, words in ((limit, "was cut or changed"), (limit + 1, "longer than")):
+    for size, words in ((limit, "was truncated or changed"), (limit + 1, "longer than")):
         file.write_bytes(whole + bytes(size - len(whole)))
         answer = session.answer(session.send("accounts.import", path=str(file)))
         assert words in answer.message and answer.data["detail"] == "corrupt"

@@ -112,7 +112,7 @@ public final class ScriptedStore: Sendable {
       update: { [self] id, _, edit throws(Problem) in
         try change("update", "update") { (state) throws(Problem) in
           guard let index = state.snapshot.accounts.firstIndex(where: { $0.id == id }) else {
-            throw Problem(.unknownAccount, "There is no such account.")
+            throw Problem(.unknownAccount, "There is no account with this id.")
           }
           edit(&state.snapshot.accounts[index])
           return state.snapshot.revision
@@ -150,7 +150,7 @@ public final class ScriptedStore: Sendable {
       settle: { [self] id, settlement throws(Problem) -> Int64? in
         try change("settle") { (state) throws(Problem) -> Int64? in
           guard let index = state.snapshot.accounts.firstIndex(where: { $0.id == id }) else {
-            throw Problem(.unknownAccount, "There is no such account.")
+            throw Problem(.unknownAccount, "There is no account with this id.")
           }
           guard settlement.basis.allSatisfy(state.credentials[id, default: []].contains) else {
             return nil

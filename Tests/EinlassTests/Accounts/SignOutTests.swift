@@ -85,7 +85,7 @@ import Testing
         with: ClientRegistration(clientID: "APP", clientSecret: secret))
       let reason = report.notRevoked.first?.reason
       #expect(reason?.contains("does not accept") == isWrong)
-      #expect(reason?.contains("not known here") == !isWrong)
+      #expect(reason?.contains("which is missing") == !isWrong)
     }
   }
 
@@ -137,6 +137,6 @@ import Testing
     let script = Self.script(.text("", status: 204))
     let report = try await remove(script, requiringRevocation: true, from: ProviderCatalog.none)
     #expect(script.store.accounts.isEmpty && script.requests.isEmpty)
-    #expect(report.notRevoked.first?.reason.hasPrefix("No provider op is known here") == true)
+    #expect(report.notRevoked.first?.reason.hasPrefix("The provider op is not in the catalogue") == true)
   }
 }

@@ -66,7 +66,7 @@ struct ErrorRulesTests {
     arguments: [
       (220, 403, "Add the account again"), (135, 401, "clock"), (416, 401, "settings"),
       (326, 403, "Unlock it on the web"), (131, 500, "Try again later"), (34, 404, "registration"),
-      (64, 403, "another account"), (88, 429, "in some minutes"),
+      (64, 403, "another account"), (88, 429, "in a few minutes"),
     ])
   func nextSteps(code: Int, status: Int, words: String) async throws {
     let (problem, _) = try await chirp(Sample.chirpError(code, status: status))

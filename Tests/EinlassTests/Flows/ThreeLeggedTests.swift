@@ -129,7 +129,7 @@ import Testing
     #expect(problem?.reason == reason)
     // The registration is correct, because the provider has issued a request token.
     #expect(
-      problem?.message.contains("the number that was entered") == problem.map { _ in status != 500 }
+      problem?.message.contains("the entered PIN") == problem.map { _ in status != 500 }
     )
     let asked = script.log.count { $0.hasPrefix("ask enterVerifier pin") }
     #expect(asked == (status == 500 ? 1 : min(entry, 3)))

@@ -75,7 +75,7 @@ import Testing
         continue
       }
       #expect(problem.reason == .reloginNeeded && problem.detail == detail)
-      #expect(problem.message.contains("the account is as it should be") == (detail != nil))
+      #expect(problem.message.contains("It is still valid") == (detail != nil))
       #expect(problem.hint?.method == (kinds.isEmpty ? "accounts.add" : "accounts.signIn"))
     }
     #expect(work(script).isEmpty && store.accounts[0].health == health)

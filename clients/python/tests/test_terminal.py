@@ -135,7 +135,7 @@ def test_the_next_step_is_a_command_with_the_options_in_use():
 def test_an_empty_answer_cancels_without_a_stored_decision(reply):
     code, output, screen = run_on_a_terminal("sign-in", "twitter", typed=[("nothing cancels", reply)])
     assert code == 1 and output == ""
-    assert "try again" in screen and "reset" not in screen
+    assert "Try again" in screen and "reset" not in screen
 
 
 def test_an_empty_answer_cancels_the_choice_of_account():
@@ -162,7 +162,7 @@ def test_the_output_of_sign_in_can_be_verified():
     assert run("verify", "twitter", stdin=output)[0] == 0
     bad = json.dumps({**json.loads(output)["credential"], "secret": "other"})
     code, output, _ = run("verify", "twitter", stdin=bad)
-    assert code == 1 and "NOT good" in output
+    assert code == 1 and "NOT valid" in output
 
 
 def test_a_problem_shows_the_providers_words_and_the_next_step():
