@@ -40,7 +40,8 @@ struct ServerOptions: ParsableArguments {
   var einlass: String?
 
   @Option(
-    help: ArgumentHelp("What einlass logs: error, warning, info or debug.", valueName: "level"),
+    help: ArgumentHelp(
+      "The log level of einlass: error, warning, info or debug.", valueName: "level"),
     completion: .list(logLevels))
   var logLevel: String?
 

@@ -67,10 +67,10 @@ struct TableTests {
   @Test("Text after a label wraps below its beginning, and an overlong word stays whole")
   func labels() {
     #expect(
-      labelled("mind  ", "a much-longer-word 日本語 b", 14) == [
-        "mind  a", "      much-longer-word", "      日本語 b",
+      labelled("notes ", "a much-longer-word 日本語 b", 14) == [
+        "notes a", "      much-longer-word", "      日本語 b",
       ])
-    #expect(labelled("mind  ", "a  b", nil) == ["mind  a  b"])
+    #expect(labelled("notes ", "a  b", nil) == ["notes a  b"])
   }
 
   @Test("A column without content is left out, and no line ends in blanks")

@@ -31,15 +31,15 @@ private func subtraction(of minuend: String) -> String {
 private let subtraction = #""method":"subtract","params":{"minuend":3,"subtrahend":1}"#
 
 let framingCases = [
-  WireCase("a line ends with LF", request(id: "1") + "\n", "1 ok {}"),
-  WireCase("one CR is stripped", request(id: "1") + "\r\n", "1 ok {}"),
-  WireCase("blank lines are ignored", "\n \n\t\r\n" + request(id: "1") + "\n\n", "1 ok {}"),
-  WireCase("a byte order mark is accepted at the start", "\u{feff}" + request(id: "1"), "1 ok {}"),
+  WireCase("A line ends with LF", request(id: "1") + "\n", "1 ok {}"),
+  WireCase("One CR is stripped", request(id: "1") + "\r\n", "1 ok {}"),
+  WireCase("Blank lines are ignored", "\n \n\t\r\n" + request(id: "1") + "\n\n", "1 ok {}"),
+  WireCase("A byte order mark is accepted at the start", "\u{feff}" + request(id: "1"), "1 ok {}"),
   WireCase(
-    "a byte order mark elsewhere is refused", request(id: "1") + "\n\u{feff}" + request(id: "2"),
+    "A byte order mark elsewhere is refused", request(id: "1") + "\n\u{feff}" + request(id: "2"),
     "1 ok {}", "null -32700 invalidJSON"),
   WireCase(
-    "a second byte order mark is refused", "\u{feff}\u{feff}" + request(id: "1"),
+    "A second byte order mark is refused", "\u{feff}\u{feff}" + request(id: "1"),
     "null -32700 invalidJSON"),
   WireCase(
     "UTF-16 is refused", bytes: [0xFF, 0xFE, 0x7B, 0, 0x7D, 0], "null -32700 invalidUTF8"),
@@ -47,25 +47,25 @@ let framingCases = [
     "UTF-16 without a mark is refused", bytes: [0x7B, 0, 0x7D, 0], "null -32700 invalidJSON"),
   WireCase("UTF-32 is refused", bytes: [0x7B, 0, 0, 0, 0x7D, 0, 0, 0], "null -32700 invalidJSON"),
   WireCase(
-    "invalid UTF-8 is refused", bytes: Array(#"{"a":""#.utf8) + [0xFF] + Array(#""}"#.utf8),
+    "Invalid UTF-8 is refused", bytes: Array(#"{"a":""#.utf8) + [0xFF] + Array(#""}"#.utf8),
     "null -32700 invalidUTF8"),
   WireCase(
-    "overlong UTF-8 is refused", bytes: [0x22, 0xC0, 0xAF, 0x22], "null -32700 invalidUTF8"),
+    "Overlong UTF-8 is refused", bytes: [0x22, 0xC0, 0xAF, 0x22], "null -32700 invalidUTF8"),
   WireCase(
-    "surrogate bytes are refused", bytes: [0x22, 0xED, 0xA0, 0x80, 0x22], "null -32700 invalidUTF8"),
+    "Surrogate bytes are refused", bytes: [0x22, 0xED, 0xA0, 0x80, 0x22], "null -32700 invalidUTF8"),
   WireCase(
-    "a lone surrogate escape is refused", request(params: #"{"a":"\uD800"}"#),
+    "A lone surrogate escape is refused", request(params: #"{"a":"\uD800"}"#),
     "null -32700 invalidJSON"),
-  WireCase("a raw NUL is refused", request(params: "{\"a\":\"\u{0}\"}"), "null -32700 invalidJSON"),
+  WireCase("A raw NUL is refused", request(params: "{\"a\":\"\u{0}\"}"), "null -32700 invalidJSON"),
   WireCase(
-    "a raw control is refused", request(params: "{\"a\":\"\t\"}"), "null -32700 invalidJSON"),
+    "A raw control is refused", request(params: "{\"a\":\"\t\"}"), "null -32700 invalidJSON"),
   WireCase(
-    "an escaped NUL is free text", request(params: #"{"a":"\u0000"}"#), #"1 ok {"a":"\u0000"}"#),
+    "An escaped NUL is free text", request(params: #"{"a":"\u0000"}"#), #"1 ok {"a":"\u0000"}"#),
   WireCase(
-    "line separators go out escaped", request(params: "{\"a\":\"\u{2028}\u{2029}\u{85}\u{7f}\"}"),
+    "Line separators go out escaped", request(params: "{\"a\":\"\u{2028}\u{2029}\u{85}\u{7f}\"}"),
     #"1 ok {"a":"\u2028\u2029\u0085\u007f"}"#),
   WireCase(
-    "an over-long line is drained",
+    "An over-long line is drained",
     String(repeating: "[", count: 1 << 20 + 1) + "\n" + request(id: "1"),
     "null -32700 lineTooLong", "1 ok {}"),
   WireCase(
@@ -81,63 +81,63 @@ let framingCases = [
         + "}"),
     "null -32700 tooDeep"),
   WireCase(
-    "a hundred thousand brackets are refused", String(repeating: "[", count: 100_000),
+    "A hundred thousand brackets are refused", String(repeating: "[", count: 100_000),
     "null -32700 tooDeep"),
   WireCase(
-    "two values on a line are refused", request(id: "1") + request(id: "2"),
+    "Two values on a line are refused", request(id: "1") + request(id: "2"),
     "null -32700 invalidJSON"),
-  WireCase("trailing garbage is refused", request(id: "1") + "x", "null -32700 invalidJSON"),
+  WireCase("Trailing garbage is refused", request(id: "1") + "x", "null -32700 invalidJSON"),
   WireCase(
-    "a trailing comma is refused", #"{"jsonrpc":"2.0","id":1,"method":"echo",}"#,
+    "A trailing comma is refused", #"{"jsonrpc":"2.0","id":1,"method":"echo",}"#,
     "null -32700 invalidJSON"),
-  WireCase("a comment is refused", request(id: "1") + "//", "null -32700 invalidJSON"),
+  WireCase("A comment is refused", request(id: "1") + "//", "null -32700 invalidJSON"),
   WireCase("NaN is refused", request(params: "{\"a\":NaN}"), "null -32700 invalidJSON"),
-  WireCase("single quotes are refused", "{'jsonrpc':'2.0'}", "null -32700 invalidJSON"),
+  WireCase("Single quotes are refused", "{'jsonrpc':'2.0'}", "null -32700 invalidJSON"),
   WireCase(
-    "a duplicate key is refused and the id echoed",
+    "A duplicate key is refused and the id echoed",
     #"{"jsonrpc":"2.0","id":1,"method":"echo","method":"echo"}"#,
     "1 -32600 duplicateKey"),
   WireCase(
-    "a duplicate key at depth is refused and the id echoed",
+    "A duplicate key at depth is refused and the id echoed",
     request(params: #"{"a":[{"b":1,"b":1}]}"#), "1 -32600 duplicateKey"),
   WireCase(
-    "a duplicate id is not echoed", #"{"jsonrpc":"2.0","id":1,"method":"echo","id":1}"#,
+    "A duplicate id is not echoed", #"{"jsonrpc":"2.0","id":1,"method":"echo","id":1}"#,
     "null -32600 duplicateKey"),
   WireCase(
-    "an id spelled with an escape is a duplicate too",
+    "An id spelled with an escape is a duplicate too",
     #"{"jsonrpc":"2.0","id":1,"method":"echo","i\u0064":1}"#,
     "null -32600 duplicateKey"),
   WireCase(
-    "keys compare as bytes",
+    "Keys compare as bytes",
     #"{"jsonrpc":"2.0","id":1,"Method":"echo","method":"echo","params":{"K":1,"\#u{212A}":2,"k":3}}"#,
     #"1 ok {"K":1,"\#u{212A}":2,"k":3}"#),
   WireCase(
-    "a key with NUL is another key",
+    "A key with NUL is another key",
     #"{"jsonrpc":"2.0","id":1,"method":"echo","method\u0000":"x"}"#, "1 ok {}"),
   WireCase(
-    "a key that looks alike is another key",
+    "A key that looks alike is another key",
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\",\"param\u{17f}\":1,\"PARAMS\":1}", "1 ok {}"),
   WireCase(
-    "method names compare as bytes", #"{"jsonrpc":"2.0","id":1,"method":"Echo"}"#,
+    "Method names compare as bytes", #"{"jsonrpc":"2.0","id":1,"method":"Echo"}"#,
     "1 -32601 unknownMethod"),
   WireCase(
-    "numbers keep their lexeme",
+    "Numbers keep their lexeme",
     request(params: #"{"a":[1e400,1.0,1E2,-0,9007199254740993,0.10]}"#),
     #"1 ok {"a":[1e400,1.0,1E2,-0,9007199254740993,0.10]}"#),
   WireCase(
-    "a typed integer may be any of 64 bits",
+    "A typed integer may be any of 64 bits",
     subtraction(of: "9223372036854775807") + "\n" + subtraction(of: "-9223372036854775808"),
     "1 ok 9223372036854775807", "1 ok -9223372036854775808"),
   WireCase(
-    "a typed integer must be one of 64 bits",
+    "A typed integer must be one of 64 bits",
     subtraction(of: "9223372036854775808") + "\n" + subtraction(of: "-9223372036854775809"),
     "1 -32602 invalidParams", "1 -32602 invalidParams"),
   WireCase(
-    "a typed integer has no fraction",
+    "A typed integer has no fraction",
     #"{"jsonrpc":"2.0","id":1,"method":"subtract","params":{"minuend":1.0,"subtrahend":1}}"#,
     "1 -32602 invalidParams"),
   WireCase(
-    "garbage never ends the process", String(repeating: "x\n", count: 200) + request(id: "1"),
+    "Garbage never ends the process", String(repeating: "x\n", count: 200) + request(id: "1"),
     answers: Array(repeating: "null -32700 invalidJSON", count: 200) + ["1 ok {}"]),
 ]
 
@@ -149,118 +149,118 @@ extension WireCase {
 
 let envelopeCases = [
   WireCase(
-    "a request without version is refused", #"{"id":1,"method":"echo"}"#, "1 -32600 invalidRequest"),
+    "A request without version is refused", #"{"id":1,"method":"echo"}"#, "1 -32600 invalidRequest"),
   WireCase(
-    "another version is refused", #"{"jsonrpc":"1.0","id":1,"method":"echo"}"#,
+    "Another version is refused", #"{"jsonrpc":"1.0","id":1,"method":"echo"}"#,
     "1 -32600 invalidRequest"),
   WireCase(
-    "a numeric version is refused", #"{"jsonrpc":2.0,"id":1,"method":"echo"}"#,
+    "A numeric version is refused", #"{"jsonrpc":2.0,"id":1,"method":"echo"}"#,
     "1 -32600 invalidRequest"),
   WireCase(
-    "top level scalars are refused", "1\n\"a\"\ntrue\nnull", "null -32600 invalidRequest",
+    "Top level scalars are refused", "1\n\"a\"\ntrue\nnull", "null -32600 invalidRequest",
     "null -32600 invalidRequest",
     "null -32600 invalidRequest", "null -32600 invalidRequest"),
-  WireCase("a missing method is refused", #"{"jsonrpc":"2.0","id":1}"#, "1 -32600 invalidRequest"),
+  WireCase("A missing method is refused", #"{"jsonrpc":"2.0","id":1}"#, "1 -32600 invalidRequest"),
   WireCase(
-    "a missing method is refused without id", #"{"jsonrpc":"2.0"}"#, "null -32600 invalidRequest"),
+    "A missing method is refused without id", #"{"jsonrpc":"2.0"}"#, "null -32600 invalidRequest"),
   WireCase(
-    "a method that is no string is refused",
+    "A method that is no string is refused",
     #"{"jsonrpc":"2.0","id":1,"method":1}"# + "\n" + #"{"jsonrpc":"2.0","id":2,"method":null}"#,
     "1 -32600 invalidRequest", "2 -32600 invalidRequest"),
-  WireCase("a string id is echoed", request(id: #""a b""#), #""a b" ok {}"#),
+  WireCase("A string id is echoed", request(id: #""a b""#), #""a b" ok {}"#),
   WireCase(
-    "an id of 256 bytes is echoed", request(id: "\"" + String(repeating: "x", count: 256) + "\""),
+    "An id of 256 bytes is echoed", request(id: "\"" + String(repeating: "x", count: 256) + "\""),
     "\"" + String(repeating: "x", count: 256) + "\" ok {}"),
   WireCase(
-    "an id of 257 bytes is refused", request(id: "\"" + String(repeating: "x", count: 257) + "\""),
+    "An id of 257 bytes is refused", request(id: "\"" + String(repeating: "x", count: 257) + "\""),
     "null -32600 invalidId"),
   WireCase(
-    "what counts of an id is bytes, and those that it means",
+    "What counts of an id is bytes, and those that it means",
     request(id: "\"" + String(repeating: "ä", count: 129) + "\"") + "\n"
       + request(id: "\"" + String(repeating: #"\u0061"#, count: 256) + "\"") + "\n"
       + request(id: "\"" + String(repeating: #"\u0061"#, count: 257) + "\""),
     "null -32600 invalidId", "\"" + String(repeating: "a", count: 256) + "\" ok {}",
     "null -32600 invalidId"),
-  WireCase("an empty id is refused", request(id: "\"\""), "null -32600 invalidId"),
+  WireCase("An empty id is refused", request(id: "\"\""), "null -32600 invalidId"),
   WireCase(
-    "integer ids keep their lexeme",
+    "Integer ids keep their lexeme",
     request(id: "12345678901234567890") + "\n" + request(id: "-0") + "\n" + request(id: "-1"),
     "12345678901234567890 ok {}", "-0 ok {}", "-1 ok {}"),
   WireCase(
-    "integers beyond what a double holds are ids",
+    "Integers beyond what a double holds are ids",
     request(id: "9007199254740993") + "\n"
       + request(id: String(repeating: "9", count: 256)),
     "9007199254740993 ok {}", String(repeating: "9", count: 256) + " ok {}"),
   WireCase("1e999 is no id", request(id: "1e999"), "null -32600 invalidId"),
   WireCase(
-    "an integer of 257 digits is no id", request(id: String(repeating: "9", count: 257)),
+    "An integer of 257 digits is no id", request(id: String(repeating: "9", count: 257)),
     "null -32600 invalidId"),
   WireCase(
-    "names that mean something elsewhere are names",
+    "Names that mean something elsewhere are names",
     request(params: #"{"__proto__":{"a":1},"constructor":2,"toString":null,"":0}"#),
     #"1 ok {"__proto__":{"a":1},"constructor":2,"toString":null,"":0}"#),
   WireCase(
-    "names that differ in their bytes alone are two",
+    "Names that differ in their bytes alone are two",
     request(params: "{\"\u{e4}\":1,\"a\u{308}\":2}"), "1 ok {\"\u{e4}\":1,\"a\u{308}\":2}"),
   WireCase(
-    "a name spelled twice with escapes is a duplicate",
+    "A name spelled twice with escapes is a duplicate",
     request(params: #"{"\u0061":1,"a":2}"#), "1 -32600 duplicateKey"),
-  WireCase("a fraction is no id", request(id: "1.0"), "null -32600 invalidId"),
-  WireCase("an exponent is no id", request(id: "1e2"), "null -32600 invalidId"),
-  WireCase("true is no id", request(id: "true"), "null -32600 invalidId"),
-  WireCase("an array is no id", request(id: "[1]"), "null -32600 invalidId"),
-  WireCase("an object is no id", request(id: "{}"), "null -32600 invalidId"),
-  WireCase("null is no id", request(id: "null"), "null -32600 invalidId"),
+  WireCase("A fraction is no id", request(id: "1.0"), "null -32600 invalidId"),
+  WireCase("An exponent is no id", request(id: "1e2"), "null -32600 invalidId"),
+  WireCase("True is no id", request(id: "true"), "null -32600 invalidId"),
+  WireCase("An array is no id", request(id: "[1]"), "null -32600 invalidId"),
+  WireCase("An object is no id", request(id: "{}"), "null -32600 invalidId"),
+  WireCase("Null is no id", request(id: "null"), "null -32600 invalidId"),
   WireCase(
-    "a string and an integer are different ids", request(id: "\"1\"") + "\n" + request(id: "1"),
+    "A string and an integer are different ids", request(id: "\"1\"") + "\n" + request(id: "1"),
     "\"1\" ok {}", "1 ok {}"),
-  WireCase("null parameters are none", request(params: "null"), "1 ok {}"),
-  WireCase("an empty array of parameters is none", request(params: "[]"), "1 ok {}"),
+  WireCase("Null parameters are none", request(params: "null"), "1 ok {}"),
+  WireCase("An empty array of parameters is none", request(params: "[]"), "1 ok {}"),
   WireCase(
-    "positional parameters are refused", request(params: "[1]"), "1 -32602 positionalParams"),
+    "Positional parameters are refused", request(params: "[1]"), "1 -32602 positionalParams"),
   WireCase(
-    "scalar parameters are refused", request(params: "1") + "\n" + request(params: "\"x\""),
+    "Scalar parameters are refused", request(params: "1") + "\n" + request(params: "\"x\""),
     "1 -32600 invalidRequest", "1 -32600 invalidRequest"),
   WireCase(
-    "unknown members are ignored",
+    "Unknown members are ignored",
     #"{"jsonrpc":"2.0","id":1,"method":"echo","x":1,"params":{"y":1}}"#, #"1 ok {"y":1}"#),
   WireCase(
-    "unknown parameters are ignored",
+    "Unknown parameters are ignored",
     #"{"jsonrpc":"2.0","id":1,"method":"subtract","params":{"minuend":3,"subtrahend":1,"z":0}}"#,
     "1 ok 2"),
   WireCase(
-    "method with result is refused", #"{"jsonrpc":"2.0","id":1,\#(subtraction),"result":1}"#,
+    "Method with result is refused", #"{"jsonrpc":"2.0","id":1,\#(subtraction),"result":1}"#,
     "1 -32600 invalidRequest"),
   WireCase(
-    "method with error is refused", #"{"jsonrpc":"2.0","id":1,\#(subtraction),"error":null}"#,
+    "Method with error is refused", #"{"jsonrpc":"2.0","id":1,\#(subtraction),"error":null}"#,
     "1 -32600 invalidRequest"),
   WireCase(
-    "responses are dropped",
+    "Responses are dropped",
     #"{"jsonrpc":"2.0","id":1,"result":1}"# + "\n" + #"{"id":1,"error":{"code":1,"message":""}}"#
       + "\n" + #"{"jsonrpc":"2.0","id":null,"result":{"a":1,"a":2}}"#),
   WireCase(
-    "an unknown method is refused", #"{"jsonrpc":"2.0","id":1,"method":"x"}"#,
+    "An unknown method is refused", #"{"jsonrpc":"2.0","id":1,"method":"x"}"#,
     "1 -32601 unknownMethod"),
   WireCase(
-    "the unknown method comes before its parameters",
+    "The unknown method comes before its parameters",
     #"{"jsonrpc":"2.0","id":1,"method":"x","params":[1]}"#, "1 -32601 unknownMethod"),
-  WireCase("an unknown notification is ignored", #"{"jsonrpc":"2.0","method":"x"}"#),
+  WireCase("An unknown notification is ignored", #"{"jsonrpc":"2.0","method":"x"}"#),
   WireCase(
-    "a notification with bad parameters is ignored",
+    "A notification with bad parameters is ignored",
     #"{"jsonrpc":"2.0","method":"subtract","params":[1]}"# + "\n"
       + #"{"jsonrpc":"2.0","method":"subtract"}"#),
-  WireCase("a notification is never answered", #"{"jsonrpc":"2.0","method":"echo"}"#),
+  WireCase("A notification is never answered", #"{"jsonrpc":"2.0","method":"echo"}"#),
   WireCase(
-    "a cancel that asks for an answer gets one",
+    "A cancel that asks for an answer gets one",
     #"{"jsonrpc":"2.0","id":1,"method":"$/cancelRequest","params":{"id":7}}"#, "1 ok {}"),
   WireCase(
     "$/ requests are unknown, notifications ignored",
     #"{"jsonrpc":"2.0","id":1,"method":"$/x"}"# + "\n" + #"{"jsonrpc":"2.0","method":"$/x"}"#,
     "1 -32601 unknownMethod"),
   WireCase(
-    "rpc. methods are unknown", #"{"jsonrpc":"2.0","id":1,"method":"rpc.x"}"#,
+    "Rpc. methods are unknown", #"{"jsonrpc":"2.0","id":1,"method":"rpc.x"}"#,
     "1 -32601 unknownMethod"),
-  WireCase("an empty batch is refused", "[]", "null -32600 emptyBatch"),
+  WireCase("An empty batch is refused", "[]", "null -32600 emptyBatch"),
   WireCase(
     "64 entries are a batch", "[" + Array(repeating: "1", count: 64).joined(separator: ",") + "]",
     "[" + Array(repeating: "null -32600 invalidRequest", count: 64).joined(separator: ", ") + "]"),
@@ -268,24 +268,24 @@ let envelopeCases = [
     "65 entries are not", "[" + Array(repeating: "1", count: 65).joined(separator: ",") + "]",
     "null -32600 batchTooLarge"),
   WireCase(
-    "a batch of responses and notifications is not answered",
+    "A batch of responses and notifications is not answered",
     #"[{"jsonrpc":"2.0","id":1,"result":1},{"jsonrpc":"2.0","method":"echo"}]"#),
-  WireCase("an array in a batch is no request", "[[]]", "[null -32600 invalidRequest]"),
+  WireCase("An array in a batch is no request", "[[]]", "[null -32600 invalidRequest]"),
   WireCase(
-    "an interactive method is not batchable",
+    "An interactive method is not batchable",
     #"[{"jsonrpc":"2.0","id":1,"method":"ask"},\#(request(id: "2"))]"#,
     "[1 -32600 notBatchable, 2 ok {}]"),
   WireCase(
-    "shutdown is not batchable", #"[{"jsonrpc":"2.0","id":1,"method":"shutdown"}]"#,
+    "Shutdown is not batchable", #"[{"jsonrpc":"2.0","id":1,"method":"shutdown"}]"#,
     "[1 -32600 notBatchable]"),
   WireCase(
-    "an unknown method in a batch is one before that",
+    "An unknown method in a batch is one before that",
     #"[{"jsonrpc":"2.0","id":1,"method":"x","params":[1]}]"#, "[1 -32601 unknownMethod]"),
   WireCase(
-    "an id twice in a batch is a duplicate", "[\(request(id: "1")),\(request(id: "1"))]",
+    "An id twice in a batch is a duplicate", "[\(request(id: "1")),\(request(id: "1"))]",
     "[1 ok {}, null -32600 duplicateId]"),
   WireCase(
-    "a duplicate key in a batch is its element's",
+    "A duplicate key in a batch is its element's",
     #"[{"jsonrpc":"2.0","id":1,"method":"echo","x":1,"x":1},\#(request(id: "2"))]"#,
     "[1 -32600 duplicateKey, 2 ok {}]"),
 ]

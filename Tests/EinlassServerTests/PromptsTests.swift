@@ -212,7 +212,7 @@ import Testing
     let ids = desk.prompts.all.map { ($0["flows"], $0["prompt"]?.string ?? "") }
     let mine = try #require(ids.first { $0.0 == ["f_1"] }).1
     guard case .notOffered = desk.prompts.answer(mine, .accept()) else {
-      Issue.record("nothing was brought")
+      Issue.record("an answer without the pasted text was not refused")
       return
     }
     #expect(desk.prompts.answer(mine, .accept(text: Secret("x"))).isTaken)
@@ -313,7 +313,7 @@ private final class Desk: Sendable {
       if isSo(self) { return }
       await Task.yield()
     }
-    Issue.record("It never became so.")
+    Issue.record("The condition never became true.")
     throw CancellationError()
   }
 }

@@ -50,7 +50,7 @@ struct RefusedStoreTests {
     Damage("an unknown key slot", "tooNew", sql: "UPDATE keyslot SET kind = 'unheardOf'"),
     // Files that were never a store
     Damage("another program's database", "corrupt", sql: "PRAGMA application_id = 17"),
-    Damage("nobody's database", "corrupt") {
+    Damage("a database without an application id", "corrupt") {
       try FileManager.default.removeItem(atPath: $0)
       try SQLiteTool(path: $0).run("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
       chmod($0, 0o600)

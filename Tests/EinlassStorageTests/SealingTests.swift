@@ -26,10 +26,10 @@ struct SealingTests {
     for bit in 0..<sealed.count * 8 {
       var changed = sealed
       changed[bit / 8] ^= 1 << (bit % 8)
-      if key.open(changed, in: cell) != nil { Issue.record("bit \(bit) does not count") }
+      if key.open(changed, in: cell) != nil { Issue.record("a flipped bit \(bit) is accepted") }
     }
     for count in 0..<sealed.count where key.open(Array(sealed.prefix(count)), in: cell) != nil {
-      Issue.record("\(count) bytes of it open")
+      Issue.record("the first \(count) bytes open")
     }
     #expect(key.open(sealed + [0], in: cell) == nil)
   }

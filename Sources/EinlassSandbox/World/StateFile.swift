@@ -16,7 +16,7 @@ enum StateFile {
     }
     let state: JSONValue
     do { state = try JSONReader.read(bytes) } catch {
-      throw Flaw(message: "\(path) is no JSON: \(error).")
+      throw Flaw(message: "\(path) is not JSON: \(error).")
     }
     if let flaw = StateShape.flaw(in: state) {
       throw Flaw(

@@ -94,7 +94,7 @@ let components: Components = [
             "The required parts of a registration."),
           .optional("redirect", .string(maxBytes: nil), "The redirect address to register."),
           .optional("notes", .string(maxBytes: nil), "Further requirements."),
-        ]), "How to get a registration."),
+        ]), "The instructions for a registration."),
     ]),
   "Account":
     .object([

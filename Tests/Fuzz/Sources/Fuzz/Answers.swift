@@ -51,7 +51,7 @@ private func run(_ world: Script, provider: String, verifies: Bool) async {
     }
   } catch {
     let words = "\(error.message) \(error.serverError.map { "\($0)" } ?? "")"
-    check(!words.contains("CANARY"), "no problem tells a secret")
+    check(!words.contains("CANARY"), "no problem shows a secret")
   }
 }
 

@@ -23,7 +23,7 @@ func fuzzCodings(_ input: [UInt8]) {
   checkAddress(text, input)
   if let parameters = AuthorizationHeader.parse(text) {
     let again = AuthorizationHeader.parse(AuthorizationHeader.format(parameters))
-    check(isSame(again, parameters), "a header is read as it was written")
+    check(isSame(again, parameters), "a header survives its text form")
   }
 }
 
@@ -31,7 +31,7 @@ private func roundTrip(_ fields: [Parameter], _ plus: FormEncoding.Plus) {
   let encoded = FormEncoding.encode(fields)
   check(
     isSame(FormEncoding.decode(encoded.utf8, plus: plus), fields),
-    "a form is read as it was written")
+    "a form survives its text form")
   check(
     encoded.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "a form is visible ASCII")
   let address = WebAddress(scheme: .https, host: "a.example")
@@ -53,7 +53,7 @@ private func checkCleaning(_ text: String) {
 
 private func checkAddress(_ text: String, _ input: [UInt8]) {
   guard let address = try? WebAddress.parse(text) else { return }
-  check((try? WebAddress.parse(address.text)) == address, "an address is read as it was written")
+  check((try? WebAddress.parse(address.text)) == address, "an address survives its text form")
   let base = SignatureBase.text(
     method: "POST", address: address, parameters: [Parameter("a", "b")])
   let parts = base.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)

@@ -111,7 +111,7 @@ private struct Conversation {
     let words = JSONValue.object(["providers": [descriptor]]).bytes()
     guard let (wider, leftOut) = try? catalog.adding(json: words), leftOut.isEmpty,
       let added = wider.providers.last
-    else { return check(false, "who was described can be added") }
+    else { return check(false, "a provider from metadata can be added") }
     let engine = Einlass(catalog: wider, store: engine.store, effects: engine.effects)
     try await signIn(added, nil, engine, resource: resource)
   }
@@ -153,7 +153,7 @@ extension Conversation {
   private func checkWords(of problem: Problem) {
     check(
       problem.reason != .internal || script.unusedReplyCount == 0,
-      "nothing that a server says is a fault of ours: \(problem.message)")
+      "no answer of a server causes an internal error: \(problem.message)")
     let said = problem.serverError
     checkHidden(
       [problem.message, problem.detail, said?.code, said?.subcode, said?.text]
@@ -172,7 +172,7 @@ extension Conversation {
     let sent = sent
     for text in texts.compactMap(\.self) {
       check(!text.unicodeScalars.contains(where: isControl), "a control is shown: \(text)")
-      for secret in sent { check(!text.contains(secret), "\(secret) is told: \(text)") }
+      for secret in sent { check(!text.contains(secret), "secret \(secret) is shown: \(text)") }
     }
   }
 

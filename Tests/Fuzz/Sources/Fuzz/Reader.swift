@@ -11,7 +11,7 @@ func fuzzReader(_ input: [UInt8]) {
   guard let value = try? JSONReader.read(input) else { return }
   let written = value.bytes()
   check(!written.contains { $0 < 0x20 || $0 == 0x7F }, "controls go out escaped")
-  check((try? JSONReader.read(written)) == value, "what is written is read as the same")
+  check((try? JSONReader.read(written)) == value, "a written value is read as the same value")
   for range in JSONReader.childRanges(input.span) {
     check((try? JSONReader.read(input[range])) != nil, "every child is a value")
   }
@@ -32,7 +32,7 @@ private func frame(_ input: [UInt8]) {
     return 1 + Int(state >> 16) % max(1, min(rest, 80))
   }
   let single = lines(of: input, limit: 64) { _ in 1 }
-  check(whole == pieces && whole == single, "lines do not depend on how the bytes come")
+  check(whole == pieces && whole == single, "lines do not depend on the pieces of the input")
 }
 
 /// Returns the lines of the framer, including the rest after the last newline.
@@ -42,7 +42,8 @@ private func lines(of input: [UInt8], limit: Int, _ count: (Int) -> Int) -> [[UI
   func take(_ line: LineFramer.Line) {
     switch line {
     case .text(let bytes):
-      check(bytes.count <= limit && !bytes.contains(0x0A), "a line is one, and within the limit")
+      check(
+        bytes.count <= limit && !bytes.contains(0x0A), "a line has no LF and is within the limit")
       found.append(Array(bytes))
     case .tooLong: found.append(nil)
     }

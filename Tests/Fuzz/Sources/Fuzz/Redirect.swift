@@ -25,7 +25,7 @@ func fuzzRedirect(_ input: [UInt8]) {
   let verdict = judge(bytes[...])
   for part in 1...4 {
     let prefix = judge(bytes.prefix(bytes.count * part / 5))
-    check(prefix == .incomplete || prefix == verdict, "the first verdict is the one")
+    check(prefix == .incomplete || prefix == verdict, "the first verdict is final")
   }
   let query = String(decoding: portions.rest, as: UTF8.self)
   if case .answer(let query) = verdict {

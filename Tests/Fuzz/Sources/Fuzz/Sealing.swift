@@ -22,7 +22,7 @@ private let cell = SealedCell(
   table: "credential", column: "token", account: "a_1", binding: [1], row: [2])
 
 private func openCell(_ bytes: ArraySlice<UInt8>) {
-  check(key.open(Array(bytes), in: cell) == nil, "nobody forges a cell")
+  check(key.open(Array(bytes), in: cell) == nil, "a forged cell does not open")
 }
 
 /// Checks that a sealed value does not open in another cell, with a changed byte or without its
@@ -31,7 +31,7 @@ private func changeCell(_ portions: inout Portions) {
   let (place, change) = (Int(portions.byte()) << 8 | Int(portions.byte()), portions.byte())
   let plain = Secret(Array(portions.rest))
   var sealed = key.seal(plain, in: cell)
-  check(key.open(sealed, in: cell) == plain, "what was sealed opens")
+  check(key.open(sealed, in: cell) == plain, "a sealed value opens")
   var other = cell
   other.account += "x"
   check(key.open(sealed, in: other) == nil, "a cell opens nowhere else")
@@ -47,12 +47,12 @@ private func openSlot(_ portions: inout Portions) {
     parameters: portions.text(), salt: portions.field(), wrappedKey: portions.field())
   // Prefixed, because `KeyText` never yields an empty key.
   guard let secret = slotKey(of: Secret([1] + portions.rest), for: slot) else { return }
-  check(slot.unwrap(store: "store", with: secret) == nil, "nobody forges a slot")
+  check(slot.unwrap(store: "store", with: secret) == nil, "a forged slot does not open")
   let made = KeySlot.wrap(
     root, id: slot.id, kind: slot.kind, parameters: slot.parameters, salt: slot.salt,
     store: "store", with: secret)
   check(made.unwrap(store: "store", with: secret) == root, "a slot opens")
-  check(made.unwrap(store: "other", with: secret) == nil, "a slot opens in its own store alone")
+  check(made.unwrap(store: "other", with: secret) == nil, "a slot opens only in its own store")
   slot = made
   slot.parameters += "x"
   check(slot.unwrap(store: "store", with: secret) == nil, "a changed slot does not open")
@@ -63,12 +63,12 @@ private func openSlot(_ portions: inout Portions) {
 private func slotKey(of text: Secret, for slot: KeySlot) -> Secret? {
   guard slot.kind == .passphrase else { return text }
   guard let work = ScryptParameters(slot) else { return nil }
-  check(work.cost * work.blockSize <= 1 << 23, "a slot takes no more than 1 GiB")
-  check(work.blockSize * work.parallelism <= 16, "a slot is no endless work")
-  check(ScryptParameters(work.text) == work, "how much work it is is read as it was written")
+  check(work.cost * work.blockSize <= 1 << 23, "scrypt uses at most 1 GiB")
+  check(work.blockSize * work.parallelism <= 16, "scrypt parameters are bounded")
+  check(ScryptParameters(work.text) == work, "scrypt parameters survive their text form")
   guard work.cost * work.blockSize * work.parallelism <= 256 else { return nil }
   let key = work.key(of: text, salt: slot.salt)
-  check(key != nil, "what is read as scrypt is scrypt: \(work.text)")
+  check(key != nil, "parsed scrypt parameters give a key: \(work.text)")
   return key
 }
 
@@ -80,7 +80,7 @@ private func readTexts(_ bytes: [UInt8]) {
   let items = String(decoding: bytes, as: UTF8.self).split(separator: "\u{0}").map(String.init)
   check(
     TextList.items(TextList.text(items)).elementsEqual(items) { $0.utf8.elementsEqual($1.utf8) },
-    "a list is read as it was written")
+    "a list survives its text form")
   _ = TextList.items(String(decoding: bytes, as: UTF8.self))
   // Two lists of fields must not have the same bytes.
   let half = bytes.count / 2

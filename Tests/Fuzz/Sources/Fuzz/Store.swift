@@ -101,7 +101,7 @@ private struct Template {
   }
 
   func check(_ problem: Problem) {
-    Fuzz.check(!problem.message.isEmpty, "a problem has words")
-    Fuzz.check(problem.reason != .internal, "a damaged store is not our own fault: \(problem)")
+    Fuzz.check(!problem.message.isEmpty, "a problem has a message")
+    Fuzz.check(problem.reason != .internal, "a damaged store causes no internal error: \(problem)")
   }
 }
