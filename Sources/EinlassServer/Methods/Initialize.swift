@@ -9,8 +9,7 @@ func initialize(_ server: Server) -> Method {
       "initialize", .immediate,
       "Introduces the front end. Optional; allowed only as the first request. Never opens the key.",
       params: [
-        .optional(
-          "protocolVersion", .integer(), "The newest version that the front end supports; 1."),
+        .optional("protocolVersion", .integer(), "The newest supported version; 1."),
         .required(
           "client",
           .object([
@@ -22,8 +21,7 @@ func initialize(_ server: Server) -> Method {
         .optional(
           "capabilities",
           .object([
-            .optional(
-              "prompts", .array(.identifier, max: 64), "The kinds of prompt that it can show.")
+            .optional("prompts", .array(.identifier, max: 64), "The supported kinds of prompt.")
           ]), "The abilities of the front end."),
         .optional(
           "applications", .map(.registration), "Its own registrations, by provider; never stored."),
