@@ -125,10 +125,10 @@ extension AuditTrail {
   func page(
     _ params: JSONObject, _ patience: AccountStore.Patience
   ) throws(Problem) -> JSONObject? {
-    var cursor = params["cursor"]?.string
+    var cursor = params[.cursor]
     var found: [(position: String, entry: JSONValue)] = []
     var hasMore = true
-    for _ in 0..<Self.partLimit where hasMore && found.count < params["limit"]?.int64 ?? 100 {
+    for _ in 0..<Self.partLimit where hasMore && found.count < params[.limit] ?? 100 {
       guard let part = try lines.part(cursor, patience) else { return nil }
       for line in part.lines.reversed() {
         guard let entry = try? JSONReader.read(line.bytes), entry.fits(params) else { continue }
@@ -138,7 +138,7 @@ extension AuditTrail {
       hasMore = part.hasMore
     }
     var page = Pages.page(
-      "entries", found, limit: params["limit"]?.int64 ?? 100, log: log.withLock { $0 },
+      "entries", found, limit: params[.limit] ?? 100, log: log.withLock { $0 },
       cursor: \.position, encode: \.entry)
     if page["nextCursor"] == nil, hasMore { page["nextCursor"] = cursor.map(JSONValue.string) }
     return page
@@ -159,8 +159,9 @@ extension JSONValue {
   /// Whether the entry matches the parameters of `audit.list`.
   fileprivate func fits(_ params: JSONObject) -> Bool {
     guard let at = self["at"]?.int64 else { return false }
-    return ["application", "provider", "account", "method"]
-      .allSatisfy { name in params[name].map { $0 == self[name] } ?? true }
-      && params["since"]?.int64 ?? 0 <= at && at < params["before"]?.int64 ?? Int64.max
+    let isEqual = AuditFilter.equal.allSatisfy { filter in
+      params[filter].map { .string($0) == self[filter.field.name] } ?? true
+    }
+    return isEqual && params[AuditFilter.since] <= at && at < params[AuditFilter.before]
   }
 }

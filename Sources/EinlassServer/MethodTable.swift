@@ -11,7 +11,7 @@ extension Server {
       providersList(self).configured(self),
       providersAdd(self).configured(self),
       providersRemove(self),
-      providersConfigure(self).unlocking(self) { $0["remove"]?.bool != true }.configured(self),
+      providersConfigure(self).unlocking(self) { !$0[.removeRegistration] }.configured(self),
       accountsList(self),
       accountsAdd(self).unlocking(self).configured(self),
       accountsSignIn(self).configured(self),
@@ -19,7 +19,7 @@ extension Server {
       accountsSetPreferred(self).configured(self),
       accountsExplain(self).configured(self),
       accountsRenew(self).unlocking(self, after: registrationCheck()).configured(self),
-      accountsSignOut(self).unlocking(self) { $0["revoke"]?.bool ?? true }.configured(self),
+      accountsSignOut(self).unlocking(self) { $0[.revoke] }.configured(self),
       accountsRemove(self).unlocking(self).configured(self),
       accountsExport(self).unlocking(self),
       accountsImport(self).unlocking(self).configured(self),
@@ -34,7 +34,7 @@ extension Server {
       credentialsSign(self).unlocking(self, after: registrationCheck { _ in [.clientID] })
         .configured(self),
       verify(self).unlocking(
-        self, if: { $0["account"] != nil }, after: registrationCheck(\.verificationNeeds)
+        self, if: { $0[.verifiedAccount] != nil }, after: registrationCheck(\.verificationNeeds)
       ).configured(self),
       storeAddKeySlot(self).unlocking(self),
       storeRemoveKeySlot(self),

@@ -215,15 +215,15 @@ public final class Server: Sendable {
     _ name: String, _ entries: [JSONObject], id: String, _ params: JSONObject
   ) throws(RPCError) -> JSONValue {
     var rest = entries[...]
-    if let cursor = params["cursor"] {
-      guard let index = entries.firstIndex(where: { $0[id] == cursor }) else {
+    if let cursor = params[.cursor] {
+      guard let index = entries.firstIndex(where: { $0[id] == .string(cursor) }) else {
         throw RPCError(.invalidCursor)
       }
       rest = entries[(index + 1)...]
     }
     return .object(
       Pages.page(
-        name, rest, limit: params["limit"]?.int64, log: log, cursor: { $0[id]?.string ?? "" },
+        name, rest, limit: params[.limit], log: log, cursor: { $0[id]?.string ?? "" },
         encode: { .object($0) }))
   }
 }

@@ -8,13 +8,13 @@ func accessList(_ server: Server) -> Method {
     MethodDescriptor(
       "access.list", .immediate,
       "The access decisions for each application and provider.",
-      params: [.limit, .cursor],
+      params: fields(.limit, .cursor),
       result: .object([
         .required("grants", .array(.reference("Grant"), max: nil), "Grants."), .nextCursor,
       ]),
       reasons: ["accountStoreFailure", "invalidCursor"]),
     .immediate { params, _, deadline throws(RPCError) in
-      let start = try params["cursor"]?.string.map { cursor throws(RPCError) in
+      let start = try params[.cursor].map { cursor throws(RPCError) in
         guard let place = AccessGrant.Place(cursor: cursor) else { throw RPCError(.invalidCursor) }
         return place
       }
@@ -22,7 +22,7 @@ func accessList(_ server: Server) -> Method {
         try server.store.read(patience) { reader throws(Problem) in
           .object(
             try Pages.page(
-              "grants", limit: params["limit"]?.int64, log: server.log, cursor: \.place.cursor,
+              "grants", limit: params[.limit], log: server.log, cursor: \.place.cursor,
               encode: { JSONValue($0) },
               piece: { (last: AccessGrant?, count) throws(Problem) in
                 try reader.grants(after: last?.place ?? start, limit: count)
@@ -38,22 +38,15 @@ func accessSet(_ server: Server) -> Method {
     MethodDescriptor(
       "access.set", .immediate,
       "Grants or denies an application the use of a provider's accounts.",
-      params: [
-        .provider, .required("state", Schema(AccessGrant.State.self), "The decision."),
-        .optional("application", .identifier, "The application; the caller when missing."),
-        .permissions, .audience, .includes,
-      ],
+      params: fields(.provider, state, .application, .permissions, .audience, .includes),
       result: .object([.revision]),
       reasons: ["unknownProvider", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
       let (application, provider) = try server.subject(of: params)
       let grant = AccessGrant(
         application: application, provider: provider.id,
-        state: params["state"]?.string.flatMap(AccessGrant.State.init) ?? .denied,
-        permissions: provider.permissions(asked: params["permissions"]?.strings),
-        audience: params["audience"]?.string.flatMap(AccessGrant.Audience.init)
-          ?? provider.defaultAudience,
-        includes: (params["includes"]?.strings ?? []).compactMap(AccessGrant.Inclusion.init),
+        state: params[state], permissions: provider.permissions(asked: params[.permissions]),
+        audience: params[.audience] ?? provider.defaultAudience, includes: params[.includes],
         changedAt: server.effects.now())
       return try server.read(by: deadline) { patience throws(Problem) in
         let revision = try server.store.setGrant(grant, patience)
@@ -73,10 +66,7 @@ func accessReset(_ server: Server) -> Method {
     MethodDescriptor(
       "access.reset", .immediate,
       "Removes an access decision, so that the next request asks again.",
-      params: [
-        .provider,
-        .optional("application", .identifier, "The application; the caller when missing."),
-      ],
+      params: fields(.provider, .application),
       result: .object([.revision]),
       reasons: ["unknownProvider", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
@@ -91,6 +81,9 @@ func accessReset(_ server: Server) -> Method {
       }
     })
 }
+
+private let state = TypedField.required(
+  "state", .oneOf(AccessGrant.State.self, placeholder: .denied), "The decision.")
 
 extension AccessGrant.Place {
   /// The cursor for the position after this grant. A slash separates its parts, because the id of a
@@ -112,8 +105,8 @@ extension Server {
     prompts.personActed()
     do throws(Problem) {
       return (
-        params["application"]?.string ?? session.frontEnd.application,
-        try catalog.provider(params["provider"]?.string ?? "")
+        params[.application] ?? session.frontEnd.application,
+        try catalog.provider(params[.provider])
       )
     } catch { throw RPCError(error) }
   }

@@ -8,29 +8,22 @@ func accountsAdd(_ server: Server) -> Method {
     MethodDescriptor(
       "accounts.add", .immediate,
       "Stores an account with its credential; every secret is sealed.",
-      params: [
-        .provider,
-        .required("username", .string(maxBytes: 256), "The user name at the provider."),
-        .optional("displayName", .string(maxBytes: 256), "The name to show."),
-        .optional("subject", .identifier, "The provider's stable id of the person."),
-        .required("credential", addedCredential, "The account's own credential.", isSecret: true),
-        .optional(
-          "replace", .boolean,
-          "Overwrite the existing account and its credential of this client id."),
-      ],
+      params: fields(
+        .provider, Params.username, Params.displayName, Params.subject, Params.credential,
+        Params.replace),
       result: .object([
         .account, .required("created", .boolean, "False when an account was replaced."), .revision,
       ]),
       reasons: ["unknownProvider", "accountExists", "accountStoreFailure", "bindingMismatch"]),
     .immediate { params, _, deadline throws(RPCError) in
-      guard let credential = Credential(params["credential"]),
-        let registration = ClientRegistration(params["credential"]),
-        let provider = params["provider"]?.string, let username = params["username"]?.string
+      guard let credential = Credential(params[Params.credential]),
+        let registration = ClientRegistration(params[Params.credential])
       else { throw RPCError(.internal) }
       let request = AddAccountRequest(
-        provider: provider, username: username, displayName: params["displayName"]?.string,
-        subject: params["subject"]?.string, credential: credential, registration: registration,
-        replacesExisting: params["replace"]?.bool ?? false)
+        provider: params[.provider], username: params[Params.username],
+        displayName: params[Params.displayName], subject: params[Params.subject],
+        credential: credential, registration: registration,
+        replacesExisting: params[Params.replace])
       server.prompts.personActed()
       return try server.read(by: deadline) { patience throws(Problem) in
         let added = try server.einlass.addAccount(request, patience: patience)
@@ -40,6 +33,20 @@ func accountsAdd(_ server: Server) -> Method {
         ]
       }
     })
+}
+
+private enum Params {
+  static let username = TypedField.required(
+    "username", .string(maxBytes: 256), "The user name at the provider.")
+  static let displayName = TypedField.optional(
+    "displayName", .string(maxBytes: 256), "The name to show.")
+  static let subject = TypedField.optional(
+    "subject", .identifier, "The provider's stable id of the person.")
+  static let credential = TypedField.required(
+    "credential", .json(addedCredential), "The account's own credential.", isSecret: true)
+  static let replace = TypedField.optional(
+    "replace", .boolean, default: false,
+    "Overwrite the existing account and its credential of this client id.")
 }
 
 private let addedCredential = Schema.tagged(

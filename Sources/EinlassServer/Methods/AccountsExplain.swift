@@ -8,7 +8,7 @@ func accountsExplain(_ server: Server) -> Method {
     MethodDescriptor(
       "accounts.explain", .immediate,
       "Explains the choice of account by auth.perform with these parameters. Changes nothing.",
-      params: choiceParams,
+      params: ChoiceParams.all,
       result: .object([
         .required("rule", Schema(Explanation.Rule.self), "The rule that selects the account."),
         .optional("account", .identifier, "Unless the person decides: the account's id."),

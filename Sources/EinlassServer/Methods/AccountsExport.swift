@@ -9,10 +9,7 @@ func accountsExport(_ server: Server) -> Method {
     MethodDescriptor(
       "accounts.export", .network,
       "Writes all accounts with their credentials, registrations and added providers to a file encrypted with a passphrase. The passphrase comes from --file-passphrase-fd, --passphrase-fd or a prompt.",
-      params: [
-        .required("path", .path, "Absolute; the file gets mode 0600."),
-        .optional("replace", .boolean, "Overwrite an existing file of this user."),
-      ],
+      params: fields(Params.path, Params.replace),
       result: .object([
         .required("path", .string(maxBytes: nil), "The file."),
         .required("accounts", .integer(0...Int64.max), "The number of accounts in the file."),
@@ -20,8 +17,8 @@ func accountsExport(_ server: Server) -> Method {
       ]),
       reasons: ["accountStoreFailure", "bindingMismatch"]),
     .task { params, call async throws(RPCError) in
-      let path = params["path"]?.string ?? ""
-      let replaces = params["replace"]?.bool ?? false
+      let path = params[Params.path]
+      let replaces = params[Params.replace]
       do throws(Problem) {
         try server.files.prepare(path, replaces)
         let passphrase = try await server.passphrase(
@@ -42,4 +39,10 @@ func accountsExport(_ server: Server) -> Method {
         ]
       } catch { throw RPCError(error) }
     })
+}
+
+private enum Params {
+  static let path = TypedField.required("path", .path, "Absolute; the file gets mode 0600.")
+  static let replace = TypedField.optional(
+    "replace", .boolean, default: false, "Overwrite an existing file of this user.")
 }

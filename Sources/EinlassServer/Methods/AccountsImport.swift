@@ -8,10 +8,7 @@ func accountsImport(_ server: Server) -> Method {
     MethodDescriptor(
       "accounts.import", .network,
       "Adds the accounts of a file written by accounts.export. The passphrase comes from --file-passphrase-fd, --passphrase-fd or a prompt.",
-      params: [
-        .required("path", .path, "Absolute."),
-        .optional("replace", .boolean, "Overwrite existing accounts."),
-      ],
+      params: fields(Params.path, Params.replace),
       result: .object([
         .required("added", count, "The number of new accounts."),
         .required("replaced", count, "The number of overwritten accounts."),
@@ -39,8 +36,7 @@ func accountsImport(_ server: Server) -> Method {
     .task { params, call async throws(RPCError) in
       do throws(Problem) {
         let (moved, providers) = try await server.importAccounts(
-          from: params["path"]?.string ?? "", replaces: params["replace"]?.bool ?? false,
-          for: call)
+          from: params[Params.path], replaces: params[Params.replace], for: call)
         let counts = results.reversed().map { word in
           (word, JSONValue(Int64(moved.entries.count { $0.outcome.word == word })))
         }
@@ -56,6 +52,12 @@ func accountsImport(_ server: Server) -> Method {
         return .object(result)
       } catch { throw RPCError(error) }
     })
+}
+
+private enum Params {
+  static let path = TypedField.required("path", .path, "Absolute.")
+  static let replace = TypedField.optional(
+    "replace", .boolean, default: false, "Overwrite existing accounts.")
 }
 
 private let count = Schema.integer(0...Int64.max)

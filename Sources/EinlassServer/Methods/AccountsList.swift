@@ -10,9 +10,7 @@ func accountsList(_ server: Server) -> Method {
     MethodDescriptor(
       "accounts.list", .immediate,
       "The stored accounts in order of adding. Opens no key and shows no prompt.",
-      params: [
-        .optional("provider", .identifier, "Only those of this provider."), .limit, .cursor,
-      ],
+      params: fields(listedProvider, .limit, .cursor),
       result: .object([
         .revision, .required("accounts", .array(.reference("Account"), max: nil), "Accounts."),
         .nextCursor,
@@ -28,6 +26,9 @@ func accountsList(_ server: Server) -> Method {
     })
 }
 
+private let listedProvider = TypedField.optional(
+  "provider", .identifier, "Only those of this provider.")
+
 /// The parameters of `accounts.list` and the calling application.
 struct AccountsQuestion: Equatable {
   private var application: String
@@ -37,12 +38,12 @@ struct AccountsQuestion: Equatable {
 
   init(_ params: JSONObject, of application: String) throws(RPCError) {
     self.application = application
-    if let cursor = params["cursor"]?.string {
+    if let cursor = params[.cursor] {
       guard let position = Int64(cursor) else { throw RPCError(.invalidCursor) }
       self.position = position
     }
-    provider = params["provider"]?.string
-    limit = params["limit"]?.int64
+    provider = params[listedProvider]
+    limit = params[.limit]
   }
 
   static func == (left: AccountsQuestion, right: AccountsQuestion) -> Bool {

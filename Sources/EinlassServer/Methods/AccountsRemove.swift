@@ -9,13 +9,14 @@ func accountsRemove(_ server: Server) -> Method {
     MethodDescriptor(
       "accounts.remove", .network,
       "Removes the account and its credentials here, then revokes them at the provider.",
-      params: [.account, .requireRevocation], result: revocationSchema, reasons: leavingReasons),
+      params: fields(.account, .requireRevocation), result: revocationSchema,
+      reasons: leavingReasons),
     .task { params, _ async throws(RPCError) in
       let frontEnd = server.session.frontEnd
       do throws(Problem) {
         return JSONValue(
           try await server.budgetedEinlass.removeAccount(
-            Account.ID(params), requiringRevocation: params["requireRevocation"]?.bool ?? false,
+            params[.account], requiringRevocation: params[.requireRevocation],
             registration: { server.registration(for: frontEnd, at: $0) }))
       } catch { throw RPCError(error) }
     })

@@ -8,7 +8,7 @@ func accountsRenew(_ server: Server) -> Method {
     MethodDescriptor(
       "accounts.renew", .network,
       "Renews the application's credential with the provider, without the person.",
-      params: [.account, .resource],
+      params: fields(.account, .resource),
       result: .object([
         .required(
           "result", .oneOf(["renewed", "rejected", "failed"]),

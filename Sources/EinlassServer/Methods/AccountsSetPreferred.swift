@@ -8,22 +8,19 @@ func accountsSetPreferred(_ server: Server) -> Method {
     MethodDescriptor(
       "accounts.setPreferred", .immediate,
       "Sets the account of a provider that an application prefers; without an account, removes the preference.",
-      params: [
-        .provider,
-        .optional(
-          "account", .identifier, "The preferred account's id; missing to remove the preference."),
-        .optional("application", .identifier, "The application; the caller when missing."),
-      ],
+      params: fields(.provider, preferredAccount, .application),
       result: .object([.revision]),
       reasons: ["unknownProvider", "unknownAccount", "invalidChoice", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
-      let application = params["application"]?.string ?? server.session.frontEnd.application
+      let application = params[.application] ?? server.session.frontEnd.application
       server.prompts.personActed()
       return try server.read(by: deadline) { patience throws(Problem) in
         let revision = try server.einlass.setPreferred(
-          params["account"] == nil ? nil : Account.ID(params), of: params["provider"]?.string ?? "",
-          for: application, patience: patience)
+          params[preferredAccount], of: params[.provider], for: application, patience: patience)
         return ["revision": JSONValue(revision)]
       }
     })
 }
+
+private let preferredAccount = TypedField.optional(
+  "account", .account, "The preferred account's id; missing to remove the preference.")

@@ -8,20 +8,9 @@ func accountsSignIn(_ server: Server) -> Method {
     MethodDescriptor(
       "accounts.signIn", .interactive,
       "Signs a person in at a provider or for a protected resource: adds an account, or signs in to an existing one again.",
-      params: [
-        .optional("provider", .identifier, "A provider's id, from providers.list."),
-        .optional(
-          "resource", .string(maxBytes: 2048),
-          "Instead of provider: the address of a protected resource; its metadata names the provider."
-        ),
-        .optional(
-          "challenge", .string(maxBytes: 8192),
-          "With resource: the WWW-Authenticate header of its answer."),
-        .optional(
-          "account", .identifier, "The account to sign in to; the sign-in of another person fails."),
-        .optional("flowKind", Schema(FlowKind.self), "The only allowed kind of flow."),
-        .detached, .deadlineSeconds,
-      ] + pageParams,
+      params: fields(
+        Params.provider, Params.resource, Params.challenge, Params.account, .flowKind, .detached,
+        .deadlineSeconds) + SignInParams.page,
       result: .object([
         .required("flow", .identifier, "The flow's id."),
         .optional("account", .identifier, "The account's id; missing when detached."),
@@ -36,14 +25,14 @@ func accountsSignIn(_ server: Server) -> Method {
         "unknownAccount", "invalidChoice", "bindingMismatch", "unsafeURL",
       ] + flowReasons + signInReasons),
     .task { params, call async throws(RPCError) in
-      guard (params["provider"] == nil) != (params["resource"] == nil) else {
+      guard (params[Params.provider] == nil) != (params[Params.resource] == nil) else {
         throw .invalidParams(either: "provider", or: "resource")
       }
       let frontEnd = server.session.frontEnd
-      let request = params["provider"]?.string.map {
+      let request = params[Params.provider].map {
         server.signInRequest(params, of: frontEnd, at: $0)
       }
-      let address = params["resource"]?.string ?? ""
+      let address = params[Params.resource] ?? ""
       return try await server.perform(
         params, call, request.map(PendingRequest.Kind.signIn) ?? .locate(resource: address)
       ) { pending, asker async throws(Problem) in
@@ -71,7 +60,7 @@ extension Server {
     if let known { return known }
     asker.report(.discovering)
     let resource = try await budgetedEinlass.protectedResource(
-      at: resource, challenge: params["challenge"]?.string)
+      at: resource, challenge: params[Params.challenge])
     let id: String
     switch resource.issuer {
     case .known(let known): id = known
@@ -93,40 +82,59 @@ extension Server {
       application: frontEnd.application, registration: registration(for: frontEnd, at: provider),
       provider: provider)
     request.applicationTitle = frontEnd.title
-    request.account = params["account"]?.string.map { Account.ID(rawValue: $0) }
-    request.flowKind = params["flowKind"]?.string.flatMap(FlowKind.init)
-    request.scopes = params["scopes"]?.strings
-    request.customParameters = (params["customParameters"]?.object?.members ?? []).map {
+    request.account = params[Params.account]
+    request.flowKind = params[.flowKind]
+    request.scopes = params[SignInParams.scopes]
+    request.customParameters = (params[SignInParams.customParameters]?.members ?? []).map {
       Parameter($0.name, $0.value.string ?? "")
     }
-    request.loginHint = params["loginHint"]?.string
-    request.prompt = params["prompt"]?.string
-    request.maxAgeSeconds = params["maxAgeSeconds"]?.int64
-    request.acrValues = params["acrValues"]?.string
-    request.claims = params["claims"].map { String(decoding: $0.bytes(), as: UTF8.self) }
+    request.loginHint = params[SignInParams.loginHint]
+    request.prompt = params[SignInParams.prompt]
+    request.maxAgeSeconds = params[SignInParams.maxAgeSeconds]
+    request.acrValues = params[SignInParams.acrValues]
+    request.claims = params[SignInParams.claims].map { String(decoding: $0.bytes(), as: UTF8.self) }
     return request
   }
 }
 
+private enum Params {
+  static let provider = TypedField.optional(
+    "provider", .identifier, "A provider's id, from providers.list.")
+  static let resource = TypedField.optional(
+    "resource", .string(maxBytes: 2048),
+    "Instead of provider: the address of a protected resource; its metadata names the provider.")
+  static let challenge = TypedField.optional(
+    "challenge", .string(maxBytes: 8192),
+    "With resource: the WWW-Authenticate header of its answer.")
+  static let account = TypedField.optional(
+    "account", .account, "The account to sign in to; the sign-in of another person fails.")
+}
+
 /// The parameters of the provider's sign-in page.
-let pageParams: [Field] = [
-  .optional(
-    "scopes", .array(.identifier, max: 256),
-    "The requested scopes, instead of the provider's default scopes."),
-  .optional(
+enum SignInParams {
+  static let scopes = TypedField.optional(
+    "scopes", .identifiers(max: 256),
+    "The requested scopes, instead of the provider's default scopes.")
+  static let customParameters = TypedField.optional(
     "customParameters", .map(.string(maxBytes: 4096)),
     "Further parameters for the provider's page or the request for a device code, passed on unchanged.",
-    isSecret: true),
-  .optional("loginHint", .string(maxBytes: 1024), "The expected person: an address or a name."),
-  .optional("prompt", .string(maxBytes: 256), "login, consent, select_account, none."),
-  .optional(
+    isSecret: true)
+  static let loginHint = TypedField.optional(
+    "loginHint", .string(maxBytes: 1024), "The expected person: an address or a name.")
+  static let prompt = TypedField.optional(
+    "prompt", .string(maxBytes: 256), "login, consent, select_account, none.")
+  static let maxAgeSeconds = TypedField.optional(
     "maxAgeSeconds", .integer(0...31_536_000),
-    "The largest age of the person's sign-in at the provider."),
-  .optional(
+    "The largest age of the person's sign-in at the provider.")
+  static let acrValues = TypedField.optional(
     "acrValues", .string(maxBytes: 1024),
-    "Requested authentication context classes (acr), preferred first."),
-  .optional("claims", .any, "The claims request of OpenID Connect Core 5.5."),
-]
+    "Requested authentication context classes (acr), preferred first.")
+  static let claims = TypedField.optional(
+    "claims", .json(.any), "The claims request of OpenID Connect Core 5.5.")
+
+  static let page = fields(
+    scopes, customParameters, loginHint, prompt, maxAgeSeconds, acrValues, claims)
+}
 
 /// The reasons of further errors of a sign-in.
 let signInReasons = [

@@ -8,29 +8,29 @@ func accountsSignOut(_ server: Server) -> Method {
     MethodDescriptor(
       "accounts.signOut", .network,
       "Removes the account's credentials from the store and revokes them at the provider; the account stays.",
-      params: [
-        .account,
-        .optional("revoke", .boolean, "Whether the credentials are revoked at the provider; true."),
-        .requireRevocation,
-      ],
+      params: fields(.account, .revoke, .requireRevocation),
       result: revocationSchema, reasons: leavingReasons),
     .task { params, _ async throws(RPCError) in
       let frontEnd = server.session.frontEnd
       do throws(Problem) {
         return JSONValue(
           try await server.budgetedEinlass.signOut(
-            Account.ID(params), revokes: params["revoke"]?.bool ?? true,
-            requiringRevocation: params["requireRevocation"]?.bool ?? false,
+            params[.account], revokes: params[.revoke],
+            requiringRevocation: params[.requireRevocation],
             registration: { server.registration(for: frontEnd, at: $0) }))
       } catch { throw RPCError(error) }
     })
 }
 
-extension Field {
+extension TypedField where Value == Bool {
+  static let revoke = optional(
+    "revoke", .boolean, default: true,
+    "Whether the credentials are revoked at the provider; true.")
+
   /// Whether the sign-out is refused if this process cannot ask the provider to revoke a
   /// credential.
-  static let requireRevocation = Field.optional(
-    "requireRevocation", .boolean,
+  static let requireRevocation = optional(
+    "requireRevocation", .boolean, default: false,
     "Remove nothing if the credential can't be revoked, because the registration is missing (1006), the provider has other addresses (1027) or the credential does not decrypt (1009); false."
   )
 }

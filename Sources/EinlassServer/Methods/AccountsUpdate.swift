@@ -8,18 +8,15 @@ func accountsUpdate(_ server: Server) -> Method {
     MethodDescriptor(
       "accounts.update", .immediate,
       "Changes the display name; an empty one removes it.",
-      params: [
-        .account, .optional("displayName", .string(maxBytes: 256), "The name to show."),
-      ],
+      params: fields(.account, displayName),
       result: .object([.revision]),
       reasons: ["unknownAccount", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
-      let displayName = params["displayName"]?.string
       return try server.read(by: deadline) { patience throws(Problem) in
-        let id = Account.ID(params)
+        let id = params[.account]
         let revision =
-          if let displayName {
-            try server.einlass.renameAccount(id, to: displayName, patience: patience)
+          if let name = params[displayName] {
+            try server.einlass.renameAccount(id, to: name, patience: patience)
           } else {
             try server.store.update(id, patience) { _ in }
           }
@@ -28,7 +25,5 @@ func accountsUpdate(_ server: Server) -> Method {
     })
 }
 
-extension Account.ID {
-  /// Reads `account` from validated parameters.
-  init(_ params: JSONObject) { self.init(rawValue: params["account"]?.string ?? "") }
-}
+private let displayName = TypedField.optional(
+  "displayName", .string(maxBytes: 256), "The name to show.")

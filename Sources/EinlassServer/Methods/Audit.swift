@@ -8,14 +8,7 @@ func auditList(_ server: Server) -> Method {
     MethodDescriptor(
       "audit.list", .immediate,
       "The credentials that applications received, the newest first. Never contains the credential itself.",
-      params: [
-        .optional("application", .identifier, "Only entries of this application."),
-        .optional("provider", .identifier, "Only entries about this provider."),
-        .optional("account", .identifier, "Only entries about this account."),
-        .optional("method", .identifier, "Only entries of this method."),
-        .optional("since", .unixTime, "Not before this time."),
-        .optional("before", .unixTime, "Before this time."), .limit, .cursor,
-      ],
+      params: AuditFilter.fields + fields(.limit, .cursor),
       result: .object([
         .required("entries", .array(.reference("AuditEntry"), max: nil), "Entries."), .nextCursor,
       ]),
@@ -35,7 +28,7 @@ func auditPrune(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "audit.prune", .immediate, "Removes the entries of the audit trail before a time.",
-      params: [.required("before", .unixTime, "Older entries are removed.")],
+      params: fields(before),
       result: .object([
         .required("removed", .integer(0...Int64.max), "The number of removed entries.")
       ]),
@@ -46,7 +39,7 @@ func auditPrune(_ server: Server) -> Method {
       do throws(Problem) {
         let removed = Int64(
           try server.audit.prune(
-            before: params["before"]?.int64 ?? 0, .init(until: deadline)))
+            before: params[before], .init(until: deadline)))
         server.audit.note(
           AuditEvent(
             application: server.session.frontEnd.application, method: "audit.prune",
@@ -54,4 +47,22 @@ func auditPrune(_ server: Server) -> Method {
         return ["removed": JSONValue(removed)]
       } catch { throw RPCError(error) }
     })
+}
+
+private let before = TypedField.required("before", .unixTime, "Older entries are removed.")
+
+/// The parameters that select entries.
+enum AuditFilter {
+  /// The members of an entry that must be equal.
+  static let equal = [
+    TypedField.optional("application", .identifier, "Only entries of this application."),
+    TypedField.optional("provider", .identifier, "Only entries about this provider."),
+    TypedField.optional("account", .identifier, "Only entries about this account."),
+    TypedField.optional("method", .identifier, "Only entries of this method."),
+  ]
+  static let since = TypedField.optional("since", .unixTime, default: 0, "Not before this time.")
+  static let before = TypedField.optional(
+    "before", .unixTime, default: .max, "Before this time.")
+
+  static let fields = equal.map(\.field) + EinlassRPC.fields(since, before)
 }

@@ -8,7 +8,7 @@ func authList(_ server: Server) -> Method {
     MethodDescriptor(
       "auth.list", .immediate,
       "The flows that run now, oldest first.",
-      params: [.limit, .cursor],
+      params: fields(.limit, .cursor),
       result: .object([
         .required(
           "flows",
@@ -45,11 +45,11 @@ func authCancel(_ server: Server) -> Method {
     MethodDescriptor(
       "auth.cancel", .immediate,
       "Ends a running flow. Its request answers -32800, or auth.completed reports that.",
-      params: [.required("flow", .identifier, "The flow's id.")],
+      params: fields(flowID),
       result: .object([]),
       reasons: ["unknownFlow"]),
     .urgent { params, _ throws(RPCError) in
-      guard let flow = server.flows[params["flow"]?.string ?? ""] else {
+      guard let flow = server.flows[params[flowID]] else {
         throw RPCError(
           Problem(
             .unknownFlow, "There is no such flow. See auth.list for the running flows.",
@@ -59,3 +59,5 @@ func authCancel(_ server: Server) -> Method {
       return [:]
     })
 }
+
+private let flowID = TypedField.required("flow", .identifier, "The flow's id.")

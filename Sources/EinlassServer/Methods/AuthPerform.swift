@@ -8,16 +8,10 @@ func authPerform(_ server: Server) -> Method {
     MethodDescriptor(
       "auth.perform", .interactive,
       "Asks for access and for the account, then gets a credential for the application.",
-      params: choiceParams + [
-        .optional("flowKind", Schema(FlowKind.self), "The only allowed kind of flow."),
-        .optional(
-          "signIn", .oneOf(["never", "ifNeeded"]),
-          "ifNeeded: the person signs in if no account works."),
-        .optional(
-          "credential", .oneOf(["fetch", "none"]), "none: only choose an account."),
-        .optional("interactive", .oneOf(["auto", "never"]), "never: no prompt, 1010 instead."),
-        .minValiditySeconds, .detached, .deadlineSeconds,
-      ] + pageParams,
+      params: ChoiceParams.all
+        + fields(
+          .flowKind, Params.signIn, Params.credential, Params.interactive, .minValiditySeconds,
+          .detached, .deadlineSeconds) + SignInParams.page,
       result: .object([
         .required("flow", .identifier, "The flow's id."),
         .optional("account", .identifier, "The account's id; missing when detached."),
@@ -54,39 +48,51 @@ func authPerform(_ server: Server) -> Method {
     })
 }
 
+private enum Params {
+  static let signIn = TypedField.optional(
+    "signIn", .oneOf(["never", "ifNeeded"]), default: "never",
+    "ifNeeded: the person signs in if no account works.")
+  static let credential = TypedField.optional(
+    "credential", .oneOf(["fetch", "none"]), default: "fetch", "none: only choose an account.")
+  static let interactive = TypedField.optional(
+    "interactive", .oneOf(["auto", "never"]), default: "auto",
+    "never: no prompt, 1010 instead.")
+}
+
 /// The parameters that determine access and account.
-let choiceParams: [Field] = [
-  .provider,
-  .optional("account", .identifier, "Answers selectAccount and confirmAccount in advance."),
-  .optional("confirm", .boolean, "Answers confirmAccount in advance."),
-  .optional(
-    "selection", Schema(PerformRequest.Selection.self),
-    "Ask for the account always, or only with several accounts and no preferred one."),
-  .permissions, .audience,
-  .optional("includeRefreshToken", .boolean, "Return the refresh token too."),
-]
+enum ChoiceParams {
+  static let account = TypedField.optional(
+    "account", .account, "Answers selectAccount and confirmAccount in advance.")
+  static let confirm = TypedField.optional(
+    "confirm", .boolean, default: false, "Answers confirmAccount in advance.")
+  static let selection = TypedField.optional(
+    "selection", .oneOf(PerformRequest.Selection.self, placeholder: .always), default: .always,
+    "Ask for the account always, or only with several accounts and no preferred one.")
+  static let includeRefreshToken = TypedField.optional(
+    "includeRefreshToken", .boolean, default: false, "Return the refresh token too.")
+
+  static let all = fields(
+    .provider, account, confirm, selection, .permissions, .audience, includeRefreshToken)
+}
 
 extension Server {
   /// Makes the request of a front end with these parameters.
   func performRequest(
     _ params: JSONObject, of frontEnd: Session.FrontEnd
   ) -> PerformRequest {
-    let provider = params["provider"]?.string ?? ""
+    let provider = params[.provider]
     var request = PerformRequest(
       application: frontEnd.application, registration: registration(for: frontEnd, at: provider),
       provider: provider,
-      account: params["account"]?.string.map { Account.ID(rawValue: $0) },
-      confirmsOnlyAccount: params["confirm"]?.bool ?? false,
-      selection: params["selection"]?.string.flatMap(PerformRequest.Selection.init) ?? .always,
-      permissions: params["permissions"]?.strings,
-      audience: params["audience"]?.string.flatMap(AccessGrant.Audience.init),
-      flowKind: params["flowKind"]?.string.flatMap(FlowKind.init),
-      fetchesCredential: params["credential"]?.string != "none",
-      isInteractive: params["interactive"]?.string != "never",
-      includesRefreshToken: params["includeRefreshToken"]?.bool ?? false)
-    request.minValiditySeconds = params["minValiditySeconds"]?.int64
+      account: params[ChoiceParams.account], confirmsOnlyAccount: params[ChoiceParams.confirm],
+      selection: params[ChoiceParams.selection], permissions: params[.permissions],
+      audience: params[.audience], flowKind: params[.flowKind],
+      fetchesCredential: params[Params.credential] != "none",
+      isInteractive: params[Params.interactive] != "never",
+      includesRefreshToken: params[ChoiceParams.includeRefreshToken])
+    request.minValiditySeconds = params[.minValiditySeconds]
     request.signIn = signInRequest(params, of: frontEnd, at: provider)
-    request.signsInIfNeeded = params["signIn"]?.string == "ifNeeded"
+    request.signsInIfNeeded = params[Params.signIn] == "ifNeeded"
     return request
   }
 }

@@ -9,14 +9,8 @@ func credentialsGet(_ server: Server) -> Method {
     MethodDescriptor(
       "credentials.get", .network,
       "The application's credential: the stored one while it is valid, else a new one. Shows no prompt.",
-      params: [
-        .account,
-        .minValiditySeconds,
-        .optional("forceRefresh", .boolean, "Refresh even if the stored credential is valid."),
-        .optional(
-          "scopes", .array(.identifier, max: 256), "The scopes that the credential must have."),
-        .resource,
-      ],
+      params: fields(
+        .account, .minValiditySeconds, Params.forceRefresh, Params.scopes, .resource),
       result: .object([
         .required("credential", .reference("Credential"), "The credential for the application.")
       ]),
@@ -48,7 +42,14 @@ let retrievalReasons = [
   "notIssuedToThisClient", "bindingMismatch", "accountStoreFailure", "cancelled",
 ]
 
-extension Field {
+private enum Params {
+  static let forceRefresh = TypedField.optional(
+    "forceRefresh", .boolean, default: false, "Refresh even if the stored credential is valid.")
+  static let scopes = TypedField.optional(
+    "scopes", .identifiers(max: 256), default: [], "The scopes that the credential must have.")
+}
+
+extension TypedField where Value == Int64? {
   static let minValiditySeconds = optional(
     "minValiditySeconds", .integer(0...31_536_000),
     "The time in seconds for which the credential must stay valid; 60, or as in the descriptor. A credential that cannot be renewed is returned until its expiry."
@@ -93,10 +94,10 @@ extension Server {
 
   /// Makes the request for the caller's credential with these validated parameters.
   func credentialRequest(_ params: JSONObject) -> CredentialRequest {
-    var request = credentialRequest(of: Account.ID(params), for: params["resource"]?.string)
-    request.scopes = params["scopes"]?.strings ?? []
-    request.minValiditySeconds = params["minValiditySeconds"]?.int64
-    request.forcesRefresh = params["forceRefresh"]?.bool ?? false
+    var request = credentialRequest(of: params[.account], for: params[.resource])
+    request.scopes = params[Params.scopes]
+    request.minValiditySeconds = params[.minValiditySeconds]
+    request.forcesRefresh = params[Params.forceRefresh]
     return request
   }
 

@@ -8,7 +8,7 @@ func credentialsReject(_ server: Server) -> Method {
     MethodDescriptor(
       "credentials.reject", .network,
       "Reports that a resource refused the credential. It is not returned again; the next get returns a new one.",
-      params: [.account, .resource], result: .object([]), reasons: retrievalReasons),
+      params: fields(.account, .resource), result: .object([]), reasons: retrievalReasons),
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {
         try await server.budgetedEinlass.reject(server.credentialRequest(params))

@@ -8,18 +8,8 @@ func credentialsSign(_ server: Server) -> Method {
     MethodDescriptor(
       "credentials.sign", .network,
       "Makes the Authorization header of a request with the application's credential.",
-      params: [
-        .account, .resource,
-        .required("method", .oneOf(["GET", "POST", "PUT", "PATCH", "DELETE"]), "HTTP method."),
-        .required(
-          "url", .string(maxBytes: 8192), "The address of the request.",
-          isSecret: true),
-        .optional(
-          "form", .map(.string(maxBytes: 65536)), "The fields of a form body.",
-          isSecret: true),
-        .optional(
-          "nonce", .string(maxBytes: 1024), "The DPoP-Nonce of the resource's last answer, if any."),
-      ],
+      params: fields(
+        .account, .resource, Params.method, Params.url, Params.form, Params.nonce),
       result: .object([
         .required(
           "authorization", .string(maxBytes: nil), "The header's value.", isSecret: true),
@@ -34,17 +24,17 @@ func credentialsSign(_ server: Server) -> Method {
       ]),
     .task { params, _ async throws(RPCError) in
       let frontEnd = server.session.frontEnd
-      let id = Account.ID(params)
+      let id = params[.account]
       do throws(Problem) {
         let account = try server.store.account(id)
         var request = SignRequest(
           application: frontEnd.application,
           registration: server.registration(for: frontEnd, at: account.provider), account: id,
-          method: params["method"]?.string ?? "GET", url: params["url"]?.string ?? "",
-          form: (params["form"]?.object?.members ?? []).map { member in
+          method: params[Params.method], url: params[Params.url],
+          form: (params[Params.form]?.members ?? []).map { member in
             Parameter(member.name, member.value.string ?? "")
-          }, nonce: params["nonce"]?.string)
-        request.resource = params["resource"]?.string
+          }, nonce: params[Params.nonce])
+        request.resource = params[.resource]
         let signed = try server.einlass.sign(request)
         try server.audit.record(
           AuditEvent(
@@ -58,4 +48,15 @@ func credentialsSign(_ server: Server) -> Method {
           ]))
       } catch { throw RPCError(error) }
     })
+}
+
+private enum Params {
+  static let method = TypedField.required(
+    "method", .oneOf(["GET", "POST", "PUT", "PATCH", "DELETE"]), "HTTP method.")
+  static let url = TypedField.required(
+    "url", .string(maxBytes: 8192), "The address of the request.", isSecret: true)
+  static let form = TypedField.optional(
+    "form", .map(.string(maxBytes: 65536)), "The fields of a form body.", isSecret: true)
+  static let nonce = TypedField.optional(
+    "nonce", .string(maxBytes: 1024), "The DPoP-Nonce of the resource's last answer, if any.")
 }

@@ -8,25 +8,9 @@ func initialize(_ server: Server) -> Method {
     MethodDescriptor(
       "initialize", .immediate,
       "Introduces the front end. Optional; allowed only as the first request. Never opens the key.",
-      params: [
-        .optional("protocolVersion", .integer(), "The newest supported version; 1."),
-        .required(
-          "client",
-          .object([
-            .required("name", .identifier, "The application that access is granted to."),
-            .optional("title", .name, "Its name for people."),
-            .optional("version", .string(maxBytes: 64), "Its version."),
-          ]), "The front end."),
-        .optional("processId", .integer(1...Int64(Int32.max)), "End when this process ends."),
-        .optional(
-          "capabilities",
-          .object([
-            .optional("prompts", .array(.identifier, max: 64), "The supported kinds of prompt.")
-          ]), "The abilities of the front end."),
-        .optional(
-          "applications", .map(.registration), "Its own registrations, by provider; never stored."),
-        .optional("locale", .identifier, "The person's language."),
-      ],
+      params: fields(
+        Params.protocolVersion, Params.client, Params.processID, Params.capabilities,
+        Params.applications, Params.locale),
       result: .object([
         .required("protocolVersion", .integer(1...1), "The version in use from now on."),
         .required("server", .any, "Name and version of this program."),
@@ -45,10 +29,10 @@ func initialize(_ server: Server) -> Method {
       reasons: ["alreadyInitialized", "unsupportedVersion"], isBatchable: false),
     .immediate { params, call, deadline throws(RPCError) in
       guard call.isFirstRequest else { throw RPCError(.alreadyInitialized) }
-      guard params["protocolVersion"]?.int64 ?? 1 >= 1 else {
+      guard params[Params.protocolVersion] >= 1 else {
         throw RPCError(.unsupportedVersion, data: ["supported": [1]])
       }
-      if let processID = params["processId"]?.int64 {
+      if let processID = params[Params.processID] {
         guard call.peer.watchProcess(Int32(processID)) else {
           throw .invalidParams(path: "/processId", expected: "the id of a running process")
         }
@@ -73,6 +57,32 @@ func initialize(_ server: Server) -> Method {
     })
 }
 
+private enum Params {
+  static let protocolVersion = TypedField.optional(
+    "protocolVersion", .integer(), default: 1, "The newest supported version; 1.")
+  static let client = TypedField.required(
+    "client", .object(fields(Client.name, Client.title, Client.version)), "The front end.")
+  static let processID = TypedField.optional(
+    "processId", .integer(1...Int64(Int32.max)), "End when this process ends.")
+  static let capabilities = TypedField.optional(
+    "capabilities", .object(fields(shownPrompts)), default: [:],
+    "The abilities of the front end.")
+  static let applications = TypedField.optional(
+    "applications", .map(.registration), default: [:],
+    "Its own registrations, by provider; never stored.")
+  static let locale = TypedField.optional("locale", .identifier, "The person's language.")
+}
+
+private enum Client {
+  static let name = TypedField.required(
+    "name", .identifier, "The application that access is granted to.")
+  static let title = TypedField.optional("title", .name, "Its name for people.")
+  static let version = TypedField.optional("version", .string(maxBytes: 64), "Its version.")
+}
+
+private let shownPrompts = TypedField.optional(
+  "prompts", .identifiers(max: 64), default: [], "The supported kinds of prompt.")
+
 /// The largest number of entries; so many always fit the answer.
 private let leftOutLimit = 50
 
@@ -89,11 +99,11 @@ func problemObject(_ problem: Problem) -> JSONValue {
 
 extension Session.FrontEnd {
   fileprivate init(_ params: JSONObject) {
-    application = params["client"]?["name"]?.string ?? application
-    title = params["client"]?["title"]?.string
-    prompts = Set(
-      (params["capabilities"]?["prompts"]?.strings ?? []).compactMap(Prompt.Kind.init))
-    for member in params["applications"]?.object?.members ?? [] {
+    let client = params[Params.client]
+    application = client[Client.name]
+    title = client[Client.title]
+    prompts = Set(params[Params.capabilities][shownPrompts].compactMap(Prompt.Kind.init))
+    for member in params[Params.applications].members {
       registrations[member.name] = ClientRegistration(member.value)
     }
   }

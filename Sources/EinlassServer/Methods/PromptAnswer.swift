@@ -8,42 +8,21 @@ func promptAnswer(_ server: Server) -> Method {
     MethodDescriptor(
       "prompt.answer", .immediate,
       "Answers an open prompt. The same answer again is accepted, a different one is refused.",
-      params: [
-        .required("prompt", .identifier, "The prompt's id."),
-        .required(
-          "action", .oneOf(["accept", "decline", "cancel"]),
-          "accept; decline: stored as a denial; cancel: this time only."),
-        .optional(
-          "account", .identifier,
-          "With accept: the account for selectAccount; for replaceAccount too, unless it is a new one."
-        ),
-        .optional(
-          "redirectURL", .string(maxBytes: 32768),
-          "With accept: the final address of the browser, for openURL.", isSecret: true
-        ),
-        .optional(
-          "text", .string(maxBytes: 32768), "With accept: the verifier, for enterVerifier.",
-          isSecret: true),
-        .optional(
-          "passphrase", .string(maxBytes: 1024),
-          "With accept: the passphrase, for enterPassphrase.",
-          isSecret: true),
-      ],
+      params: fields(
+        Params.prompt, Params.action, Params.account, Params.redirectURL, Params.text,
+        Params.passphrase),
       result: .object([]),
       reasons: ["unknownPrompt", "promptAlreadyAnswered", "invalidChoice"]),
     .urgent { params, call throws(RPCError) in
-      let account = params["account"]?.string.map { Account.ID(rawValue: $0) }
+      let text = params[Params.redirectURL] ?? params[Params.text] ?? params[Params.passphrase]
       let answer: Answer =
-        switch params["action"]?.string {
+        switch params[Params.action] {
         case "accept":
-          .accept(
-            account: account,
-            text: (params["redirectURL"] ?? params["text"] ?? params["passphrase"])?.string
-              .map { Secret($0) })
+          .accept(account: params[Params.account], text: text.map { Secret($0) })
         case "decline": .decline
         default: .cancel
         }
-      let result = server.prompts.answer(params["prompt"]?.string ?? "", answer) {
+      let result = server.prompts.answer(params[Params.prompt], answer) {
         call.answer([:])
       }
       return try result.response()
@@ -56,7 +35,7 @@ func promptList(_ server: Server) -> Method {
     MethodDescriptor(
       "prompt.list", .immediate,
       "The open prompts as they were announced.",
-      params: [.limit, .cursor],
+      params: fields(.limit, .cursor),
       result: .object([
         .required("prompts", .array(.reference("Prompt"), max: nil), "Prompts."), .nextCursor,
       ]),
@@ -64,6 +43,25 @@ func promptList(_ server: Server) -> Method {
     .urgent { params, _ throws(RPCError) in
       try server.list("prompts", server.prompts.all, id: "prompt", params)
     })
+}
+
+private enum Params {
+  static let prompt = TypedField.required("prompt", .identifier, "The prompt's id.")
+  static let action = TypedField.required(
+    "action", .oneOf(["accept", "decline", "cancel"]),
+    "accept; decline: stored as a denial; cancel: this time only.")
+  static let account = TypedField.optional(
+    "account", .account,
+    "With accept: the account for selectAccount; for replaceAccount too, unless it is a new one.")
+  static let redirectURL = TypedField.optional(
+    "redirectURL", .string(maxBytes: 32768),
+    "With accept: the final address of the browser, for openURL.", isSecret: true)
+  static let text = TypedField.optional(
+    "text", .string(maxBytes: 32768), "With accept: the verifier, for enterVerifier.",
+    isSecret: true)
+  static let passphrase = TypedField.optional(
+    "passphrase", .string(maxBytes: 1024), "With accept: the passphrase, for enterPassphrase.",
+    isSecret: true)
 }
 
 extension Prompts.AnswerResult {

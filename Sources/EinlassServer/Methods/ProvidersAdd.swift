@@ -8,13 +8,7 @@ func providersAdd(_ server: Server) -> Method {
     MethodDescriptor(
       "providers.add", .network,
       "Adds a provider, either by its issuer, if it publishes metadata, or by a descriptor.",
-      params: [
-        .optional(
-          "issuer", .string(maxBytes: 2048), "Its https address, exactly as in its metadata."),
-        .optional("descriptor", .any, "An object as in the built-in catalogue."),
-        .optional("id", .identifier, "With issuer: the id; by default made of its host."),
-        .optional("name", .name, "With issuer: the name for people."),
-      ],
+      params: fields(Params.issuer, Params.descriptor, Params.id, Params.name),
       result: .object([
         .provider,
         .required("created", .boolean, "False when a provider with that id was replaced."),
@@ -25,15 +19,15 @@ func providersAdd(_ server: Server) -> Method {
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {
         let source: AddProviderRequest.Source
-        switch (params["issuer"]?.string, params["descriptor"]) {
+        switch (params[Params.issuer], params[Params.descriptor]) {
         case (let issuer?, nil): source = .issuer(issuer)
         case (nil, let descriptor?): source = .descriptor(descriptor)
         default: throw .eitherIssuerOrDescriptor
         }
         let descriptor = try await server.budgetedEinlass.descriptor(
           of: AddProviderRequest(
-            source, id: params["id"]?.string, name: params["name"]?.string))
-        let isNamed = params["issuer"] == nil || params["id"] != nil
+            source, id: params[Params.id], name: params[Params.name]))
+        let isNamed = params[Params.issuer] == nil || params[Params.id] != nil
         let (id, isNew) = try server.added.add(descriptor, isNamed: isNamed)
         return ["provider": .string(id), "created": .bool(isNew)]
       } catch { throw RPCError(error) }
@@ -46,14 +40,14 @@ func providersRemove(_ server: Server) -> Method {
     MethodDescriptor(
       "providers.remove", .network,
       "Removes an added provider and its stored registration. Its accounts stay, and are unusable until it is added again.",
-      params: [.provider],
+      params: fields(.provider),
       result: .object([
         .required("registration", .boolean, "Whether a stored registration was removed.")
       ]),
       reasons: ["unknownProvider", "accountStoreFailure", "cancelled"]),
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {
-        let id = params["provider"]?.string ?? ""
+        let id = params[.provider]
         var hadRegistration = false
         try server.added.remove(id) { id throws(Problem) in
           hadRegistration = try server.store.read { reader throws(Problem) in
@@ -68,6 +62,16 @@ func providersRemove(_ server: Server) -> Method {
         return ["registration": .bool(hadRegistration)]
       } catch { throw RPCError(error) }
     })
+}
+
+private enum Params {
+  static let issuer = TypedField.optional(
+    "issuer", .string(maxBytes: 2048), "Its https address, exactly as in its metadata.")
+  static let descriptor = TypedField.optional(
+    "descriptor", .json(.any), "An object as in the built-in catalogue.")
+  static let id = TypedField.optional(
+    "id", .identifier, "With issuer: the id; by default made of its host.")
+  static let name = TypedField.optional("name", .name, "With issuer: the name for people.")
 }
 
 extension Problem {

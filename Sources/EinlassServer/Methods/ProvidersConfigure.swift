@@ -8,11 +8,7 @@ func providersConfigure(_ server: Server) -> Method {
     MethodDescriptor(
       "providers.configure", .network,
       "Stores the person's own registration at a provider, sealed, for every application without one.",
-      params: [
-        .provider,
-        .optional("clientId", .identifier, "Consumer key, application id."),
-        .optional("remove", .boolean, "Remove the registration; no other member is allowed then."),
-      ] + Schema.registrationParts,
+      params: fields(.provider, clientID, .removeRegistration) + Schema.registrationParts,
       result: .object([
         .required("configured", .boolean, "Whether a registration exists now, from any source."),
         .revision,
@@ -21,10 +17,10 @@ func providersConfigure(_ server: Server) -> Method {
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {
         let registration = ClientRegistration(.object(params))
-        guard (registration == nil) == (params["remove"]?.bool == true) else {
+        guard (registration == nil) == params[.removeRegistration] else {
           throw .eitherIDOrRemoval
         }
-        let id = params["provider"]?.string ?? ""
+        let id = params[.provider]
         let revision = try server.einlass.configure(id, registration)
         if registration == nil { server.added.forgetRefusal(of: id) }
         let frontEnd = server.session.frontEnd
@@ -38,6 +34,16 @@ func providersConfigure(_ server: Server) -> Method {
         return ["configured": .bool(isConfigured), "revision": JSONValue(revision)]
       } catch { throw RPCError(error) }
     })
+}
+
+/// `ClientRegistration` reads it, together with the other parts of the registration.
+private let clientID = TypedField.optional(
+  "clientId", .identifier, "Consumer key, application id.")
+
+extension TypedField where Value == Bool {
+  static let removeRegistration = optional(
+    "remove", .boolean, default: false,
+    "Remove the registration; no other member is allowed then.")
 }
 
 extension Problem {

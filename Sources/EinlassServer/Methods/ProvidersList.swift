@@ -9,7 +9,7 @@ func providersList(_ server: Server) -> Method {
     MethodDescriptor(
       "providers.list", .immediate,
       "The providers of the catalogue, with their abilities and setup.",
-      params: [.limit, .cursor],
+      params: fields(.limit, .cursor),
       result: .object([
         .required(
           "providers", .array(.reference("Provider"), max: nil), "Providers."), .nextCursor,
@@ -32,7 +32,7 @@ extension Server {
     let catalog = catalog
     let all = catalog.providers
     var rest = all[...]
-    if let cursor = params["cursor"]?.string {
+    if let cursor = params[.cursor] {
       guard let index = all.firstIndex(where: { sameBytes($0.id, cursor) }) else {
         throw RPCError(.invalidCursor)
       }
@@ -48,7 +48,7 @@ extension Server {
     }
     let frontEnd = session.frontEnd
     return .object(
-      Pages.page("providers", rest, limit: params["limit"]?.int64, log: log, cursor: \.id) {
+      Pages.page("providers", rest, limit: params[.limit], log: log, cursor: \.id) {
         provider in
         let own = registration(for: frontEnd, at: provider.id)
         return JSONValue(

@@ -8,11 +8,7 @@ func storeBackup(_ server: Server) -> Method {
     MethodDescriptor(
       "store.backup", .network,
       "Copies the store while it is in use. The copy is unreadable without a secret of its key slots.",
-      params: [
-        .required(
-          "path", .path,
-          "An absolute, unused path in a directory that only this user can write to.")
-      ],
+      params: fields(path),
       result: .object([
         .required("path", .string(maxBytes: nil), "The copy."),
         .required("bytes", .integer(0...Int64.max), "Its size."),
@@ -23,10 +19,13 @@ func storeBackup(_ server: Server) -> Method {
     .task { params, call async throws(RPCError) in
       let backup = try server.maintain("store.backup", for: call) {
         store, progress throws(Problem) in
-        try store.backup(params["path"]?.string ?? "", progress)
+        try store.backup(params[path], progress)
       }
       return [
         "path": .string(backup.path), "bytes": JSONValue(backup.countBytes), "includesKey": false,
       ]
     })
 }
+
+private let path = TypedField.required(
+  "path", .path, "An absolute, unused path in a directory that only this user can write to.")

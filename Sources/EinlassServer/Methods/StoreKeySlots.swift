@@ -8,13 +8,10 @@ func storeAddKeySlot(_ server: Server) -> Method {
     MethodDescriptor(
       "store.addKeySlot", .network,
       "Adds a key slot, or replaces the one of the same kind. A passphrase comes from --passphrase-fd or a prompt.",
-      params: [
-        .required(
-          "kind", .oneOf(["keyfile", "passphrase", "secretservice"]), "The kind of the new slot.")
-      ],
+      params: fields(newKind),
       result: .object([slots]), reasons: ["accountStoreFailure"]),
     .task { params, call async throws(RPCError) in
-      let kind = params["kind"]?.string ?? ""
+      let kind = params[newKind]
       do throws(Problem) {
         let passphrase =
           kind == "passphrase"
@@ -34,21 +31,23 @@ func storeRemoveKeySlot(_ server: Server) -> Method {
     MethodDescriptor(
       "store.removeKeySlot", .network,
       "Removes a key slot, except the last one. A key file is kept.",
-      params: [
-        .required(
-          "kind", .oneOf(["keyfile", "passphrase", "secretservice", "fd"]),
-          "The kind of the removed slot.")
-      ],
+      params: fields(removedKind),
       result: .object([slots]), reasons: ["accountStoreFailure"]),
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {
         return [
           "slots": JSONValue(
-            try server.store.maintenance.removeKeySlot(params["kind"]?.string ?? ""))
+            try server.store.maintenance.removeKeySlot(params[removedKind]))
         ]
       } catch { throw RPCError(error) }
     })
 }
+
+private let newKind = TypedField.required(
+  "kind", .oneOf(["keyfile", "passphrase", "secretservice"]), "The kind of the new slot.")
+private let removedKind = TypedField.required(
+  "kind", .oneOf(["keyfile", "passphrase", "secretservice", "fd"]),
+  "The kind of the removed slot.")
 
 private let slots = Field.required(
   "slots", .array(.string(maxBytes: nil), max: nil), "The key slots.")

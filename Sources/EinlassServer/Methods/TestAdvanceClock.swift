@@ -7,10 +7,13 @@ func testAdvanceClock(_ advance: @escaping @Sendable (Int64) -> Void) -> Method 
     MethodDescriptor(
       "test.advanceClock", .immediate,
       "Moves this process's clock and wakes its timers. Only with --test.",
-      params: [.required("seconds", .integer(0...315_360_000), "The number of seconds.")],
+      params: fields(seconds),
       needsTestMode: true),
     .urgent { params, _ throws(RPCError) in
-      advance(params["seconds"]?.int64 ?? 0)
+      advance(params[seconds])
       return [:]
     })
 }
+
+private let seconds = TypedField.required(
+  "seconds", .integer(0...315_360_000), "The number of seconds.")

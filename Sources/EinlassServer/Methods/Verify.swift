@@ -8,19 +8,7 @@ func verify(_ server: Server) -> Method {
     MethodDescriptor(
       "verify", .network,
       "Asks the provider for the validity, the application and the person of a credential.",
-      params: [
-        .provider,
-        .optional("credential", verifiedCredential, "The credential to check.", isSecret: true),
-        .optional("account", .identifier, "Or: the stored credential of this account."),
-        .optional(
-          "expect",
-          .object([
-            .optional("id", .identifier, "The provider's id of the person."),
-            .optional("clientId", .identifier, "The application; the caller's own."),
-            .optional("scopes", .array(.identifier, max: 256), "The expected scopes."),
-            .optional("nonce", .string(maxBytes: 1024), "The expected nonce of an id_token."),
-          ]), "The expected values."),
-      ],
+      params: fields(.provider, Params.credential, .verifiedAccount, Params.expect),
       result: .object([
         .required("valid", .boolean, "Whether every check is ok."),
         .optional("identity", .reference("Identity"), "The person of the credential."),
@@ -42,26 +30,49 @@ func verify(_ server: Server) -> Method {
         "reloginNeeded", "notIssuedToThisClient", "bindingMismatch", "cancelled",
       ]),
     .task { params, _ async throws(RPCError) in
-      let credential = VerifyRequest.Subject(params["credential"])
-      let account = params["account"]?.string.map { Account.ID(rawValue: $0) }
+      let credential = VerifyRequest.Subject(params[Params.credential])
+      let account = params[.verifiedAccount]
       guard (credential == nil) != (account == nil) else {
         throw .invalidParams(either: "credential", or: "account")
       }
       let frontEnd = server.session.frontEnd
-      let provider = params["provider"]?.string ?? ""
+      let provider = params[.provider]
+      let expected = params[Params.expect]
       let request = VerifyRequest(
         application: frontEnd.application,
         registration: server.registration(for: frontEnd, at: provider), provider: provider,
-        subject: credential ?? .account(account ?? Account.ID([:])),
+        subject: credential ?? .account(account ?? Account.ID(rawValue: "")),
         expected: VerifyRequest.Expectation(
-          id: params["expect"]?["id"]?.string,
-          clientID: params["expect"]?["clientId"]?.string,
-          scopes: params["expect"]?["scopes"]?.strings,
-          nonce: params["expect"]?["nonce"]?.string))
+          id: expected[Expected.id], clientID: expected[Expected.clientID],
+          scopes: expected[Expected.scopes], nonce: expected[Expected.nonce]))
       do throws(Problem) {
         return JSONValue(try await server.budgetedEinlass.verify(request))
       } catch { throw RPCError(error) }
     })
+}
+
+private enum Params {
+  static let credential = TypedField.optional(
+    "credential", .json(verifiedCredential), "The credential to check.", isSecret: true)
+  static let expect = TypedField.optional(
+    "expect",
+    .object(fields(Expected.id, Expected.clientID, Expected.scopes, Expected.nonce)),
+    default: [:], "The expected values.")
+}
+
+private enum Expected {
+  static let id = TypedField.optional("id", .identifier, "The provider's id of the person.")
+  static let clientID = TypedField.optional(
+    "clientId", .identifier, "The application; the caller's own.")
+  static let scopes = TypedField.optional(
+    "scopes", .identifiers(max: 256), "The expected scopes.")
+  static let nonce = TypedField.optional(
+    "nonce", .string(maxBytes: 1024), "The expected nonce of an id_token.")
+}
+
+extension TypedField where Value == Account.ID? {
+  static let verifiedAccount = optional(
+    "account", .account, "Or: the stored credential of this account.")
 }
 
 extension VerifyRequest.Subject {

@@ -11,7 +11,7 @@ extension Server {
     _ params: JSONObject, _ call: Call, _ kind: PendingRequest.Kind,
     _ work: @escaping @Sendable (PendingRequest, Asker) async throws(Problem) -> JSONObject
   ) async throws(RPCError) -> JSONValue {
-    let isDetached = params["detached"]?.bool ?? false
+    let isDetached = params[.detached]
     let flow = try newFlow(
       params, kind, request: isDetached || call.id == nil ? nil : call.wireID,
       isDetached: isDetached)
@@ -39,9 +39,9 @@ extension Server {
       return PendingRequest(
         id: newID("f"), kind: kind, of: session.frontEnd,
         providerName: provider?.name ?? resource ?? "",
-        flowKind: params["flowKind"]?.string.flatMap(FlowKind.init)
+        flowKind: params[.flowKind]
           ?? provider?.flowKinds[0] ?? .authorizationCode,
-        startedAt: now, expiresAt: now + (params["deadlineSeconds"]?.int64 ?? 300),
+        startedAt: now, expiresAt: now + params[.deadlineSeconds],
         isDetached: isDetached, request: request)
     } catch { throw RPCError(error) }
   }
@@ -144,11 +144,21 @@ extension Problem {
   }
 }
 
-extension Field {
+extension TypedField where Value == FlowKind? {
+  static let flowKind = optional(
+    "flowKind", .oneOf(FlowKind.self, placeholder: .authorizationCode),
+    "The only allowed kind of flow.")
+}
+
+extension TypedField where Value == Bool {
   static let detached = optional(
-    "detached", .boolean, "Answer at once; auth.completed reports the outcome.")
+    "detached", .boolean, default: false, "Answer at once; auth.completed reports the outcome.")
+}
+
+extension TypedField where Value == Int64 {
   static let deadlineSeconds = optional(
-    "deadlineSeconds", .integer(10...3600), "The time limit for the person in seconds; 300.")
+    "deadlineSeconds", .integer(10...3600), default: 300,
+    "The time limit for the person in seconds; 300.")
 }
 
 /// The reasons of the errors of every flow.

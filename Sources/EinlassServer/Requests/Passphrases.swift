@@ -137,6 +137,7 @@ extension Server {
     }
   ) -> @Sendable (JSONObject) throws(Problem) -> Void {
     { [self] params throws(Problem) in
+      // By name, because these members are required in some methods and optional in others.
       var provider = params["provider"]?.string
       if provider == nil, let id = params["account"]?.string {
         provider = try store.read { reader throws(Problem) in

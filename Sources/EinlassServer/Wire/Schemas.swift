@@ -2,25 +2,15 @@ internal import Einlass
 internal import EinlassRPC
 
 extension Field {
-  static let provider = required("provider", .identifier, "A provider's id, from providers.list.")
-  static let account = required("account", .identifier, "An account's id, from accounts.list.")
+  static let provider = TypedField<String>.provider.field
+  static let account = TypedField<Account.ID>.account.field
+  static let permissions = TypedField<[String]?>.permissions.field
+  static let includes = TypedField<[AccessGrant.Inclusion]>.includes.field
+  static let audience = TypedField<AccessGrant.Audience?>.audience.field
   static let revision = required(
     "revision", .integer(0...Int64.max), "The store's revision; grows with every change.")
-  static let resource = optional(
-    "resource", .string(maxBytes: 2048),
-    "The protected resource of the credential, by its name in the result of accounts.signIn.")
-  static let limit = optional("limit", .integer(1...1000), "The largest number of entries.")
-  static let cursor = optional(
-    "cursor", .string(maxBytes: 1024), "The start of the page: nextCursor of the previous page.")
   static let nextCursor = optional(
     "nextCursor", .string(maxBytes: 1024), "The cursor of the next page; missing on the last one.")
-  static let permissions = optional(
-    "permissions", .array(.identifier, max: 64), "The permissions of the application.")
-  static let includes = optional(
-    "includes", .array(Schema(AccessGrant.Inclusion.self), max: 8),
-    "Further values for the application; refreshToken: allows includeRefreshToken.")
-  static let audience = optional(
-    "audience", Schema(AccessGrant.Audience.self), "The audience of posts.")
 }
 
 extension Schema {

@@ -137,6 +137,7 @@ import Testing
     let script = Self.script(.text("", status: 204))
     let report = try await remove(script, requiringRevocation: true, from: ProviderCatalog.none)
     #expect(script.store.accounts.isEmpty && script.requests.isEmpty)
-    #expect(report.notRevoked.first?.reason.hasPrefix("The provider op is not in the catalogue") == true)
+    #expect(
+      report.notRevoked.first?.reason.hasPrefix("The provider op is not in the catalogue") == true)
   }
 }
