@@ -29,9 +29,10 @@ public struct TypedField<Value: Sendable>: Sendable {
 
   /// Makes an optional member with a value for its absence.
   public static func optional(
-    _ name: String, _ schema: TypedSchema<Value>, default value: Value, _ summary: String
+    _ name: String, _ schema: TypedSchema<Value>, default value: Value, _ summary: String,
+    isSecret: Bool = false
   ) -> TypedField {
-    TypedField(field: .optional(name, schema.schema, summary)) { json in
+    TypedField(field: .optional(name, schema.schema, summary, isSecret: isSecret)) { json in
       json.flatMap(schema.read) ?? value
     }
   }
@@ -43,6 +44,8 @@ public struct TypedSchema<Value: Sendable>: Sendable {
   let placeholder: Value
   let read: @Sendable (JSONValue) -> Value?
 
+  /// Makes a shape of a value with its Swift type.
+  ///
   /// - Parameters:
   ///   - placeholder: The value of a missing required member. Only parameters that were not
   ///     validated can lack it.
@@ -57,8 +60,11 @@ public struct TypedSchema<Value: Sendable>: Sendable {
 }
 
 extension TypedSchema where Value == String {
+  /// A text as in `Schema.identifier`.
   public static let identifier = TypedSchema(.identifier, placeholder: "") { $0.string }
+  /// A name as in `Schema.name`.
   public static let name = TypedSchema(.name, placeholder: "") { $0.string }
+  /// A file path as in `Schema.path`.
   public static let path = TypedSchema(.path, placeholder: "") { $0.string }
   /// Any text of at most this number of bytes.
   public static func string(maxBytes: Int) -> TypedSchema {
@@ -71,6 +77,7 @@ extension TypedSchema where Value == String {
 }
 
 extension TypedSchema where Value == Bool {
+  /// True or false.
   public static let boolean = TypedSchema(.boolean, placeholder: false) { $0.bool }
 }
 
@@ -115,5 +122,9 @@ public func fields<each Value>(_ field: repeat TypedField<each Value>) -> [Field
 
 extension JSONObject {
   /// Returns the value of a declared field.
+  ///
+  /// A method's parameters are validated before its handler runs. Other JSON is read without a
+  /// trap: a member of another type counts as missing, bounds are not checked, and a missing
+  /// required member is read as its placeholder.
   public subscript<Value>(field: TypedField<Value>) -> Value { field.read(self[field.field.name]) }
 }

@@ -30,6 +30,12 @@ struct TypedFieldTests {
     #expect(params[Self.limit] == nil && params[Self.revoke] && params[Self.scopes] == nil)
   }
 
+  @Test func `A secret member with a default value stays secret`() {
+    let text = TypedField.optional(
+      "text", .string(maxBytes: 9), default: "", "A text.", isSecret: true)
+    #expect(text.field.isSecret && !text.field.isRequired)
+  }
+
   @Test(arguments: [["name": 1], ["name": "ada", "limit": "3"], [:]] as [JSONObject])
   func `The validation refuses parameters that a field cannot read`(_ params: JSONObject) {
     #expect(throws: RPCError.self) { try Self.descriptor.validate(params, components: [:]) }

@@ -85,9 +85,7 @@ extension Server {
     request.account = params[Params.account]
     request.flowKind = params[.flowKind]
     request.scopes = params[SignInParams.scopes]
-    request.customParameters = (params[SignInParams.customParameters]?.members ?? []).map {
-      Parameter($0.name, $0.value.string ?? "")
-    }
+    request.customParameters = params[SignInParams.customParameters]
     request.loginHint = params[SignInParams.loginHint]
     request.prompt = params[SignInParams.prompt]
     request.maxAgeSeconds = params[SignInParams.maxAgeSeconds]
@@ -116,7 +114,7 @@ enum SignInParams {
     "scopes", .identifiers(max: 256),
     "The requested scopes, instead of the provider's default scopes.")
   static let customParameters = TypedField.optional(
-    "customParameters", .map(.string(maxBytes: 4096)),
+    "customParameters", .parameters(maxBytes: 4096), default: [],
     "Further parameters for the provider's page or the request for a device code, passed on unchanged.",
     isSecret: true)
   static let loginHint = TypedField.optional(

@@ -48,14 +48,30 @@ func authPerform(_ server: Server) -> Method {
     })
 }
 
+/// Whether the person signs in if no account works.
+private enum SignInChoice: String, CaseIterable {
+  case never, ifNeeded
+}
+
+/// Whether the request returns a credential, or only chooses an account.
+private enum CredentialChoice: String, CaseIterable {
+  case fetch, none
+}
+
+/// Whether the request may ask the person.
+private enum PromptChoice: String, CaseIterable {
+  case auto, never
+}
+
 private enum Params {
   static let signIn = TypedField.optional(
-    "signIn", .oneOf(["never", "ifNeeded"]), default: "never",
+    "signIn", .oneOf(SignInChoice.self, placeholder: .never), default: .never,
     "ifNeeded: the person signs in if no account works.")
   static let credential = TypedField.optional(
-    "credential", .oneOf(["fetch", "none"]), default: "fetch", "none: only choose an account.")
+    "credential", .oneOf(CredentialChoice.self, placeholder: .fetch), default: .fetch,
+    "none: only choose an account.")
   static let interactive = TypedField.optional(
-    "interactive", .oneOf(["auto", "never"]), default: "auto",
+    "interactive", .oneOf(PromptChoice.self, placeholder: .auto), default: .auto,
     "never: no prompt, 1010 instead.")
 }
 
@@ -87,12 +103,12 @@ extension Server {
       account: params[ChoiceParams.account], confirmsOnlyAccount: params[ChoiceParams.confirm],
       selection: params[ChoiceParams.selection], permissions: params[.permissions],
       audience: params[.audience], flowKind: params[.flowKind],
-      fetchesCredential: params[Params.credential] != "none",
-      isInteractive: params[Params.interactive] != "never",
+      fetchesCredential: params[Params.credential] == .fetch,
+      isInteractive: params[Params.interactive] == .auto,
       includesRefreshToken: params[ChoiceParams.includeRefreshToken])
     request.minValiditySeconds = params[.minValiditySeconds]
     request.signIn = signInRequest(params, of: frontEnd, at: provider)
-    request.signsInIfNeeded = params[Params.signIn] == "ifNeeded"
+    request.signsInIfNeeded = params[Params.signIn] == .ifNeeded
     return request
   }
 }

@@ -31,9 +31,7 @@ func credentialsSign(_ server: Server) -> Method {
           application: frontEnd.application,
           registration: server.registration(for: frontEnd, at: account.provider), account: id,
           method: params[Params.method], url: params[Params.url],
-          form: (params[Params.form]?.members ?? []).map { member in
-            Parameter(member.name, member.value.string ?? "")
-          }, nonce: params[Params.nonce])
+          form: params[Params.form], nonce: params[Params.nonce])
         request.resource = params[.resource]
         let signed = try server.einlass.sign(request)
         try server.audit.record(
@@ -56,7 +54,8 @@ private enum Params {
   static let url = TypedField.required(
     "url", .string(maxBytes: 8192), "The address of the request.", isSecret: true)
   static let form = TypedField.optional(
-    "form", .map(.string(maxBytes: 65536)), "The fields of a form body.", isSecret: true)
+    "form", .parameters(maxBytes: 65536), default: [], "The fields of a form body.",
+    isSecret: true)
   static let nonce = TypedField.optional(
     "nonce", .string(maxBytes: 1024), "The DPoP-Nonce of the resource's last answer, if any.")
 }

@@ -17,10 +17,10 @@ func promptAnswer(_ server: Server) -> Method {
       let text = params[Params.redirectURL] ?? params[Params.text] ?? params[Params.passphrase]
       let answer: Answer =
         switch params[Params.action] {
-        case "accept":
+        case .accept:
           .accept(account: params[Params.account], text: text.map { Secret($0) })
-        case "decline": .decline
-        default: .cancel
+        case .decline: .decline
+        case .cancel: .cancel
         }
       let result = server.prompts.answer(params[Params.prompt], answer) {
         call.answer([:])
@@ -45,10 +45,15 @@ func promptList(_ server: Server) -> Method {
     })
 }
 
+/// The person's decision about a prompt.
+private enum Action: String, CaseIterable {
+  case accept, decline, cancel
+}
+
 private enum Params {
   static let prompt = TypedField.required("prompt", .identifier, "The prompt's id.")
   static let action = TypedField.required(
-    "action", .oneOf(["accept", "decline", "cancel"]),
+    "action", .oneOf(Action.self, placeholder: .cancel),
     "accept; decline: stored as a denial; cancel: this time only.")
   static let account = TypedField.optional(
     "account", .account,

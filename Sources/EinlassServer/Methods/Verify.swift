@@ -30,10 +30,11 @@ func verify(_ server: Server) -> Method {
         "reloginNeeded", "notIssuedToThisClient", "bindingMismatch", "cancelled",
       ]),
     .task { params, _ async throws(RPCError) in
-      let credential = VerifyRequest.Subject(params[Params.credential])
-      let account = params[.verifiedAccount]
-      guard (credential == nil) != (account == nil) else {
-        throw .invalidParams(either: "credential", or: "account")
+      let subject: VerifyRequest.Subject
+      switch (VerifyRequest.Subject(params[Params.credential]), params[.verifiedAccount]) {
+      case (let credential?, nil): subject = credential
+      case (nil, let account?): subject = .account(account)
+      default: throw .invalidParams(either: "credential", or: "account")
       }
       let frontEnd = server.session.frontEnd
       let provider = params[.provider]
@@ -41,7 +42,7 @@ func verify(_ server: Server) -> Method {
       let request = VerifyRequest(
         application: frontEnd.application,
         registration: server.registration(for: frontEnd, at: provider), provider: provider,
-        subject: credential ?? .account(account ?? Account.ID(rawValue: "")),
+        subject: subject,
         expected: VerifyRequest.Expectation(
           id: expected[Expected.id], clientID: expected[Expected.clientID],
           scopes: expected[Expected.scopes], nonce: expected[Expected.nonce]))

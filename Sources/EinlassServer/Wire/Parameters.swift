@@ -52,6 +52,17 @@ extension TypedSchema where Value == UnixTime {
   static let unixTime = TypedSchema.integer(0...253_402_300_799)
 }
 
+extension TypedSchema where Value == [Parameter] {
+  /// A map of texts of at most this number of bytes, in the order of its members.
+  static func parameters(maxBytes: Int) -> TypedSchema {
+    TypedSchema(.map(.string(maxBytes: maxBytes)), placeholder: []) { json in
+      json.object?.members.compactMap { member in
+        member.value.string.map { Parameter(member.name, $0) }
+      }
+    }
+  }
+}
+
 extension TypedSchema where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
   static func oneOf(_ words: Value.Type, placeholder: Value) -> TypedSchema {
     TypedSchema(Schema(words), placeholder: placeholder) { $0.string.flatMap(Value.init) }
