@@ -124,4 +124,4 @@ def test_a_refused_parameter_is_named_as_on_the_command_line(two, arguments, sai
 
 def test_a_provider_and_an_account_of_another_provider_are_refused(two):
     code, output, errors = run("sign-in", "github", "--account", "ada", "--no-input", *two)
-    assert (code, output) == (64, "") and "twitter/ada is no account of github." in errors, errors
+    assert (code, output) == (64, "") and "twitter/ada is not an account of github." in errors, errors

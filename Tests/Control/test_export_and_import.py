@@ -41,7 +41,7 @@ def test_an_export_file_has_its_own_passphrase(two, tmp_path):
     assert run("store", "slots", "remove", "keyfile", "--yes", *two)[0] == 0
     two = two[:4]
     code, _, errors = with_passphrase("accounts", "export", str(tmp_path / "other"), *two, words="of the file")
-    assert code == 1 and "The passphrase does not open the account store's key" in errors
+    assert code == 1 and "The passphrase does not open the account store." in errors
     for command in (["export", str(tmp_path / "other")], ["import", str(tmp_path / "moving")]):
         words = passphrase_of("of the store")
         code, output, errors = with_passphrase(

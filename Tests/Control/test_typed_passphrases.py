@@ -50,7 +50,7 @@ def test_a_store_that_a_passphrase_opens_is_used_at_the_terminal(sealed):
     store, home = sealed
     with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
         terminal.wait_for("Passphrase (opens the store ")
-        terminal.type("wrong\r")
+        terminal.type("mistaken\r")
         terminal.wait_for("That passphrase is wrong.")
         terminal.wait_for("Passphrase (opens the store ")
         terminal.type("\r")
@@ -58,7 +58,7 @@ def test_a_store_that_a_passphrase_opens_is_used_at_the_terminal(sealed):
         terminal.wait_for("Passphrase (opens the store ")
         terminal.type("correct horse\r")
         assert terminal.end() == 0 and ": 1 account and 3 sealed values read." in terminal.shown
-        assert "correct" not in terminal.shown and "wrong" not in terminal.shown
+        assert "correct" not in terminal.shown and "mistaken" not in terminal.shown
     # A list needs no passphrase. A command without a terminal names the option for one.
     environment = {**os.environ, **home}
     code, output, _ = run("accounts", *store, env=environment)
@@ -70,7 +70,7 @@ def test_a_store_that_a_passphrase_opens_is_used_at_the_terminal(sealed):
     with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
         for _ in range(3):
             terminal.wait_for("Passphrase (opens the store ")
-            terminal.type("wrong\r")
+            terminal.type("mistaken\r")
         assert terminal.end() == 1 and "None of these passphrases opens the account store." in terminal.shown
     with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
         terminal.wait_for("Passphrase (opens the store ")

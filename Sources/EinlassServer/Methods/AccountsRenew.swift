@@ -21,7 +21,7 @@ func accountsRenew(_ server: Server) -> Method {
       reasons: retrievalReasons + ["tokenNotSaved"]),
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {
-        switch try await server.budgetedEinlass.renew(server.credentialRequest(params)) {
+        switch try await server.budgetedEinlass.renew(server.credentialRequest(of: params[.account], for: params[.resource])) {
         case .renewed: return ["result": "renewed"]
         case .rejected(let why): return ["result": "rejected", "error": RPCError(why).json]
         case .failed(let why): return ["result": "failed", "error": RPCError(why).json]
