@@ -21,7 +21,8 @@ func accountsRenew(_ server: Server) -> Method {
       reasons: retrievalReasons + ["tokenNotSaved"]),
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {
-        switch try await server.budgetedEinlass.renew(server.credentialRequest(of: params[.account], for: params[.resource])) {
+        let request = server.credentialRequest(of: params[.account], for: params[.resource])
+        switch try await server.budgetedEinlass.renew(request) {
         case .renewed: return ["result": "renewed"]
         case .rejected(let why): return ["result": "rejected", "error": RPCError(why).json]
         case .failed(let why): return ["result": "failed", "error": RPCError(why).json]

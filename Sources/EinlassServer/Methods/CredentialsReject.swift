@@ -11,7 +11,8 @@ func credentialsReject(_ server: Server) -> Method {
       params: fields(.account, .resource), result: .object([]), reasons: retrievalReasons),
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {
-        try await server.budgetedEinlass.reject(server.credentialRequest(of: params[.account], for: params[.resource]))
+        try await server.budgetedEinlass.reject(
+          server.credentialRequest(of: params[.account], for: params[.resource]))
         return [:]
       } catch { throw RPCError(error) }
     })
