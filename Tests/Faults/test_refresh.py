@@ -107,8 +107,10 @@ def test_no_refused_allocation_loses_a_token_that_was_handed_out(world, preload,
             assert after["result"]["credential"]["token"] == family["access"], f"allocation {place}"
             outcomes["not turned"] += 1
         else:
-            # This window cannot be closed: the provider had rotated the token, and its response was lost.
-            assert answer is None or answer["error"]["code"] == 1007, f"allocation {place}: {answer}"
+            # This window cannot be closed: the provider had rotated the token, and its response was lost. einlass
+            # sends the request once more (RFC 6749 section 10.4 leaves the reaction to the provider), and this provider
+            # then ends the token family: 1005. If the repeated request fails too, the answer is 1007.
+            assert answer is None or answer["error"]["code"] in (1005, 1007), f"allocation {place}: {answer}"
             assert after["error"]["code"] == 1005 and family["turned"], f"allocation {place}"
             outcomes["lost between answer and commit"] += 1
     report(allocations=total, rounds=ROUNDS, **outcomes)
