@@ -56,7 +56,7 @@ extension Failure {
   func lines(repeating options: [String], _ style: Style) -> [String] {
     switch self {
     case .refused(let refusal):
-      let words = refusal.serverWords.map { ["   they: \(clean($0))"] } ?? []
+      let words = refusal.serverErrorText.map { ["   they: \(clean($0))"] } ?? []
       let steps = refusal.nextSteps.map { step($0, options, style) }
       let sentence = "\(worded(refusal.message)) (\(refusal.reason), \(refusal.code))"
       return [problem(sentence, style)] + words + steps
@@ -79,7 +79,7 @@ extension Failure {
 
 extension Refusal {
   /// The members of the provider's error response, if any.
-  fileprivate var serverWords: String? {
+  fileprivate var serverErrorText: String? {
     guard let words = data["serverError"]?.object, !words.members.isEmpty else { return nil }
     return words.members.map { "\($0.name) \($0.value.plain)" }.joined(separator: ", ")
   }

@@ -43,7 +43,7 @@ public struct Log: Sendable {
     write(.error, area, message)
   }
 
-  /// A condition that a person should mend.
+  /// A condition that a person should correct.
   public func warning(_ area: StaticString, _ message: @autoclosure () -> String) {
     write(.warning, area, message)
   }

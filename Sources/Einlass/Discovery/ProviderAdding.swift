@@ -1,7 +1,7 @@
 internal import EinlassCrypto
 public import EinlassJSON
 
-/// The parameters of `providers.add`: a provider that a front end brings.
+/// The parameters of `providers.add`: a provider described by a front end.
 public struct AddProviderRequest: Sendable {
   /// The source of the descriptor.
   public enum Source: Sendable {

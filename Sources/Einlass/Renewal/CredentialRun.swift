@@ -189,7 +189,7 @@ struct CredentialRun {
     }
   }
 
-  /// Returns the problem with a sign-in as its hint, if the person can mend it by signing in.
+  /// Returns the problem with a sign-in as its hint, if a sign-in solves it.
   private func withSignInHint(_ problem: Problem) -> Problem {
     let problem = store.problem(problem, at: provider, by: request.registration(provider.id))
     guard problem.reason == .reloginNeeded,
@@ -222,7 +222,7 @@ struct CredentialRun {
   }
 
   /// Whether the provider may be asked. It is not asked about an account that needs a new sign-in,
-  /// because only the person can mend that. A resource token is an exception, because the account's
+  /// because only that sign-in helps. A resource token is an exception, because the account's
   /// health does not cover it.
   private var canAsk: Bool { account.health != .reloginNeeded || request.resource != nil }
 
