@@ -4,12 +4,20 @@ public import EinlassJSON
 ///
 /// A method declares it once: its descriptor lists it with `fields`, and its handler reads
 /// `params[field]`. A misspelt name does not compile.
+///
+/// The members are inlinable, because unspecialized generic code looks up its types at each request.
 public struct TypedField<Value: Sendable>: Sendable {
   /// The description for the validation and for the protocol document.
   public let field: Field
-  fileprivate let read: @Sendable (JSONValue?) -> Value
+  @usableFromInline let read: @Sendable (JSONValue?) -> Value
+
+  @inlinable init(field: Field, read: @escaping @Sendable (JSONValue?) -> Value) {
+    self.field = field
+    self.read = read
+  }
 
   /// Makes a required member. Its value in validated parameters is always there.
+  @inlinable
   public static func required(
     _ name: String, _ schema: TypedSchema<Value>, _ summary: String, isSecret: Bool = false
   ) -> TypedField {
@@ -19,6 +27,7 @@ public struct TypedField<Value: Sendable>: Sendable {
   }
 
   /// Makes an optional member.
+  @inlinable
   public static func optional<Present>(
     _ name: String, _ schema: TypedSchema<Present>, _ summary: String, isSecret: Bool = false
   ) -> TypedField where Value == Present? {
@@ -28,6 +37,7 @@ public struct TypedField<Value: Sendable>: Sendable {
   }
 
   /// Makes an optional member with a value for its absence.
+  @inlinable
   public static func optional(
     _ name: String, _ schema: TypedSchema<Value>, default value: Value, _ summary: String,
     isSecret: Bool = false
@@ -40,9 +50,9 @@ public struct TypedField<Value: Sendable>: Sendable {
 
 /// The shape of a value with its Swift type.
 public struct TypedSchema<Value: Sendable>: Sendable {
-  let schema: Schema
-  let placeholder: Value
-  let read: @Sendable (JSONValue) -> Value?
+  @usableFromInline let schema: Schema
+  @usableFromInline let placeholder: Value
+  @usableFromInline let read: @Sendable (JSONValue) -> Value?
 
   /// Makes a shape of a value with its Swift type.
   ///
@@ -50,6 +60,7 @@ public struct TypedSchema<Value: Sendable>: Sendable {
   ///   - placeholder: The value of a missing required member. Only parameters that were not
   ///     validated can lack it.
   ///   - read: Returns the value of validated JSON; `nil` for JSON of another shape.
+  @inlinable
   public init(
     _ schema: Schema, placeholder: Value, read: @escaping @Sendable (JSONValue) -> Value?
   ) {
@@ -126,5 +137,6 @@ extension JSONObject {
   /// A method's parameters are validated before its handler runs. Other JSON is read without a
   /// trap: a member of another type counts as missing, bounds are not checked, and a missing
   /// required member is read as its placeholder.
+  @inlinable
   public subscript<Value>(field: TypedField<Value>) -> Value { field.read(self[field.field.name]) }
 }
