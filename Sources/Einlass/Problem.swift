@@ -35,7 +35,7 @@ public struct Problem: Error, Sendable, Equatable {
   }
 
   public var reason: Reason
-  /// English text for people: what happened, and the next step.
+  /// English text for people: the problem and the next step.
   public var message: String
   public var detail: String?
   public var isRetryable: Bool

@@ -27,13 +27,13 @@ public struct Method: Sendable {
     case urgent(@Sendable (JSONObject, Call) throws(RPCError) -> JSONValue)
     /// Runs as a task. After its cancellation every error becomes `cancelled`.
     case task(@Sendable (JSONObject, Call) async throws(RPCError) -> JSONValue)
-    /// As the first, but `nil` where it might wait makes it a task, which takes the request's
-    /// place: for what turns out to need a person.
+    /// As `immediate`, for a request that may turn out to need a person. `nil` from the first
+    /// handler starts the second one as a task in the request's place.
     case immediateOrTask(
       @Sendable (JSONObject, Call, Deadline?) throws(RPCError) -> JSONValue?,
       @Sendable (JSONObject, Call) async throws(RPCError) -> JSONValue)
-    /// A task, but tried before on the reader's path, where what is ready costs no other thread.
-    /// The attempt never waits; `nil`: it has done nothing, and the task runs.
+    /// A task with an attempt on the reader's path before it, because a ready result needs no
+    /// other thread. The attempt never waits. After `nil` it has changed nothing, and the task runs.
     case taskUnlessReady(
       @Sendable (JSONObject, Call) throws(RPCError) -> JSONValue?,
       @Sendable (JSONObject, Call) async throws(RPCError) -> JSONValue)
@@ -72,12 +72,12 @@ public struct Call: Sendable {
     return call
   }
 
-  /// Answers now; whatever the handler notifies from here on follows the answer. What it returns or
-  /// throws then goes nowhere, and a notification never gets an answer.
+  /// Answers now. Later notifications of the handler follow the answer. The handler's own result
+  /// and error are dropped. A notification never gets an answer.
   public func answer(_ result: JSONValue) { peer.answer(self, result, announcing: nil) }
 
-  /// Answers a task's request now and lets the task go on in its place, until the connection ends.
-  /// What it returns or throws is announced by this notification, exactly once, even if the
+  /// Answers a task's request now. The task goes on in the request's place until the connection
+  /// ends. This notification announces the task's result or error exactly once, even if the
   /// connection ends first.
   ///
   /// `params` is called under the connection's lock: it must only compute.

@@ -6,13 +6,13 @@ import Testing
 @testable import Einlass
 @testable import EinlassServer
 
-/// When the automatic refresh of a credential ends, and what the front end is told of it.
+/// The end of the automatic refresh of a credential, and its notification.
 struct RefresherTests {
   private typealias Script = TestSupport.Script
 
   private static let account = Account.ID(rawValue: "a_ada")
 
-  /// An account whose token has ended and can be refreshed.
+  /// An account with an expired token and a refresh token.
   private static var store: ScriptedStore {
     ScriptedStore(
       accounts: [
@@ -37,9 +37,9 @@ struct RefresherTests {
       ])
   }
 
-  /// The reasons that the front end is told until the refreshing has ended.
+  /// The reasons in the notifications until the refreshing has ended.
   ///
-  /// - Parameter sleeping: what happens while the refresh waits for its time.
+  /// - Parameter sleeping: Runs while the refresh waits for its time.
   private static func failures(
     _ script: Script,
     sleeping: @escaping @Sendable (AccountStore) throws(Problem) -> Void = { _ in
