@@ -79,13 +79,14 @@ final class AddedProviders: Sendable {
   /// Removes an added provider, unless its stored descriptor has changed since.
   func withdraw(_ descriptor: JSONValue) throws(Problem) {
     let id = descriptor["id"]?.string ?? ""
-    var stays = false
+    var changed: [JSONValue] = []
     try change { descriptors throws(Problem) in
       let others = descriptors.filter { $0.bytes() != descriptor.bytes() }
-      stays = others.contains { sameBytes($0["id"]?.string ?? "", id) }
+      changed = others.filter { sameBytes($0["id"]?.string ?? "", id) }
       return others
     }
-    if !stays { state.withLock { $0 = $0.withoutAdded(id) } }
+    let replacement = try catalog(of: changed)
+    state.withLock { $0 = $0.withoutAdded(id).adding(replacement) }
   }
 
   /// Removes an added provider. Throws `unknownProvider` if none has this id.
@@ -104,10 +105,10 @@ final class AddedProviders: Sendable {
           "No provider with this id was added, and those of the catalogue cannot be removed. Choose an added provider.",
           hint: .init("providers.list"))
       }
-      if !catalog.holdsItself(id) { try forget(id) }
+      if !catalog.withoutAdded(id).holds(id) { try forget(id) }
       return others
     }
-    if !catalog.holdsItself(id) { state.withLock { $0 = $0.withoutAdded(id) } }
+    state.withLock { $0 = $0.withoutAdded(id) }
   }
 
   /// Stores that a provider refused to register the application, for `doctor` and `providers.list`.
@@ -147,7 +148,7 @@ final class AddedProviders: Sendable {
   ) throws(Problem) {
     try overlay.change { text throws(Problem) in
       let edited = Self.text(of: try edit(Self.descriptors(in: text)))
-      guard edited.count <= Self.limitBytes else { throw .tooManyProviders }
+      guard edited.count <= Self.limitBytes else { throw .descriptorsTooLong }
       return edited
     }
   }
@@ -179,7 +180,8 @@ extension Problem {
     "The file of added providers beside the store is damaged. Restore a copy of it, or move it away and add the providers again."
   )
 
-  fileprivate static let tooManyProviders = Problem(
+  fileprivate static let descriptorsTooLong = Problem(
     .invalidParameter,
-    "The number of added providers has reached its limit. Remove some with providers.remove.")
+    "The descriptors of the added providers would be longer than 1 MiB. Remove some with providers.remove."
+  )
 }

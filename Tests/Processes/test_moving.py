@@ -226,7 +226,7 @@ def test_a_full_file_of_providers_blames_no_parameter(machine):
         long["flows"][0]["scopes"] = ["x" * 600_000]
     session.call("providers.add", descriptor=one)
     answer = session.answer(session.send("providers.add", descriptor=two))
-    assert "reached its limit" in answer.message and "path" not in answer.data
+    assert "longer than 1 MiB" in answer.message and "path" not in answer.data
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -140,8 +140,9 @@ public struct ProviderCatalog: Sendable, Equatable {
   public func holds(_ id: String) -> Bool { entries.contains { sameBytes($0.id, id) } }
 
   /// Returns the catalogue without this added provider. A provider of the catalogue itself with the
-  /// same id takes its place.
+  /// same id takes its place. An id that was not added changes nothing.
   public func withoutAdded(_ id: String) -> ProviderCatalog {
+    guard addedIDs.contains(where: { sameBytes($0, id) }) else { return self }
     var result = self
     result.addedIDs.removeAll { sameBytes($0, id) }
     guard let own = hidden.firstIndex(where: { sameBytes($0.id, id) }) else {
@@ -158,6 +159,7 @@ public struct ProviderCatalog: Sendable, Equatable {
   public var onThisMachine: ProviderCatalog {
     var result = self
     result.entries = entries.filter { $0.provider.isLoopbackOnly }
+    result.hidden = hidden.filter { $0.provider.isLoopbackOnly }
     return result
   }
 
