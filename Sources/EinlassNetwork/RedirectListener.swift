@@ -94,6 +94,7 @@ extension RedirectListener {
           announce(query, from: number)
         }
       }
+      connections = connections.filter { !$0.value.isOver }
       // A connection accepted in this round keeps its place until it was read once.
       var silent = numbers.filter { connections[$0]?.isSilent == true }
       while connections.count < Self.connectionLimit || !silent.isEmpty,
