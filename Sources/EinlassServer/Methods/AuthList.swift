@@ -48,13 +48,15 @@ func authCancel(_ server: Server) -> Method {
       params: fields(flowID),
       result: .object([]),
       reasons: ["unknownFlow"]),
-    .urgent { params, _ throws(RPCError) in
+    .urgent { params, call throws(RPCError) in
       guard let flow = server.flows[params[flowID]] else {
         throw RPCError(
           Problem(
             .unknownFlow, "There is no such flow. See auth.list for the running flows.",
             hint: Problem.Hint("auth.list")))
       }
+      // Before the end, because its notifications follow the answer.
+      call.answer([:])
       flow.end(.cancelledByCall)
       return [:]
     })
