@@ -43,7 +43,7 @@ struct CredentialCheck {
     // Both tokens must have the same owner.
     if provider.identity?.isSubject == true { check.expected.id = token.subject }
     if !provider.canBeAsked {
-      // Without an endpoint to ask, the id_token verifiesIDTokens for the access token of its
+      // Without an endpoint to ask, the id_token vouches for the access token of its
       // `at_hash` or for the one stored with it.
       let own = stored(signed.identity?.id)
       guard own != nil || token.vouchesForAccessToken else { return try await check.asked() }
@@ -222,7 +222,7 @@ extension CredentialCheck {
 
   /// Returns the client id of a token if the provider does not name one: the registration's if the
   /// store has the token, else the expected one (by default the registration's) if an id_token
-  /// verifiesIDTokens for the token, else `nil`.
+  /// vouches for the token, else `nil`.
   func vouchedClientID(_ own: OAuth2Credential?, isBound: Bool) -> String? {
     own != nil ? registration.clientID : isBound ? expected.clientID ?? registration.clientID : nil
   }
