@@ -123,7 +123,7 @@ extension Problem {
     let answers = prompts.compactMap(\.answerInAdvance).joined(separator: ", ")
     return Problem(
       .interactionRequired,
-      "The person must answer prompts that this front end cannot show: \(kinds). Answer in advance with \(answers).",
+      "The person must answer prompts that cannot be shown for this request: \(kinds). Answer in advance with \(answers).",
       provider: provider.id, hint: .init("accounts.list", ["provider": provider.id]),
       neededPrompts: prompts)
   }

@@ -64,7 +64,7 @@ extension Refusal {
     case "invalidParams": nil
     case "lineTooLong": NextStep("Pass less input at a time.")
     case "invalidCursor": NextStep("The list has changed meanwhile: start the command again.")
-    case "internal": NextStep("Start it again with --log-level debug and report what it logs.")
+    case "internal": NextStep("Start it again with --log-level debug and report its log.")
     default: NextStep("This is a fault of einlassctl. Report it with the output of:", "doctor")
     }
   }

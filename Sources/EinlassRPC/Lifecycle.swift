@@ -17,7 +17,8 @@ public enum Lifecycle: String, Sendable, CaseIterable {
         isBatchable: false)
     case .exit:
       MethodDescriptor(
-        rawValue, .immediate, "A notification: ends like the end of input.", isBatchable: false)
+        rawValue, .immediate, "A notification: ends einlass like shutdown, without an answer.",
+        isBatchable: false)
     case .cancelRequest:
       MethodDescriptor(
         rawValue, .immediate, "A notification: the request with this id answers -32800.",

@@ -199,7 +199,7 @@ public final class Server: Sendable {
 
   /// Returns the result from the store before the deadline. Without a deadline it returns `nil`
   /// instead of waiting for a locked store.
-  func read<Success>(
+  func withStore<Success>(
     by deadline: Deadline?, _ body: (AccountStore.Patience) throws(Problem) -> Success
   ) throws(RPCError) -> Success? {
     do throws(Problem) {

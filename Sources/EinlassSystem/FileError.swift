@@ -89,7 +89,7 @@ public struct FileError: Error, Sendable, Equatable {
     case EISDIR: "it is a directory"
     case ELOOP: "it is a symbolic link"
     case ENOTDIR: "a part of its path is not a directory"
-    case EBADF: "it is not open for reading"
+    case EBADF: "it is not open for this use"
     case ENAMETOOLONG: "its name is too long"
     default: "error \(number) of the system"
     }

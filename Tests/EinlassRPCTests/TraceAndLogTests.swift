@@ -86,7 +86,7 @@ struct TraceAndLogTests {
     #expect(lines.count - 2 + lostCount == 2000)
   }
 
-  @Test("A log whose reader has closed the pipe is no error")
+  @Test("A closed log pipe is not an error")
   func lostLog() throws {
     signal(SIGPIPE, SIG_IGN)
     let pipe = Pipe()

@@ -8,7 +8,7 @@ import Testing
 
 /// Simulated power cuts, from a record of all writes and syncs of SQLite.
 ///
-/// `EINLASS_FAULT_ROUNDS` sets the number of power cuts of each test; 50 000 for a long run.
+/// `EINLASS_FAULT_ROUNDS` sets the number of power cuts of each test; 10 000 for a long run.
 /// Not simulated: lost directory entries (the name of a new file is assumed durable), and disks
 /// that report a sync without doing it.
 struct PowerLossTests {

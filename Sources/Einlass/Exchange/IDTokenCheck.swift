@@ -13,7 +13,7 @@ extension Exchange {
     guard let text = token.idToken else {
       // A token with the scope `openid` must come with an id_token, so its absence is an error.
       guard token.scopes.contains("openid") else { return nil }
-      throw FlowFailure(.unbelievable(provider, .claim("id_token")))
+      throw FlowFailure(.idTokenRejected(provider, .claim("id_token")))
     }
     var expected = IDTokenExpectation(issuer: issuer.text, clientID: registration.clientID)
     expected.accessToken = token.accessToken
@@ -23,14 +23,14 @@ extension Exchange {
     case .success(let token): return token
     case .failure(let fault):
       throw FlowFailure(
-        .unbelievable(provider, fault, clock: effects.clockError(at: endpoint.request.address)))
+        .idTokenRejected(provider, fault, clock: effects.clockError(at: endpoint.request.address)))
     }
   }
 }
 
 extension Problem {
   /// The failed verification of an id_token. `clock`: the error of this machine's clock.
-  static func unbelievable(
+  static func idTokenRejected(
     _ provider: Provider, _ fault: IDTokenExpectation.Fault, clock: String? = nil
   ) -> Problem {
     var problem = Problem(

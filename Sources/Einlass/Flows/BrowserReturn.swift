@@ -95,10 +95,10 @@ extension InteractiveFlow {
       prompts.append(.enterVerifier(.redirectURL, returningTo: returningTo))
     }
     for prompt in prompts {
-      // `brought` returns `nil` when the front end accepts without an address. The page is open
+      // `answered` returns `nil` when the front end accepts without an address. The page is open
       // then, and the other ways go on.
       ways.append {
-        await outcome { () throws(Problem) in try await brought(prompt, to: place, read) }
+        await outcome { () throws(Problem) in try await answered(prompt, to: place, read) }
       }
     }
     return try await first(of: ways, or: .userCanceled(provider))
@@ -121,7 +121,7 @@ extension InteractiveFlow {
     throw .stateMismatch(provider)
   }
 
-  private func brought<Response>(
+  private func answered<Response>(
     _ prompt: Prompt, to place: ReturnPlace, _ read: (String) -> Response?
   ) async throws(Problem) -> Arrival<Response>? {
     var prompt = prompt

@@ -99,6 +99,6 @@ struct InteractiveFlow {
     guard let idToken, endpoint.isSubject, !sameBytes(identity.id, idToken.subject) else {
       return identity
     }
-    throw FlowFailure(.unbelievable(provider, .subject))
+    throw FlowFailure(.idTokenRejected(provider, .subject))
   }
 }

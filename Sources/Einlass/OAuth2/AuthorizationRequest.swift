@@ -47,7 +47,7 @@ struct AuthorizationRequest {
   ]
 
   /// Returns a front end's parameter. Throws `reservedParameter` for a name that belongs to the
-  /// flow, in any letter case, and `invalidParams` for an empty name, for a name outside visible
+  /// flow, in any letter case, and `invalidParameter` for an empty name, for a name outside visible
   /// ASCII, and for a value with control characters.
   static func customParameter(_ name: String, _ value: String) throws(Problem) -> Parameter {
     guard !reservedNames.contains(name.lowercased()) else {

@@ -39,7 +39,7 @@ private let phrases = [
   ("with accounts.add", "with einlassctl accounts add"),
   ("from accounts.list", "from einlassctl accounts list"),
   ("with access.set first", "with einlassctl access set first"),
-  ("prompts that this front end cannot show", "questions that can't be asked here"),
+  ("prompts that cannot be shown for this request", "questions that can't be asked here"),
   ("but this front end cannot ask for it", "but it can't be asked for here"),
 ]
 

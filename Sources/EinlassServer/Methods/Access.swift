@@ -18,7 +18,7 @@ func accessList(_ server: Server) -> Method {
         guard let place = AccessGrant.Place(cursor: cursor) else { throw RPCError(.invalidCursor) }
         return place
       }
-      return try server.read(by: deadline) { patience throws(Problem) in
+      return try server.withStore(by: deadline) { patience throws(Problem) in
         try server.store.read(patience) { reader throws(Problem) in
           .object(
             try Pages.page(
@@ -48,7 +48,7 @@ func accessSet(_ server: Server) -> Method {
         state: params[state], permissions: provider.permissions(asked: params[.permissions]),
         audience: params[.audience] ?? provider.defaultAudience, includes: params[.includes],
         changedAt: server.effects.now())
-      return try server.read(by: deadline) { patience throws(Problem) in
+      return try server.withStore(by: deadline) { patience throws(Problem) in
         let revision = try server.store.setGrant(grant, patience)
         server.audit.note(
           AuditEvent(
@@ -71,7 +71,7 @@ func accessReset(_ server: Server) -> Method {
       reasons: ["unknownProvider", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
       let (application, provider) = try server.subject(of: params)
-      return try server.read(by: deadline) { patience throws(Problem) in
+      return try server.withStore(by: deadline) { patience throws(Problem) in
         let revision = try server.store.resetGrant(application, provider.id, patience)
         server.audit.note(
           AuditEvent(

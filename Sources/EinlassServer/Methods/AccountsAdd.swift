@@ -25,7 +25,7 @@ func accountsAdd(_ server: Server) -> Method {
         credential: credential, registration: registration,
         replacesExisting: params[Params.replace])
       server.prompts.personActed()
-      return try server.read(by: deadline) { patience throws(Problem) in
+      return try server.withStore(by: deadline) { patience throws(Problem) in
         let added = try server.einlass.addAccount(request, patience: patience)
         return [
           "account": .string(added.account.id.rawValue), "created": .bool(added.created),

@@ -19,7 +19,7 @@ func accountsExplain(_ server: Server) -> Method {
       reasons: ["unknownProvider", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
       let request = server.performRequest(params, of: server.session.frontEnd)
-      return try server.read(by: deadline) { patience throws(Problem) in
+      return try server.withStore(by: deadline) { patience throws(Problem) in
         let explanation = try server.einlass.explain(
           request, asking: server.session.frontEnd.prompts, patience: patience)
         return .object(

@@ -117,8 +117,8 @@ extension Server {
           try AccountsFileContents(file, openedWith: passphrase)
         }
       } catch {
-        let isBrought = try store.maintenance.passphrase(true) != nil
-        guard error.isOtherPassphrase, !isBrought, attempt < Self.attempts else { throw error }
+        let isGiven = try store.maintenance.passphrase(true) != nil
+        guard error.isOtherPassphrase, !isGiven, attempt < Self.attempts else { throw error }
         wanted.isAgain = true
         attempt += 1
       }

@@ -14,7 +14,7 @@ func accountsSetPreferred(_ server: Server) -> Method {
     .immediate { params, _, deadline throws(RPCError) in
       let application = params[.application] ?? server.session.frontEnd.application
       server.prompts.personActed()
-      return try server.read(by: deadline) { patience throws(Problem) in
+      return try server.withStore(by: deadline) { patience throws(Problem) in
         let revision = try server.einlass.setPreferred(
           params[preferredAccount], of: params[.provider], for: application, patience: patience)
         return ["revision": JSONValue(revision)]

@@ -12,7 +12,7 @@ func accountsUpdate(_ server: Server) -> Method {
       result: .object([.revision]),
       reasons: ["unknownAccount", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
-      return try server.read(by: deadline) { patience throws(Problem) in
+      return try server.withStore(by: deadline) { patience throws(Problem) in
         let id = params[.account]
         let revision =
           if let name = params[displayName] {

@@ -14,7 +14,7 @@ func auditList(_ server: Server) -> Method {
       ]),
       reasons: ["accountStoreFailure", "invalidCursor"]),
     .immediate { params, _, deadline throws(RPCError) in
-      let page = try server.read(by: deadline) { patience throws(Problem) -> JSONObject? in
+      let page = try server.withStore(by: deadline) { patience throws(Problem) -> JSONObject? in
         try server.audit.page(params, patience)
       }
       guard let page else { return nil }

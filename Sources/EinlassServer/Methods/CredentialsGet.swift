@@ -21,7 +21,7 @@ func credentialsGet(_ server: Server) -> Method {
     .taskUnlessReady(
       { params, _ throws(RPCError) in
         let request = server.credentialRequest(params)
-        return try server.read(by: nil) { patience throws(Problem) -> JSONValue? in
+        return try server.withStore(by: nil) { patience throws(Problem) -> JSONValue? in
           try server.einlass.storedCredential(request).map { result throws(Problem) in
             try server.handOut(result, request, patience)
           }

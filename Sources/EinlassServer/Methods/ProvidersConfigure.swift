@@ -43,7 +43,7 @@ private let clientID = TypedField.optional(
 extension TypedField where Value == Bool {
   static let removeRegistration = optional(
     "remove", .boolean, default: false,
-    "Remove the registration; no other member is allowed then.")
+    "Remove the registration; without clientId.")
 }
 
 extension Problem {

@@ -7,7 +7,7 @@ func storeBackup(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "store.backup", .network,
-      "Copies the store while it is in use. The copy is unreadable without a secret of its key slots.",
+      "Copies the store while it is in use. The secrets in the copy do not open without one of its key slots.",
       params: fields(path),
       result: .object([
         .required("path", .string(maxBytes: nil), "The copy."),

@@ -32,7 +32,7 @@ func storeStatus(_ server: Server) -> Method {
       ]),
       reasons: ["accountStoreFailure"]),
     .immediate { _, _, deadline throws(RPCError) in
-      try server.read(by: deadline) { patience throws(Problem) in
+      try server.withStore(by: deadline) { patience throws(Problem) in
         JSONValue(try server.store.maintenance.status(patience))
       }
     })

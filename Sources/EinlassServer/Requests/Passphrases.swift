@@ -14,7 +14,7 @@ extension Server {
   func passphrase(
     _ wanted: Prompt.Passphrase, for call: Call
   ) async throws(Problem) -> Secret {
-    if let brought = try store.maintenance.passphrase(wanted.purpose != .keySlot) { return brought }
+    if let given = try store.maintenance.passphrase(wanted.purpose != .keySlot) { return given }
     let prompt = Prompt.enterPassphrase(wanted)
     guard asksPassphrases else { throw .passphraseRequired(wanted) }
     return try await ask(prompt, for: call).typed

@@ -37,7 +37,7 @@ extension Schema {
       isSecret: true),
     .optional(
       "authentication", .oneOf(ClientRegistration.authentications),
-      "The client authentication method, if the provider accepts only one."),
+      "The client authentication method, if the provider accepts several."),
     .optional(
       "keyId", .string(maxBytes: 1024), "The key id (kid) of the private key at the provider."),
     .optional(
@@ -146,7 +146,7 @@ let components: Components = [
     .object([
       .required("application", .identifier, "The application of the decision."), .provider,
       .required("state", Schema(AccessGrant.State.self), "The decision."),
-      .required("permissions", .array(.identifier, max: nil), "The granted scopes."),
+      .required("permissions", .array(.identifier, max: nil), "The granted permissions."),
       .audience, .includes,
       .required("changedAt", .unixTime, "The time of the decision."),
     ]),
@@ -190,7 +190,9 @@ let promptFields: [Field] = [
   .required("kind", Schema(Prompt.Kind.self), "The kind of prompt."),
   .required("application", .identifier, "The requesting application."),
   .optional("applicationTitle", .string(maxBytes: nil), "The requesting application, for people."),
-  .optional("provider", .identifier, "The provider of the accounts; missing for a passphrase."),
+  .optional(
+    "provider", .identifier,
+    "The provider of the accounts; missing for a passphrase that no flow needs."),
   .optional("providerName", .string(maxBytes: nil), "The provider, for people."),
   .optional("resource", .string(maxBytes: nil), "The protected resource that a sign-in is for."),
   .required("expiresAt", .unixTime, "The time at which the last waiting request gives up."),

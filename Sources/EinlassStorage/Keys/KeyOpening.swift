@@ -181,7 +181,7 @@ extension KeySource {
       }
     return .store(
       .keyUnavailable,
-      "\(what) does not open the account store. Use the one that the store was created with.")
+      "\(what) does not open the account store. Use the one of this store.")
   }
 
   private func noSlot(_ slots: [KeySlot]) -> Problem {

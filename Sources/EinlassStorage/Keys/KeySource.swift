@@ -116,12 +116,12 @@ final class KeySource: Sendable {
       let file = KeyFile(path: try keyFile(store: store))
       return try slot(of: file, file.create(awayFrom: storeDirectory))
     case .fd:
-      guard let secret = try key?.secret else { throw .notBrought("a key", "--key-fd") }
+      guard let secret = try key?.secret else { throw .missing("a key", "--key-fd") }
       return NewSlot(kind: .fd, secret: secret)
     case .passphrase:
       let secret = if let chosen { chosen } else { try passphrase?.secret }
       guard let secret else {
-        throw .notBrought("a passphrase", "--passphrase-fd")
+        throw .missing("a passphrase", "--passphrase-fd")
       }
       var slot = NewSlot(kind: .passphrase, parameters: stretching.text, secret: secret)
       slot.secret = try stretching.slotKey(of: secret, salt: slot.salt)
@@ -173,7 +173,7 @@ extension Problem {
     .store(.locked, "The account store's key is not available yet. Try again.")
   }
 
-  fileprivate static func notBrought(_ what: String, _ option: String) -> Problem {
+  fileprivate static func missing(_ what: String, _ option: String) -> Problem {
     .store(.refused, "This operation needs \(what). Pass it with \(option).")
   }
 }

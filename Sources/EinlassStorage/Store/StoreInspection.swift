@@ -21,7 +21,7 @@ extension OpenStore {
       check.add(
         .init(
           .damage,
-          "The account \(presentable(account.rawValue, limitBytes: 64)) has a text that einlass would not store. Remove it, or sign in to it again.",
+          "The account \(presentable(account.rawValue, limitBytes: 64)) has a user name or id in an invalid form. Remove it, or sign in to it again.",
           account: account))
     }
     guard let key = try keyOrFinding(&check) else { return }

@@ -31,7 +31,7 @@ NEXT_STEPS = {
     "positionalParams": "This is a fault of the program that spawned einlass: report it there.",
     "unsupportedVersion": "Update einlass, or the program that spawned it.",
     "invalidCursor": "Start the list again without a cursor.",
-    "internal": "Run einlass again with --log-level debug and report what it logs.",
+    "internal": "Run einlass again with --log-level debug and report its log.",
     "cancelled": "Start it again if you did not intend that. If standard input ended too early, start einlass with --finish.",
     "overloaded": "Wait until some are answered, then try again.",
     "noSystemAccount": "Sign in at the provider (einlassctl sign-in PROVIDER), or add an account with its credential (einlassctl accounts add).",
