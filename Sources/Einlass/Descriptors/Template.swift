@@ -82,7 +82,11 @@ struct Template: Sendable, Equatable {
 }
 
 /// A request of a descriptor, without the values for its placeholders and without its OAuth 1.0a
-/// signature.
+/// signature. Only `method` and `url` are required.
+///
+///     {"method": "POST", "url": "https://example.com", "path": "/{id}", "query": {"a": "b"},
+///      "form": {"id": "{clientId}"}, "headers": {"X-Version": "3"},
+///      "basic": "{clientId}:{clientSecret}"}
 struct RequestTemplate: Sendable, Equatable {
   /// A field with placeholders in its value.
   struct Field: Sendable, Equatable {
