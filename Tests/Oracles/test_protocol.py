@@ -153,7 +153,7 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
 
     expected = {method["name"] for method in DOCUMENT["methods"]
                 if method["x-direction"] == "clientToServer" and "result" in method}
-    assert session.answered | stored.answered == expected
+    assert session.answered | stored.answered == expected, "each method needs a call in this session"
     assert session.notified | stored.notified == {method["name"] for method in DOCUMENT["methods"]
                                 if method["x-direction"] == "serverToClient"}
 
