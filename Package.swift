@@ -45,7 +45,7 @@ let package = Package(
     .target(name: "EinlassRPC", dependencies: ["EinlassJSON", "EinlassSystem"]),
     .target(
       name: "EinlassServer",
-      dependencies: ["Einlass", "EinlassJSON", "EinlassRPC", "EinlassSystem"]
+      dependencies: ["Einlass", "EinlassCrypto", "EinlassJSON", "EinlassRPC", "EinlassSystem"]
     ),
 
     // Executables
