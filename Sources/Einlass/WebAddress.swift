@@ -27,9 +27,10 @@ public struct WebAddress: Sendable, Equatable {
   }
 
   /// Scheme, host and port: `https://api.example.com`, `http://127.0.0.1:8080`.
-  public var origin: String {
-    "\(scheme.rawValue)://\(host)\(port.map { ":\($0)" } ?? "")"
-  }
+  public var origin: String { "\(scheme.rawValue)://\(authority)" }
+
+  /// Host and port: `api.example.com`, `127.0.0.1:8080`.
+  public var authority: String { "\(host)\(port.map { ":\($0)" } ?? "")" }
 
   /// The address as sent; an empty path stays empty.
   public var text: String { "\(origin)\(path)\(query.map { "?\($0)" } ?? "")" }

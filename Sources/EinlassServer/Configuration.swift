@@ -10,6 +10,8 @@ public struct Configuration: Sendable {
   /// A PEM file of certificate authorities to trust.
   public var caFile: String?
   public var proxy: String?
+  /// The services and their accounts.
+  public var services: [Service] = []
   /// Whether a credential is withheld if its audit entry cannot be written.
   public var requiresAudit = false
 
@@ -24,6 +26,7 @@ public struct Configuration: Sendable {
       case "origins": origins = try Self.strings(member.value, "/origins")
       case "caFile": caFile = try Self.string(member.value, "/caFile")
       case "proxy": proxy = try Self.string(member.value, "/proxy")
+      case "services": services = try Self.services(member.value)
       case "audit":
         guard try Self.string(member.value, "/audit") == "required" else {
           throw ConfigurationError("/audit", "the text required, or no member audit")
@@ -31,7 +34,8 @@ public struct Configuration: Sendable {
         requiresAudit = true
       default:
         throw ConfigurationError(
-          "/\(member.name)", "one of applications, origins, caFile, proxy, audit as a name")
+          "/\(member.name)",
+          "one of applications, origins, caFile, proxy, services, audit as a name")
       }
     }
   }
@@ -83,6 +87,63 @@ public struct Configuration: Sendable {
       redirect: optional("redirect"), privateKey: optional("privateKey").map { Secret($0) },
       authentication: way,
       keyID: optional("keyId"))
+  }
+
+  private static func services(_ json: JSONValue) throws(ConfigurationError) -> [Service] {
+    guard let elements = json.array, elements.count <= 1000 else {
+      throw ConfigurationError("/services", "a list of at most 1000 objects")
+    }
+    var services: [Service] = []
+    for (index, element) in elements.enumerated() {
+      let service = try service(element, "/services/\(index)")
+      guard !services.contains(where: { $0.address.isSame(as: service.address) }) else {
+        throw ConfigurationError(
+          "/services/\(index)/address", "an address that no other service has")
+      }
+      services.append(service)
+    }
+    return services
+  }
+
+  private static func service(
+    _ json: JSONValue, _ path: String
+  ) throws(ConfigurationError) -> Service {
+    guard let object = json.object else { throw ConfigurationError(path, "an object") }
+    let names = ["address", "provider", "account", "username", "scheme", "scopes"]
+    for member in object.members where !names.contains(member.name) {
+      throw ConfigurationError(
+        "\(path)/\(member.name)", "one of \(names.joined(separator: ", ")) as a name")
+    }
+    func optional(_ name: String) throws(ConfigurationError) -> String? {
+      try object[name].map { value throws(ConfigurationError) in
+        try string(value, "\(path)/\(name)")
+      }
+    }
+    guard let address = try optional("address"), let address = try? ServiceAddress(address) else {
+      throw ConfigurationError(
+        "\(path)/address", "an https address without a query, or a host name")
+    }
+    guard let provider = try optional("provider") else {
+      throw ConfigurationError("\(path)/provider", "a provider's id")
+    }
+    var service = try Service(
+      address, provider: provider, account: optional("account"), username: optional("username"))
+    guard service.username.map(isBasicUsername) ?? true else {
+      throw ConfigurationError("\(path)/username", "a user name without controls and colons")
+    }
+    if let word = try optional("scheme") {
+      guard let scheme = ServedHost.Scheme(rawValue: word) else {
+        throw ConfigurationError("\(path)/scheme", "bearer or basic")
+      }
+      service.scheme = scheme
+    }
+    if let scopes = object["scopes"] {
+      guard let scopes = scopes.strings, scopes.count <= 256, scopes.allSatisfy(isIdentifier) else {
+        throw ConfigurationError("\(path)/scopes", "a list of scopes")
+      }
+      service.scopes = scopes
+    }
+    return service
   }
 
   private static func strings(

@@ -125,6 +125,33 @@ import Testing
       "/applications/*/twitter/authentication"
     ),
     (#"{"origins": {"https://api.twitter.com": "http://example.org"}}"#, "loopback"),
+    (#"{"services": {}}"#, "/services"), (#"{"services": [7]}"#, "/services/0"),
+    (#"{"services": [{"provider": "github"}]}"#, "/services/0/address"),
+    (
+      #"{"services": [{"address": "http://a.example", "provider": "github"}]}"#,
+      "/services/0/address"
+    ),
+    (#"{"services": [{"address": "a.example"}]}"#, "/services/0/provider"),
+    (
+      #"{"services": [{"address": "a.example", "provider": "github", "user": "x"}]}"#,
+      "/services/0/user"
+    ),
+    (
+      #"{"services": [{"address": "a.example", "provider": "github", "username": "x:y"}]}"#,
+      "/services/0/username"
+    ),
+    (
+      #"{"services": [{"address": "a.example", "provider": "github", "scheme": "x"}]}"#,
+      "/services/0/scheme"
+    ),
+    (
+      #"{"services": [{"address": "a.example", "provider": "github", "scopes": [""]}]}"#,
+      "/services/0/scopes"
+    ),
+    (
+      #"{"services": [{"address": "a.example", "provider": "a"}, {"address": "https://a.example/", "provider": "b"}]}"#,
+      "/services/1/address"
+    ),
   ])
   func `A bad configuration is reported, and no request goes to a provider`(
     text: String, complaint: String

@@ -140,6 +140,7 @@ def live(session, canaries, provider, folder):
         for method in ("credentials.get", "credentials.reject", "accounts.renew", "credentials.get", "accounts.explain",
                        "accounts.setPreferred"):
             session.call(method, account=account, provider="twitter" if account == twitter else "facebook")
+    session.call("services.resolve", address=provider.base)
     session.call("auth.cancel", flow="f_nobody")
     session.call("providers.add", issuer="http://op.example")
     session.call("providers.remove", provider="nobody")

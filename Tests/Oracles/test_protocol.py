@@ -92,6 +92,7 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
         session.call("accounts.setPreferred", provider=provider, account=done.result["account"])
         session.call("accounts.explain", provider=provider, selection="whenMany")
         explained = session.call("accounts.explain", provider=provider)
+        session.call("services.resolve", address=ready["addresses"]["github"])
         assert explained["rule"] == "person" and len(explained["prompts"]) == 1
 
     def change(state):

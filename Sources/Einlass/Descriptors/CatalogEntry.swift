@@ -5,6 +5,8 @@ internal import Synchronization
 /// one of many.
 final class CatalogEntry: Sendable {
   let id: String
+  /// The descriptor's text, if it has not been read for the entry.
+  private let text: ArraySlice<UInt8>?
   private let read: @Sendable () -> Provider
   private let provided = AtomicLazyReference<Provided>()
 
@@ -14,8 +16,9 @@ final class CatalogEntry: Sendable {
   }
 
   /// - Parameter read: Called once, or twice if two threads ask at the same time.
-  init(id: String, _ read: @escaping @Sendable () -> Provider) {
+  init(id: String, text: ArraySlice<UInt8>? = nil, _ read: @escaping @Sendable () -> Provider) {
     self.id = id
+    self.text = text
     self.read = read
   }
 
@@ -25,6 +28,20 @@ final class CatalogEntry: Sendable {
 
   var provider: Provider {
     (provided.load() ?? provided.storeIfNil(Provided(read()))).provider
+  }
+
+  /// Whether the descriptor may hold this word. `false` saves reading it.
+  func mayHold(_ word: String) -> Bool {
+    guard let text else { return true }
+    let word = Array(word.utf8)
+    guard let first = word.first else { return true }
+    var rest = text
+    while let start = rest.firstIndex(of: first) {
+      rest = rest[start...]
+      if rest.starts(with: word) { return true }
+      rest = rest.dropFirst()
+    }
+    return false
   }
 
   func relocated(_ move: @escaping @Sendable (WebAddress) -> WebAddress) -> CatalogEntry {
@@ -40,7 +57,7 @@ final class CatalogEntry: Sendable {
       guard let id = element.id else { return nil }
       let pointer = "/providers/\(entries.count)"
       entries.append(
-        CatalogEntry(id: id) {
+        CatalogEntry(id: id, text: json[element.place]) {
           guard let value = try? JSONReader.read(Array(json[element.place])),
             let provider = try? Provider(value, at: pointer)
           else { preconditionFailure("The built-in catalogue is sound; a test reads all of it.") }

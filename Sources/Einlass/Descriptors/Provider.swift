@@ -39,6 +39,8 @@ public struct Provider: Sendable, Equatable {
   public private(set) var id: String
   public private(set) var name: String
   public let setup: Setup
+  /// The hosts that take the provider's tokens, besides the origins of its requests.
+  public let hosts: [ServedHost]
   /// Whether the service has ended. Its flows work only against a substitute server.
   public let isRetired: Bool
   /// Whether the store has room for only one account, which is confirmed and not selected.
@@ -97,7 +99,7 @@ extension Provider {
   /// Reads a descriptor. Throws a fault with provider and JSON pointer.
   init(_ value: JSONValue, at pointer: String) throws(DescriptorReader.Fault) {
     let members = [
-      "id", "name", "setup", "retired", "accounts", "version", "registration",
+      "id", "name", "setup", "hosts", "retired", "accounts", "version", "registration",
       "dynamicRegistration", "permissions", "identity", "flows", "verify", "revoke", "errors",
       "like", "origins",
     ]
@@ -117,6 +119,7 @@ extension Provider {
       documentation: setup.address("documentation").text,
       redirect: setup.optional("redirect", setup.shown),
       notes: setup.optional("notes", setup.shown))
+    hosts = try reader.hosts("hosts")
     isRetired = try reader.bool("retired", default: false)
     hasOneAccount = try reader.word("accounts", AccountCount.self) == .one
     registrationNeeds = try reader.words("registration", RegistrationPart.self)
@@ -180,16 +183,25 @@ extension Provider {
     return provider
   }
 
-  /// Returns the same provider with every endpoint moved. Addresses of pictures stay.
+  /// Returns the same provider with every endpoint moved. Addresses of pictures stay. Of the hosts
+  /// only moved ones remain, because the tokens of another server are not for the other hosts.
   func relocated(_ move: (WebAddress) -> WebAddress) -> Provider {
     return Provider(
-      id: id, name: name, setup: setup, isRetired: isRetired, hasOneAccount: hasOneAccount,
+      id: id, name: name, setup: setup,
+      hosts: isMoved(by: move) ? hosts.compactMap { $0.relocated(move) } : hosts,
+      isRetired: isRetired, hasOneAccount: hasOneAccount,
       registrationNeeds: registrationNeeds,
       dynamicRegistration: dynamicRegistration?.relocated(move),
       flows: flows.map { $0.relocated(move) },
       permissions: permissions, identity: identity?.relocated(move),
       verification: verification?.relocated(move), revocation: revocation?.relocated(move),
       errors: errors)
+  }
+
+  private func isMoved(by move: (WebAddress) -> WebAddress) -> Bool {
+    (flows.flatMap { secretRequests(of: $0) } + requests).contains {
+      move($0.address) != $0.address
+    }
   }
 
   /// Returns the provider as one of its flows sees it: the flow's own identity and revocation come

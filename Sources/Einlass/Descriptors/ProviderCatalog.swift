@@ -18,7 +18,7 @@ public struct ProviderCatalog: Sendable, Equatable {
     }
   }
 
-  private var entries: [CatalogEntry] = []
+  private(set) var entries: [CatalogEntry] = []
   private var addedIDs: [String] = []
   /// The catalogue's own providers whose ids were added too, for example because a new version of
   /// einlass describes them.

@@ -9,6 +9,12 @@ extension Field {
   static let audience = TypedField<AccessGrant.Audience?>.audience.field
   static let revision = required(
     "revision", .integer(0...Int64.max), "The store's revision; grows with every change.")
+  static let username = optional(
+    "username", .string(maxBytes: nil),
+    "The user name to send with the token, if a protocol needs one.")
+  static let scheme = required(
+    "scheme", Schema(ServedHost.Scheme.self),
+    "The form of the token over HTTP: a bearer token, or the password of a user name.")
   static let nextCursor = optional(
     "nextCursor", .string(maxBytes: 1024), "The cursor of the next page; missing on the last one.")
 }
@@ -65,6 +71,14 @@ let components: Components = [
         ]), "The problem with that registration, if it is known without a request."),
       .optional(
         "added", .boolean, "True for a provider of providers.add; providers.remove removes it."),
+      .optional(
+        "hosts",
+        .array(
+          .object([
+            .required("host", .string(maxBytes: nil), "The name, and the port if it has one."),
+            .username, .scheme,
+          ]), max: nil),
+        "The hosts that take its tokens, besides the origins of its own requests."),
       .required(
         "oneAccount", .boolean, "Whether its only account is confirmed instead of selected."),
       .required("retired", .boolean, "No longer in service."),

@@ -43,9 +43,19 @@ extension JSONValue {
           "notes": provider.setup.notes.map(JSONValue.string),
         ])),
     ]
+    if !provider.hosts.isEmpty { object["hosts"] = .array(provider.hosts.map(JSONValue.init)) }
     object["problem"] = problem.map(problemObject)
     if isAdded { object["added"] = true }
     self = .object(object)
+  }
+
+  /// Makes an element of a provider's `hosts`.
+  private init(_ host: ServedHost) {
+    self = .object(
+      JSONObject(present: [
+        "host": .string(host.name), "username": host.username.map(JSONValue.string),
+        "scheme": .string(host.scheme.rawValue),
+      ]))
   }
 
   /// Makes the grant of `access.list`.

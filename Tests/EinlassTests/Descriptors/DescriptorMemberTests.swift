@@ -66,6 +66,56 @@ struct DescriptorMemberTests {
       #"{"method":"GET","url":"https://a.example","query":{\#(Self.members(256))}}"#)
   }
 
+  private static func hosts(_ json: String) throws -> [ServedHost] {
+    try ProviderCatalogTests.catalog(
+      """
+      {"id":"op","name":"OP","setup":{"documentation":"https://op.example/"},"accounts":"many",\
+      "hosts":\(json),"registration":["clientId"],"flows":[{"kind":"deviceCode",\
+      "deviceAuthorization":{"method":"POST","url":"https://op.example/device"},\
+      "token":{"method":"POST","url":"https://op.example/token"}}]}
+      """
+    ).provider("op").hosts
+  }
+
+  @Test func `A host takes bearer tokens unless its scheme says otherwise`() throws {
+    let hosts = try Self.hosts(
+      #"[{"host":"API.op.example"},{"host":"git.op.example:8443","username":"oauth2","scheme":"basic"}]"#
+    )
+    #expect(hosts.map(\.name) == ["api.op.example", "git.op.example:8443"])
+    #expect(hosts.map(\.scheme) == [.bearer, .basic])
+    #expect(hosts.map(\.username) == [nil, "oauth2"])
+  }
+
+  @Test func `Of the hosts of a moved provider only the moved ones remain`() throws {
+    let provider = try ProviderCatalog.builtIn().provider("github")
+    #expect(provider.hosts.map(\.name).contains("gist.github.com"))
+    let moved = try ProviderCatalog.builtIn().relocated(origins: [
+      "https://github.com": "https://git.example:8443",
+      "https://api.github.com": "https://a.example",
+    ]).provider("github")
+    #expect(moved.hosts.map(\.name) == ["git.example:8443", "a.example"])
+    let other = try ProviderCatalog.builtIn().relocated(origins: [
+      "https://a.example": "https://b.example"
+    ])
+    #expect(try other.provider("github") == provider)
+  }
+
+  @Test(arguments: [
+    (#"[{"host":"a.example/x"}]"#, "/0/host"), (#"[{"host":"https://a.example"}]"#, "/0/host"),
+    (#"[{"host":"a.example?x"}]"#, "/0/host"), (#"[{"host":"u@a.example"}]"#, "/0/host"),
+    (#"[{"host":"a.example","username":"x:y"}]"#, "/0/username"),
+    (#"[{"host":"a.example","username":"x\ny"}]"#, "/0/username"),
+    (#"[{"host":"a.example","scheme":"digest"}]"#, "/0/scheme"),
+    (#"[{"host":"a.example","port":1}]"#, "/0/port"), (#"["a.example"]"#, "/0"),
+    (#"{"host":"a.example"}"#, ""),
+  ])
+  func `A host with a path, a scheme or an unknown word is refused`(
+    json: String, pointer: String
+  ) throws {
+    let fault = try #require(throws: ProviderCatalog.Fault.self) { try Self.hosts(json) }
+    #expect(fault.pointer == "/providers/0/hosts" + pointer)
+  }
+
   private static func identity(_ words: String, in answer: String) throws -> Identity? {
     let words = try IdentityDescriptor(
       "word", in: reader("{\"id\":\"/id\",\"required\":[\"id\"]\(words)}"))

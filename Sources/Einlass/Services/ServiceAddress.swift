@@ -1,0 +1,77 @@
+internal import EinlassJSON
+
+/// The address of a service that takes a token: an https address, or a host alone, such as
+/// `imap.example.com` or `127.0.0.1:5000`.
+///
+/// Two addresses match only with equal hosts and ports. Paths are compared by whole segments.
+public struct ServiceAddress: Sendable, Equatable {
+  /// The parsed address; of the scheme https for a host alone.
+  let web: WebAddress
+  /// Whether the text names no scheme.
+  let isHostAlone: Bool
+  /// The segments of the path, as received.
+  let segments: [Substring]
+
+  /// The address in its normal form: without a trailing slash.
+  public var text: String { (isHostAlone ? web.authority : web.origin) + path }
+
+  private var path: String { segments.map { "/\($0)" }.joined() }
+
+  /// The reason why a text is no address of a service, as the end of a sentence.
+  public struct Fault: Error, Sendable, Equatable {
+    public var explanation: String
+  }
+
+  /// Parses an address. Refuses every part that two programs could read differently: user-info,
+  /// queries, fragments, dot segments, and encoded slashes, dots, backslashes and controls.
+  public init(_ text: String) throws(Fault) {
+    isHostAlone = !text.utf8.contains(UInt8(ascii: "/"))
+    do throws(WebAddress.Fault) {
+      web = try WebAddress.parse(isHostAlone ? "https://\(text)" : text)
+    } catch { throw Fault(explanation: error.rawValue) }
+    guard web.isSafe else { throw Fault(explanation: "is plain http to another machine") }
+    guard web.query == nil else { throw Fault(explanation: "holds a query") }
+    var path = Substring(web.path)
+    if path.hasSuffix("/") { path = path.dropLast() }
+    segments =
+      path.isEmpty ? [] : path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+    guard segments.allSatisfy(isPlainSegment) else {
+      throw Fault(
+        explanation: "holds an empty segment, a dot segment or an encoded separator or control")
+    }
+  }
+
+  /// Whether this address is at the same host and port as the other one. A host alone matches every
+  /// scheme.
+  func isServed(at other: WebAddress) -> Bool {
+    sameBytes(web.host, other.host) && web.port == other.port
+      && (isHostAlone || web.scheme == other.scheme)
+  }
+
+  /// Whether a request can match both addresses equally.
+  public func isSame(as other: ServiceAddress) -> Bool {
+    isBelow(other) && segments.count == other.segments.count
+  }
+
+  /// Whether this address is the other one, or below its path.
+  func isBelow(_ other: ServiceAddress) -> Bool {
+    (isServed(at: other.web) || other.isServed(at: web))
+      && segments.count >= other.segments.count
+      && zip(segments, other.segments).allSatisfy { sameBytes(String($0), String($1)) }
+  }
+}
+
+/// Whether every program reads the segment as the same name.
+private func isPlainSegment(_ segment: Substring) -> Bool {
+  var bytes = Array(segment.utf8)[...]
+  guard !bytes.isEmpty, segment != ".", segment != ".." else { return false }
+  while let mark = bytes.firstIndex(of: UInt8(ascii: "%")) {
+    let digits = bytes[(mark + 1)...].prefix(2).compactMap(hexDigitValue)
+    guard digits.count == 2 else { return false }
+    switch digits[0] * 16 + digits[1] {
+    case ..<0x20, 0x7F, UInt8(ascii: "/"), UInt8(ascii: "\\"), UInt8(ascii: "."): return false
+    default: bytes = bytes[(mark + 3)...]
+    }
+  }
+  return true
+}

@@ -1,0 +1,189 @@
+internal import EinlassJSON
+
+/// The provider and the account for an address: `services.resolve` of the protocol.
+public struct ServiceResolution: Sendable, Equatable {
+  /// The provider's id.
+  public var provider: String
+  /// The service of the configuration that decided; `nil` for a host of the provider's descriptor.
+  public var service: Service?
+  /// The protected resource whose credential the address takes. RFC 8707.
+  public var resource: String?
+  /// The user name to send with the token, if a protocol needs one.
+  public var username: String?
+  public var scheme: ServedHost.Scheme = .bearer
+  /// The account, the rule that selects it and the expected error.
+  public var explanation = Explanation(rule: .nothing, prompts: [])
+
+  /// The scopes that the token must have.
+  public var scopes: [String] { service?.scopes ?? [] }
+}
+
+/// The question of `services.resolve`.
+public struct ServiceRequest: Sendable {
+  public var address: ServiceAddress
+  /// The user name or id of the account to use; `nil` for the service's or the usual one.
+  public var account: String?
+  /// The services of the configuration.
+  public var services: [Service]
+
+  public init(_ address: ServiceAddress, account: String? = nil, among services: [Service]) {
+    self.address = address
+    self.account = account
+    self.services = services
+  }
+}
+
+extension Einlass {
+  /// Returns the provider and the account for an address, without asking the person.
+  ///
+  /// The configured service with the longest path comes first, then the protected resources that
+  /// accounts have credentials for, then the hosts and origins of the providers. Throws `unsafeURL`
+  /// if none or several providers serve the address, and `unknownProvider`. A problem with the
+  /// account is part of the result.
+  ///
+  /// - Parameter question: returns the question about an account of this provider.
+  public func resolve(
+    _ request: ServiceRequest, asking kinds: Set<Prompt.Kind>, patience: AccountStore.Patience,
+    _ question: (_ provider: String) -> PerformRequest
+  ) throws(Problem) -> ServiceResolution {
+    var (resolution, account) = try place(of: request, patience)
+    let provider = try catalog.provider(resolution.provider)
+    var question = question(provider.id)
+    question.selection = .whenMany
+    question.account = account
+    if let name = request.account ?? resolution.service?.account {
+      guard let named = try self.account(named: name, at: provider, patience) else {
+        resolution.explanation.problem = .unknownAccount(named: name, at: provider)
+        return resolution
+      }
+      question.account = named.id
+    }
+    resolution.explanation = try explain(question, asking: kinds, patience: patience)
+    if resolution.explanation.problem == nil, let prompt = resolution.explanation.prompts.first {
+      resolution.explanation.problem =
+        prompt.kind == .grantAccess
+        ? .accessMissing(provider, for: question.application)
+        : .interactionRequired(provider, resolution.explanation.prompts)
+    }
+    return resolution
+  }
+
+  /// Returns the provider of an address, and the account if the address alone decides it.
+  private func place(
+    of request: ServiceRequest, _ patience: AccountStore.Patience
+  ) throws(Problem) -> (ServiceResolution, Account.ID?) {
+    let address = request.address
+    if let service = request.services.filter({ address.isBelow($0.address) })
+      .max(by: { $0.address.segments.count < $1.address.segments.count })
+    {
+      let host = try catalog.provider(service.provider).hosts
+        .first { address.isServed(at: $0.address) }
+      var resolution = ServiceResolution(provider: service.provider)
+      resolution.service = service
+      resolution.username = service.username ?? host?.username
+      resolution.scheme = service.scheme ?? host?.scheme ?? .bearer
+      return (resolution, nil)
+    }
+    if let (account, resource, isOnly) = try resourceAccount(at: address, patience) {
+      var resolution = ServiceResolution(provider: account.provider)
+      resolution.resource = resource
+      return (resolution, isOnly ? account.id : nil)
+    }
+    return (try catalog.host(serving: address), nil)
+  }
+
+  /// Returns an account with a credential for the protected resource of the longest name above this
+  /// address, and whether it is the only one.
+  private func resourceAccount(
+    at address: ServiceAddress, _ patience: AccountStore.Patience
+  ) throws(Problem) -> (Account, resource: String, isOnly: Bool)? {
+    var found: (Account, resource: String, isOnly: Bool)?
+    try forEachAccount(of: nil, patience) { account in
+      for resource in account.resources {
+        guard let place = try? ServiceAddress(resource), address.isBelow(place) else { continue }
+        if let longest = found?.resource.utf8.count, longest >= resource.utf8.count {
+          if longest == resource.utf8.count { found?.isOnly = false }
+        } else {
+          found = (account, resource, true)
+        }
+      }
+    }
+    return found
+  }
+
+  /// Returns the provider's account of this id or user name.
+  private func account(
+    named name: String, at provider: Provider, _ patience: AccountStore.Patience
+  ) throws(Problem) -> Account? {
+    var found: Account?
+    try forEachAccount(of: provider.id, patience) { account in
+      if sameBytes(account.id.rawValue, name) || sameBytes(account.username, name) {
+        found = found ?? account
+      }
+    }
+    return found
+  }
+
+  private func forEachAccount(
+    of provider: String?, _ patience: AccountStore.Patience, _ body: (Account) -> Void
+  ) throws(Problem) {
+    try eachAccount(
+      of: { last throws(Problem) in
+        try store.read(patience) { reader throws(Problem) in
+          try reader.accounts(of: provider, after: last, limit: 100)
+        }
+      }, body)
+  }
+}
+
+extension ProviderCatalog {
+  /// Returns the only provider with a host or an origin that serves this address. Throws
+  /// `unsafeURL` if there is none, or several.
+  func host(serving address: ServiceAddress) throws(Problem) -> ServiceResolution {
+    var found: [ServiceResolution] = []
+    for entry in entries where entry.mayHold(address.web.host) {
+      let provider = entry.provider
+      let host = provider.hosts.first { address.isServed(at: $0.address) }
+      guard host != nil || provider.serves(address) else { continue }
+      var resolution = ServiceResolution(provider: provider.id)
+      resolution.username = host?.username
+      resolution.scheme = host?.scheme ?? .bearer
+      found.append(resolution)
+    }
+    guard found.count == 1 else {
+      throw .notServed(address, among: found.map(\.provider))
+    }
+    return found[0]
+  }
+}
+
+extension Provider {
+  /// Whether the provider's tokens may be sent to this address: it is at one of the hosts or at an
+  /// origin of the provider's own requests.
+  func serves(_ address: ServiceAddress) -> Bool {
+    hosts.contains { address.isServed(at: $0.address) }
+      || origins.contains { origin in
+        (try? WebAddress.parse(origin)).map(address.isServed(at:)) ?? false
+      }
+  }
+}
+
+extension Problem {
+  /// No provider serves the address, or several do.
+  static func notServed(_ address: ServiceAddress, among providers: [String]) -> Problem {
+    Problem(
+      .unsafeURL,
+      providers.isEmpty
+        ? "No provider is known to serve \(presentable(address.text)), so no token may be sent there. Add it to the services of the configuration."
+        : "Several providers serve \(presentable(address.text)): \(providers.joined(separator: ", ")). Add it with one of them to the services of the configuration.",
+      detail: "notServed")
+  }
+
+  /// No account of the provider has this id or user name.
+  static func unknownAccount(named name: String, at provider: Provider) -> Problem {
+    Problem(
+      .unknownAccount,
+      "There is no \(provider.name) account \(presentable(name)). Sign in to it, or choose an account from accounts.list.",
+      provider: provider.id, hint: .init("accounts.list", ["provider": provider.id]))
+  }
+}

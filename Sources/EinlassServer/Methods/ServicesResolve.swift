@@ -1,0 +1,85 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `services.resolve`: returns the provider and the account for an address.
+func servicesResolve(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "services.resolve", .immediate,
+      "Finds the provider and the account whose token an address takes. Changes nothing.",
+      params: fields(Params.address, Params.account),
+      result: .object([
+        .required("provider", .identifier, "The provider's id."),
+        .optional(
+          "service", .string(maxBytes: nil),
+          "The address of the configured service; missing for a host of the provider."),
+        .optional(
+          "resource", .string(maxBytes: nil),
+          "The protected resource to name in credentials.get, if the account has a credential for it."
+        ),
+        .username, .scheme,
+        .optional(
+          "scopes", .array(.string(maxBytes: nil), max: nil), "The scopes that the token must have."
+        ),
+        .required("rule", Schema(Explanation.Rule.self), "The rule that selects the account."),
+        .optional("account", .identifier, "The account's id; missing if the person decides."),
+        .optional("error", .any, "The expected error without a prompt: {code, message, data}."),
+      ]),
+      reasons: ["unsafeURL", "unknownProvider", "accountStoreFailure"]),
+    .immediate { params, _, deadline throws(RPCError) in
+      let frontEnd = server.session.frontEnd
+      let address: ServiceAddress
+      do throws(ServiceAddress.Fault) { address = try ServiceAddress(params[Params.address]) } catch
+      {
+        throw RPCError(.unusableAddress(error))
+      }
+      let request = ServiceRequest(
+        address, account: params[Params.account], among: server.configuration.services)
+      return try server.withStore(by: deadline) { patience throws(Problem) in
+        let resolution = try server.einlass.resolve(
+          request, asking: frontEnd.prompts, patience: patience
+        ) { provider in
+          PerformRequest(
+            application: frontEnd.application,
+            registration: server.registration(for: frontEnd, at: provider), provider: provider)
+        }
+        return JSONValue(resolution)
+      }
+    })
+}
+
+private enum Params {
+  static let address = TypedField.required(
+    "address", .string(maxBytes: WebAddress.limitBytes),
+    "An https address, or a host name with a port if it is not the usual one.")
+  static let account = TypedField.optional(
+    "account", .identifier, "The account's user name or id; the service's account when missing.")
+}
+
+extension JSONValue {
+  fileprivate init(_ resolution: ServiceResolution) {
+    let explanation = resolution.explanation
+    self = .object(
+      JSONObject(present: [
+        "provider": .string(resolution.provider),
+        "service": (resolution.service?.address.text).map(JSONValue.string),
+        "resource": resolution.resource.map(JSONValue.string),
+        "username": resolution.username.map(JSONValue.string),
+        "scheme": .string(resolution.scheme.rawValue),
+        "scopes": resolution.scopes.isEmpty ? nil : JSONValue(resolution.scopes),
+        "rule": .string(explanation.rule.rawValue),
+        "account": explanation.account.map { .string($0.id.rawValue) },
+        "error": explanation.problem.map { RPCError($0).json },
+      ]))
+  }
+}
+
+extension Problem {
+  fileprivate static func unusableAddress(_ fault: ServiceAddress.Fault) -> Problem {
+    Problem(
+      .unsafeURL,
+      "The address \(fault.explanation). Give an https address, or a host name alone.",
+      path: "/address")
+  }
+}

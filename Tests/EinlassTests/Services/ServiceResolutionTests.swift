@@ -1,0 +1,126 @@
+import TestSupport
+import Testing
+
+@testable import Einlass
+
+@Suite struct ServiceResolutionTests {
+  private static func resolve(
+    _ address: String, account: String? = nil, services: [Service] = [],
+    accounts: [Account] = [Sample.account("ada", "github")], grant: AccessGrant.State? = .granted
+  ) throws -> ServiceResolution {
+    let store = ScriptedStore(accounts: accounts, grants: Sample.grants("github", grant))
+    let engine = Einlass(
+      catalog: try ProviderCatalog.builtIn(), store: store.accountStore,
+      effects: Script(store: store).effects)
+    let request = ServiceRequest(
+      try ServiceAddress(address), account: account, among: services)
+    return try engine.resolve(request, asking: [], patience: .usual) { provider in
+      PerformRequest(
+        application: Sample.application, registration: Sample.registration, provider: provider)
+    }
+  }
+
+  private static func service(_ address: String, _ account: String? = nil) throws -> Service {
+    Service(try ServiceAddress(address), provider: "github", account: account)
+  }
+
+  @Test(
+    arguments: [
+      ("https://github.com/ada/app.git", "github", "x-access-token", .basic),
+      ("https://api.github.com/user", "github", nil, .bearer),
+      ("https://gitlab.com", "gitlab", "oauth2", .basic),
+      ("https://bitbucket.org/team/app", "bitbucket", "x-token-auth", .bearer),
+      ("imap.gmail.com", "google", nil, .bearer),
+      ("https://outlook.office365.com", "microsoft", nil, .bearer),
+      ("https://graph.facebook.com/me", "facebook", nil, .bearer),
+    ] as [(String, String, String?, ServedHost.Scheme)])
+  func `A host of a descriptor and an origin of its requests name the provider`(
+    address: String, provider: String, username: String?, scheme: ServedHost.Scheme
+  ) throws {
+    let resolution = try Self.resolve(address)
+    #expect(resolution.provider == provider)
+    #expect(resolution.username == username)
+    #expect(resolution.scheme == scheme)
+    #expect(resolution.service == nil)
+  }
+
+  @Test(arguments: [
+    "https://github.com.evil.example", "https://github.com:8443", "https://evil.example/github.com",
+    "https://raw.githubusercontent.com", "http://127.0.0.1", "ithub.com",
+  ])
+  func `No token goes to an address that no provider names`(address: String) throws {
+    let problem = try #require(throws: Problem.self) { try Self.resolve(address) }
+    #expect(problem.reason == .unsafeURL && problem.detail == "notServed")
+  }
+
+  @Test func `The service with the longest path decides`() throws {
+    let accounts = [Sample.account("ada", "github"), Sample.account("work", "github")]
+    let services = try [
+      Self.service("https://github.com", "ada"), Self.service("https://github.com/corp", "work"),
+    ]
+    for (address, username) in [
+      ("https://github.com/corp/app.git", "work"), ("https://github.com/corporation", "ada"),
+      ("https://github.com", "ada"),
+    ] {
+      let resolution = try Self.resolve(address, services: services, accounts: accounts)
+      #expect(resolution.explanation.account?.username == username)
+      #expect(resolution.explanation.rule == .account)
+      #expect(resolution.username == "x-access-token")
+    }
+    let named = try Self.resolve(
+      "https://github.com/corp", account: "ada", services: services, accounts: accounts)
+    #expect(named.explanation.account?.username == "ada")
+  }
+
+  @Test func `A service may name a host that no provider names`() throws {
+    var service = try Self.service("https://git.example:8443/code")
+    service.username = "oauth2"
+    service.scopes = ["repo"]
+    let resolution = try Self.resolve("https://git.example:8443/code/app", services: [service])
+    #expect(resolution.service == service)
+    #expect(resolution.username == "oauth2" && resolution.scopes == ["repo"])
+    #expect(resolution.explanation.account?.username == "ada")
+    #expect(throws: Problem.self) {
+      try Self.resolve("https://git.example:8443/other", services: [service])
+    }
+  }
+
+  @Test func `A protected resource names the account with its credential`() throws {
+    var ada = Sample.account("ada", "github")
+    ada.resources = ["https://mcp.example/photos", "https://mcp.example"]
+    let accounts = [ada, Sample.account("work", "github")]
+    let resolution = try Self.resolve("https://mcp.example/photos/list", accounts: accounts)
+    #expect(resolution.resource == "https://mcp.example/photos")
+    #expect(resolution.explanation.account == ada)
+    #expect(throws: Problem.self) {
+      try Self.resolve("https://mcp.example:444/photos", accounts: accounts)
+    }
+  }
+
+  @Test func `Two accounts with a credential for one resource need a choice`() throws {
+    let accounts = ["ada", "work"].map { name in
+      var account = Sample.account(name, "github")
+      account.resources = ["https://mcp.example"]
+      return account
+    }
+    let resolution = try Self.resolve("https://mcp.example", accounts: accounts)
+    #expect(resolution.explanation.account == nil)
+    #expect(resolution.explanation.problem?.reason == .interactionRequired)
+  }
+
+  @Test(
+    arguments: [
+      ("nobody", .granted, .unknownAccount), (nil, .denied, .accessNotGranted),
+      (nil, nil, .accessNotGranted), ("ada", .granted, .reloginNeeded),
+    ] as [(String?, AccessGrant.State?, Problem.Reason)])
+  func `A problem with the account is part of the result`(
+    account: String?, grant: AccessGrant.State?, reason: Problem.Reason
+  ) throws {
+    var ada = Sample.account("ada", "github")
+    ada.isSignedIn = reason != .reloginNeeded
+    let resolution = try Self.resolve(
+      "https://github.com", account: account, accounts: [ada], grant: grant)
+    #expect(resolution.explanation.problem?.reason == reason)
+    #expect(resolution.provider == "github")
+  }
+}
