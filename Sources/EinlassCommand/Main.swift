@@ -50,7 +50,8 @@ enum EinlassCommand {
         return try write("einlass \(version)\nSQLite \(SQLiteAccountStore.sqliteVersion)\n")
       case .dumpProtocol: return try write(Wiring(options).server().protocolDocument.text + "\n")
       case .serve: return try serve(options)
-      case .call(let method, let params): return try call(method, params, options)
+      case .call(let method, let params, let application):
+        return try call(method, params, as: application, options)
       }
     } catch Wiring.Refusal.usage(let message) {
       return complain("\(message). Try: einlass --help", ExitCode.usage)
@@ -76,25 +77,38 @@ enum EinlassCommand {
 
   /// Runs one request through the same server and prints its answer. Returns 1 for an error.
   private static func call(
-    _ method: String, _ params: String, _ options: Options
+    _ method: String, _ params: String, as application: String?, _ options: Options
   ) throws -> Int32 {
     let text = params == "-" ? try standardInput() : Array(params.utf8)
     guard let params = try? JSONReader.read(text), params.object != nil else {
       return complain(
         #"the parameters are not one JSON object, such as {"limit":10}"#, ExitCode.usage)
     }
+    let greeting = application.map { name -> JSONValue in
+      [
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": ["client": ["name": .string(name)]],
+      ]
+    }
     let request: JSONValue = [
       "jsonrpc": "2.0", "id": 1, "method": .string(method), "params": params,
     ]
-    let input = try Descriptor.memory(holding: request.bytes() + [UInt8(ascii: "\n")])
+    let lines = [greeting, request].compactMap(\.self).flatMap { $0.bytes() + [UInt8(ascii: "\n")] }
+    let input = try Descriptor.memory(holding: lines)
     let output = try Descriptor.memory()
     let copy = try Descriptor.duplicate(output.number)
     let wiring = try Wiring(options)
     let code = try wiring.serve(StandardStreams(input: input, output: output), finishes: true)
     for line in copy.contents().split(separator: UInt8(ascii: "\n")) {
       // A line over the limit is answered without an id.
-      guard let message = try? JSONReader.read(line), message["method"] == nil else { continue }
+      guard let message = try? JSONReader.read(line), message["method"] == nil,
+        message["id"] != 0 || message["error"] != nil
+      else { continue }
       let written = try write(String(decoding: line, as: UTF8.self) + "\n")
+      if let error = message["error"] {
+        let reason = error["data"]?["reason"]?.string ?? ""
+        _ = complain("\(error["message"]?.string ?? "") (\(reason))", ExitCode.failed)
+      }
       if wiring.isMisconfigured { return ExitCode.configuration }
       return message["error"] == nil && code == ExitCode.ok ? written : ExitCode.failed
     }

@@ -3,8 +3,8 @@ struct Options: Equatable {
   /// The command and its arguments.
   enum Action: Equatable {
     case serve
-    /// `einlass call METHOD [JSON]`; `-` reads the JSON from standard input.
-    case call(method: String, params: String)
+    /// `einlass call [--application NAME] METHOD [JSON]`; `-` reads the JSON from standard input.
+    case call(method: String, params: String, application: String?)
     case help, version, dumpProtocol
   }
 
@@ -81,12 +81,20 @@ struct Options: Equatable {
   }
 
   private static func call(_ rest: inout ArraySlice<String>) throws(UsageError) -> Action {
+    var application: String?
+    if let (name, inline) = rest.first.map(split), name == "--application" {
+      rest = rest.dropFirst()
+      application = inline ?? rest.popFirst()
+      guard application?.isEmpty == false else {
+        throw UsageError("--application needs a name, for example: --application backup")
+      }
+    }
     guard let method = rest.popFirst(), !method.hasPrefix("-") else {
       throw UsageError("call needs a method, for example: einlass call accounts.list")
     }
     let params = rest.popFirst() ?? "{}"
     guard rest.isEmpty else { throw UsageError("call takes one method and one JSON object") }
-    return .call(method: method, params: params)
+    return .call(method: method, params: params, application: application)
   }
 
   private static func descriptor(_ text: String, _ name: String) throws(UsageError) -> Int32 {
@@ -121,7 +129,8 @@ extension Options {
     People sign in and look after their accounts with einlassctl.
 
     Usage: einlass [options]                    serve until standard input ends
-           einlass [options] call METHOD [JSON] send one request, print its answer, exit 0 or 1
+           einlass [options] call [--application NAME] METHOD [JSON]
+                                                send one request, print its answer, exit 0 or 1
            einlass --help | --version | --dump-protocol
 
     Options:
@@ -132,7 +141,8 @@ extension Options {
       --passphrase-fd N    read the passphrase of the store's key from this descriptor: one line
       --file-passphrase-fd N
                            the same for an accounts file (default: the passphrase of --passphrase-fd)
-      --config PATH        applications, origins, caFile, proxy: a JSON file that only you can read
+      --config PATH        applications, services, origins, caFile, proxy: a JSON file that only you
+                           can read (default without --store: $XDG_CONFIG_HOME/einlass/config.json)
       --providers PATH     more providers, or others in place of the built-in ones: a JSON file
       --finish             at the end of input, finish the open requests before the exit
       --log-level LEVEL    error, warning (default), info or debug; to standard error
@@ -141,7 +151,9 @@ extension Options {
                            (only with --store memory or loopback origins)
       --test               test.advanceClock moves the clock (same condition)
 
-    call speaks as the application "anonymous": einlassctl access set anonymous PROVIDER granted
+    call speaks as the application NAME, or "anonymous" without one, which needs access:
+    einlassctl access set NAME PROVIDER granted
+    An error is printed as the answer, and as one sentence on standard error.
     Secrets never go on the command line: with call, give - for JSON to read it from standard input.
     Try it:   einlass call accounts.list
     Exit:     0 done, 1 an error was answered or standard output was lost, 64 usage, 70 internal,

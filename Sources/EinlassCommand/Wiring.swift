@@ -22,6 +22,7 @@ struct Wiring {
   private let parts: Server.Parts
 
   init(_ options: Options) throws(Refusal) {
+    let options = options.withUsualConfiguration
     var (configuration, catalog, leftOut, problem) = Self.configured(options)
     if options.isTest || options.answers != nil, problem == nil {
       // With scripted answers or a scripted clock, stored accounts must not reach a live provider.
@@ -220,6 +221,19 @@ struct Wiring {
     } catch {
       throw .configuration("The \(what) \(path) \(error.explanation)", path)
     }
+  }
+}
+
+extension Options {
+  /// The options with the person's usual configuration file, if there is one. With another store
+  /// the file has to be named, because its registrations and accounts belong to the usual store.
+  fileprivate var withUsualConfiguration: Options {
+    guard configuration == nil, store == nil, let path = PersonalFile.configurationPath,
+      FileStatus.at(path) != nil
+    else { return self }
+    var options = self
+    options.configuration = path
+    return options
   }
 }
 

@@ -13,6 +13,13 @@ protocol ServerCommand: ParsableCommand {
   var opensBrowser: Bool { get }
   /// The prompt kinds that the command prints and accepts without a terminal.
   var shownUnasked: [String] { get }
+  /// Whether another program runs the command. Nobody is asked then without need, and a failure is
+  /// one line.
+  var servesProgram: Bool { get }
+  /// Whether a person at the terminal may be asked.
+  var asksPerson: Bool { get }
+  /// Prepares the subcommand before einlass starts. Returns `false` if nothing is left to do.
+  mutating func begins() throws(Failure) -> Bool
   /// Runs the subcommand.
   func run(with console: Console) throws(Failure)
 }
@@ -21,12 +28,17 @@ extension ServerCommand {
   var actsAs: String? { nil }
   var opensBrowser: Bool { true }
   var shownUnasked: [String] { [] }
+  var servesProgram: Bool { false }
+  func begins() throws(Failure) -> Bool { true }
+  var asksPerson: Bool { !server.noInput }
 
   mutating func run() throws {
     let style = Style(for: STDERR_FILENO)
     do throws(Failure) {
+      guard try begins() else { return }
       let console = try Console(
-        server, actingAs: actsAs, opensBrowser: opensBrowser, shownUnasked: shownUnasked)
+        server, actingAs: actsAs, opensBrowser: opensBrowser, shownUnasked: shownUnasked,
+        asksPerson: asksPerson)
       do throws(Failure) {
         try run(with: console)
         console.warn(style)
@@ -39,8 +51,13 @@ extension ServerCommand {
       if server.json, let json = error.json {
         try? TextOutput(STDOUT_FILENO).write(printable(["error": json]) + "\n")
       }
-      let lines = error.asked(by: actsAs).lines(repeating: server.repeated, style)
-      for line in lines { complain(line) }
+      let failure = error.asked(by: actsAs)
+      let lines = failure.lines(repeating: server.repeated, style)
+      if servesProgram {
+        if !lines.isEmpty { complain(failure.line(repeating: server.repeated)) }
+      } else {
+        for line in lines { complain(line) }
+      }
       throw error
     }
   }
@@ -50,8 +67,10 @@ extension ServerCommand {
 final class Console {
   /// The connection to the einlass process.
   let einlass: Conversation
-  /// The person at the terminal; `nil` with `--no-input` or without a terminal.
+  /// The person at the terminal; `nil` without a terminal, or if the command may not ask.
   let person: Person?
+  /// The name sent in `initialize`.
+  let application: String
   /// The result of `initialize`.
   let greeting: JSONObject
   private let isJSON: Bool
@@ -64,17 +83,18 @@ final class Console {
 
   init(
     _ options: ServerOptions, actingAs application: String? = nil, opensBrowser: Bool = true,
-    shownUnasked: [String] = []
+    shownUnasked: [String] = [], asksPerson: Bool? = nil
   ) throws(Failure) {
     isJSON = options.json
+    self.application = application ?? "einlassctl"
     output = try TextOutput(STDOUT_FILENO)
     einlass = try Conversation(options)
-    person = options.noInput ? nil : Person(einlass)
+    person = asksPerson ?? !options.noInput ? Person(einlass) : nil
     greeting = try einlass.request(
       "initialize",
       [
         "protocolVersion": 1,
-        "client": ["name": .string(application ?? "einlassctl"), "version": .string(version)],
+        "client": ["name": .string(self.application), "version": .string(version)],
         "processId": JSONValue(Int64(getpid())),
         "capabilities": ["prompts": JSONValue(person == nil ? shownUnasked : Questions.kinds)],
       ], patience: 15_000)
@@ -103,9 +123,13 @@ final class Console {
   }
 
   /// Calls a method. Throws `.cancelled` if the person gave up one of its prompts.
-  func call(_ method: String, _ params: JSONObject = JSONObject()) throws(Failure) -> JSONObject {
+  ///
+  /// - Parameter patience: time limit for the answer in milliseconds.
+  func call(
+    _ method: String, _ params: JSONObject = JSONObject(), patience: Int? = nil
+  ) throws(Failure) -> JSONObject {
     person?.hasGivenUp = false
-    do throws(Failure) { return try einlass.request(method, params) } catch {
+    do throws(Failure) { return try einlass.request(method, params, patience: patience) } catch {
       guard case .refused = error, person?.hasGivenUp == true else { throw error }
       throw .cancelled
     }

@@ -70,10 +70,13 @@ final class Conversation {
       case .interrupted:
         guard !isCancelled else { throw .cancelled }
         isCancelled = true
-        write(["jsonrpc": "2.0", "method": "$/cancelRequest", "params": ["id": JSONValue(id)]])
+        cancel(id)
       case .ended: throw isCancelled ? .cancelled : gone()
-      case .silent:
+      case .silent where isForeign || method == "initialize":
         throw .noServer("\(path) did not answer like einlass. \(ServerLocation.remedy)")
+      case .silent:
+        cancel(id)
+        throw .unusable("No answer came in time. Check the network connection, then try again.")
       }
     }
   }
@@ -156,6 +159,10 @@ final class Conversation {
       "params": .object(params),
     ])
     return lastID
+  }
+
+  private func cancel(_ id: Int64) {
+    write(["jsonrpc": "2.0", "method": "$/cancelRequest", "params": ["id": JSONValue(id)]])
   }
 
   /// Ignores write errors, because a process that has ended also closes its output.

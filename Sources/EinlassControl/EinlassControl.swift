@@ -41,7 +41,8 @@ struct EinlassControl: ParsableCommand {
     subcommands: [
       SignIn.self, AccountsCommand.self, AccessCommand.self, ProvidersCommand.self,
       StoreCommand.self,
-      AuditCommand.self, Doctor.self,
+      AuditCommand.self, TokenCommand.self, RejectCommand.self,
+      CredentialCommand.self, ServicesCommand.self, Doctor.self,
     ], helpNames: .long)
 
   static func main() {
@@ -49,7 +50,8 @@ struct EinlassControl: ParsableCommand {
       complain("einlassctl does not run set-uid, set-gid or dumpable.")
       Glibc.exit(Failure.internalCode)
     }
-    let words = CommandLine.arguments.dropFirst()
+    let words = CredentialCommand.arguments(
+      ofProgram: CommandLine.arguments.first ?? "", CommandLine.arguments.dropFirst())
     // Checked before parsing, because a default subcommand would take an unknown word as its
     // argument.
     if let unknown = (words.first == "help" ? words.dropFirst() : words).unknownCommand {
@@ -57,7 +59,7 @@ struct EinlassControl: ParsableCommand {
       Glibc.exit(Failure.usageCode)
     }
     do {
-      var command = try parseAsRoot(words.readingHelp)
+      var command = try parseAsRoot(Array(words.readingHelp))
       try command.run()
     } catch let failure as Failure {
       Glibc.exit(failure.exitCode)

@@ -68,6 +68,23 @@ extension Failure {
     }
   }
 
+  /// Returns the failure as one line for the log of another program: the problem, then the command
+  /// that mends it.
+  func line(repeating options: [String]) -> String {
+    let (sentence, step): (String, NextStep?) =
+      switch self {
+      case .refused(let refusal): (worded(refusal.message), refusal.nextSteps.last)
+      case .unusable(let sentence, let next): (sentence, next)
+      case .usage(let sentence), .noServer(let sentence, _): (sentence, nil)
+      case .cancelled: ("Cancelled.", nil)
+      case .outputLost, .badNews: ("", nil)
+      }
+    // The last sentence of a message is its remedy, which the command replaces.
+    let isReplaced = step?.command.isEmpty == false
+    let problem = isReplaced ? sentence.withoutLastSentence : sentence
+    return clean("einlassctl: \(problem)\(step.map { " \($0.line(repeating: options))" } ?? "")")
+  }
+
   private func problem(_ sentence: String, _ style: Style) -> String {
     "\(style.tinted("problem:", .bad)) \(clean(sentence))"
   }
@@ -82,5 +99,16 @@ extension Refusal {
   fileprivate var serverErrorText: String? {
     guard let words = data["serverError"]?.object, !words.members.isEmpty else { return nil }
     return words.members.map { "\($0.name) \($0.value.plain)" }.joined(separator: ", ")
+  }
+}
+
+extension String {
+  /// The text without its last sentence; the whole text if it has only one.
+  fileprivate var withoutLastSentence: String {
+    let bytes = Array(utf8)
+    let ends = bytes.indices.filter { index in
+      bytes[index] == UInt8(ascii: ".") && bytes[index...].dropFirst().first == UInt8(ascii: " ")
+    }
+    return ends.last.map { String(decoding: bytes[...$0], as: UTF8.self) } ?? self
   }
 }

@@ -174,6 +174,8 @@ extension Refusal {
         "Use the configuration of the account's sign-in, or add it again:", "accounts",
         "add",
         "--replace")
+    case "unsafeURL" where data["detail"]?.string == "notServed":
+      NextStep("Choose an account for it:", "services", "add", "ADDRESS", "PROVIDER")
     case "unsafeURL": NextStep("Use an https address.")
     case "accountExists":
       NextStep("Use the existing account, or start the command again with --replace.")

@@ -14,6 +14,16 @@ public enum PersonalFile {
     var forbidden: UInt32 { self == .mayRead ? 0o022 : 0o077 }
   }
 
+  /// The path of the person's configuration file, below `XDG_CONFIG_HOME` or `~/.config`; `nil`
+  /// without a home folder.
+  public static var configurationPath: String? {
+    let home = Environment.value("HOME").map { "\($0)/.config" }
+    guard let folder = Environment.value("XDG_CONFIG_HOME") ?? home, folder.hasPrefix("/") else {
+      return nil
+    }
+    return "\(folder)/einlass/config.json"
+  }
+
   /// Reads the whole file. Throws if it is not a regular file, is too long, is open to others, or
   /// belongs to another user. With `mayRead`, root's files are accepted.
   public static func read(
@@ -32,5 +42,41 @@ public enum PersonalFile {
       throw FileError(.openToOthers(mode: status.mode, isFile: true), path: path)
     }
     return try readToEnd(descriptor, path: path, limitBytes: limitBytes)
+  }
+
+  /// Replaces the file with these bytes, completely and durably or not at all, and keeps its mode. A
+  /// new file, and missing folders above it, are private. A symbolic link stays and its target is
+  /// replaced.
+  ///
+  /// - Parameter check: examines the finished file at this path before it takes the name.
+  public static func replace<Failure: Error>(
+    _ path: String, _ bytes: [UInt8], check: (String) throws(Failure) -> Void
+  ) throws where Failure: Error {
+    let (folder, name) = SafeDirectory.split(resolved(path))
+    if FileStatus.at(folder) == nil { _ = try SafeDirectory.create(folder) }
+    let target = "\(folder)/\(name)"
+    let temporary = "\(folder)/.\(name).\(getpid())"
+    let mode = FileStatus.at(target)?.mode ?? 0o600
+    let opened = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard opened >= 0 else { throw FileError.last(path: temporary) }
+    do {
+      defer { close(opened) }
+      try writeAll(bytes, to: opened, path: temporary)
+      guard fchmod(opened, mode & 0o7777) == 0, fsync(opened) == 0 else {
+        throw FileError.last(path: temporary)
+      }
+      try check(temporary)
+      guard unsafe rename(temporary, target) == 0 else { throw FileError.last(path: target) }
+    } catch {
+      unsafe unlink(temporary)
+      throw error
+    }
+  }
+
+  /// Returns the path without symbolic links, or the path itself for a missing file.
+  private static func resolved(_ path: String) -> String {
+    guard let real = unsafe realpath(path, nil) else { return path }
+    defer { unsafe free(real) }
+    return unsafe String(cString: real)
   }
 }

@@ -160,7 +160,7 @@ func readToEnd(_ descriptor: Int32, path: String, limitBytes: Int) throws(FileEr
   }
 }
 
-private func writeAll(_ bytes: [UInt8], to descriptor: Int32, path: String) throws(FileError) {
+func writeAll(_ bytes: [UInt8], to descriptor: Int32, path: String) throws(FileError) {
   var rest = bytes[...]
   while !rest.isEmpty {
     let count = unsafe rest.withUnsafeBytes {

@@ -129,7 +129,8 @@ struct CredentialRun {
     guard canAsk, let own = try own(of: store.credentials(account.id)),
       case .oauth2(let token) = own.credential, let expiresAt = token.expiresAt,
       let refresh = provider.refresh(of: own),
-      !refresh.usesAccessToken || isGood(own, forSeconds: 0)
+      // Compared with `latest`, because a refresh that starts late must still report the expiry.
+      !refresh.usesAccessToken || (!own.isRefused && expiresAt > latest)
     else { return nil }
     return max(expiresAt - refresh.marginSeconds, latest + refresh.checkSeconds)
   }

@@ -1,6 +1,7 @@
 internal import EinlassJSON
 
-/// The provider and the account for an address: `services.resolve` of the protocol.
+/// The provider and the account for an address, or the account for a provider: `services.resolve`
+/// of the protocol.
 public struct ServiceResolution: Sendable, Equatable {
   /// The provider's id.
   public var provider: String
@@ -20,23 +21,30 @@ public struct ServiceResolution: Sendable, Equatable {
 
 /// The question of `services.resolve`.
 public struct ServiceRequest: Sendable {
-  public var address: ServiceAddress
+  /// The use of the token.
+  public enum Place: Sendable {
+    case address(ServiceAddress)
+    /// The provider's id.
+    case provider(String)
+  }
+
+  public var place: Place
   /// The user name or id of the account to use; `nil` for the service's or the usual one.
   public var account: String?
   /// The services of the configuration.
   public var services: [Service]
 
-  public init(_ address: ServiceAddress, account: String? = nil, among services: [Service]) {
-    self.address = address
+  public init(_ place: Place, account: String? = nil, among services: [Service]) {
+    self.place = place
     self.account = account
     self.services = services
   }
 }
 
 extension Einlass {
-  /// Returns the provider and the account for an address, without asking the person.
+  /// Returns the provider and the account for a request, without asking the person.
   ///
-  /// The configured service with the longest path comes first, then the protected resources that
+  /// For an address, the configured service with the longest path comes first, then the protected resources that
   /// accounts have credentials for, then the hosts and origins of the providers. Throws `unsafeURL`
   /// if none or several providers serve the address, and `unknownProvider`. A problem with the
   /// account is part of the result.
@@ -72,7 +80,11 @@ extension Einlass {
   private func place(
     of request: ServiceRequest, _ patience: AccountStore.Patience
   ) throws(Problem) -> (ServiceResolution, Account.ID?) {
-    let address = request.address
+    let address: ServiceAddress
+    switch request.place {
+    case .provider(let id): return (ServiceResolution(provider: id), nil)
+    case .address(let named): address = named
+    }
     if let service = request.services.filter({ address.isBelow($0.address) })
       .max(by: { $0.address.segments.count < $1.address.segments.count })
     {

@@ -37,4 +37,11 @@ func minute(_ seconds: Int64) -> String {
   return "\(day(seconds)) \(twoDigits(ofDay / 3_600)):\(twoDigits(ofDay / 60 % 60))"
 }
 
+/// Returns a time in Unix seconds as UTC: `2026-11-21T09:30:05Z`. RFC 3339.
+func timestamp(_ seconds: Int64) -> String {
+  let minute = minute(seconds)
+  return
+    "\(minute.prefix(10))T\(minute.suffix(5)):\(twoDigits((seconds % 60 + 60) % 60))Z"
+}
+
 private func twoDigits(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }

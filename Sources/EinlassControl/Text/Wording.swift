@@ -45,7 +45,7 @@ private let phrases = [
 
 extension String {
   /// Replaces byte sequences, not characters. `inPlaceOf` must not be empty.
-  fileprivate func putting(_ new: String, inPlaceOf old: String) -> String {
+  func putting(_ new: String, inPlaceOf old: String) -> String {
     let (bytes, pattern) = (Array(utf8), Array(old.utf8))
     var result: [UInt8] = []
     var index = 0

@@ -7,8 +7,8 @@ func servicesResolve(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "services.resolve", .immediate,
-      "Finds the provider and the account whose token an address takes. Changes nothing.",
-      params: fields(Params.address, Params.account),
+      "Finds the account whose token an address or a provider takes. Changes nothing.",
+      params: fields(Params.address, Params.provider, Params.account),
       result: .object([
         .required("provider", .identifier, "The provider's id."),
         .optional(
@@ -29,13 +29,8 @@ func servicesResolve(_ server: Server) -> Method {
       reasons: ["unsafeURL", "unknownProvider", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
       let frontEnd = server.session.frontEnd
-      let address: ServiceAddress
-      do throws(ServiceAddress.Fault) { address = try ServiceAddress(params[Params.address]) } catch
-      {
-        throw RPCError(.unusableAddress(error))
-      }
       let request = ServiceRequest(
-        address, account: params[Params.account], among: server.configuration.services)
+        try place(params), account: params[Params.account], among: server.configuration.services)
       return try server.withStore(by: deadline) { patience throws(Problem) in
         let resolution = try server.einlass.resolve(
           request, asking: frontEnd.prompts, patience: patience
@@ -50,11 +45,29 @@ func servicesResolve(_ server: Server) -> Method {
 }
 
 private enum Params {
-  static let address = TypedField.required(
-    "address", .string(maxBytes: WebAddress.limitBytes),
+  static let address = TypedField.optional(
+    "address", .string(maxBytes: 8192),
     "An https address, or a host name with a port if it is not the usual one.")
+  static let provider = TypedField.optional(
+    "provider", .identifier, "Instead of an address: a provider's id.")
   static let account = TypedField.optional(
     "account", .identifier, "The account's user name or id; the service's account when missing.")
+}
+
+/// Returns the address or the provider of the parameters. Throws unless exactly one is given.
+private func place(_ params: JSONObject) throws(RPCError) -> ServiceRequest.Place {
+  switch (params[Params.address], params[Params.provider]) {
+  case (let address?, nil):
+    do throws(ServiceAddress.Fault) { return .address(try ServiceAddress(address)) } catch {
+      throw RPCError(
+        Problem(
+          .unsafeURL,
+          "The address \(error.explanation). Give an https address, or a host name alone.",
+          path: "/address"))
+    }
+  case (nil, let provider?): return .provider(provider)
+  default: throw .invalidParams(either: "address", or: "provider")
+  }
 }
 
 extension JSONValue {
@@ -72,14 +85,5 @@ extension JSONValue {
         "account": explanation.account.map { .string($0.id.rawValue) },
         "error": explanation.problem.map { RPCError($0).json },
       ]))
-  }
-}
-
-extension Problem {
-  fileprivate static func unusableAddress(_ fault: ServiceAddress.Fault) -> Problem {
-    Problem(
-      .unsafeURL,
-      "The address \(fault.explanation). Give an https address, or a host name alone.",
-      path: "/address")
   }
 }

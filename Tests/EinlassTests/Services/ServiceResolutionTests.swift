@@ -13,7 +13,8 @@ import Testing
       catalog: try ProviderCatalog.builtIn(), store: store.accountStore,
       effects: Script(store: store).effects)
     let request = ServiceRequest(
-      try ServiceAddress(address), account: account, among: services)
+      address.contains(".") || address.contains(":")
+        ? .address(try ServiceAddress(address)) : .provider(address), account: account, among: services)
     return try engine.resolve(request, asking: [], patience: .usual) { provider in
       PerformRequest(
         application: Sample.application, registration: Sample.registration, provider: provider)
@@ -42,6 +43,14 @@ import Testing
     #expect(resolution.username == username)
     #expect(resolution.scheme == scheme)
     #expect(resolution.service == nil)
+  }
+
+  @Test func `A provider alone names the application's usual account`() throws {
+    let resolution = try Self.resolve("github")
+    #expect(resolution.provider == "github" && resolution.username == nil)
+    #expect(resolution.explanation.account?.username == "ada")
+    #expect(try Self.resolve("github", account: "a_ada").explanation.rule == .account)
+    #expect(try #require(throws: Problem.self) { try Self.resolve("nowhere") }.reason == .unknownProvider)
   }
 
   @Test(arguments: [

@@ -112,7 +112,8 @@ struct OAuth2Refusal: Error, Sendable {
     ] as [(String, JSONValue?)] {
       members[words[at: "errorNames", name]?.string ?? name] = value
     }
-    let status = behaviour.tellsFailuresWith200 ? 200 : status
+    // A resource server answers a bad bearer token with 401 even there. RFC 6750 section 3.1.
+    let status = behaviour.tellsFailuresWith200 && challenge != "Bearer" ? 200 : status
     guard behaviour.answersForms else {
       return .json(.object(members), status: status, headers: headers)
     }

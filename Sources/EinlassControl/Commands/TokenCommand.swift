@@ -1,0 +1,145 @@
+internal import ArgumentParser
+internal import EinlassJSON
+internal import EinlassSystem
+internal import Glibc
+
+/// `einlassctl token`.
+struct TokenCommand: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "token", abstract: "Print a fresh access token of an account.",
+    discussion: """
+      A good token comes from the store, an old one is refreshed first. The application of --for \
+      needs access to the provider's accounts: einlassctl access set NAME PROVIDER granted.
+
+      Never opens a page and never asks, unless standard input and standard error are a terminal \
+      and --sign-in is given.
+
+      EXAMPLES:
+        einlassctl token github
+        einlassctl token github/ada --scope repo --min-validity 5m
+        einlassctl token https://gitlab.example.com/group/app.git
+        einlassctl token https://api.github.com --curl | curl -K - https://api.github.com/user
+      """)
+
+  @Argument(
+    help:
+      "provider/user name, an account's id, a provider with one usable account, or an address (https://…, imap.gmail.com).",
+    completion: .accounts)
+  var what: String
+
+  @Option(
+    name: .customLong("for"),
+    help: "The application that uses the token (default: einlassctl).", completion: .applications)
+  var application: String?
+
+  @Option(name: .customLong("scope"), help: "The token must have this scope; may be repeated.")
+  var scopes: [String] = []
+
+  @Option(help: "The token must stay valid for this time: 90s, 5m or 1h (default: 60s).")
+  var minValidity: Seconds?
+
+  @Flag(help: "Refresh the token even if it is valid.")
+  var refresh = false
+
+  @Option(help: ArgumentHelp("The protected resource of the token.", valueName: "address"))
+  var resource: String?
+
+  @Flag(help: "Sign in first if needed, and ask for access, on a terminal.")
+  var signIn = false
+
+  @Flag(exclusivity: .exclusive)
+  var form: Form?
+
+  @OptionGroup var server: ServerOptions
+
+  /// The forms of the output.
+  enum Form: EnumerableFlag {
+    case header, curl, idToken
+
+    static func help(for value: Form) -> ArgumentHelp? {
+      switch value {
+      case .header: "Print an HTTP header: Authorization: Bearer …"
+      case .curl: "Print a configuration for curl -K -, so that no token stands in a command line."
+      case .idToken: "Print the id_token (OpenID Connect) instead, refreshed before it ends."
+      }
+    }
+  }
+
+  func validate() throws {
+    if server.json, form != nil {
+      throw ValidationError("--json excludes --header, --curl and --id-token.")
+    }
+  }
+
+  var actsAs: String? { application }
+  var servesProgram: Bool { true }
+  var asksPerson: Bool {
+    signIn && !server.noInput && Terminal.isTerminal(STDIN_FILENO)
+      && Terminal.isTerminal(STDERR_FILENO)
+  }
+
+  func run(with console: Console) throws(Failure) {
+    var needs = TokenNeeds(
+      scopes: scopes, resource: resource, minValidity: minValidity?.count, refreshes: refresh)
+    needs.wantsIDToken = form == .idToken
+    let token = try console.token(of: console.target(what), needs)
+    try console.report(token.json, [printed(token)])
+  }
+
+  private func printed(_ token: Token) -> String {
+    switch form {
+    case nil: token.text
+    case .header: "Authorization: \(token.authorization)"
+    case .curl: "oauth2-bearer = \(JSONValue.string(token.text).text)"
+    case .idToken: token.idToken ?? ""
+    }
+  }
+}
+
+/// `einlassctl reject`.
+struct RejectCommand: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "reject", abstract: "Report that a service refused a token (401).",
+    discussion: """
+      The token is not handed out again; the next einlassctl token gets a new one. Nothing is \
+      removed.
+
+      EXAMPLE: einlassctl reject https://gitlab.example.com/group/app.git
+      """)
+
+  @Argument(
+    help: "The same name or address as for einlassctl token.", completion: .accounts)
+  var what: String
+
+  @Option(
+    name: .customLong("for"),
+    help: "The application that used the token (default: einlassctl).", completion: .applications)
+  var application: String?
+
+  @OptionGroup var server: ServerOptions
+
+  var actsAs: String? { application }
+  var servesProgram: Bool { true }
+  var asksPerson: Bool { false }
+
+  func run(with console: Console) throws(Failure) {
+    let result = try console.reject(console.target(what))
+    try console.report(.object(result), [String]())
+  }
+}
+
+/// A time on the command line: `90`, `90s`, `5m`, `1h`.
+struct Seconds: ExpressibleByArgument {
+  var count: Int64
+
+  init?(argument: String) {
+    let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600]
+    let unit = argument.last.flatMap { units[$0] }
+    let digits = unit == nil ? Substring(argument) : argument.dropLast()
+    guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(digits),
+      case (let count, let isTooLarge) = number.multipliedReportingOverflow(by: unit ?? 1),
+      !isTooLarge, count <= 31_536_000
+    else { return nil }
+    self.count = count
+  }
+}

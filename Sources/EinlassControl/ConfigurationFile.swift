@@ -1,0 +1,71 @@
+internal import EinlassJSON
+internal import EinlassSystem
+
+/// The configuration file of the person, to be edited. Members other than `services` stay.
+struct ConfigurationFile {
+  /// The path from `--config`, or the usual one.
+  let path: String
+  private var content: JSONObject
+
+  /// Reads the file. A missing file is an empty configuration.
+  init(_ options: ServerOptions) throws(Failure) {
+    guard let path = options.config ?? (options.store == nil ? PersonalFile.configurationPath : nil)
+    else { throw .usage("With --store the configuration file is needed too: --config PATH.") }
+    self.path = path
+    guard FileStatus.at(path) != nil else {
+      content = JSONObject()
+      return
+    }
+    let bytes: [UInt8]
+    do throws(FileError) {
+      bytes = try PersonalFile.read(path, others: .mayNothing, limitBytes: 1 << 20)
+    } catch { throw .unusable("\(path) \(error.explanation)") }
+    guard let object = try? JSONReader.read(bytes).object else {
+      throw .unusable("\(path) is not a JSON object.", NextStep("Correct that file first."))
+    }
+    content = object
+  }
+
+  /// The elements of `services`.
+  var services: [JSONValue] {
+    get { content["services"]?.array ?? [] }
+    set { content["services"] = newValue.isEmpty ? nil : .array(newValue) }
+  }
+
+  /// Writes the file, after einlass has accepted it.
+  func save(_ options: ServerOptions) throws(Failure) {
+    let bytes = Array((JSONValue.object(content).indented() + "\n").utf8)
+    do {
+      try PersonalFile.replace(path, bytes) { finished throws(Failure) in
+        var options = options
+        options.config = finished
+        let console = try Console(options, asksPerson: false)
+        defer { console.end() }
+        guard let problem = console.greeting["configuration"]?["problem"] else { return }
+        let message = problem["message"]?.string ?? ""
+        throw .unusable(
+          "Nothing was changed. \(message.putting(path, inPlaceOf: finished))")
+      }
+    } catch let failure as Failure {
+      throw failure
+    } catch let error as FileError {
+      throw .unusable("\(error.path) \(error.explanation)")
+    } catch { throw .unusable("\(path) can't be written.") }
+  }
+
+  /// Reads the file and runs the body on it. Prints a failure as the other commands do.
+  static func reporting(
+    _ options: ServerOptions, _ body: (inout ConfigurationFile) throws(Failure) -> Void
+  ) throws {
+    do throws(Failure) {
+      var file = try ConfigurationFile(options)
+      try body(&file)
+    } catch {
+      if options.json, let json = error.json {
+        try? TextOutput(1).write(printable(["error": json]) + "\n")
+      }
+      for line in error.lines(repeating: options.repeated, Style(for: 2)) { complain(line) }
+      throw error
+    }
+  }
+}

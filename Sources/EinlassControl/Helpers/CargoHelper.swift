@@ -1,0 +1,85 @@
+internal import ArgumentParser
+internal import EinlassJSON
+internal import EinlassRPC
+internal import EinlassSystem
+internal import Glibc
+
+/// `einlassctl credential cargo`: a credential provider of cargo, one JSON line each way.
+struct CargoHelper: HelperCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cargo", abstract: "cargo: credential-provider of a registry",
+    discussion: """
+      EXAMPLE (~/.cargo/config.toml):
+        [registries.example]
+        index = "sparse+https://registry.example.com/index/"
+        credential-provider = ["cargo-credential-einlass"]
+      """)
+  static let program = "cargo"
+
+  @Flag(name: .customLong("cargo-plugin"), help: .hidden)
+  var isPlugin = false
+
+  @OptionGroup var helper: HelperOptions
+  @OptionGroup var server: ServerOptions
+
+  var application: String? { helper.application }
+
+  /// The program speaks first.
+  func begins() throws(Failure) -> Bool {
+    try TextOutput(1).write(#"{"v":[1]}"# + "\n")
+    return true
+  }
+
+  func run(with console: Console) throws(Failure) {
+    guard let input = try? Descriptor.duplicate(STDIN_FILENO) else { return }
+    let output = try TextOutput(1)
+    var framer = LineFramer(limit: HelperInput.limitBytes)
+    var buffer = [UInt8](repeating: 0, count: 1 << 12)
+    while true {
+      while let line = framer.next() {
+        try output.write(answer(line, console).text + "\n")
+      }
+      guard case .bytes(let count) = input.read(into: &buffer) else { return }
+      framer.feed(buffer[..<count])
+    }
+  }
+
+  private func answer(_ line: LineFramer.Line, _ console: Console) -> JSONValue {
+    guard case .text(let bytes) = line, let request = try? JSONReader.read(bytes),
+      request["v"]?.int64 == 1, let registry = request["registry"]?["index-url"]?.string
+    else { return Self.error("other", "The request is not one of version 1 with an index-url.") }
+    guard request["kind"]?.string == "get" else { return Self.error("operation-not-supported") }
+    let address = registry.hasPrefix("sparse+") ? String(registry.dropFirst(7)) : registry
+    do throws(Failure) {
+      let token = try console.token(of: console.target(["address": .string(address)]), TokenNeeds())
+      return [
+        "Ok": .object(
+          JSONObject(present: [
+            "kind": "get", "token": .string(token.authorization),
+            "cache": token.expiresAt == nil ? "session" : "expires",
+            "expiration": token.expiresAt.map { JSONValue($0) }, "operation_independent": true,
+          ]))
+      ]
+    } catch {
+      let failure = error.asked(by: actsAs)
+      if case .refused(let refusal) = failure {
+        if refusal.reason == "unsafeURL" { return Self.error("url-not-supported") }
+        if refusal.reason == "noSystemAccount" {
+          complain(failure.line(repeating: server.repeated))
+          return Self.error("not-found")
+        }
+      }
+      return Self.error("other", failure.line(repeating: server.repeated))
+    }
+  }
+
+  private static func error(_ kind: String, _ message: String? = nil) -> JSONValue {
+    [
+      "Err": .object(
+        JSONObject(present: [
+          "kind": .string(kind), "message": message.map(JSONValue.string),
+          "caused-by": message == nil ? nil : [],
+        ]))
+    ]
+  }
+}

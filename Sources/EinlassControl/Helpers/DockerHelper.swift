@@ -1,0 +1,77 @@
+internal import ArgumentParser
+internal import EinlassJSON
+
+/// `einlassctl credential docker`, the program `docker-credential-einlass`.
+struct DockerHelper: HelperCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "docker", abstract: "docker, podman, skopeo: \"credHelpers\" of config.json",
+    discussion: """
+      Answers get with a token as the password. erase lets the next get fetch a new token. store \
+      is refused, because einlass keeps the token itself.
+
+      EXAMPLE (~/.docker/config.json): {"credHelpers": {"registry.example.com": "einlass"}}
+      """)
+  static let program = "docker"
+
+  /// The text by which docker recognises that a helper has nothing, so that it goes on without.
+  private static let nothing = "credentials not found in native keychain"
+
+  @Argument(help: "The operation: get, list, store or erase.")
+  var operation: String
+
+  @OptionGroup var helper: HelperOptions
+  @OptionGroup var server: ServerOptions
+
+  private var address = ""
+
+  private enum CodingKeys: CodingKey { case operation, helper, server }
+
+  var application: String? { helper.application }
+
+  mutating func begins() throws(Failure) -> Bool {
+    switch operation {
+    case "get", "erase":
+      let bytes = try HelperInput.read()
+      let line = bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...]
+      guard !line.isEmpty, line.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        throw .badInput(line: 1, "is not the address of a registry")
+      }
+      address = String(decoding: line, as: UTF8.self)
+      return true
+    case "list":
+      try list()
+      return false
+    case "store":
+      throw .unusable("einlass keeps its tokens itself. Sign in with einlassctl sign-in.")
+    default: throw .unusable("There are only the operations get, list, store and erase.")
+    }
+  }
+
+  /// Prints the configured services with a host alone, because docker names registries so.
+  private func list() throws(Failure) {
+    var names = JSONObject()
+    for service in try ConfigurationFile(server).services {
+      guard let address = service["address"]?.string, !address.contains("/") else { continue }
+      names[address] = service["username"] ?? "oauth2"
+    }
+    try TextOutput(1).write(JSONValue.object(names).text + "\n")
+  }
+
+  func run(with console: Console) throws(Failure) {
+    let target: TokenTarget
+    do throws(Failure) { target = try console.target(["address": .string(address)]) } catch {
+      if operation == "get" { try TextOutput(1).write(Self.nothing + "\n") }
+      throw error
+    }
+    guard operation == "get" else {
+      _ = try console.reject(target)
+      return
+    }
+    let token = try console.token(of: target, TokenNeeds())
+    let answer: JSONValue = [
+      "ServerURL": .string(address), "Username": .string(target.username ?? "oauth2"),
+      "Secret": .string(token.text),
+    ]
+    try TextOutput(1).write(answer.text + "\n")
+  }
+}

@@ -1,0 +1,95 @@
+internal import ArgumentParser
+internal import EinlassJSON
+
+/// `einlassctl credential git`, the program `git-credential-einlass` (gitcredentials(7)).
+struct GitHelper: HelperCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "git", abstract: "git: git config --global credential.helper einlass",
+    discussion: """
+      Answers get with a token. erase, which git sends after a refused password, lets the next get \
+      fetch a new token; nothing is removed. store does nothing, because einlass keeps the token.
+
+      A user name in the remote's address selects the account: https://ada@github.com/ada/app.git
+      """)
+  static let program = "git"
+
+  /// The user names that stand for any account.
+  private static let placeholders = ["git", "oauth2"]
+
+  @Argument(help: "The operation: get, store, erase or capability.")
+  var operation: String
+
+  @OptionGroup var helper: HelperOptions
+  @OptionGroup var server: ServerOptions
+
+  private var input: GitInput?
+
+  private enum CodingKeys: CodingKey { case operation, helper, server }
+
+  var application: String? { helper.application }
+
+  mutating func begins() throws(Failure) -> Bool {
+    switch operation {
+    case "get", "erase":
+      input = try GitInput(try HelperInput.read())
+      _ = try input?.address()
+      return true
+    case "capability":
+      try TextOutput(1).write("version 0\ncapability authtype\n")
+      return false
+    // git asks a helper to ignore operations that it does not know.
+    default: return false
+    }
+  }
+
+  func run(with console: Console) throws(Failure) {
+    guard let input else { return }
+    let target = try target(of: input, console)
+    switch operation {
+    case "get": try answer(input, console.token(of: target, TokenNeeds()))
+    default: try erase(input, target, console)
+    }
+  }
+
+  /// Returns the account that the address and its user name select.
+  private func target(of input: GitInput, _ console: Console) throws(Failure) -> TokenTarget {
+    let address = JSONValue.string(try input.address())
+    guard let username = input["username"], !Self.placeholders.contains(username) else {
+      return try console.target(["address": address])
+    }
+    let resolution = try console.call("services.resolve", ["address": address])
+    return sameBytes(username, resolution["username"]?.string ?? "")
+      ? try console.target(["address": address])
+      : try console.target(["address": address, "account": .string(username)])
+  }
+
+  private func answer(_ input: GitInput, _ token: Token) throws(Failure) {
+    var lines: [(String, String)]
+    if input.capabilities.contains("authtype"), !token.target.isPassword {
+      // Other helpers must not store the token, because it is refreshed here.
+      lines = [
+        ("capability[]", "authtype"), ("authtype", "Bearer"), ("credential", token.text),
+        ("ephemeral", "1"),
+      ]
+    } else {
+      let username = input["username"] ?? token.target.username ?? Self.placeholders[1]
+      lines = [("username", username), ("password", token.text)]
+    }
+    if let end = token.expiresAt { lines.append(("password_expiry_utc", "\(end)")) }
+    for (key, value) in lines where value.unicodeScalars.contains(where: isControl) {
+      throw .unusable("The \(key) holds a control character, so it cannot be sent to git.")
+    }
+    try TextOutput(1).write(lines.map { "\($0)=\($1)\n" }.joined())
+  }
+
+  /// Rejects the token, unless git names a former one.
+  private func erase(
+    _ input: GitInput, _ target: TokenTarget, _ console: Console
+  ) throws(Failure) {
+    if let refused = input["credential"] ?? input["password"] {
+      let current = try console.token(of: target, TokenNeeds())
+      guard sameBytes(current.text, refused) else { return }
+    }
+    _ = try console.reject(target)
+  }
+}

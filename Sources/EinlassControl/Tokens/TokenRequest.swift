@@ -1,0 +1,106 @@
+internal import EinlassJSON
+internal import Glibc
+
+/// The way from a name on the command line to a token.
+extension Console {
+  /// The time limit for an answer in milliseconds. The programs with a helper wait ten seconds.
+  private static let patience = 9_000
+
+  /// Returns the account that this text names: `provider/username`, an account's id, a provider
+  /// with one usable account, or an address.
+  func target(_ name: String) throws(Failure) -> TokenTarget {
+    guard !name.contains("://") else { return try target(["address": .string(name)]) }
+    if name.hasPrefix("a_") { return TokenTarget(account: name) }
+    if let slash = name.utf8.firstIndex(of: UInt8(ascii: "/")) {
+      let username = name[name.utf8.index(after: slash)...]
+      return try target([
+        "provider": .string(String(name[..<slash])), "account": .string(String(username)),
+      ])
+    }
+    do throws(Failure) { return try target(["provider": .string(name)]) } catch {
+      guard case .refused(let refusal) = error, refusal.reason == "unknownProvider",
+        name.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":") })
+      else { throw error }
+      return try target(["address": .string(name)])
+    }
+  }
+
+  /// Returns the account of a request to `services.resolve`. A person at the terminal is asked for
+  /// access, for the account and for a sign-in.
+  func target(_ place: JSONObject) throws(Failure) -> TokenTarget {
+    let resolution = try call("services.resolve", place)
+    let provider = resolution["provider"]?.string ?? ""
+    var target = TokenTarget(account: resolution["account"]?.string ?? "", provider: provider)
+    target.username = resolution["username"]?.string
+    target.isPassword = resolution["scheme"]?.string == "basic"
+    target.scopes = (resolution["scopes"]?.array ?? []).compactMap(\.string)
+    target.resource = resolution["resource"]?.string
+    guard let error = resolution["error"] else { return target }
+    guard person != nil, Refusal(error).reason != "unknownAccount" else {
+      throw try refused(error, at: provider)
+    }
+    let params = JSONObject(present: [
+      "provider": .string(provider), "account": resolution["account"], "selection": "whenMany",
+      "credential": "none", "signIn": "ifNeeded",
+    ])
+    do throws(Failure) {
+      target.account = try call("auth.perform", params)["account"]?.string ?? ""
+    } catch .refused(let refusal) {
+      throw try refused(refusal.json, at: provider)
+    }
+    return target
+  }
+
+  /// Returns a token of the account. A person at the terminal signs in if that helps.
+  func token(of target: TokenTarget, _ needs: TokenNeeds) throws(Failure) -> Token {
+    var token = Token(credential: try credential(of: target, needs), target: target)
+    if needs.wantsIDToken, !needs.refreshes, token.idTokenEnds(within: needs.minValidity ?? 60) {
+      var needs = needs
+      needs.refreshes = true
+      token.credential = try credential(of: target, needs)
+    }
+    if let sentence = token.fault(wantingIDToken: needs.wantsIDToken) { throw .unusable(sentence) }
+    return token
+  }
+
+  /// Marks the token of an account as refused by a service.
+  func reject(_ target: TokenTarget) throws(Failure) -> JSONObject {
+    try call(
+      "credentials.reject",
+      JSONObject(present: [
+        "account": .string(target.account), "resource": target.resource.map(JSONValue.string),
+      ]), patience: Self.patience)
+  }
+
+  private func credential(
+    of target: TokenTarget, _ needs: TokenNeeds
+  ) throws(Failure) -> JSONValue {
+    let scopes = target.scopes + needs.scopes
+    let params = JSONObject(present: [
+      "account": .string(target.account), "scopes": scopes.isEmpty ? nil : JSONValue(scopes),
+      "minValiditySeconds": needs.minValidity.map { JSONValue($0) },
+      "forceRefresh": needs.refreshes ? true : nil,
+      "resource": (needs.resource ?? target.resource).map(JSONValue.string),
+    ])
+    do throws(Failure) {
+      return try call("credentials.get", params, patience: Self.patience)["credential"] ?? .null
+    } catch .refused(let refusal) {
+      let hint = refusal.data["hint"]
+      guard person != nil, hint?["method"]?.string == "accounts.signIn" else {
+        throw try refused(refusal.json, at: target.provider)
+      }
+      _ = try call("accounts.signIn", hint?["params"]?.object ?? JSONObject())
+      return try call("credentials.get", params, patience: Self.patience)["credential"] ?? .null
+    }
+  }
+
+  /// Returns the failure of an error object, with the command that mends it.
+  private func refused(_ error: JSONValue, at provider: String?) throws(Failure) -> Failure {
+    var refusal = try refusal(error, at: provider ?? "", nil)
+    if refusal.reason == "interactionRequired" {
+      refusal.ownStep = NextStep(
+        "Choose the account:", "accounts", "prefer", "ACCOUNT", "--for", application)
+    }
+    return .refused(refusal)
+  }
+}

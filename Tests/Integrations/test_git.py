@@ -1,0 +1,158 @@
+"""git clone and git push over HTTP with `git-credential-einlass`.
+
+    python -m pytest Tests/Integrations/test_git.py
+"""
+import base64
+import subprocess
+
+import pytest
+
+from house import git_backend, open_gate
+
+
+@pytest.fixture
+def remote(house, tmp_path):
+    """A git server that takes gitlab's tokens, and its address as a service."""
+    root = tmp_path / "srv"
+    root.mkdir()
+    house.run("git", "config", "--global", "credential.helper", "einlass")
+    house.run("git", "config", "--global", "user.email", "ada@example.org")
+    house.run("git", "config", "--global", "user.name", "Ada")
+    house.run("git", "config", "--global", "init.defaultBranch", "main")
+    assert house.run("git", "init", "--bare", "-q", str(root / "app.git"))[0] == 0
+    subprocess.run(["git", "-C", str(root / "app.git"), "config", "http.receivepack", "true"], check=True)
+    with open_gate(house.origin("gitlab") + "/api/v4/user", git_backend(root)) as gate:
+        house.do("services", "add", gate.address, "gitlab", "--yes")
+        yield gate
+
+
+def test_clone_commit_and_push(house, remote):
+    house.sign_in("gitlab")
+    house.allow("git", "gitlab")
+    url = remote.address + "/app.git"
+    code, _, errors = house.run("git", "clone", "-q", url, "app")
+    assert code == 0, errors
+    app = house.folder / "work/app"
+    (app / "a.txt").write_text("a")
+    for command in (["add", "a.txt"], ["commit", "-qm", "a"], ["push", "-q", "origin", "HEAD:main"]):
+        code, _, errors = house.run("git", *command, cwd=app)
+        assert code == 0, errors
+    assert house.run("git", "ls-remote", url)[1].endswith("refs/heads/main\n")
+    assert set(remote.schemes) == {"basic"}
+    header = next(header for _, _, header in remote.seen if header)
+    assert base64.b64decode(header.split()[1]).decode().startswith("oauth2:")
+
+
+def get(house, text, operation="get", **more):
+    return house.run("git-credential-einlass", operation, input=text, **more)
+
+
+def request(gate, **more):
+    scheme, _, host = gate.address.partition("://")
+    lines = {"protocol": scheme, "host": host, **more}
+    return "".join(f"{key}={value}\n" for key, value in lines.items()) + "\n"
+
+
+def values(output):
+    return dict(line.split("=", 1) for line in output.splitlines())
+
+
+def test_an_expired_token_is_refreshed(house, remote):
+    house.change({"gitlab": {"behaviour": {"accessSeconds": 2}}})
+    house.sign_in("gitlab")
+    house.allow("git", "gitlab")
+    first = values(get(house, request(remote))[1])["password"]
+    house.change({"gitlab": {"behaviour": {"accessSeconds": 7200}}})
+    second = values(get(house, request(remote))[1])
+    assert second["password"] != first and int(second["password_expiry_utc"]) > 0
+    assert house.run("git", "ls-remote", remote.address + "/app.git")[0] == 0
+
+
+def test_a_revoked_token_is_replaced_after_gits_erase(house, remote):
+    house.sign_in("gitlab")
+    house.allow("git", "gitlab")
+    token = values(get(house, request(remote))[1])["password"]
+    house.change({"gitlab": {"tokens": {token: None}}})
+    code, _, errors = house.run("git", "ls-remote", remote.address + "/app.git")
+    assert code != 0 and "Authentication failed" in errors
+    # git has erased the refused password, so the next run gets a new token.
+    assert house.run("git", "ls-remote", remote.address + "/app.git")[0] == 0
+    assert values(get(house, request(remote))[1])["password"] != token
+
+
+def test_the_erase_of_a_former_password_rejects_nothing(house, remote):
+    house.sign_in("gitlab")
+    house.allow("git", "gitlab")
+    token = values(get(house, request(remote))[1])["password"]
+    assert get(house, request(remote, username="oauth2", password="former"), "erase") == (0, "", "")
+    assert values(get(house, request(remote))[1])["password"] == token
+    assert get(house, request(remote, username="oauth2", password=token), "erase") == (0, "", "")
+    assert values(get(house, request(remote))[1])["password"] != token
+
+
+def test_a_problem_is_one_line_with_the_command_that_mends_it(house, remote):
+    def line():
+        code, output, errors = get(house, request(remote))
+        assert code == 1 and output == "" and errors.count("\n") == 1 and errors.startswith("einlassctl: ")
+        return errors
+
+    assert "einlassctl sign-in gitlab" in line()
+    house.sign_in("gitlab")
+    assert "einlassctl access set git gitlab granted" in line()
+    house.allow("git", "gitlab")
+    assert get(house, request(remote))[0] == 0
+    house.sign_in("gitlab", user="bob")
+    assert "einlassctl accounts prefer ACCOUNT --for git" in line()
+    house.do("accounts", "prefer", "gitlab/bob", "--for", "git")
+    assert get(house, request(remote))[0] == 0
+
+
+def test_the_user_name_selects_the_account(house, remote):
+    house.sign_in("gitlab")
+    house.sign_in("gitlab", user="bob")
+    house.allow("git", "gitlab")
+    tokens = {name: values(get(house, request(remote, username=name))[1])["password"] for name in ("ada", "bob")}
+    assert tokens["ada"] != tokens["bob"]
+    assert remote.person(tokens["bob"])["username"] == "bob"
+    code, output, errors = get(house, request(remote, username="nobody"))
+    assert code == 1 and output == "" and "There is no GitLab account nobody" in errors
+
+
+def test_a_newer_git_gets_a_bearer_token_that_no_other_helper_stores(house, remote):
+    house.sign_in("gitlab")
+    house.allow("git", "gitlab")
+    asked = "capability[]=authtype\ncapability[]=state\n" + request(remote, **{"wwwauth[]": "Basic"})
+    lines = get(house, asked)[1].splitlines()
+    assert lines[0] == "capability[]=authtype"
+    answer = values("\n".join(lines[1:]))
+    assert answer["authtype"] == "Bearer" and answer["ephemeral"] == "1" and remote.person(answer["credential"])
+    assert "password" not in answer and "oauth_refresh_token" not in answer
+    assert get(house, "", "capability") == (0, "version 0\ncapability authtype\n", "")
+    for operation in ("store", "other"):
+        assert get(house, request(remote, username="a", password="b"), operation) == (0, "", "")
+
+
+@pytest.mark.parametrize("text, line", [
+    ("protocol=https\nhost=gitlab.com\r\n\n", "Line 2"), ("protocol=https\nhost=git\0lab.com\n\n", "Line 2"),
+    ("protocol=https\nhost\n\n", "Line 2"), ("=https\nhost=gitlab.com\n\n", "Line 1"),
+    ("protocol=https\n\nhost=gitlab.com\n", "names no protocol and host"),
+    ("protocol=https\nhost=ada@gitlab.com\n\n", "character that no host name has"),
+    ("protocol=https\nhost=gitlab.com/x\n\n", "character that no host name has"),
+    ("protocol=https\nhost=gitlab.com?x\n\n", "character that no host name has"),
+    ("protocol=https\nhost=gitlab.com%0ahost=evil\n\n", "character that no host name has"),
+    ("protocol=ssh\nhost=gitlab.com\n\n", "the protocol ssh"),
+    ("protocol=http\nhost=gitlab.com\n\n", "plain http to another machine"),
+    ("protocol=https\nhost=gitlab.com\npath=../evil.git\n\n", "dot segment"),
+    ("protocol=https\nhost=gitlab.com\npath=/evil.example/x\n\n", "empty segment"),
+    ("protocol=https\nhost=gitlab.com\npath=a%2f%2e%2e\n\n", "is not"),
+    ("protocol=https\nhost=gitlab.com:8443\n\n", "No provider is known"),
+    ("protocol=https\nhost=evil.example\n\n", "einlassctl services add"),
+    ("x" * 70_000, "longer than 65536 bytes"),
+])
+def test_bad_input_is_refused_and_nothing_is_printed(house, text, line):
+    code, output, errors = get(house, text)
+    if line == "is not":
+        # git has decoded the path already, so a % of it is a character of a name.
+        assert code == 1 and output == "" and "dot segment" not in errors
+        return
+    assert code == 1 and output == "" and line in errors and errors.count("\n") == 1

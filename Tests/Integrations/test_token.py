@@ -1,0 +1,98 @@
+"""`einlassctl token` and `einlassctl reject`, with curl as the program that uses the token.
+
+    python -m pytest Tests/Integrations/test_token.py
+"""
+import json
+
+import pytest
+
+from house import open_gate
+
+
+@pytest.fixture
+def signed_in(house):
+    house.sign_in("gitlab")
+    house.allow("einlassctl", "gitlab")
+    return house
+
+
+def hello(request, body):
+    return 200, {}, b"hello"
+
+
+def test_curl_takes_the_token_from_standard_input(signed_in):
+    house = signed_in
+    with open_gate(house.origin("gitlab") + "/api/v4/user", hello) as gate:
+        house.do("services", "add", gate.address, "gitlab/ada", "--yes")
+        lines = house.do("token", gate.address, "--curl")
+        code, output, errors = house.run("curl", "-sS", "-K", "-", gate.address, input=lines)
+        assert (code, output) == (0, "hello"), errors
+        assert gate.schemes == ["bearer"]
+
+
+def test_a_token_has_many_names(signed_in):
+    house = signed_in
+    token = house.do("token", "gitlab")
+    assert token.endswith("\n") and token.strip().isprintable()
+    shown = json.loads(house.do("token", "gitlab/ada", "--json"))
+    assert shown["token"] == token.strip() and shown["provider"] == "gitlab" and shown["tokenType"] == "Bearer"
+    host = house.origin("gitlab").removeprefix("http://")
+    for name in (shown["account"], house.origin("gitlab"), house.origin("gitlab") + "/ada/app.git", host):
+        assert house.do("token", name) == token, name
+    assert house.do("token", "gitlab", "--header") == f"Authorization: Bearer {token}"
+    assert house.do("token", "gitlab", "--curl") == f'oauth2-bearer = "{token.strip()}"\n'
+
+
+def test_a_token_with_a_longer_life_is_fetched(signed_in):
+    house = signed_in
+    token = house.do("token", "gitlab")
+    assert house.do("token", "gitlab", "--min-validity", "1h") == token
+    assert house.do("token", "gitlab", "--min-validity", "7201s") != token
+    token = house.do("token", "gitlab")
+    assert house.do("token", "gitlab", "--refresh") != token
+    token = house.do("token", "gitlab")
+    assert house.do("reject", "gitlab") == ""
+    assert house.do("token", "gitlab") != token
+
+
+def test_the_id_token_is_refreshed_before_it_ends(house):
+    house.change({"google": {"behaviour": {"idTokenSeconds": 30}}})
+    house.sign_in("google")
+    house.allow("einlassctl", "google")
+    first = house.do("token", "google", "--id-token")
+    assert first.count(".") == 2
+    assert house.do("token", "google", "--id-token") != first
+    code, output, errors = house.run("einlassctl", "token", "google", "--id-token", "--json")
+    assert code == 64 and output == "" and "--json excludes" in errors
+
+
+@pytest.mark.parametrize("arguments, sentence", [
+    (["gitlab/nobody"], "einlassctl accounts list"), (["nowhere"], "einlassctl providers list"),
+    (["a_unknown"], "einlassctl accounts list"), (["github"], "einlassctl sign-in github"),
+    (["gitlab", "--for", "git"], "einlassctl access set git gitlab granted"),
+    (["https://example.com"], "einlassctl services add ADDRESS PROVIDER"),
+    (["http://example.com"], "plain http to another machine"), (["https://ada@gitlab.com"], "user name or password"),
+    (["gitlab", "--scope", "api"], "einlassctl sign-in"),
+])
+def test_a_failure_is_one_line_with_the_command_that_mends_it(signed_in, arguments, sentence):
+    code, output, errors = signed_in.run("einlassctl", "token", *arguments)
+    assert code == 1 and output == ""
+    assert errors.count("\n") == 1 and errors.startswith("einlassctl: ") and sentence in errors
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "5d", "1.5h", "31536001", "99999999999999999999h"])
+def test_a_bad_time_is_a_usage_error(house, text):
+    code, output, errors = house.run("einlassctl", "token", "gitlab", "--min-validity=" + text)
+    assert code == 64 and output == ""
+
+
+def test_without_a_terminal_nobody_is_asked(house):
+    code, output, errors = house.run("einlassctl", "token", "gitlab", "--sign-in")
+    assert code == 1 and output == "" and "einlassctl sign-in gitlab" in errors
+
+
+def test_a_provider_that_is_down_is_reported_in_time(signed_in, ready):
+    house = signed_in
+    house.change({"gitlab": {"faults": {"/oauth/token": {"status": 503}}}})
+    code, output, errors = house.run("einlassctl", "token", "gitlab", "--refresh")
+    assert code == 1 and output == "" and errors.count("\n") == 1
