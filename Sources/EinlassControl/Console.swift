@@ -38,7 +38,7 @@ extension ServerCommand {
       guard try begins() else { return }
       let console = try Console(
         server, actingAs: actsAs, opensBrowser: opensBrowser, shownUnasked: shownUnasked,
-        asksPerson: asksPerson)
+        asksPerson: asksPerson, servesProgram: servesProgram)
       do throws(Failure) {
         try run(with: console)
         console.warn(style)
@@ -74,6 +74,7 @@ final class Console {
   /// The result of `initialize`.
   let greeting: JSONObject
   private let isJSON: Bool
+  private var deadline: Deadline?
   /// Whether this command may create a store that only the passphrase of `--passphrase-fd` opens.
   /// The person may have meant that passphrase for an export file.
   private var mayBeSealed = false
@@ -83,12 +84,12 @@ final class Console {
 
   init(
     _ options: ServerOptions, actingAs application: String? = nil, opensBrowser: Bool = true,
-    shownUnasked: [String] = [], asksPerson: Bool? = nil
+    shownUnasked: [String] = [], asksPerson: Bool? = nil, servesProgram: Bool = false
   ) throws(Failure) {
     isJSON = options.json
     self.application = application ?? "einlassctl"
     output = try TextOutput(STDOUT_FILENO)
-    einlass = try Conversation(options)
+    einlass = try Conversation(options, isQuiet: servesProgram)
     person = asksPerson ?? !options.noInput ? Person(einlass) : nil
     greeting = try einlass.request(
       "initialize",
@@ -98,6 +99,7 @@ final class Console {
         "processId": JSONValue(Int64(getpid())),
         "capabilities": ["prompts": JSONValue(person == nil ? shownUnasked : Questions.kinds)],
       ], patience: 15_000)
+    if servesProgram, person == nil { startTimer() }
     listen(opensBrowser)
     mayBeSealed =
       options.passphraseFd != nil && (try? call("store.status")["exists"]?.bool) == false
@@ -122,13 +124,14 @@ final class Console {
     einlass.end()
   }
 
+  /// Limits the time of all further calls together, because the programs with a helper wait only
+  /// ten seconds.
+  func startTimer() { deadline = Deadline(milliseconds: 8_500) }
+
   /// Calls a method. Throws `.cancelled` if the person gave up one of its prompts.
-  ///
-  /// - Parameter patience: time limit for the answer in milliseconds.
-  func call(
-    _ method: String, _ params: JSONObject = JSONObject(), patience: Int? = nil
-  ) throws(Failure) -> JSONObject {
+  func call(_ method: String, _ params: JSONObject = JSONObject()) throws(Failure) -> JSONObject {
     person?.hasGivenUp = false
+    let patience = deadline.map { Int($0.millisecondsLeft) }
     do throws(Failure) { return try einlass.request(method, params, patience: patience) } catch {
       guard case .refused = error, person?.hasGivenUp == true else { throw error }
       throw .cancelled

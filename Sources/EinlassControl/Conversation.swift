@@ -29,6 +29,8 @@ final class Conversation {
   private var isEnded = false
   /// Whether the process wrote a line that is not einlass's protocol.
   private var isForeign = false
+  /// Whether a request was given up because its time was over.
+  private var isLate = false
   /// Ids of closed prompts. They are kept, because a prompt nested in another one may have consumed
   /// the `prompt.closed` notification of the outer one.
   private(set) var closedPrompts: Set<String> = []
@@ -37,11 +39,15 @@ final class Conversation {
   var onNotification: (String, JSONObject) throws(Failure) -> Void = { _, _ in }
 
   /// Starts einlass.
-  init(_ options: ServerOptions) throws(Failure) {
+  ///
+  /// - Parameter isQuiet: leaves the log of einlass out, unless the options ask for it.
+  init(_ options: ServerOptions, isQuiet: Bool = false) throws(Failure) {
     path = try ServerLocation.find(options.einlass)
     do throws(SystemError) {
       signals = try SignalDescriptor()
-      child = try ChildProcess(path, options.forServer, keeping: options.descriptors)
+      child = try ChildProcess(
+        path, options.forServer, keeping: options.descriptors,
+        isQuiet: isQuiet && options.logLevel == nil)
     } catch {
       throw .noServer("\(path) can't be started: error \(error.number) of the system.")
     }
@@ -76,6 +82,7 @@ final class Conversation {
         throw .noServer("\(path) did not answer like einlass. \(ServerLocation.remedy)")
       case .silent:
         cancel(id)
+        isLate = true
         throw .unusable("No answer came in time. Check the network connection, then try again.")
       }
     }
@@ -141,6 +148,8 @@ final class Conversation {
     // the terminal's mode.
     onNotification = { _, _ in }
     child.closeInput()
+    // A refresh that has begun is finished by einlass alone, because its answer must not be lost.
+    guard !isLate else { return child.leave() }
     let deadline = Deadline(milliseconds: 5_000)
     while true {
       switch next(by: deadline) {

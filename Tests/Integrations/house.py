@@ -66,23 +66,37 @@ class House:
         with urllib.request.urlopen(self.ready["control"].rstrip("/") + "/state") as answer:
             return json.load(answer)
 
+    def count(self, provider, method, path):
+        """Returns the number of requests of this kind that the sandbox has received."""
+        with urllib.request.urlopen(self.ready["control"].rstrip("/") + "/log") as answer:
+            log = json.load(answer)["requests"]
+        return sum([entry["provider"], entry["method"], entry["path"]] == [provider, method, path] for entry in log)
+
     def sign_in(self, provider, *more, user="ada"):
         """Signs in by a device code, as a person with a browser on another machine."""
         self.change({provider: {"behaviour": {"intervalSeconds": 1}}})
+        user = next(id for id, known in self.state()[provider]["users"].items() if known["username"] == user)
         with self.start("einlassctl", "sign-in", provider, "--flow", "deviceCode", *more) as process:
-            text = ""
-            while not re.search(r"^  [A-Z0-9-]{6,}\n", text, re.M):
-                line = process.stderr.readline()
-                assert line, text
-                text += line
-            page = re.search(r"http://\S+", text)[0]
-            code = re.search(r"^  ([A-Z0-9-]{6,})$", text, re.M)[1]
-            user = next(id for id, known in self.state()[provider]["users"].items() if known["username"] == user)
-            form = urllib.parse.urlencode({"user_code": code, "decision": "allow", "user": user}).encode()
-            urllib.request.urlopen(page, form).close()
-            output, errors = process.communicate(timeout=30)
+            try:
+                self.enter_code(process.stderr, user)
+                output, errors = process.communicate(timeout=30)
+            finally:
+                process.kill()
         assert process.returncode == 0, errors
         return output
+
+    @staticmethod
+    def enter_code(lines, user):
+        """Reads the page and the code of a sign-in from these lines, and allows it there as this user."""
+        text = ""
+        while not re.search(r"^  [A-Z0-9-]{6,}\n", text, re.M):
+            line = lines.readline()
+            assert line, text
+            text += line
+        page = re.search(r"http://\S+", text)[0]
+        code = re.search(r"^  ([A-Z0-9-]{6,})$", text, re.M)[1]
+        form = urllib.parse.urlencode({"user_code": code, "decision": "allow", "user": user}).encode()
+        urllib.request.urlopen(page, form).close()
 
     def allow(self, application, provider):
         self.do("access", "set", application, provider, "granted")
@@ -108,7 +122,7 @@ class Gate:
         gate = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+            protocol_version = default_request_version = "HTTP/1.1"
 
             def do(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))

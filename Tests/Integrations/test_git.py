@@ -101,19 +101,19 @@ def test_a_problem_is_one_line_with_the_command_that_mends_it(house, remote):
     assert "einlassctl access set git gitlab granted" in line()
     house.allow("git", "gitlab")
     assert get(house, request(remote))[0] == 0
-    house.sign_in("gitlab", user="bob")
+    house.sign_in("gitlab", user="grace")
     assert "einlassctl accounts prefer ACCOUNT --for git" in line()
-    house.do("accounts", "prefer", "gitlab/bob", "--for", "git")
+    house.do("accounts", "prefer", "gitlab/grace", "--for", "git")
     assert get(house, request(remote))[0] == 0
 
 
 def test_the_user_name_selects_the_account(house, remote):
     house.sign_in("gitlab")
-    house.sign_in("gitlab", user="bob")
+    house.sign_in("gitlab", user="grace")
     house.allow("git", "gitlab")
-    tokens = {name: values(get(house, request(remote, username=name))[1])["password"] for name in ("ada", "bob")}
-    assert tokens["ada"] != tokens["bob"]
-    assert remote.person(tokens["bob"])["username"] == "bob"
+    tokens = {name: values(get(house, request(remote, username=name))[1])["password"] for name in ("ada", "grace")}
+    assert tokens["ada"] != tokens["grace"]
+    assert remote.person(tokens["grace"])["username"] == "grace"
     code, output, errors = get(house, request(remote, username="nobody"))
     assert code == 1 and output == "" and "There is no GitLab account nobody" in errors
 

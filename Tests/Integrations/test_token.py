@@ -3,10 +3,17 @@
     python -m pytest Tests/Integrations/test_token.py
 """
 import json
+import os
+import re
+import sqlite3
 
 import pytest
 
 from house import open_gate
+
+
+# The long run: EINLASS_FAULT_ROUNDS=50.
+ROUNDS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "2"))
 
 
 @pytest.fixture
@@ -91,8 +98,52 @@ def test_without_a_terminal_nobody_is_asked(house):
     assert code == 1 and output == "" and "einlassctl sign-in gitlab" in errors
 
 
-def test_a_provider_that_is_down_is_reported_in_time(signed_in, ready):
+@pytest.mark.parametrize("fault, sentence", [
+    ({"answer": "status", "status": 503}, "einlassctl: "), ({"answer": "close"}, "einlassctl: "),
+    ({"delayMilliseconds": 60_000}, "No answer came in time"),
+])
+def test_a_provider_that_is_down_is_reported_within_ten_seconds(signed_in, fault, sentence):
     house = signed_in
-    house.change({"gitlab": {"faults": {"/oauth/token": {"status": 503}}}})
+    house.change({"faults": {"down": {"path": "/oauth/token", **fault}}})
     code, output, errors = house.run("einlassctl", "token", "gitlab", "--refresh")
-    assert code == 1 and output == "" and errors.count("\n") == 1
+    assert code == 1 and output == "" and errors.count("\n") == 1 and errors.startswith(sentence.split("No")[0])
+    assert sentence in errors
+
+
+def test_a_locked_store_is_reported_within_ten_seconds(signed_in):
+    house = signed_in
+    path = house.folder / ".local/share/einlass/store.db"
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("PRAGMA locking_mode=EXCLUSIVE")
+    holder.execute("BEGIN EXCLUSIVE")
+    try:
+        code, output, errors = house.run("einlassctl", "token", "gitlab")
+        assert code == 1 and output == "" and errors.count("\n") == 1 and "try again" in errors
+    finally:
+        holder.close()
+    assert house.do("token", "gitlab")
+
+
+def test_many_programs_at_once_cause_one_token_request(signed_in):
+    house = signed_in
+    house.allow("git", "gitlab")
+    host = house.origin("gitlab")
+    question = "protocol=http\nhost=" + host.removeprefix("http://") + "\n\n"
+    for _ in range(ROUNDS):
+        house.do("reject", "gitlab")
+        before = refreshes(house)
+        programs = []
+        for _ in range(20):
+            programs.append(house.start("einlassctl", "token", "gitlab"))
+            programs.append(house.start("git-credential-einlass", "get"))
+            programs[-1].stdin.write(question)
+        tokens = set()
+        for program in programs:
+            output, errors = program.communicate(timeout=60)
+            assert program.returncode == 0, errors
+            tokens.add(re.search(r"(?:password=)?(\S+)\s*(?:password_expiry_utc=\d+\s*)?$", output)[1])
+        assert len(tokens) == 1 and refreshes(house) == before + 1
+
+
+def refreshes(house):
+    return house.count("gitlab", "POST", "/oauth/token")

@@ -37,6 +37,7 @@ struct CargoHelper: HelperCommand {
     var buffer = [UInt8](repeating: 0, count: 1 << 12)
     while true {
       while let line = framer.next() {
+        console.startTimer()
         try output.write(answer(line, console).text + "\n")
       }
       guard case .bytes(let count) = input.read(into: &buffer) else { return }

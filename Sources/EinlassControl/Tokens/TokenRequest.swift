@@ -3,9 +3,6 @@ internal import Glibc
 
 /// The way from a name on the command line to a token.
 extension Console {
-  /// The time limit for an answer in milliseconds. The programs with a helper wait ten seconds.
-  private static let patience = 9_000
-
   /// Returns the account that this text names: `provider/username`, an account's id, a provider
   /// with one usable account, or an address.
   func target(_ name: String) throws(Failure) -> TokenTarget {
@@ -69,7 +66,7 @@ extension Console {
       "credentials.reject",
       JSONObject(present: [
         "account": .string(target.account), "resource": target.resource.map(JSONValue.string),
-      ]), patience: Self.patience)
+      ]))
   }
 
   private func credential(
@@ -83,14 +80,14 @@ extension Console {
       "resource": (needs.resource ?? target.resource).map(JSONValue.string),
     ])
     do throws(Failure) {
-      return try call("credentials.get", params, patience: Self.patience)["credential"] ?? .null
+      return try call("credentials.get", params)["credential"] ?? .null
     } catch .refused(let refusal) {
       let hint = refusal.data["hint"]
       guard person != nil, hint?["method"]?.string == "accounts.signIn" else {
         throw try refused(refusal.json, at: target.provider)
       }
       _ = try call("accounts.signIn", hint?["params"]?.object ?? JSONObject())
-      return try call("credentials.get", params, patience: Self.patience)["credential"] ?? .null
+      return try call("credentials.get", params)["credential"] ?? .null
     }
   }
 
