@@ -53,6 +53,14 @@ extension Problem {
       provider: provider.id, account: account.id, hint: .relogin(provider))
   }
 
+  /// The id_token has ended, and a refresh brings no new one.
+  static func idTokenEnded(_ provider: Provider, _ account: Account) -> Problem {
+    Problem(
+      .reloginNeeded,
+      "The id_token of the \(provider.name) account has ended, and its refresh brings no new one. Sign in to the account again.",
+      provider: provider.id, account: account.id, hint: .relogin(provider))
+  }
+
   /// The account has no credentials left, or none was ever issued to the registration.
   static func nothingStored(
     for registration: ClientRegistration, _ resource: String?,

@@ -20,6 +20,11 @@ public protocol StoreReader {
   func lastUsedAccounts(of provider: String, limit: Int) throws(Problem) -> [Account]
   /// Returns a provider's accounts with this subject, in order of adding.
   func accounts(of provider: String, subject: String, limit: Int) throws(Problem) -> [Account]
+  /// Returns a provider's accounts with this user name, in order of adding.
+  func accounts(of provider: String, username: String, limit: Int) throws(Problem) -> [Account]
+  /// Returns the accounts with a credential for a protected resource that begins with this text, in
+  /// order of adding.
+  func accounts(withResourceBelow prefix: String, limit: Int) throws(Problem) -> [Account]
   /// Returns the account of a provider that an application prefers.
   func preferredAccount(of provider: String, by application: String) throws(Problem) -> Account?
   func grant(_ place: AccessGrant.Place) throws(Problem) -> AccessGrant?
@@ -128,6 +133,23 @@ extension AccountStore.Snapshot: StoreReader {
     let found = accounts.lazy.filter { account in
       sameBytes(account.provider, provider)
         && account.subject.map { sameBytes($0, subject) } ?? false
+    }
+    return Array(found.prefix(limit))
+  }
+
+  /// Returns a provider's accounts with this user name, in order of adding.
+  public func accounts(of provider: String, username: String, limit: Int) -> [Account] {
+    let found = accounts.lazy.filter { account in
+      sameBytes(account.provider, provider) && sameBytes(account.username, username)
+    }
+    return Array(found.prefix(limit))
+  }
+
+  /// Returns the accounts with a credential for a protected resource that begins with this text, in
+  /// order of adding.
+  public func accounts(withResourceBelow prefix: String, limit: Int) -> [Account] {
+    let found = accounts.lazy.filter { account in
+      account.resources.contains { $0.utf8.starts(with: prefix.utf8) }
     }
     return Array(found.prefix(limit))
   }

@@ -112,6 +112,7 @@ import Testing
     try front.call("initialize", ["client": ["name": "anonymous"]])
     let choice: JSONValue = ["provider": "twitter", "credential": "none", "interactive": false]
     let named: JSONValue = ["provider": "twitter", "credential": "none", "account": account]
+    let address = sandbox.ready["config"]?["origins"]?["https://api.x.com"]?.string ?? ""
     // The second round changes what the first one has set.
     func requests(round: Int) -> [(String, String, JSONValue)] {
       [
@@ -123,8 +124,10 @@ import Testing
         ("credential", "credentials.get", ["account": account]),
         (
           "signature", "credentials.sign",
-          ["account": account, "method": "GET", "url": "https://api.twitter.com/1.1/a.json"]
+          ["account": account, "method": "GET", "url": .string("\(address)/1.1/a.json")]
         ),
+        ("resolved", "services.resolve", ["address": .string("\(address)/2/tweets")]),
+        ("resolved by name", "services.resolve", ["provider": "twitter", "account": "user5"]),
         ("explained", "accounts.explain", choice), ("chosen", "auth.perform", named),
         (
           "update", "accounts.update", ["account": account, "displayName": .string("Ada \(round)")]

@@ -62,6 +62,7 @@ class Shell:
             "einlass": f'case " $* " in *" --config "*) exec {EINLASS} "$@" ;; esac\nexec {EINLASS} --config {configuration} "$@"',
             "einlassctl": f'case " $* " in *" --config "* | " -"*) exec {CONTROL} "$@" ;; esac\n'
                           f'exec {CONTROL} "$@" --config {configuration}',
+            "git-credential-einlass": f'exec {CONTROL} credential git --config {configuration} "$@"',
             "einlass-sandbox": f'exec {SANDBOX} "$@"',
             "xdg-open": f'exec {sys.executable} -c "import sys, urllib.request; urllib.request.urlopen(sys.argv[1])" "$1"'}
         for name, script in scripts.items():

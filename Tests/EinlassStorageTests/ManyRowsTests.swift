@@ -118,6 +118,9 @@ struct ManyRowsTests {
       "a subject": try test.questionSteps { reader throws(Problem) in
         try reader.accounts(of: "example", subject: "subject7", limit: 2)
       },
+      "a user name": try test.questionSteps { reader throws(Problem) in
+        try reader.accounts(of: "example", username: "user7", limit: 2)
+      },
       "a preference": try test.questionSteps { reader throws(Problem) in
         try reader.preferredAccount(of: "example", by: "caf\u{E9}7")
       },
@@ -193,6 +196,16 @@ struct ManyRowsTests {
     try expectSame { reader throws(Problem) in try reader.grants(after: nil, limit: 500) }
     try expectSame { reader throws(Problem) in
       try reader.accounts(of: "example", subject: "subject9", limit: 2)
+    }
+    for username in ["user9", "USER9", ""] {
+      try expectSame { reader throws(Problem) in
+        try reader.accounts(of: "example", username: username, limit: 2)
+      }
+    }
+    for prefix in ["https://example.com", "https://example.com/7", "https://b.example", "%", ""] {
+      try expectSame { reader throws(Problem) in
+        try reader.accounts(withResourceBelow: prefix, limit: 3)
+      }
     }
     try expectSame { reader throws(Problem) in try reader.revision }
   }

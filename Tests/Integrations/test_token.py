@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sqlite3
+import time
 
 import pytest
 
@@ -147,3 +148,14 @@ def test_many_programs_at_once_cause_one_token_request(signed_in):
 
 def refreshes(house):
     return house.count("gitlab", "POST", "/oauth/token")
+
+
+def test_an_id_token_that_no_refresh_renews_needs_a_sign_in(house):
+    house.change({"google": {"behaviour": {"idTokenSeconds": 2, "renewsIDToken": False}}})
+    house.sign_in("google")
+    house.allow("einlassctl", "google")
+    deadline = time.monotonic() + 10
+    while (ended := house.run("einlassctl", "token", "google", "--id-token"))[0] == 0 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert ended[0] == 1 and ended[1] == "" and "einlassctl sign-in --account" in ended[2]
+    assert house.do("token", "google")

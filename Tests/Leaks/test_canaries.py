@@ -134,7 +134,7 @@ def live(session, canaries, provider, folder):
         session.call("verify", provider="twitter", credential={
             "type": "oauth1", "key": canaries["systemKey"], "secret": canaries["systemSecret"]})
         session.call("verify", provider="facebook", credential={"type": "oauth2", "token": canaries["systemToken"]})
-    session.call("credentials.sign", account=twitter, method="GET", url="https://api.twitter.com/1.1/a.json")
+    session.call("credentials.sign", account=twitter, method="GET", url=provider.base + "/1.1/a.json")
     session.call("credentials.sign", account=facebook, method="GET", url=provider.base + "/me")
     for account in (twitter, facebook):
         for method in ("credentials.get", "credentials.reject", "accounts.renew", "credentials.get", "accounts.explain",

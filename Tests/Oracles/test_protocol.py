@@ -83,7 +83,7 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
         assert isinstance(done, jsonrpcclient.Ok), done
         checked = session.call("verify", provider=provider, credential=done.result["credential"])
         assert checked["valid"]
-        session.call("credentials.sign", account=done.result["account"], method="GET", url="https://api.example.com/a")
+        session.call("credentials.sign", account=done.result["account"], method="GET", url=ready["address"] + "/a")
 
         session.call("credentials.get", account=done.result["account"], minValiditySeconds=300)
         session.call("credentials.reject", account=done.result["account"])

@@ -13,6 +13,9 @@ func authorization(
     of: account, at: provider, to: request.application, own, for: request.resource)
   let clientID = stored.registration.clientID
   let address = try address(of: request)
+  guard provider.serves(address, for: request.resource, among: request.services) else {
+    throw .notServed(address, by: provider)
+  }
   switch stored.credential {
   case .oauth2(let credential):
     let token = revealedText(credential.accessToken)
@@ -35,6 +38,24 @@ func authorization(
         method: request.method, address: address, form: request.form,
         nonce: Signer.nonce(effects), timestamp: effects.now(at: address)),
       clientID: clientID)
+  }
+}
+
+extension Provider {
+  /// Whether a request to this address may be signed: it is at a host or an origin of the provider,
+  /// at the protected resource of the credential, or at a service of the configuration.
+  fileprivate func serves(
+    _ url: WebAddress, for resource: String?, among services: [Service]
+  ) -> Bool {
+    let origin = ServiceAddress(originOf: url)
+    guard !serves(origin) else { return true }
+    var places = services.filter { sameBytes($0.provider, id) }.map(\.address)
+    if let resource = resource.flatMap({ try? ServiceAddress($0) }) { places.append(resource) }
+    var url = url
+    url.query = nil
+    // A path that programs read differently counts only as a request to the origin.
+    let address = (try? ServiceAddress(url.text)) ?? origin
+    return places.contains(where: address.isBelow)
   }
 }
 

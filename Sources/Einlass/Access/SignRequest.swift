@@ -27,6 +27,8 @@ public struct SignRequest: Sendable {
   public var url: String
   /// The fields of a form-encoded body. OAuth 1.0a signs them. RFC 5849 section 3.4.1.3.1.
   public var form: [Parameter]
+  /// The services of the configuration. Requests to them are signed too.
+  public var services: [Service] = []
   /// The resource's nonce for the proof: `DPoP-Nonce` of its last answer.
   public var nonce: String?
 

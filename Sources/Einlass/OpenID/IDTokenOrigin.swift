@@ -16,6 +16,10 @@ public struct IDTokenOrigin: Sendable, Equatable {
 }
 
 extension OAuth2Credential {
+  /// Whether the id_token ends after this time. A missing one, or one without an end, counts as
+  /// valid.
+  func idTokenIsValid(until time: UnixTime) -> Bool { (idTokenOrigin?.expiresAt ?? .max) > time }
+
   /// The origin of the id_token; `nil` without one.
   public var idTokenOrigin: IDTokenOrigin? {
     guard let idToken else { return nil }

@@ -15,6 +15,8 @@ public struct CredentialRequest: Sendable {
   /// The shortest acceptable lifetime of the credential. `nil` for the provider's refresh margin; a
   /// credential with less is then returned if no new one is available.
   public var minValiditySeconds: Int64?
+  /// Whether the id_token must have that lifetime too. It may end before the access token.
+  public var needsIDToken = false
   /// Whether to get a new credential even if the stored one is still valid.
   public var forcesRefresh: Bool
   /// The kinds of prompt that the front end can show. They decide whether an error suggests a

@@ -107,7 +107,13 @@ struct CredentialRun {
     let flow = try flow(under: lease, former)
     if let adopted = flow.adopted, isGood(adopted) { return result(adopted.credential) }
     do throws(Problem) {
-      return result(try await pacedCredential(flow, under: lease))
+      let credential = try await pacedCredential(flow, under: lease)
+      if request.needsIDToken, case .oauth2(let token) = credential,
+        !token.idTokenIsValid(until: effects.now())
+      {
+        throw .idTokenEnded(provider, account)
+      }
+      return result(credential)
     } catch {
       guard flow.keepsToken(after: error), let own = flow.own, isStillUsable(own) else {
         throw error
@@ -325,11 +331,11 @@ struct CredentialRun {
   }
 
   private func isGood(_ stored: StoredCredential, forSeconds seconds: Int64? = nil) -> Bool {
-    guard case .oauth2(let token) = stored.credential, let expiresAt = token.expiresAt else {
-      return !stored.isRefused
-    }
+    guard case .oauth2(let token) = stored.credential else { return !stored.isRefused }
     let needed = seconds ?? request.minValiditySeconds ?? provider.marginSeconds(of: stored)
-    return !stored.isRefused && expiresAt - effects.now() > needed
+    let end = effects.now() + needed
+    return !stored.isRefused && (token.expiresAt ?? .max) > end
+      && (!request.needsIDToken || token.idTokenIsValid(until: end))
   }
 
   private func result(_ credential: Credential) -> PerformResult {

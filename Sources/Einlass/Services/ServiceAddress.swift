@@ -41,6 +41,13 @@ public struct ServiceAddress: Sendable, Equatable {
     }
   }
 
+  /// The origin of an address.
+  init(originOf web: WebAddress) {
+    self.web = WebAddress(scheme: web.scheme, host: web.host, port: web.port)
+    isHostAlone = false
+    segments = []
+  }
+
   /// Whether this address is at the same host and port as the other one. A host alone matches every
   /// scheme.
   func isServed(at other: WebAddress) -> Bool {

@@ -109,8 +109,11 @@ extension Einlass {
   private func resourceAccount(
     at address: ServiceAddress, _ patience: AccountStore.Patience
   ) throws(Problem) -> (Account, resource: String, isOnly: Bool)? {
+    let accounts = try store.read(patience) { reader throws(Problem) in
+      try reader.accounts(withResourceBelow: address.web.origin, limit: 100)
+    }
     var found: (Account, resource: String, isOnly: Bool)?
-    try forEachAccount(of: nil, patience) { account in
+    for account in accounts {
       for resource in account.resources {
         guard let place = try? ServiceAddress(resource), address.isBelow(place) else { continue }
         if let longest = found?.resource.utf8.count, longest >= resource.utf8.count {
@@ -127,24 +130,12 @@ extension Einlass {
   private func account(
     named name: String, at provider: Provider, _ patience: AccountStore.Patience
   ) throws(Problem) -> Account? {
-    var found: Account?
-    try forEachAccount(of: provider.id, patience) { account in
-      if sameBytes(account.id.rawValue, name) || sameBytes(account.username, name) {
-        found = found ?? account
+    try store.read(patience) { reader throws(Problem) in
+      if let account = try reader.account(Account.ID(rawValue: name)) {
+        return sameBytes(account.provider, provider.id) ? account : nil
       }
+      return try reader.accounts(of: provider.id, username: name, limit: 1).first
     }
-    return found
-  }
-
-  private func forEachAccount(
-    of provider: String?, _ patience: AccountStore.Patience, _ body: (Account) -> Void
-  ) throws(Problem) {
-    try eachAccount(
-      of: { last throws(Problem) in
-        try store.read(patience) { reader throws(Problem) in
-          try reader.accounts(of: provider, after: last, limit: 100)
-        }
-      }, body)
   }
 }
 
@@ -189,6 +180,14 @@ extension Problem {
         ? "No provider is known to serve \(presentable(address.text)), so no token may be sent there. Add it to the services of the configuration."
         : "Several providers serve \(presentable(address.text)): \(providers.joined(separator: ", ")). Add it with one of them to the services of the configuration.",
       detail: "notServed")
+  }
+
+  /// The provider does not serve the address of a request to be signed.
+  static func notServed(_ url: WebAddress, by provider: Provider) -> Problem {
+    Problem(
+      .unsafeURL,
+      "\(provider.name) is not known to serve \(url.origin), so no request to it is signed. Add it to the services of the configuration.",
+      detail: "notServed", provider: provider.id, path: "/url")
   }
 
   /// No account of the provider has this id or user name.

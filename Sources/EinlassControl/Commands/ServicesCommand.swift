@@ -54,7 +54,7 @@ struct ServicesAdd: ServerCommand {
       EXAMPLES:
         einlassctl services add https://github.com/corp github/work
         einlassctl services add https://git.example.com gitlab --username oauth2
-        einlassctl services add imap.example.com google/ada@example.com --scope https://mail.google.com/
+        einlassctl services add imap.example.com google/ada@example.com
       """)
 
   @Argument(help: "An https address, or a host alone: imap.example.com.")

@@ -1,5 +1,4 @@
 internal import EinlassJSON
-internal import Glibc
 
 /// A token for a program, with the account and the form in which a service takes it.
 struct Token {
@@ -14,11 +13,6 @@ struct Token {
   var idToken: String? { credential["idToken"]?.string }
   /// Unix seconds; `nil` if unknown.
   var idTokenExpiresAt: Int64? { credential["idTokenExpiresAt"]?.int64 }
-
-  /// Whether the id_token is missing or ends in this time. It may end before the access token.
-  func idTokenEnds(within seconds: Int64) -> Bool {
-    (idTokenExpiresAt ?? 0) - Int64(time(nil)) < seconds
-  }
 
   /// The reason why a program cannot send this token; `nil` if it can.
   func fault(wantingIDToken: Bool) -> String? {

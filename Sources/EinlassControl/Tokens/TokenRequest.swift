@@ -1,5 +1,4 @@
 internal import EinlassJSON
-internal import Glibc
 
 /// The way from a name on the command line to a token.
 extension Console {
@@ -50,12 +49,7 @@ extension Console {
 
   /// Returns a token of the account. A person at the terminal signs in if that helps.
   func token(of target: TokenTarget, _ needs: TokenNeeds) throws(Failure) -> Token {
-    var token = Token(credential: try credential(of: target, needs), target: target)
-    if needs.wantsIDToken, !needs.refreshes, token.idTokenEnds(within: needs.minValidity ?? 60) {
-      var needs = needs
-      needs.refreshes = true
-      token.credential = try credential(of: target, needs)
-    }
+    let token = Token(credential: try credential(of: target, needs), target: target)
     if let sentence = token.fault(wantingIDToken: needs.wantsIDToken) { throw .unusable(sentence) }
     return token
   }
@@ -77,6 +71,7 @@ extension Console {
       "account": .string(target.account), "scopes": scopes.isEmpty ? nil : JSONValue(scopes),
       "minValiditySeconds": needs.minValidity.map { JSONValue($0) },
       "forceRefresh": needs.refreshes ? true : nil,
+      "idToken": needs.wantsIDToken ? true : nil,
       "resource": (needs.resource ?? target.resource).map(JSONValue.string),
     ])
     do throws(Failure) {

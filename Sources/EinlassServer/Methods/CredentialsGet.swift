@@ -10,7 +10,8 @@ func credentialsGet(_ server: Server) -> Method {
       "credentials.get", .network,
       "The application's credential: the stored one while it is valid, else a new one. Shows no prompt.",
       params: fields(
-        .account, .minValiditySeconds, Params.forceRefresh, Params.scopes, .resource),
+        .account, .minValiditySeconds, Params.forceRefresh, Params.idToken, Params.scopes,
+        .resource),
       result: .object([
         .required("credential", .reference("Credential"), "The credential for the application.")
       ]),
@@ -45,6 +46,8 @@ let retrievalReasons = [
 private enum Params {
   static let forceRefresh = TypedField.optional(
     "forceRefresh", .boolean, default: false, "Refresh even if the stored credential is valid.")
+  static let idToken = TypedField.optional(
+    "idToken", .boolean, default: false, "The id_token must have that validity too.")
   static let scopes = TypedField.optional(
     "scopes", .identifiers(max: 256), default: [], "The scopes that the credential must have.")
 }
@@ -98,6 +101,7 @@ extension Server {
     request.scopes = params[Params.scopes]
     request.minValiditySeconds = params[.minValiditySeconds]
     request.forcesRefresh = params[Params.forceRefresh]
+    request.needsIDToken = params[Params.idToken]
     return request
   }
 

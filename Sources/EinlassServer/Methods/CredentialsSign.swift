@@ -33,6 +33,7 @@ func credentialsSign(_ server: Server) -> Method {
           method: params[Params.method], url: params[Params.url],
           form: params[Params.form], nonce: params[Params.nonce])
         request.resource = params[.resource]
+        request.services = server.configuration.services
         let signed = try server.einlass.sign(request)
         try server.audit.record(
           AuditEvent(

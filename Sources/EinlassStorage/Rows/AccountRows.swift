@@ -63,6 +63,30 @@ extension SQLiteConnection {
       .text(subject), .integer(Int64(limit)))
   }
 
+  /// Returns a provider's accounts with this user name, in order of adding. Without the sign before
+  /// `position` SQLite would read all accounts in that order.
+  func accounts(
+    of provider: String, username: String, limit: Int
+  ) throws(Problem) -> [Account] {
+    try accounts(
+      "WHERE provider = ?1 AND username = ?2 ORDER BY +position LIMIT ?3", .text(provider),
+      .text(username), .integer(Int64(limit)))
+  }
+
+  /// Returns the accounts with a credential for a protected resource that begins with this text, in
+  /// order of adding. Reads only the credentials for resources.
+  func accounts(
+    withResourceBelow prefix: String, limit: Int
+  ) throws(Problem) -> [Account] {
+    try accounts(
+      """
+      WHERE id IN (
+        SELECT account FROM credential INDEXED BY credential_resource
+        WHERE resource <> '' AND substr(resource, 1, length(?1)) = ?1)
+      ORDER BY +position LIMIT ?2
+      """, .text(prefix), .integer(Int64(limit)))
+  }
+
   func preferredAccount(of provider: String, by application: String) throws(Problem) -> Account? {
     try accounts(
       "WHERE id = (SELECT account FROM preference WHERE application = ?1 AND provider = ?2)",

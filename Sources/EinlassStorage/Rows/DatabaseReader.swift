@@ -23,6 +23,16 @@ extension OpenStore: StoreReader {
     try connection.accounts(of: provider, subject: subject, limit: limit)
   }
 
+  func accounts(
+    of provider: String, username: String, limit: Int
+  ) throws(Problem) -> [Account] {
+    try connection.accounts(of: provider, username: username, limit: limit)
+  }
+
+  func accounts(withResourceBelow prefix: String, limit: Int) throws(Problem) -> [Account] {
+    try connection.accounts(withResourceBelow: prefix, limit: limit)
+  }
+
   func preferredAccount(of provider: String, by application: String) throws(Problem) -> Account? {
     try connection.preferredAccount(of: provider, by: application)
   }

@@ -65,6 +65,34 @@ struct RequestSigningTests {
     #expect(script.log.isEmpty)
   }
 
+  @Test func `A request to an address without a provider is not signed`() throws {
+    let engine = Einlass(
+      catalog: try ProviderCatalog.builtIn(), store: store().accountStore,
+      effects: Script(store: store()).effects)
+    let services = try [
+      Service(ServiceAddress("https://a.example/twitter"), provider: "twitter"),
+      Service(ServiceAddress("https://b.example"), provider: "github"),
+    ]
+    for (url, isSigned) in [
+      ("https://upload.twitter.com/1.1/media", true), ("https://api.twitter.com:444/1.1", false),
+      ("https://api.twitter.com.example/1.1", false), ("https://a.example/twitter/1?q=%2F", true),
+      ("https://a.example/twitter2", false), ("https://a.example/twitter/../x", false),
+      ("https://a.example/twitter/%2e%2e/x", false), ("https://b.example/", false),
+      ("https://api.twitter.com/1.1/a%2Fb", true),
+    ] {
+      let asked = request {
+        $0.url = url
+        $0.services = services
+      }
+      if isSigned {
+        _ = try engine.sign(asked)
+      } else {
+        let problem = try #require(throws: Problem.self) { try engine.sign(asked) }
+        #expect(problem.reason == .unsafeURL && problem.detail == "notServed")
+      }
+    }
+  }
+
   @Test("A bearer token is put into the header unchanged")
   func bearer() throws {
     let script = Script(store: Sample.graphStore(issuedTo: ["APP"]))
@@ -72,6 +100,7 @@ struct RequestSigningTests {
       request {
         $0.account = Account.ID(rawValue: "a_ada@example.org")
         $0.registration = ClientRegistration(clientID: "APP")
+        $0.url = "https://graph.facebook.com/me"
       })
     #expect(header == RequestAuthorization(authorization: "Bearer TOKEN-APP", clientID: "APP"))
   }

@@ -194,10 +194,11 @@ import Testing
     #expect(one.header["jwk"] == two.header["jwk"] && two.claims["nonce"] == "N")
     #expect(try one.header["jwk"] == proof(first.requests[1]).header["jwk"])
     // The signed requests of the front end use it too.
-    let signed = try engine(script).sign(
-      SignRequest(
-        application: Sample.application, registration: ClientRegistration(clientID: "APP"),
-        account: account.id, method: "PUT", url: "https://api.example/things?a=b", nonce: "R"))
+    var asked = SignRequest(
+      application: Sample.application, registration: ClientRegistration(clientID: "APP"),
+      account: account.id, method: "PUT", url: "https://api.example/things?a=b", nonce: "R")
+    asked.services = [Service(try ServiceAddress("https://api.example"), provider: "example")]
+    let signed = try engine(script).sign(asked)
     #expect(signed.authorization == "DPoP AT2")
     let own = try Self.decoded(try #require(signed.proof))
     #expect(own.header["jwk"] == two.header["jwk"])

@@ -14,7 +14,8 @@ import Testing
       effects: Script(store: store).effects)
     let request = ServiceRequest(
       address.contains(".") || address.contains(":")
-        ? .address(try ServiceAddress(address)) : .provider(address), account: account, among: services)
+        ? .address(try ServiceAddress(address)) : .provider(address), account: account,
+      among: services)
     return try engine.resolve(request, asking: [], patience: .usual) { provider in
       PerformRequest(
         application: Sample.application, registration: Sample.registration, provider: provider)
@@ -50,7 +51,8 @@ import Testing
     #expect(resolution.provider == "github" && resolution.username == nil)
     #expect(resolution.explanation.account?.username == "ada")
     #expect(try Self.resolve("github", account: "a_ada").explanation.rule == .account)
-    #expect(try #require(throws: Problem.self) { try Self.resolve("nowhere") }.reason == .unknownProvider)
+    #expect(
+      try #require(throws: Problem.self) { try Self.resolve("nowhere") }.reason == .unknownProvider)
   }
 
   @Test(arguments: [

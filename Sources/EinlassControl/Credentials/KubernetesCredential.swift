@@ -3,7 +3,7 @@ internal import EinlassJSON
 internal import EinlassSystem
 
 /// `einlassctl credential kubernetes`: an exec plug-in of kubectl (client.authentication.k8s.io).
-struct KubernetesHelper: HelperCommand {
+struct KubernetesCredential: CredentialProtocol {
   static let configuration = CommandConfiguration(
     commandName: "kubernetes", abstract: "kubectl: an exec plug-in of a kubeconfig",
     discussion: """
@@ -32,7 +32,7 @@ struct KubernetesHelper: HelperCommand {
   @Flag(help: "Answer with the access token, for a cluster that does not take the id_token.")
   var accessToken = false
 
-  @OptionGroup var helper: HelperOptions
+  @OptionGroup var helper: CredentialOptions
   @OptionGroup var server: ServerOptions
 
   private var version = versions[0]

@@ -5,7 +5,7 @@ internal import EinlassSystem
 internal import Glibc
 
 /// `einlassctl credential cargo`: a credential provider of cargo, one JSON line each way.
-struct CargoHelper: HelperCommand {
+struct CargoCredential: CredentialProtocol {
   static let configuration = CommandConfiguration(
     commandName: "cargo", abstract: "cargo: credential-provider of a registry",
     discussion: """
@@ -19,7 +19,7 @@ struct CargoHelper: HelperCommand {
   @Flag(name: .customLong("cargo-plugin"), help: .hidden)
   var isPlugin = false
 
-  @OptionGroup var helper: HelperOptions
+  @OptionGroup var helper: CredentialOptions
   @OptionGroup var server: ServerOptions
 
   var application: String? { helper.application }
@@ -33,7 +33,7 @@ struct CargoHelper: HelperCommand {
   func run(with console: Console) throws(Failure) {
     guard let input = try? Descriptor.duplicate(STDIN_FILENO) else { return }
     let output = try TextOutput(1)
-    var framer = LineFramer(limit: HelperInput.limitBytes)
+    var framer = LineFramer(limit: ProgramInput.limitBytes)
     var buffer = [UInt8](repeating: 0, count: 1 << 12)
     while true {
       while let line = framer.next() {

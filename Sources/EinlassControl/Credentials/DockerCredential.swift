@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import EinlassJSON
 
 /// `einlassctl credential docker`, the program `docker-credential-einlass`.
-struct DockerHelper: HelperCommand {
+struct DockerCredential: CredentialProtocol {
   static let configuration = CommandConfiguration(
     commandName: "docker", abstract: "docker, podman, skopeo: \"credHelpers\" of config.json",
     discussion: """
@@ -19,7 +19,7 @@ struct DockerHelper: HelperCommand {
   @Argument(help: "The operation: get, list, store or erase.")
   var operation: String
 
-  @OptionGroup var helper: HelperOptions
+  @OptionGroup var helper: CredentialOptions
   @OptionGroup var server: ServerOptions
 
   private var address = ""
@@ -31,7 +31,7 @@ struct DockerHelper: HelperCommand {
   mutating func begins() throws(Failure) -> Bool {
     switch operation {
     case "get", "erase":
-      let bytes = try HelperInput.read()
+      let bytes = try ProgramInput.read()
       let line = bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...]
       guard !line.isEmpty, line.allSatisfy({ (0x21...0x7E).contains($0) }) else {
         throw .badInput(line: 1, "is not the address of a registry")

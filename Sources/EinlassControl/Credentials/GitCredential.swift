@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import EinlassJSON
 
 /// `einlassctl credential git`, the program `git-credential-einlass` (gitcredentials(7)).
-struct GitHelper: HelperCommand {
+struct GitCredential: CredentialProtocol {
   static let configuration = CommandConfiguration(
     commandName: "git", abstract: "git: git config --global credential.helper einlass",
     discussion: """
@@ -19,7 +19,7 @@ struct GitHelper: HelperCommand {
   @Argument(help: "The operation: get, store, erase or capability.")
   var operation: String
 
-  @OptionGroup var helper: HelperOptions
+  @OptionGroup var helper: CredentialOptions
   @OptionGroup var server: ServerOptions
 
   private var input: GitInput?
@@ -31,7 +31,7 @@ struct GitHelper: HelperCommand {
   mutating func begins() throws(Failure) -> Bool {
     switch operation {
     case "get", "erase":
-      input = try GitInput(try HelperInput.read())
+      input = try GitInput(try ProgramInput.read())
       _ = try input?.address()
       return true
     case "capability":

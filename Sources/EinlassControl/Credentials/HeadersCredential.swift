@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import EinlassJSON
 
 /// `einlassctl credential headers`: the headers of a request as one JSON object.
-struct HeadersHelper: HelperCommand {
+struct HeadersCredential: CredentialProtocol {
   static let configuration = CommandConfiguration(
     commandName: "headers", abstract: "Clients of MCP: one JSON object of HTTP headers",
     discussion: """
@@ -17,7 +17,7 @@ struct HeadersHelper: HelperCommand {
   @Option(name: .customLong("scope"), help: "The token must have this scope; may be repeated.")
   var scopes: [String] = []
 
-  @OptionGroup var helper: HelperOptions
+  @OptionGroup var helper: CredentialOptions
   @OptionGroup var server: ServerOptions
 
   var application: String? { helper.application }
@@ -30,7 +30,7 @@ struct HeadersHelper: HelperCommand {
 }
 
 /// `einlassctl credential bazel`: Bazel's credential helper specification.
-struct BazelHelper: HelperCommand {
+struct BazelCredential: CredentialProtocol {
   static let configuration = CommandConfiguration(
     commandName: "bazel", abstract: "Bazel: --credential_helper=bazel-credential-einlass",
     discussion: #"Reads {"uri": "https://…"} and answers {"headers": {"Authorization": […]}}."#)
@@ -39,7 +39,7 @@ struct BazelHelper: HelperCommand {
   @Argument(help: "The operation: get.")
   var operation: String
 
-  @OptionGroup var helper: HelperOptions
+  @OptionGroup var helper: CredentialOptions
   @OptionGroup var server: ServerOptions
 
   private var address: String?
@@ -50,7 +50,7 @@ struct BazelHelper: HelperCommand {
 
   mutating func begins() throws(Failure) -> Bool {
     guard operation == "get" else { throw .unusable("There is only the operation get.") }
-    address = try HelperInput.object()["uri"]?.string
+    address = try ProgramInput.object()["uri"]?.string
     guard address != nil else { throw .badInput(line: 1, "names no uri") }
     return true
   }

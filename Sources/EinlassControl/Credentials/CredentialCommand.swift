@@ -17,8 +17,8 @@ struct CredentialCommand: ParsableCommand {
       Nothing is printed but the answer. A failure is exit code 1 and one line on standard error.
       """,
     subcommands: [
-      GitHelper.self, HeadersHelper.self, KubernetesHelper.self, CargoHelper.self,
-      DockerHelper.self, BazelHelper.self,
+      GitCredential.self, HeadersCredential.self, KubernetesCredential.self, CargoCredential.self,
+      DockerCredential.self, BazelCredential.self,
     ])
 
   /// Returns the command's arguments if the program runs under the name of a helper:
@@ -32,21 +32,21 @@ struct CredentialCommand: ParsableCommand {
 }
 
 /// A helper of another program. It acts under the name of that program.
-protocol HelperCommand: ServerCommand {
+protocol CredentialProtocol: ServerCommand {
   /// The name of the program, for access, preferences and audit.
   static var program: String { get }
   /// The name from `--for`, in place of the program's.
   var application: String? { get }
 }
 
-extension HelperCommand {
+extension CredentialProtocol {
   var actsAs: String? { application ?? Self.program }
   var servesProgram: Bool { true }
   var asksPerson: Bool { false }
 }
 
 /// The option that all helpers share.
-struct HelperOptions: ParsableArguments {
+struct CredentialOptions: ParsableArguments {
   @Option(
     name: .customLong("for"), help: "Act under this name instead of the program's.",
     completion: .applications)
@@ -61,7 +61,7 @@ extension Failure {
 }
 
 /// The request of a program on standard input.
-enum HelperInput {
+enum ProgramInput {
   /// More than any of these programs sends.
   static let limitBytes = 1 << 16
 

@@ -1,0 +1,83 @@
+"""`einlassctl services`: the accounts for addresses, in the configuration file.
+
+    python -m pytest Tests/Integrations/test_services.py
+"""
+import json
+import os
+import stat
+
+import pytest
+
+
+def test_a_service_is_added_listed_and_removed(house):
+    before = json.loads(house.config.read_text())
+    house.do("services", "add", "https://github.com/corp", "github/work", "--yes")
+    house.do("services", "add", "imap.example.com", "google", "--username", "ada", "--scheme", "basic", "--scope", "mail", "--yes")
+    content = json.loads(house.config.read_text())
+    assert content["services"] == [
+        {"address": "https://github.com/corp", "provider": "github", "account": "work"},
+        {"address": "imap.example.com", "provider": "google", "username": "ada", "scheme": "basic", "scopes": ["mail"]}]
+    assert {**before, "services": content["services"]} == content
+    shown = house.do("services")
+    assert [line.split()[:2] for line in shown.splitlines()[1:]] == [["https://github.com/corp", "github"], ["imap.example.com", "google"]]
+    assert json.loads(house.do("services", "list", "--json")) == {"services": content["services"]}
+    # The service of the same address is replaced.
+    house.do("services", "add", "imap.example.com", "gitlab", "--yes")
+    assert json.loads(house.config.read_text())["services"][1] == {"address": "imap.example.com", "provider": "gitlab"}
+    house.do("services", "remove", "imap.example.com")
+    house.do("services", "remove", "https://github.com/corp")
+    assert json.loads(house.config.read_text()) == before
+    code, output, errors = house.run("einlassctl", "services", "remove", "imap.example.com")
+    assert code == 1 and "There is no service imap.example.com" in errors
+
+
+def test_a_foreign_host_needs_a_confirmation(house):
+    before = house.config.read_bytes()
+    code, output, errors = house.run("einlassctl", "services", "add", "https://git.example.com", "gitlab")
+    assert code == 64 and "does not name the host" in errors and "--yes" in errors
+    assert house.config.read_bytes() == before
+    # A host of the provider needs none.
+    house.do("services", "add", house.origin("gitlab") + "/corp", "gitlab/ada")
+
+
+@pytest.mark.parametrize("arguments, sentence", [
+    (["http://example.com", "gitlab"], "plain http"), (["https://a.example?x", "gitlab"], "query"),
+    (["https://a.example/../x", "gitlab"], "dot segment"), (["https://a.example", "nowhere"], "There is no provider nowhere"),
+    (["https://a.example", "gitlab", "--username", "a:b"], "/username"), (["https://a.example", "gitlab", "--username", "a\nb"], "/username"),
+])
+def test_a_bad_service_is_refused_and_the_file_stays(house, arguments, sentence):
+    before = house.config.read_bytes()
+    code, output, errors = house.run("einlassctl", "services", "add", *arguments, "--yes")
+    assert code == 1 and output == "" and sentence in errors
+    assert house.config.read_bytes() == before
+    assert os.listdir(house.config.parent) == ["config.json"]
+
+
+def test_the_file_keeps_its_mode_and_its_link(house):
+    target = house.folder / "dotfiles.json"
+    house.config.rename(target)
+    target.chmod(0o400)
+    house.config.symlink_to(target)
+    house.do("services", "add", "a.example", "gitlab", "--yes")
+    assert house.config.is_symlink() and stat.S_IMODE(target.stat().st_mode) == 0o400
+    assert json.loads(target.read_text())["services"]
+
+
+def test_the_file_is_made_private(house):
+    house.config.unlink()
+    house.config.parent.rmdir()
+    house.do("services", "add", "a.example", "gitlab", "--yes")
+    assert stat.S_IMODE(house.config.stat().st_mode) == 0o600 and stat.S_IMODE(house.config.parent.stat().st_mode) == 0o700
+
+
+def test_a_broken_file_is_not_replaced(house):
+    for text in ("{", "[]", '{"services": 7}', '{"other": 1}'):
+        house.config.write_text(text)
+        code, output, errors = house.run("einlassctl", "services", "add", "a.example", "gitlab", "--yes")
+        assert code == 1 and output == "" and errors
+        assert house.config.read_text() == text
+
+
+def test_another_store_needs_another_file(house):
+    code, output, errors = house.run("einlassctl", "services", "--store", str(house.folder / "s/a.db"))
+    assert code == 64 and "--config" in errors
