@@ -18,7 +18,7 @@ struct TokenCommand: ServerCommand {
         einlassctl token github
         einlassctl token github/ada --scope repo --min-validity 5m
         einlassctl token https://gitlab.example.com/group/app.git
-        einlassctl token https://api.github.com --curl | curl -K - https://api.github.com/user
+        einlassctl token github --curl | curl -K - https://api.github.com/user
       """)
 
   @Argument(
