@@ -87,7 +87,7 @@ enum EinlassCommand {
     let greeting = application.map { name -> JSONValue in
       [
         "jsonrpc": "2.0", "id": 0, "method": "initialize",
-        "params": ["client": ["name": .string(name)]],
+        "params": ["client": ["name": .string(name)], "capabilities": ["changes": false]],
       ]
     }
     let request: JSONValue = [

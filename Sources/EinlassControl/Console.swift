@@ -97,7 +97,9 @@ final class Console {
         "protocolVersion": 1,
         "client": ["name": .string(self.application), "version": .string(version)],
         "processId": JSONValue(Int64(getpid())),
-        "capabilities": ["prompts": JSONValue(person == nil ? shownUnasked : Questions.kinds)],
+        "capabilities": [
+          "prompts": JSONValue(person == nil ? shownUnasked : Questions.kinds), "changes": false,
+        ],
       ], patience: 15_000)
     if servesProgram, person == nil { startTimer() }
     listen(opensBrowser)

@@ -46,11 +46,13 @@ func initialize(_ server: Server) -> Method {
         let patience = AccountStore.Patience(until: deadline)
         let protection = try server.store.protection(patience)
         let changes = try server.store.changes(nil, patience)
-        server.changes.begin(after: changes.mark)
+        if server.session.frontEnd.wantsChangeNotifications {
+          server.changes.begin(after: changes.mark)
+        }
         store = ["protection": .string(protection), "revision": JSONValue(changes.revision)]
       } catch {
         if error.isLockedStore, deadline == nil { return nil }
-        server.changes.begin(after: nil)
+        if server.session.frontEnd.wantsChangeNotifications { server.changes.begin(after: nil) }
         store = ["problem": problemObject(error)]
       }
       return server.greeting(store: store)
@@ -65,7 +67,7 @@ private enum Params {
   static let processID = TypedField.optional(
     "processId", .integer(1...Int64(Int32.max)), "End when this process ends.")
   static let capabilities = TypedField.optional(
-    "capabilities", .object(fields(shownPrompts)), default: [:],
+    "capabilities", .object(fields(shownPrompts, wantsChanges)), default: [:],
     "The abilities of the front end.")
   static let applications = TypedField.optional(
     "applications", .map(.registration), default: [:],
@@ -82,6 +84,10 @@ private enum Client {
 
 private let shownPrompts = TypedField.optional(
   "prompts", .identifiers(max: 64), default: [], "The supported kinds of prompt.")
+
+private let wantsChanges = TypedField.optional(
+  "changes", .boolean, default: true,
+  "false: no notifications of changes, for a process that ends at once.")
 
 /// The largest number of entries; so many always fit the answer.
 private let leftOutLimit = 50
@@ -102,6 +108,7 @@ extension Session.FrontEnd {
     let client = params[Params.client]
     application = client[Client.name]
     title = client[Client.title]
+    wantsChangeNotifications = params[Params.capabilities][wantsChanges]
     prompts = Set(params[Params.capabilities][shownPrompts].compactMap(Prompt.Kind.init))
     for member in params[Params.applications].members {
       registrations[member.name] = ClientRegistration(member.value)
@@ -112,7 +119,10 @@ extension Session.FrontEnd {
 extension Server {
   fileprivate func begin(for frontEnd: Session.FrontEnd, _ peer: Peer) {
     session.initialize(frontEnd)
-    changes.watch(by: peer) { [weak self] in self?.finishRenewals() }
+    // The end of a watch takes the kernel up to 20 ms, which a short process need not wait for.
+    if frontEnd.wantsChangeNotifications {
+      changes.watch(by: peer) { [weak self] in self?.finishRenewals() }
+    }
     finishRenewals()
   }
 
@@ -122,7 +132,7 @@ extension Server {
         Lifecycle.allCases.map(\.rawValue) + methods.map(\.descriptor.name)),
       "notifications": JSONValue(notifications.map(\.name)),
       "prompts": JSONValue(Prompt.Kind.allCases.map(\.rawValue)),
-      "changes": .bool(changes.isComplete),
+      "changes": .bool(session.frontEnd.wantsChangeNotifications && changes.isComplete),
     ]
     return .object(
       JSONObject(present: [

@@ -10,6 +10,7 @@ final class Session: Sendable {
     var application = "anonymous"
     var title: String?
     var prompts: Set<Prompt.Kind> = []
+    var wantsChangeNotifications = true
     /// The registrations that the client passed, by provider. They are never stored and never
     /// logged.
     var registrations: ByteKeyed<ClientRegistration> = [:]
