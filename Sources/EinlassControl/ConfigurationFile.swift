@@ -9,8 +9,9 @@ struct ConfigurationFile {
 
   /// Reads the file. A missing file is an empty configuration.
   init(_ options: ServerOptions) throws(Failure) {
-    guard let path = options.config ?? (options.store == nil ? PersonalFile.configurationPath : nil)
-    else { throw .usage("With --store the configuration file is needed too: --config PATH.") }
+    guard let path = options.config ?? options.usualConfiguration else {
+      throw .usage("With --store the configuration file is needed too: --config PATH.")
+    }
     self.path = path
     guard FileStatus.at(path) != nil else {
       content = JSONObject()

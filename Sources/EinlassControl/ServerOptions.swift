@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import EinlassJSON
+internal import EinlassSystem
 internal import Glibc
 
 /// The options common to all subcommands: the einlass, the store and the output.
@@ -69,6 +70,15 @@ struct ServerOptions: ParsableArguments {
     for option in options where self[keyPath: option] == STDIN_FILENO {
       self[keyPath: option] = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
     }
+  }
+
+  /// The path of the configuration file that einlass reads without `--config`; `nil` with another
+  /// store.
+  var usualConfiguration: String? { store == nil ? PersonalFile.configurationPath : nil }
+
+  /// The path of the configuration file that einlass reads; `nil` if there is none.
+  var configurationInUse: String? {
+    config ?? usualConfiguration.flatMap { FileStatus.at($0) == nil ? nil : $0 }
   }
 
   /// The command line arguments for einlass.

@@ -28,6 +28,7 @@ from world import World
 COVERED = {
     r"clients/quickstart": "clients/quickstart",
     r"clients/build( \w+)*": "release build",
+    r"clients/install( .*)?": "integrations",
     r"Tests/run( .*)?": None,  # itself
     r"Tests/Fuzz/run( .*)?": "fuzz",
 }

@@ -41,8 +41,8 @@ struct Doctor: ServerCommand {
     if let problem = console.greeting["configuration"]?["problem"] {
       return [Finding("configuration", problem)]
     }
-    guard let path = server.config else {
-      return [Finding("configuration", .well, "none was given")]
+    guard let path = server.configurationInUse else {
+      return [Finding("configuration", .well, "none")]
     }
     let unknown = try unknownProviders(console)
     guard unknown.isEmpty else {

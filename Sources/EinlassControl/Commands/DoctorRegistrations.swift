@@ -82,7 +82,7 @@ extension Doctor {
   }
 
   private func configured(_ member: String) -> [JSONObject.Member] {
-    guard let path = server.config,
+    guard let path = server.configurationInUse,
       let bytes = try? PersonalFile.read(path, others: .mayNothing, limitBytes: 1 << 20)
     else { return [] }
     return (try? JSONReader.read(bytes))?[member]?.object?.members ?? []
