@@ -1,0 +1,131 @@
+"""Python programs: keyring and pip with the backend, requests and httpx with the authenticators.
+
+    python -m pytest Tests/Integrations/test_python.py
+"""
+import hashlib
+import io
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from house import PROJECT, open_gate
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory):
+    """The Python client, installed with its entry points."""
+    folder = tmp_path_factory.mktemp("library")
+    # A copy, because the build writes beside its sources.
+    source = shutil.copytree(PROJECT / "clients/python", tmp_path_factory.mktemp("source") / "python")
+    done = subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--disable-pip-version-check",
+                           "--target", folder, source], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return str(folder)
+
+
+@pytest.fixture
+def python(house, library):
+    """Returns a function that runs a Python program in the house."""
+    house.sign_in("gitlab")
+
+    def run(*arguments, **more):
+        return house.run(sys.executable, *arguments, env={"PYTHONPATH": library, "PYTHONDONTWRITEBYTECODE": "1"}, patience=60, **more)
+
+    return run
+
+
+def wheel(name):
+    """Returns a small wheel."""
+    content = io.BytesIO()
+    info = f"{name}-1.0.dist-info"
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr(f"{name}.py", "")
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return content.getvalue()
+
+
+def index(request, body):
+    """A package index (PEP 503) with one package."""
+    content = wheel("abc")
+    if request.path == "/simple/abc/":
+        link = f'<a href="/files/abc-1.0-py3-none-any.whl#sha256={hashlib.sha256(content).hexdigest()}">abc-1.0-py3-none-any.whl</a>'
+        return 200, {"Content-Type": "text/html"}, link.encode()
+    return (200, {}, content) if request.path.endswith(".whl") else (404, {}, b"")
+
+
+def test_keyring_gets_a_token_and_stores_no_password(house, python):
+    url = house.origin("gitlab") + "/simple/"
+    assert python("-m", "keyring", "get", url, "ada")[0] == 1
+    house.allow("keyring", "gitlab")
+    code, output, errors = python("-m", "keyring", "get", url, "ada")
+    assert code == 0 and output.strip() == house.do("token", "gitlab", "--for", "keyring").strip(), errors
+    code, output, errors = python("-m", "keyring", "--mode", "creds", "get", url)
+    assert code == 0 and output.splitlines()[0] == "oauth2"
+    for service, name in ((url, "nobody"), ("https://example.com", "ada"), ("system", "ada")):
+        assert python("-m", "keyring", "get", service, name)[:2] == (1, "")
+    code, output, errors = python("-c", "import keyring; keyring.set_password('a.example', 'ada', 'x')")
+    assert code == 1
+
+
+def test_pip_installs_from_a_private_index(house, python):
+    house.allow("keyring", "gitlab")
+    with open_gate(house.origin("gitlab") + "/api/v4/user", index) as gate:
+        house.do("services", "add", gate.address, "gitlab", "--yes")
+        url = gate.address.replace("//", "//oauth2@") + "/simple/"
+        code, output, errors = python("-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps",
+                                      "--keyring-provider", "import", "--index-url", url, "abc")
+        assert code == 0, errors
+        assert (house.folder / "work/abc-1.0-py3-none-any.whl").exists() and "basic" in gate.schemes
+
+
+PROGRAMS = {
+    "requests": """
+import requests, sys
+from einlass.requests_auth import EinlassAuth
+auth = EinlassAuth("script")
+with requests.Session() as session:
+    for url in sys.argv[1:]:
+        answer = session.get(url, auth=auth)
+        print(answer.status_code, answer.text)
+""",
+    "httpx": """
+import httpx, sys
+from einlass.httpx_auth import EinlassAuth
+auth = EinlassAuth("script")
+with httpx.Client(auth=auth, follow_redirects=True) as client:
+    for url in sys.argv[1:]:
+        answer = client.get(url)
+        print(answer.status_code, answer.text)
+""",
+}
+
+
+@pytest.mark.parametrize("library_name", sorted(PROGRAMS))
+def test_a_revoked_token_is_replaced_once_and_a_redirect_carries_none(house, python, library_name):
+    house.allow("script", "gitlab")
+    program = house.folder / "work/program.py"
+    program.write_text(PROGRAMS[library_name])
+    token = house.do("token", "gitlab", "--for", "script").strip()
+    house.change({"gitlab": {"tokens": {token: None}}})
+
+    def hello(request, body):
+        if request.path == "/elsewhere":
+            return 302, {"Location": other.address.replace("127.0.0.1", "localhost") + "/"}, b""
+        return 200, {}, b"hello"
+
+    userinfo = house.origin("gitlab") + "/api/v4/user"
+    with open_gate(userinfo, hello) as gate, open_gate(userinfo, hello) as other:
+        house.do("services", "add", gate.address, "gitlab", "--yes")
+        code, output, errors = python(str(program), gate.address + "/?a=b#c", gate.address + "/elsewhere")
+        assert code == 0, errors
+        assert output.splitlines() == ["200 hello", "401 "]
+        assert gate.refused == 1 and gate.schemes == ["bearer", "bearer"]
+        assert [header for _, _, header in other.seen] == [None]
+        code, output, errors = python(str(program), "https://example.com/")
+        assert code == 1 and "unsafeURL" in errors
+        house.change({"gitlab": {"tokens": None}})

@@ -1,0 +1,109 @@
+"""Gets tokens for addresses from einlass, for libraries that send requests.
+
+    with TokenSource("my-script") as tokens:
+        print(tokens.token("https://api.github.com/user").text)
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import threading
+from dataclasses import dataclass
+from typing import Any, Dict, Optional, Sequence
+from urllib.parse import urlsplit
+
+from .client import Client, EinlassError
+
+
+def find_einlass() -> str:
+    """Returns the path of einlass: from $EINLASS, else from the PATH, else beside the running program, else in
+    ~/.local/bin. Raises FileNotFoundError."""
+    named = os.environ.get("EINLASS")
+    if named:
+        return named
+    folders = [os.path.dirname(os.path.abspath(sys.argv[0])), os.path.expanduser("~/.local/bin")]
+    found = shutil.which("einlass") or shutil.which("einlass", path=os.pathsep.join(folders))
+    if not found:
+        raise FileNotFoundError("There is no einlass on the PATH. Install it, or name it in the variable EINLASS.")
+    return found
+
+
+def without_query(url: str) -> str:
+    """Returns the address without query and fragment, because services.resolve refuses them."""
+    parts = urlsplit(url)
+    return parts._replace(query="", fragment="").geturl()
+
+
+@dataclass(frozen=True)
+class Token:
+    """An access token and the account that it is from."""
+
+    text: str
+    account: str
+    #: The user name that the service wants beside the token, if any.
+    username: Optional[str]
+    #: Unix seconds; None if unknown.
+    expires_at: Optional[int]
+    resource: Optional[str]
+
+    @property
+    def header(self) -> str:
+        """The value of an Authorization header. RFC 6750 section 2.1."""
+        return f"Bearer {self.text}"
+
+    def __repr__(self) -> str:
+        return f"Token(account={self.account!r})"
+
+
+class TokenSource:
+    """A running einlass that is asked for tokens. It never asks the person, and may be used by several threads."""
+
+    def __init__(self, application: str, command: Optional[Sequence[str]] = None) -> None:
+        """`application` is the name that needs access: einlassctl access set NAME PROVIDER granted."""
+        self.application = application
+        self._command = command
+        self._client: Optional[Client] = None
+        self._lock = threading.Lock()
+
+    def token(self, address: str, account: Optional[str] = None, timeout: float = 30) -> Token:
+        """Returns a valid token for an address, refreshed if needed. `account` is a user name or an id. Raises
+        EinlassError with the reason, for example `accessNotGranted` or `unsafeURL` for an address without a provider."""
+        params = {"address": without_query(address), **({"account": account} if account else {})}
+        found = self._request("services.resolve", params, timeout)
+        if "error" in found:
+            error = found["error"]
+            raise EinlassError(error["code"], error["data"]["reason"], error["data"], error["message"])
+        wanted = {"account": found["account"], **{name: found[name] for name in ("scopes", "resource") if name in found}}
+        credential = self._request("credentials.get", wanted, timeout)["credential"]
+        if credential["type"] != "oauth2" or credential["tokenType"].lower() != "bearer":
+            raise EinlassError(0, "noBearerToken", {}, "The account has no token that another program can send.")
+        return Token(credential["token"], found["account"], found.get("username"), credential.get("expiresAt"), found.get("resource"))
+
+    def reject(self, token: Token, timeout: float = 30) -> None:
+        """Reports that a service refused the token (401), so that the next one is new."""
+        params = {"account": token.account, **({"resource": token.resource} if token.resource else {})}
+        self._request("credentials.reject", params, timeout)
+
+    def close(self) -> None:
+        with self._lock:
+            client, self._client = self._client, None
+        if client:
+            client.close()
+
+    def __enter__(self) -> TokenSource:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _request(self, method: str, params: Dict[str, Any], timeout: float) -> Dict[str, Any]:
+        with self._lock:
+            if self._client is None:
+                client = Client(list(self._command or [find_einlass()]))
+                client.initialize(self.application, capabilities={"prompts": [], "changes": False}, timeout=timeout)
+                self._client = client
+            client = self._client
+        result: Dict[str, Any] = client.request(method, params, timeout)
+        return result
