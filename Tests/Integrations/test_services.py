@@ -81,3 +81,31 @@ def test_a_broken_file_is_not_replaced(house):
 def test_another_store_needs_another_file(house):
     code, output, errors = house.run("einlassctl", "services", "--store", str(house.folder / "s/a.db"))
     assert code == 64 and "--config" in errors
+
+
+def test_the_usual_file_belongs_to_the_usual_store(house):
+    house.do("services", "add", "a.example", "gitlab", "--yes")
+    question = ["services.resolve", '{"address": "a.example"}']
+    code, output, errors = house.run("einlass", "call", *question)
+    assert code == 0 and json.loads(output)["result"]["service"] == "a.example"
+    code, output, errors = house.run("einlass", "--store", "memory", "call", *question)
+    assert code == 1 and json.loads(output)["error"]["data"]["detail"] == "notServed"
+    code, output, errors = house.run("einlass", "--store", "memory", "--config", str(house.config), "call", *question)
+    assert code == 0
+    house.config.write_text("{")
+    code, output, errors = house.run("einlass", "call", *question)
+    assert code == 78 and json.loads(output)["error"]["data"]["detail"] == "configuration"
+
+
+def test_a_call_names_its_application_and_explains_its_error(house):
+    code, output, errors = house.run("einlass", "call", "--application", "backup", "access.set", '{"provider": "gitlab", "state": "granted"}')
+    assert code == 0 and errors == ""
+    code, output, errors = house.run("einlass", "call", "--application=backup", "access.list")
+    assert json.loads(output)["result"]["grants"][0]["application"] == "backup"
+    code, output, errors = house.run("einlass", "call", "--application", "backup", "services.resolve", '{"address": "b.example"}')
+    assert code == 1 and json.loads(output)["id"] == 1 and "notServed" in output
+    assert errors.count("\n") == 1 and errors.startswith("einlass: No provider is known to serve b.example")
+    code, output, errors = house.run("einlass", "call", "--application", "a\nb", "access.list")
+    assert code == 1 and json.loads(output)["error"]["data"]["path"] == "/client/name"
+    for arguments in (["--application"], ["--application", ""], ["--application="], ["--application", "x"]):
+        assert house.run("einlass", "call", *arguments)[0] == 64
