@@ -19,13 +19,15 @@ struct EinlassControl: ParsableCommand {
       EXAMPLES:
         einlassctl providers configure github   store a client id
         einlassctl sign-in github               sign in in a browser
+        einlassctl token github                 print a fresh access token
         einlassctl accounts add                 add a credential
         einlassctl accounts list
         einlassctl access reset                 let an application ask again
         einlassctl accounts list --json | jq .accounts
 
       einlassctl is itself an application, called einlassctl. Its client ids come from providers \
-      configure, or from the configuration file (--config), which only you may be able to read: \
+      configure, or from the configuration file (~/.config/einlass/config.json, or --config), which \
+      only you may be able to read: \
       {"applications": {"einlassctl": {"github": {"clientId": "…"}}}}. Accounts are in \
       ~/.local/share/einlass (XDG_DATA_HOME), the key of their secrets in \
       ~/.local/state/einlass/keys (XDG_STATE_HOME).
@@ -39,10 +41,9 @@ struct EinlassControl: ParsableCommand {
       """,
     version: version,
     subcommands: [
-      SignIn.self, AccountsCommand.self, AccessCommand.self, ProvidersCommand.self,
-      StoreCommand.self,
-      AuditCommand.self, TokenCommand.self, RejectCommand.self,
-      CredentialCommand.self, ServicesCommand.self, Doctor.self,
+      SignIn.self, TokenCommand.self, RejectCommand.self, CredentialCommand.self,
+      ServicesCommand.self, AccountsCommand.self, AccessCommand.self, ProvidersCommand.self,
+      StoreCommand.self, AuditCommand.self, Doctor.self,
     ], helpNames: .long)
 
   static func main() {

@@ -66,7 +66,9 @@ struct ProvidersShow: ServerCommand {
       ("problem", provider["problem"]?["message"]?.plain),
       ("sign-in by", provider["flowKinds"]?.plain),
       ("can", ProvidersList.abilities(provider["can"])),
-      ("hosts", provider["hosts"]?.array?.compactMap { $0["host"]?.string }.joined(separator: ", ")),
+      (
+        "hosts", provider["hosts"]?.array?.compactMap { $0["host"]?.string }.joined(separator: ", ")
+      ),
       ("register at", provider["setup"]?["documentation"]?.plain),
       ("redirect", provider["setup"]?["redirect"]?.plain),
       ("notes", provider["setup"]?["notes"]?.plain),
