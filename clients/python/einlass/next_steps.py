@@ -62,7 +62,7 @@ NEXT_STEPS = {
     "invalidChoice": "Answer with one of the accounts that were offered.",
     "reservedParameter": "Leave it out of the custom parameters.",
     "bindingMismatch": "Use the configuration of the account's sign-in, or store the registration again (einlassctl providers configure PROVIDER), or add the account again (einlassctl accounts add --replace).",
-    "unsafeURL": "Use an https address.",
+    "unsafeURL": "Use an https address. If no provider serves it, choose an account for it (einlassctl services add ADDRESS PROVIDER).",
     "accountExists": 'Use the stored account, or add it with "replace": true (einlassctl accounts add --replace).',
     "serverGone": "See the log lines above, because einlass ended before it answered.",
 }
