@@ -205,6 +205,7 @@ public struct AccountStore: Sendable {
   public var protection: @Sendable (Patience) throws(Problem) -> String
   public var maintenance: StoreMaintenance
   public var begunRenewals = BegunRenewals.none
+  public var failedSignIns = FailedSignIns.none
 
   public init(
     reading:

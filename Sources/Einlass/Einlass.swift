@@ -36,7 +36,16 @@ public struct Einlass: Sendable {
   public func signIn(
     _ request: SignInRequest, asking asker: Asker
   ) async throws(Problem) -> AccountStore.Added {
-    try await signedIn(request, asking: asker)
+    // Without a named account the person may mean a further one.
+    guard let account = request.account else { return try await signedIn(request, asking: asker) }
+    let former = tokenGeneration(of: account, request)
+    return try await signInOnce(request, asking: asker) { () throws(Problem) in
+      guard tokenGeneration(of: account, request) != former else { return nil }
+      return AccountStore.Added(
+        account: try store.account(account), created: false, revision: try store.revision())
+    } else: { () throws(Problem) in
+      try await signedIn(request, asking: asker)
+    }
   }
 
   /// Returns the account that a request would use and the rule that selects it, without asking the

@@ -185,7 +185,7 @@ final class Console {
   private func listen(_ opensBrowser: Bool) {
     guard let person else {
       einlass.onNotification = { [unowned self] method, params throws(Failure) in
-        if waitsForPort(method, params) { complain(Console.portIsTaken) }
+        if let sentence = wait(method, params) { complain(sentence) }
         guard method == "prompt.opened" else { return }
         complain(Questions.deviceCode(params, Style(for: STDERR_FILENO)))
         try answer(["prompt": params["prompt"] ?? .null, "action": "accept"])
@@ -197,18 +197,25 @@ final class Console {
       switch method {
       case "prompt.opened":
         if let answer = try questions.answer(params) { try self.answer(answer) }
-      case _ where waitsForPort(method, params): person.show(Console.portIsTaken)
+      case "auth.progress":
+        if let sentence = wait(method, params) { person.show(sentence) }
       case "store.progress": person.showProgress(params["done"]?.int64, of: params["total"]?.int64)
       default: break
       }
     }
   }
 
-  private static let portIsTaken =
-    "Another program uses the port of the redirect address. Waiting for it, at most a minute."
-
-  private func waitsForPort(_ method: String, _ params: JSONObject) -> Bool {
-    method == "auth.progress" && params["stage"] == "awaitingPort"
+  /// Returns the sentence about a wait for another program; `nil` for another notification.
+  private func wait(_ method: String, _ params: JSONObject) -> String? {
+    guard method == "auth.progress" else { return nil }
+    switch params["stage"]?.string {
+    case "awaitingPort":
+      return
+        "Another program uses the port of the redirect address. Waiting for it, at most a minute."
+    case "awaitingSignIn":
+      return "Another program asks for the same sign-in. Waiting for its end."
+    default: return nil
+    }
   }
 
   private func answer(_ answer: JSONObject) throws(Failure) {

@@ -131,4 +131,6 @@ public enum Stage: String, Sendable, CaseIterable {
   case access, selecting, awaitingPerson, discovering, requesting, exchanging, verifying, saving
   /// Another program has the port of the redirect address.
   case awaitingPort
+  /// Another program signs in to the same provider with the same registration and scopes.
+  case awaitingSignIn
 }

@@ -140,22 +140,42 @@ extension Einlass {
   func performOrSignIn(
     _ request: PerformRequest, asking asker: Asker
   ) async throws(Problem) -> PerformResult {
-    do throws(Problem) {
-      return try await run(request, asking: asker)
-    } catch {
-      let provider = try catalog.provider(request.provider)
-      let error = store.problem(error, at: provider, by: request.registration)
-      guard error.isMended(bySigningInAt: provider, asking: asker.kinds) else { throw error }
-      guard request.signsInIfNeeded, request.isInteractive, var signIn = request.signIn else {
-        throw error.withSignInHint(at: provider)
+    let maySignIn = request.signsInIfNeeded && request.isInteractive
+    let revision = maySignIn ? try store.revision() : nil
+    let problem: Problem
+    switch try await attempt(request, asking: asker) {
+    case .success(let result): return result
+    case .failure(let failure): problem = failure
+    }
+    guard maySignIn, var signIn = request.signIn else {
+      throw problem.withSignInHint(at: try catalog.provider(request.provider))
+    }
+    signIn.account = problem.account
+    return try await signInOnce(signIn, asking: asker) { () throws(Problem) in
+      guard try store.revision() != revision else { return nil }
+      guard case .success(let result) = try await attempt(request, asking: asker) else {
+        return nil
       }
-      signIn.account = error.account
+      return result
+    } else: { () throws(Problem) in
+      let signedIn = try await signedIn(signIn, asking: asker)
       var request = request
-      let signedIn = try await self.signIn(signIn, asking: asker)
       request.account = signedIn.account.id
       var result = try await run(request, asking: asker)
       result.created = signedIn.created
       return result
+    }
+  }
+
+  /// Runs the request. A failure is a problem that a sign-in solves; other problems are thrown.
+  private func attempt(
+    _ request: PerformRequest, asking asker: Asker
+  ) async throws(Problem) -> Result<PerformResult, Problem> {
+    do throws(Problem) { return .success(try await run(request, asking: asker)) } catch {
+      let provider = try catalog.provider(request.provider)
+      let error = store.problem(error, at: provider, by: request.registration)
+      guard error.isMended(bySigningInAt: provider, asking: asker.kinds) else { throw error }
+      return .failure(error)
     }
   }
 

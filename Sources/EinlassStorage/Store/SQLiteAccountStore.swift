@@ -99,6 +99,7 @@ public enum SQLiteAccountStore {
       },
       maintenance: .ofDatabase(file, keys: keys))
     store.begunRenewals = .beside(file.location)
+    store.failedSignIns = .beside(file.location)
     return store
   }
 }
