@@ -17,6 +17,8 @@ struct Options: Equatable {
   var filePassphraseDescriptor: Int32?
   var configuration: String?
   var providers: String?
+  /// The path of the program for prompts that the front end cannot show.
+  var prompter: String?
   var finishes = false
   var logLevel = "warning"
   var trace: String?
@@ -50,6 +52,11 @@ struct Options: Equatable {
         filePassphraseDescriptor = try Self.descriptor(try value(), name)
       case "--config": configuration = try value()
       case "--providers": providers = try value()
+      case "--prompter":
+        prompter = try value()
+        guard prompter?.hasPrefix("/") == true else {
+          throw UsageError("--prompter needs the absolute path of a program")
+        }
       case "--log-level": logLevel = try Self.logLevel(try value())
       case "--trace": trace = try value()
       case "--answers": answers = try value()
@@ -144,6 +151,8 @@ extension Options {
       --config PATH        applications, services, origins, caFile, proxy: a JSON file that only you
                            can read (default without --store: $XDG_CONFIG_HOME/einlass/config.json)
       --providers PATH     more providers, or others in place of the built-in ones: a JSON file
+      --prompter PATH      a program for prompts that the front end cannot show (also `prompter` of
+                           the configuration file)
       --finish             at the end of input, finish the open requests before the exit
       --log-level LEVEL    error, warning (default), info or debug; to standard error
       --trace FILE         write the messages without secrets to this file; it keeps the newest 16 MiB

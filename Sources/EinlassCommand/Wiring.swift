@@ -45,6 +45,7 @@ struct Wiring {
     if options.store != "memory", let sign = SQLiteAccountStore.changeSign(path: options.store) {
       parts.watch = { () throws(SystemError) in try FileWatch(sign) }
     }
+    parts.prompter = options.prompter.map { [$0] } ?? configuration.prompter
     if let clock { parts.advanceClock = { clock.advance(.seconds($0)) } }
     self.parts = parts
     self.options = options

@@ -1,7 +1,8 @@
 internal import EinlassJSON
 internal import EinlassSystem
 
-/// The configuration file of the person, to be edited. Members other than `services` stay.
+/// The configuration file of the person, to be edited. Members other than `services` and `folders`
+/// stay.
 struct ConfigurationFile {
   /// The path from `--config`, or the usual one.
   let path: String
@@ -31,6 +32,12 @@ struct ConfigurationFile {
   var services: [JSONValue] {
     get { content["services"]?.array ?? [] }
     set { content["services"] = newValue.isEmpty ? nil : .array(newValue) }
+  }
+
+  /// The elements of `folders`.
+  var folders: [JSONValue] {
+    get { content["folders"]?.array ?? [] }
+    set { content["folders"] = newValue.isEmpty ? nil : .array(newValue) }
   }
 
   /// Writes the file, after einlass has accepted it.

@@ -18,6 +18,9 @@ protocol ServerCommand: ParsableCommand {
   var servesProgram: Bool { get }
   /// Whether a person at the terminal may be asked.
   var asksPerson: Bool { get }
+  /// Whether a missing or old token leads to a sign-in: at the terminal, or else by the prompter of
+  /// the configuration file.
+  var signsIn: Bool { get }
   /// Prepares the subcommand before einlass starts. Returns `false` if nothing is left to do.
   mutating func begins() throws(Failure) -> Bool
   /// Runs the subcommand.
@@ -31,6 +34,7 @@ extension ServerCommand {
   var servesProgram: Bool { false }
   func begins() throws(Failure) -> Bool { true }
   var asksPerson: Bool { !server.noInput }
+  var signsIn: Bool { false }
 
   mutating func run() throws {
     let style = Style(for: STDERR_FILENO)
@@ -38,7 +42,7 @@ extension ServerCommand {
       guard try begins() else { return }
       let console = try Console(
         server, actingAs: actsAs, opensBrowser: opensBrowser, shownUnasked: shownUnasked,
-        asksPerson: asksPerson, servesProgram: servesProgram)
+        asksPerson: asksPerson, signsIn: signsIn, servesProgram: servesProgram)
       do throws(Failure) {
         try run(with: console)
         console.warn(style)
@@ -69,6 +73,8 @@ final class Console {
   let einlass: Conversation
   /// The person at the terminal; `nil` without a terminal, or if the command may not ask.
   let person: Person?
+  /// Whether a missing or old token leads to a sign-in.
+  let signsIn: Bool
   /// The name sent in `initialize`.
   let application: String
   /// The result of `initialize`.
@@ -84,12 +90,15 @@ final class Console {
 
   init(
     _ options: ServerOptions, actingAs application: String? = nil, opensBrowser: Bool = true,
-    shownUnasked: [String] = [], asksPerson: Bool? = nil, servesProgram: Bool = false
+    shownUnasked: [String] = [], asksPerson: Bool? = nil, signsIn: Bool = false,
+    servesProgram: Bool = false
   ) throws(Failure) {
     isJSON = options.json
+    self.signsIn = signsIn
     self.application = application ?? "einlassctl"
     output = try TextOutput(STDOUT_FILENO)
-    einlass = try Conversation(options, isQuiet: servesProgram)
+    // The prompter writes to the same standard error as einlass.
+    einlass = try Conversation(options, isQuiet: servesProgram && !signsIn)
     person = asksPerson ?? !options.noInput ? Person(einlass) : nil
     greeting = try einlass.request(
       "initialize",
@@ -101,7 +110,7 @@ final class Console {
           "prompts": JSONValue(person == nil ? shownUnasked : Questions.kinds), "changes": false,
         ],
       ], patience: 15_000)
-    if servesProgram, person == nil { startTimer() }
+    if servesProgram { startTimer() }
     listen(opensBrowser)
     mayBeSealed =
       options.passphraseFd != nil && (try? call("store.status")["exists"]?.bool) == false
@@ -127,8 +136,8 @@ final class Console {
   }
 
   /// Limits the time of all further calls together, because the programs with a helper wait only
-  /// ten seconds.
-  func startTimer() { deadline = Deadline(milliseconds: 8_500) }
+  /// ten seconds. A sign-in takes the time that the person needs.
+  func startTimer() { deadline = signsIn ? nil : Deadline(milliseconds: 8_500) }
 
   /// Calls a method. Throws `.cancelled` if the person gave up one of its prompts.
   func call(_ method: String, _ params: JSONObject = JSONObject()) throws(Failure) -> JSONObject {

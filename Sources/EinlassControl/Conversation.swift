@@ -2,8 +2,8 @@ internal import EinlassJSON
 internal import EinlassRPC
 internal import EinlassSystem
 
-/// The JSON-RPC connection to a child process einlass. Sends one request at a time and handles
-/// notifications while it waits for the answer.
+/// The JSON-RPC connection to einlass: a child process, or for a prompter the parent process. Sends
+/// one request at a time and handles notifications while it waits for the answer.
 final class Conversation {
   /// The event that ended a wait.
   enum Event {
@@ -19,7 +19,9 @@ final class Conversation {
   }
 
   private let path: String
-  private let child: ChildProcess
+  /// `nil` if einlass is the parent process.
+  private let child: ChildProcess?
+  private let incoming: Descriptor
   private let signals: SignalDescriptor
   private var framer = LineFramer()
   private var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -45,12 +47,24 @@ final class Conversation {
     path = try ServerLocation.find(options.einlass)
     do throws(SystemError) {
       signals = try SignalDescriptor()
-      child = try ChildProcess(
+      let child = try ChildProcess(
         path, options.forServer, keeping: options.descriptors,
         isQuiet: isQuiet && options.logLevel == nil)
+      incoming = try Descriptor.duplicate(child.output.number)
+      self.child = child
     } catch {
       throw .noServer("\(path) can't be started: error \(error.number) of the system.")
     }
+  }
+
+  /// Speaks to the parent process on standard input and output.
+  init(toParent: Void) throws(Failure) {
+    path = "einlass"
+    child = nil
+    do throws(SystemError) {
+      signals = try SignalDescriptor()
+      incoming = try Descriptor.duplicate(0)
+    } catch { throw .unusable("Standard input cannot be read: \(error.explanation).") }
   }
 
   /// Returns the result of a method. Ctrl-C cancels the request; a second Ctrl-C stops waiting for
@@ -95,7 +109,7 @@ final class Conversation {
       if !messages.isEmpty { return event(of: messages.removeFirst()) }
       if isEnded { return .ended }
       var poller = Poller(slots: 3)
-      poller.watch(0, child.output.number, for: .readable)
+      poller.watch(0, incoming.number, for: .readable)
       poller.watch(1, signals.number, for: .readable)
       poller.watch(2, terminal, for: .readable)
       poller.wait(milliseconds: deadline?.millisecondsLeft ?? -1)
@@ -147,6 +161,7 @@ final class Conversation {
     // The handler retains the `Person` and its `Terminal`, and only the terminal's deinit restores
     // the terminal's mode.
     onNotification = { _, _ in }
+    guard let child else { return }
     child.closeInput()
     // A refresh that has begun is finished by einlass alone, because its answer must not be lost.
     guard !isLate else { return child.leave() }
@@ -176,11 +191,16 @@ final class Conversation {
 
   /// Ignores write errors, because a process that has ended also closes its output.
   private func write(_ message: JSONValue) {
-    _ = child.write(message.bytes() + [UInt8(ascii: "\n")])
+    let line = message.bytes() + [UInt8(ascii: "\n")]
+    guard let child else {
+      _ = try? Descriptor.duplicate(1).writeAll(line)
+      return
+    }
+    _ = child.write(line)
   }
 
   private func readOutput() {
-    guard case .bytes(let count) = child.output.read(into: &buffer) else {
+    guard case .bytes(let count) = incoming.read(into: &buffer) else {
       isEnded = true
       return
     }
@@ -212,7 +232,7 @@ final class Conversation {
   }
 
   private func gone() -> Failure {
-    let code = child.exitCode(within: Deadline(milliseconds: 5_000))
+    let code = child?.exitCode(within: Deadline(milliseconds: 5_000))
     let ending = code.map { " (exit code \($0))" } ?? ""
     return .noServer("einlass ended before it answered\(ending).", code: code)
   }

@@ -43,7 +43,7 @@ struct EinlassControl: ParsableCommand {
     subcommands: [
       SignIn.self, TokenCommand.self, RejectCommand.self, CredentialCommand.self,
       ServicesCommand.self, AccountsCommand.self, AccessCommand.self, ProvidersCommand.self,
-      StoreCommand.self, AuditCommand.self, Doctor.self,
+      StoreCommand.self, AuditCommand.self, PrompterCommand.self, Doctor.self,
     ], helpNames: .long)
 
   static func main() {

@@ -12,6 +12,11 @@ public struct Configuration: Sendable {
   public var proxy: String?
   /// The services and their accounts.
   public var services: [Service] = []
+  /// The preferred accounts for folders.
+  public var folders: [FolderPreference] = []
+  /// The program for prompts that the front end cannot show, by its absolute path, and its
+  /// arguments; empty if there is none.
+  public var prompter: [String] = []
   /// Whether a credential is withheld if its audit entry cannot be written.
   public var requiresAudit = false
 
@@ -27,6 +32,15 @@ public struct Configuration: Sendable {
       case "caFile": caFile = try Self.string(member.value, "/caFile")
       case "proxy": proxy = try Self.string(member.value, "/proxy")
       case "services": services = try Self.services(member.value)
+      case "folders": folders = try Self.folders(member.value)
+      case "prompter":
+        guard let command = member.value.strings, command.count <= 16, let program = command.first,
+          program.hasPrefix("/"), command.allSatisfy({ !$0.utf8.contains(0) })
+        else {
+          throw ConfigurationError(
+            "/prompter", "a list of texts: the absolute path of a program, and its arguments")
+        }
+        prompter = command
       case "audit":
         guard try Self.string(member.value, "/audit") == "required" else {
           throw ConfigurationError("/audit", "the text required, or no member audit")
@@ -35,7 +49,8 @@ public struct Configuration: Sendable {
       default:
         throw ConfigurationError(
           "/\(member.name)",
-          "one of applications, origins, caFile, proxy, services, audit as a name")
+          "one of applications, origins, caFile, proxy, services, folders, prompter, audit as a name"
+        )
       }
     }
   }
@@ -103,6 +118,29 @@ public struct Configuration: Sendable {
       services.append(service)
     }
     return services
+  }
+
+  private static func folders(
+    _ json: JSONValue
+  ) throws(ConfigurationError) -> [FolderPreference] {
+    guard let elements = json.array, elements.count <= 1000 else {
+      throw ConfigurationError("/folders", "a list of at most 1000 objects")
+    }
+    var folders: [FolderPreference] = []
+    for (index, element) in elements.enumerated() {
+      let path = "/folders/\(index)"
+      guard let object = element.object, object.members.count == 3,
+        let folder = object["folder"]?.string, let provider = object["provider"]?.string,
+        let account = object["account"]?.string
+      else {
+        throw ConfigurationError(path, "an object with folder, provider and account as texts")
+      }
+      guard folder == "/" || folder.hasPrefix("/") && !folder.hasSuffix("/") else {
+        throw ConfigurationError("\(path)/folder", "an absolute path without a slash at its end")
+      }
+      folders.append(FolderPreference(folder, provider: provider, account: account))
+    }
+    return folders
   }
 
   private static func service(

@@ -41,7 +41,7 @@ extension Server {
       storeRemoveKeySlot(self),
       auditList(self),
       auditPrune(self),
-      promptAnswer(self),
+      promptAnswer(prompts),
       promptList(self),
       storeStatus(self),
       storeCheck(self).unlocking(self),

@@ -22,6 +22,8 @@ public final class Server: Sendable {
     /// them.
     public var leftOut: [ProviderCatalog.Fault]
     public var script: Script
+    /// The command of the person's program for prompts that the front end cannot show.
+    public var prompter: [String] = []
     public var version: String
     /// Makes the watch of the store's changes; `nil` if no other process can change the store.
     public var watch: ChangeFeed.Watching?
@@ -69,6 +71,8 @@ public final class Server: Sendable {
   let announcer: Announcer
   let changes: ChangeFeed
   let prompts: Prompts
+  /// `nil` if the person has not set one.
+  let prompter: Prompter?
   let refresher: Refresher
   let flows = PendingRequests()
   let lastAccounts = LastAccounts()
@@ -111,8 +115,14 @@ public final class Server: Sendable {
         attachedLog.withLock { $0 }.warning(
           "refresh", "\(request.account.rawValue) is no longer refreshed: \(problem.message)")
       })
-    prompts = Prompts(
-      newID: { [effects] in identifier("p", effects) }, notify: { announcer.announce($0, $1) })
+    let newPromptID: @Sendable () -> String = { [effects] in identifier("p", effects) }
+    prompts = Prompts(newID: newPromptID, notify: { announcer.announce($0, $1) })
+    prompter =
+      parts.prompter.isEmpty
+      ? nil
+      : Prompter(
+        parts.prompter, effects: effects, refusals: parts.store.failedSignIns, log: attachedLog,
+        newID: newPromptID)
   }
 
   /// Serves a connection to its end on the calling thread and returns the exit code of the process.

@@ -46,6 +46,12 @@ public final class ChildProcess {
     (try? input?.writeAll(bytes)) != nil
   }
 
+  /// Returns the child's standard input, which this value then no longer writes or closes.
+  public func takeInput() -> Descriptor {
+    defer { input = nil }
+    return input.take() ?? Descriptor(owning: -1)
+  }
+
   /// Closes the child's standard input.
   public func closeInput() { input = nil }
 
@@ -53,6 +59,9 @@ public final class ChildProcess {
   public func signal(_ number: Int32) {
     if endedWith == nil { kill(id, number) }
   }
+
+  /// Asks the child to end, by SIGTERM.
+  public func terminate() { signal(SIGTERM) }
 
   /// Returns the exit code, or 128 plus the number of the signal that ended the child. Returns
   /// `nil` if it is still running at the deadline. Reaps the child, and returns the same value on

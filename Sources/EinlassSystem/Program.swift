@@ -3,8 +3,12 @@ internal import Glibc
 /// Programs and their paths.
 public enum Program {
   /// The path of the running program; `nil` if the kernel does not report it.
-  public static var path: String? {
-    guard let resolved = unsafe realpath("/proc/self/exe", nil) else { return nil }
+  public static var path: String? { resolved("/proc/self/exe") }
+
+  /// Returns the absolute path of an existing file or folder without symbolic links; `nil` if there
+  /// is none.
+  public static func resolved(_ path: String) -> String? {
+    guard let resolved = unsafe realpath(path, nil) else { return nil }
     defer { unsafe free(resolved) }
     return unsafe String(cString: resolved)
   }

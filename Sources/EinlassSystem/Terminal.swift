@@ -17,6 +17,10 @@ public struct Terminal: ~Copyable {
     self.descriptor = descriptor
   }
 
+  /// Whether this process belongs to the terminal's foreground process group. The kernel stops a
+  /// background process that reads from its terminal.
+  public var isInForeground: Bool { tcgetpgrp(descriptor.number) == getpgrp() }
+
   /// Returns whether this standard stream is a terminal.
   public static func isTerminal(_ number: Int32) -> Bool { isatty(number) == 1 }
 

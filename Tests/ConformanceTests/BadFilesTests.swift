@@ -125,6 +125,17 @@ import Testing
       "/applications/*/twitter/authentication"
     ),
     (#"{"origins": {"https://api.twitter.com": "http://example.org"}}"#, "loopback"),
+    (#"{"folders": {}}"#, "/folders"), (#"{"folders": [7]}"#, "/folders/0"),
+    (#"{"folders": [{"folder": "/a", "provider": "github"}]}"#, "/folders/0"),
+    (
+      #"{"folders": [{"folder": "a", "provider": "github", "account": "ada"}]}"#,
+      "/folders/0/folder"
+    ),
+    (
+      #"{"folders": [{"folder": "/a/", "provider": "github", "account": "ada"}]}"#,
+      "/folders/0/folder"
+    ),
+    (#"{"prompter": []}"#, "/prompter"), (#"{"prompter": ["relative"]}"#, "/prompter"),
     (#"{"services": {}}"#, "/services"), (#"{"services": [7]}"#, "/services/0"),
     (#"{"services": [{"provider": "github"}]}"#, "/services/0/address"),
     (

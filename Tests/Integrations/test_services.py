@@ -20,7 +20,7 @@ def test_a_service_is_added_listed_and_removed(house):
     assert {**before, "services": content["services"]} == content
     shown = house.do("services")
     assert [line.split()[:2] for line in shown.splitlines()[1:]] == [["https://github.com/corp", "github"], ["imap.example.com", "google"]]
-    assert json.loads(house.do("services", "list", "--json")) == {"services": content["services"]}
+    assert json.loads(house.do("services", "list", "--json")) == {"services": content["services"], "folders": []}
     # The service of the same address is replaced.
     house.do("services", "add", "imap.example.com", "gitlab", "--yes")
     assert json.loads(house.config.read_text())["services"][1] == {"address": "imap.example.com", "provider": "gitlab"}
@@ -109,3 +109,36 @@ def test_a_call_names_its_application_and_explains_its_error(house):
     assert code == 1 and json.loads(output)["error"]["data"]["path"] == "/client/name"
     for arguments in (["--application"], ["--application", ""], ["--application="], ["--application", "x"]):
         assert house.run("einlass", "call", *arguments)[0] == 64
+
+
+def test_a_folder_has_its_own_account(house):
+    for user in ("ada", "grace"):
+        house.sign_in("gitlab", user=user)
+    for application in ("einlassctl", "git"):
+        house.allow(application, "gitlab")
+    tokens = {user: house.do("token", "gitlab/" + user).strip() for user in ("ada", "grace")}
+    work = house.folder / "work"
+    (work / "far/below").mkdir(parents=True)
+    (house.folder / "workshop").mkdir()
+    (house.folder / "link").symlink_to(work)
+    # Several accounts and no preference: the person would have to choose.
+    code, _, errors = house.run("einlassctl", "token", "gitlab")
+    assert code == 1 and "accounts prefer" in errors
+    house.do("accounts", "prefer", "gitlab/ada", "--in", str(house.folder / "link"))
+    house.do("accounts", "prefer", "gitlab/grace", "--in", str(work / "far"))
+    assert json.loads(house.config.read_text())["folders"] == [
+        {"folder": str(work), "provider": "gitlab", "account": "ada"},
+        {"folder": str(work / "far"), "provider": "gitlab", "account": "grace"}]
+    assert "FOLDER" in house.do("services")
+    host = house.origin("gitlab").removeprefix("http://")
+    for folder, user in ((work, "ada"), (work / "far/below", "grace"), (house.folder / "link", "ada")):
+        assert house.do("token", "gitlab", cwd=folder).strip() == tokens[user]
+        code, output, errors = house.run("git-credential-einlass", "get", input=f"protocol=http\nhost={host}\n\n", cwd=folder)
+        assert code == 0 and "password=" + tokens[user] in output, errors
+    assert house.run("einlassctl", "token", "gitlab", cwd=house.folder / "workshop")[0] == 1
+    # A named account wins over the folder.
+    assert house.do("token", "gitlab/grace", cwd=work).strip() == tokens["grace"]
+    house.do("accounts", "prefer", "gitlab/ada", "--in", str(work), "--none")
+    assert house.run("einlassctl", "token", "gitlab", cwd=work)[0] == 1
+    code, _, errors = house.run("einlassctl", "accounts", "prefer", "gitlab/ada", "--in", str(work / "nothing"))
+    assert code == 1 and "There is no folder" in errors

@@ -31,8 +31,12 @@ public struct ServiceRequest: Sendable {
   public var place: Place
   /// The user name or id of the account to use; `nil` for the service's or the usual one.
   public var account: String?
+  /// The absolute path of the folder in which the program works.
+  public var folder: String?
   /// The services of the configuration.
   public var services: [Service]
+  /// The folders of the configuration.
+  public var folders: [FolderPreference] = []
 
   public init(_ place: Place, account: String? = nil, among services: [Service]) {
     self.place = place
@@ -49,6 +53,8 @@ extension Einlass {
   /// if none or several providers serve the address, and `unknownProvider`. A problem with the
   /// account is part of the result.
   ///
+  /// The account is the one of the request, of the service, or of the folder.
+  ///
   /// - Parameter question: returns the question about an account of this provider.
   public func resolve(
     _ request: ServiceRequest, asking kinds: Set<Prompt.Kind>, patience: AccountStore.Patience,
@@ -59,7 +65,8 @@ extension Einlass {
     var question = question(provider.id)
     question.selection = .whenMany
     question.account = account
-    if let name = request.account ?? resolution.service?.account {
+    let preferred = request.folders.account(of: provider.id, in: request.folder)
+    if let name = request.account ?? resolution.service?.account ?? preferred {
       guard let named = try self.account(named: name, at: provider, patience) else {
         resolution.explanation.problem = .unknownAccount(named: name, at: provider)
         return resolution

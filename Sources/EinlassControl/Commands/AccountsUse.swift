@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import EinlassJSON
+internal import EinlassSystem
 
 /// `einlassctl accounts explain`.
 struct AccountsExplain: ServerCommand {
@@ -79,7 +80,14 @@ struct AccountsPrefer: ServerCommand {
     commandName: "prefer",
     abstract:
       "Choose the preferred account of an application: its default, or the first one in a choice.",
-    discussion: "EXAMPLE: einlassctl accounts prefer ada --for neovim")
+    discussion: """
+      With --in, the choice is for git and all programs that take a token in that folder or below \
+      it. It stands in the configuration file.
+
+      EXAMPLES:
+        einlassctl accounts prefer ada --for neovim
+        einlassctl accounts prefer github/work --in ~/work
+      """)
 
   @Argument(help: "User name, provider/user name or id.", completion: .accounts)
   var account: String?
@@ -89,13 +97,25 @@ struct AccountsPrefer: ServerCommand {
     completion: .applications)
   var application: String?
 
+  @Option(
+    name: .customLong("in"), help: ArgumentHelp("A folder.", valueName: "folder"),
+    completion: .directory)
+  var folder: String?
+
   @Flag(help: "Remove the preference for this account's provider.")
   var none = false
 
   @OptionGroup var server: ServerOptions
 
+  func validate() throws {
+    if folder != nil, application != nil {
+      throw ValidationError("--in excludes --for: the choice for a folder serves all programs.")
+    }
+  }
+
   func run(with console: Console) throws(Failure) {
     let account = try console.account(account)
+    if let folder { return try prefer(account, in: folder, console) }
     let application = try console.text(
       "For which application (the name it gives itself)?", given: application,
       orElse: "Name the application: --for is missing.")
@@ -104,8 +124,30 @@ struct AccountsPrefer: ServerCommand {
     ]
     if !none { params["account"] = .string(account.id) }
     let result = try console.call("accounts.setPreferred", params)
-    let preferred = none ? "none of the \(clean(account.provider)) accounts" : account.title
-    try console.report(.object(result), ["\(clean(application)) prefers \(preferred)."])
+    try console.report(.object(result), ["\(clean(application)) prefers \(choice(account))."])
+  }
+
+  private func prefer(_ account: Account, in name: String, _ console: Console) throws(Failure) {
+    guard let folder = Program.resolved(name) else {
+      throw .unusable("There is no folder \(name).")
+    }
+    var file = try ConfigurationFile(server)
+    file.folders.removeAll {
+      sameBytes($0["folder"]?.string ?? "", folder)
+        && sameBytes($0["provider"]?.string ?? "", account.provider)
+    }
+    let entry: JSONValue = [
+      "folder": .string(folder), "provider": .string(account.provider),
+      "account": .string(account.username),
+    ]
+    if !none { file.folders.append(entry) }
+    try file.save(server)
+    try console.report(
+      none ? [:] : entry, ["\(clean(folder)) prefers \(choice(account)) (\(file.path))."])
+  }
+
+  private func choice(_ account: Account) -> String {
+    none ? "none of the \(clean(account.provider)) accounts" : account.title
   }
 }
 

@@ -18,28 +18,33 @@ struct ServicesCommand: ParsableCommand {
 /// `einlassctl services list`.
 struct ServicesList: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "List the services of the configuration file.")
+    commandName: "list",
+    abstract: "List the services and the preferred accounts of folders.")
 
   @OptionGroup var server: ServerOptions
 
   func run() throws {
     try ConfigurationFile.reporting(server) { file throws(Failure) in
-      let services = file.services
-      let table = Table(
-        headings: ["ADDRESS", "PROVIDER", "ACCOUNT", "USER NAME", "SCOPES"],
-        rows: services.map { service in
-          ["address", "provider", "account", "username", "scopes"].map {
-            Table.Cell(service[$0]?.plain)
-          }
-        })
+      let (services, folders) = (file.services, file.folders)
       let lines =
         server.json
-        ? [printable(["services": .array(services)])]
-        : services.isEmpty
+        ? [printable(["services": .array(services), "folders": .array(folders)])]
+        : services.isEmpty && folders.isEmpty
           ? ["No services: \(file.path) has none."]
-          : table.lines(width: nil, style: Style(for: 1))
+          : lines(services, ["address", "provider", "account", "username", "scopes"])
+            + lines(folders, ["folder", "provider", "account"])
       try TextOutput(1).write(lines.map { $0 + "\n" }.joined())
     }
+  }
+
+  /// Returns the table of these members; nothing without rows.
+  private func lines(_ elements: [JSONValue], _ names: [String]) -> [String] {
+    guard !elements.isEmpty else { return [] }
+    let headings = names.map {
+      Table.Heading(stringLiteral: $0 == "username" ? "USER NAME" : $0.uppercased())
+    }
+    let rows = elements.map { element in names.map { Table.Cell(element[$0]?.plain) } }
+    return Table(headings: headings, rows: rows).lines(width: nil, style: Style(for: 1))
   }
 }
 

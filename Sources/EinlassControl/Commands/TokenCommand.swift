@@ -11,8 +11,9 @@ struct TokenCommand: ServerCommand {
       A good token comes from the store, an old one is refreshed first. The application of --for \
       needs access to the provider's accounts: einlassctl access set NAME PROVIDER granted.
 
-      Never opens a page and never asks, unless standard input and standard error are a terminal \
-      and --sign-in is given.
+      Never opens a page and never asks without --sign-in. With it, einlassctl asks at the terminal, \
+      if standard input and standard error are one, or else by the prompter of the configuration \
+      file.
 
       EXAMPLES:
         einlassctl token github
@@ -44,7 +45,7 @@ struct TokenCommand: ServerCommand {
   @Option(help: ArgumentHelp("The protected resource of the token.", valueName: "address"))
   var resource: String?
 
-  @Flag(help: "Sign in first if needed, and ask for access, on a terminal.")
+  @Flag(help: "Sign in first if needed, and ask for access.")
   var signIn = false
 
   @Flag(exclusivity: .exclusive)
@@ -74,9 +75,9 @@ struct TokenCommand: ServerCommand {
   var actsAs: String? { application }
   var servesProgram: Bool { true }
   var asksPerson: Bool {
-    signIn && !server.noInput && Terminal.isTerminal(STDIN_FILENO)
-      && Terminal.isTerminal(STDERR_FILENO)
+    signsIn && Terminal.isTerminal(STDIN_FILENO) && Terminal.isTerminal(STDERR_FILENO)
   }
+  var signsIn: Bool { signIn && !server.noInput }
 
   func run(with console: Console) throws(Failure) {
     var needs = TokenNeeds(

@@ -22,8 +22,6 @@ struct CargoCredential: CredentialProtocol {
   @OptionGroup var helper: CredentialOptions
   @OptionGroup var server: ServerOptions
 
-  var application: String? { helper.application }
-
   /// The program speaks first.
   func begins() throws(Failure) -> Bool {
     try TextOutput(1).write(#"{"v":[1]}"# + "\n")

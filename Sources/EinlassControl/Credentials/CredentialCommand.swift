@@ -35,22 +35,26 @@ struct CredentialCommand: ParsableCommand {
 protocol CredentialProtocol: ServerCommand {
   /// The name of the program, for access, preferences and audit.
   static var program: String { get }
-  /// The name from `--for`, in place of the program's.
-  var application: String? { get }
+  /// The options that all helpers share.
+  var helper: CredentialOptions { get }
 }
 
 extension CredentialProtocol {
-  var actsAs: String? { application ?? Self.program }
+  var actsAs: String? { helper.application ?? Self.program }
   var servesProgram: Bool { true }
   var asksPerson: Bool { false }
+  var signsIn: Bool { helper.signIn }
 }
 
-/// The option that all helpers share.
+/// The options that all helpers share.
 struct CredentialOptions: ParsableArguments {
   @Option(
     name: .customLong("for"), help: "Act under this name instead of the program's.",
     completion: .applications)
   var application: String?
+
+  @Flag(help: "Sign in first if needed, by the prompter of the configuration file.")
+  var signIn = false
 }
 
 extension Failure {

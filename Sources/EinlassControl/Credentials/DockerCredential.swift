@@ -26,8 +26,6 @@ struct DockerCredential: CredentialProtocol {
 
   private enum CodingKeys: CodingKey { case operation, helper, server }
 
-  var application: String? { helper.application }
-
   mutating func begins() throws(Failure) -> Bool {
     switch operation {
     case "get", "erase":

@@ -20,8 +20,6 @@ struct HeadersCredential: CredentialProtocol {
   @OptionGroup var helper: CredentialOptions
   @OptionGroup var server: ServerOptions
 
-  var application: String? { helper.application }
-
   func run(with console: Console) throws(Failure) {
     let token = try console.token(of: console.target(what), TokenNeeds(scopes: scopes))
     let headers: JSONValue = ["Authorization": .string(token.authorization)]
@@ -45,8 +43,6 @@ struct BazelCredential: CredentialProtocol {
   private var address: String?
 
   private enum CodingKeys: CodingKey { case operation, helper, server }
-
-  var application: String? { helper.application }
 
   mutating func begins() throws(Failure) -> Bool {
     guard operation == "get" else { throw .unusable("There is only the operation get.") }

@@ -39,8 +39,6 @@ struct KubernetesCredential: CredentialProtocol {
 
   private enum CodingKeys: CodingKey { case what, accessToken, helper, server }
 
-  var application: String? { helper.application }
-
   mutating func begins() throws(Failure) -> Bool {
     guard let text = Environment.value("KUBERNETES_EXEC_INFO") else { return true }
     guard let asked = try? JSONReader.read(Array(text.utf8))["apiVersion"]?.string,

@@ -16,12 +16,14 @@ final class Person {
   /// Whether the terminal cannot move its cursor.
   private let isDumb = Environment.value("TERM") == "dumb"
 
-  /// Opens the controlling terminal; `nil` if there is none. Also `nil` if neither standard input
-  /// nor standard error is a terminal, because then nobody may be looking at it.
-  init?(_ conversation: Conversation) {
-    guard Terminal.isTerminal(0) || Terminal.isTerminal(2), let terminal = Terminal.open() else {
-      return nil
-    }
+  /// Opens the controlling terminal; `nil` if there is none. Also `nil` if nobody may be looking at
+  /// it, because neither standard input nor standard error is a terminal.
+  ///
+  /// - Parameter isInForeground: instead takes any terminal that this process may use now.
+  init?(_ conversation: Conversation, isInForeground: Bool = false) {
+    guard isInForeground || Terminal.isTerminal(0) || Terminal.isTerminal(2),
+      let terminal = Terminal.open(), !isInForeground || terminal.isInForeground
+    else { return nil }
     style = Style(for: terminal.number)
     self.terminal = terminal
     self.conversation = conversation

@@ -1,4 +1,5 @@
 internal import EinlassJSON
+internal import EinlassSystem
 
 /// The way from a name on the command line to a token.
 extension Console {
@@ -21,9 +22,11 @@ extension Console {
     }
   }
 
-  /// Returns the account of a request to `services.resolve`. A person at the terminal is asked for
+  /// Returns the account of a request to `services.resolve`. With `signsIn`, the person is asked for
   /// access, for the account and for a sign-in.
   func target(_ place: JSONObject) throws(Failure) -> TokenTarget {
+    var place = place
+    place["folder"] = Program.workingDirectory.map(JSONValue.string)
     let resolution = try call("services.resolve", place)
     let provider = resolution["provider"]?.string ?? ""
     var target = TokenTarget(account: resolution["account"]?.string ?? "", provider: provider)
@@ -32,7 +35,7 @@ extension Console {
     target.scopes = (resolution["scopes"]?.array ?? []).compactMap(\.string)
     target.resource = resolution["resource"]?.string
     guard let error = resolution["error"] else { return target }
-    guard person != nil, Refusal(error).reason != "unknownAccount" else {
+    guard signsIn, Refusal(error).reason != "unknownAccount" else {
       throw try refused(error, at: provider)
     }
     let params = JSONObject(present: [
@@ -47,7 +50,7 @@ extension Console {
     return target
   }
 
-  /// Returns a token of the account. A person at the terminal signs in if that helps.
+  /// Returns a token of the account. With `signsIn`, the person signs in if that helps.
   func token(of target: TokenTarget, _ needs: TokenNeeds) throws(Failure) -> Token {
     let token = Token(credential: try credential(of: target, needs), target: target)
     if let sentence = token.fault(wantingIDToken: needs.wantsIDToken) { throw .unusable(sentence) }
@@ -78,7 +81,7 @@ extension Console {
       return try call("credentials.get", params)["credential"] ?? .null
     } catch .refused(let refusal) {
       let hint = refusal.data["hint"]
-      guard person != nil, hint?["method"]?.string == "accounts.signIn" else {
+      guard signsIn, hint?["method"]?.string == "accounts.signIn" else {
         throw try refused(refusal.json, at: target.provider)
       }
       _ = try call("accounts.signIn", hint?["params"]?.object ?? JSONObject())
@@ -89,7 +92,7 @@ extension Console {
   /// Returns the failure of an error object, with the command that mends it.
   private func refused(_ error: JSONValue, at provider: String?) throws(Failure) -> Failure {
     var refusal = try refusal(error, at: provider ?? "", nil)
-    if refusal.reason == "interactionRequired" {
+    if refusal.reason == "interactionRequired", refusal.data["detail"] != "prompter" {
       refusal.ownStep = NextStep(
         "Choose the account:", "accounts", "prefer", "ACCOUNT", "--for", application)
     }

@@ -3,7 +3,7 @@ internal import EinlassJSON
 internal import EinlassRPC
 
 /// `prompt.answer`: passes the person's answer to a prompt.
-func promptAnswer(_ server: Server) -> Method {
+func promptAnswer(_ prompts: Prompts) -> Method {
   Method(
     MethodDescriptor(
       "prompt.answer", .immediate,
@@ -22,7 +22,7 @@ func promptAnswer(_ server: Server) -> Method {
         case .decline: .decline
         case .cancel: .cancel
         }
-      let result = server.prompts.answer(params[Params.prompt], answer) {
+      let result = prompts.answer(params[Params.prompt], answer) {
         call.answer([:])
       }
       return try result.response()

@@ -8,7 +8,7 @@ func servicesResolve(_ server: Server) -> Method {
     MethodDescriptor(
       "services.resolve", .immediate,
       "Finds the account whose token an address or a provider takes. Changes nothing.",
-      params: fields(Params.address, Params.provider, Params.account),
+      params: fields(Params.address, Params.provider, Params.account, Params.folder),
       result: .object([
         .required("provider", .identifier, "The provider's id."),
         .optional(
@@ -29,8 +29,10 @@ func servicesResolve(_ server: Server) -> Method {
       reasons: ["unsafeURL", "unknownProvider", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
       let frontEnd = server.session.frontEnd
-      let request = ServiceRequest(
+      var request = ServiceRequest(
         try place(params), account: params[Params.account], among: server.configuration.services)
+      request.folder = params[Params.folder]
+      request.folders = server.configuration.folders
       return try server.withStore(by: deadline) { patience throws(Problem) in
         let resolution = try server.einlass.resolve(
           request, asking: frontEnd.prompts, patience: patience
@@ -52,6 +54,9 @@ private enum Params {
     "provider", .identifier, "Instead of an address: a provider's id.")
   static let account = TypedField.optional(
     "account", .identifier, "The account's user name or id; the service's account when missing.")
+  static let folder = TypedField.optional(
+    "folder", .string(maxBytes: 4096),
+    "The absolute path of the folder in which the program works, without symbolic links.")
 }
 
 /// Returns the address or the provider of the parameters. Throws unless exactly one is given.

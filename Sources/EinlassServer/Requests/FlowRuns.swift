@@ -50,7 +50,10 @@ extension Server {
     _ flow: PendingRequest, on executor: any TaskExecutor,
     _ work: @escaping @Sendable (PendingRequest, Asker) async throws(Problem) -> JSONObject
   ) async throws(RPCError) -> JSONValue {
-    defer { flows.remove(flow) }
+    defer {
+      flows.remove(flow)
+      prompter?.leave(flow)
+    }
     do throws(Problem) {
       let asker = asker(for: flow)
       let result = try await runToDeadline(flow, on: executor) { () async throws(Problem) in
@@ -100,15 +103,18 @@ extension Server {
 
   private func asker(for flow: PendingRequest) -> Asker {
     Asker(
-      kinds: session.frontEnd.prompts.union(script.kinds),
+      kinds: session.frontEnd.prompts.union(script.kinds)
+        .union(prompter != nil && flow.kind.isInteractive ? Prompt.Kind.allCases : []),
       ask: { prompt async throws(Problem) in
         if let answer = self.script.answer(prompt, at: flow.provider) { return answer }
-        guard self.session.frontEnd.prompts.contains(prompt.kind) else {
-          throw .answersUsedUp(prompt)
-        }
-        return try await self.prompts.ask(prompt, for: flow) { [weak self] account in
+        let isOffered: @Sendable (Account.ID) -> Bool = { [weak self] account in
           self?.offers(account, by: prompt, at: flow.provider) ?? false
         }
+        if self.session.frontEnd.prompts.contains(prompt.kind) {
+          return try await self.prompts.ask(prompt, for: flow, offering: isOffered)
+        }
+        guard let prompter = self.prompter else { throw .answersUsedUp(prompt) }
+        return try await prompter.ask(prompt, for: flow, offering: isOffered)
       },
       report: { stage in
         flow.stage = stage

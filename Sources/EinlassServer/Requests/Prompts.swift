@@ -143,6 +143,20 @@ final class Prompts: Sendable {
     for waiter in waiters { waiter.resume(.failure(.satisfied)) }
   }
 
+  /// Closes a prompt that cannot be shown. Its waiters get the problem.
+  func abandon(_ id: String, _ problem: (Prompt) -> Problem) {
+    let (waiters, failure) = state.withLock { state -> ([Waiter], Problem?) in
+      guard let index = state.open.firstIndex(where: { sameBytes($0.id, id) }) else {
+        return ([], nil)
+      }
+      let open = state.open[index]
+      close(&state, at: index, .cancelled, nil)
+      return (open.waiters, problem(open.prompt))
+    }
+    guard let failure else { return }
+    for waiter in waiters { waiter.resume(.failure(failure)) }
+  }
+
   /// Allows questions again, because the person has acted.
   func personActed() { state.withLock { $0.unanswered = [:] } }
 
