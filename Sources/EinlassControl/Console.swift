@@ -80,6 +80,7 @@ final class Console {
   /// The result of `initialize`.
   let greeting: JSONObject
   private let isJSON: Bool
+  private let servesProgram: Bool
   private var deadline: Deadline?
   /// Whether this command may create a store that only the passphrase of `--passphrase-fd` opens.
   /// The person may have meant that passphrase for an export file.
@@ -95,6 +96,7 @@ final class Console {
   ) throws(Failure) {
     isJSON = options.json
     self.signsIn = signsIn
+    self.servesProgram = servesProgram
     self.application = application ?? "einlassctl"
     output = try TextOutput(STDOUT_FILENO)
     // The prompter writes to the same standard error as einlass.
@@ -132,7 +134,8 @@ final class Console {
         "   note: The store is new, and only this passphrase opens it. To add a key file: "
           + "einlassctl store slots add keyfile")
     }
-    einlass.end()
+    // Another program waits for the exit.
+    if servesProgram { einlass.leave() } else { einlass.end() }
   }
 
   /// Limits the time of all further calls together, because the programs with a helper wait only

@@ -53,6 +53,7 @@ struct EinlassControl: ParsableCommand {
     }
     let words = CredentialCommand.arguments(
       ofProgram: CommandLine.arguments.first ?? "", CommandLine.arguments.dropFirst())
+    if words.serveProgram { Conversation.startEarly() }
     // Checked before parsing, because a default subcommand would take an unknown word as its
     // argument.
     if let unknown = (words.first == "help" ? words.dropFirst() : words).unknownCommand {
@@ -93,6 +94,13 @@ extension ArraySlice<String> {
   var readingHelp: [String] {
     let options = prefix { $0 != "--" }
     return options.map { $0 == "-h" ? "--help" : $0 } + dropFirst(options.count)
+  }
+
+  /// Whether the words are a command for other programs with its usual options.
+  var serveProgram: Bool {
+    ["token", "credential"].contains(first) && !contains { $0.hasPrefix("-") }
+      // git calls this after each use of a token, and it does nothing.
+      && last != "store"
   }
 
   /// The message about a word that is not a subcommand; `nil` if there is no such word.
