@@ -42,7 +42,8 @@ struct EinlassControl: ParsableCommand {
     version: version,
     subcommands: [
       SignIn.self, TokenCommand.self, RejectCommand.self, CredentialCommand.self,
-      ServicesCommand.self, AccountsCommand.self, AccessCommand.self, ProvidersCommand.self,
+      ServicesCommand.self, Setup.self, AccountsCommand.self, AccessCommand.self,
+      ProvidersCommand.self,
       StoreCommand.self, AuditCommand.self, PrompterCommand.self, Doctor.self,
     ], helpNames: .long)
 

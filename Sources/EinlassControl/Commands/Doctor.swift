@@ -18,6 +18,7 @@ struct Doctor: ServerCommand {
     findings += try registrations(console)
     findings += try store(console)
     findings += try accounts(console)
+    findings += try setups(console)
     let isWell = !findings.contains { $0.verdict == .wrong }
     try console.report(
       ["ok": .bool(isWell), "findings": .array(findings.map(\.json))],

@@ -9,7 +9,8 @@ struct CredentialCommand: ParsableCommand {
     commandName: "credential", abstract: "Answer another program in its credential protocol.",
     discussion: """
       Each command is also a program of its own, by a symbolic link KIND-credential-einlass to \
-      einlassctl. git, for example, runs git-credential-einlass after:
+      einlassctl. git, for example, runs git-credential-einlass after einlassctl setup git, or by \
+      hand:
 
         git config --global credential.helper einlass
         einlassctl access set git github granted

@@ -1,0 +1,97 @@
+internal import ArgumentParser
+internal import EinlassJSON
+internal import EinlassSystem
+
+/// `einlassctl setup git`.
+struct GitSetup: SetupCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "git", abstract: "Set git up, for the hosts of your accounts.",
+    discussion: """
+      Sets einlass as the only helper of each host with git, and of each https service. Other hosts \\
+      keep their helpers.
+
+      EXAMPLES:
+        einlassctl setup git
+        einlassctl setup git github
+        einlassctl setup git --undo
+      """)
+  static let program = "git"
+  static let place = "git config --global"
+
+  @Argument(help: "The providers (default: those with an account).", completion: .providers)
+  var providers: [String] = []
+
+  @OptionGroup var setup: SetupOptions
+  @OptionGroup var server: ServerOptions
+
+  func plan(_ console: Console) throws(Failure) -> (settings: [Setting], providers: [String]) {
+    for provider in providers { try console.requireProvider(provider) }
+    let wanted = providers.isEmpty ? try console.accounts().map(\.provider) : providers
+    var addresses: [(address: String, provider: String)] = []
+    for provider in try console.list("providers.list", "providers") {
+      let id = provider["id"]?.string ?? ""
+      // A host that takes a user name is one for git: its API takes the token alone.
+      for host in provider["hosts"]?.array ?? [] where host["username"] != nil {
+        let name = host["host"]?.string ?? ""
+        // The host of a provider that the configuration moves to this machine.
+        let isHere = name.hasPrefix("127.0.0.1:") || name.hasPrefix("localhost:")
+        addresses.append(("http\(isHere ? "" : "s")://\(name)", id))
+      }
+    }
+    for service in try ConfigurationFile(server).services {
+      let address = service["address"]?.string ?? ""
+      guard address.hasPrefix("http") else { continue }
+      addresses.append((address, service["provider"]?.string ?? ""))
+    }
+    addresses.removeAll { entry in !wanted.contains { sameBytes($0, entry.provider) } }
+    guard !addresses.isEmpty else {
+      throw .unusable(
+        "No account is for a host of git.",
+        NextStep("Sign in, or name the provider:", "sign-in", "github"))
+    }
+    let helper = Self.helper
+    // The empty value removes the helpers of other settings for this host. They would store a token
+    // that soon expires.
+    let settings = addresses.map {
+      Setting(name: "credential.\($0.address).helper", values: ["", helper])
+    }
+    let used = wanted.filter { provider in addresses.contains { sameBytes($0.provider, provider) } }
+    return (settings, used.reduce(into: []) { if !$0.contains($1) { $0.append($1) } })
+  }
+
+  /// The value for `git-credential-einlass`, by its path if git would not find it.
+  private static var helper: String {
+    let name = "git-credential-einlass"
+    guard OtherProgram.path(of: name) == nil, let own = Program.path else { return "einlass" }
+    let beside = "\(SafeDirectory.split(own).parent)/\(name)"
+    return Program.isExecutable(beside) ? beside : "!'\(own)' credential git"
+  }
+
+  static func values(of name: String) throws(Failure) -> [String] {
+    let (code, output) = try OtherProgram.run(
+      "git", ["config", "--global", "--null", "--get-all", name])
+    guard code == 0 else { return [] }
+    return output.split(separator: "\0", omittingEmptySubsequences: false).dropLast().map {
+      String($0)
+    }
+  }
+
+  static func helper(in values: [String]) -> String {
+    guard let value = values.last, !value.hasPrefix("/") else { return values.last ?? "" }
+    // '!' begins a command for the shell: !'/path/einlassctl' credential git
+    guard value.hasPrefix("!'") else { return "git-credential-\(value)" }
+    return String(value.dropFirst(2).prefix { $0 != "'" })
+  }
+
+  static func write(_ setting: Setting) throws(Failure) {
+    if try !values(of: setting.name).isEmpty {
+      try git("--unset-all", setting.name)
+    }
+    for value in setting.values { try git("--add", setting.name, value) }
+  }
+
+  private static func git(_ arguments: String...) throws(Failure) {
+    let (code, _) = try OtherProgram.run("git", ["config", "--global"] + arguments)
+    guard code == 0 else { throw .unusable("git config failed with exit code \(code).") }
+  }
+}

@@ -1,0 +1,163 @@
+internal import ArgumentParser
+internal import EinlassJSON
+internal import EinlassSystem
+
+/// `einlassctl setup`.
+struct Setup: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "setup", abstract: "Make another program take its tokens from einlass.",
+    discussion: """
+      Shows the change of the program's configuration and the access that it gets, and asks. --undo \\
+      takes both back. Values that have changed since stay.
+      """,
+    subcommands: [GitSetup.self, DockerSetup.self, KubectlSetup.self])
+}
+
+/// A setting of a program, with all its values.
+struct Setting: Equatable {
+  var name: String
+  var values: [String]
+}
+
+/// The options that all setups share.
+struct SetupOptions: ParsableArguments {
+  @Flag(help: "Take the setup back.")
+  var undo = false
+
+  @Flag(help: "Do not ask for confirmation.")
+  var yes = false
+}
+
+/// A program that `einlassctl setup` configures.
+protocol SetupCommand: ServerCommand {
+  /// The name of the program and of its application in access decisions.
+  static var program: String { get }
+  /// The place of the settings, for people.
+  static var place: String { get }
+  var setup: SetupOptions { get }
+  /// Returns the settings for einlass, and the providers of the tokens.
+  func plan(_ console: Console) throws(Failure) -> (settings: [Setting], providers: [String])
+  /// Returns the present values of a setting.
+  static func values(of name: String) throws(Failure) -> [String]
+  /// Returns the name or the path of the program that these values name.
+  static func helper(in values: [String]) -> String
+  /// Replaces the values of a setting. Without values, removes it.
+  static func write(_ setting: Setting) throws(Failure)
+}
+
+extension SetupCommand {
+  func run(with console: Console) throws(Failure) {
+    var record = try SetupRecord(server)
+    if setup.undo { try takeBack(&record, console) } else { try apply(&record, console) }
+  }
+
+  private func apply(_ record: inout SetupRecord, _ console: Console) throws(Failure) {
+    let (settings, providers) = try plan(console)
+    var changes: [(before: [String], after: Setting)] = []
+    for setting in settings {
+      let before = try Self.values(of: setting.name)
+      if before != setting.values { changes.append((before, setting)) }
+    }
+    let granted = try console.granted(to: Self.program)
+    let missing = providers.filter { provider in !granted.contains { sameBytes($0, provider) } }
+    guard !changes.isEmpty || !missing.isEmpty else {
+      return try console.report([:], ["\(Self.program) is set up already."])
+    }
+    for (before, after) in changes { show(after.name, from: before, to: after.values) }
+    for provider in missing {
+      complain("access: \(Self.program) may use \(clean(provider)) accounts")
+    }
+    try console.confirm("Make these changes?", isAgreed: setup.yes)
+    // Recorded before the first change, so that an interrupted setup can be taken back.
+    for (before, after) in changes { record.add(after, before: before, of: Self.program) }
+    for provider in missing { record.addAccess(to: provider, of: Self.program) }
+    try record.save()
+    for (_, after) in changes { try Self.write(after) }
+    for provider in missing {
+      _ = try console.call(
+        "access.set",
+        [
+          "application": .string(Self.program), "provider": .string(provider), "state": "granted",
+        ])
+    }
+    try console.report([:], ["\(Self.program) takes its tokens from einlass now."])
+  }
+
+  private func takeBack(_ record: inout SetupRecord, _ console: Console) throws(Failure) {
+    let settings = record.settings(of: Self.program)
+    let providers = record.access(of: Self.program)
+    guard !settings.isEmpty || !providers.isEmpty else {
+      return try console.report([:], ["\(Self.program) was not set up by einlassctl."])
+    }
+    var changes: [Setting] = []
+    for (ours, before) in settings {
+      let present = try Self.values(of: ours.name)
+      if present == ours.values {
+        show(ours.name, from: present, to: before)
+        changes.append(Setting(name: ours.name, values: before))
+      } else if present != before {
+        complain("\(Self.place): \(clean(ours.name)) has changed since and stays")
+      }
+    }
+    for provider in providers {
+      complain("access: \(Self.program) asks again for \(clean(provider))")
+    }
+    try console.confirm("Make these changes?", isAgreed: setup.yes)
+    for change in changes { try Self.write(change) }
+    for provider in providers {
+      _ = try console.call(
+        "access.reset", ["application": .string(Self.program), "provider": .string(provider)])
+    }
+    record.remove(Self.program)
+    try record.save()
+    try console.report([:], ["\(Self.program) no longer takes its tokens from einlass."])
+  }
+
+  private func show(_ name: String, from before: [String], to after: [String]) {
+    func text(_ values: [String]) -> String {
+      values.isEmpty ? "nothing" : values.map { "\"\(clean($0))\"" }.joined(separator: ", ")
+    }
+    complain("\(Self.place): \(clean(name))")
+    complain("  before: \(text(before))")
+    complain("  after:  \(text(after))")
+  }
+}
+
+extension Console {
+  /// Returns the providers to whose accounts an application has access.
+  func granted(to application: String) throws(Failure) -> [String] {
+    try list("access.list", "grants").filter {
+      sameBytes($0["application"]?.string ?? "", application) && $0["state"]?.string == "granted"
+    }.compactMap { $0["provider"]?.string }
+  }
+}
+
+/// Another program on this machine.
+enum OtherProgram {
+  private static let limitBytes = 1 << 20
+
+  /// Returns the path of a program on the PATH. Throws if there is none.
+  static func find(_ name: String) throws(Failure) -> String {
+    guard let path = path(of: name) else { throw .unusable("There is no program \(name) here.") }
+    return path
+  }
+
+  /// Returns the path of a program on the PATH; `nil` if there is none.
+  static func path(of name: String) -> String? {
+    (Environment.value("PATH") ?? "").split(separator: ":").map { "\($0)/\(name)" }
+      .first(where: Program.isExecutable)
+  }
+
+  /// Runs a program and returns its exit code and output.
+  static func run(
+    _ name: String, _ arguments: [String]
+  ) throws(Failure) -> (code: Int32, output: String) {
+    let path = try find(name)
+    do throws(SystemError) {
+      let child = try ChildProcess(path, arguments)
+      child.closeInput()
+      let output = child.output.readAll(limitBytes: limitBytes) ?? []
+      return (child.exitCode() ?? -1, String(decoding: output, as: UTF8.self))
+    } catch { throw .unusable("\(path) can't be started: \(error.explanation).") }
+  }
+}

@@ -1,0 +1,173 @@
+"""`einlassctl setup`: the configuration of git, docker and kubectl, and the way back.
+
+    python -m pytest Tests/Integrations/test_setup.py
+"""
+import json
+import os
+import shutil
+import sys
+
+import pytest
+
+from house import CONTROL, PROJECT, git_backend, open_gate
+
+sys.path.append(str(PROJECT / "Tests/Control"))
+from terminal import Terminal  # noqa: E402
+
+
+@pytest.fixture
+def signed_in(house):
+    house.sign_in("gitlab")
+    return house
+
+
+@pytest.fixture
+def remote(signed_in, tmp_path):
+    root = tmp_path / "srv"
+    root.mkdir()
+    assert signed_in.run("git", "init", "--bare", "-q", str(root / "app.git"))[0] == 0
+    with open_gate(signed_in.origin("gitlab") + "/api/v4/user", git_backend(root)) as gate:
+        signed_in.do("services", "add", gate.address, "gitlab", "--yes")
+        yield gate
+
+
+def clone(house, remote):
+    return house.run("git", "clone", "-q", remote.address + "/app.git", str(house.folder / f"work/{os.urandom(4).hex()}"))
+
+
+def grants(house, application):
+    found = json.loads(house.do("access", "list", "--json"))["grants"]
+    return [grant["provider"] for grant in found if grant["application"] == application and grant["state"] == "granted"]
+
+
+def gitconfig(house):
+    path = house.folder / ".gitconfig"
+    return path.read_bytes() if path.exists() else b""
+
+
+def test_git_clones_after_the_setup_and_not_after_undo(signed_in, remote):
+    house = signed_in
+    house.run("git", "config", "--global", "user.name", "Ada")
+    house.run("git", "config", "--global", "credential.https://example.com.helper", "store")
+    before = gitconfig(house)
+    assert clone(house, remote)[0] == 128 and grants(house, "git") == []
+    code, output, errors = house.run("einlassctl", "setup", "git", "--yes")
+    assert code == 0, errors
+    assert f"credential.{remote.address}.helper" in errors and 'after:  "", "einlass"' in errors
+    assert "git may use gitlab accounts" in errors and grants(house, "git") == ["gitlab"]
+    code, _, errors = clone(house, remote)
+    assert code == 0, errors
+    # Again: nothing is left to do.
+    after = gitconfig(house)
+    assert "set up already" in house.do("setup", "git") and gitconfig(house) == after
+    house.do("setup", "git", "--undo", "--yes")
+    # git leaves the headings of empty sections.
+    assert gitconfig(house).startswith(before) and b"einlass" not in gitconfig(house)
+    assert grants(house, "git") == [] and clone(house, remote)[0] == 128
+    assert "was not set up" in house.do("setup", "git", "--undo")
+
+
+def test_what_was_there_before_comes_back_and_a_later_edit_stays(signed_in, remote):
+    house = signed_in
+    name = f"credential.{remote.address}.helper"
+    house.run("git", "config", "--global", name, "cache")
+    house.allow("git", "gitlab")
+    house.do("setup", "git", "--yes")
+    assert house.run("git", "config", "--get-all", name)[1] == "\neinlass\n"
+    house.do("setup", "git", "--undo", "--yes")
+    assert house.run("git", "config", "--get-all", name)[1] == "cache\n"
+    # Access from before the setup is not taken back.
+    assert grants(house, "git") == ["gitlab"]
+    house.do("setup", "git", "--yes")
+    house.run("git", "config", "--global", "--add", name, "store")
+    code, _, errors = house.run("einlassctl", "setup", "git", "--undo", "--yes")
+    assert code == 0 and "has changed since and stays" in errors
+    assert house.run("git", "config", "--get-all", name)[1] == "\neinlass\nstore\n"
+
+
+def test_nothing_changes_without_an_answer(signed_in, remote):
+    house = signed_in
+    before = gitconfig(house)
+    code, output, errors = house.run("einlassctl", "setup", "git")
+    assert code == 64 and output == "" and "--yes" in errors
+    with Terminal([CONTROL, "setup", "git"], **house.environment) as terminal:
+        terminal.wait_for("Make these changes? [y/N]")
+        terminal.type("\r")
+        assert terminal.end() == 1
+    assert gitconfig(house) == before and grants(house, "git") == []
+    with Terminal([CONTROL, "setup", "git"], **house.environment) as terminal:
+        terminal.wait_for("Make these changes? [y/N]")
+        terminal.type("y\r")
+        assert terminal.end() == 0
+    assert clone(house, remote)[0] == 0
+
+
+def test_without_an_account_the_next_step_is_a_sign_in(house):
+    code, output, errors = house.run("einlassctl", "setup", "git")
+    assert code == 1 and output == "" and "einlassctl sign-in" in errors
+    code, _, errors = house.run("einlassctl", "setup", "git", "nothing")
+    assert code == 1 and "There is no provider nothing" in errors
+
+
+def test_docker_keeps_the_rest_of_its_file(signed_in, remote):
+    house = signed_in
+    registry = remote.address.removeprefix("http://")
+    file = house.folder / ".docker/config.json"
+    file.parent.mkdir()
+    before = {"auths": {"example.com": {}}, "credHelpers": {"gcr.io": "gcloud"}, "psFormat": "table"}
+    file.write_text(json.dumps(before))
+    file.chmod(0o644)
+    house.do("setup", "docker", registry, "--yes")
+    assert json.loads(file.read_text()) == {**before, "credHelpers": {"gcr.io": "gcloud", registry: "einlass"}}
+    assert file.stat().st_mode & 0o777 == 0o644 and grants(house, "docker") == ["gitlab"]
+    code, output, errors = house.run("docker-credential-einlass", "get", input=registry)
+    assert code == 0 and json.loads(output)["Secret"], errors
+    house.do("setup", "docker", "--undo", "--yes")
+    assert json.loads(file.read_text()) == before and grants(house, "docker") == []
+    # A file of its own folder, and none before.
+    other = house.folder / "other"
+    house.do("setup", "docker", registry, "--yes", env={"DOCKER_CONFIG": str(other)})
+    assert json.loads((other / "config.json").read_text()) == {"credHelpers": {registry: "einlass"}}
+    file.write_text("{")
+    code, _, errors = house.run("einlassctl", "setup", "docker", registry, "--yes")
+    assert code == 1 and "not a JSON object" in errors and file.read_text() == "{"
+
+
+def test_docker_needs_a_registry_that_a_provider_serves(signed_in):
+    code, _, errors = signed_in.run("einlassctl", "setup", "docker", "registry.example.com", "--yes")
+    assert code == 1 and "einlassctl services add" in errors
+    assert signed_in.run("einlassctl", "setup", "docker", "--yes")[0] == 64
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="skipped: there is no kubectl")
+def test_kubectl_gets_a_user(signed_in):
+    house = signed_in
+    house.run("kubectl", "config", "set-credentials", "other", "--username=ada")
+    before = (house.folder / ".kube/config").read_bytes()
+    house.do("setup", "kubectl", "gitlab/ada", "--yes")
+    view = json.loads(house.run("kubectl", "config", "view", "--raw", "-o", "json")[1])
+    user = next(user["user"] for user in view["users"] if user["name"] == "einlass")
+    assert user["exec"]["command"] == "einlassctl" and user["exec"]["args"] == ["credential", "kubernetes", "gitlab/ada"]
+    assert grants(house, "kubectl") == ["gitlab"]
+    assert "set up already" in house.do("setup", "kubectl", "gitlab/ada")
+    house.do("setup", "kubectl", "--undo", "--yes")
+    assert (house.folder / ".kube/config").read_bytes() == before and grants(house, "kubectl") == []
+    code, _, errors = house.run("einlassctl", "setup", "kubectl", "gitlab/ada", "--user", "other", "--yes")
+    assert code == 1 and "--user" in errors
+
+
+def test_doctor_names_the_setups(signed_in, remote):
+    house = signed_in
+    assert "git" not in [finding["check"] for finding in json.loads(house.run("einlassctl", "doctor", "--json")[1])["findings"]]
+    house.do("setup", "git", "--yes")
+
+    def findings():
+        found = json.loads(house.run("einlassctl", "doctor", "--json")[1])["findings"]
+        return [(finding["verdict"], finding["detail"]) for finding in found if finding["check"] == "git"]
+
+    assert [verdict for verdict, _ in findings()] == ["ok"]
+    house.do("access", "set", "git", "gitlab", "denied")
+    assert findings()[0][0] == "problem" and "gitlab" in findings()[0][1]
+    house.allow("git", "gitlab")
+    house.run("git", "config", "--global", "--unset-all", f"credential.{remote.address}.helper")
+    assert findings()[0][0] == "note" and remote.address in findings()[0][1]
