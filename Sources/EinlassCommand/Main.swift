@@ -1,4 +1,5 @@
 internal import Einlass
+internal import EinlassCrypto
 internal import EinlassJSON
 internal import EinlassNetwork
 internal import EinlassRPC
@@ -26,6 +27,17 @@ enum EinlassCommand {
     exit(run(Array(CommandLine.arguments.dropFirst())))
   }
 
+  /// The versions of einlass, of its protocol and of the libraries in use.
+  private static func versions(isJSON: Bool) -> String {
+    let (sqlite, openSSL) = (SQLiteAccountStore.sqliteVersion, CryptoLibrary.version)
+    guard isJSON else { return "einlass \(version)\nSQLite \(sqlite)\nOpenSSL \(openSSL)\n" }
+    let json: JSONValue = [
+      "name": "einlass", "version": .string(version), "protocolVersion": 1,
+      "libraries": ["sqlite": .string(sqlite), "openssl": .string(openSSL)],
+    ]
+    return json.text + "\n"
+  }
+
   private static func run(_ arguments: [String]) -> Int32 {
     do throws(Hardening.Refusal) { try Hardening.begin() } catch {
       return complain(
@@ -46,8 +58,7 @@ enum EinlassCommand {
     do {
       switch options.action {
       case .help: return try write(Options.help)
-      case .version:
-        return try write("einlass \(version)\nSQLite \(SQLiteAccountStore.sqliteVersion)\n")
+      case .version(let isJSON): return try write(versions(isJSON: isJSON))
       case .dumpProtocol: return try write(Wiring(options).server().protocolDocument.text + "\n")
       case .serve: return try serve(options)
       case .call(let method, let params, let application):

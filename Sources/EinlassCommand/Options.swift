@@ -5,7 +5,8 @@ struct Options: Equatable {
     case serve
     /// `einlass call [--application NAME] METHOD [JSON]`; `-` reads the JSON from standard input.
     case call(method: String, params: String, application: String?)
-    case help, version, dumpProtocol
+    case help, dumpProtocol
+    case version(isJSON: Bool)
   }
 
   var action = Action.serve
@@ -63,7 +64,9 @@ struct Options: Equatable {
       case "--finish" where inline == nil: finishes = true
       case "--test" where inline == nil: isTest = true
       case "--help" where inline == nil, "-h" where inline == nil: action = .help
-      case "--version" where inline == nil: action = .version
+      case "--version" where inline == nil:
+        action = .version(isJSON: rest.first == "--json")
+        if rest.first == "--json" { rest.removeFirst() }
       case "--dump-protocol" where inline == nil: action = .dumpProtocol
       case "call":
         action = try Self.call(&rest)
@@ -138,7 +141,7 @@ extension Options {
     Usage: einlass [options]                    serve until standard input ends
            einlass [options] call [--application NAME] METHOD [JSON]
                                                 send one request, print its answer, exit 0 or 1
-           einlass --help | --version | --dump-protocol
+           einlass --help | --version [--json] | --dump-protocol
 
     Options:
       --store PATH|memory  the account store (default: $XDG_DATA_HOME/einlass/store.db);

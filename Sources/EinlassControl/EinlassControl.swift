@@ -35,7 +35,7 @@ struct EinlassControl: ParsableCommand {
       Results go to standard output, everything else to standard error. Exit code 0: done; 1: the \
       command failed, and the next step is shown; 64: the command line is wrong; 70: einlass did \
       not start or ended too early.
-      NO_COLOR turns colours off. EINLASS_BINARY names the einlass to use.
+      NO_COLOR turns colours off. EINLASS names the einlass to use.
       source <(einlassctl --generate-completion-script bash) completes commands and names; there \
       is zsh and fish too.
       """,

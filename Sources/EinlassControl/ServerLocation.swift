@@ -2,10 +2,12 @@ internal import EinlassSystem
 
 /// The location of the program `einlass`.
 enum ServerLocation {
-  /// Returns the named program, else the one of `EINLASS_BINARY`, else the one beside this program,
-  /// else the first on the PATH.
+  /// Returns the named program, else the one of `EINLASS`, else the one beside this program, else the
+  /// first on the PATH, else the one in `~/.local/bin`.
+  ///
+  /// The one beside this program comes before the PATH, because both were installed together.
   static func find(_ named: String?) throws(Failure) -> String {
-    if let named = named ?? Environment.value("EINLASS_BINARY") {
+    if let named = named ?? Environment.value("EINLASS") {
       guard Program.isExecutable(named) else {
         throw .noServer("There is no program \(named). \(remedy)")
       }
@@ -13,12 +15,14 @@ enum ServerLocation {
     }
     var folders = (Environment.value("PATH") ?? "").split(separator: ":").map { String($0) }
     if let own = Program.path { folders.insert(SafeDirectory.split(own).parent, at: 0) }
+    if let home = Environment.value("HOME") { folders.append("\(home)/.local/bin") }
     for folder in folders where Program.isExecutable("\(folder)/einlass") {
       return "\(folder)/einlass"
     }
-    throw .noServer("There is no einlass beside einlassctl and none on the PATH. \(remedy)")
+    throw .noServer(
+      "There is no einlass beside einlassctl, on the PATH, or in ~/.local/bin. \(remedy)")
   }
 
   /// The advice for an einlass that is missing or does not answer.
-  static let remedy = "Name einlass with --einlass or EINLASS_BINARY."
+  static let remedy = "Name einlass with --einlass or the variable EINLASS."
 }

@@ -11,6 +11,11 @@ package enum CryptoLibrary {
     return true
   }()
 
+  /// The version of the library in use, for example `3.0.17`.
+  package static var version: String {
+    unsafe String(cString: OpenSSL_version(OPENSSL_VERSION_STRING))
+  }
+
   /// Starts libcrypto. Call it before any library that starts libcrypto itself, such as libcurl.
   package static func start() { _ = isStarted }
 

@@ -104,7 +104,7 @@ def test_bash_completes_accounts_without_running_their_names(tmp_path):
     (["accounts", "--log-level", "foo"], "--log-level must be one of error, warning, info, debug."),
 ])
 def test_a_wrong_command_line_is_reported_before_einlass_starts(arguments, said):
-    code, output, errors = run(*arguments, env={**os.environ, "EINLASS_BINARY": "/nope"})
+    code, output, errors = run(*arguments, env={**os.environ, "EINLASS": "/nope"})
     assert (code, output) == (64, "") and said in errors, errors
 
 

@@ -129,7 +129,7 @@ def test_examples_in_help_can_be_pasted():
 def bash(*typed):
     """Returns the output of bash after this command line and two tabs."""
     with Terminal(["/bin/bash", "--norc", "--noprofile", "-i"], columns=200, PS1="$ ", PATH=f"{Path(CONTROL).parent}:{os.environ['PATH']}",
-                  EINLASS_BINARY=EINLASS, INPUTRC="/dev/null") as terminal:
+                  EINLASS=EINLASS, INPUTRC="/dev/null") as terminal:
         terminal.wait_for("$ ")
         terminal.type('source <(einlassctl --generate-completion-script bash); echo rea""dy\n')
         terminal.wait_for("ready\r\n")

@@ -38,7 +38,7 @@ class House:
         self.config.chmod(0o600)
         self.environment = {
             "HOME": str(folder), "PATH": f"{folder}/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin", "LANG": "C.UTF-8", "NO_COLOR": "1",
-            "EINLASS_BINARY": EINLASS, "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1"}
+            "EINLASS": EINLASS, "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1"}
 
     def run(self, *command, input="", patience=PATIENCE, **more):
         """Runs a program without a terminal. Returns exit code, standard output and standard error."""

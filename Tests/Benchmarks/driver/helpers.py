@@ -28,7 +28,7 @@ def home(stores, configuration):
         (folder / name).chmod(0o600)
     (folder / "bin/git-credential-einlass").symlink_to(CONTROL)
     return {"HOME": str(folder), "PATH": f"{folder}/bin:{os.environ['PATH']}", "GH_CONFIG_DIR": str(folder / "gh"),
-            "EINLASS_BINARY": EINLASS}
+            "EINLASS": EINLASS}
 
 
 def add(environment, provider, credential, *options):

@@ -12,6 +12,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 from .client import Client, EinlassError
 from .next_steps import APPLICATION, explain
 from .questions import ByItself, Questions
+from .tokens import find_einlass
 from .text import accounts_table, clean, masked, members, say, show_progress, table
 
 ABOUT = """\
@@ -181,7 +182,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     raw = argparse.RawDescriptionHelpFormatter
     common = argparse.ArgumentParser(add_help=False)
     group = common.add_argument_group("the server")
-    group.add_argument("--einlass", metavar="COMMAND", help="the command that starts it (default: $EINLASS_BINARY or einlass)")
+    group.add_argument("--einlass", metavar="COMMAND", help="the command that starts it (default: $EINLASS, the PATH, beside this program, ~/.local/bin)")
     for name, about in [
         ("--store", "the account store, or `memory`"), ("--config", "its configuration file"),
         ("--key-file", "the file with the store's key"),
@@ -239,7 +240,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def server_command(options: argparse.Namespace) -> List[str]:
-    command = shlex.split(options.einlass) if options.einlass else [os.environ.get("EINLASS_BINARY", "einlass")]
+    command = shlex.split(options.einlass) if options.einlass else [find_einlass()]
     for name in ("store", "config", "key_file"):
         if value := getattr(options, name):
             command += ["--" + name.replace("_", "-"), value]
@@ -254,12 +255,16 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         "selectAccount": asker.select_account,
         "confirmAccount": asker.confirm_account,
     }
-    command = server_command(options)
+    try:
+        command = server_command(options)
+    except FileNotFoundError as error:
+        say(f"problem: {clean(error)}")
+        return 1
     try:
         client = Client(command, prompts=prompts, on_log=say if options.log else None)
     except OSError as error:
         say(f"problem: {command[0]} cannot be started: {error.strerror}\n"
-            "   next: Build it (swift build), then name it with --einlass or $EINLASS_BINARY.")
+            "   next: Build it (swift build), then name it with --einlass or $EINLASS.")
         return 1
     try:
         with client:
@@ -275,7 +280,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         return 1
     except TimeoutError:
         say(f"problem: {clean(command[0])} did not answer within {PATIENCE} s.\n"
-            "   next: Name einlass itself with --einlass or $EINLASS_BINARY.")
+            "   next: Name einlass itself with --einlass or $EINLASS.")
         return 1
     except KeyboardInterrupt:
         say("\nCancelled.")

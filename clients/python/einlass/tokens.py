@@ -22,6 +22,8 @@ def find_einlass() -> str:
     ~/.local/bin. Raises FileNotFoundError."""
     named = os.environ.get("EINLASS")
     if named:
+        if not shutil.which(named):
+            raise FileNotFoundError(f"The variable EINLASS names {named}, which is no program. Correct or remove it.")
         return named
     folders = [os.path.dirname(os.path.abspath(sys.argv[0])), os.path.expanduser("~/.local/bin")]
     found = shutil.which("einlass") or shutil.which("einlass", path=os.pathsep.join(folders))

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("jq"), reason="jq is not instal
 
 
 def sign_in(provider, typed):
-    environment = {**os.environ, "EINLASS_BINARY": sys.executable}
+    environment = {**os.environ, "EINLASS": sys.executable}
     done = subprocess.run([SIGN_IN, provider, FAKE, "--flow"], input=typed, env=environment,
                           capture_output=True, text=True, timeout=60)
     return done.returncode, done.stdout, done.stderr
@@ -46,7 +46,7 @@ def test_a_problem_is_printed():
     (["twitter"], "true", 1, "", "sign-in: true ended before it answered."),
 ])
 def test_a_wrong_start_is_explained(arguments, binary, code, stdout, stderr):
-    done = subprocess.run([SIGN_IN, *arguments], env={**os.environ, "EINLASS_BINARY": binary},
+    done = subprocess.run([SIGN_IN, *arguments], env={**os.environ, "EINLASS": binary},
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == code
     assert done.stdout.startswith(stdout) and done.stderr.startswith(stderr)

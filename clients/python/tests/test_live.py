@@ -27,7 +27,7 @@ def run(tmp_path):
 
     def run(*arguments, stdin="", program=(sys.executable, "-m", "einlass"), after=()):
         done = subprocess.run([*program, *arguments, *options, *after], input=stdin, capture_output=True, text=True,
-                              timeout=60, cwd=CLIENTS / "python", env={**os.environ, "EINLASS_BINARY": str(EINLASS)})
+                              timeout=60, cwd=CLIENTS / "python", env={**os.environ, "EINLASS": str(EINLASS)})
         return done.returncode, done.stdout, done.stderr
 
     with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
