@@ -6,34 +6,16 @@ import base64
 import json
 import os
 import shutil
-import ssl
-import subprocess
 
 import pytest
 
-from house import open_gate, token_of
-
-
-def needs(program):
-    return pytest.mark.skipif(not shutil.which(program), reason=f"skipped: there is no {program}")
+from house import needs, open_gate, token_of
 
 
 @pytest.fixture
 def signed_in(house):
     house.sign_in("gitlab")
     return house
-
-
-@pytest.fixture
-def tls(house):
-    """A certificate for 127.0.0.1, and the context of a server with it."""
-    certificate, key = str(house.folder / "tls.pem"), str(house.folder / "tls.key")
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate,
-                    "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
-                   check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    return certificate, context
 
 
 def test_headers_are_one_object(signed_in):
@@ -169,7 +151,7 @@ def test_cargo_speaks_one_line_each_way(signed_in):
         "url-not-supported", "not-found", "operation-not-supported", "other", "other", "other", "other"]
 
 
-@pytest.mark.skipif(not shutil.which("cargo"), reason="skipped: there is no cargo")
+@needs("cargo")
 def test_cargo_reads_a_registry(signed_in, tls):
     house = signed_in
     house.allow("cargo", "gitlab")
