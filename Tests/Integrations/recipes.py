@@ -19,7 +19,7 @@ def recipe(program, *replaced):
 
 def commands(program, *replaced):
     """Returns the command lines of a program."""
-    return [filled(line, replaced) for block in blocks(program) for line in re.findall(r"^\$ (.*)$", block, re.MULTILINE)]
+    return re.findall(r"^\$ (.*)$", filled("".join(blocks(program)), replaced), re.MULTILINE)
 
 
 def filled(text, replaced):
