@@ -7,7 +7,7 @@ TROUBLES = {
     "no access": "einlassctl access set {application} gitlab granted",
     "revoked": "einlassctl sign-in --account",
     "locked store": "try again",
-    "provider down": "GitLab refused the renewal of the token with status 503",
+    "provider down": "No answer came in time",
 }
 
 
@@ -29,5 +29,5 @@ def trouble(name, house, application):
             holder.execute("BEGIN EXCLUSIVE")
         elif name == "provider down":
             house.do("reject", "gitlab/ada", "--for", application)
-            house.change({"faults": {"down": {"path": "/oauth/token", "answer": "status", "status": 503}}})
+            house.change({"faults": {"down": {"path": "/oauth/token", "delayMilliseconds": 60_000}}})
         yield TROUBLES[name].format(application=application)
