@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from house import PROJECT, open_gate
-from recipes import commands
+from recipes import commands, filled
 
 
 @pytest.fixture(scope="session")
@@ -105,15 +105,17 @@ def shell(house, library):
     return lambda line: house.run("sh", "-c", line, env=environment, patience=60)
 
 
-@pytest.mark.parametrize("program", ["pip", "uv"])
-def test_a_package_of_a_private_index_is_installed(house, shell, packages, program):
-    line = commands(program, ("https://oauth2@" + PACKAGES, packages.address.replace("//", "//oauth2@")))[-1]
+@pytest.mark.parametrize("lines, installed", [
+    pytest.param(commands("pip"), "target/abc.py", id="pip"),
+    pytest.param(commands("uv"), ".venv/lib/*/site-packages/abc.py", id="uv")])
+def test_a_package_of_a_private_index_is_installed(house, shell, packages, lines, installed):
+    line = filled(lines[-1], [("https://oauth2@" + PACKAGES, packages.address.replace("//", "//oauth2@"))])
     assert shell(f"uv venv -q --python {sys.executable}")[0] == 0
     assert shell(line)[0] != 0 and packages.schemes == []
     house.allow("keyring", "gitlab")
     code, output, errors = shell(line)
     assert code == 0, errors
-    assert list((house.folder / "work").glob("target/abc.py" if program == "pip" else ".venv/lib/*/site-packages/abc.py"))
+    assert list((house.folder / "work").glob(installed))
     assert "basic" in packages.schemes
 
 
