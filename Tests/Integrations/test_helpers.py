@@ -2,38 +2,25 @@
 
     python -m pytest Tests/Integrations/test_helpers.py
 """
-import base64
+import hashlib
 import json
 import os
 import shutil
-import ssl
-import subprocess
 
 import pytest
 
-from house import open_gate, token_of
+from house import needs, open_gate, token_of
+from recipes import recipe
+from registry import open_registry
 
 
-def needs(program):
-    return pytest.mark.skipif(not shutil.which(program), reason=f"skipped: there is no {program}")
+EXAMPLE = "registry.example.com"
 
 
 @pytest.fixture
 def signed_in(house):
     house.sign_in("gitlab")
     return house
-
-
-@pytest.fixture
-def tls(house):
-    """A certificate for 127.0.0.1, and the context of a server with it."""
-    certificate, key = str(house.folder / "tls.pem"), str(house.folder / "tls.key")
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate,
-                    "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
-                   check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    return certificate, context
 
 
 def test_headers_are_one_object(signed_in):
@@ -95,9 +82,55 @@ def test_docker_asks_the_helper(signed_in):
         registry = gate.address.removeprefix("http://")
         house.do("services", "add", registry, "gitlab", "--yes")
         (house.folder / ".docker").mkdir()
-        (house.folder / ".docker/config.json").write_text(json.dumps({"credHelpers": {registry: "einlass"}}))
+        (house.folder / ".docker/config.json").write_text(recipe("docker, podman, skopeo", (EXAMPLE, registry)))
         house.run("docker", "manifest", "inspect", "--insecure", registry + "/a/b")
         assert "basic" in gate.schemes
+
+
+@needs("skopeo", "docker-registry")
+def test_skopeo_copies_an_image(signed_in, certificate):
+    house = signed_in
+    image = house.folder / "work/image"
+    write_image(image)
+    with open_registry(house.folder, house.origin("gitlab") + "/api/v4/user", *certificate) as (registry, gate):
+        house.do("services", "add", registry, "gitlab", "--yes")
+        (house.folder / ".docker").mkdir()
+        (house.folder / ".docker/config.json").write_text(recipe("docker, podman, skopeo", (EXAMPLE, registry)))
+        push = ["skopeo", "copy", "-q", "--dest-tls-verify=false", f"dir:{image}", f"docker://{registry}/ada/app:1"]
+        code, output, errors = house.run(*push)
+        assert code != 0 and gate.schemes == []
+        house.allow("docker", "gitlab")
+        code, output, errors = house.run(*push)
+        assert code == 0, errors
+        code, output, errors = house.run("skopeo", "copy", "-q", "--src-tls-verify=false", f"docker://{registry}/ada/app:1", "dir:copy")
+        assert code == 0, errors
+        assert (house.folder / "work/copy/manifest.json").read_bytes() == (image / "manifest.json").read_bytes()
+        assert set(gate.schemes) == {"basic"}
+
+
+def write_image(folder):
+    """Writes an image without layers in skopeo's format."""
+    folder.mkdir()
+    content = json.dumps({"architecture": "amd64", "os": "linux", "rootfs": {"type": "layers", "diff_ids": []}}).encode()
+    digest = hashlib.sha256(content).hexdigest()
+    (folder / digest).write_bytes(content)
+    (folder / "version").write_text("Directory Transport Version: 1.1\n")
+    (folder / "manifest.json").write_text(json.dumps({
+        "schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "layers": [],
+        "config": {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": "sha256:" + digest, "size": len(content)}}))
+
+
+KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+current-context: c
+clusters:
+- {{name: c, cluster: {{server: "{server}", certificate-authority: "{certificate}"}}}}
+contexts:
+- {{name: c, context: {{cluster: c, user: ada}}}}
+users:
+{users}
+"""
 
 
 @needs("kubectl")
@@ -115,13 +148,9 @@ def test_kubectl_gets_the_id_token(house, tls):
         gate.person = lambda token: person(access) if token == id_token else None
         for version in ("v1", "v1beta1"):
             kubeconfig = house.folder / "kubeconfig"
-            kubeconfig.write_text(json.dumps({
-                "apiVersion": "v1", "kind": "Config", "current-context": "c",
-                "clusters": [{"name": "c", "cluster": {"server": gate.address, "certificate-authority": certificate}}],
-                "contexts": [{"name": "c", "context": {"cluster": "c", "user": "ada"}}],
-                "users": [{"name": "ada", "user": {"exec": {
-                    "apiVersion": "client.authentication.k8s.io/" + version, "command": "einlassctl",
-                    "args": ["credential", "kubernetes", "google/ada@example.org"], "interactiveMode": "Never"}}}]}))
+            kubeconfig.write_text(KUBECONFIG.format(
+                server=gate.address, certificate=certificate,
+                users=recipe("kubectl", ("k8s.io/v1", "k8s.io/" + version))))
             code, output, errors = house.run("kubectl", "--kubeconfig", str(kubeconfig), "get", "--raw", "/api/v1/pods")
             assert code == 0 and json.loads(output)["kind"] == "PodList", errors
         assert gate.schemes == ["bearer"] * len(gate.schemes) and gate.schemes
@@ -169,7 +198,7 @@ def test_cargo_speaks_one_line_each_way(signed_in):
         "url-not-supported", "not-found", "operation-not-supported", "other", "other", "other", "other"]
 
 
-@pytest.mark.skipif(not shutil.which("cargo"), reason="skipped: there is no cargo")
+@needs("cargo")
 def test_cargo_reads_a_registry(signed_in, tls):
     house = signed_in
     house.allow("cargo", "gitlab")
@@ -187,11 +216,10 @@ def test_cargo_reads_a_registry(signed_in, tls):
         (project / "src").mkdir(parents=True)
         (project / "src/lib.rs").write_text("")
         (project / "Cargo.toml").write_text(
-            '[package]\nname = "p"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\nabc = { version = "1", registry = "gate" }\n')
+            '[package]\nname = "p"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\nabc = { version = "1", registry = "example" }\n')
         cargo_home = house.folder / ".cargo"
         cargo_home.mkdir()
-        (cargo_home / "config.toml").write_text(
-            f'[registries.gate]\nindex = "sparse+{gate.address}/"\ncredential-provider = ["cargo-credential-einlass"]\n')
+        (cargo_home / "config.toml").write_text(recipe("cargo", ("https://" + EXAMPLE, gate.address)))
         real = os.path.realpath(shutil.which("cargo"))
         more = {"PATH": os.environ["PATH"] + ":" + str(house.folder / "bin"), "CARGO_HOME": str(cargo_home)}
         more |= {name: os.environ[name] for name in ("RUSTUP_HOME", "RUSTUP_TOOLCHAIN") if name in os.environ}

@@ -1,17 +1,20 @@
-"""Python programs: keyring and pip with the backend, requests and httpx with the authenticators.
+"""Python programs: keyring, pip, uv and twine with the backend, requests and httpx with the authenticators.
 
     python -m pytest Tests/Integrations/test_python.py
 """
+import functools
 import hashlib
 import io
 import shutil
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from house import PROJECT, open_gate
+from recipes import commands, filled
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +40,7 @@ def python(house, library):
     return run
 
 
+@functools.cache  # because its bytes have the time in them
 def wheel(name):
     """Returns a small wheel."""
     content = io.BytesIO()
@@ -72,15 +76,58 @@ def test_keyring_gets_a_token_and_stores_no_password(house, python):
     assert code == 1
 
 
-def test_pip_installs_from_a_private_index(house, python):
-    house.allow("keyring", "gitlab")
-    with open_gate(house.origin("gitlab") + "/api/v4/user", index) as gate:
+PACKAGES = "packages.example.com"
+
+
+@pytest.fixture
+def packages(house):
+    """A package index for gitlab's accounts, which is a service. It keeps what is uploaded."""
+    def answer(request, body):
+        if request.command == "POST":
+            uploads.append(body)
+            return 200, {}, b""
+        return index(request, body)
+
+    uploads = []
+    with open_gate(house.origin("gitlab") + "/api/v4/user", answer) as gate:
         house.do("services", "add", gate.address, "gitlab", "--yes")
-        url = gate.address.replace("//", "//oauth2@") + "/simple/"
-        code, output, errors = python("-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps",
-                                      "--keyring-provider", "import", "--index-url", url, "abc")
-        assert code == 0, errors
-        assert (house.folder / "work/abc-1.0-py3-none-any.whl").exists() and "basic" in gate.schemes
+        gate.uploads = uploads
+        yield gate
+
+
+@pytest.fixture
+def shell(house, library):
+    """Returns a function that runs a command line with the programs of this Python on the PATH."""
+    house.sign_in("gitlab")
+    programs = f"{Path(sys.executable).parent}:{house.environment['PATH']}"
+    environment = {"PATH": programs, "PYTHONPATH": library, "PYTHONDONTWRITEBYTECODE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+                   "PIP_NO_INPUT": "1", "PIP_TARGET": str(house.folder / "work/target")}
+    return lambda line: house.run("sh", "-c", line, env=environment, patience=60)
+
+
+@pytest.mark.parametrize("lines, installed", [
+    pytest.param(commands("pip"), "target/abc.py", id="pip"),
+    pytest.param(commands("uv"), ".venv/lib/*/site-packages/abc.py", id="uv")])
+def test_a_package_of_a_private_index_is_installed(house, shell, packages, lines, installed):
+    line = filled(lines[-1], [("https://oauth2@" + PACKAGES, packages.address.replace("//", "//oauth2@"))])
+    assert shell(f"uv venv -q --python {sys.executable}")[0] == 0
+    assert shell(line)[0] != 0 and packages.schemes == []
+    house.allow("keyring", "gitlab")
+    code, output, errors = shell(line)
+    assert code == 0, errors
+    assert list((house.folder / "work").glob(installed))
+    assert "basic" in packages.schemes
+
+
+def test_twine_uploads_a_package(house, shell, packages):
+    (line,) = commands("twine", ("https://" + PACKAGES, packages.address))
+    (house.folder / "work/dist").mkdir()
+    (house.folder / "work/dist/abc-1.0-py3-none-any.whl").write_bytes(wheel("abc"))
+    assert shell(line)[0] != 0 and packages.uploads == []
+    house.allow("keyring", "gitlab")
+    code, output, errors = shell(line)
+    assert code == 0, output + errors
+    assert len(packages.uploads) == 1 and wheel("abc") in packages.uploads[0]
 
 
 PROGRAMS = {
