@@ -17,6 +17,8 @@ struct EinlassSandbox {
       fail(flaw.message, code: 64)
     } catch let flaw as StateFile.Flaw {
       fail(flaw.message, code: 78)
+    } catch let flaw as ConfigurationFile.Flaw {
+      fail(flaw.message, code: 73)
     } catch {
       fail("The sandbox cannot listen: \(error.localizedDescription)", code: 69)
     }
@@ -35,7 +37,11 @@ struct EinlassSandbox {
       source.resume()
       return source
     }
-    write(running.announcement.text + "\n")
+    let announcement = running.announcement
+    if let path = options.configurationFile {
+      try ConfigurationFile.write(announcement["config"] ?? .null, to: path)
+    }
+    write(announcement.text + "\n")
     try await serve(running, until: ended)
     for source in signals { source.cancel() }
   }

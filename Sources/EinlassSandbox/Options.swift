@@ -6,6 +6,8 @@ struct Options: Equatable, Sendable {
   var controlPort: UInt16 = 0
   /// The path of a file with the initial state; `nil` for the demo's state.
   var stateFile: String?
+  /// The path of a new file for the configuration; `nil` for none.
+  var configurationFile: String?
   var action = Action.run
 
   enum Action: Sendable {
@@ -36,6 +38,7 @@ struct Options: Equatable, Sendable {
       case "--port": port = try Self.port(value(), of: name)
       case "--control-port": controlPort = try Self.port(value(), of: name)
       case "--state": stateFile = try value()
+      case "--config-file": configurationFile = try value()
       case "--help", "-h": action = .help
       case "--version": action = .version
       default: throw Flaw(message: "There is no option \(argument). See --help.")
@@ -53,22 +56,26 @@ struct Options: Equatable, Sendable {
   /// The text of `--help`.
   static var help: String {
     """
-    Usage: einlass-sandbox [--port N] [--control-port N] [--state FILE] [--help] [--version]
+    Usage: einlass-sandbox [--port N] [--control-port N] [--state FILE] [--config-file FILE]
 
     Simulates the providers of einlass on 127.0.0.1, for trials and tests. When it is ready it prints
     one line of JSON: {"address", "addresses", "control", "config", "accounts"}. addresses lists the
     providers with an address of their own, config is a configuration for `einlass --config`, accounts
     are parameters for accounts.add. It runs until SIGTERM or SIGINT.
 
-    To sign in with einlassctl (its binary must be on the PATH):
+    To sign in with einlassctl, and to clone the repository of the simulated GitHub:
 
-      mkfifo ready; einlass-sandbox >ready &
-      (umask 077; head -n 1 ready | jq .config >try.json); rm ready
-      einlassctl sign-in github --flow deviceCode --config try.json
+      einlass-sandbox --config-file ~/.config/einlass/config.json >sandbox.json &
+      einlassctl sign-in github --flow deviceCode
+      einlassctl setup git
+      git clone "$(jq -r .addresses.github sandbox.json)/ada/hello.git"
 
       --port N          the port of the shared address (any free one)
       --control-port N  the port of the control address (any free one)
       --state FILE      start in the state of this file, in the form of GET /state, not in the demo state
+      --config-file FILE  write the configuration to this new file, for its owner alone; an existing file is
+                        not replaced
+      --help, --version
 
     Control address:
       GET, PUT /state   the whole state; PATCH /state changes it by a JSON merge patch (RFC 7396)

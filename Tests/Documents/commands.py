@@ -58,11 +58,15 @@ class Shell:
         programs = world.folder / "programs"
         programs.mkdir(exist_ok=True)
         configuration = world.configuration()
+        # An example that makes the person's own file uses that one.
+        usual = f'[ -e "$HOME/.config/einlass/config.json" ] && EINLASS={EINLASS}'
         scripts = {
             "einlass": f'case " $* " in *" --config "*) exec {EINLASS} "$@" ;; esac\nexec {EINLASS} --config {configuration} "$@"',
-            "einlassctl": f'case " $* " in *" --config "* | " -"*) exec {CONTROL} "$@" ;; esac\n'
+            "einlassctl": f'{usual} exec {CONTROL} "$@"\n'
+                          f'case " $* " in *" --config "* | " -"*) exec {CONTROL} "$@" ;; esac\n'
                           f'exec {CONTROL} "$@" --config {configuration}',
-            "git-credential-einlass": f'exec {CONTROL} credential git --config {configuration} "$@"',
+            "git-credential-einlass": f'{usual} exec {CONTROL} credential git "$@"\n'
+                                      f'exec {CONTROL} credential git --config {configuration} "$@"',
             "einlass-sandbox": f'exec {SANDBOX} "$@"',
             "xdg-open": f'exec {sys.executable} -c "import sys, urllib.request; urllib.request.urlopen(sys.argv[1])" "$1"'}
         for name, script in scripts.items():

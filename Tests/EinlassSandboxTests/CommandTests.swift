@@ -7,7 +7,10 @@ import Testing
 struct CommandTests {
   @Test("Options are read with a space and with an equals sign")
   func options() throws {
-    let options = try Options(["--port", "8080", "--control-port=8081", "--state", "a=b"])
+    let options = try Options([
+      "--port", "8080", "--control-port=8081", "--state", "a=b", "--config-file=c.json",
+    ])
+    #expect(options.configurationFile == "c.json")
     #expect(options.port == 8080)
     #expect(options.controlPort == 8081)
     #expect(options.stateFile == "a=b")

@@ -16,6 +16,8 @@ struct OAuth2Provider: Provider {
   enum Endpoint: String, CaseIterable {
     case authorization, token, device, deviceToken, verification, revocation, tokenDeletion
     case introspection, userinfo, emails, registration, keys, openIDMetadata, oauthMetadata, pushed
+    /// All paths below this one.
+    case repository
   }
 
   /// Returns the path of an endpoint, or `nil` if it does not exist.
@@ -29,7 +31,10 @@ struct OAuth2Provider: Provider {
 
   func answer(_ request: Request, in world: inout World) -> Answer {
     let endpoint = Endpoint.allCases.first { endpoint in
-      path(of: endpoint, in: world).map { sameBytes($0, request.path) } ?? false
+      path(of: endpoint, in: world).map { path in
+        endpoint == .repository
+          ? request.path.hasPrefix(path + "/") : sameBytes(path, request.path)
+      } ?? false
     }
     do throws(OAuth2Refusal) {
       guard world.exhaustedLimit(of: name, path: request.path) == nil else {
@@ -50,6 +55,8 @@ struct OAuth2Provider: Provider {
       case .registration: return try registration(request, in: &world)
       case .keys: return .json(["keys": .array(publicKeys(in: &world))])
       case .openIDMetadata, .oauthMetadata: return .json(metadata(for: request, in: world))
+      case .repository:
+        return try repository(request, at: path(of: .repository, in: world) ?? "", in: &world)
       case nil: return .text("This path does not exist.\n", status: 404)
       }
     } catch {
@@ -112,8 +119,8 @@ struct OAuth2Refusal: Error, Sendable {
     ] as [(String, JSONValue?)] {
       members[words[at: "errorNames", name]?.string ?? name] = value
     }
-    // A resource server answers a bad bearer token with 401 even there. RFC 6750 section 3.1.
-    let status = behaviour.tellsFailuresWith200 && challenge != "Bearer" ? 200 : status
+    // A resource server answers a bad token with 401 even there. RFC 6750 section 3.1.
+    let status = behaviour.tellsFailuresWith200 && error != "invalid_token" ? 200 : status
     guard behaviour.answersForms else {
       return .json(.object(members), status: status, headers: headers)
     }

@@ -85,6 +85,7 @@ extension OAuth2Provider {
       "authorization": "/login/oauth/authorize", "token": "/login/oauth/access_token",
       "device": "/login/device/code", "verification": "/login/device", "userinfo": "/user",
       "emails": "/user/emails", "tokenDeletion": "/applications/demo-github/token",
+      "repository": "/ada/hello.git",
     ],
     behaviour: [
       "pkce": "optional", "namesIssuer": false, "tokens": "asked", "failures": "200",
