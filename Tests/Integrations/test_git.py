@@ -104,7 +104,7 @@ def test_a_problem_is_one_line_with_the_command_that_mends_it(house, remote):
     house.allow("git", "gitlab")
     assert get(house, request(remote))[0] == 0
     house.sign_in("gitlab", user="grace")
-    assert "einlassctl accounts prefer ACCOUNT --for git" in line()
+    assert "einlassctl accounts prefer gitlab/ada --for git" in line()
     house.do("accounts", "prefer", "gitlab/grace", "--for", "git")
     assert get(house, request(remote))[0] == 0
 
@@ -142,13 +142,14 @@ def test_a_newer_git_gets_a_bearer_token_that_no_other_helper_stores(house, remo
     ("protocol=https\nhost=gitlab.com/x\n\n", "character that no host name has"),
     ("protocol=https\nhost=gitlab.com?x\n\n", "character that no host name has"),
     ("protocol=https\nhost=gitlab.com%0ahost=evil\n\n", "character that no host name has"),
-    ("protocol=ssh\nhost=gitlab.com\n\n", "the protocol ssh"),
+    ("protocol=ssh\nhost=gitlab.com\n\n", "Line 1"),
     ("protocol=http\nhost=gitlab.com\n\n", "plain http to another machine"),
     ("protocol=https\nhost=gitlab.com\npath=../evil.git\n\n", "dot segment"),
     ("protocol=https\nhost=gitlab.com\npath=/evil.example/x\n\n", "empty segment"),
     ("protocol=https\nhost=gitlab.com\npath=a%2f%2e%2e\n\n", "is not"),
     ("protocol=https\nhost=gitlab.com:8443\n\n", "No provider is known"),
     ("protocol=https\nhost=evil.example\n\n", "einlassctl services add"),
+    ("protocol=https\nhost=evil.example\nhost=gitlab.com\n\n", "Line 3"), ("protocol=smtp\nhost=smtp.gmail.com:9999\n\n", "Line 2"),
     ("x" * 70_000, "longer than 65536 bytes"),
 ])
 def test_bad_input_is_refused_and_nothing_is_printed(house, text, line):

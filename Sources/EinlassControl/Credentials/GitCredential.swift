@@ -42,7 +42,10 @@ struct GitCredential: CredentialProtocol {
 
   func run(with console: Console) throws(Failure) {
     guard let input else { return }
-    let target = try target(of: input, console)
+    let target: TokenTarget
+    do throws(Failure) { target = try self.target(of: input, console) } catch {
+      throw error.naming(input.software, at: input["host"] ?? "")
+    }
     switch operation {
     case "get": try answer(input, console.token(of: target, TokenNeeds()))
     default: try erase(input, target, console)
@@ -89,5 +92,18 @@ struct GitCredential: CredentialProtocol {
       guard sameBytes(current.text, refused) else { return }
     }
     _ = try console.reject(target)
+  }
+}
+
+extension Failure {
+  /// Returns the failure with the command that adds the server, if no provider serves its address
+  /// and its challenge names its software.
+  fileprivate func naming(_ software: String?, at host: String) -> Failure {
+    guard case .refused(var refusal) = self, refusal.data["detail"]?.string == "notServed",
+      let software
+    else { return self }
+    refusal.ownStep = NextStep(
+      "It is a \(software) server. Add it:", "providers", "add", "https://\(host)")
+    return .refused(refusal)
   }
 }

@@ -3,25 +3,39 @@ internal import EinlassJSON
 /// A request of git to a credential helper: lines `key=value` (gitcredentials(7)).
 struct GitInput {
   private var values: [String: String] = [:]
+  /// The numbers of the lines, from 1, by their keys.
+  private var lines: [String: Int] = [:]
   /// The values of `capability[]`.
   private(set) var capabilities: [String] = []
+  /// The values of `wwwauth[]`: the challenges of the server.
+  private(set) var challenges: [String] = []
 
   subscript(_ key: String) -> String? { values[key] }
 
-  /// Parses the lines up to a blank line or the end. Refuses NUL and CR, because a helper and git
-  /// could read such a line differently.
+  /// Parses the lines up to a blank line or the end. Refuses NUL, CR and a repeated key, because a
+  /// helper and git could read such lines differently.
   init(_ bytes: [UInt8]) throws(Failure) {
-    let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    for (index, line) in lines.enumerated() {
-      guard !line.isEmpty else { return }
-      guard !line.contains(0), !line.contains(UInt8(ascii: "\r")),
-        let text = String(validating: line, as: UTF8.self)
-      else { throw .badInput(line: index + 1, "holds a NUL, a CR or invalid UTF-8") }
+    let rows = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    for (index, row) in rows.enumerated() {
+      guard !row.isEmpty else { return }
+      let line = index + 1
+      guard !row.contains(0), !row.contains(UInt8(ascii: "\r")),
+        let text = String(validating: row, as: UTF8.self)
+      else { throw .badInput(line: line, "holds a NUL, a CR or invalid UTF-8") }
       guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
-        throw .badInput(line: index + 1, "is not of the form key=value")
+        throw .badInput(line: line, "is not of the form key=value")
       }
       let (key, value) = (String(text[..<equals]), String(text[text.index(after: equals)...]))
-      if key == "capability[]" { capabilities.append(value) } else { values[key] = value }
+      switch key {
+      case "capability[]": capabilities.append(value)
+      case "wwwauth[]": challenges.append(value)
+      case _ where key.hasSuffix("[]"): break
+      default:
+        guard values.updateValue(value, forKey: key) == nil else {
+          throw .badInput(line: line, "repeats the key \(clean(key))")
+        }
+        lines[key] = line
+      }
     }
   }
 
@@ -31,17 +45,38 @@ struct GitInput {
       throw .unusable("The input names no protocol and host.")
     }
     guard host.utf8.allSatisfy(isHostByte) else {
-      throw .unusable("The host of the input holds a character that no host name has.")
+      throw bad("host", "holds a character that no host name has")
     }
-    switch scheme {
-    case "https", "http":
+    if ["https", "http"].contains(scheme) {
       return "\(scheme)://\(host)/\(values["path"].map(percentEncodedPath) ?? "")"
-    case "smtp", "smtps", "imap", "imaps":
-      // git send-email and git imap-send name the port. A mail provider has one host for all.
-      let name = host.split(separator: ":").first ?? ""
-      return String(name)
-    default: throw .unusable("No token is sent over the protocol \(scheme).")
     }
+    guard let ports = Self.mailPorts[scheme] else {
+      throw bad("protocol", "names a protocol over which no token is sent")
+    }
+    // git send-email and git imap-send name the port. A mail provider has one host for all.
+    let parts = host.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 1 || parts.count == 2 && ports.contains(String(parts[1])) else {
+      throw bad("host", "names a port that is none of \(scheme): \(ports.joined(separator: ", "))")
+    }
+    return String(parts[0])
+  }
+
+  /// The software of the server, if a challenge names one that einlass can be told about by the
+  /// server's address.
+  var software: String? {
+    ["Gitea", "Forgejo", "GitLab"].first { name in
+      challenges.contains { $0.lowercased().contains("realm=\"\(name.lowercased())") }
+    }
+  }
+
+  private static let mailPorts = [
+    "smtp": ["25", "465", "587"], "smtps": ["465", "587"], "imap": ["143", "993"],
+    "imaps": ["993"],
+  ]
+
+  /// A failure about the line of this key.
+  private func bad(_ key: String, _ sentence: String) -> Failure {
+    .badInput(line: lines[key] ?? 1, sentence)
   }
 }
 
