@@ -10,10 +10,7 @@ struct ConfigurationFile {
 
   /// Reads the file. A missing file is an empty configuration.
   init(_ options: ServerOptions) throws(Failure) {
-    guard let path = options.config ?? options.usualConfiguration else {
-      throw .usage("With --store the configuration file is needed too: --config PATH.")
-    }
-    self.path = path
+    path = try Self.path(options)
     guard FileStatus.at(path) != nil else {
       content = JSONObject()
       return
@@ -40,8 +37,35 @@ struct ConfigurationFile {
     set { content["folders"] = newValue.isEmpty ? nil : .array(newValue) }
   }
 
+  private static func path(_ options: ServerOptions) throws(Failure) -> String {
+    guard let path = options.config ?? options.usualConfiguration else {
+      throw .usage("With --store the configuration file is needed too: --config PATH.")
+    }
+    return path
+  }
+
+  /// Reads the file, changes it and writes it. Two commands at once make both changes. Returns the
+  /// path.
+  static func edit(
+    _ options: ServerOptions, _ change: (inout ConfigurationFile) throws(Failure) -> Void
+  ) throws(Failure) -> String {
+    let path = try path(options)
+    do {
+      try PersonalFile.withFolderLocked(of: path) { () throws(Failure) in
+        var file = try ConfigurationFile(options)
+        try change(&file)
+        try file.save(options)
+      }
+      return path
+    } catch let failure as Failure {
+      throw failure
+    } catch let error as FileError {
+      throw .unusable("\(error.path) \(error.explanation)")
+    } catch { throw .unusable("\(path) can't be written.") }
+  }
+
   /// Writes the file, after einlass has accepted it.
-  func save(_ options: ServerOptions) throws(Failure) {
+  private func save(_ options: ServerOptions) throws(Failure) {
     let bytes = Array((JSONValue.object(content).indented() + "\n").utf8)
     do {
       try PersonalFile.replace(path, bytes) { finished throws(Failure) in
@@ -61,14 +85,11 @@ struct ConfigurationFile {
     } catch { throw .unusable("\(path) can't be written.") }
   }
 
-  /// Reads the file and runs the body on it. Prints a failure as the other commands do.
+  /// Runs the body of a command without a server. Prints a failure as the other commands do.
   static func reporting(
-    _ options: ServerOptions, _ body: (inout ConfigurationFile) throws(Failure) -> Void
+    _ options: ServerOptions, _ body: () throws(Failure) -> Void
   ) throws {
-    do throws(Failure) {
-      var file = try ConfigurationFile(options)
-      try body(&file)
-    } catch {
+    do throws(Failure) { try body() } catch {
       if options.json, let json = error.json {
         try? TextOutput(1).write(printable(["error": json]) + "\n")
       }

@@ -44,6 +44,22 @@ public enum PersonalFile {
     return try readToEnd(descriptor, path: path, limitBytes: limitBytes)
   }
 
+  /// Runs the body while no other process runs one for a file in the same folder, so that of two
+  /// edits neither is lost. Creates the folder if it is missing.
+  public static func withFolderLocked<Success, Failure: Error>(
+    of path: String, _ body: () throws(Failure) -> Success
+  ) throws -> Success {
+    let (folder, _) = SafeDirectory.split(resolved(path))
+    if FileStatus.at(folder) == nil { _ = try SafeDirectory.create(folder) }
+    let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw FileError.last(path: folder) }
+    defer { close(descriptor) }
+    while flock(descriptor, LOCK_EX) != 0 {
+      guard errno == EINTR else { throw FileError.last(path: folder) }
+    }
+    return try body()
+  }
+
   /// Replaces the file with these bytes, completely and durably or not at all, and keeps its mode. A
   /// new file, and missing folders above it, are private. A symbolic link stays and its target is
   /// replaced.

@@ -40,6 +40,24 @@ def test_a_foreign_host_needs_a_confirmation(house):
     house.do("services", "add", house.origin("gitlab") + "/corp", "gitlab/ada")
 
 
+def test_a_path_below_a_confirmed_service_needs_no_confirmation(house):
+    house.do("services", "add", "https://git.example.com", "gitlab", "--yes")
+    house.do("services", "add", "https://git.example.com/corp", "gitlab/ada")
+    # The control: the service belongs to another provider, so its tokens would go to a new host.
+    code, output, errors = house.run("einlassctl", "services", "add", "https://git.example.com/home", "github")
+    assert code == 64 and "does not name the host" in errors
+
+
+def test_no_service_is_lost_when_many_commands_add_one_at_once(house):
+    names = [f"host{number}.example" for number in range(12)]
+    commands = [house.start("einlassctl", "services", "add", name, "gitlab", "--yes") for name in names]
+    for command in commands:
+        _, errors = command.communicate(timeout=60)
+        assert command.returncode == 0, errors
+    assert sorted(service["address"] for service in json.loads(house.config.read_text())["services"]) == sorted(names)
+    assert os.listdir(house.config.parent) == ["config.json"]
+
+
 @pytest.mark.parametrize("arguments, sentence", [
     (["http://example.com", "gitlab"], "plain http"), (["https://a.example?x", "gitlab"], "query"),
     (["https://a.example/../x", "gitlab"], "dot segment"), (["https://a.example", "nowhere"], "There is no provider nowhere"),

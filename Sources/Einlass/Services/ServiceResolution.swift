@@ -112,7 +112,8 @@ extension Einlass {
   }
 
   /// Returns an account with a credential for the protected resource of the longest name above this
-  /// address, and whether it is the only one.
+  /// address, and whether it is the only one. Throws `unsafeURL` if accounts of several providers
+  /// have one.
   private func resourceAccount(
     at address: ServiceAddress, _ patience: AccountStore.Patience
   ) throws(Problem) -> (Account, resource: String, isOnly: Bool)? {
@@ -120,16 +121,21 @@ extension Einlass {
       try reader.accounts(withResourceBelow: address.web.origin, limit: 100)
     }
     var found: (Account, resource: String, isOnly: Bool)?
+    var providers: [String] = []
     for account in accounts {
       for resource in account.resources {
         guard let place = try? ServiceAddress(resource), address.isBelow(place) else { continue }
         if let longest = found?.resource.utf8.count, longest >= resource.utf8.count {
-          if longest == resource.utf8.count { found?.isOnly = false }
+          guard longest == resource.utf8.count else { continue }
+          found?.isOnly = false
+          if !providers.contains(account.provider) { providers.append(account.provider) }
         } else {
           found = (account, resource, true)
+          providers = [account.provider]
         }
       }
     }
+    guard providers.count < 2 else { throw .notServed(address, among: providers) }
     return found
   }
 

@@ -131,19 +131,19 @@ struct AccountsPrefer: ServerCommand {
     guard let folder = Program.resolved(name) else {
       throw .unusable("There is no folder \(name).")
     }
-    var file = try ConfigurationFile(server)
-    file.folders.removeAll {
-      sameBytes($0["folder"]?.string ?? "", folder)
-        && sameBytes($0["provider"]?.string ?? "", account.provider)
-    }
     let entry: JSONValue = [
       "folder": .string(folder), "provider": .string(account.provider),
       "account": .string(account.username),
     ]
-    if !none { file.folders.append(entry) }
-    try file.save(server)
+    let path = try ConfigurationFile.edit(server) { file throws(Failure) in
+      file.folders.removeAll {
+        sameBytes($0["folder"]?.string ?? "", folder)
+          && sameBytes($0["provider"]?.string ?? "", account.provider)
+      }
+      if !none { file.folders.append(entry) }
+    }
     try console.report(
-      none ? [:] : entry, ["\(clean(folder)) prefers \(choice(account)) (\(file.path))."])
+      none ? [:] : entry, ["\(clean(folder)) prefers \(choice(account)) (\(path))."])
   }
 
   private func choice(_ account: Account) -> String {

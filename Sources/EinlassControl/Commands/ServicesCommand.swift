@@ -24,7 +24,8 @@ struct ServicesList: ParsableCommand {
   @OptionGroup var server: ServerOptions
 
   func run() throws {
-    try ConfigurationFile.reporting(server) { file throws(Failure) in
+    try ConfigurationFile.reporting(server) { () throws(Failure) in
+      let file = try ConfigurationFile(server)
       let (services, folders) = (file.services, file.folders)
       let lines =
         server.json
@@ -87,7 +88,6 @@ struct ServicesAdd: ServerCommand {
   func validate() throws { try require(scheme, "--scheme", ["bearer", "basic"]) }
 
   func run(with console: Console) throws(Failure) {
-    var file = try ConfigurationFile(server)
     let parts = account.split(separator: "/", maxSplits: 1).map { String($0) }
     guard let provider = parts.first else { throw .usage("Name the provider.") }
     try console.requireProvider(provider)
@@ -102,18 +102,20 @@ struct ServicesAdd: ServerCommand {
       "username": username.map { .string($0) }, "scheme": scheme.map { .string($0) },
       "scopes": scopes.isEmpty ? nil : JSONValue(scopes),
     ])
-    file.services.removeAll { sameBytes($0["address"]?.string ?? "", address) }
-    file.services.append(.object(service))
-    try file.save(server)
+    let path = try ConfigurationFile.edit(server) { file throws(Failure) in
+      file.services.removeAll { sameBytes($0["address"]?.string ?? "", address) }
+      file.services.append(.object(service))
+    }
     try console.report(
-      .object(service), ["\(clean(address)) takes tokens of \(clean(account)) (\(file.path))."])
+      .object(service), ["\(clean(address)) takes tokens of \(clean(account)) (\(path))."])
   }
 
-  /// Whether the provider itself names the address, by a host or by an origin of its requests.
+  /// Whether the provider itself names the address, by a host or by an origin of its requests, or a
+  /// service above it has the same provider, which was confirmed then.
   private func isKnown(_ provider: String, _ console: Console) throws(Failure) -> Bool {
     do throws(Failure) {
       let found = try console.call("services.resolve", ["address": .string(address)])
-      return found["service"] == nil && sameBytes(found["provider"]?.string ?? "", provider)
+      return sameBytes(found["provider"]?.string ?? "", provider)
     } catch .refused(let refusal) where refusal.data["detail"]?.string == "notServed" {
       return false
     }
@@ -132,14 +134,15 @@ struct ServicesRemove: ParsableCommand {
   @OptionGroup var server: ServerOptions
 
   func run() throws {
-    try ConfigurationFile.reporting(server) { file throws(Failure) in
-      let count = file.services.count
-      file.services.removeAll { sameBytes($0["address"]?.string ?? "", address) }
-      guard file.services.count < count else {
-        throw .unusable(
-          "There is no service \(address).", NextStep("List the services:", "services", "list"))
+    try ConfigurationFile.reporting(server) { () throws(Failure) in
+      _ = try ConfigurationFile.edit(server) { file throws(Failure) in
+        let count = file.services.count
+        file.services.removeAll { sameBytes($0["address"]?.string ?? "", address) }
+        guard file.services.count < count else {
+          throw .unusable(
+            "There is no service \(address).", NextStep("List the services:", "services", "list"))
+        }
       }
-      try file.save(server)
       try TextOutput(1).write(
         server.json ? "{}\n" : "\(clean(address)) is no longer a service.\n")
     }

@@ -119,6 +119,24 @@ import Testing
     #expect(resolution.explanation.problem?.reason == .interactionRequired)
   }
 
+  @Test func `Accounts of two providers with a credential for one resource are refused`() throws {
+    let accounts = ["github", "gitlab"].map { provider in
+      var account = Sample.account("ada", provider)
+      account.resources = ["https://mcp.example"]
+      return account
+    }
+    // The control: each of them alone serves the address.
+    for account in accounts {
+      #expect(
+        try Self.resolve("https://mcp.example", accounts: [account]).provider == account.provider)
+    }
+    let problem = #expect(throws: Problem.self) {
+      try Self.resolve("https://mcp.example", accounts: accounts)
+    }
+    #expect(problem?.detail == "notServed")
+    #expect(problem?.message.contains("github, gitlab") == true)
+  }
+
   @Test(
     arguments: [
       ("nobody", .granted, .unknownAccount), (nil, .denied, .accessNotGranted),
