@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from house import CONTROL, PROJECT, git_backend, open_gate
+from house import CONTROL, PROJECT, git_backend, open_gate, token_of
 
 sys.path.append(str(PROJECT / "Tests/Control"))
 from terminal import Terminal  # noqa: E402
@@ -171,3 +171,52 @@ def test_doctor_names_the_setups(signed_in, remote):
     house.allow("git", "gitlab")
     house.run("git", "config", "--global", "--unset-all", f"credential.{remote.address}.helper")
     assert findings()[0][0] == "note" and remote.address in findings()[0][1]
+
+
+def test_doctor_finds_a_helper_that_the_person_configured(signed_in):
+    house = signed_in
+
+    def findings():
+        found = json.loads(house.run("einlassctl", "doctor", "--json")[1])["findings"]
+        return [(finding["verdict"], finding["detail"]) for finding in found if finding["check"] == "git"]
+
+    house.run("git", "config", "--global", "credential.helper", "store")
+    assert findings() == []
+    house.run("git", "config", "--global", "credential.helper", "einlass")
+    (verdict, detail), = findings()
+    assert verdict == "problem" and "has no access" in detail
+    house.allow("git", "gitlab")
+    (verdict, detail), = findings()
+    assert verdict == "ok" and "credential.helper" in detail
+    house.run("git", "config", "--global", "credential.helper", "/nowhere/git-credential-einlass")
+    (verdict, detail), = findings()
+    assert verdict == "problem" and "/nowhere" in detail
+
+
+def test_the_longest_path_of_a_service_decides_the_account_of_git(house, tmp_path):
+    for user in ("ada", "grace"):
+        house.sign_in("gitlab", user=user)
+    for name in ("corp/app.git", "home/app.git"):
+        assert house.run("git", "init", "--bare", "-q", str(tmp_path / name))[0] == 0
+    with open_gate(house.origin("gitlab") + "/api/v4/user", git_backend(tmp_path)) as gate:
+        house.do("services", "add", gate.address + "/corp", "gitlab/ada", "--yes")
+        house.do("services", "add", gate.address + "/home", "gitlab/grace", "--yes")
+        house.do("setup", "git", "--yes")
+        house.allow("einlassctl", "gitlab")
+        people = {house.do("token", "gitlab/" + user).strip(): user for user in ("ada", "grace")}
+        for path, user in (("corp", "ada"), ("home", "grace")):
+            code, _, errors = house.run("git", "clone", "-q", f"{gate.address}/{path}/app.git", str(house.folder / "work" / path))
+            assert code == 0, errors
+            used = {token_of(header)[1] for _, place, header in gate.seen if header and place.startswith("/" + path)}
+            assert {people.get(token) for token in used} == {user}
+
+
+def test_git_clones_the_repository_of_the_sandbox(house):
+    house.sign_in("github")
+    address = house.origin("github") + "/ada/hello.git"
+    assert house.run("git", "clone", "-q", address, str(house.folder / "work/before"))[0] == 128
+    house.do("setup", "git", "--yes")
+    code, _, errors = house.run("git", "clone", "-q", address, str(house.folder / "work/hello"))
+    assert code == 0, errors
+    assert (house.folder / "work/hello/README").read_text() == "Cloned with a token of einlass.\n"
+    assert house.run("git", "-C", str(house.folder / "work/hello"), "fsck", "--strict")[0] == 0

@@ -7,7 +7,7 @@ struct DockerSetup: SetupCommand {
   static let configuration = CommandConfiguration(
     commandName: "docker", abstract: "Set docker, podman or skopeo up for registries.",
     discussion: """
-      Sets einlass as the credential helper of each registry, in ~/.docker/config.json \\
+      Sets einlass as the credential helper of each registry, in ~/.docker/config.json \
       (DOCKER_CONFIG). A registry that no provider names needs a service first.
 
       EXAMPLES:
@@ -46,7 +46,12 @@ struct DockerSetup: SetupCommand {
     try content()["credHelpers"]?[name]?.string.map { [$0] } ?? []
   }
 
-  static func helper(in values: [String]) -> String { "docker-credential-einlass" }
+  static func present() throws(Failure) -> [String] {
+    try (content()["credHelpers"]?.object?.members ?? [])
+      .filter { $0.value.string == "einlass" }.map(\.name)
+  }
+
+  static func helper(in values: [String]) -> String? { "docker-credential-einlass" }
 
   static func write(_ setting: Setting) throws(Failure) {
     var content = try content()

@@ -7,7 +7,7 @@ struct GitSetup: SetupCommand {
   static let configuration = CommandConfiguration(
     commandName: "git", abstract: "Set git up, for the hosts of your accounts.",
     discussion: """
-      Sets einlass as the only helper of each host with git, and of each https service. Other hosts \\
+      Sets einlass as the only helper of each host with git, and of each https service. Other hosts \
       keep their helpers.
 
       EXAMPLES:
@@ -52,8 +52,11 @@ struct GitSetup: SetupCommand {
     let helper = Self.helper
     // The empty value removes the helpers of other settings for this host. They would store a token
     // that soon expires.
-    let settings = addresses.map {
-      Setting(name: "credential.\($0.address).helper", values: ["", helper])
+    let settings = addresses.flatMap { entry in
+      [Setting(name: "credential.\(entry.address).helper", values: ["", helper])]
+        // git names the path to a helper only if asked to.
+        + (entry.address.split(separator: "/").count > 2
+          ? [Setting(name: "credential.\(entry.address).useHttpPath", values: ["true"])] : [])
     }
     let used = wanted.filter { provider in addresses.contains { sameBytes($0.provider, provider) } }
     return (settings, used.reduce(into: []) { if !$0.contains($1) { $0.append($1) } })
@@ -76,8 +79,19 @@ struct GitSetup: SetupCommand {
     }
   }
 
-  static func helper(in values: [String]) -> String {
-    guard let value = values.last, !value.hasPrefix("/") else { return values.last ?? "" }
+  static func present() throws(Failure) -> [String] {
+    let (code, output) = try OtherProgram.run(
+      "git", ["config", "--global", "--null", "--get-regexp", #"^credential(\..*)?\.helper$"#])
+    guard code == 0 else { return [] }
+    return output.split(separator: "\0").compactMap { entry in
+      let parts = entry.split(separator: "\n", maxSplits: 1)
+      return parts.count == 2 && parts[1].contains("einlass") ? String(parts[0]) : nil
+    }
+  }
+
+  static func helper(in values: [String]) -> String? {
+    guard let value = values.last, !["", "true"].contains(value) else { return nil }
+    guard !value.hasPrefix("/") else { return value }
     // '!' begins a command for the shell: !'/path/einlassctl' credential git
     guard value.hasPrefix("!'") else { return "git-credential-\(value)" }
     return String(value.dropFirst(2).prefix { $0 != "'" })

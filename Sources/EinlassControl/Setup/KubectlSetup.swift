@@ -36,11 +36,7 @@ struct KubectlSetup: SetupCommand {
   }
 
   static func values(of name: String) throws(Failure) -> [String] {
-    let (code, output) = try OtherProgram.run("kubectl", ["config", "view", "--raw", "-o", "json"])
-    guard code == 0, let json = try? JSONReader.read(Array(output.utf8)) else {
-      throw .unusable("kubectl config view failed with exit code \(code).")
-    }
-    let user = json["users"]?.array?.first { "users.\($0["name"]?.string ?? "")" == name }
+    let user = try users().first { "users.\($0["name"]?.string ?? "")" == name }
     guard let user else { return [] }
     guard let exec = user["user"]?["exec"], let command = exec["command"]?.string else {
       throw .unusable(
@@ -50,7 +46,24 @@ struct KubectlSetup: SetupCommand {
     return [command] + (exec["args"]?.strings ?? [])
   }
 
-  static func helper(in values: [String]) -> String { values.first ?? "" }
+  static func present() throws(Failure) -> [String] {
+    try users().compactMap { user in
+      guard let command = user["user"]?["exec"]?["command"]?.string,
+        let name = command.split(separator: "/").last, name.contains("einlass")
+      else { return nil }
+      return "users.\(user["name"]?.string ?? "")"
+    }
+  }
+
+  static func helper(in values: [String]) -> String? { values.first }
+
+  private static func users() throws(Failure) -> [JSONValue] {
+    let (code, output) = try OtherProgram.run("kubectl", ["config", "view", "--raw", "-o", "json"])
+    guard code == 0, let json = try? JSONReader.read(Array(output.utf8)) else {
+      throw .unusable("kubectl config view failed with exit code \(code).")
+    }
+    return json["users"]?.array ?? []
+  }
 
   static func write(_ setting: Setting) throws(Failure) {
     let user = String(setting.name.dropFirst("users.".count))

@@ -7,7 +7,7 @@ struct Setup: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "setup", abstract: "Make another program take its tokens from einlass.",
     discussion: """
-      Shows the change of the program's configuration and the access that it gets, and asks. --undo \\
+      Shows the change of the program's configuration and the access that it gets, and asks. --undo \
       takes both back. Values that have changed since stay.
       """,
     subcommands: [GitSetup.self, DockerSetup.self, KubectlSetup.self])
@@ -39,8 +39,11 @@ protocol SetupCommand: ServerCommand {
   func plan(_ console: Console) throws(Failure) -> (settings: [Setting], providers: [String])
   /// Returns the present values of a setting.
   static func values(of name: String) throws(Failure) -> [String]
-  /// Returns the name or the path of the program that these values name.
-  static func helper(in values: [String]) -> String
+  /// Returns the names of all settings that name einlass, whether `einlassctl setup` made them or
+  /// the person.
+  static func present() throws(Failure) -> [String]
+  /// Returns the name or the path of the program that these values name; `nil` if they name none.
+  static func helper(in values: [String]) -> String?
   /// Replaces the values of a setting. Without values, removes it.
   static func write(_ setting: Setting) throws(Failure)
 }

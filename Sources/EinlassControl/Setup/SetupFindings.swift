@@ -1,6 +1,7 @@
+internal import EinlassJSON
 internal import EinlassSystem
 
-/// The findings of `einlassctl doctor` about the programs that `einlassctl setup` has set up.
+/// The findings of `einlassctl doctor` about the programs that take their tokens from einlass.
 extension Doctor {
   private static let setups: [any SetupCommand.Type] = [
     GitSetup.self, DockerSetup.self, KubectlSetup.self,
@@ -10,25 +11,36 @@ extension Doctor {
     // Another store may be without a configuration file, and then without a record.
     guard let record = try? SetupRecord(server) else { return [] }
     var findings: [Finding] = []
-    for setup in Self.setups where record.programs.contains(setup.program) {
-      findings.append(try finding(setup, record, console))
+    for setup in Self.setups {
+      let ours = record.settings(of: setup.program).map(\.ours)
+      // A program that is not installed, or a file that cannot be read, names no helper.
+      let names = ((try? setup.present()) ?? []).filter { name in
+        !ours.contains { sameBytes($0.name, name) }
+      }
+      guard record.programs.contains(setup.program) || !names.isEmpty else { continue }
+      findings.append(try finding(setup, ours, names, record, console))
     }
     return findings
   }
 
+  /// - Parameters:
+  ///   - ours: The settings that `einlassctl setup` made.
+  ///   - others: The names of those that the person made.
   private func finding(
-    _ setup: any SetupCommand.Type, _ record: SetupRecord, _ console: Console
+    _ setup: any SetupCommand.Type, _ ours: [Setting], _ others: [String], _ record: SetupRecord,
+    _ console: Console
   ) throws(Failure) -> Finding {
     let program = setup.program
-    let again = NextStep("Set it up again:", "setup", program)
-    let settings = record.settings(of: program).map(\.ours)
-    for setting in settings {
-      let values = (try? setup.values(of: setting.name)) ?? []
-      guard values == setting.values else {
+    for setting in ours {
+      guard ((try? setup.values(of: setting.name)) ?? []) == setting.values else {
         return Finding(
-          program, .notable, "\(setup.place): \(setting.name) no longer names einlass", again)
+          program, .notable, "\(setup.place): \(setting.name) no longer names einlass",
+          NextStep("Set it up again:", "setup", program))
       }
-      let helper = setup.helper(in: values)
+    }
+    let names = ours.map(\.name) + others
+    for name in names {
+      guard let helper = setup.helper(in: (try? setup.values(of: name)) ?? []) else { continue }
       guard
         helper.hasPrefix("/") ? Program.isExecutable(helper) : OtherProgram.path(of: helper) != nil
       else {
@@ -43,8 +55,13 @@ extension Doctor {
         program, .wrong, "\(program) has no access to \(provider) accounts",
         NextStep("Allow it:", "access", "set", program, provider, "granted"))
     }
+    guard !granted.isEmpty else {
+      let provider = try console.accounts().first?.provider ?? "PROVIDER"
+      return Finding(
+        program, .wrong, "\(program) has no access to accounts of any provider",
+        NextStep("Allow it, for example:", "access", "set", program, provider, "granted"))
+    }
     return Finding(
-      program, .well,
-      "takes its tokens from einlass: \(settings.map(\.name).joined(separator: ", "))")
+      program, .well, "takes its tokens from einlass: \(names.joined(separator: ", "))")
   }
 }
