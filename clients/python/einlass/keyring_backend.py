@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Optional
 from urllib.parse import urlsplit
 
@@ -40,5 +41,10 @@ class EinlassKeyring(backend.KeyringBackend):
         try:
             with TokenSource("keyring") as source:
                 return source.token(service, account, timeout=9)
-        except (EinlassError, OSError):
+        except EinlassError as problem:
+            if problem.data.get("detail") != "notServed":
+                # pip and twine say only that there is no password.
+                print(f"einlass: {problem.message}", file=sys.stderr)
+            return None
+        except OSError:
             return None

@@ -38,6 +38,14 @@ def without_query(url: str) -> str:
     return parts._replace(query="", fragment="").geturl()
 
 
+def working_folder() -> Dict[str, str]:
+    """The parameter of services.resolve by which the preference of a folder counts."""
+    try:
+        return {"folder": os.getcwd()}
+    except FileNotFoundError:
+        return {}
+
+
 @dataclass(frozen=True)
 class Token:
     """An access token and the account that it is from."""
@@ -72,7 +80,7 @@ class TokenSource:
     def token(self, address: str, account: Optional[str] = None, timeout: float = 30) -> Token:
         """Returns a valid token for an address, refreshed if needed. `account` is a user name or an id. Raises
         EinlassError with the reason, for example `accessNotGranted` or `unsafeURL` for an address without a provider."""
-        params = {"address": without_query(address), **({"account": account} if account else {})}
+        params = {"address": without_query(address), **working_folder(), **({"account": account} if account else {})}
         found = self._request("services.resolve", params, timeout)
         if "error" in found:
             error = found["error"]
