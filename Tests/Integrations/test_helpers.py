@@ -64,7 +64,8 @@ def test_docker_gets_a_password(signed_in):
     assert ask("list", "")[:2] == (0, "{}\n")
     house.do("services", "add", "registry.example.com", "gitlab", "--yes")
     house.do("services", "add", "https://git.example.com/x", "gitlab", "--yes")
-    assert json.loads(ask("list", "")[1]) == {"registry.example.com": "oauth2"}
+    house.do("services", "add", "https://images.example.com:5000", "gitlab", "--username", "ada", "--yes")
+    assert json.loads(ask("list", "")[1]) == {"registry.example.com": "oauth2", "images.example.com:5000": "ada"}
     for operation, text in (("store", "{}"), ("other", ""), ("get", ""), ("get", "a b"), ("get", "a\nb"), ("get", "é")):
         code, output, errors = ask(operation, text)
         assert code == 1 and output == "" and errors.count("\n") == 1

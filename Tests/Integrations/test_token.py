@@ -79,7 +79,7 @@ def test_the_id_token_is_refreshed_before_it_ends(house):
     (["gitlab/nobody"], "einlassctl accounts list"), (["nowhere"], "einlassctl providers list"),
     (["a_unknown"], "einlassctl accounts list"), (["github"], "einlassctl sign-in github"),
     (["gitlab", "--for", "git"], "einlassctl access set git gitlab granted"),
-    (["https://example.com"], "einlassctl services add ADDRESS PROVIDER"),
+    (["https://example.com"], "einlassctl services add https://example.com gitlab"),
     (["http://example.com"], "plain http to another machine"), (["https://ada@gitlab.com"], "user name or password"),
     (["gitlab", "--scope", "api"], "einlassctl sign-in"),
 ])

@@ -45,12 +45,14 @@ struct DockerCredential: CredentialProtocol {
     }
   }
 
-  /// Prints the configured services with a host alone, because docker names registries so.
+  /// Prints the configured services without a path, by host, because docker names registries so.
   private func list() throws(Failure) {
     var names = JSONObject()
     for service in try ConfigurationFile(server).services {
-      guard let address = service["address"]?.string, !address.contains("/") else { continue }
-      names[address] = service["username"] ?? "oauth2"
+      guard var host = service["address"]?.string else { continue }
+      if host.hasPrefix("https://") { host.removeFirst("https://".count) }
+      guard !host.contains("/") else { continue }
+      names[host] = service["username"] ?? "oauth2"
     }
     try TextOutput(1).write(JSONValue.object(names).text + "\n")
   }

@@ -27,7 +27,7 @@ extension Console {
   func target(_ place: JSONObject) throws(Failure) -> TokenTarget {
     var place = place
     place["folder"] = Program.workingDirectory.map(JSONValue.string)
-    let resolution = try call("services.resolve", place)
+    let resolution = try resolution(of: place)
     let provider = resolution["provider"]?.string ?? ""
     var target = TokenTarget(account: resolution["account"]?.string ?? "", provider: provider)
     target.username = resolution["username"]?.string
@@ -48,6 +48,21 @@ extension Console {
       throw try refused(refusal.json, at: provider)
     }
     return target
+  }
+
+  /// Returns the answer of `services.resolve`. The refusal of an address names the command that adds
+  /// it, with the provider if the accounts are all of one.
+  private func resolution(of place: JSONObject) throws(Failure) -> JSONObject {
+    do throws(Failure) { return try call("services.resolve", place) } catch {
+      guard case .refused(var refusal) = error, refusal.data["detail"]?.string == "notServed",
+        let address = place["address"]?.string
+      else { throw error }
+      let providers = Set(try accounts().map(\.provider))
+      let provider = providers.count == 1 ? providers.first : nil
+      refusal.ownStep = NextStep(
+        "Choose an account for it:", "services", "add", address, provider ?? "PROVIDER")
+      throw .refused(refusal)
+    }
   }
 
   /// Returns a token of the account. With `signsIn`, the person signs in if that helps.
@@ -93,8 +108,10 @@ extension Console {
   private func refused(_ error: JSONValue, at provider: String?) throws(Failure) -> Failure {
     var refusal = try refusal(error, at: provider ?? "", nil)
     if refusal.reason == "interactionRequired", refusal.data["detail"] != "prompter" {
+      let account = try accounts().first { sameBytes($0.provider, provider ?? "") }
       refusal.ownStep = NextStep(
-        "Choose the account:", "accounts", "prefer", "ACCOUNT", "--for", application)
+        "Choose the account, for example:", "accounts", "prefer", account?.title ?? "ACCOUNT",
+        "--for", application)
     }
     return .refused(refusal)
   }
