@@ -97,12 +97,41 @@ public struct Configuration: Sendable {
         "\(path)/authentication",
         "one of \(ClientRegistration.authentications.joined(separator: ", "))")
     }
-    return try ClientRegistration(
+    let algorithm = try optional("idTokenAlgorithm")
+    guard algorithm.map(ClientRegistration.idTokenAlgorithms.contains) ?? true else {
+      throw ConfigurationError(
+        "\(path)/idTokenAlgorithm",
+        "one of \(ClientRegistration.idTokenAlgorithms.joined(separator: ", "))")
+    }
+    guard try optional("resourceParameter").map({ $0 == "omit" }) ?? true else {
+      throw ConfigurationError("\(path)/resourceParameter", "the text omit")
+    }
+    guard json["dpop"].map({ $0.bool != nil }) ?? true else {
+      throw ConfigurationError("\(path)/dpop", "true or false")
+    }
+    let file = try optional("assertionFile")
+    guard file?.hasPrefix("/") ?? true else {
+      throw ConfigurationError("\(path)/assertionFile", "an absolute path")
+    }
+    _ = try optional("certificate")
+    let names = registrationNames
+    if let unknown = json.object?.members.first(where: { !names.contains($0.name) }) {
+      throw ConfigurationError(
+        "\(path)/\(unknown.name)", "one of \(names.joined(separator: ", ")) as a name")
+    }
+    var registration = try ClientRegistration(
       clientID: clientID, clientSecret: optional("clientSecret").map { Secret($0) },
       redirect: optional("redirect"), privateKey: optional("privateKey").map { Secret($0) },
       authentication: way,
       keyID: optional("keyId"))
+    registration.readProperties(of: json)
+    registration.assertionFile = file
+    return registration
   }
+
+  private static let registrationNames =
+    ["clientId", "clientSecret", "redirect", "privateKey", "authentication", "keyId"]
+    + ClientRegistration.propertyNames + ["assertionFile"]
 
   private static func services(_ json: JSONValue) throws(ConfigurationError) -> [Service] {
     guard let elements = json.array, elements.count <= 1000 else {

@@ -47,34 +47,6 @@ public struct OAuth2Credential: Sendable, Equatable {
   }
 }
 
-/// A client's registration at a provider: a consumer key and secret, or a client id and secret.
-public struct ClientRegistration: Sendable, Equatable {
-  public var clientID: String
-  public var clientSecret: Secret?
-  /// The redirect address, if the registration has one of its own.
-  public var redirect: String?
-  /// The client's private key as PEM text, used instead of a secret or in addition to it. RFC 7523,
-  /// RFC 5849 section 3.4.3.
-  public var privateKey: Secret?
-  /// The provider's id of that key (`kid`), for providers that need it.
-  public var keyID: String?
-  /// The client authentication method, by its name in RFC 7591 section 2; `nil` for the method of
-  /// the provider's descriptor.
-  public var authentication: String?
-
-  public init(
-    clientID: String, clientSecret: Secret? = nil, redirect: String? = nil,
-    privateKey: Secret? = nil, authentication: String? = nil, keyID: String? = nil
-  ) {
-    self.clientID = clientID
-    self.clientSecret = clientSecret
-    self.redirect = redirect
-    self.privateKey = privateKey
-    self.keyID = keyID
-    self.authentication = authentication
-  }
-}
-
 /// A credential as stored, with the registration that it was issued to and the origins that it may
 /// be sent to.
 public struct StoredCredential: Sendable, Equatable {
@@ -100,10 +72,13 @@ public struct StoredCredential: Sendable, Equatable {
   public var generation: Int64
   /// Whether a resource refused the credential. A refused credential is not handed out again.
   public var isRefused: Bool
+  /// The source of the assertion that the token was traded for; `nil` for another flow.
+  public var assertionSource: AssertionSource?
 
   public init(
     role: Role, registration: ClientRegistration, credential: Credential, binding: ProviderBinding,
-    resource: String? = nil, generation: Int64 = 0, isRefused: Bool = false
+    resource: String? = nil, generation: Int64 = 0, isRefused: Bool = false,
+    assertionSource: AssertionSource? = nil
   ) {
     self.role = role
     self.registration = registration
@@ -112,6 +87,33 @@ public struct StoredCredential: Sendable, Equatable {
     self.resource = resource
     self.generation = generation
     self.isRefused = isRefused
+    self.assertionSource = assertionSource
+  }
+}
+
+/// The source of an assertion that is traded for a token: RFC 7523, RFC 8693.
+public enum AssertionSource: Sendable, Equatable {
+  /// The account of this provider with this subject, by its id_token.
+  case account(provider: String, subject: String)
+  /// The file that the registration names.
+  case file
+
+  /// The text in the store: `file`, or the provider's id and the subject with a space between them.
+  public var text: String {
+    switch self {
+    case .account(let provider, let subject): "\(provider) \(subject)"
+    case .file: "file"
+    }
+  }
+
+  public init?(text: String) {
+    guard !sameBytes(text, "file") else {
+      self = .file
+      return
+    }
+    guard let space = text.utf8.firstIndex(of: UInt8(ascii: " ")) else { return nil }
+    self = .account(
+      provider: String(text[..<space]), subject: String(text[text.utf8.index(after: space)...]))
   }
 }
 

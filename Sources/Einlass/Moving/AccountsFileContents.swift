@@ -126,7 +126,8 @@ extension StoredCredential {
       role: role, registration: ClientRegistration(clientID: clientID, clientSecret: clientSecret),
       credential: credential,
       binding: ProviderBinding(origins: origins, clientID: clientID, flowKind: flowKind),
-      resource: value["resource"]?.string)
+      resource: value["resource"]?.string,
+      assertionSource: value["assertionSource"]?.string.flatMap(AssertionSource.init(text:)))
     guard resource.map(isDisplayable) ?? true else { return nil }
     guard (try? credential.requireSendable(clientSecret: clientSecret)) != nil else { return nil }
   }
@@ -144,13 +145,13 @@ extension StoredRegistration {
       }),
       expiresAt.map(isTime) ?? true
     else { return nil }
+    var registration = ClientRegistration(
+      clientID: clientID, clientSecret: text("clientSecret").map { Secret($0) },
+      redirect: text("redirect"), privateKey: text("privateKey").map { Secret($0) },
+      authentication: text("authentication"), keyID: text("keyId"))
+    registration.readProperties(of: value["properties"])
     self.init(
-      provider: provider,
-      registration: ClientRegistration(
-        clientID: clientID, clientSecret: text("clientSecret").map { Secret($0) },
-        redirect: text("redirect"), privateKey: text("privateKey").map { Secret($0) },
-        authentication: text("authentication"), keyID: text("keyId")),
-      origins: origins, isIssued: value["issued"]?.bool ?? false, expiresAt: expiresAt)
+      provider: provider, registration: registration, origins: origins, isIssued: value["issued"]?.bool ?? false, expiresAt: expiresAt)
   }
 }
 
@@ -189,6 +190,7 @@ extension JSONValue {
       "origins": JSONValue(stored.binding.origins),
       "flowKind": .string(stored.binding.flowKind.rawValue),
       "resource": stored.resource.map(JSONValue.string),
+      "assertionSource": stored.assertionSource.map { .string($0.text) },
     ])
     switch stored.credential {
     case .oauth1(let credential):
@@ -221,6 +223,8 @@ extension JSONValue {
         "privateKey": registration.privateKey.map(JSONValue.init(sealing:)),
         "authentication": registration.authentication.map(JSONValue.string),
         "keyId": registration.keyID.map(JSONValue.string),
+        "properties": registration.properties.members.isEmpty
+          ? nil : .object(registration.properties),
         "origins": JSONValue(stored.origins), "issued": .bool(stored.isIssued),
         "expiresAt": stored.expiresAt.map { JSONValue($0) },
       ]))

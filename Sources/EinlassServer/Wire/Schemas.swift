@@ -49,6 +49,16 @@ extension Schema {
     .optional(
       "redirect", .string(maxBytes: 2048),
       "The redirect address, if another one than the default is registered."),
+    .optional(
+      "certificate", .string(maxBytes: 16384),
+      "The client's certificate as PEM text, for mutual TLS with privateKey (RFC 8705)."),
+    .optional("dpop", .boolean, "Whether tokens are to be bound to a key (RFC 9449)."),
+    .optional(
+      "idTokenAlgorithm", .oneOf(ClientRegistration.idTokenAlgorithms),
+      "The algorithm of id_tokens that the client registered for."),
+    .optional(
+      "resourceParameter", .oneOf(["omit"]),
+      "Leaves out the parameter resource, for providers that refuse it (RFC 8707)."),
   ]
 }
 

@@ -189,8 +189,8 @@ extension Prompt {
 }
 
 extension ClientRegistration {
-  /// Reads `{clientId, clientSecret?, redirect?, privateKey?, authentication?, keyId?}`, already
-  /// validated.
+  /// Reads `{clientId, clientSecret?, redirect?, privateKey?, authentication?, keyId?}` and the
+  /// properties of a registration, already validated.
   init?(_ json: JSONValue?) {
     guard let clientID = json?["clientId"]?.string else { return nil }
     self.init(
@@ -198,6 +198,7 @@ extension ClientRegistration {
       redirect: json?["redirect"]?.string,
       privateKey: json?["privateKey"]?.string.map { Secret($0) },
       authentication: json?["authentication"]?.string, keyID: json?["keyId"]?.string)
+    readProperties(of: json)
   }
 }
 

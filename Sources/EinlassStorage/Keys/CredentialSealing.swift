@@ -11,7 +11,8 @@ extension CredentialRow {
       resource: stored.resource ?? "", role: stored.role, kind: .oauth1,
       boundOrigins: binding.origins, boundClientID: binding.clientID,
       boundFlowKind: binding.flowKind.rawValue, binding: [], cells: [:],
-      generation: stored.generation, isRefused: stored.isRefused)
+      generation: stored.generation, isRefused: stored.isRefused,
+      assertionSource: stored.assertionSource?.text)
     var secrets: [SecretColumn: Secret] = [:]
     secrets[.clientSecret] = stored.registration.clientSecret
     switch stored.credential {
@@ -58,7 +59,8 @@ extension CredentialRow {
       credential: credential,
       binding: ProviderBinding(
         origins: boundOrigins, clientID: boundClientID, flowKind: flowKind),
-      resource: resource.isEmpty ? nil : resource, generation: generation, isRefused: isRefused)
+      resource: resource.isEmpty ? nil : resource, generation: generation, isRefused: isRefused,
+      assertionSource: assertionSource.flatMap(AssertionSource.init(text:)))
   }
 
   private func credential(_ secrets: [SecretColumn: Secret]) -> Credential? {
@@ -95,16 +97,17 @@ extension CredentialRow {
   }
 
   /// Returns the SHA-256 hash of the row's other clear columns and of the set of its secrets. A row
-  /// without a resource keeps the older format, so that cells from before RFC 8707 support still
+  /// without a resource or an assertion source keeps the older format, so that older cells still
   /// open.
   private func rowHash(columns: Set<SecretColumn>) -> [UInt8] {
     let version: [[UInt8]] =
       resource.isEmpty
       ? [Array("einlass credential 1".utf8)]
       : [Array("einlass credential 2".utf8), Array(resource.utf8)]
+    let source = assertionSource.map { [Array("assertion source".utf8), Array($0.utf8)] } ?? []
     return Digest.sha256(
       Canonical.bytes(
-        version + [
+        version + source + [
           Array(clientID.utf8), Array(role.rawValue.utf8), Array(kind.rawValue.utf8),
           Canonical.optional(tokenType), Canonical.optional(scopes.map(TextList.text)),
           Canonical.optional(expiresAt.map(String.init)),

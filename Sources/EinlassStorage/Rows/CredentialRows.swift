@@ -47,6 +47,8 @@ struct CredentialRow {
   /// Whether the id_token came with an earlier access token. The id_token itself proves its access
   /// token by the `at_hash` claim.
   var hasFormerIDToken = false
+  /// The text of an `AssertionSource`.
+  var assertionSource: String?
 }
 
 extension SQLiteConnection {
@@ -59,7 +61,7 @@ extension SQLiteConnection {
       """
       SELECT account, client_id, resource, role, kind, bound_origins, bound_client_id, bound_flow_kind,
         binding, token_type, scopes, expires_at, generation, refused, token, token_secret, refresh_token,
-        id_token, client_secret, proof_key, id_token_former
+        id_token, client_secret, proof_key, id_token_former, assertion_source
       FROM credential WHERE account = ?1 AND (?2 IS NULL OR (client_id = ?2 AND resource = ?3))
       ORDER BY client_id, resource
       """, .text(account.rawValue), .optional(place?.clientID), .optional(place?.resource)
@@ -74,7 +76,8 @@ extension SQLiteConnection {
         boundClientID: try row.text(6), boundFlowKind: try row.text(7), binding: try row.blob(8),
         tokenType: try row.optionalText(9), scopes: try row.optionalText(10).map(TextList.items),
         expiresAt: try row.optionalInteger(11), cells: cells, generation: try row.integer(12),
-        isRefused: try row.integer(13) != 0, hasFormerIDToken: try row.integer(20) != 0)
+        isRefused: try row.integer(13) != 0, hasFormerIDToken: try row.integer(20) != 0,
+        assertionSource: try row.optionalText(21))
     }
   }
 
@@ -84,8 +87,9 @@ extension SQLiteConnection {
       """
       INSERT OR REPLACE INTO credential (account, client_id, resource, role, kind, bound_origins,
         bound_client_id, bound_flow_kind, binding, token_type, scopes, expires_at, token, token_secret,
-        refresh_token, id_token, client_secret, proof_key, generation, refused, id_token_former)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+        refresh_token, id_token, client_secret, proof_key, generation, refused, id_token_former,
+        assertion_source)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
       """,
       .text(row.account), .text(row.clientID), .text(row.resource), .text(row.role.rawValue),
       .text(row.kind.rawValue), .text(TextList.text(row.boundOrigins)), .text(row.boundClientID),
@@ -95,7 +99,7 @@ extension SQLiteConnection {
       .optional(row.cells[.refreshToken]), .optional(row.cells[.idToken]),
       .optional(row.cells[.clientSecret]), .optional(row.cells[.proofKey]),
       .integer(row.generation), .integer(row.isRefused ? 1 : 0),
-      .integer(row.hasFormerIDToken ? 1 : 0))
+      .integer(row.hasFormerIDToken ? 1 : 0), .optional(row.assertionSource))
   }
 
   /// Returns the generation of each credential of an account, by its place.

@@ -129,6 +129,12 @@ struct Migrations: Sendable {
     // Whether the id_token came with an earlier access token.
     ["ALTER TABLE credential ADD COLUMN id_token_former INTEGER NOT NULL DEFAULT 0"],
     changesAndOrders,
+    // `properties`: a JSON object, see `ClientRegistration.properties`. `assertion_source`: the
+    // source of the assertion that the token was traded for, see `AssertionSource`.
+    [
+      "ALTER TABLE registration ADD COLUMN properties TEXT",
+      "ALTER TABLE credential ADD COLUMN assertion_source TEXT",
+    ],
   ]
 
   /// Adds the resource (RFC 8707; '' for none) to the primary key of `credential`, and a proof key
@@ -220,11 +226,11 @@ struct Migrations: Sendable {
       "account", "client_id", "resource", "role", "kind", "bound_origins", "bound_client_id",
       "bound_flow_kind", "binding", "token_type", "scopes", "expires_at", "token", "token_secret",
       "refresh_token", "id_token", "client_secret", "proof_key", "generation", "refused",
-      "id_token_former",
+      "id_token_former", "assertion_source",
     ],
     "registration": [
       "provider", "client_id", "redirect", "authentication", "key_id", "bound_origins", "issued",
-      "expires_at", "client_secret", "private_key",
+      "expires_at", "client_secret", "private_key", "properties",
     ],
     "access_grant": [
       "application", "provider", "state", "permissions", "audience", "changed_at", "includes",

@@ -1,5 +1,6 @@
 internal import Einlass
 internal import EinlassCrypto
+internal import EinlassJSON
 
 /// The sealed columns of `registration`.
 enum RegistrationColumn: String, CaseIterable {
@@ -14,6 +15,8 @@ struct RegistrationRow {
   var redirect: String?
   var authentication: String?
   var keyID: String?
+  /// `ClientRegistration.properties` as JSON text; `nil` for none.
+  var properties: String?
   var boundOrigins: [String]
   var isIssued: Bool
   var expiresAt: UnixTime?
@@ -33,6 +36,8 @@ extension RegistrationRow {
     self.init(
       provider: stored.provider, clientID: registration.clientID, redirect: registration.redirect,
       authentication: registration.authentication, keyID: registration.keyID,
+      properties: registration.properties.members.isEmpty
+        ? nil : JSONValue.object(registration.properties).text,
       boundOrigins: stored.origins, isIssued: stored.isIssued, expiresAt: stored.expiresAt,
       cells: [:])
     var secrets: [RegistrationColumn: Secret] = [:]
@@ -56,11 +61,12 @@ extension RegistrationRow {
       }
       secrets[column] = secret
     }
+    var registration = ClientRegistration(
+      clientID: clientID, clientSecret: secrets[.clientSecret], redirect: redirect,
+      privateKey: secrets[.privateKey], authentication: authentication, keyID: keyID)
+    registration.readProperties(of: properties.flatMap { try? JSONReader.read(Array($0.utf8)) })
     return StoredRegistration(
-      provider: provider,
-      registration: ClientRegistration(
-        clientID: clientID, clientSecret: secrets[.clientSecret], redirect: redirect,
-        privateKey: secrets[.privateKey], authentication: authentication, keyID: keyID),
+      provider: provider, registration: registration,
       origins: boundOrigins, isIssued: isIssued, expiresAt: expiresAt)
   }
 
@@ -72,13 +78,15 @@ extension RegistrationRow {
 
   /// Returns the SHA-256 hash of the row's other clear columns and of the set of its secrets.
   private func rowHash(columns: Set<RegistrationColumn>) -> [UInt8] {
-    Digest.sha256(
-      Canonical.bytes([
-        Array("einlass registration 1".utf8), Array(clientID.utf8), Canonical.optional(redirect),
-        Canonical.optional(authentication), Canonical.optional(keyID), [isIssued ? 1 : 0],
-        Canonical.optional(expiresAt.map(String.init)),
-        Canonical.texts(columns.map(\.rawValue).sorted()),
-      ]))
+    var parts = [
+      Array("einlass registration 1".utf8), Array(clientID.utf8), Canonical.optional(redirect),
+      Canonical.optional(authentication), Canonical.optional(keyID), [isIssued ? 1 : 0],
+      Canonical.optional(expiresAt.map(String.init)),
+      Canonical.texts(columns.map(\.rawValue).sorted()),
+    ]
+    // Rows of older versions have no properties, and their hash must stay.
+    if let properties { parts.append(Array(properties.utf8)) }
+    return Digest.sha256(Canonical.bytes(parts))
   }
 }
 
@@ -88,7 +96,7 @@ extension SQLiteConnection {
     try all(
       """
       SELECT provider, client_id, redirect, authentication, key_id, bound_origins, issued, expires_at,
-        client_secret, private_key
+        client_secret, private_key, properties
       FROM registration \(provider == nil ? "" : "WHERE provider = ?1") ORDER BY provider
       """, values: provider.map { [.text($0)] } ?? []
     ) { row throws(Problem) in
@@ -99,7 +107,7 @@ extension SQLiteConnection {
       return RegistrationRow(
         provider: try row.text(0), clientID: try row.text(1), redirect: try row.optionalText(2),
         authentication: try row.optionalText(3), keyID: try row.optionalText(4),
-        boundOrigins: TextList.items(try row.text(5)), isIssued: try row.integer(6) != 0,
+        properties: try row.optionalText(10), boundOrigins: TextList.items(try row.text(5)), isIssued: try row.integer(6) != 0,
         expiresAt: try row.optionalInteger(7), cells: cells)
     }
   }
@@ -109,13 +117,14 @@ extension SQLiteConnection {
     try run(
       """
       INSERT OR REPLACE INTO registration (provider, client_id, redirect, authentication, key_id,
-        bound_origins, issued, expires_at, client_secret, private_key)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+        bound_origins, issued, expires_at, client_secret, private_key, properties)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
       """,
       .text(row.provider), .text(row.clientID), .optional(row.redirect),
       .optional(row.authentication), .optional(row.keyID), .text(TextList.text(row.boundOrigins)),
       .integer(row.isIssued ? 1 : 0), .optional(row.expiresAt),
-      .optional(row.cells[.clientSecret]), .optional(row.cells[.privateKey]))
+      .optional(row.cells[.clientSecret]), .optional(row.cells[.privateKey]),
+      .optional(row.properties))
   }
 
   /// Returns `false` if there was no registration.

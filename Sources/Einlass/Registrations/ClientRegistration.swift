@@ -1,0 +1,73 @@
+public import EinlassJSON
+
+/// A client's registration at a provider: a consumer key and secret, or a client id and secret.
+public struct ClientRegistration: Sendable, Equatable {
+  public var clientID: String
+  public var clientSecret: Secret?
+  /// The redirect address, if the registration has one of its own.
+  public var redirect: String?
+  /// The client's private key as PEM text, used instead of a secret or in addition to it. RFC 7523,
+  /// RFC 5849 section 3.4.3.
+  public var privateKey: Secret?
+  /// The provider's id of that key (`kid`), for providers that need it.
+  public var keyID: String?
+  /// The client authentication method, by its name in RFC 7591 section 2; `nil` for the method of
+  /// the provider's descriptor.
+  public var authentication: String?
+  /// The client's certificate as PEM text, with which it authenticates by mutual TLS. `privateKey`
+  /// is its key. RFC 8705.
+  public var certificate: String?
+  /// Whether the tokens are to be bound to a key. RFC 9449.
+  public var bindsTokens = false
+  /// The algorithm of id_tokens that the client registered for (`id_token_signed_response_alg` of
+  /// OpenID Connect Dynamic Client Registration 1.0 section 2); `nil` for that of the descriptor.
+  public var idTokenAlgorithm: String?
+  /// Whether requests for a protected resource leave out the parameter `resource`, because the
+  /// provider refuses it. RFC 8707.
+  public var omitsResource = false
+  /// The path of a file with an assertion for the flows `jwtBearer` and `tokenExchange`. Only the
+  /// configuration file may name it.
+  public var assertionFile: String?
+  /// Whether the client id is the address of a client ID metadata document, used only without
+  /// another registration.
+  public var isDocument = false
+
+  public init(
+    clientID: String, clientSecret: Secret? = nil, redirect: String? = nil,
+    privateKey: Secret? = nil, authentication: String? = nil, keyID: String? = nil
+  ) {
+    self.clientID = clientID
+    self.clientSecret = clientSecret
+    self.redirect = redirect
+    self.privateKey = privateKey
+    self.keyID = keyID
+    self.authentication = authentication
+  }
+}
+
+extension ClientRegistration {
+  /// The names of the members that `readProperties(of:)` reads.
+  public static let propertyNames = [
+    "certificate", "dpop", "idTokenAlgorithm", "resourceParameter",
+  ]
+
+  /// The algorithms of id_tokens that a client may have registered for.
+  public static let idTokenAlgorithms = TokenAlgorithm.allCases.map(\.rawValue)
+
+  /// The properties beside ids and secrets, in the form of the protocol. Holds no secret.
+  public var properties: JSONObject {
+    JSONObject(present: [
+      "certificate": certificate.map(JSONValue.string), "dpop": bindsTokens ? true : nil,
+      "idTokenAlgorithm": idTokenAlgorithm.map(JSONValue.string),
+      "resourceParameter": omitsResource ? "omit" : nil,
+    ])
+  }
+
+  /// Sets the properties from the members of an object in the form of the protocol.
+  public mutating func readProperties(of object: JSONValue?) {
+    certificate = object?["certificate"]?.string
+    bindsTokens = object?["dpop"]?.bool ?? false
+    idTokenAlgorithm = object?["idTokenAlgorithm"]?.string
+    omitsResource = object?["resourceParameter"]?.string == "omit"
+  }
+}
