@@ -66,7 +66,7 @@ struct MigrationTests {
     first.steps = Array(first.steps.prefix(1))
     first.columns["access_grant"]?.remove("includes")
     first.columns["credential"]?.subtract([
-      "generation", "refused", "resource", "proof_key", "id_token_former",
+      "generation", "refused", "resource", "proof_key", "id_token_former", "assertion_source",
     ])
     for table in ["preference", "registration", "change"] { first.columns[table] = nil }
     let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)

@@ -151,7 +151,8 @@ extension StoredRegistration {
       authentication: text("authentication"), keyID: text("keyId"))
     registration.readProperties(of: value["properties"])
     self.init(
-      provider: provider, registration: registration, origins: origins, isIssued: value["issued"]?.bool ?? false, expiresAt: expiresAt)
+      provider: provider, registration: registration, origins: origins,
+      isIssued: value["issued"]?.bool ?? false, expiresAt: expiresAt)
   }
 }
 

@@ -63,6 +63,15 @@ extension ClientRegistration {
     ])
   }
 
+  /// The properties as JSON text, for the store; `nil` for none.
+  public var propertiesText: String? {
+    get {
+      let properties = properties
+      return properties.members.isEmpty ? nil : JSONValue.object(properties).text
+    }
+    set { readProperties(of: newValue.flatMap { try? JSONReader.read(Array($0.utf8)) }) }
+  }
+
   /// Sets the properties from the members of an object in the form of the protocol.
   public mutating func readProperties(of object: JSONValue?) {
     certificate = object?["certificate"]?.string

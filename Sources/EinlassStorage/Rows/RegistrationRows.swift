@@ -1,6 +1,5 @@
 internal import Einlass
 internal import EinlassCrypto
-internal import EinlassJSON
 
 /// The sealed columns of `registration`.
 enum RegistrationColumn: String, CaseIterable {
@@ -15,7 +14,7 @@ struct RegistrationRow {
   var redirect: String?
   var authentication: String?
   var keyID: String?
-  /// `ClientRegistration.properties` as JSON text; `nil` for none.
+  /// `ClientRegistration.propertiesText`.
   var properties: String?
   var boundOrigins: [String]
   var isIssued: Bool
@@ -36,9 +35,8 @@ extension RegistrationRow {
     self.init(
       provider: stored.provider, clientID: registration.clientID, redirect: registration.redirect,
       authentication: registration.authentication, keyID: registration.keyID,
-      properties: registration.properties.members.isEmpty
-        ? nil : JSONValue.object(registration.properties).text,
-      boundOrigins: stored.origins, isIssued: stored.isIssued, expiresAt: stored.expiresAt,
+      properties: registration.propertiesText, boundOrigins: stored.origins,
+      isIssued: stored.isIssued, expiresAt: stored.expiresAt,
       cells: [:])
     var secrets: [RegistrationColumn: Secret] = [:]
     secrets[.clientSecret] = registration.clientSecret
@@ -64,7 +62,7 @@ extension RegistrationRow {
     var registration = ClientRegistration(
       clientID: clientID, clientSecret: secrets[.clientSecret], redirect: redirect,
       privateKey: secrets[.privateKey], authentication: authentication, keyID: keyID)
-    registration.readProperties(of: properties.flatMap { try? JSONReader.read(Array($0.utf8)) })
+    registration.propertiesText = properties
     return StoredRegistration(
       provider: provider, registration: registration,
       origins: boundOrigins, isIssued: isIssued, expiresAt: expiresAt)
@@ -107,7 +105,8 @@ extension SQLiteConnection {
       return RegistrationRow(
         provider: try row.text(0), clientID: try row.text(1), redirect: try row.optionalText(2),
         authentication: try row.optionalText(3), keyID: try row.optionalText(4),
-        properties: try row.optionalText(10), boundOrigins: TextList.items(try row.text(5)), isIssued: try row.integer(6) != 0,
+        properties: try row.optionalText(10), boundOrigins: TextList.items(try row.text(5)),
+        isIssued: try row.integer(6) != 0,
         expiresAt: try row.optionalInteger(7), cells: cells)
     }
   }
