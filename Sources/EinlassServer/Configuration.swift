@@ -5,6 +5,8 @@ public import EinlassJSON
 public struct Configuration: Sendable {
   /// The registrations by application name (`*` for any) and provider.
   public var applications: ByteKeyed<ByteKeyed<ClientRegistration>> = [:]
+  /// The addresses of client ID metadata documents by application name; `*` for any.
+  public var clientMetadata: ByteKeyed<String> = [:]
   /// Replacements of provider origins: origin to origin.
   public var origins: [String: String] = [:]
   /// A PEM file of certificate authorities to trust.
@@ -27,7 +29,16 @@ public struct Configuration: Sendable {
     guard let object = json.object else { throw ConfigurationError("", "an object") }
     for member in object.members {
       switch member.name {
-      case "applications": applications = try Self.applications(member.value)
+      case "applications":
+        applications = try Self.applications(member.value)
+        for application in member.value.object?.members ?? [] {
+          guard let address = application.value["clientMetadata"] else { continue }
+          clientMetadata[application.name] = try Self.documentAddress(
+            address, "/applications/\(application.name)/clientMetadata")
+        }
+      case "clientMetadata":
+        let address = try Self.documentAddress(member.value, "/clientMetadata")
+        clientMetadata["*"] = clientMetadata["*"] ?? address
       case "origins": origins = try Self.strings(member.value, "/origins")
       case "caFile": caFile = try Self.string(member.value, "/caFile")
       case "proxy": proxy = try Self.string(member.value, "/proxy")
@@ -49,7 +60,7 @@ public struct Configuration: Sendable {
       default:
         throw ConfigurationError(
           "/\(member.name)",
-          "one of applications, origins, caFile, proxy, services, folders, prompter, audit as a name"
+          "one of applications, clientMetadata, origins, caFile, proxy, services, folders, prompter, audit as a name"
         )
       }
     }
@@ -58,6 +69,22 @@ public struct Configuration: Sendable {
   /// Returns the application's registration at a provider, or else the one of `*`.
   public func registration(_ application: String, _ provider: String) -> ClientRegistration? {
     applications[application]?[provider] ?? applications["*"]?[provider]
+  }
+
+  /// Returns the client ID metadata document of an application.
+  public func document(of application: String) -> ClientRegistration? {
+    (clientMetadata[application] ?? clientMetadata["*"]).map(ClientMetadata.registration)
+  }
+
+  private static func documentAddress(
+    _ json: JSONValue, _ path: String
+  ) throws(ConfigurationError) -> String {
+    let address = try string(json, path)
+    guard ClientMetadata.isAddress(address) else {
+      throw ConfigurationError(
+        path, "an https address of at most 256 bytes with a path and without a query")
+    }
+    return address
   }
 
   private static func applications(
@@ -71,7 +98,7 @@ public struct Configuration: Sendable {
         throw ConfigurationError(path, "an object")
       }
       var registrations: ByteKeyed<ClientRegistration> = [:]
-      for provider in providers.members {
+      for provider in providers.members where provider.name != "clientMetadata" {
         registrations[provider.name] = try registration(
           provider.value, "\(path)/\(provider.name)")
       }

@@ -201,10 +201,18 @@ public final class Server: Sendable {
   func newID(_ letter: String) -> String { identifier(letter, effects) }
 
   /// Returns the registration of a front end at a provider: its own from `initialize`, or else the
-  /// one of the configuration.
+  /// one of the configuration, or else its client ID metadata document.
   func registration(for frontEnd: Session.FrontEnd, at provider: String) -> ClientRegistration? {
     frontEnd.registrations[provider]
       ?? configuration.registration(frontEnd.application, provider)
+      ?? document(of: frontEnd.application, at: provider)
+  }
+
+  private func document(of application: String, at provider: String) -> ClientRegistration? {
+    guard let document = configuration.document(of: application),
+      (try? catalog.provider(provider))?.takesClientMetadata == true
+    else { return nil }
+    return document
   }
 
   /// Returns the result from the store before the deadline. Without a deadline it returns `nil`

@@ -153,6 +153,21 @@ enum FlowDescriptor: Sendable, Equatable {
     }
   }
 
+  /// Returns the flow as the registration changes its token endpoint.
+  func registered(as registration: ClientRegistration) -> FlowDescriptor {
+    switch self {
+    case .authorizationCode(var flow):
+      flow.tokens = flow.tokens.registered(as: registration)
+      return .authorizationCode(flow)
+    case .deviceCode(var flow):
+      flow.tokens = flow.tokens.registered(as: registration)
+      return .deviceCode(flow)
+    case .clientCredentials(let tokens):
+      return .clientCredentials(tokens.registered(as: registration))
+    case .reverseAuth, .systemToken, .oauth1: return self
+    }
+  }
+
   init(_ value: JSONValue, at pointer: String, provider: String) throws(DescriptorReader.Fault) {
     let kind = try DescriptorReader(
       value, at: pointer, provider: provider, members: value.object?.members.map(\.name) ?? []

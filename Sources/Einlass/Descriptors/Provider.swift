@@ -49,8 +49,10 @@ public struct Provider: Sendable, Equatable {
   public let registrationNeeds: [RegistrationPart]
   /// The endpoint of automatic registration; `nil` if a person has to register the application.
   private(set) var dynamicRegistration: DynamicRegistration?
+  /// Whether the provider takes the address of a client ID metadata document as a client id.
+  public let takesClientMetadata: Bool
   /// In order of preference.
-  let flows: [FlowDescriptor]
+  private(set) var flows: [FlowDescriptor]
   let permissions: PermissionsDescriptor
   /// `nil` if the provider does not identify a token's owner.
   private(set) var identity: IdentityDescriptor?
@@ -96,17 +98,19 @@ public struct Provider: Sendable, Equatable {
 }
 
 extension Provider {
+  private static let members = [
+    "id", "name", "setup", "hosts", "retired", "accounts", "version", "registration",
+    "dynamicRegistration", "clientMetadata", "permissions", "identity", "flows", "verify",
+    "revoke", "errors",
+    "like", "origins",
+  ]
+
   /// Reads a descriptor. Throws a fault with provider and JSON pointer.
   init(_ value: JSONValue, at pointer: String) throws(DescriptorReader.Fault) {
-    let members = [
-      "id", "name", "setup", "hosts", "retired", "accounts", "version", "registration",
-      "dynamicRegistration", "permissions", "identity", "flows", "verify", "revoke", "errors",
-      "like", "origins",
-    ]
-    let written = try DescriptorReader(value, at: pointer, provider: nil, members: members)
+    let written = try DescriptorReader(value, at: pointer, provider: nil, members: Self.members)
     let version = try written.optional("version", written.segment)
     let unnamed = try DescriptorReader(
-      version.map(value.ofVersion) ?? value, at: pointer, provider: nil, members: members)
+      version.map(value.ofVersion) ?? value, at: pointer, provider: nil, members: Self.members)
     id = try Self.id(in: unnamed)
     let reader = try unnamed.naming(id)
     for word in ["like", "origins"] where reader.has(word) {
@@ -130,6 +134,7 @@ extension Provider {
       name throws(DescriptorReader.Fault) in
       try DynamicRegistration(name, in: reader)
     }
+    takesClientMetadata = try reader.bool("clientMetadata", default: false)
     permissions = try PermissionsDescriptor("permissions", in: reader)
     identity = try reader.optional("identity") { name throws(DescriptorReader.Fault) in
       try IdentityDescriptor(name, in: reader)
@@ -192,6 +197,7 @@ extension Provider {
       isRetired: isRetired, hasOneAccount: hasOneAccount,
       registrationNeeds: registrationNeeds,
       dynamicRegistration: dynamicRegistration?.relocated(move),
+      takesClientMetadata: takesClientMetadata,
       flows: flows.map { $0.relocated(move) },
       permissions: permissions, identity: identity?.relocated(move),
       verification: verification?.relocated(move), revocation: revocation?.relocated(move),
@@ -202,6 +208,15 @@ extension Provider {
     (flows.flatMap { secretRequests(of: $0) } + requests).contains {
       move($0.address) != $0.address
     }
+  }
+
+  /// Returns the provider as the registration changes it: binding of tokens, algorithm of id_tokens,
+  /// and the parameter `resource`.
+  func registered(as registration: ClientRegistration) -> Provider {
+    guard !registration.properties.members.isEmpty else { return self }
+    var provider = self
+    provider.flows = flows.map { $0.registered(as: registration) }
+    return provider
   }
 
   /// Returns the provider as one of its flows sees it: the flow's own identity and revocation come

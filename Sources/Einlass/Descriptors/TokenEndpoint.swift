@@ -11,13 +11,15 @@ internal import EinlassJSON
 ///     "algorithms": ["RS256"],
 ///     "answer": "form", "subject": "/uid", "identity": …, "revoke": …,
 ///     "revocation": …, "revocationAuthentication": "client_secret_post",
+///     "resourceParameter": "omit",
 ///     "endSession": "https://example.com/logout"
 ///
 /// The grant's fields and the client authentication are added to the `query` and `form` of `token`
 /// and `refresh.request`. `clientAuthentication` is one method or several; the registration decides
 /// between them. `revocationAuthentication` is for a `revocation` endpoint with its own methods
 /// (RFC 8414 section 2). With `dpop` tokens are bound to a key. With `forResources` a protected
-/// resource may send people here. Without `refresh` tokens are not renewed. Without
+/// resource may send people here. With `resourceParameter` requests for a resource do not name it,
+/// because the provider refuses the parameter. Without `refresh` tokens are not renewed. Without
 /// `refresh.request`, `token` is used. A `refresh.request` with the placeholder `{token}` sends the
 /// access token itself, while it is valid, and none of the standard's fields.
 struct TokenEndpoint: Sendable, Equatable {
@@ -45,11 +47,16 @@ struct TokenEndpoint: Sendable, Equatable {
     "token", "refresh", "clientAuthentication", "scopes", "issuer", "keySet", "algorithms",
     "answer", "subject", "identity", "revoke", "assertion",
     "dpop", "revocation", "revocationAuthentication", "forResources", "endSession",
+    "resourceParameter",
   ]
 
   /// The format of answers with tokens.
   enum AnswerFormat: String, CaseIterable {
     case json, form
+  }
+
+  private enum ResourceParameter: String, CaseIterable {
+    case omit
   }
 
   var request: RequestTemplate
@@ -62,6 +69,9 @@ struct TokenEndpoint: Sendable, Equatable {
   /// Whether a protected resource may send people here, because a token is valid only for the named
   /// resource. RFC 8707.
   var isForResources: Bool
+  /// Whether requests for a resource leave out the parameter `resource`, although RFC 8707 section 2
+  /// demands it.
+  var omitsResource: Bool
   /// The default scopes, if the front end names none.
   var scopes: [String]
   /// The signer of id_tokens, and the only issuer that responses may name (RFC 9207); compared as
@@ -93,6 +103,10 @@ struct TokenEndpoint: Sendable, Equatable {
     assertion = try ClientAssertion("assertion", in: reader)
     isBound = try reader.bool("dpop", default: false)
     isForResources = try reader.bool("forResources", default: false)
+    omitsResource =
+      try reader.optional("resourceParameter") { name throws(DescriptorReader.Fault) in
+        try reader.word(name, ResourceParameter.self)
+      } == .omit
     scopes = try reader.optional("scopes", reader.strings) ?? []
     issuer = try reader.optional("issuer", reader.address)
     guard issuer.map({ sameBytes($0.text, (try? reader.string("issuer")) ?? "") }) ?? true else {
@@ -136,6 +150,23 @@ struct TokenEndpoint: Sendable, Equatable {
 
   /// Whether the signature of an id_token can be verified.
   var verifiesIDTokens: Bool { issuer != nil && (keySet != nil || isSignedBySecret) }
+
+  /// Returns the parameter that names a protected resource; none without a resource, and where it is
+  /// omitted. RFC 8707 section 2.
+  func parameters(for resource: String?) -> [Parameter] {
+    omitsResource ? [] : resource.map { [Parameter("resource", $0)] } ?? []
+  }
+
+  /// Returns the endpoint as the registration changes it.
+  func registered(as registration: ClientRegistration) -> TokenEndpoint {
+    var endpoint = self
+    if registration.omitsResource { endpoint.omitsResource = true }
+    if registration.bindsTokens { endpoint.isBound = true }
+    if let algorithm = registration.idTokenAlgorithm.flatMap(TokenAlgorithm.init) {
+      endpoint.algorithms = [algorithm]
+    }
+    return endpoint
+  }
 
   /// The requests that carry secrets.
   var requests: [RequestTemplate] {

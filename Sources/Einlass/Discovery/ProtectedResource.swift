@@ -32,22 +32,42 @@ extension Einlass {
   /// - Parameters:
   ///   - address: The address of the resource's requests.
   ///   - challenge: The `WWW-Authenticate` header of the resource's answer, if there was one.
+  ///   - asks: Without a challenge, sends the resource one request without a token to get it.
+  ///   - flowKind: The flow of the sign-in. A flow without a page needs no PKCE.
   public func protectedResource(
-    at address: String, challenge: String? = nil
+    at address: String, challenge: String? = nil, asks: Bool = false, for flowKind: FlowKind? = nil
   ) async throws(Problem) -> ProtectedResource {
     guard let resource = try? WebAddress.parse(address), resource.isSafe else {
       throw Problem(
         .unsafeURL, "The resource must be an https address. Give the address of its requests.",
         path: "/resource")
     }
-    let challenge = try challenge.map { header throws(Problem) in try Challenge(bearerIn: header) }
+    var found = try challenge.map { header throws(Problem) in try Challenge(bearerIn: header) }
+    if found == nil, asks { found = try await self.challenge(of: resource) }
+    let challenge = found
     let places =
       try challenge?.metadataAddress(of: resource).map { [$0] }
       ?? ResourceMetadata.addresses(of: resource)
     let metadata = try await metadata(of: resource, at: places)
     return ProtectedResource(
       name: metadata.resource, scopes: challenge?.scopes ?? metadata.usualScopes,
-      issuer: try await issuer(among: metadata.authorizationServers))
+      issuer: try await issuer(
+        among: metadata.authorizationServers,
+        requiringS256: flowKind == nil || flowKind == .authorizationCode))
+  }
+
+  /// Returns the challenge in the resource's answer to a request without a token; `nil` without one
+  /// that can be used. RFC 9728 section 5.1.
+  private func challenge(of resource: WebAddress) async throws(Problem) -> Challenge? {
+    let response = try await effects.send(
+      HTTPRequest(
+        .get, resource, headers: [.init("Accept", "application/json, text/event-stream")],
+        responseLimitBytes: ServerMetadata.limitBytes))
+    guard response.status == 401, let header = response.header("www-authenticate"),
+      let challenge = try? Challenge(bearerIn: header),
+      (try? challenge.metadataAddress(of: resource)) != nil
+    else { return nil }
+    return challenge
   }
 
   private func metadata(
@@ -73,7 +93,7 @@ extension Einlass {
 
   /// Returns the first server in the catalogue, otherwise the first with valid metadata.
   private func issuer(
-    among servers: [WebAddress]
+    among servers: [WebAddress], requiringS256: Bool
   ) async throws(Problem) -> ProtectedResource.Issuer {
     let servers = servers.prefix(Self.serverLimit)
     for server in servers {
@@ -83,8 +103,9 @@ extension Einlass {
     for server in servers {
       do throws(Problem) {
         let id = catalog.freeID(for: server)
-        return .new(
-          try await descriptor(of: AddProviderRequest(.issuer(server.text), id: id)))
+        var request = AddProviderRequest(.issuer(server.text), id: id)
+        request.requiresS256 = requiringS256
+        return .new(try await descriptor(of: request))
       } catch {
         guard error.reason != .cancelled else { throw error }
         problem = problem ?? error

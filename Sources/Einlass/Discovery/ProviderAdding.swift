@@ -16,6 +16,8 @@ public struct AddProviderRequest: Sendable {
   public var id: String?
   /// `nil`: the issuer's host.
   public var name: String?
+  /// Whether the issuer must announce PKCE with S256, because a protected resource chose it.
+  var requiresS256 = false
 
   public init(_ source: Source, id: String? = nil, name: String? = nil) {
     self.source = source
@@ -61,13 +63,14 @@ extension Einlass {
         continue
       }
       guard var metadata = found else { continue }
-      // Some servers name their registration and revocation endpoints only in the second document.
-      if metadata.registrationEndpoint == nil || metadata.revocationEndpoint == nil,
-        let other = places.first,
-        let more = try? await self.metadata(of: text, at: other, issuer)
-      {
-        metadata.registrationEndpoint = metadata.registrationEndpoint ?? more.registrationEndpoint
-        metadata.revocationEndpoint = metadata.revocationEndpoint ?? more.revocationEndpoint
+      guard !request.requiresS256 || metadata.announcesS256 else {
+        throw .undescribed(issuer, ServerMetadata.Fault.lacksS256.sentence)
+      }
+      // Some servers name an endpoint only in another document.
+      while metadata.isIncomplete, let other = places.popFirst() {
+        if let more = try? await self.metadata(of: text, at: other, issuer) {
+          metadata.complete(from: more)
+        }
       }
       return metadata.descriptor(
         id: request.id ?? issuer.providerID, name: request.name ?? issuer.host)
@@ -143,29 +146,55 @@ extension ServerMetadata {
   /// The longest metadata document that is read, in bytes.
   static let limitBytes = 256 << 10
 
+  /// Whether a protected resource may send people here: the server announces PKCE with S256, or has
+  /// no page.
+  fileprivate var announcesS256: Bool {
+    authorizationEndpoint == nil || codeChallengeMethods.contains("S256")
+  }
+
+  /// Whether another document of the issuer may have more.
+  fileprivate var isIncomplete: Bool {
+    registrationEndpoint == nil || revocationEndpoint == nil || !isOpenID
+  }
+
+  /// Takes over the missing endpoints, and the members about id_tokens, of another document.
+  fileprivate mutating func complete(from other: ServerMetadata) {
+    registrationEndpoint = registrationEndpoint ?? other.registrationEndpoint
+    revocationEndpoint = revocationEndpoint ?? other.revocationEndpoint
+    guard !isOpenID, other.isOpenID else { return }
+    isOpenID = true
+    (keySetAddress, signingAlgorithms) = (other.keySetAddress, other.signingAlgorithms)
+    userinfoEndpoint = userinfoEndpoint ?? other.userinfoEndpoint
+    endSessionEndpoint = endSessionEndpoint ?? other.endSessionEndpoint
+    if scopes.isEmpty { scopes = other.scopes }
+  }
+
   /// Returns the descriptor of the provider that this metadata describes.
   func descriptor(id: String, name: String) -> JSONObject {
-    let isOpenID = keySetAddress != nil && (scopes.isEmpty || scopes.contains("openid"))
-    let wanted = ["openid", "profile", "email", "offline_access"]
+    let isOpenID = isOpenID && (scopes.isEmpty || scopes.contains("openid"))
+    let wanted = isOpenID ? ["openid", "profile", "email", "offline_access"] : ["offline_access"]
     let tokens = JSONObject(present: [
       "token": request("POST", tokenEndpoint),
       // A server that issues refresh tokens accepts them, although many omit them in
       // grant_types_supported.
       "refresh": [:],
       "clientAuthentication": names(clientAuthentications),
-      "assertion": assertionAlgorithms.isEmpty
-        ? nil : ["algorithms": JSONValue(assertionAlgorithms.map(\.rawValue))],
+      "assertion": .object(
+        JSONObject(present: [
+          "audience": "issuer",
+          "algorithms": assertionAlgorithms.isEmpty
+            ? nil : JSONValue(assertionAlgorithms.map(\.rawValue)),
+        ])),
       "revocation": revocationEndpoint.map { request("POST", $0) },
       "revocationAuthentication": names(revocationAuthentications),
       "endSession": endSessionEndpoint.map { .string($0.text) },
       "scopes": JSONValue(
-        isOpenID ? wanted.filter { $0 == "openid" || scopes.contains($0) } : []),
-      "issuer": .string(issuer), "forResources": true,
+        wanted.filter { isOpenID && $0 == "openid" || scopes.contains($0) }),
+      "issuer": .string(issuer), "forResources": announcesS256 ? true : nil,
       "keySet": isOpenID ? keySetAddress.map { .string($0.text) } : nil,
       "algorithms": isOpenID ? JSONValue(signingAlgorithms.map(\.rawValue).sorted()) : nil,
     ]).members
-    let pushed = requiresPushedRequests ? pushedAuthorizationRequestEndpoint : nil
-    let pushing = pushed.map { [("pushed", request("POST", $0))] } ?? []
+    let pushing = pushedAuthorizationRequestEndpoint.map { [("pushed", request("POST", $0))] } ?? []
     var flows: [JSONValue] = []
     if let authorizationEndpoint {
       let members: [(String, JSONValue)] =
@@ -194,6 +223,7 @@ extension ServerMetadata {
         "documentation": .string(issuer), "redirect": "http://127.0.0.1/callback",
       ],
       "accounts": "many", "registration": ["clientId"],
+      "clientMetadata": takesClientMetadata ? true : nil,
       "dynamicRegistration": registrationEndpoint.map { endpoint in
         ["url": .string(endpoint.text), "clientAuthentication": .string(registered.rawValue)]
       },
@@ -252,7 +282,8 @@ extension ServerMetadata.Fault {
     case .foreignIssuer: "it names another issuer; check the slash at the end"
     case .unsafeAddress(let name):
       "its \(name) is not an https address, or is an address of this machine"
-    case .lacksS256: "it does not support PKCE with S256, which protects the code from theft"
+    case .lacksS256:
+      "it does not announce PKCE with S256 (code_challenge_methods_supported), which protects the code from theft"
     }
   }
 }

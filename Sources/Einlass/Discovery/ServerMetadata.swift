@@ -21,6 +21,11 @@ struct ServerMetadata: Equatable {
   var introspectionAuthentications: [ClientAuthentication]
   /// The algorithms for client assertions, in the server's order; empty if it names none.
   var assertionAlgorithms: [TokenAlgorithm]
+  /// Whether the server takes the address of a client ID metadata document as a client id.
+  var takesClientMetadata: Bool
+  /// Whether the server issues id_tokens: the document names their keys and algorithms, both required
+  /// by OpenID Connect Discovery 1.0 section 3.
+  var isOpenID: Bool
   /// Empty if the server names none.
   var codeChallengeMethods: [String]
   var grantTypes: [String]
@@ -43,15 +48,14 @@ struct ServerMetadata: Equatable {
     case lacksS256
   }
 
-  /// Returns the addresses of an issuer's metadata in the order of the search: OpenID's, with the
-  /// suffix after the path (OpenID Connect Discovery 1.0 section 4), then OAuth's, with it before
-  /// the path (RFC 8414 section 3.1).
+  /// Returns the addresses of an issuer's metadata in the order of the search: OAuth's and OpenID's
+  /// with the suffix before the path (RFC 8414 sections 3.1 and 5), then OpenID's with the suffix
+  /// after it (OpenID Connect Discovery 1.0 section 4).
   static func addresses(ofIssuer issuer: WebAddress) -> [WebAddress] {
     let path = issuer.path.hasSuffix("/") ? String(issuer.path.dropLast()) : issuer.path
-    return [
-      path + "/.well-known/openid-configuration",
-      "/.well-known/oauth-authorization-server" + path,
-    ].map { place in
+    let openID = "/.well-known/openid-configuration"
+    let places = ["/.well-known/oauth-authorization-server" + path, openID + path, path + openID]
+    return (path.isEmpty ? places.dropLast() : places).map { place in
       var address = issuer
       address.path = place
       address.query = nil
@@ -106,15 +110,17 @@ struct ServerMetadata: Equatable {
     assertionAlgorithms =
       try list("token_endpoint_auth_signing_alg_values_supported")?
       .compactMap(TokenAlgorithm.init(rawValue:)).filter { $0 != .hs256 } ?? []
+    takesClientMetadata = object["client_id_metadata_document_supported"]?.bool ?? false
     codeChallengeMethods = try list("code_challenge_methods_supported") ?? []
     guard codeChallengeMethods.isEmpty || codeChallengeMethods.contains("S256") else {
       throw .lacksS256
     }
     grantTypes = try list("grant_types_supported") ?? ["authorization_code", "implicit"]
     scopes = try list("scopes_supported") ?? []
+    let algorithms = try list("id_token_signing_alg_values_supported")
+    isOpenID = keySetAddress != nil && algorithms != nil
     signingAlgorithms = Set(
-      try list("id_token_signing_alg_values_supported")?.compactMap(TokenAlgorithm.init(rawValue:))
-        ?? [.rs256])
+      algorithms?.compactMap(TokenAlgorithm.init(rawValue:)) ?? [.rs256])
     promisesIssuer = object["authorization_response_iss_parameter_supported"]?.bool ?? false
   }
 }

@@ -22,7 +22,8 @@ func authorizationCode(
     clientID: flow.registration.clientID, redirectURI: place.address,
     scope: flow.scopes(descriptor.tokens).joined(separator: flow.provider.permissions.separator),
     stateParameter: stateParameter, codeChallenge: proof.codeChallenge, nonce: nonce,
-    resource: flow.request.resource, customParameters: flow.pageParameters)
+    resource: descriptor.tokens.parameters(for: flow.request.resource).first?.value,
+    customParameters: flow.pageParameters)
   if let pushed = descriptor.pushed {
     flow.asker.report(.requesting)
     request.reference = try await exchange.reference(to: request, pushed, descriptor.tokens, flow)
@@ -41,7 +42,8 @@ func authorizationCode(
         Parameter("grant_type", "authorization_code"), Parameter("code", revealedText(code)),
         Parameter("redirect_uri", place.address),
         Parameter("code_verifier", revealedText(proof.codeVerifier)),
-      ] + flow.resourceParameters, by: flow.registration, at: .token)
+      ] + descriptor.tokens.parameters(for: flow.request.resource), by: flow.registration,
+      at: .token)
     return try await flow.verifyAndSave(
       answer, of: .authorizationCode(descriptor), at: descriptor.tokens, nonce: nonce, &exchange)
   }

@@ -40,12 +40,13 @@ extension Exchange {
       endpoint, request,
       [Parameter("grant_type", "client_credentials")]
         + (scope.isEmpty ? [] : [Parameter("scope", scope)])
-        + (resource.map { [Parameter("resource", $0)] } ?? []), by: registration, at: step)
+        + endpoint.parameters(for: resource), by: registration, at: step)
     guard
       var token = TokenResponse.credential(
         in: endpoint.object(answer), scopes: scopes, now: effects.now(), proof: proof)
     else { throw unusable(step) }
     hide(token.accessToken)
+    try requireAudience(of: token, resource, at: endpoint)
     (token.refreshToken, token.idToken) = (nil, nil)
     return token
   }

@@ -12,7 +12,8 @@ func deviceCode(
   let scope = flow.scopes(tokens).joined(separator: flow.provider.permissions.separator)
   let granted = try await exchange.ask(
     tokens, descriptor.deviceAuthorization,
-    (scope.isEmpty ? [] : [Parameter("scope", scope)]) + flow.resourceParameters
+    (scope.isEmpty ? [] : [Parameter("scope", scope)])
+      + tokens.parameters(for: flow.request.resource)
       + flow.pageParameters,
     by: flow.registration, at: .deviceAuthorization)
   let given = DeviceAuthorization(
@@ -65,7 +66,9 @@ extension InteractiveFlow {
       Parameter("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
       Parameter("device_code", revealedText(device.deviceCode)),
     ]
-    let grant = (descriptor.question == nil ? standard : []) + resourceParameters
+    let grant =
+      (descriptor.question == nil ? standard : [])
+      + descriptor.tokens.parameters(for: request.resource)
     while true {
       let wait = min(interval, leftSeconds)
       try await effects.sleepUntil(effects.now() + wait)

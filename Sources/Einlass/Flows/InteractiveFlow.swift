@@ -44,9 +44,6 @@ struct InteractiveFlow {
       }
   }
 
-  /// The `resource` parameter of a grant. RFC 8707 section 2.
-  var resourceParameters: [Parameter] { request.resource.map { [Parameter("resource", $0)] } ?? [] }
-
   /// Verifies the answer of an OAuth 2.0 grant and stores its token for its owner's account.
   ///
   /// - Parameters:
@@ -64,11 +61,8 @@ struct InteractiveFlow {
       exchange.hide(secret)
     }
     asker.report(.verifying)
-    let idToken = try await exchange.idToken(of: token, at: endpoint, for: registration) {
-      expected in
-      expected.nonce = nonce
-      expected.maxAgeSeconds = request.maxAgeSeconds
-    }
+    try exchange.requireAudience(of: token, request.resource, at: endpoint)
+    let idToken = try await idToken(of: token, at: endpoint, nonce: nonce, exchange)
     if idToken == nil { token.idToken = nil }
     let identity = try await identity(
       token, idToken, subject: endpoint.subject.flatMap { object?.at(pointer: $0)?.string },
@@ -76,6 +70,18 @@ struct InteractiveFlow {
     asker.report(.saving)
     do { return try await save(flow, .oauth2(token), identity, asker) } catch {
       throw FlowFailure(error)
+    }
+  }
+
+  /// Returns the verified id_token; `nil` if there is none to verify. The issuer of a resource's
+  /// token may leave it out although it was asked for, because the resource needs no identity.
+  private func idToken(
+    of token: OAuth2Credential, at endpoint: TokenEndpoint, nonce: String?, _ exchange: Exchange
+  ) async throws(FlowFailure) -> IDToken? {
+    guard request.resource == nil || token.idToken != nil else { return nil }
+    return try await exchange.idToken(of: token, at: endpoint, for: registration) { expected in
+      expected.nonce = nonce
+      expected.maxAgeSeconds = request.maxAgeSeconds
     }
   }
 

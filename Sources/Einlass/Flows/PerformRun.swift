@@ -189,9 +189,10 @@ extension Einlass {
       return try await PerformResult(account: gate.admit().account)
     }
     try provider.requireFlow(request.flowKind)
-    let run = try PerformRun(
-      request: request, provider: provider,
-      registration: registration(request.registration, at: provider),
+    let registration = try registration(request.registration, at: provider)
+    let run = PerformRun(
+      request: request, provider: provider.registered(as: registration),
+      registration: registration,
       gate: gate, store: store, effects: effects, report: asker.report)
     return try await run.run(gate.admit())
   }

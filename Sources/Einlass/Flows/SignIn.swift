@@ -4,7 +4,7 @@ internal import EinlassJSON
 /// One sign-in at a provider, which adds an account or makes one usable again: `accounts.signIn` of
 /// the protocol.
 struct SignIn {
-  let request: SignInRequest
+  private(set) var request: SignInRequest
   let provider: Provider
   let registration: ClientRegistration
   let store: AccountStore
@@ -48,6 +48,19 @@ struct SignIn {
     throw .noWayIn(provider, kind, skipped, missing: missing)
   }
 
+  /// Adds the scopes that were granted to the account for the resource, because the new token takes
+  /// the place of the former one.
+  mutating func keepGrantedScopes() throws(Problem) {
+    guard let id = request.account, let resource = request.resource, request.scopes == nil,
+      case .oauth2(let token)? = try store.credentials(id).issued(to: registration, for: resource)?
+        .credential
+    else { return }
+    let challenged = request.resourceScopes.filter { scope in
+      !token.scopes.contains { sameBytes($0, scope) }
+    }
+    request.resourceScopes = token.scopes + challenged
+  }
+
   private func interactiveFlow(_ flow: FlowDescriptor, _ pageParameters: [Parameter])
     -> InteractiveFlow
   {
@@ -67,12 +80,23 @@ struct SignIn {
     guard let id = request.account else { return request.flowKind }
     let account = try store.read { reader throws(Problem) in try reader.account(id) }
     guard let account else { throw .unknownAccount(id, provider.id) }
-    guard sameBytes(account.provider, provider.id) else { throw .invalidChoice(provider, id) }
+    guard sameBytes(account.provider, provider.id) else { throw invalidChoice(id) }
     if request.flowKind == .clientCredentials, !isApplication(account) {
       throw .personsAccount(provider, id)
     }
     let isItself = isApplication(account) && provider.flowKinds.contains(.clientCredentials)
     return request.flowKind ?? (isItself ? .clientCredentials : nil)
+  }
+
+  /// The account belongs to another provider. A resource that has moved to another authorization
+  /// server needs a sign-in without the account.
+  private func invalidChoice(_ id: Account.ID) -> Problem {
+    var problem = Problem.invalidChoice(provider, id)
+    guard let resource = request.resource else { return problem }
+    problem.message =
+      "The account belongs to another provider than \(provider.name), which issues the tokens of this resource now. Sign in without the account."
+    problem.hint = .init("accounts.signIn", ["resource": resource])
+    return problem
   }
 
   /// Whether the account is the application's own, with its client id as the subject.
@@ -205,12 +229,19 @@ extension Einlass {
     func signIn(
       by registration: ClientRegistration
     ) async throws(Problem) -> AccountStore.Added {
-      try await SignIn(
-        request: request, provider: provider, registration: registration, store: store,
-        effects: effects, asker: asker
-      ).run()
+      var signIn = SignIn(
+        request: request, provider: provider.registered(as: registration),
+        registration: registration, store: store, effects: effects, asker: asker)
+      try signIn.keepGrantedScopes()
+      return try await signIn.run()
     }
-    if request.registration == nil, let offer = provider.dynamicRegistration,
+    if let document = request.registration, document.isDocument,
+      try store.knownRegistration(at: provider) == nil
+    {
+      try await effects.requireFitting(document, at: provider)
+      return try await signIn(by: document)
+    }
+    if request.registration?.isDocument != false, let offer = provider.dynamicRegistration,
       request.flowKind != .clientCredentials
     {
       return try await AutomaticRegistration(

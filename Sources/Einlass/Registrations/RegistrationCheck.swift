@@ -112,13 +112,13 @@ extension StoredRegistration.Known {
 
 extension AccountStore {
   /// Returns the registration to use at a provider: the application's own, otherwise the stored
-  /// one; `nil` without both. Throws `bindingMismatch` if the stored one was made for another
-  /// server.
+  /// one, otherwise the client ID metadata document; `nil` without all. Throws `bindingMismatch` if
+  /// the stored one was made for another server.
   func registration(
     _ own: ClientRegistration?, at provider: Provider, _ patience: Patience = .usual
   ) throws(Problem) -> ClientRegistration? {
-    if let own { return own }
-    guard let known = try knownRegistration(at: provider, patience) else { return nil }
+    if let own, !own.isDocument { return own }
+    guard let known = try knownRegistration(at: provider, patience) else { return own }
     guard provider.takes(known) else { throw .foreignRegistration(provider) }
     return try registrations.get(provider.id, patience)?.registration
   }

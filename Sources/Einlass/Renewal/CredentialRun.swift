@@ -24,10 +24,11 @@ struct CredentialRun {
       let place = AccessGrant.Place(provider: account.provider, application: request.application)
       return (account, try reader.grant(place))
     }
-    provider = try einlass.catalog.provider(account.provider)
-    registration = try provider.complete(
-      store.registration(request.registration(provider.id), at: provider, patience),
-      with: provider.registrationNeeds)
+    let described = try einlass.catalog.provider(account.provider)
+    registration = try described.complete(
+      store.registration(request.registration(described.id), at: described, patience),
+      with: described.registrationNeeds)
+    provider = described.registered(as: registration)
     guard let grant, grant.state == .granted else {
       throw .accessMissing(provider, for: request.application)
     }

@@ -101,7 +101,7 @@ extension StoredCredentialFlow {
     at descriptor: TokenEndpoint
   ) async throws(FlowFailure) -> OAuth2Credential {
     var exchange = exchange(hiding: [former.refreshToken, former.accessToken, former.idToken])
-    var grant = resource.map { [Parameter("resource", $0)] } ?? []
+    var grant = descriptor.parameters(for: resource)
     if !refresh.usesAccessToken, let refreshToken = former.refreshToken {
       grant += [
         Parameter("grant_type", "refresh_token"),

@@ -282,7 +282,8 @@ extension CredentialCheck {
       store.registration(request.registration, at: provider), with: provider.verificationNeeds)
     let credential = try store.credential(of: request, at: provider)
     self.init(
-      provider: provider, registration: registration, credential: credential, idToken: nil,
+      provider: provider.registered(as: registration), registration: registration,
+      credential: credential, idToken: nil,
       stored: { _ in nil }, expected: request.expected, effects: einlass.effects)
     switch (request.subject, credential) {
     case (.idToken(let text), _): idToken = text

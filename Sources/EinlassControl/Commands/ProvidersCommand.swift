@@ -7,7 +7,7 @@ struct ProvidersCommand: ParsableCommand {
     commandName: "providers", abstract: "The providers of accounts.",
     subcommands: [
       ProvidersList.self, ProvidersShow.self, ProvidersAdd.self, ProvidersRemove.self,
-      ProvidersConfigure.self,
+      ProvidersConfigure.self, ProvidersMetadata.self,
     ],
     defaultSubcommand: ProvidersList.self)
 }

@@ -73,7 +73,8 @@ struct SignIn: ServerCommand {
     let known = resource == nil ? [] : try console.list("providers.list", "providers")
     let params = JSONObject(present: [
       "provider": resource == nil ? provider.map { .string($0) } : nil,
-      "resource": resource.map { .string($0) }, "account": account.map { .string($0.id) },
+      "resource": resource.map { .string($0) }, "probe": resource.map { _ in true },
+      "account": account.map { .string($0.id) },
       "flowKind": flowKind.map { .string($0) },
       "scopes": scopes.isEmpty ? nil : JSONValue(scopes),
     ])

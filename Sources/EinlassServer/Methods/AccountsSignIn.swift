@@ -9,7 +9,8 @@ func accountsSignIn(_ server: Server) -> Method {
       "accounts.signIn", .interactive,
       "Signs a person in at a provider or for a protected resource: adds an account, or signs in to an existing one again.",
       params: fields(
-        Params.provider, Params.resource, Params.challenge, Params.account, .flowKind, .detached,
+        Params.provider, Params.resource, Params.challenge, Params.probe, Params.account, .flowKind,
+        .detached,
         .deadlineSeconds) + SignInParams.page,
       result: .object([
         .required("flow", .identifier, "The flow's id."),
@@ -60,7 +61,8 @@ extension Server {
     if let known { return known }
     asker.report(.discovering)
     let resource = try await budgetedEinlass.protectedResource(
-      at: resource, challenge: params[Params.challenge])
+      at: resource, challenge: params[Params.challenge], asks: params[Params.probe],
+      for: params[.flowKind])
     let id: String
     switch resource.issuer {
     case .known(let known): id = known
@@ -104,6 +106,10 @@ private enum Params {
   static let challenge = TypedField.optional(
     "challenge", .string(maxBytes: 8192),
     "With resource: the WWW-Authenticate header of its answer.")
+  static let probe = TypedField.optional(
+    "probe", .boolean, default: false,
+    "With resource and without challenge: sends the resource one request without a token for its challenge."
+  )
   static let account = TypedField.optional(
     "account", .account, "The account to sign in to; the sign-in of another person fails.")
 }

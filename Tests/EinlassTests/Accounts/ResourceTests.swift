@@ -21,7 +21,8 @@ import Testing
     """
   private static let place = "GET https://photos.example/.well-known/oauth-protected-resource"
   private static let found = [
-    "\(place)/mcp", "GET https://as.example/.well-known/openid-configuration",
+    "\(place)/mcp", "GET https://as.example/.well-known/oauth-authorization-server",
+    "GET https://as.example/.well-known/openid-configuration",
   ]
 
   /// An engine with the authorization server as a provider, made from the server's metadata.
@@ -118,7 +119,7 @@ import Testing
     let resource = try await Sample.engine(script).protectedResource(at: Self.address)
     #expect(resource.name == "https://photos.example/" && resource.scopes == nil)
     #expect(script.log[0...1] == ["\(Self.place)/mcp", Self.place])
-    #expect(script.log.count == 4)
+    #expect(script.log.count == 5)
   }
 
   struct Refusal: Sendable {
@@ -184,6 +185,63 @@ import Testing
     }
     #expect(problem?.reason == refusal.reason)
     #expect(script.requests.count == refusal.requests && script.unusedReplyCount == 0)
+  }
+
+  @Test func `A server of a resource must announce S256, unless no page is shown`() async throws {
+    for member in [#""code_challenge_methods_supported":["S256"],"#, ""] {
+      let text = Self.server.replacing(
+        #""code_challenge_methods_supported":["S256"],"#, with: member)
+      let script = Script([.json(Self.metadata), .json(text)])
+      let engine = try Sample.engine(script)
+      if member.isEmpty {
+        let problem = await #expect(throws: Problem.self) {
+          try await engine.protectedResource(at: Self.address)
+        }
+        #expect(problem?.message.contains("code_challenge_methods_supported") == true)
+        let other = Script([.json(Self.metadata), .json(text)])
+        _ = try await Sample.engine(other).protectedResource(
+          at: Self.address, for: .clientCredentials)
+        // Such a server is not used later for another resource either.
+        let added = Script([.json(text)])
+        let descriptor = try await Sample.engine(added).descriptor(
+          of: AddProviderRequest(.issuer("https://as.example")))
+        #expect(descriptor["flows"]?.array?.first?["forResources"] == nil)
+      } else {
+        _ = try await engine.protectedResource(at: Self.address)
+      }
+    }
+  }
+
+  @Test(
+    arguments: [
+      (
+        401, #"Bearer scope="photos more", resource_metadata="https://photos.example/m""#,
+        ["photos", "more"], "/m"
+      ),
+      (
+        401, #"Bearer resource_metadata="https://evil.example/m""#, ["photos"],
+        "/.well-known/oauth-protected-resource/mcp"
+      ),
+      (401, "Basic realm=x", ["photos"], "/.well-known/oauth-protected-resource/mcp"),
+      (401, "Bearer =", ["photos"], "/.well-known/oauth-protected-resource/mcp"),
+      (200, #"Bearer scope="more""#, ["photos"], "/.well-known/oauth-protected-resource/mcp"),
+    ] as [(Int, String, [String], String)])
+  func `A resource is asked once for its challenge, and an unusable one is left out`(
+    status: Int, header: String, scopes: [String], place: String
+  ) async throws {
+    let script = Script([
+      .text("", status: status, headers: [.init("www-authenticate", header)]),
+      .json(Self.metadata), .json(Self.server),
+    ])
+    let resource = try await Sample.engine(script).protectedResource(at: Self.address, asks: true)
+    #expect(resource.scopes == scopes)
+    #expect(script.log.prefix(2) == ["GET \(Self.address)", "GET https://photos.example\(place)"])
+    #expect(script.requests[0].headers.allSatisfy { $0.name != "Authorization" })
+    // A given challenge is used, and the resource is not asked.
+    let given = Script([.json(Self.metadata), .json(Self.server)])
+    _ = try await Sample.engine(given).protectedResource(
+      at: Self.address, challenge: "Bearer", asks: true)
+    #expect(given.log.first?.contains("/.well-known/") == true)
   }
 
   @Test func `At most four servers of a resource are tried`() async throws {

@@ -24,35 +24,32 @@ import Testing
     arguments: [
       (
         "https://a.example",
-        [
-          "https://a.example/.well-known/openid-configuration",
-          "https://a.example/.well-known/oauth-authorization-server",
-        ]
+        ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"]
       ),
       (
         "https://a.example/",
-        [
-          "https://a.example/.well-known/openid-configuration",
-          "https://a.example/.well-known/oauth-authorization-server",
-        ]
+        ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"]
       ),
       (
         "https://a.example/x",
         [
-          "https://a.example/x/.well-known/openid-configuration",
-          "https://a.example/.well-known/oauth-authorization-server/x",
+          "/.well-known/oauth-authorization-server/x", "/.well-known/openid-configuration/x",
+          "/x/.well-known/openid-configuration",
         ]
       ),
       (
         "https://a.example:8443/x/",
         [
-          "https://a.example:8443/x/.well-known/openid-configuration",
-          "https://a.example:8443/.well-known/oauth-authorization-server/x",
+          "/.well-known/oauth-authorization-server/x", "/.well-known/openid-configuration/x",
+          "/x/.well-known/openid-configuration",
         ]
       ),
-    ])
+    ] as [(String, [String])])
   func places(issuer: String, expected: [String]) throws {
-    #expect(try ServerMetadata.addresses(ofIssuer: .parse(issuer)).map(\.text) == expected)
+    let issuer = try WebAddress.parse(issuer)
+    let found = ServerMetadata.addresses(ofIssuer: issuer)
+    #expect(found.map(\.path) == expected)
+    #expect(found.allSatisfy { $0.origin == issuer.origin })
   }
 
   @Test func `Missing members have the defaults of the standards`() throws {
@@ -169,11 +166,12 @@ import Testing
     #expect(flow["assertion"]?["algorithms"] == ["PS256", "ES256"])
     #expect(flow["revocation"]?["url"] == "https://issuer.example/revoke")
     #expect(provider["verify"]?["recipe"] == "introspection")
-    // The server accepts pushed requests but does not require them.
-    #expect(flow["pushed"] == nil)
-    var pushing = metadata
-    pushing.requiresPushedRequests = true
-    #expect(try words(pushing).flow["pushed"]?["url"] == "https://issuer.example/par")
+    // Parameters are pushed wherever the server takes them, so that the browser does not carry them.
+    #expect(flow["pushed"]?["url"] == "https://issuer.example/par")
+    var plain = metadata
+    plain.pushedAuthorizationRequestEndpoint = nil
+    #expect(try words(plain).flow["pushed"] == nil)
+    #expect(flow["assertion"]?["audience"] == "issuer")
   }
 
   @Test func `A null is the same as a missing member, and an array is no document`() throws {
