@@ -204,8 +204,8 @@ public struct AccountStore: Sendable {
   /// Never opens the key. Throws the reason if the store cannot be used.
   public var protection: @Sendable (Patience) throws(Problem) -> String
   public var maintenance: StoreMaintenance
-  public var begunRenewals = BegunRenewals.none
-  public var failedSignIns = FailedSignIns.none
+  public var begunRenewals: BegunRenewals
+  public var failedSignIns: FailedSignIns
 
   public init(
     reading:
@@ -228,7 +228,9 @@ public struct AccountStore: Sendable {
     requireWritable: @escaping @Sendable () throws(Problem) -> Void,
     registrations: RegistrationStore,
     protection: @escaping @Sendable (Patience) throws(Problem) -> String,
-    maintenance: StoreMaintenance
+    maintenance: StoreMaintenance,
+    begunRenewals: BegunRenewals,
+    failedSignIns: FailedSignIns
   ) {
     self.reading = reading
     self.changes = changes
@@ -247,6 +249,8 @@ public struct AccountStore: Sendable {
     self.registrations = registrations
     self.protection = protection
     self.maintenance = maintenance
+    self.begunRenewals = begunRenewals
+    self.failedSignIns = failedSignIns
   }
 }
 

@@ -38,7 +38,9 @@ import Testing
       requireWritable: { () throws(Problem) in throw unused },
       registrations: RegistrationStore(failing: unused),
       protection: { _ throws(Problem) in throw unused },
-      maintenance: StoreMaintenance(failing: unused))
+      maintenance: StoreMaintenance(failing: unused),
+      begunRenewals: .none,
+      failedSignIns: .none)
   }
 
   @Test func `The requests of one read ask the store once, and those of the next read ask again`()

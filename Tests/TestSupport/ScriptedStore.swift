@@ -75,15 +75,6 @@ public final class ScriptedStore: Sendable {
 
   /// The store as the domain sees it.
   public var accountStore: AccountStore {
-    var store = closures
-    store.begunRenewals = BegunRenewals(
-      begin: { [self] begun in state.withLock { _ = $0.begunRenewals.insert(begun) } },
-      end: { [self] begun in state.withLock { _ = $0.begunRenewals.remove(begun) } },
-      all: { [self] in begunRenewals })
-    return store
-  }
-
-  private var closures: AccountStore {
     AccountStore(
       reading: { [self] _, body throws(Problem) in
         try body(read("reading") { $0.snapshot })
@@ -195,7 +186,12 @@ public final class ScriptedStore: Sendable {
         }),
       protection: { [self] _ throws(Problem) in try read("protection") { _ in "memory" } },
       maintenance: StoreMaintenance(
-        failing: Problem(.internal, "A scripted store needs no maintenance.")))
+        failing: Problem(.internal, "A scripted store needs no maintenance.")),
+      begunRenewals: BegunRenewals(
+        begin: { [self] begun in state.withLock { _ = $0.begunRenewals.insert(begun) } },
+        end: { [self] begun in state.withLock { _ = $0.begunRenewals.remove(begun) } },
+        all: { [self] in begunRenewals }),
+      failedSignIns: .none)
   }
 
   private func read<Value>(

@@ -113,54 +113,64 @@ extension AccountStore {
   /// Returns the same store, with the changes of this process announced as they are made.
   func announced(by feed: ChangeFeed, _ announcer: Announcer) -> AccountStore {
     let store = self
-    var result = self
-    result.add = { new, patience throws(Problem) in
-      let added = try store.add(new, patience)
-      feed.look()
-      return added
-    }
-    result.addAll = { new, patience throws(Problem) in
-      let results = try store.addAll(new, patience)
-      feed.look()
-      return results
-    }
-    result.update = { id, patience, edit throws(Problem) in
-      let revision = try store.update(id, patience, edit)
-      feed.look()
-      return revision
-    }
-    result.remove = { id, patience throws(Problem) in
-      let revision = try store.remove(id, patience)
-      feed.look()
-      return revision
-    }
-    result.setGrant = { grant, patience throws(Problem) in
-      let revision = try store.setGrant(grant, patience)
-      feed.look()
-      return revision
-    }
-    result.resetGrant = { application, provider, patience throws(Problem) in
-      let revision = try store.resetGrant(application, provider, patience)
-      feed.look()
-      return revision
-    }
-    result.settle = { id, settlement throws(Problem) in
-      let revision = try store.settle(id, settlement)
-      let refreshed = settlement.refreshed(at: revision, of: id, unlessToldBy: feed.held)
-      feed.look()
-      if let refreshed { announcer.announceRefresh(refreshed, of: id) }
-      return revision
-    }
-    result.forgetCredentials = { id throws(Problem) in
-      let revision = try store.forgetCredentials(id)
-      feed.look()
-      return revision
-    }
-    result.setPreferred = { id, application, provider, patience throws(Problem) in
-      let revision = try store.setPreferred(id, application, provider, patience)
-      feed.look()
-      return revision
-    }
-    return result
+    // Not a changed copy: the compiler names a closure that is missing here.
+    return AccountStore(
+      reading: reading,
+      changes: changes,
+      add: { new, patience throws(Problem) in
+        let added = try store.add(new, patience)
+        feed.look()
+        return added
+      },
+      addAll: { new, patience throws(Problem) in
+        let results = try store.addAll(new, patience)
+        feed.look()
+        return results
+      },
+      update: { id, patience, edit throws(Problem) in
+        let revision = try store.update(id, patience, edit)
+        feed.look()
+        return revision
+      },
+      remove: { id, patience throws(Problem) in
+        let revision = try store.remove(id, patience)
+        feed.look()
+        return revision
+      },
+      setGrant: { grant, patience throws(Problem) in
+        let revision = try store.setGrant(grant, patience)
+        feed.look()
+        return revision
+      },
+      resetGrant: { application, provider, patience throws(Problem) in
+        let revision = try store.resetGrant(application, provider, patience)
+        feed.look()
+        return revision
+      },
+      credentials: credentials,
+      settle: { id, settlement throws(Problem) in
+        let revision = try store.settle(id, settlement)
+        let refreshed = settlement.refreshed(at: revision, of: id, unlessToldBy: feed.held)
+        feed.look()
+        if let refreshed { announcer.announceRefresh(refreshed, of: id) }
+        return revision
+      },
+      forgetCredentials: { id throws(Problem) in
+        let revision = try store.forgetCredentials(id)
+        feed.look()
+        return revision
+      },
+      setPreferred: { id, application, provider, patience throws(Problem) in
+        let revision = try store.setPreferred(id, application, provider, patience)
+        feed.look()
+        return revision
+      },
+      lease: lease,
+      requireWritable: requireWritable,
+      registrations: registrations,
+      protection: protection,
+      maintenance: maintenance,
+      begunRenewals: begunRenewals,
+      failedSignIns: failedSignIns)
   }
 }

@@ -35,62 +35,74 @@ final class SharedSnapshot: Sendable {
 }
 
 extension AccountStore {
-  /// Returns the same store. Its readers on the event loop's thread share snapshots.
+  /// Returns the same store. Its readers on the event loop's thread share snapshots. Each change
+  /// discards the shared one.
   func sharing(_ shared: SharedSnapshot) -> AccountStore {
     let store = self
-    var result = self
-    result.reading = { patience, body throws(Problem) in
-      switch patience {
-      case .none: try shared.read(store, body)
-      default: try store.reading(patience, body)
-      }
-    }
-    result.maintenance.auditKey = { patience throws(Problem) in
+    var maintenance = maintenance
+    maintenance.auditKey = { patience throws(Problem) in
       switch patience {
       case .none: try shared.auditKey(of: store)
       default: try store.maintenance.auditKey(patience)
       }
     }
-    result.add = { new, patience throws(Problem) in
-      defer { shared.forget() }
-      return try store.add(new, patience)
-    }
-    result.addAll = { new, patience throws(Problem) in
-      defer { shared.forget() }
-      return try store.addAll(new, patience)
-    }
-    result.update = { id, patience, edit throws(Problem) in
-      defer { shared.forget() }
-      return try store.update(id, patience, edit)
-    }
-    result.remove = { id, patience throws(Problem) in
-      defer { shared.forget() }
-      return try store.remove(id, patience)
-    }
-    result.setGrant = { grant, patience throws(Problem) in
-      defer { shared.forget() }
-      return try store.setGrant(grant, patience)
-    }
-    result.resetGrant = { application, provider, patience throws(Problem) in
-      defer { shared.forget() }
-      return try store.resetGrant(application, provider, patience)
-    }
-    result.settle = { id, settlement throws(Problem) in
-      defer { shared.forget() }
-      return try store.settle(id, settlement)
-    }
-    result.forgetCredentials = { id throws(Problem) in
-      defer { shared.forget() }
-      return try store.forgetCredentials(id)
-    }
-    result.setPreferred = { id, application, provider, patience throws(Problem) in
-      defer { shared.forget() }
-      return try store.setPreferred(id, application, provider, patience)
-    }
-    result.registrations.set = { provider, registration, patience throws(Problem) in
-      defer { shared.forget() }
-      return try store.registrations.set(provider, registration, patience)
-    }
-    return result
+    // Not a changed copy: the compiler names a closure that is missing here.
+    return AccountStore(
+      reading: { patience, body throws(Problem) in
+        switch patience {
+        case .none: try shared.read(store, body)
+        default: try store.reading(patience, body)
+        }
+      },
+      changes: changes,
+      add: { new, patience throws(Problem) in
+        defer { shared.forget() }
+        return try store.add(new, patience)
+      },
+      addAll: { new, patience throws(Problem) in
+        defer { shared.forget() }
+        return try store.addAll(new, patience)
+      },
+      update: { id, patience, edit throws(Problem) in
+        defer { shared.forget() }
+        return try store.update(id, patience, edit)
+      },
+      remove: { id, patience throws(Problem) in
+        defer { shared.forget() }
+        return try store.remove(id, patience)
+      },
+      setGrant: { grant, patience throws(Problem) in
+        defer { shared.forget() }
+        return try store.setGrant(grant, patience)
+      },
+      resetGrant: { application, provider, patience throws(Problem) in
+        defer { shared.forget() }
+        return try store.resetGrant(application, provider, patience)
+      },
+      credentials: credentials,
+      settle: { id, settlement throws(Problem) in
+        defer { shared.forget() }
+        return try store.settle(id, settlement)
+      },
+      forgetCredentials: { id throws(Problem) in
+        defer { shared.forget() }
+        return try store.forgetCredentials(id)
+      },
+      setPreferred: { id, application, provider, patience throws(Problem) in
+        defer { shared.forget() }
+        return try store.setPreferred(id, application, provider, patience)
+      },
+      lease: lease,
+      requireWritable: requireWritable,
+      registrations: RegistrationStore(
+        get: registrations.get,
+        set: { provider, registration, patience throws(Problem) in
+          defer { shared.forget() }
+          return try store.registrations.set(provider, registration, patience)
+        }),
+      protection: protection,
+      maintenance: maintenance,
+      begunRenewals: begunRenewals,
+      failedSignIns: failedSignIns)
   }
 }

@@ -21,6 +21,8 @@ extension AccountStore {
       requireWritable: { () throws(Problem) in throw problem },
       registrations: RegistrationStore(failing: problem),
       protection: { _ throws(Problem) in throw problem },
-      maintenance: StoreMaintenance(failing: problem))
+      maintenance: StoreMaintenance(failing: problem),
+      begunRenewals: .none,
+      failedSignIns: .none)
   }
 }

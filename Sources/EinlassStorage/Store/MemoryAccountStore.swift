@@ -66,7 +66,9 @@ public enum MemoryAccountStore {
       protection: { _ throws(Problem) in "memory" },
       maintenance: .ofMemory(
         memory, passphrase: passphraseDescriptor.map { KeyDescriptor(passphrase: $0) },
-        filePassphrase: filePassphraseDescriptor.map { KeyDescriptor(passphrase: $0) }))
+        filePassphrase: filePassphraseDescriptor.map { KeyDescriptor(passphrase: $0) }),
+      begunRenewals: .none,
+      failedSignIns: .none)
   }
 }
 

@@ -51,7 +51,7 @@ public enum SQLiteAccountStore {
 
   static func store(in file: StoreFile, keys: KeySource) -> AccountStore {
     let leases = AccountLeases(file.location)
-    var store = AccountStore(
+    return AccountStore(
       reading: { patience, body throws(Problem) in try file.read(patience, body) },
       changes: { mark, patience throws(Problem) in try file.changes(since: mark, patience) },
       add: { new, patience throws(Problem) in try add(new, to: file, patience) },
@@ -97,10 +97,9 @@ public enum SQLiteAccountStore {
         try file.read(patience) { store throws(Problem) in try store.protection() }
           ?? keys.kind.rawValue
       },
-      maintenance: .ofDatabase(file, keys: keys))
-    store.begunRenewals = .beside(file.location)
-    store.failedSignIns = .beside(file.location)
-    return store
+      maintenance: .ofDatabase(file, keys: keys),
+      begunRenewals: .beside(file.location),
+      failedSignIns: .beside(file.location))
   }
 }
 
