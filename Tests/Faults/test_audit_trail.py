@@ -1,5 +1,6 @@
-"""The audit trail: einlass reads only the end of a long trail, and syncs a required entry before it returns the
-credential."""
+"""The audit trail: einlass reads only the end of a long trail, syncs a required entry before it returns the
+credential, and answers other requests while another process keeps the trail locked."""
+import fcntl
 import json
 import os
 import time
@@ -110,3 +111,39 @@ def test_a_required_entry_is_on_the_disk_before_the_credential_leaves(preload):
     with Home() as home:
         # The negative control: an optional entry is not synced, so nothing fails.
         assert hand_out(home, preload, is_required=False, unsynced=home.data / "store.audit.jsonl") == []
+
+
+def answers(process, *asked, count):
+    """Returns the next answers to these requests in their order of arrival."""
+    found = []
+    while len(found) < count:
+        message = process.message()
+        if message.get("id") in asked:
+            found.append(message)
+    return found
+
+
+@pytest.mark.parametrize("is_locked", [True, False])
+@pytest.mark.parametrize("method", ["access.set", "access.reset"])
+def test_a_locked_trail_delays_only_the_decisions_and_loses_no_entry(method, is_locked):
+    decision = {"provider": "twitter"} | ({"state": "denied"} if method == "access.set" else {})
+    with Home() as home, Einlass(home) as process:
+        process.add("ada")
+        process.call("access.set", provider="twitter", state="granted")
+        with (home.data / "store.audit.jsonl").open() as trail:
+            if is_locked:
+                fcntl.flock(trail, fcntl.LOCK_EX)
+            decided = process.send(method, **decision)
+            last = process.send("access.set", provider="facebook", state="granted")
+            flows = process.send("auth.list")
+            order = []
+            if is_locked:
+                order += answers(process, decided, last, flows, count=1)
+                fcntl.flock(trail, fcntl.LOCK_UN)
+            order += answers(process, decided, last, flows, count=3 - len(order))
+        # The control: without the lock, the requests are answered as they were sent.
+        expected = [flows, decided, last] if is_locked else [decided, last, flows]
+        assert [answer["id"] for answer in order] == expected
+        assert all("result" in answer for answer in order)
+        written = [(entry["method"], entry["provider"]) for entry in process.call("audit.list")["entries"]]
+        assert written == [("access.set", "facebook"), (method, "twitter"), ("access.set", "twitter")]

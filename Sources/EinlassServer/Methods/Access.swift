@@ -1,6 +1,7 @@
 internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
+internal import EinlassSystem
 
 /// `access.list`: returns the access decisions of the person for all applications.
 func accessList(_ server: Server) -> Method {
@@ -48,14 +49,12 @@ func accessSet(_ server: Server) -> Method {
         state: params[state], permissions: provider.permissions(asked: params[.permissions]),
         audience: params[.audience] ?? provider.defaultAudience, includes: params[.includes],
         changedAt: server.effects.now())
-      return try server.withStore(by: deadline) { patience throws(Problem) in
-        let revision = try server.store.setGrant(grant, patience)
-        server.audit.note(
-          AuditEvent(
-            application: server.session.frontEnd.application, method: "access.set",
-            provider: provider.id, includes: grant.includes, subject: application,
-            state: grant.state.rawValue))
-        return ["revision": JSONValue(revision)]
+      let event = AuditEvent(
+        application: server.session.frontEnd.application, method: "access.set",
+        provider: provider.id, includes: grant.includes, subject: application,
+        state: grant.state.rawValue)
+      return try server.decide(event, by: deadline) { patience throws(Problem) in
+        try server.store.setGrant(grant, patience)
       }
     })
 }
@@ -71,13 +70,11 @@ func accessReset(_ server: Server) -> Method {
       reasons: ["unknownProvider", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
       let (application, provider) = try server.subject(of: params)
-      return try server.withStore(by: deadline) { patience throws(Problem) in
-        let revision = try server.store.resetGrant(application, provider.id, patience)
-        server.audit.note(
-          AuditEvent(
-            application: server.session.frontEnd.application, method: "access.reset",
-            provider: provider.id, subject: application))
-        return ["revision": JSONValue(revision)]
+      let event = AuditEvent(
+        application: server.session.frontEnd.application, method: "access.reset",
+        provider: provider.id, subject: application)
+      return try server.decide(event, by: deadline) { patience throws(Problem) in
+        try server.store.resetGrant(application, provider.id, patience)
       }
     })
 }
@@ -99,6 +96,17 @@ extension AccessGrant.Place {
 }
 
 extension Server {
+  /// Changes a decision, records the change, and returns the new revision.
+  fileprivate func decide(
+    _ event: AuditEvent, by deadline: Deadline?,
+    _ change: (AccountStore.Patience) throws(Problem) -> Int64
+  ) throws(RPCError) -> JSONValue? {
+    let revision = try withStore(by: deadline) { patience throws(Problem) in
+      try audit.note(event, patience) { () throws(Problem) in try change(patience) }
+    }
+    return (revision ?? nil).map { ["revision": JSONValue($0)] }
+  }
+
   /// Returns the application and the provider of a request.
   fileprivate func subject(of params: JSONObject) throws(RPCError) -> (String, Provider) {
     // A decision proves that a person is present, so prompts are allowed again.

@@ -11,7 +11,7 @@ extension SQLiteAccountStore {
       return AuditFile(location: try StoreLocation(path: path), isDurable: isDurable).lines
     } catch {
       return AuditLines(
-        append: { _, _ throws(Problem) in throw error },
+        append: { _, _, _ throws(Problem) in throw error },
         part: { _, _ throws(Problem) in throw error },
         remove: { _, _ throws(Problem) in throw error })
     }
@@ -41,7 +41,9 @@ final class AuditFile: Sendable {
 
   var lines: AuditLines {
     AuditLines(
-      append: { line, patience throws(Problem) in try self.append(line, patience) },
+      append: { line, patience, isWanted throws(Problem) in
+        try self.append(line, patience, if: isWanted)
+      },
       part: { position, patience throws(Problem) in try self.part(before: position, patience) },
       remove: { patience, shouldRemove throws(Problem) in
         guard self.exists else { return 0 }
@@ -54,9 +56,11 @@ final class AuditFile: Sendable {
   private var path: String { "\(location.directory)/\(location.auditName)" }
   private var exists: Bool { FileStatus.at(path) != nil }
 
-  private func append(_ line: [UInt8], _ patience: AccountStore.Patience) throws(Problem) {
+  private func append(
+    _ line: [UInt8], _ patience: AccountStore.Patience, if isWanted: () -> Bool
+  ) throws(Problem) {
     let count = try using(patience) { file, deadline throws(FileError) in
-      try file.append(line, by: deadline)
+      try file.append(line, by: deadline, if: isWanted)
     }
     guard count > limitBytes else { return }
     // If another process holds the file, that process shortens it as well.
