@@ -1,11 +1,10 @@
 import json
 import os
-import ssl
 import subprocess
 
 import pytest
 
-from house import CONTROL, EINLASS, SANDBOX, House
+from house import CONTROL, EINLASS, SANDBOX, House, make_certificate, server_context
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -32,16 +31,10 @@ def house(tmp_path, ready):
 @pytest.fixture
 def certificate(house):
     """A certificate for 127.0.0.1 and its key."""
-    certificate, key = str(house.folder / "tls.pem"), str(house.folder / "tls.key")
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key,
-                    "-out", certificate, "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
-                   check=True, capture_output=True)
-    return certificate, key
+    return make_certificate(house.folder)
 
 
 @pytest.fixture
 def tls(certificate):
     """The certificate, and the context of a server with it."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*certificate)
-    return certificate[0], context
+    return certificate[0], server_context(*certificate)

@@ -5,6 +5,7 @@ import http.server
 import json
 import os
 import shutil
+import ssl
 import subprocess
 import sys
 import threading
@@ -28,9 +29,27 @@ HELPERS = ("git", "headers", "kubernetes", "cargo", "docker", "bazel")
 PATIENCE = 10
 
 
+def missing(*programs):
+    return [program for program in programs if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin")]
+
+
 def needs(*programs):
-    missing = [program for program in programs if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin")]
-    return pytest.mark.skipif(bool(missing), reason=f"skipped: there is no {' and no '.join(missing)}")
+    return pytest.mark.skipif(bool(missing(*programs)), reason=f"skipped: there is no {' and no '.join(missing(*programs))}")
+
+
+def make_certificate(folder):
+    """Returns the paths of a certificate for 127.0.0.1 and of its key."""
+    certificate, key = str(folder / "tls.pem"), str(folder / "tls.key")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key,
+                    "-out", certificate, "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
+                   check=True, capture_output=True)
+    return certificate, key
+
+
+def server_context(certificate, key):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return context
 
 
 class House:
@@ -96,7 +115,7 @@ class House:
     def on_terminal(self, name, *arguments, **environment):
         clear = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"), "")
         program = shutil.which(name, path=self.environment["PATH"])
-        return Terminal([program, *arguments], **clear, **self.environment, DISPLAY=":none", **environment)
+        return Terminal([program, *arguments], **{**clear, **self.environment, "DISPLAY": ":none", **environment})
 
     def allow(self, application, provider):
         self.do("access", "set", application, provider, "granted")

@@ -33,7 +33,8 @@ def open_registry(folder, userinfo, certificate, key):
             configuration = folder / "registry.yml"
             configuration.write_text(CONFIGURATION.format(
                 folder=folder / "registry", port=port, realm=gate.address, certificate=certificate))
-            with subprocess.Popen(["docker-registry", "serve", configuration], stderr=subprocess.DEVNULL) as process:
+            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            with subprocess.Popen(["docker-registry", "serve", configuration], **quiet) as process:
                 try:
                     if is_up(process, port):
                         yield f"127.0.0.1:{port}", gate

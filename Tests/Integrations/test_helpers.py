@@ -2,19 +2,13 @@
 
     python -m pytest Tests/Integrations/test_helpers.py
 """
-import hashlib
 import json
-import os
-import shutil
+from types import SimpleNamespace
 
 import pytest
 
-from house import needs, open_gate, token_of
-from recipes import recipe
-from registry import open_registry
-
-
-EXAMPLE = "registry.example.com"
+from house import needs, token_of
+from programs import cluster, kubectl
 
 
 @pytest.fixture
@@ -71,90 +65,15 @@ def test_docker_gets_a_password(signed_in):
         assert code == 1 and output == "" and errors.count("\n") == 1
 
 
-@needs("docker")
-def test_docker_asks_the_helper(signed_in):
-    house = signed_in
-    house.allow("docker", "gitlab")
-
-    def manifest(request, body):
-        return 200, {"Content-Type": "application/vnd.docker.distribution.manifest.v2+json"}, b'{"schemaVersion":2}'
-
-    with open_gate(house.origin("gitlab") + "/api/v4/user", manifest) as gate:
-        registry = gate.address.removeprefix("http://")
-        house.do("services", "add", registry, "gitlab", "--yes")
-        (house.folder / ".docker").mkdir()
-        (house.folder / ".docker/config.json").write_text(recipe("docker, podman, skopeo", (EXAMPLE, registry)))
-        house.run("docker", "manifest", "inspect", "--insecure", registry + "/a/b")
-        assert "basic" in gate.schemes
-
-
-@needs("skopeo", "docker-registry")
-def test_skopeo_copies_an_image(signed_in, certificate):
-    house = signed_in
-    image = house.folder / "work/image"
-    write_image(image)
-    with open_registry(house.folder, house.origin("gitlab") + "/api/v4/user", *certificate) as (registry, gate):
-        house.do("services", "add", registry, "gitlab", "--yes")
-        (house.folder / ".docker").mkdir()
-        (house.folder / ".docker/config.json").write_text(recipe("docker, podman, skopeo", (EXAMPLE, registry)))
-        push = ["skopeo", "copy", "-q", "--dest-tls-verify=false", f"dir:{image}", f"docker://{registry}/ada/app:1"]
-        code, output, errors = house.run(*push)
-        assert code != 0 and gate.schemes == []
-        house.allow("docker", "gitlab")
-        code, output, errors = house.run(*push)
-        assert code == 0, errors
-        code, output, errors = house.run("skopeo", "copy", "-q", "--src-tls-verify=false", f"docker://{registry}/ada/app:1", "dir:copy")
-        assert code == 0, errors
-        assert (house.folder / "work/copy/manifest.json").read_bytes() == (image / "manifest.json").read_bytes()
-        assert set(gate.schemes) == {"basic"}
-
-
-def write_image(folder):
-    """Writes an image without layers in skopeo's format."""
-    folder.mkdir()
-    content = json.dumps({"architecture": "amd64", "os": "linux", "rootfs": {"type": "layers", "diff_ids": []}}).encode()
-    digest = hashlib.sha256(content).hexdigest()
-    (folder / digest).write_bytes(content)
-    (folder / "version").write_text("Directory Transport Version: 1.1\n")
-    (folder / "manifest.json").write_text(json.dumps({
-        "schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "layers": [],
-        "config": {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": "sha256:" + digest, "size": len(content)}}))
-
-
-KUBECONFIG = """\
-apiVersion: v1
-kind: Config
-current-context: c
-clusters:
-- {{name: c, cluster: {{server: "{server}", certificate-authority: "{certificate}"}}}}
-contexts:
-- {{name: c, context: {{cluster: c, user: ada}}}}
-users:
-{users}
-"""
-
-
 @needs("kubectl")
-def test_kubectl_gets_the_id_token(house, tls):
+def test_kubectl_takes_the_older_version_of_the_answer(house, tls):
     house.sign_in("google")
     house.allow("kubectl", "google")
-    certificate, context = tls
-    access = house.do("token", "google", "--for", "kubectl").strip()
-    id_token = house.do("token", "google", "--for", "kubectl", "--id-token").strip()
-    pods = json.dumps({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": []}).encode()
-    with open_gate(house.origin("google") + "/v1/userinfo", lambda *_: (200, {"Content-Type": "application/json"}, pods),
-                   tls=context) as gate:
-        # The cluster knows the id_token, and the sandbox only the access token.
-        person = gate.person
-        gate.person = lambda token: person(access) if token == id_token else None
-        for version in ("v1", "v1beta1"):
-            kubeconfig = house.folder / "kubeconfig"
-            kubeconfig.write_text(KUBECONFIG.format(
-                server=gate.address, certificate=certificate,
-                users=recipe("kubectl", ("k8s.io/v1", "k8s.io/" + version))))
-            code, output, errors = house.run("kubectl", "--kubeconfig", str(kubeconfig), "get", "--raw", "/api/v1/pods")
-            assert code == 0 and json.loads(output)["kind"] == "PodList", errors
-        assert gate.schemes == ["bearer"] * len(gate.schemes) and gate.schemes
+    authority, context = tls
+    with cluster(house.origin("google") + "/v1/userinfo", context) as gate:
+        ended = kubectl(house, SimpleNamespace(kubectl=gate, authority=authority), "v1beta1")
+        assert (ended.code, ended.has_worked) == (0, True), ended.shown
+        assert set(gate.schemes) == {"bearer"}
 
 
 def test_kubernetes_answers_in_the_version_asked_for(house):
@@ -197,35 +116,3 @@ def test_cargo_speaks_one_line_each_way(signed_in):
                        {"v": 2, "registry": {"index-url": index}, "kind": "get"}, {"v": 1, "kind": "get"}, "x" * 70_000)
     assert [answer["Err"]["kind"] for answer in answers] == [
         "url-not-supported", "not-found", "operation-not-supported", "other", "other", "other", "other"]
-
-
-@needs("cargo")
-def test_cargo_reads_a_registry(signed_in, tls):
-    house = signed_in
-    house.allow("cargo", "gitlab")
-
-    def index(request, body):
-        files = {"/config.json": {"dl": gate.address + "/dl", "auth-required": True}}
-        entry = {"name": "abc", "vers": "1.0.0", "deps": [], "cksum": "0" * 64, "features": {}, "yanked": False}
-        if request.path == "/3/a/abc":
-            return 200, {}, json.dumps(entry).encode()
-        return (200, {}, json.dumps(files[request.path]).encode()) if request.path in files else (404, {}, b"")
-
-    with open_gate(house.origin("gitlab") + "/api/v4/user", index, realm='Cargo login_url="https://example.com"') as gate:
-        house.do("services", "add", gate.address, "gitlab", "--yes")
-        project = house.folder / "work/project"
-        (project / "src").mkdir(parents=True)
-        (project / "src/lib.rs").write_text("")
-        (project / "Cargo.toml").write_text(
-            '[package]\nname = "p"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\nabc = { version = "1", registry = "example" }\n')
-        cargo_home = house.folder / ".cargo"
-        cargo_home.mkdir()
-        (cargo_home / "config.toml").write_text(recipe("cargo", ("https://" + EXAMPLE, gate.address)))
-        real = os.path.realpath(shutil.which("cargo"))
-        more = {"PATH": os.environ["PATH"] + ":" + str(house.folder / "bin"), "CARGO_HOME": str(cargo_home)}
-        more |= {name: os.environ[name] for name in ("RUSTUP_HOME", "RUSTUP_TOOLCHAIN") if name in os.environ}
-        if os.path.basename(real) == "rustup":
-            more.setdefault("RUSTUP_HOME", os.path.expanduser("~/.rustup"))
-        code, output, errors = house.run("cargo", "generate-lockfile", cwd=project, env=more, patience=60)
-        assert code == 0, errors
-        assert "bearer" in gate.schemes and ("GET", "/3/a/abc") in [seen[:2] for seen in gate.seen]

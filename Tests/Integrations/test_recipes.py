@@ -11,7 +11,7 @@ import pytest
 
 from recipes import PAGE, SECTIONS, blocks, commands, recipe
 
-TESTS = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+TESTS = "".join(path.read_text() for path in Path(__file__).parent.glob("*.py"))
 
 
 @pytest.mark.parametrize("program", [program for program in SECTIONS if blocks(program)])

@@ -1,4 +1,4 @@
-"""`einlassctl token` and `einlassctl reject`, with curl as the program that uses the token.
+"""`einlassctl token` and `einlassctl reject`.
 
     python -m pytest Tests/Integrations/test_token.py
 """
@@ -10,9 +10,6 @@ import time
 
 import pytest
 
-from house import open_gate
-from recipes import commands
-
 
 # The long run: EINLASS_FAULT_ROUNDS=50.
 ROUNDS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "2"))
@@ -23,20 +20,6 @@ def signed_in(house):
     house.sign_in("gitlab")
     house.allow("einlassctl", "gitlab")
     return house
-
-
-def hello(request, body):
-    return 200, {}, b"hello"
-
-
-def test_curl_takes_the_token_from_standard_input(signed_in):
-    house = signed_in
-    with open_gate(house.origin("gitlab") + "/api/v4/user", hello) as gate:
-        house.do("services", "add", gate.address, "gitlab/ada", "--yes")
-        (line,) = commands("curl", ("https://api.example.com", gate.address))
-        code, output, errors = house.run("sh", "-c", line)
-        assert (code, output) == (0, "hello"), errors
-        assert gate.schemes == ["bearer"]
 
 
 def test_a_token_has_many_names(signed_in):
