@@ -1,29 +1,22 @@
-"""git clone and git push over HTTP with `git-credential-einlass`.
+"""git clone and git push over HTTPS with `git-credential-einlass`.
 
     python -m pytest Tests/Integrations/test_git.py
 """
 import base64
-import subprocess
 
 import pytest
 
-from house import git_backend, open_gate
-from recipes import commands
+from house import make_certificate
+from programs import git_server, set_up_git
 
 
 @pytest.fixture
-def remote(house, tmp_path):
+def remote(house, tmp_path, tls):
     """A git server that takes gitlab's tokens, and its address as a service."""
-    root = tmp_path / "srv"
-    root.mkdir()
-    for line in commands("git"):
-        assert house.run("sh", "-c", line)[0] == 0
-    house.run("git", "config", "--global", "user.email", "ada@example.org")
-    house.run("git", "config", "--global", "user.name", "Ada")
-    house.run("git", "config", "--global", "init.defaultBranch", "main")
-    assert house.run("git", "init", "--bare", "-q", str(root / "app.git"))[0] == 0
-    subprocess.run(["git", "-C", str(root / "app.git"), "config", "http.receivepack", "true"], check=True)
-    with open_gate(house.origin("gitlab") + "/api/v4/user", git_backend(root)) as gate:
+    authority, context = tls
+    set_up_git(house, authority)
+    (tmp_path / "srv").mkdir()
+    with git_server(tmp_path / "srv", house.origin("gitlab") + "/api/v4/user", context) as gate:
         house.do("services", "add", gate.address, "gitlab", "--yes")
         yield gate
 
@@ -31,7 +24,10 @@ def remote(house, tmp_path):
 def test_clone_commit_and_push(house, remote):
     house.sign_in("gitlab")
     house.allow("git", "gitlab")
-    url = remote.address + "/app.git"
+    url = remote.address + "/hello.git"
+    other, _ = make_certificate(house.folder / "work")
+    code, _, errors = house.run("git", "-c", "http.sslCAInfo=" + other, "clone", "-q", url, "stranger")
+    assert code == 128 and "certificate" in errors and remote.seen == []
     code, _, errors = house.run("git", "clone", "-q", url, "app")
     assert code == 0, errors
     app = house.folder / "work/app"
@@ -67,19 +63,7 @@ def test_an_expired_token_is_refreshed(house, remote):
     house.change({"gitlab": {"behaviour": {"accessSeconds": 7200}}})
     second = values(get(house, request(remote))[1])
     assert second["password"] != first and int(second["password_expiry_utc"]) > 0
-    assert house.run("git", "ls-remote", remote.address + "/app.git")[0] == 0
-
-
-def test_a_revoked_token_is_replaced_after_gits_erase(house, remote):
-    house.sign_in("gitlab")
-    house.allow("git", "gitlab")
-    token = values(get(house, request(remote))[1])["password"]
-    house.change({"gitlab": {"tokens": {token: None}}})
-    code, _, errors = house.run("git", "ls-remote", remote.address + "/app.git")
-    assert code != 0 and "Authentication failed" in errors
-    # git has erased the refused password, so the next run gets a new token.
-    assert house.run("git", "ls-remote", remote.address + "/app.git")[0] == 0
-    assert values(get(house, request(remote))[1])["password"] != token
+    assert house.run("git", "ls-remote", remote.address + "/hello.git")[0] == 0
 
 
 def test_the_erase_of_a_former_password_rejects_nothing(house, remote):
