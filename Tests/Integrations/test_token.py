@@ -6,10 +6,16 @@ import json
 import os
 import re
 import sqlite3
+import sys
 import time
 
 import pytest
 
+from house import CONTROL, PROJECT
+
+sys.path += [str(PROJECT / "Tests/Control"), str(PROJECT / "Tests/Oracles")]
+from servers import running  # noqa: E402
+from terminal import Terminal  # noqa: E402
 
 # The long run: EINLASS_FAULT_ROUNDS=50.
 ROUNDS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "2"))
@@ -45,6 +51,71 @@ def test_a_token_with_a_longer_life_is_fetched(signed_in):
     token = house.do("token", "gitlab")
     assert house.do("reject", "gitlab") == ""
     assert house.do("token", "gitlab") != token
+
+
+def test_a_longer_life_may_be_given_in_minutes(signed_in):
+    house = signed_in
+    token = house.do("token", "gitlab")
+    assert house.do("token", "gitlab", "--min-validity", "110m") == token
+    assert house.do("token", "gitlab", "--min-validity", "121m") != token
+
+
+def test_json_has_the_end_and_the_scopes_of_the_token(signed_in):
+    house = signed_in
+    shown = json.loads(house.do("token", "gitlab", "--json"))
+    known = house.state()["gitlab"]["tokens"][shown["token"]]
+    # einlass counts the seconds of the answer from its arrival.
+    assert abs(shown["expiresAt"] - known["expiresAt"]) <= 2
+    assert shown["scopes"] == known["scopes"] != []
+
+
+def test_a_token_for_a_resource_is_not_given_for_another(signed_in):
+    house = signed_in
+    user = next(iter(house.state()["openid"]["users"]))
+    house.change({"openid": {"behaviour": {"consent": "allow", "user": user}}})
+    with running("resource_server.py", house.origin("openid")) as resource:
+        with house.on_terminal("einlassctl", "sign-in", resource["resource"]) as terminal:
+            assert terminal.end() == 0, terminal.shown
+        found = json.loads(house.do("accounts", "list", "--json"))["accounts"]
+        (account,) = [account for account in found if account["provider"] != "gitlab"]
+        house.allow("einlassctl", account["provider"])
+        token = house.do("token", account["account"], "--resource", resource["resource"]).strip()
+        family = house.state()["openid"]["tokens"][token]["family"]
+        assert house.state()["openid"]["families"][family]["resource"] == resource["resource"]
+        # The address of the resource names account and resource.
+        assert house.do("token", resource["resource"]).strip() == token
+        for other in (["--resource", resource["other"]], []):
+            code, output, errors = house.run("einlassctl", "token", account["account"], *other)
+            assert code == 1 and output == "" and errors.count("\n") == 1
+
+
+def pages(house):
+    return house.count("gitlab", "GET", "/oauth/authorize")
+
+
+QUESTION = "paste the address of that page here:"
+
+
+@pytest.mark.parametrize("script", [
+    '"$0" token gitlab', '"$0" token gitlab --sign-in 2>errors', '"$0" token gitlab --sign-in </dev/null',
+    '"$0" token gitlab --sign-in --no-input'])
+def test_a_terminal_gets_no_question_without_sign_in_or_in_part(house, script):
+    house.allow("einlassctl", "gitlab")
+    with Terminal(["/bin/sh", "-c", f"cd; {script}", CONTROL], DISPLAY=":none", **house.environment) as terminal:
+        assert terminal.end() == 1
+    errors = house.folder / "errors"
+    shown = terminal.shown + (errors.read_text() if errors.exists() else "")
+    assert "einlassctl sign-in gitlab" in shown and QUESTION not in shown and pages(house) == 0
+
+
+def test_a_terminal_gets_the_question_with_sign_in(house):
+    house.allow("einlassctl", "gitlab")
+    script = '"$0" token gitlab --sign-in >token'
+    with Terminal(["/bin/sh", "-c", f"cd; {script}", CONTROL], DISPLAY=":none", **house.environment) as terminal:
+        terminal.wait_for(QUESTION)
+        terminal.type("\x03")
+        assert terminal.end() != 0
+    assert (house.folder / "token").read_text() == ""
 
 
 def test_the_id_token_is_refreshed_before_it_ends(house):
