@@ -3,6 +3,7 @@
     python -m pytest Tests/Integrations/test_git.py
 """
 import base64
+import json
 
 import pytest
 
@@ -39,6 +40,10 @@ def test_clone_commit_and_push(house, remote):
     assert set(remote.schemes) == {"basic"}
     header = next(header for _, _, header in remote.seen if header)
     assert base64.b64decode(header.split()[1]).decode().startswith("oauth2:")
+    # The audit trail names git as the receiver of each token.
+    entries = json.loads(house.do("audit", "list", "--json"))["entries"]
+    received = [(entry["application"], entry["provider"]) for entry in entries if entry["method"] == "credentials.get"]
+    assert received and set(received) == {("git", "gitlab")}
 
 
 def get(house, text, operation="get", **more):
@@ -102,6 +107,16 @@ def test_the_user_name_selects_the_account(house, remote):
     assert remote.person(tokens["grace"])["username"] == "grace"
     code, output, errors = get(house, request(remote, username="nobody"))
     assert code == 1 and output == "" and "There is no GitLab account nobody" in errors
+
+
+def test_an_older_git_gets_no_refresh_token(house, remote):
+    house.sign_in("gitlab")
+    house.allow("git", "gitlab")
+    kept = list(house.state()["gitlab"]["refreshTokens"])
+    for more in ({}, {"username": "ada"}, {"oauth_refresh_token": "former"}, {"password_expiry_utc": "1"}):
+        code, output, errors = get(house, request(remote, **more))
+        assert code == 0 and {"username", "password"} <= set(values(output)) <= {"username", "password", "password_expiry_utc"}, errors
+        assert kept and not any(token in output for token in kept)
 
 
 def test_a_newer_git_gets_a_bearer_token_that_no_other_helper_stores(house, remote):
