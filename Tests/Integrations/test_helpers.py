@@ -74,6 +74,24 @@ def test_kubectl_takes_the_older_version_of_the_answer(house, tls):
         ended = kubectl(house, SimpleNamespace(kubectl=gate, authority=authority), "v1beta1")
         assert (ended.code, ended.has_worked) == (0, True), ended.shown
         assert set(gate.schemes) == {"bearer"}
+    # The audit trail names kubectl as the receiver.
+    entries = json.loads(house.do("audit", "list", "--json"))["entries"]
+    received = [(entry["application"], entry["provider"]) for entry in entries if entry["method"] == "credentials.get"]
+    assert received and set(received) == {("kubectl", "google")}
+
+
+def test_kubernetes_refreshes_an_id_token_about_to_end(house):
+    def status():
+        return json.loads(house.run("kubernetes-credential-einlass", "google")[1])["status"]
+
+    house.change({"google": {"behaviour": {"idTokenSeconds": 30}}})
+    house.sign_in("google")
+    house.allow("kubectl", "google")
+    short = status()
+    house.change({"google": {"behaviour": {"idTokenSeconds": 3600}}})
+    long = status()
+    assert long["token"] != short["token"] and long["expirationTimestamp"] > short["expirationTimestamp"]
+    assert status() == long
 
 
 def test_kubernetes_answers_in_the_version_asked_for(house):
