@@ -1,6 +1,8 @@
 import json
 import os
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -38,3 +40,16 @@ def certificate(house):
 def tls(certificate):
     """The certificate, and the context of a server with it."""
     return certificate[0], server_context(*certificate)
+
+
+@pytest.fixture
+def set_prompter(house, tmp_path):
+    """Returns a function that sets the test's prompter, and one that returns the messages to it."""
+    shown = tmp_path / "prompts.jsonl"
+    shown.touch()
+
+    def set(way):
+        command = [sys.executable, str(Path(__file__).with_name("prompter.py")), str(shown), way]
+        house.config.write_text(json.dumps({**json.loads(house.config.read_text()), "prompter": command}))
+
+    return set, lambda: [json.loads(line) for line in shown.read_text().splitlines()]

@@ -1,4 +1,6 @@
 """Many programs that need the same sign-in open one page. The others share its end."""
+import contextlib
+import json
 import os
 import select
 import signal
@@ -10,6 +12,7 @@ from house import CONTROL, PROJECT
 
 sys.path += [str(PROJECT / "Tests/Control"), str(PROJECT / "Tests/Oracles")]
 from browser import Visitor  # noqa: E402
+from servers import running  # noqa: E402
 from terminal import PATIENCE, Terminal  # noqa: E402
 
 PAGE = "paste the address of that page here:"
@@ -78,6 +81,95 @@ def test_the_next_one_asks_after_the_end_of_the_first_process(programs):
                 program._take()
     allow(holder(others))
     assert [program.end() for program in others] == [0] * len(others)
+
+
+@contextlib.contextmanager
+def both(house, one, other):
+    """Starts two programs, the second one after the page of the first."""
+    with Terminal([CONTROL, *one], **house.environment) as first:
+        first.wait_for(PAGE)
+        with Terminal([CONTROL, *other], **house.environment) as second:
+            yield first, second
+
+
+TOKEN, SIGN_IN = ("token", "gitlab", "--sign-in"), ("sign-in", "--no-browser", "--account")
+
+
+@pytest.mark.parametrize("one, other", [
+    (TOKEN, (*TOKEN, "--for", "other")),
+    ((*SIGN_IN, "gitlab/ada", "--scope", "api"), (*SIGN_IN, "gitlab/ada", "--scope", "read_user"))], ids=["client id", "scopes"])
+def test_a_sign_in_that_differs_has_its_own_page(house, one, other):
+    if one != TOKEN:
+        house.sign_in("gitlab")
+    configuration = json.loads(house.config.read_text())
+    configuration["applications"]["other"] = {"gitlab": {"clientId": "another", "clientSecret": "demo-secret"}}
+    house.config.write_text(json.dumps(configuration))
+    for application in ("einlassctl", "other"):
+        house.allow(application, "gitlab")
+    with both(house, one, other) as (_, second):
+        second.wait_for(PAGE)
+        assert WAIT not in second.shown
+    # The control: the same sign-in waits.
+    with both(house, one, one) as (_, second):
+        second.wait_for(WAIT)
+        assert PAGE not in second.shown
+
+
+def test_another_resource_has_its_own_page(house):
+    user = next(iter(house.state()["openid"]["users"]))
+    house.change({"openid": {"behaviour": {"consent": "allow", "user": user}}})
+    with running("resource_server.py", house.origin("openid")) as resource:
+        with house.on_terminal("einlassctl", "sign-in", resource["resource"]) as terminal:
+            assert terminal.end() == 0, terminal.shown
+        (account,) = json.loads(house.do("accounts", "list", "--json"))["accounts"]
+        one, other = [(*SIGN_IN, account["account"], resource[name]) for name in ("resource", "other")]
+        with both(house, one, other) as (first, second):
+            # Both have the redirect address of one registration.
+            second.wait_for("Another program uses the port")
+            first.type("\x03")
+            second.wait_for(PAGE)
+            assert WAIT not in second.shown
+        # The control: the same sign-in waits, and shares the end.
+        with both(house, one, one) as (first, second):
+            second.wait_for(WAIT)
+            first.type("\x03")
+            assert second.end() == 1 and PAGE not in second.shown
+
+
+def test_a_program_without_a_grant_asks_for_access_after_its_wait(house):
+    house.allow("einlassctl", "gitlab")
+    with both(house, TOKEN, (*TOKEN, "--for", "stranger")) as (first, second):
+        second.wait_for(WAIT)
+        allow(first)
+        assert first.end() == 0
+        second.wait_for("stranger wants to use your GitLab accounts.")
+        second.type("\x03")
+        assert second.end() != 0
+        assert last_line(first) == house.do("token", "gitlab").strip() and last_line(first) not in second.shown
+    assert house.run("einlassctl", "token", "gitlab", "--for", "stranger")[0] == 1
+
+
+def test_many_helpers_of_git_open_one_page_of_the_prompter(house, set_prompter):
+    house.allow("git", "gitlab")
+    set_prompter[0]("accept")
+    host = house.origin("gitlab").removeprefix("http://")
+    programs = [house.start("git-credential-einlass", "--sign-in", "get") for _ in range(PROGRAMS)]
+    try:
+        for program in programs:
+            program.stdin.write(f"protocol=http\nhost={host}\n\n")
+            program.stdin.close()
+        answers = [(program.stdout.read(), program.stderr.read(), program.wait(60)) for program in programs]
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+            program.stdout.close()
+            program.stderr.close()
+    assert [code for _, _, code in answers] == [0] * PROGRAMS, answers
+    assert len({output for output, _, _ in answers}) == 1 and "password=" in answers[0][0]
+    opened = [message["params"]["kind"] for message in set_prompter[1]() if message.get("method") == "prompt.opened"]
+    assert opened.count("openURL") == 1
+    assert house.count("gitlab", "POST", "/oauth/token") == 1
 
 
 def test_another_provider_has_its_own_page(house):

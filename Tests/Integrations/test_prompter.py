@@ -15,19 +15,6 @@ from browser import Visitor  # noqa: E402
 from terminal import Terminal  # noqa: E402
 
 
-@pytest.fixture
-def set_prompter(house, tmp_path):
-    """Returns a function that sets the test's prompter, and one that returns the messages to it."""
-    shown = tmp_path / "prompts.jsonl"
-    shown.touch()
-
-    def set(way):
-        command = [sys.executable, str(Path(__file__).with_name("prompter.py")), str(shown), way]
-        write(house, command)
-
-    return set, lambda: [json.loads(line) for line in shown.read_text().splitlines()]
-
-
 def write(house, command):
     configuration = json.loads(house.config.read_text())
     house.config.write_text(json.dumps({**configuration, "prompter": command}))
