@@ -1,6 +1,7 @@
 """Prompts of programs that cannot ask, shown by the prompter of the configuration file."""
 import json
 import os
+import shlex
 import sys
 import time
 import urllib.request
@@ -8,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from house import CONTROL, PROJECT, git_backend, open_gate
+from house import CONTROL, EINLASS, PATIENCE, PROJECT, git_backend, open_gate
 
-sys.path += [str(PROJECT / "Tests/Control"), str(PROJECT / "Tests/Oracles")]
+sys.path += [str(PROJECT / "Tests/Control"), str(PROJECT / "Tests/Oracles"), str(PROJECT / "clients/python")]
 from browser import Visitor  # noqa: E402
+from einlass import Client  # noqa: E402
 from terminal import Terminal  # noqa: E402
 
 
@@ -129,6 +131,74 @@ def running(folder):
         if b"prompter.py" in words and os.fsencode(folder) in words:
             found.append(process.name)
     return found
+
+
+PERFORM = {"provider": "gitlab", "credential": "none", "signIn": "ifNeeded"}
+
+
+def call(house, *options, **params):
+    """Runs `einlass call auth.perform`, a front end that shows no prompts."""
+    return house.run("einlass", *options, "call", "--application", "editor", "auth.perform", json.dumps({**PERFORM, **params}))
+
+
+def script(house, name, *lines):
+    path = house.folder / name
+    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    path.chmod(0o700)
+    return str(path)
+
+
+def test_the_option_names_a_prompter_in_place_of_the_configuration(house, set_prompter):
+    set_prompter[0]("accept")
+    command = json.loads(house.config.read_text())["prompter"]
+    option = script(house, "prompter", shlex.join(["exec", *command]))
+    write(house, ["/nonexistent/prompter"])
+    code, output, _ = call(house)
+    assert code == 1 and "interactionRequired" in output and set_prompter[1]() == []
+    code, output, errors = call(house, "--prompter", option)
+    assert code == 0, output + errors
+    assert kinds(set_prompter[1]()) == ["openURL", "grantAccess"]
+    code, output, errors = house.run("einlass", "--prompter", "prompter", "call", "accounts.list")
+    assert code == 64 and "absolute path" in errors
+
+
+def test_a_prompter_has_the_environment_of_einlass(house, set_prompter):
+    set_prompter[0]("accept")
+    command = json.loads(house.config.read_text())["prompter"]
+    seen = house.folder / "seen"
+    write(house, [script(house, "prompter", f"env >{seen}", shlex.join(["exec", *command]))])
+    host = house.origin("gitlab").removeprefix("http://")
+    code, _, errors = house.run("git-credential-einlass", "--sign-in", "get", input=f"protocol=http\nhost={host}\n\n",
+                                env={"MARK": "of the caller"})
+    assert code == 0, errors
+    environment = dict(line.split("=", 1) for line in seen.read_text().splitlines() if "=" in line)
+    assert environment["MARK"] == "of the caller" and environment["HOME"] == str(house.folder)
+    assert not any("TOKEN" in name or "KEY" in name for name in environment)
+
+
+def test_a_front_end_shows_its_own_kinds_and_the_prompter_the_others(house, set_prompter):
+    set_prompter[0]("accept")
+    shown = []
+
+    def grant(prompt):
+        shown.append(prompt["kind"])
+        return {}
+
+    with Client([EINLASS], prompts={"grantAccess": grant}, env=house.environment) as client:
+        client.initialize("editor", timeout=PATIENCE)
+        assert client.request("auth.perform", PERFORM, PATIENCE)["account"].startswith("a_")
+    assert shown == ["grantAccess"] and kinds(set_prompter[1]()) == ["openURL"]
+
+
+def test_a_request_that_never_asks_starts_no_prompter(house, set_prompter):
+    set_prompter[0]("accept")
+    command = json.loads(house.config.read_text())["prompter"]
+    started = house.folder / "started"
+    write(house, [script(house, "prompter", f"touch {started}", shlex.join(["exec", *command]))])
+    code, output, _ = call(house, interactive="never")
+    assert code == 1 and "noSystemAccount" in output and not started.exists()
+    # The control: without this member it starts.
+    assert call(house)[0] == 0 and started.exists()
 
 
 @pytest.fixture
