@@ -1,19 +1,22 @@
-"""`clients/install` into an empty prefix, and the Debian package in a fresh Debian.
+"""`clients/install` into an empty prefix, the archive in any folder, and the Debian package in a fresh Debian.
 
     python -m pytest Tests/Integrations/test_installation.py
-    EINLASS_PACKAGE_TEST=1 python -m pytest Tests/Integrations/test_installation.py    # with the package; needs root
+    EINLASS_PACKAGE_TEST=1 python -m pytest Tests/Integrations/test_installation.py    # with the packages
 """
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from house import CONTROL, HELPERS, PROJECT
+from house import CONTROL, HELPERS, PROJECT, needs
+
+sys.path.append(str(PROJECT / "Tests/Control"))
+from terminal import Terminal  # noqa: E402
 
 INSTALL = str(PROJECT / "clients/install")
-PACKAGE = "skipped: EINLASS_PACKAGE_TEST=1 makes and installs the package; it needs root, dpkg-deb and mmdebstrap"
 
 
 def install(*arguments, **environment):
@@ -24,12 +27,17 @@ def files(folder):
     return {str(path.relative_to(folder)) for path in Path(folder).rglob("*") if path.is_symlink() or not path.is_dir()}
 
 
-@pytest.fixture
-def prefix(tmp_path):
-    prefix = tmp_path / "prefix"
+def installed_below(folder):
+    prefix = folder / "prefix"
     done = install("--prefix", str(prefix), "--programs", str(Path(CONTROL).parent))
     assert done.returncode == 0, done.stderr
     return prefix
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """An installation that no test changes."""
+    return installed_below(tmp_path_factory.mktemp("installation"))
 
 
 def test_programs_pages_and_completions_are_installed(prefix):
@@ -50,7 +58,8 @@ def test_programs_pages_and_completions_are_installed(prefix):
     assert subprocess.run(["bash", "-c", bash], capture_output=True).returncode == 0
 
 
-def test_an_update_replaces_and_the_removal_leaves_other_files(prefix):
+def test_an_update_replaces_and_the_removal_leaves_other_files(tmp_path):
+    prefix = installed_below(tmp_path)
     (prefix / "bin/other").write_text("x")
     # A file of a former version that the new one has no longer.
     (prefix / "bin/former").write_text("x")
@@ -79,38 +88,121 @@ def test_a_failure_installs_nothing(tmp_path):
     assert done.returncode == 1 and "there is no program" in done.stderr and not (tmp_path / "prefix").exists()
 
 
+# Signs in at the sandbox of the installation and clones a repository of git http-backend. SERVER is git_server.py.
 SCRIPT = r"""
 set -ex
 trap 'kill $(jobs -p)' EXIT
 cd ~
-! command -v swift
-mkfifo ready; einlass-sandbox >ready & head -n 1 <ready >ready.json
+mkfifo ready stop served
+einlass-sandbox >ready & head -n 1 <ready >ready.json
 mkdir -p -m 700 .config/einlass; (umask 077; jq .config ready.json >.config/einlass/config.json)
 einlassctl sign-in gitlab --flow deviceCode 2>code & program=$!
 for _ in $(seq 100); do grep -qE '[A-Z0-9]{4}-[A-Z0-9]{4}' code && break; sleep 0.1; done
 curl -s -d "user_code=$(grep -oE '[A-Z0-9]{4}-[A-Z0-9]{4}' code)&decision=allow" "$(grep -o 'http://[^ ]*' code | head -n 1)" >page
 wait $program
-einlassctl access set git gitlab granted
 git config --global credential.helper einlass
 host=$(jq -r .addresses.gitlab ready.json); host=${host#http://}
-printf 'protocol=http\nhost=%s\n\n' "$host" | git credential fill | grep -q ^password=
-curl -sS -K <(einlassctl token gitlab --for git --curl) "http://$host/api/v4/user" | jq -e '.username == "ada"'
+"$PYTHON" "$SERVER" "http://$host/api/v4/user" ~/served-files <stop >served & exec 3>stop
+address=$(head -n 1 <served)
+einlassctl services add "$address" gitlab --yes
+export GIT_TERMINAL_PROMPT=0
+! git clone -q "$address/hello.git" 2>refused; grep 'einlassctl access set git gitlab granted' refused
+einlassctl access set git gitlab granted
+git clone -q "$address/hello.git"; grep 'only your token opens' hello/README
+einlassctl access set einlassctl gitlab granted
+curl -sS -K <(einlassctl token gitlab --curl) "http://$host/api/v4/user" | jq -e '.username == "ada"'
 man einlassctl | grep -q 'Manages the accounts' && man git-credential-einlass | grep -q erase
-bash -ic 'source /usr/share/bash-completion/bash_completion; _completion_loader einlassctl; complete -p einlassctl' 2>/dev/null
 """
+COMPLETION = r"""
+set -ex
+COMP_WORDS=(einlassctl acc) COMP_CWORD=1 COMP_LINE='einlassctl acc' COMP_POINT=14
+$(complete -p einlassctl | grep -o ' -F [^ ]*' | cut -d ' ' -f 3) einlassctl acc einlassctl
+printf '%s\n' "${COMPREPLY[@]}" | grep -x 'access *'
+"""
+SERVER = PROJECT / "Tests/Integrations/git_server.py"
 
 
-@pytest.mark.skipif(os.environ.get("EINLASS_PACKAGE_TEST") != "1", reason=PACKAGE)
-def test_the_package_works_in_a_fresh_debian(tmp_path):
-    made = subprocess.run([PROJECT / "clients/package", tmp_path], capture_output=True, text=True)
+def try_out(prefix, home):
+    """Signs in, clones, and reads the pages, with the programs below this folder."""
+    home.mkdir(mode=0o700)
+    environment = {"HOME": str(home), "PATH": f"{prefix}/bin:/usr/local/bin:/usr/bin:/bin", "MANPATH": f"{prefix}/share/man",
+                   "LANG": "C.UTF-8", "PYTHON": sys.executable, "SERVER": str(SERVER)}
+    bash = f"source '{prefix}/share/bash-completion/completions/einlassctl'\n{COMPLETION}"
+    for script in (SCRIPT, bash):
+        done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=100,
+                              stdin=subprocess.DEVNULL, start_new_session=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs("curl", "git", "jq", "man")
+def test_an_installation_signs_in_and_clones(prefix, tmp_path):
+    try_out(prefix, tmp_path / "home")
+
+
+@needs("zsh")
+def test_zsh_loads_the_completions(prefix):
+    folder = prefix / "share/zsh/site-functions"
+    assert subprocess.run(["zsh", "-f", "-n", folder / "_einlassctl"], capture_output=True).stderr == b""
+    script = f"fpath=('{folder}' $fpath); autoload -U compinit; compinit -u -D; print $_comps[einlassctl]; autoload +X -U _einlassctl"
+    done = subprocess.run(["zsh", "-f", "-c", script], capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "_einlassctl\n", "")
+
+
+@needs("fish")
+def test_fish_completes_commands(prefix, tmp_path):
+    path = prefix / "share/fish/vendor_completions.d/einlassctl.fish"
+    assert subprocess.run(["fish", "--no-execute", path], capture_output=True).stderr == b""
+
+    environment = {"PATH": f"{prefix}/bin:/usr/bin:/bin", "HOME": str(tmp_path), "XDG_CONFIG_HOME": "", "XDG_DATA_HOME": "",
+                   "fish_greeting": ""}
+    with Terminal([shutil.which("fish"), "--no-config", "--init-command", f"source '{path}'"], **environment) as fish:
+        fish.type("echo [(complete -C 'einlassctl acc' | string split -f 1 \\t)]\r")
+        fish.wait_for("[access] [accounts]")
+        # The tab completes the only option that begins so.
+        fish.type("einlassctl token --min-v\t")
+        fish.wait_for("alidity")
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory):
+    if os.environ.get("EINLASS_PACKAGE_TEST") != "1":
+        pytest.skip("skipped: EINLASS_PACKAGE_TEST=1 makes the packages")
+    folder = tmp_path_factory.mktemp("packages")
+    made = subprocess.run([PROJECT / "clients/package", folder], capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
-    package = next(tmp_path.glob("*.deb"))
+    return folder
+
+
+@needs("dpkg-deb", "curl", "git", "jq", "man")
+def test_the_archive_works_in_any_folder(packages, tmp_path):
+    (archive,) = packages.glob("*.tar.gz")
+    subprocess.run(["tar", "-xzf", archive, "-C", tmp_path], check=True)
+    (folder,) = tmp_path.iterdir()
+    folder = folder.rename(tmp_path / "moved")
+    assert (folder / "bin/einlass-sandbox").is_file()
+    assert os.readlink(folder / "bin/git-credential-einlass") == "einlassctl"
+    try_out(folder, tmp_path / "home")
+
+
+IN_DEBIAN = "git,man-db,bash-completion,curl,jq,ca-certificates,python3-pytest"
+
+
+@needs("dpkg-deb", "mmdebstrap", "unshare")
+@pytest.mark.skipif(os.geteuid() != 0, reason="skipped: only root can enter another root folder")
+def test_the_package_works_in_a_fresh_debian(packages, tmp_path):
+    (package,) = packages.glob("*.deb")
     root = tmp_path / "root"
-    subprocess.run(["mmdebstrap", "--variant=apt", "--include=git,man-db,bash-completion,curl,jq,ca-certificates", "bookworm", root],
-                   check=True, capture_output=True)
+    made = subprocess.run(["mmdebstrap", "--variant=apt", "--include=" + IN_DEBIAN, "bookworm", root], capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
     shutil.copy(package, root / "tmp")
     shutil.copy("/etc/resolv.conf", root / "etc")
-    (root / "tmp/try.sh").write_text(SCRIPT)
+    tests = root / "opt/Tests"
+    for name in ("Integrations/git_server.py", "Integrations/house.py", "Control/terminal.py"):
+        (tests / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(PROJECT / "Tests" / name, tests / name)
+    (root / "opt/try").write_text("command -v swift && exit 1\nPYTHON=python3 SERVER=/opt/Tests/Integrations/git_server.py\n" + SCRIPT)
+    load = "source /usr/share/bash-completion/bash_completion; _completion_loader einlassctl || true\n"
+    (root / "opt/complete").write_text(load + COMPLETION)
 
     def inside(command):
         done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-c",
@@ -121,8 +213,10 @@ def test_the_package_works_in_a_fresh_debian(tmp_path):
         return done.stdout
 
     inside("sh -c 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q /tmp/*.deb && useradd -m ada'")
-    inside("su ada -c 'bash /tmp/try.sh'")
+    inside("su ada -c 'bash /opt/try'")
+    inside("su ada -c 'bash /opt/complete'")
     inside("sh -c 'DEBIAN_FRONTEND=noninteractive apt-get purge -y -q einlass && rm /tmp/*.deb'")
-    left = subprocess.run(["find", root, "-xdev", "-name", "*einlass*", "-not", "-path", f"{root}/proc/*"], capture_output=True, text=True).stdout
+    left = subprocess.run(["find", root, "-xdev", "-name", "*einlass*", "-not", "-path", f"{root}/proc/*"],
+                          capture_output=True, text=True).stdout
     assert sorted(line.removeprefix(str(root)) for line in left.split()) == [
         "/home/ada/.config/einlass", "/home/ada/.local/share/einlass", "/home/ada/.local/state/einlass"]
