@@ -50,7 +50,7 @@ CODES = {"git": (128, 128), "curl": (22, 22), "cargo": (101, 101), "msmtp": (78,
 HIDING = ("pip", "uv", "twine", "aerc")
 # These talk to einlass without einlassctl, so they show the message and not the command that mends it.
 WITHOUT_COMMAND = ("requests", "httpx")
-# These ask several times, or wait longer by themselves.
+# Not run, because these ask several times one after another or wait longer by themselves.
 SLOW = {"locked store": ("docker", "uv"), "provider down": ("docker", "kubectl", "neomutt", "pip", "uv", "requests", "httpx")}
 
 
