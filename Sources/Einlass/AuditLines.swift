@@ -30,10 +30,10 @@ public struct AuditLines: Sendable {
     }
   }
 
-  /// Appends a line if the closure returns `true`. It runs once the line need not wait any more. The
-  /// line survives a crash of the process once this returns.
-  public var append:
-    @Sendable ([UInt8], AccountStore.Patience, _ isWanted: () -> Bool) throws(Problem) -> Void
+  /// Appends a line. The line survives a crash of the process once this returns.
+  public var append: @Sendable ([UInt8], AccountStore.Patience) throws(Problem) -> Void
+  /// Whether a line can be appended now without waiting for another process or thread.
+  public var isFree: @Sendable () -> Bool
   /// Returns the last lines before this position, or of the whole trail, in parts of bounded cost;
   /// `nil` for an invalid position.
   public var part: @Sendable (_ before: Position?, AccountStore.Patience) throws(Problem) -> Part?
@@ -42,21 +42,15 @@ public struct AuditLines: Sendable {
     @Sendable (AccountStore.Patience, _ shouldRemove: ([UInt8]) -> Bool) throws(Problem) -> Int
 
   public init(
-    append:
-      @escaping @Sendable ([UInt8], AccountStore.Patience, () -> Bool) throws(Problem) -> Void,
+    append: @escaping @Sendable ([UInt8], AccountStore.Patience) throws(Problem) -> Void,
+    isFree: @escaping @Sendable () -> Bool,
     part: @escaping @Sendable (Position?, AccountStore.Patience) throws(Problem) -> Part?,
     remove: @escaping @Sendable (AccountStore.Patience, ([UInt8]) -> Bool) throws(Problem) -> Int
   ) {
     self.append = append
+    self.isFree = isFree
     self.part = part
     self.remove = remove
-  }
-}
-
-extension AuditLines {
-  /// Appends a line in any case.
-  public func append(_ line: [UInt8], _ patience: AccountStore.Patience) throws(Problem) {
-    try append(line, patience) { true }
   }
 }
 

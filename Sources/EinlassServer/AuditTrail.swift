@@ -77,41 +77,26 @@ final class AuditTrail: Sendable {
       try lines.append(line(event, patience), patience)
     } catch {
       if error.isLockedStore, patience == .none { throw error }
-      warn(error)
+      log.withLock { $0 }.warning("audit", "the entry was not written: \(error.message)")
       if isRequired { throw error }
     }
   }
 
-  /// Records an action that is already done, on a thread that may wait. Failures are logged only.
+  /// Records an action that is already done. Failures are logged only.
   func note(_ event: AuditEvent) { try? record(event) }
 
-  /// Makes a change and records it. Without patience it returns `nil` and changes nothing if the
-  /// trail cannot be written at once. Failures after the change are logged only.
+  /// Makes a change and records it. Without patience it returns `nil` and changes nothing while the
+  /// trail is locked. Failures after the change are logged only.
   func note<Success>(
     _ event: AuditEvent, _ patience: AccountStore.Patience,
     of change: () throws(Problem) -> Success
   ) throws(Problem) -> Success? {
-    guard patience == .none else {
-      let success = try change()
-      note(event)
-      return success
-    }
-    var outcome: Result<Success, Problem>?
-    do throws(Problem) {
-      // The trail is held before the change, because the entry could have to wait after it.
-      try lines.append(line(event, patience), patience) {
-        outcome = Result(catching: change)
-        if case .success = outcome { return true }
-        return false
-      }
-    } catch {
-      if outcome != nil { warn(error) }
-    }
-    return try outcome?.get()
-  }
-
-  private func warn(_ problem: Problem) {
-    log.withLock { $0 }.warning("audit", "the entry was not written: \(problem.message)")
+    // The trail is not held during the change, because a process that stops in a write of the store
+    // would then delay the credentials of every other one.
+    if patience == .none, !lines.isFree() { return nil }
+    let success = try change()
+    note(event)
+    return success
   }
 
   private func digest(_ credential: Credential, _ patience: AccountStore.Patience) -> String? {

@@ -48,17 +48,11 @@ public struct LineFile: ~Copyable, Sendable {
 
   /// Appends a line, completely or not at all, and returns the file's new length. Returns `nil` if
   /// other processes hold the file until the deadline.
-  ///
-  /// - Parameter isWanted: Runs while no other process writes. If it returns `false`, the file stays
-  ///   as it is.
-  public mutating func append(
-    _ line: [UInt8], by deadline: Deadline, if isWanted: () -> Bool = { true }
-  ) throws(FileError) -> Int64? {
+  public mutating func append(_ line: [UInt8], by deadline: Deadline) throws(FileError) -> Int64? {
     guard try lock.acquire(.exclusive, by: deadline) else { return nil }
     defer { lock.release() }
     let status = try lock.status()
     let count = status.countBytes
-    guard isWanted() else { return count }
     // Terminates a partial line left by a power cut.
     let isWhole = if count == end { true } else { try endsInLineFeed(count) }
     let bytes = (isWhole ? [] : [Self.lineFeed]) + line + [Self.lineFeed]
@@ -71,6 +65,15 @@ public struct LineFile: ~Copyable, Sendable {
     }
     end = count + Int64(bytes.count)
     return end
+  }
+
+  /// Whether no other process holds the file now.
+  public var isFree: Bool {
+    mutating get throws(FileError) {
+      guard try lock.acquire(.exclusive, by: .now) else { return false }
+      lock.release()
+      return true
+    }
   }
 
   private mutating func synchronize(_ file: FileStatus.Identity) throws(FileError) {

@@ -11,7 +11,8 @@ extension SQLiteAccountStore {
       return AuditFile(location: try StoreLocation(path: path), isDurable: isDurable).lines
     } catch {
       return AuditLines(
-        append: { _, _, _ throws(Problem) in throw error },
+        append: { _, _ throws(Problem) in throw error },
+        isFree: { true },
         part: { _, _ throws(Problem) in throw error },
         remove: { _, _ throws(Problem) in throw error })
     }
@@ -41,9 +42,8 @@ final class AuditFile: Sendable {
 
   var lines: AuditLines {
     AuditLines(
-      append: { line, patience, isWanted throws(Problem) in
-        try self.append(line, patience, if: isWanted)
-      },
+      append: { line, patience throws(Problem) in try self.append(line, patience) },
+      isFree: { self.isFree },
       part: { position, patience throws(Problem) in try self.part(before: position, patience) },
       remove: { patience, shouldRemove throws(Problem) in
         guard self.exists else { return 0 }
@@ -56,11 +56,15 @@ final class AuditFile: Sendable {
   private var path: String { "\(location.directory)/\(location.auditName)" }
   private var exists: Bool { FileStatus.at(path) != nil }
 
-  private func append(
-    _ line: [UInt8], _ patience: AccountStore.Patience, if isWanted: () -> Bool
-  ) throws(Problem) {
+  private var isFree: Bool {
+    guard exists else { return true }
+    let isFree = try? using(.none) { file, _ throws(FileError) in try file.isFree }
+    return isFree ?? false
+  }
+
+  private func append(_ line: [UInt8], _ patience: AccountStore.Patience) throws(Problem) {
     let count = try using(patience) { file, deadline throws(FileError) in
-      try file.append(line, by: deadline, if: isWanted)
+      try file.append(line, by: deadline)
     }
     guard count > limitBytes else { return }
     // If another process holds the file, that process shortens it as well.

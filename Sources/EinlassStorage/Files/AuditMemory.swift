@@ -6,9 +6,8 @@ extension MemoryAccountStore {
   public static func makeAuditLines() -> AuditLines {
     let memory = Lock(AuditMemory())
     return AuditLines(
-      append: { line, _, isWanted throws(Problem) in
-        if isWanted() { memory.withLock { $0.append(line) } }
-      },
+      append: { line, _ throws(Problem) in memory.withLock { $0.append(line) } },
+      isFree: { true },
       part: { position, _ throws(Problem) in memory.withLock { $0.part(before: position) } },
       remove: { _, shouldRemove throws(Problem) in memory.withLock { $0.remove(shouldRemove) } })
   }
