@@ -47,8 +47,9 @@ extension ServerCommand {
         try run(with: console)
         console.warn(style)
       } catch {
+        let failure = console.remembering(error.asked(by: actsAs), server.repeated)
         console.end()
-        throw error
+        throw failure
       }
       console.end()
     } catch {
@@ -82,6 +83,7 @@ final class Console {
   private let isJSON: Bool
   private let servesProgram: Bool
   private var deadline: Deadline?
+  private let slowAnswer: SlowAnswer
   /// Whether this command may create a store that only the passphrase of `--passphrase-fd` opens.
   /// The person may have meant that passphrase for an export file.
   private var mayBeSealed = false
@@ -97,6 +99,7 @@ final class Console {
     isJSON = options.json
     self.signsIn = signsIn
     self.servesProgram = servesProgram
+    slowAnswer = SlowAnswer(isNeeded: servesProgram && !signsIn)
     self.application = application ?? "einlassctl"
     output = try TextOutput(STDOUT_FILENO)
     // The prompter writes to the same standard error as einlass.
@@ -140,7 +143,21 @@ final class Console {
 
   /// Limits the time of all further calls together, because the programs with a helper wait only
   /// ten seconds. A sign-in takes the time that the person needs.
-  func startTimer() { deadline = signsIn ? nil : Deadline(milliseconds: 8_500) }
+  func startTimer() { deadline = signsIn ? nil : Deadline(milliseconds: slowAnswer.limit) }
+
+  /// Remembers a failure that came late. Returns it, or the former one if this run had only a short
+  /// time.
+  fileprivate func remembering(_ failure: Failure, _ options: [String]) -> Failure {
+    guard let deadline else { return failure }
+    if let former = slowAnswer.line {
+      return deadline.millisecondsLeft > 0 ? failure : .unusable(former)
+    }
+    let line = failure.line(repeating: options)
+    SlowAnswer.note(
+      String(line.dropFirst("einlassctl: ".count)),
+      after: SlowAnswer.usualLimit - Int(deadline.millisecondsLeft))
+    return failure
+  }
 
   /// Calls a method. Throws `.cancelled` if the person gave up one of its prompts.
   func call(_ method: String, _ params: JSONObject = JSONObject()) throws(Failure) -> JSONObject {

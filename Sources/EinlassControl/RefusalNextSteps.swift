@@ -96,7 +96,8 @@ extension Refusal {
     case "networkFailure":
       NextStep("Check the network connection, the address and the clock, then try again.")
     case "providerFailure":
-      data["retryable"]?.bool == true ? NextStep("Try again later.") : nil
+      data["retryable"]?.bool == true && !message.hasSuffix("Try again later.")
+        ? NextStep("Try again later.") : nil
     case "interactionRequired":
       NextStep("Start the command on a terminal and without --no-input, so that it can ask.")
     case "accessDenied": NextStep("Start again and allow it on the provider's page.")

@@ -97,7 +97,12 @@ extension Console {
     } catch .refused(let refusal) {
       let hint = refusal.data["hint"]
       guard signsIn, hint?["method"]?.string == "accounts.signIn" else {
-        throw try refused(refusal.json, at: target.provider)
+        guard let resource = hint?["params"]?["resource"]?.string else {
+          throw try refused(refusal.json, at: target.provider)
+        }
+        var refusal = refusal
+        refusal.ownStep = NextStep("Sign in to it:", "sign-in", resource)
+        throw .refused(refusal)
       }
       _ = try call("accounts.signIn", hint?["params"]?.object ?? JSONObject())
       return try call("credentials.get", params)["credential"] ?? .null

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from keyring import backend, credentials, errors
 
+from . import slow_answer
 from .client import EinlassError
 from .tokens import Token, TokenSource
 
@@ -40,8 +41,10 @@ class EinlassKeyring(backend.KeyringBackend):
         account = None if username in (None, "", "oauth2", "__token__") else username
         try:
             with TokenSource("keyring") as source:
-                return source.token(service, account, timeout=9)
+                return source.token(service, account, timeout=slow_answer.limit())
         except EinlassError as problem:
+            if problem.reason == "timeout":
+                slow_answer.note(problem.message)
             if problem.data.get("detail") != "notServed":
                 # pip and twine say only that there is no password.
                 print(f"einlass: {problem.message}", file=sys.stderr)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 import threading
@@ -36,6 +37,27 @@ def without_query(url: str) -> str:
     """Returns the address without query and fragment, because services.resolve refuses them."""
     parts = urlsplit(url)
     return parts._replace(query="", fragment="").geturl()
+
+
+LATE = "einlass did not answer in time. Check the network connection, then try again."
+
+
+def naming_command(error: EinlassError, application: str, address: str) -> EinlassError:
+    """Returns the error with the command of einlassctl that mends it in its message."""
+    provider = error.data.get("provider") or "PROVIDER"
+    if error.data.get("detail") == "notServed":
+        command = ["services", "add", without_query(address), provider]
+    else:
+        command = {
+            "accessNotGranted": ["access", "set", application, provider, "granted"],
+            "noSystemAccount": ["sign-in", provider],
+            "reloginNeeded": ["sign-in", provider],
+            "authenticatorUnconfigured": ["providers", "configure", provider],
+        }.get(error.reason, [])
+    if not command:
+        return error
+    message = f"{error.message} Run: {shlex.join(['einlassctl', *command])}"
+    return EinlassError(error.code, error.reason, error.data, message)
 
 
 def working_folder() -> Dict[str, str]:
@@ -77,10 +99,16 @@ class TokenSource:
         self._client: Optional[Client] = None
         self._lock = threading.Lock()
 
-    def token(self, address: str, account: Optional[str] = None, timeout: float = 30) -> Token:
+    def token(self, address: str, account: Optional[str] = None, timeout: float = 9) -> Token:
         """Returns a valid token for an address, refreshed if needed. `account` is a user name or an id. Raises
         EinlassError with the reason, for example `accessNotGranted` or `unsafeURL` for an address without a provider."""
         params = {"address": without_query(address), **working_folder(), **({"account": account} if account else {})}
+        try:
+            return self._token(params, timeout)
+        except EinlassError as error:
+            raise naming_command(error, self.application, address) from None
+
+    def _token(self, params: Dict[str, Any], timeout: float) -> Token:
         found = self._request("services.resolve", params, timeout)
         if "error" in found:
             error = found["error"]
@@ -91,7 +119,7 @@ class TokenSource:
             raise EinlassError(0, "noBearerToken", {}, "The account has no token that another program can send.")
         return Token(credential["token"], found["account"], found.get("username"), credential.get("expiresAt"), found.get("resource"))
 
-    def reject(self, token: Token, timeout: float = 30) -> None:
+    def reject(self, token: Token, timeout: float = 9) -> None:
         """Reports that a service refused the token (401), so that the next one is new."""
         params = {"account": token.account, **({"resource": token.resource} if token.resource else {})}
         self._request("credentials.reject", params, timeout)
@@ -115,5 +143,8 @@ class TokenSource:
                 client.initialize(self.application, capabilities={"prompts": [], "changes": False}, timeout=timeout)
                 self._client = client
             client = self._client
-        result: Dict[str, Any] = client.request(method, params, timeout)
+        try:
+            result: Dict[str, Any] = client.request(method, params, timeout)
+        except TimeoutError:
+            raise EinlassError(0, "timeout", {}, LATE) from None
         return result
