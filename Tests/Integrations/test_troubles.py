@@ -50,8 +50,6 @@ CODES = {"git": (128, 128), "curl": (22, 22), "cargo": (101, 101), "msmtp": (78,
 HIDING = ("pip", "uv", "twine", "aerc")
 # These talk to einlass without einlassctl, so they show the message and not the command that mends it.
 WITHOUT_COMMAND = ("requests", "httpx")
-# Not run, because these ask several times one after another or wait longer by themselves.
-SLOW = {"locked store": ("docker", "uv"), "provider down": ("docker", "kubectl", "neomutt", "pip", "uv", "requests", "httpx")}
 
 
 def is_hanging(name, state):
@@ -59,7 +57,7 @@ def is_hanging(name, state):
 
 
 def is_run(name, state):
-    return not is_hanging(name, state) and name not in SLOW.get(state, ()) and not missing(*PROGRAMS[name].needed)
+    return not is_hanging(name, state) and not missing(*PROGRAMS[name].needed)
 
 
 def each(*states):
@@ -67,8 +65,6 @@ def each(*states):
     found = []
     for state in states:
         for name, program in PROGRAMS.items():
-            if name in SLOW.get(state, ()):
-                continue
             marks = [needs(*program.needed)]
             if "dovecot" in program.needed:
                 marks.append(pytest.mark.skipif(not SUBMISSION.exists(), reason="skipped: there is no dovecot-submissiond"))
