@@ -11,7 +11,9 @@ import time
 
 import pytest
 
-from house import CONTROL, PROJECT
+from house import CONTROL, PROJECT, open_gate
+from programs import hello
+from recipes import commands
 
 sys.path += [str(PROJECT / "Tests/Control"), str(PROJECT / "Tests/Oracles")]
 from servers import running  # noqa: E402
@@ -84,9 +86,9 @@ def test_a_token_for_a_resource_is_not_given_for_another(signed_in):
         assert house.state()["openid"]["families"][family]["resource"] == resource["resource"]
         # The address of the resource names account and resource.
         assert house.do("token", resource["resource"]).strip() == token
-        for other in (["--resource", resource["other"]], []):
-            code, output, errors = house.run("einlassctl", "token", account["account"], *other)
-            assert code == 1 and output == "" and errors.count("\n") == 1
+        code, output, errors = house.run("einlassctl", "token", account["account"], "--resource", resource["other"])
+        assert code == 1 and output == "" and errors.count("\n") == 1
+        assert "einlassctl sign-in" in errors and resource["other"] in errors
 
 
 def pages(house):
@@ -166,6 +168,12 @@ def test_a_provider_that_is_down_is_reported_within_ten_seconds(signed_in, fault
     assert sentence in errors
 
 
+def test_a_sentence_stands_once(signed_in):
+    house = signed_in
+    house.change({"faults": {"down": {"path": "/oauth/token", "answer": "status", "status": 503}}})
+    assert house.run("einlassctl", "token", "gitlab", "--refresh")[2].count("Try again later.") == 1
+
+
 def test_a_locked_store_is_reported_within_ten_seconds(signed_in):
     house = signed_in
     path = house.folder / ".local/share/einlass/store.db"
@@ -214,3 +222,9 @@ def test_an_id_token_that_no_refresh_renews_needs_a_sign_in(house):
         time.sleep(0.2)
     assert ended[0] == 1 and ended[1] == "" and "einlassctl sign-in --account" in ended[2]
     assert house.do("token", "google")
+
+
+def test_the_line_for_curl_fails_without_a_token(house):
+    with open_gate(house.origin("gitlab") + "/api/v4/user", hello) as gate:
+        (line,) = commands("curl", ("https://api.example.com", gate.address))
+        assert house.run("sh", "-c", line)[0] != 0
