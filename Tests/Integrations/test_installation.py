@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from house import CONTROL, HELPERS, PROJECT, needs
+from house import CONTROL, EINLASS, HELPERS, PROJECT, SANDBOX, needs
 
 sys.path.append(str(PROJECT / "Tests/Control"))
 from terminal import Terminal  # noqa: E402
@@ -27,9 +27,19 @@ def files(folder):
     return {str(path.relative_to(folder)) for path in Path(folder).rglob("*") if path.is_symlink() or not path.is_dir()}
 
 
+def programs_below(folder):
+    """The programs of this run in one folder, as an archive has them."""
+    programs = folder / "programs"
+    programs.mkdir(exist_ok=True)
+    for name, path in (("einlass", EINLASS), ("einlassctl", CONTROL), ("einlass-sandbox", SANDBOX)):
+        if not (programs / name).exists():
+            (programs / name).symlink_to(path)
+    return str(programs)
+
+
 def installed_below(folder):
     prefix = folder / "prefix"
-    done = install("--prefix", str(prefix), "--programs", str(Path(CONTROL).parent))
+    done = install("--prefix", str(prefix), "--programs", programs_below(folder))
     assert done.returncode == 0, done.stderr
     return prefix
 
@@ -67,7 +77,7 @@ def test_an_update_replaces_and_the_removal_leaves_other_files(tmp_path):
         installed.write("bin/former\n../outside\n/etc/nothing\n")
     (prefix.parent / "outside").write_text("x")
     before = (prefix / "bin/einlass").stat().st_ino
-    assert install("--prefix", str(prefix), "--programs", str(Path(CONTROL).parent)).returncode == 0
+    assert install("--prefix", str(prefix), "--programs", programs_below(tmp_path)).returncode == 0
     assert not (prefix / "bin/former").exists() and (prefix / "bin/einlass").stat().st_ino != before
     done = install("--prefix", str(prefix), "--uninstall")
     assert done.returncode == 0, done.stderr
@@ -88,29 +98,25 @@ def test_a_failure_installs_nothing(tmp_path):
     assert done.returncode == 1 and "there is no program" in done.stderr and not (tmp_path / "prefix").exists()
 
 
-# Signs in at the sandbox of the installation and clones a repository of git http-backend. SERVER is git_server.py.
+# Signs in at the sandbox of the installation and clones its repository, as the README says.
 SCRIPT = r"""
 set -ex
 trap 'kill $(jobs -p)' EXIT
 cd ~
-mkfifo ready stop served
-einlass-sandbox >ready & head -n 1 <ready >ready.json
-mkdir -p -m 700 .config/einlass; (umask 077; jq .config ready.json >.config/einlass/config.json)
-einlassctl sign-in gitlab --flow deviceCode 2>code & program=$!
+mkfifo ready
+einlass-sandbox --config-file ~/.config/einlass/config.json >ready & head -n 1 <ready >sandbox.json
+einlassctl sign-in github --flow deviceCode 2>code & program=$!
 for _ in $(seq 100); do grep -qE '[A-Z0-9]{4}-[A-Z0-9]{4}' code && break; sleep 0.1; done
-curl -s -d "user_code=$(grep -oE '[A-Z0-9]{4}-[A-Z0-9]{4}' code)&decision=allow" "$(grep -o 'http://[^ ]*' code | head -n 1)" >page
+curl -s -d "user_code=$(grep -oE '[A-Z0-9]{4}-[A-Z0-9]{4}' code)&decision=allow&user=3001" "$(grep -o 'http://[^ ]*' code | head -n 1)" >page
 wait $program
-git config --global credential.helper einlass
-host=$(jq -r .addresses.gitlab ready.json); host=${host#http://}
-"$PYTHON" "$SERVER" "http://$host/api/v4/user" ~/served-files <stop >served & exec 3>stop
-address=$(head -n 1 <served)
-einlassctl services add "$address" gitlab --yes
+address=$(grep -o '"github":"[^"]*' sandbox.json | cut -d'"' -f4)
 export GIT_TERMINAL_PROMPT=0
-! git clone -q "$address/hello.git" 2>refused; grep 'einlassctl access set git gitlab granted' refused
-einlassctl access set git gitlab granted
-git clone -q "$address/hello.git"; grep 'only your token opens' hello/README
-einlassctl access set einlassctl gitlab granted
-curl -sS -K <(einlassctl token gitlab --curl) "http://$host/api/v4/user" | jq -e '.username == "ada"'
+git config --global credential.helper einlass
+! git clone -q "$address/ada/hello.git" 2>refused; grep 'einlassctl access set git github granted' refused
+einlassctl access set git github granted
+git clone -q "$address/ada/hello.git"; grep 'Cloned with a token' hello/README
+einlassctl access set einlassctl github granted
+curl -sSf -K <(einlassctl token github --curl) "$address/user" | grep '"login":"ada"'
 man einlassctl | grep -q 'Manages the accounts' && man git-credential-einlass | grep -q erase
 """
 COMPLETION = r"""
@@ -119,14 +125,13 @@ COMP_WORDS=(einlassctl acc) COMP_CWORD=1 COMP_LINE='einlassctl acc' COMP_POINT=1
 $(complete -p einlassctl | grep -o ' -F [^ ]*' | cut -d ' ' -f 3) einlassctl acc einlassctl
 printf '%s\n' "${COMPREPLY[@]}" | grep -x 'access *'
 """
-SERVER = PROJECT / "Tests/Integrations/git_server.py"
 
 
 def try_out(prefix, home):
     """Signs in, clones, and reads the pages, with the programs below this folder."""
     home.mkdir(mode=0o700)
     environment = {"HOME": str(home), "PATH": f"{prefix}/bin:/usr/local/bin:/usr/bin:/bin", "MANPATH": f"{prefix}/share/man",
-                   "LANG": "C.UTF-8", "PYTHON": sys.executable, "SERVER": str(SERVER)}
+                   "LANG": "C.UTF-8"}
     bash = f"source '{prefix}/share/bash-completion/completions/einlassctl'\n{COMPLETION}"
     for script in (SCRIPT, bash):
         done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=100,
@@ -134,7 +139,7 @@ def try_out(prefix, home):
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@needs("curl", "git", "jq", "man")
+@needs("curl", "git", "man")
 def test_an_installation_signs_in_and_clones(prefix, tmp_path):
     try_out(prefix, tmp_path / "home")
 
@@ -173,7 +178,7 @@ def packages(tmp_path_factory):
     return folder
 
 
-@needs("dpkg-deb", "curl", "git", "jq", "man")
+@needs("dpkg-deb", "curl", "git", "man")
 def test_the_archive_works_in_any_folder(packages, tmp_path):
     (archive,) = packages.glob("*.tar.gz")
     subprocess.run(["tar", "-xzf", archive, "-C", tmp_path], check=True)
@@ -184,7 +189,7 @@ def test_the_archive_works_in_any_folder(packages, tmp_path):
     try_out(folder, tmp_path / "home")
 
 
-IN_DEBIAN = "git,man-db,bash-completion,curl,jq,ca-certificates,python3-pytest"
+IN_DEBIAN = "git,man-db,bash-completion,curl,ca-certificates"
 
 
 @needs("dpkg-deb", "mmdebstrap", "unshare")
@@ -196,11 +201,7 @@ def test_the_package_works_in_a_fresh_debian(packages, tmp_path):
     assert made.returncode == 0, made.stderr
     shutil.copy(package, root / "tmp")
     shutil.copy("/etc/resolv.conf", root / "etc")
-    tests = root / "opt/Tests"
-    for name in ("Integrations/git_server.py", "Integrations/house.py", "Control/terminal.py"):
-        (tests / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(PROJECT / "Tests" / name, tests / name)
-    (root / "opt/try").write_text("command -v swift && exit 1\nPYTHON=python3 SERVER=/opt/Tests/Integrations/git_server.py\n" + SCRIPT)
+    (root / "opt/try").write_text("command -v swift && exit 1\n" + SCRIPT)
     load = "source /usr/share/bash-completion/bash_completion; _completion_loader einlassctl || true\n"
     (root / "opt/complete").write_text(load + COMPLETION)
 

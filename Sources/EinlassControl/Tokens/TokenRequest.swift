@@ -97,9 +97,8 @@ extension Console {
     } catch .refused(let refusal) {
       let hint = refusal.data["hint"]
       guard signsIn, hint?["method"]?.string == "accounts.signIn" else {
-        guard let resource = hint?["params"]?["resource"]?.string else {
-          throw try refused(refusal.json, at: target.provider)
-        }
+        guard refusal.reason == "reloginNeeded", let resource = needs.resource ?? target.resource
+        else { throw try refused(refusal.json, at: target.provider) }
         var refusal = refusal
         refusal.ownStep = NextStep("Sign in to it:", "sign-in", resource)
         throw .refused(refusal)

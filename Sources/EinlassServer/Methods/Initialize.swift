@@ -51,8 +51,10 @@ func initialize(_ server: Server) -> Method {
         }
         store = ["protection": .string(protection), "revision": JSONValue(changes.revision)]
       } catch {
-        if error.isLockedStore, deadline == nil { return nil }
-        if server.session.frontEnd.wantsChangeNotifications { server.changes.begin(after: nil) }
+        let listens = server.session.frontEnd.wantsChangeNotifications
+        // A short process needs no mark of the changes, so it does not wait for the store here.
+        if listens, error.isLockedStore, deadline == nil { return nil }
+        if listens { server.changes.begin(after: nil) }
         store = ["problem": problemObject(error)]
       }
       return server.greeting(store: store)

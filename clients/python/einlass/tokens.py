@@ -39,19 +39,22 @@ def without_query(url: str) -> str:
     return parts._replace(query="", fragment="").geturl()
 
 
-LATE = "einlass did not answer in time. Check the network connection, then try again."
+LATE = "No answer came in time. Check the network connection, then try again."
 
 
 def naming_command(error: EinlassError, application: str, address: str) -> EinlassError:
     """Returns the error with the command of einlassctl that mends it in its message."""
-    provider = error.data.get("provider") or "PROVIDER"
+    provider, account = error.data.get("provider") or "PROVIDER", error.data.get("account")
+    if error.data.get("detail") == "locked":
+        message = f"{error.message} Another einlass is using the store: wait a moment, then try again."
+        return EinlassError(error.code, error.reason, error.data, message)
     if error.data.get("detail") == "notServed":
         command = ["services", "add", without_query(address), provider]
     else:
         command = {
             "accessNotGranted": ["access", "set", application, provider, "granted"],
             "noSystemAccount": ["sign-in", provider],
-            "reloginNeeded": ["sign-in", provider],
+            "reloginNeeded": ["sign-in", "--account", account] if account else ["sign-in", provider],
             "authenticatorUnconfigured": ["providers", "configure", provider],
         }.get(error.reason, [])
     if not command:
