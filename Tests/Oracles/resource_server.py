@@ -4,7 +4,8 @@
 
 `/mcp` and `/other` require a token of the issuer with this resource as its only audience (RFC 8707) and with the
 scope `photos`. Without a token they answer with the address of their metadata. The issuer's introspection decides
-on each token (RFC 7662). See oracle.py for the rest.
+on each token (RFC 7662). `POST /__servers` with a JSON list changes the issuers that the resource names; its last one
+decides. `/liar` is an issuer with the metadata of ISSUER. See oracle.py for the rest.
 """
 import base64
 import json
@@ -15,17 +16,22 @@ import urllib.request
 from oracle import Answer, run
 
 ISSUER = sys.argv[2]
+SERVERS = [ISSUER]
 METADATA = "/.well-known/oauth-protected-resource"
+SERVER_METADATA = "/.well-known/oauth-authorization-server"
 CLIENT = urllib.parse.quote("basic") + ":" + urllib.parse.quote("s3cret: with/odd+chars", safe="")
+
+
+def fetch(request):
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
+        return json.load(answer)
 
 
 def known(token):
     """Returns the issuer's introspection of a token."""
     proof = "Basic " + base64.b64encode(CLIENT.encode()).decode()
     form = urllib.parse.urlencode({"token": token}).encode()
-    request = urllib.request.Request(ISSUER + "/introspect/", form, {"Authorization": proof})
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
-        return json.load(answer)
+    return fetch(urllib.request.Request(SERVERS[-1] + "/introspect/", form, {"Authorization": proof}))
 
 
 def challenge(base, path, status, **more):
@@ -35,9 +41,14 @@ def challenge(base, path, status, **more):
 
 
 def answer(base, request):
+    if request.path == "/__servers":
+        SERVERS[:] = json.loads(request.body)
+        return Answer(200, {})
+    if request.path == SERVER_METADATA + "/liar":
+        return Answer(200, fetch(ISSUER + "/.well-known/openid-configuration"))
     if request.path.startswith(METADATA + "/"):
         path = request.path.removeprefix(METADATA)
-        return Answer(200, {"resource": base + path, "authorization_servers": [ISSUER], "scopes_supported": ["photos"],
+        return Answer(200, {"resource": base + path, "authorization_servers": SERVERS, "scopes_supported": ["photos"],
                             "bearer_methods_supported": ["header"], "resource_name": "Photos"})
     if request.path not in ("/mcp", "/other"):
         return Answer(404, {})
@@ -52,7 +63,8 @@ def answer(base, request):
 
 
 def ready(base):
-    return {"resource": base + "/mcp", "other": base + "/other", "metadata": base + METADATA + "/mcp"}
+    return {"resource": base + "/mcp", "other": base + "/other", "metadata": base + METADATA + "/mcp",
+            "liar": base + "/liar"}
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import pytest
 import browser
 from browser import Chromium
 from front_end import bring_back, visit
-from servers import running
+from servers import log, running
 
 pytestmark = pytest.mark.usefixtures("built")
 real_browser = pytest.mark.skipif(browser.WHY_NOT is not None, reason=str(browser.WHY_NOT))
@@ -210,3 +210,56 @@ def test_a_sign_in_that_names_no_resource_is_refused(strict, start):
     id, prompt = front_end.begin()
     assert "Sign-in failed" in bring_back(visit(strict, prompt["url"]))
     assert front_end.answer(id).data["serverError"]["code"] == "invalid_target"
+
+
+@pytest.fixture
+def named_servers(dot):
+    """A resource of its own, and a function that changes the issuers that it names."""
+    with running("resource_server.py", dot["issuer"]) as resource:
+
+        def name(*issuers):
+            body = json.dumps(issuers).encode()
+            urllib.request.urlopen(urllib.request.Request(resource["base"] + "/__servers", body)).close()
+
+        yield resource, name
+
+
+def test_after_a_migration_the_hint_leads_to_a_token_of_the_new_server(dot, strict, named_servers, start):
+    resource, name = named_servers
+    front_end = start(None, None)
+    first = sign_in(front_end, dot, resource=resource["resource"])
+    former = front_end.token(first["account"], resource=resource["resource"])
+    assert ask(resource["resource"], former)[0] == 200
+    name(strict["issuer"])
+    status, challenge, _ = ask(resource["resource"], former)
+    assert status == 401 and "invalid_token" in challenge
+    error = front_end.answer(front_end.send(
+        "accounts.signIn", resource=resource["resource"], challenge=challenge, account=first["account"]))
+    assert error.data["reason"] == "invalidChoice"
+    # The only page is that of the first sign-in.
+    assert [entry["method"] for entry in front_end.notifications].count("prompt.opened") == 1
+    hint = error.data["hint"]
+    assert hint == {"method": "accounts.signIn", "params": {"resource": resource["resource"]}}
+    second = sign_in(front_end, strict, **hint["params"])
+    assert second["created"] and second["account"] != first["account"] and second["provider"] != first["provider"]
+    token = front_end.token(second["account"], resource=resource["resource"])
+    assert ask(resource["resource"], token)[0] == 200
+    # The former account keeps its token, which the resource refuses.
+    assert front_end.token(first["account"], resource=resource["resource"]) == former
+    assert ask(resource["resource"], former)[0] == 401
+
+
+def test_the_metadata_of_another_issuer_is_refused_and_the_next_server_is_used(dot, named_servers, start):
+    resource, name = named_servers
+    front_end = start(None, None)
+    name(resource["liar"])
+    error = front_end.answer(front_end.send("accounts.signIn", resource=resource["resource"]))
+    assert error.data["reason"] == "providerFailure" and "issuer" in error.message, error
+    assert "prompt.opened" not in front_end.notified
+    # No provider was added.
+    assert all("127.0.0.1" not in entry["id"] for entry in front_end.call("providers.list")["providers"])
+    name(resource["liar"], dot["issuer"])
+    signed_in = sign_in(front_end, dot, resource=resource["resource"])
+    assert ask(resource["resource"], front_end.token(signed_in["account"], resource=resource["resource"]))[0] == 200
+    paths = [path for _, path in log(resource)]
+    assert paths.count("/.well-known/oauth-authorization-server/liar") == 2
