@@ -46,7 +46,7 @@ class Conversation:
         self.options, self.server, self.prompts, self.ended = ["--test"], None, {}, False
         if answers:
             self.options += ["--answers", world.file("answers", answers)]
-        self.kinds, self.introduced = KINDS, False
+        self.kinds, self.introduced, self.token = KINDS, False, None
 
     def run(self, text):
         for place, (mark, line) in enumerate(steps(text)):
@@ -90,6 +90,8 @@ class Conversation:
         message = self.world.names.shown_message(line)
         if isinstance(message, dict) and message.get("method") == "prompt.opened":
             self.prompts[message["params"]["kind"]] = json.loads(line)["params"]
+        if isinstance(message, dict) and "result" in message:
+            self.token = message["result"].get("credential", {}).get("token", self.token)
         return message
 
     def expect(self, line):
@@ -132,9 +134,11 @@ def is_left_out(message):
 
 @happening("the person allows it in the browser")
 def allow(conversation):
-    conversation.world.sandbox.consent("allow")
+    for sandbox in conversation.world.sandboxes:
+        sandbox.consent("allow")
     visit(conversation.prompts["openURL"]["url"])
-    conversation.world.sandbox.consent("page")
+    for sandbox in conversation.world.sandboxes:
+        sandbox.consent("page")
 
 
 @happening("the person says no in the browser")
@@ -261,3 +265,41 @@ def show_number(conversation, shown):
     page = text_of(conversation.prompts["openURL"]["url"])
     conversation.world.sandbox.consent("page")
     conversation.matcher.captured[shown] = re.search(r"\b[\d-]{7,11}\b", page)[0]
+
+
+@happening(r"without a token, the server answers (\d+) to a request for (\w+): (.*)")
+def ask_without_token(conversation, status, scope, challenge):
+    asked = {"openid": {"behaviour": {"scopes": ["openid", "profile", "email", "offline_access", "photos", "albums"]}}}
+    conversation.world.sandbox.patch(asked)
+    compare_answer(conversation, conversation.world.resource.ask(scope), status, challenge)
+
+
+@happening(r"with the token, the server answers (\d+) to a request for (\w+)(?:: (.*))?")
+def ask_with_token(conversation, status, scope, challenge):
+    compare_answer(conversation, conversation.world.resource.ask(scope, conversation.token), status, challenge)
+
+
+def compare_answer(conversation, answer, status, challenge):
+    if answer[0] != int(status):
+        raise Mismatch(f"the server answered {answer[0]}")
+    conversation.matcher.match(challenge, answer[1] and conversation.world.names.shown(answer[1]))
+
+
+@happening("the authorization server revokes the token")
+def revoke(conversation):
+    conversation.world.sandbox.patch({"openid": {"tokens": {conversation.token: {"revoked": True}}}})
+
+
+@happening(r"the account (a_\w+…) was signed in for (.*)")
+def signed_in(conversation, shown, resource):
+    server = conversation.world.server()
+    server.call("initialize", client={"name": "editor"}, capabilities={"prompts": ["openURL"]})
+    result = conversation.world.sign_in(server, resource=conversation.world.names.here(resource))
+    conversation.matcher.known[shown] = result["account"]
+    assert server.end() == 0
+
+
+@happening("the server has moved to the authorization server (.*)")
+def move(conversation, issuer):
+    conversation.world.move_resource()
+    assert conversation.world.names.here(issuer) != issuer, f"there is no {issuer}"

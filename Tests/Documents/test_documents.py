@@ -68,6 +68,8 @@ def test_an_example_is_true(block, request):
     '-> {"jsonrpc":"2.0","method":"exit"}\n<- {"jsonrpc":"2.0","id":1,"result":{}}',  # a line that does not come
     '-> {"jsonrpc":"2.0","id":1,"method":"auth.list","params":{"flow":"f"}}\n<- {…}',  # no parameter of the method
     '-> {"jsonrpc":"2.0","id":1,"method":"auth.cancel","params":{"flow":"f_…"}}\n<- {…}',  # an id from nowhere
+    '   (without a token, the server answers 401 to a request for photos: Bearer scope="photos")',  # a wrong challenge
+    '   (with the token, the server answers 200 to a request for photos)',  # no token came
     '   (it rains)', 'no line of a conversation'])
 def test_a_wrong_conversation_fails(text, world):
     with pytest.raises(Mismatch):

@@ -20,7 +20,8 @@ EINLASS = os.environ.get("EINLASS_BINARY", str(PROJECT / ".build/release-static/
 CONTROL = os.environ.get("EINLASS_CONTROL", str(PROJECT / ".build/release-static/release/einlassctl"))
 SANDBOX = os.environ.get("EINLASS_SANDBOX", str(PROJECT / ".build/debug/einlass-sandbox"))
 PATIENCE = 20  # seconds; only turns a hang into a failure
-HOME, ISSUER, RESOURCE = "/home/ada", "https://login.example.com", "https://photos.example.com"
+HOME, RESOURCE = "/home/ada", "https://photos.example.com"
+ISSUER, NEW_ISSUER = "https://login.example.com", "https://accounts.example.com"
 KINDS = ["grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode", "enterPassphrase"]
 # The accounts that are there before an example begins, and how an example names them.
 ACCOUNTS = {"a_ada…": ("twitter", "ada"), "a_grace…": ("twitter", "grace"), "a_facebook…": ("facebook", "ada@example.org"),
@@ -44,6 +45,10 @@ class Sandbox:
         with direct.open(request, timeout=PATIENCE):
             pass
 
+    def state(self):
+        with direct.open(self.ready["control"] + "/state", timeout=PATIENCE) as answer:
+            return json.load(answer)
+
     def consent(self, decision):
         """The decision of the person on each page that comes."""
         everybody = {name: {"behaviour": {"consent": decision}} for name in self.ready["addresses"] if name != "flickr"}
@@ -55,24 +60,51 @@ class Sandbox:
 
 
 class Resource:
-    """A protected resource, which names the sandbox's issuer."""
+    """A protected resource, which names a sandbox's issuer. A request to `/mcp/SCOPE` needs a token with this scope."""
 
-    def __init__(self, issuer):
+    def __init__(self, sandbox):
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
-                body = json.dumps({"resource": f"{resource.address}/mcp", "authorization_servers": [issuer]}).encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
+                status, headers, body = resource.answer(self.path, self.headers.get("Authorization", ""))
+                self.send_response(status)
+                for name, value in {"Content-Length": str(len(body)), **headers}.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(body)
 
             def log_message(self, *_):
                 pass
 
-        resource = self
+        resource, self.sandbox = self, sandbox
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def answer(self, path, authorization):
+        """Returns status, headers and body."""
+        issuer = self.sandbox.ready["addresses"]["openid"]
+        if not path.startswith("/mcp/"):
+            return 200, {}, json.dumps({"resource": self.address + "/mcp", "authorization_servers": [issuer]}).encode()
+        scope, token = path.removeprefix("/mcp/"), authorization.removeprefix("Bearer ")
+        held = self.sandbox.state()["openid"].get("tokens", {}).get(token)
+        words = [f'resource_metadata="{self.address}/.well-known/oauth-protected-resource/mcp"', f'scope="{scope}"']
+        if held is None or held.get("revoked"):
+            words[:0] = ['error="invalid_token"'] if token else []
+        elif scope in held["scopes"]:
+            return 200, {}, b""
+        else:
+            words.insert(0, 'error="insufficient_scope"')
+        return 403 if "insufficient" in words[0] else 401, {"WWW-Authenticate": "Bearer " + ", ".join(words)}, b""
+
+    def ask(self, scope, token=None):
+        """Returns status and challenge of the answer to a request."""
+        headers = {"Authorization": "Bearer " + token} if token else {}
+        try:
+            with direct.open(urllib.request.Request(f"{self.address}/mcp/{scope}", headers=headers), timeout=PATIENCE) as answer:
+                return answer.status, None
+        except urllib.error.HTTPError as answer:
+            answer.close()
+            return answer.code, answer.headers["WWW-Authenticate"]
 
     def close(self):
         self.server.shutdown()
@@ -163,6 +195,11 @@ class Server:
         return Path(self.errors).read_text()
 
 
+def issuer_names(shown, actual):
+    """The names of an issuer and of its provider, whose id is the host, and here the port too."""
+    return {shown: actual, urlsplit(shown).netloc: urlsplit(actual).netloc.replace(":", "-")}
+
+
 class World:
     """A sandbox and a home folder, with or without the accounts."""
 
@@ -171,12 +208,12 @@ class World:
         self.home.mkdir(mode=0o700)
         self.folder, self.known, self.servers = folder, {}, []
         self.sandbox = Sandbox()
+        self.sandboxes = [self.sandbox]
         issuer = self.sandbox.ready["addresses"]["openid"]
-        self.resource = Resource(issuer)
+        self.resource = Resource(self.sandbox)
         self.config = self.sandbox.ready["config"]
-        # The third is the id of an added provider: the host of its issuer, and here its port too.
-        self.names = Names({HOME: str(self.home), ISSUER: issuer, urlsplit(ISSUER).netloc: urlsplit(issuer).netloc.replace(":", "-"),
-                            RESOURCE: self.resource.address, **self.config["origins"]})
+        self.names = Names({HOME: str(self.home), **issuer_names(ISSUER, issuer), RESOURCE: self.resource.address,
+                            **self.config["origins"]})
         self.environment = {**{name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ},
                             "HOME": str(self.home)}
         if accounts:
@@ -185,7 +222,8 @@ class World:
     def close(self):
         for server in self.servers:
             server.kill()
-        self.sandbox.close()
+        for sandbox in self.sandboxes:
+            sandbox.close()
         self.resource.close()
 
     def file(self, name, text):
@@ -193,6 +231,12 @@ class World:
         path.write_text(text)
         path.chmod(0o600)
         return str(path)
+
+    def move_resource(self):
+        """The resource names the issuer of another sandbox from now on."""
+        self.resource.sandbox = Sandbox()
+        self.sandboxes.append(self.resource.sandbox)
+        self.names.names |= issuer_names(NEW_ISSUER, self.resource.sandbox.ready["addresses"]["openid"])
 
     def configuration(self):
         return self.file("config.json", json.dumps(self.config))
@@ -208,7 +252,7 @@ class World:
         server.call("initialize", client={"name": "editor"}, capabilities={"prompts": ["openURL"]})
         for account in self.sandbox.accounts():
             server.call("accounts.add", **account)
-        self.sign_in(server, "github")
+        self.sign_in(server, provider="github")
         for provider in {provider for provider, _ in ACCOUNTS.values()}:
             server.call("access.set", provider=provider, state="granted")
         stored = {(account["provider"], account["username"]): account["account"]
@@ -216,14 +260,16 @@ class World:
         self.known = {name: stored[key] for name, key in ACCOUNTS.items()}
         assert server.end() == 0
 
-    def sign_in(self, server, provider):
+    def sign_in(self, server, **params):
+        """Returns the result of a sign-in."""
         self.sandbox.consent("allow")
-        server.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "accounts.signIn", "params": {"provider": provider}}))
+        server.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "accounts.signIn", "params": params}))
         while (message := json.loads(server.line())).get("id") != 1:
             if message["method"] == "prompt.opened":
                 visit(message["params"]["url"])
         assert "result" in message, message
         self.sandbox.consent("page")
+        return message["result"]
 
 
 def visit(address, form=None):
