@@ -19,6 +19,9 @@ public struct Effects: Sendable {
   /// Starts work that continues when the calling task is cancelled. The process waits for it before
   /// it ends. Returns once the work has begun.
   public var outlive: @Sendable (_ work: @escaping @Sendable () async -> Void) async -> Void
+  /// Reads the file at a path that the registration names as its `assertionFile`. Throws
+  /// `authenticatorUnconfigured` for a file that is missing, too long or open to others.
+  public var readAssertionFile: @Sendable (_ path: String) throws(Problem) -> Secret
 
   /// The knowledge about servers that a process keeps.
   public var memory: ServerMemory
@@ -35,6 +38,10 @@ public struct Effects: Sendable {
     },
     outlive: @escaping @Sendable (@escaping @Sendable () async -> Void) async -> Void = { work in
       Task { await work() }
+    },
+    readAssertionFile: @escaping @Sendable (String) throws(Problem) -> Secret = {
+      path throws(Problem) in
+      throw Problem(.authenticatorUnconfigured, "No file can be read here.", path: path)
     }, memory: ServerMemory = .none
   ) {
     self.send = send
@@ -44,6 +51,7 @@ public struct Effects: Sendable {
     self.nonce = nonce ?? { randomBytes(16) }
     self.openRedirect = openRedirect
     self.outlive = outlive
+    self.readAssertionFile = readAssertionFile
     self.memory = memory
   }
 

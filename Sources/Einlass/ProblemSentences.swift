@@ -323,7 +323,7 @@ extension Problem {
   /// Whether a new sign-in by the person solves the problem.
   func isMended(bySigningInAt provider: Provider, asking kinds: Set<Prompt.Kind>) -> Bool {
     [.noSystemAccount, .reloginNeeded, .notIssuedToThisClient].contains(reason)
-      && provider.signInKind(asking: kinds) != nil
+      && detail != Self.assertionSource && provider.signInKind(asking: kinds) != nil
   }
 
   /// Returns the problem with a sign-in as its hint.

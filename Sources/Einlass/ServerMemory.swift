@@ -9,17 +9,22 @@ public struct ServerMemory: Sendable {
   public var clockOffsets: Notebook<Int64>
   /// The nonce for the next proof of possession, by origin. RFC 9449 section 8.
   public var proofNonces: Notebook<String>
+  /// Whether a server has refused an assertion, by the digest of both.
+  public var refusedAssertions: Notebook<Bool>
 
   public init(
-    keySets: Notebook<KeptKeySet>, clockOffsets: Notebook<Int64>, proofNonces: Notebook<String>
+    keySets: Notebook<KeptKeySet>, clockOffsets: Notebook<Int64>, proofNonces: Notebook<String>,
+    refusedAssertions: Notebook<Bool>
   ) {
     self.keySets = keySets
     self.clockOffsets = clockOffsets
     self.proofNonces = proofNonces
+    self.refusedAssertions = refusedAssertions
   }
 
   /// Remembers nothing.
-  public static let none = ServerMemory(keySets: .none, clockOffsets: .none, proofNonces: .none)
+  public static let none = ServerMemory(
+    keySets: .none, clockOffsets: .none, proofNonces: .none, refusedAssertions: .none)
 }
 
 /// Values by key: closures, filled by an object that outlives a request.

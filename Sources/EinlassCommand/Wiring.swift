@@ -34,8 +34,9 @@ struct Wiring {
       }
     }
     let clock = options.isTest ? TestClock(startingAt: LiveEffects.now()) : nil
-    let effects = LiveEffects.make(
+    var effects = LiveEffects.make(
       caFile: configuration.caFile, proxy: configuration.proxy, clock: clock)
+    effects.readAssertionFile = { path throws(Problem) in try Self.assertion(path) }
     var parts = Server.Parts(
       catalog: catalog, store: Self.store(options),
       audit: Self.audit(options, isDurable: configuration.requiresAudit), files: .local,
@@ -211,6 +212,19 @@ struct Wiring {
     let bytes = try bytes(path, others: others, what: what)
     do throws(JSONReadError) { return try JSONReader.read(bytes) } catch {
       throw .configuration("The \(what) \(path) is not JSON.", path)
+    }
+  }
+
+  /// The file of a registration with its assertion. The domain checks the content.
+  private static func assertion(_ path: String) throws(Problem) -> Secret {
+    do throws(FileError) {
+      let bytes = try PersonalFile.read(path, others: .mayNothing, limitBytes: 32 << 10)
+      let end = bytes.lastIndex { !" \t\r\n".utf8.contains($0) }
+      return Secret(Array(bytes[..<(end.map { $0 + 1 } ?? 0)]))
+    } catch {
+      throw Problem(
+        .authenticatorUnconfigured, "The assertionFile \(path) \(error.explanation)",
+        detail: "assertionFile", path: path)
     }
   }
 

@@ -4,7 +4,8 @@ internal import EinlassSystem
 extension ServerMemory {
   /// Returns a memory that lasts as long as the process, for all its requests.
   static func kept() -> ServerMemory {
-    ServerMemory(keySets: .kept(), clockOffsets: .kept(), proofNonces: .kept())
+    ServerMemory(
+      keySets: .kept(), clockOffsets: .kept(), proofNonces: .kept(), refusedAssertions: .kept())
   }
 }
 

@@ -51,6 +51,7 @@ public final class Script: Sendable {
     var requests: [HTTPRequest] = []
     var stages: [Stage] = []
     var prompts: [Prompt] = []
+    var files: [String: String] = [:]
     var randomCount: UInt8 = 0
     var now = Script.now
   }
@@ -123,12 +124,19 @@ public final class Script: Sendable {
             throw Problem(.cancelled, "The script is over.")
           },
           close: { self.note("close") })
+      },
+      readAssertionFile: { [state] path throws(Problem) in
+        guard let text = state.withLock({ $0.files[path] }) else {
+          throw Problem(.authenticatorUnconfigured, "The file is missing.", path: path)
+        }
+        return Secret(text)
       }, memory: memory)
   }
 
   /// The memory that the flows of one process share.
   public let memory = ServerMemory(
-    keySets: notebook(), clockOffsets: notebook(), proofNonces: notebook())
+    keySets: notebook(), clockOffsets: notebook(), proofNonces: notebook(),
+    refusedAssertions: notebook())
 
   private static func notebook<Value>() -> Notebook<Value> {
     let values = Lock<[String: Value]>([:])
@@ -136,6 +144,9 @@ public final class Script: Sendable {
       read: { key in values.withLock { $0[key] } },
       write: { key, value in values.withLock { $0[key] = value } })
   }
+
+  /// Writes the file of an assertion.
+  public func write(_ text: String, to path: String) { state.withLock { $0.files[path] = text } }
 
   /// Moves the clock forward, or back if negative.
   public func advance(seconds: Int64) { state.withLock { $0.now += seconds } }

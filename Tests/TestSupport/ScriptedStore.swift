@@ -9,6 +9,7 @@ public final class ScriptedStore: Sendable {
     var registrations: [String: StoredRegistration] = [:]
     var failures: [String: Problem] = [:]
     var begunRenewals: Set<BegunRenewal> = []
+    var leases: [String] = []
     var watch: (@Sendable (String) -> Void)?
 
     func note(_ event: String) { watch?(event) }
@@ -66,6 +67,9 @@ public final class ScriptedStore: Sendable {
   public func fail(_ closure: String, with problem: Problem) {
     state.withLock { $0.failures[closure] = problem }
   }
+
+  /// The beginnings and ends of leases, in order: `take a_ada`, `end a_ada`.
+  public var leases: [String] { state.withLock { $0.leases } }
 
   /// The renewals that have begun and have no stored answer.
   public var begunRenewals: Set<BegunRenewal> {
@@ -171,8 +175,12 @@ public final class ScriptedStore: Sendable {
       setPreferred: { [self] _, _, _, _ throws(Problem) in
         try change("setPreferred", "prefer") { $0.snapshot.revision }
       },
-      lease: { [self] _ throws(Problem) in
-        try read("lease") { _ in Lease(end: {}) }
+      lease: { [self] account throws(Problem) in
+        try read("lease") { _ in }
+        state.withLock { $0.leases.append("take \(account.rawValue)") }
+        return Lease(end: { [self] in
+          state.withLock { $0.leases.append("end \(account.rawValue)") }
+        })
       },
       requireWritable: { [self] () throws(Problem) in try read("requireWritable") { _ in } },
       registrations: RegistrationStore(

@@ -115,7 +115,9 @@ extension Provider {
       case .reverseAuth: credentials.contains(where: \.isForReverseAuth)
       case .systemToken(let descriptor):
         descriptor.applicationToken != nil && credentials.contains { $0.role == .system }
-      case .authorizationCode, .deviceCode, .oauth1, .clientCredentials: false
+      case .authorizationCode, .deviceCode, .oauth1, .clientCredentials, .jwtBearer,
+        .tokenExchange:
+        false
       }
     }
   }
@@ -126,7 +128,9 @@ extension Provider {
       switch flow {
       case .reverseAuth(let flow): return flow.signature
       case .oauth1(let flow): return flow.signature
-      case .systemToken, .authorizationCode, .deviceCode, .clientCredentials: continue
+      case .systemToken, .authorizationCode, .deviceCode, .clientCredentials, .jwtBearer,
+        .tokenExchange:
+        continue
       }
     }
     return .hmacSHA1

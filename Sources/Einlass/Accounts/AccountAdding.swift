@@ -121,10 +121,12 @@ extension FlowDescriptor {
   fileprivate func startsFrom(_ credential: Credential) -> Bool {
     switch (self, credential) {
     case (.reverseAuth, .oauth1), (.systemToken, .oauth2), (.authorizationCode, .oauth2),
-      (.deviceCode, .oauth2), (.clientCredentials, .oauth2):
+      (.deviceCode, .oauth2), (.clientCredentials, .oauth2), (.jwtBearer, .oauth2),
+      (.tokenExchange, .oauth2):
       true
     case (.reverseAuth, .oauth2), (.systemToken, .oauth1), (.authorizationCode, .oauth1),
-      (.deviceCode, .oauth1), (.clientCredentials, .oauth1), (.oauth1, _):
+      (.deviceCode, .oauth1), (.clientCredentials, .oauth1), (.jwtBearer, .oauth1),
+      (.tokenExchange, .oauth1), (.oauth1, _):
       false
     }
   }

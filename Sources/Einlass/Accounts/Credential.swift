@@ -106,6 +106,13 @@ public enum AssertionSource: Sendable, Equatable {
     }
   }
 
+  /// Whether the assertion comes from the id_token of this account.
+  func isFrom(_ account: Account) -> Bool {
+    guard case .account(let provider, let subject) = self else { return false }
+    return sameBytes(provider, account.provider)
+      && account.subject.map { sameBytes($0, subject) } == true
+  }
+
   public init?(text: String) {
     guard !sameBytes(text, "file") else {
       self = .file

@@ -70,7 +70,7 @@ struct ErrorRules: Sendable, Equatable {
 /// The requests of flows and recipes, by their names in rules.
 enum Step: String, Sendable, CaseIterable {
   case requestToken, accessToken, applicationToken, deviceAuthorization, deviceToken, token, renew
-  case tokenInfo, keySet, identity, revoke, pushedAuthorization
+  case tokenInfo, keySet, identity, revoke, pushedAuthorization, assertion
 }
 
 /// A remedy for a refusal, tried at most once per flow.

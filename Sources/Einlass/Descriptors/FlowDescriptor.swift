@@ -11,6 +11,11 @@ enum FlowDescriptor: Sendable, Equatable {
   ///
   ///     {"kind": "clientCredentials", "token": …}
   case clientCredentials(TokenEndpoint)
+  /// An assertion is traded for a token. RFC 7523 section 2.1.
+  ///
+  ///     {"kind": "jwtBearer", "token": …}
+  case jwtBearer(TokenEndpoint)
+  case tokenExchange(TokenExchange)
 
   /// Exchanges the account's own OAuth 1.0a token for one of the application.
   struct ReverseAuth: Sendable, Equatable {
@@ -100,6 +105,23 @@ enum FlowDescriptor: Sendable, Equatable {
     var isPIN: Bool
   }
 
+  /// A token of another kind is exchanged for a token. RFC 8693 section 2.
+  ///
+  ///     {"kind": "tokenExchange", "token": …,
+  ///      "requestedTokenTypes": ["urn:ietf:params:oauth:token-type:id-jag"]}
+  ///
+  /// `requestedTokenTypes`: the types that the provider issues for other servers. Without the word
+  /// every type is tried.
+  struct TokenExchange: Sendable, Equatable {
+    var requestedTokenTypes: [String]?
+    var tokens: TokenEndpoint
+
+    /// Whether the provider issues tokens of this type, as far as its descriptor tells.
+    func issues(_ type: String) -> Bool {
+      requestedTokenTypes?.contains { sameBytes($0, type) } ?? true
+    }
+  }
+
   /// Whether the flow works at a provider that does not identify a token's owner.
   var goesWithoutIdentity: Bool {
     if case .oauth1 = self { true } else { tokens != nil }
@@ -113,6 +135,8 @@ enum FlowDescriptor: Sendable, Equatable {
     case .deviceCode: .deviceCode
     case .oauth1: .oauth1
     case .clientCredentials: .clientCredentials
+    case .jwtBearer: .jwtBearer
+    case .tokenExchange: .tokenExchange
     }
   }
 
@@ -126,7 +150,8 @@ enum FlowDescriptor: Sendable, Equatable {
     case .deviceCode(let flow):
       [flow.deviceAuthorization] + [flow.question].compactMap(\.self) + flow.tokens.requests
     case .oauth1(let flow): [flow.requestToken, flow.accessToken]
-    case .clientCredentials(let tokens): tokens.requests
+    case .clientCredentials(let tokens), .jwtBearer(let tokens): tokens.requests
+    case .tokenExchange(let flow): flow.tokens.requests
     }
   }
 
@@ -138,7 +163,8 @@ enum FlowDescriptor: Sendable, Equatable {
     case .deviceCode(let flow):
       [flow.deviceAuthorization, flow.question].compactMap(\.?.address) + flow.tokens.addresses
     case .oauth1(let flow): [flow.authorize.address] + requests.map(\.address)
-    case .clientCredentials(let tokens): tokens.addresses
+    case .clientCredentials(let tokens), .jwtBearer(let tokens): tokens.addresses
+    case .tokenExchange(let flow): flow.tokens.addresses
     case .reverseAuth, .systemToken: requests.map(\.address)
     }
   }
@@ -148,7 +174,8 @@ enum FlowDescriptor: Sendable, Equatable {
     switch self {
     case .authorizationCode(let flow): flow.tokens
     case .deviceCode(let flow): flow.tokens
-    case .clientCredentials(let tokens): tokens
+    case .clientCredentials(let tokens), .jwtBearer(let tokens): tokens
+    case .tokenExchange(let flow): flow.tokens
     case .reverseAuth, .systemToken, .oauth1: nil
     }
   }
@@ -212,13 +239,25 @@ enum FlowDescriptor: Sendable, Equatable {
           tokens: TokenEndpoint(in: reader)))
     case .deviceCode: self = .deviceCode(try DeviceCode(value, at: pointer, provider: provider))
     case .oauth1: self = .oauth1(try ThreeLegged(value, at: pointer, provider: provider))
-    case .clientCredentials:
-      var tokens = try TokenEndpoint(
-        in: DescriptorReader(
-          value, at: pointer, provider: provider, members: ["kind"] + TokenEndpoint.members))
-      // Another request of the same kind is the only way to renew these tokens.
+    case .clientCredentials, .jwtBearer, .tokenExchange:
+      let isExchange = kind == .tokenExchange
+      let reader = try DescriptorReader(
+        value, at: pointer, provider: provider,
+        members: ["kind"] + (isExchange ? ["requestedTokenTypes"] : []) + TokenEndpoint.members)
+      var tokens = try TokenEndpoint(in: reader)
+      // Another request of the same kind renews these tokens, and only such a request renews one
+      // without a refresh token.
       tokens.refresh = tokens.refresh ?? .init(of: tokens.request)
-      self = .clientCredentials(tokens)
+      self =
+        switch kind {
+        case .jwtBearer: .jwtBearer(tokens)
+        case .tokenExchange:
+          .tokenExchange(
+            TokenExchange(
+              requestedTokenTypes: try reader.optional("requestedTokenTypes", reader.strings),
+              tokens: tokens))
+        default: .clientCredentials(tokens)
+        }
     }
   }
 
@@ -249,6 +288,10 @@ enum FlowDescriptor: Sendable, Equatable {
       flow.accessToken = flow.accessToken.relocated(move)
       return .oauth1(flow)
     case .clientCredentials(let tokens): return .clientCredentials(tokens.relocated(move))
+    case .jwtBearer(let tokens): return .jwtBearer(tokens.relocated(move))
+    case .tokenExchange(var flow):
+      flow.tokens = flow.tokens.relocated(move)
+      return .tokenExchange(flow)
     }
   }
 }

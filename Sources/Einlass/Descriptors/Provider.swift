@@ -71,7 +71,7 @@ public struct Provider: Sendable, Equatable {
         if case .systemToken(let flow) = flow {
           flow.renew != nil
         } else {
-          flow.tokens?.refresh != nil && flow.kind != .clientCredentials
+          flow.tokens?.refresh != nil && !flow.kind.isSilent
         }
       },
       email: flows.contains { flow in

@@ -217,6 +217,7 @@ extension ServerMetadata {
       flows.append(
         .object(JSONObject([("kind", "clientCredentials")] + members.map { ($0.name, $0.value) })))
     }
+    flows += assertionFlows(tokens)
     return JSONObject(present: [
       "id": .string(id), "name": .string(name),
       "setup": [
@@ -236,6 +237,23 @@ extension ServerMetadata {
           ]))
       },
     ])
+  }
+
+  /// Returns the flows that trade an assertion for a token. Without `scopes`, because the server
+  /// decides there which scopes a trusted issuer's assertion brings.
+  private func assertionFlows(_ tokens: [JSONObject.Member]) -> [JSONValue] {
+    let members = tokens.filter { !["scopes", "endSession"].contains($0.name) }
+      .map { ($0.name, $0.value) }
+    func flow(_ kind: FlowKind, _ more: [(String, JSONValue)] = []) -> JSONValue {
+      .object(JSONObject([("kind", .string(kind.rawValue))] + more + members))
+    }
+    var flows: [JSONValue] = []
+    if grantTypes.contains(AssertionGrant.jwtBearer) { flows.append(flow(.jwtBearer)) }
+    if grantTypes.contains(AssertionGrant.tokenExchange) {
+      let types = requestedTokenTypes.map { [("requestedTokenTypes", JSONValue($0))] } ?? []
+      flows.append(flow(.tokenExchange, types))
+    }
+    return flows
   }
 
   /// Returns the names of the ways; `nil` for an empty list.

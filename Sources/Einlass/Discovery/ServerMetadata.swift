@@ -29,6 +29,9 @@ struct ServerMetadata: Equatable {
   /// Empty if the server names none.
   var codeChallengeMethods: [String]
   var grantTypes: [String]
+  /// The types of token that the server issues for other servers; `nil` if it names none. OAuth
+  /// Identity and Authorization Chaining Across Domains.
+  var requestedTokenTypes: [String]?
   var scopes: [String]
   /// The algorithms for id_tokens, without unknown names and without `none`.
   var signingAlgorithms: Set<TokenAlgorithm>
@@ -116,6 +119,7 @@ struct ServerMetadata: Equatable {
       throw .lacksS256
     }
     grantTypes = try list("grant_types_supported") ?? ["authorization_code", "implicit"]
+    requestedTokenTypes = try list("identity_chaining_requested_token_types_supported")
     scopes = try list("scopes_supported") ?? []
     let algorithms = try list("id_token_signing_alg_values_supported")
     isOpenID = keySetAddress != nil && algorithms != nil

@@ -17,3 +17,19 @@ extension Signer {
   /// timestamp. RFC 5849 section 3.3.
   public static func nonce(_ effects: Effects) -> String { Hexadecimal.encode(effects.nonce()) }
 }
+
+extension OAuth2Credential {
+  /// Returns a function that fills a request template with the token, the client id and the
+  /// subject. The request of a token with a proof key uses the scheme `DPoP` instead of `Bearer`.
+  func bearing(clientID: String, subject: String?) -> (RequestTemplate) -> HTTPRequest {
+    var values = Template.Values(texts: [
+      .token: revealedText(accessToken), .clientID: clientID,
+    ])
+    values[.subject] = subject
+    return { template in
+      var request = template.filled(values).request
+      if proofKey != nil { request.bind() }
+      return request
+    }
+  }
+}

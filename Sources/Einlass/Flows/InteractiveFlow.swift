@@ -87,7 +87,7 @@ struct InteractiveFlow {
 
   /// Returns the token's owner, from the provider's identity request if it has one, otherwise from
   /// the id_token. Throws if the two name different subjects.
-  private func identity(
+  func identity(
     _ token: OAuth2Credential, _ idToken: IDToken?, subject: String?, _ exchange: Exchange
   ) async throws(FlowFailure) -> Identity? {
     guard let endpoint = provider.identity else { return nil }

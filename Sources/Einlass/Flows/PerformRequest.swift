@@ -38,6 +38,8 @@ public struct PerformRequest: Sendable {
   public var signIn: SignInRequest?
   /// Whether the person signs in when no account works.
   public var signsInIfNeeded = false
+  /// Returns the application's own registration at another provider, by the provider's id.
+  public var registrations: @Sendable (String) -> ClientRegistration? = { _ in nil }
 
   public init(
     application: String, registration: ClientRegistration?, provider: String,

@@ -12,6 +12,7 @@ struct PerformRun {
   let gate: AccessGate
   let store: AccountStore
   let effects: Effects
+  let einlass: Einlass
   let report: @Sendable (Stage) -> Void
 
   /// Runs the flow until it ends. Each remedy is tried once: `regrant` asks for access again and
@@ -31,16 +32,16 @@ struct PerformRun {
     _ admission: AccessGate.Admission, _ remaining: inout Set<Remedy>
   ) async throws(Problem) -> PerformResult? {
     let account = admission.account
-    let former =
-      try store.credentials(account.id)
-      .stored(under: registration, for: nil)?.generation ?? 0
+    let stored = try store.credentials(account.id).stored(under: registration, for: nil)
+    let former = stored?.generation ?? 0
+    let subject = await assertionSubject(for: stored, of: account.id)
     let lease = try await store.lease(account.id)
     defer { lease.keepAlive() }
     var renewed: OAuth2Credential?
     while true {
       let credentials = try store.credentials(of: account.id, under: lease)
       let descriptor = try descriptor(for: credentials, of: account.id)
-      let flow = StoredCredentialFlow(
+      var flow = StoredCredentialFlow(
         provider: provider.specialized(for: descriptor), descriptor: descriptor,
         registration: registration,
         resource: nil, account: account, credentials: credentials,
@@ -49,6 +50,7 @@ struct PerformRun {
         wasGrantedBefore: admission.wasGrantedBefore, formerGeneration: former, renewed: renewed,
         remaining: remaining, effects: effects, report: report,
         minValiditySeconds: request.minValiditySeconds)
+      flow.assertionSubject = subject
       switch await flow.run() {
       case .success(let signedIn):
         if let result = try save(signedIn, of: flow) { return result }
@@ -64,6 +66,25 @@ struct PerformRun {
           throw failure.problem.about(provider, account.id)
         }
       }
+    }
+  }
+
+  /// Returns the token that becomes the assertion for another token; `nil` if the stored token
+  /// lasts, or came from no assertion.
+  private func assertionSubject(
+    for stored: StoredCredential?, of account: Account.ID
+  ) async -> Result<AssertionSubject, Problem>? {
+    guard let stored, stored.assertionSource != nil, case .oauth2(let token) = stored.credential
+    else { return nil }
+    let margin = max(request.minValiditySeconds ?? 0, provider.marginSeconds(of: stored))
+    guard stored.isRefused || (token.expiresAt ?? .max) <= effects.now() + margin else {
+      return nil
+    }
+    return await einlass.assertionSubject(for: stored, by: registration, at: provider) { source in
+      var asked = CredentialRequest(
+        application: request.application, registration: request.registrations, account: source)
+      asked.dependents = [account]
+      return asked
     }
   }
 
@@ -193,7 +214,7 @@ extension Einlass {
     let run = PerformRun(
       request: request, provider: provider.registered(as: registration),
       registration: registration,
-      gate: gate, store: store, effects: effects, report: asker.report)
+      gate: gate, store: store, effects: effects, einlass: self, report: asker.report)
     return try await run.run(gate.admit())
   }
 

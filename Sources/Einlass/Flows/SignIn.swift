@@ -7,6 +7,7 @@ struct SignIn {
   private(set) var request: SignInRequest
   let provider: Provider
   let registration: ClientRegistration
+  let catalog: ProviderCatalog
   let store: AccountStore
   let effects: Effects
   let asker: Asker
@@ -37,9 +38,16 @@ struct SignIn {
           return try await threeLegged(descriptor, interactiveFlow(flow, pageParameters))
         case .clientCredentials(let descriptor):
           return try await clientCredentials(descriptor, interactiveFlow(flow, pageParameters))
+        case .jwtBearer(let endpoint):
+          return try await tradedAssertion(
+            flow, at: endpoint, interactiveFlow(flow, pageParameters))
+        case .tokenExchange(let descriptor):
+          return try await tradedAssertion(
+            flow, at: descriptor.tokens, interactiveFlow(flow, pageParameters))
         }
       } catch {
-        guard error.problem.reason == .flowNotSupported else {
+        // A flow with an assertion runs only at request, so no other flow stands in for it.
+        guard error.problem.reason == .flowNotSupported, !flow.kind.tradesAssertion else {
           throw error.problem.about(provider, request.account)
         }
         skipped.append("\(flow.kind.rawValue): \(error.problem.message)")
@@ -74,7 +82,7 @@ struct SignIn {
   }
 
   /// Returns the requested kind of flow; by default `clientCredentials` for an account of the
-  /// application itself. Throws `unknownAccount`, and `invalidChoice` for an account of another
+  /// application itself, and the present one for a credential from an assertion. Throws `unknownAccount`, and `invalidChoice` for an account of another
   /// provider or for `clientCredentials` on a person's account.
   private func kind() throws(Problem) -> FlowKind? {
     guard let id = request.account else { return request.flowKind }
@@ -85,7 +93,20 @@ struct SignIn {
       throw .personsAccount(provider, id)
     }
     let isItself = isApplication(account) && provider.flowKinds.contains(.clientCredentials)
+    let traded = try request.flowKind == nil ? formerCredential(of: id) : nil
     return request.flowKind ?? (isItself ? .clientCredentials : nil)
+      ?? (traded?.assertionSource == nil ? nil : traded?.binding.flowKind)
+  }
+
+  /// Returns the credential that the sign-in replaces.
+  private func formerCredential(of id: Account.ID) throws(Problem) -> StoredCredential? {
+    try store.credentials(id).stored(under: registration, for: request.resource)
+  }
+
+  /// Returns the source of the assertion of the credential that the sign-in replaces.
+  func rememberedSource() throws(Problem) -> AssertionSource? {
+    guard let id = request.account else { return nil }
+    return try formerCredential(of: id)?.assertionSource
   }
 
   /// The account belongs to another provider. A resource that has moved to another authorization
@@ -109,24 +130,32 @@ struct SignIn {
   ///
   /// If the provider does not identify the person, an existing account is used only if the request
   /// names it or the person selects it.
-  private func save(
-    _ credential: Credential, _ identity: Identity?, from flow: FlowDescriptor,
-    asking asker: Asker
+  ///
+  /// - Parameters:
+  ///   - reported: The person, as the provider reports them.
+  ///   - asserted: The assertion that was traded for the credential. Its subject stands in for a
+  ///     person whom the provider does not report.
+  func save(
+    _ credential: Credential, _ reported: Identity?, from flow: FlowDescriptor,
+    asserted: SendableAssertion? = nil, asking asker: Asker
   ) async throws(Problem) -> AccountStore.Added {
+    let identity = reported ?? asserted?.identity
     let stored = StoredCredential(
       role: .application, registration: ClientRegistration(clientID: registration.clientID),
       credential: credential,
       binding: ProviderBinding(
         origins: provider.origins(of: flow), clientID: registration.clientID,
         flowKind: flow.kind),
-      resource: request.resource)
+      resource: request.resource, assertionSource: asserted?.source)
     try credential.requireStorable(provider)
     var id = request.account
     if id == nil, identity == nil { id = try await accountToReplace(asker) }
     var number = 1
     while true {
       if let id {
-        if let renewed = try await renew(id, with: stored, identity) { return renewed }
+        if let renewed = try await renew(id, with: stored, identity, isReported: reported != nil) {
+          return renewed
+        }
         continue
       }
       let new = AccountStore.NewAccount(
@@ -165,7 +194,7 @@ struct SignIn {
   /// Replaces the account's credential of the same registration and resource. Returns `nil` if that
   /// has changed meanwhile.
   private func renew(
-    _ id: Account.ID, with new: StoredCredential, _ identity: Identity?
+    _ id: Account.ID, with new: StoredCredential, _ identity: Identity?, isReported: Bool
   ) async throws(Problem) -> AccountStore.Added? {
     let lease = try await store.lease(id, waiting: effects)
     defer { lease.keepAlive() }
@@ -184,8 +213,17 @@ struct SignIn {
     }
     let now = effects.now()
     let edit: AccountStore.Edit = { $0.adopt(identity, at: now, isFresh: true) }
-    let former = try store.credentials(of: id, under: lease)
-      .stored(under: registration, for: new.resource)
+    let credentials = try store.credentials(of: id, under: lease)
+    let former = credentials.stored(under: registration, for: new.resource)
+    if let source = new.assertionSource {
+      guard
+        isReported || request.account != nil || source.isFrom(account)
+          || credentials.contains(where: { $0.assertionSource == source })
+      else { throw .assertedAccountExists(provider, id) }
+      if let former, former.assertionSource == nil, source.isFrom(account) {
+        throw .replacesSource(provider, id)
+      }
+    }
     // Never overwrite the account's own OAuth 1.0a token, because reverse auth exchanges it.
     guard former?.isForReverseAuth != true else { throw .bindingMismatch(provider, account) }
     var credential = new
@@ -231,7 +269,8 @@ extension Einlass {
     ) async throws(Problem) -> AccountStore.Added {
       var signIn = SignIn(
         request: request, provider: provider.registered(as: registration),
-        registration: registration, store: store, effects: effects, asker: asker)
+        registration: registration, catalog: catalog, store: store, effects: effects,
+        asker: asker)
       try signIn.keepGrantedScopes()
       return try await signIn.run()
     }
@@ -242,7 +281,7 @@ extension Einlass {
       return try await signIn(by: document)
     }
     if request.registration?.isDocument != false, let offer = provider.dynamicRegistration,
-      request.flowKind != .clientCredentials
+      request.flowKind?.isSilent != true
     {
       return try await AutomaticRegistration(
         provider: provider, applicationName: request.applicationTitle ?? request.application,
@@ -255,6 +294,10 @@ extension Einlass {
     if found == nil, request.flowKind == .clientCredentials {
       try provider.requireFlow(.clientCredentials)
       throw .authenticatorUnconfigured(provider, missing: [.clientID, .clientSecret])
+    }
+    if found == nil, let kind = request.flowKind, kind.tradesAssertion {
+      try provider.requireFlow(kind)
+      throw .authenticatorUnconfigured(provider, missing: [.clientID])
     }
     return try await signIn(by: provider.complete(found, with: provider.registrationNeeds))
   }
@@ -273,7 +316,7 @@ extension FlowDescriptor {
     case .authorizationCode: [.openURL]
     case .deviceCode: [.deviceCode]
     case .oauth1(let descriptor): descriptor.isPIN ? [.openURL, .enterVerifier] : [.openURL]
-    case .clientCredentials: []
+    case .clientCredentials, .jwtBearer, .tokenExchange: []
     case .reverseAuth, .systemToken: nil
     }
   }
@@ -291,10 +334,10 @@ extension Provider {
   }
 
   /// Returns the flows of this kind, or by default the flows for a person. `clientCredentials` is
-  /// among the latter only as the provider's single flow.
+  /// among the latter only if no other is, and a flow with an assertion never is.
   fileprivate func signInFlows(_ kind: FlowKind?) -> [FlowDescriptor] {
-    flows.filter { flow in
-      kind.map { $0 == flow.kind } ?? (flow.kind != .clientCredentials || flows.count == 1)
-    }
+    if let kind { return flows.filter { $0.kind == kind } }
+    let flows = flows.filter { !$0.kind.tradesAssertion }
+    return flows.count == 1 ? flows : flows.filter { !$0.kind.isSilent }
   }
 }

@@ -12,6 +12,11 @@ public struct SignInRequest: Sendable {
   public var account: Account.ID?
   /// `nil` for the provider's first flow that works here.
   public var flowKind: FlowKind?
+  /// The account with the id_token that becomes the assertion of `jwtBearer`, or the subject token
+  /// of `tokenExchange`; `nil` for the file of the registration.
+  public var assertionFrom: Account.ID?
+  /// Returns the application's own registration at another provider, by the provider's id.
+  public var registrations: @Sendable (String) -> ClientRegistration? = { _ in nil }
   /// `nil` for the scopes of the resource, or else those of the flow.
   public var scopes: [String]?
   /// The identifier of the protected resource that the credential is for; `nil` for none in

@@ -37,6 +37,9 @@ struct StoredCredentialFlow {
   /// The remaining lifetime that a stored token must have, in seconds; `nil` for the provider's
   /// margin.
   var minValiditySeconds: Int64?
+  /// The token that becomes the assertion for a renewal, got before the wait for the account's
+  /// lease; `nil` if none was needed then.
+  var assertionSubject: Result<AssertionSubject, Problem>?
 
   /// Runs the function of the descriptor's kind.
   func run() async -> Result<SignedIn, FlowFailure> {
@@ -44,7 +47,8 @@ struct StoredCredentialFlow {
       switch descriptor {
       case .reverseAuth(let descriptor): return .success(try await reverseAuth(descriptor, self))
       case .systemToken(let descriptor): return .success(try await systemToken(descriptor, self))
-      case .authorizationCode, .deviceCode, .oauth1, .clientCredentials:
+      case .authorizationCode, .deviceCode, .oauth1, .clientCredentials, .jwtBearer,
+        .tokenExchange:
         return .success(try storedToken(self))
       }
     } catch {
@@ -73,7 +77,7 @@ struct StoredCredentialFlow {
       var exchange = exchange(hiding: [])
       return .oauth1(try await exchangedToken(descriptor, self, &exchange))
     case .systemToken(let descriptor): return .oauth2(try await mintedToken(descriptor, self))
-    case .authorizationCode, .deviceCode, .oauth1, .clientCredentials:
+    case .authorizationCode, .deviceCode, .oauth1, .clientCredentials, .jwtBearer, .tokenExchange:
       throw FlowFailure(nothingStored)
     }
   }
@@ -105,7 +109,7 @@ struct StoredCredentialFlow {
         binding: ProviderBinding(
           origins: provider.origins(of: descriptor), clientID: registration.clientID,
           flowKind: descriptor.kind),
-        resource: resource),
+        resource: resource, assertionSource: former?.assertionSource),
       edit: edit)
   }
 

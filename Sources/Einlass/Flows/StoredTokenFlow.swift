@@ -15,7 +15,8 @@ func storedToken(_ flow: StoredCredentialFlow) throws(FlowFailure) -> StoredCred
 extension StoredCredentialFlow {
   /// Whether the stored token can be renewed and was not yet renewed in this request.
   fileprivate var canRenewNow: Bool {
-    canRenew && account.health != .reloginNeeded && remaining.contains(.renew)
+    canRenew && (account.health != .reloginNeeded || own?.assertionSource != nil)
+      && remaining.contains(.renew)
   }
 
   /// The failure for a stored token that expires too soon.
@@ -50,6 +51,7 @@ extension Provider {
     guard let flow = flow(of: stored), case .oauth2(let token) = stored.credential,
       let refresh = flow.tokens?.refresh,
       refresh.usesAccessToken || token.refreshToken != nil || flow.kind == .clientCredentials
+        || stored.assertionSource != nil
     else { return nil }
     return refresh
   }

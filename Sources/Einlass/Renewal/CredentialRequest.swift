@@ -24,6 +24,8 @@ public struct CredentialRequest: Sendable {
   public var promptKinds: Set<Prompt.Kind> = []
   /// The pauses between requests to a failing provider. A forced refresh ignores them.
   public var pause: RetryPause
+  /// The accounts with assertions from this account, for which the credential is wanted.
+  var dependents: [Account.ID] = []
 
   public init(
     application: String, registration: @escaping @Sendable (String) -> ClientRegistration?,

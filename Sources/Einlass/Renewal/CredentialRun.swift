@@ -10,6 +10,7 @@ struct CredentialRun {
   private let grant: AccessGrant
   private let store: AccountStore
   private let effects: Effects
+  private let einlass: Einlass
 
   /// Throws `unknownAccount`, `authenticatorUnconfigured` and `accessNotGranted`, in this order.
   init(
@@ -33,7 +34,7 @@ struct CredentialRun {
       throw .accessMissing(provider, for: request.application)
     }
     (self.request, self.account, self.grant) = (request, account, grant)
-    (self.store, effects) = (store, einlass.effects)
+    (self.store, effects, self.einlass) = (store, einlass.effects, einlass)
   }
 
   /// Runs an operation. Its problems have a sign-in as their hint if a sign-in solves them.
@@ -97,6 +98,7 @@ struct CredentialRun {
     let former = try own(of: store.credentials(account.id))
     if let former { try checkScopes(of: former) }
     if let former, !request.forcesRefresh, isGood(former) { return result(former.credential) }
+    let subject = await assertionSubject(for: former)
     let lease: Lease
     do throws(Problem) { lease = try await store.lease(account.id, waiting: effects) } catch {
       guard error.reason == .accountStoreFailure, let former, isStillUsable(former) else {
@@ -105,7 +107,7 @@ struct CredentialRun {
       return result(former.credential)
     }
     defer { lease.keepAlive() }
-    let flow = try flow(under: lease, former)
+    let flow = try flow(under: lease, former, subject)
     if let adopted = flow.adopted, isGood(adopted) { return result(adopted.credential) }
     do throws(Problem) {
       let credential = try await pacedCredential(flow, under: lease)
@@ -133,7 +135,7 @@ struct CredentialRun {
   /// or without a way to refresh it. At least the descriptor's check period lies between `latest`
   /// and this time.
   func nextRefresh(since latest: UnixTime) throws(Problem) -> UnixTime? {
-    guard canAsk, let own = try own(of: store.credentials(account.id)),
+    guard let own = try own(of: store.credentials(account.id)), canAsk(own),
       case .oauth2(let token) = own.credential, let expiresAt = token.expiresAt,
       let refresh = provider.refresh(of: own),
       // Compared with `latest`, because a refresh that starts late must still report the expiry.
@@ -145,9 +147,10 @@ struct CredentialRun {
   /// Renews the application's stored credential, even if it is still valid.
   func renew() async throws(Problem) -> Renewal {
     let former = try own(of: store.credentials(account.id))
+    let subject = await assertionSubject(for: former)
     let lease = try await store.lease(account.id, waiting: effects)
     defer { lease.keepAlive() }
-    let flow = try flow(under: lease, former)
+    let flow = try flow(under: lease, former, subject)
     if case .oauth2(let token)? = flow.adopted?.credential { return .renewed(token) }
     let isStillGood =
       flow.own.map { isGood($0, forSeconds: 0) }
@@ -167,10 +170,11 @@ struct CredentialRun {
   /// Repeats a renewal that another process had begun, unless that process has stored an answer
   /// since.
   private func finish(_ begun: BegunRenewal) async throws(Problem) {
+    let subject = await assertionSubject(for: try own(of: store.credentials(account.id)))
     let lease = try await store.lease(account.id, waiting: effects)
     defer { lease.keepAlive() }
-    guard canAsk, store.begunRenewals.all().contains(begun) else { return }
-    let flow = try flow(under: lease, nil)
+    guard canAsk(), store.begunRenewals.all().contains(begun) else { return }
+    let flow = try flow(under: lease, nil, subject)
     guard flow.canRenew, flow.own?.generation == begun.generation else { return }
     _ = try await flow.renewal(storedIn: store, under: lease)
   }
@@ -188,9 +192,9 @@ struct CredentialRun {
     let flow = try flow(under: lease, former)
     guard let own = flow.own, own.generation == former.generation else { return }
     _ = try store.settle(account.id, AccountStore.Settlement(basis: [own], isRefusal: true))
-    // A resource's token is not accepted by the provider's identity endpoint, and a client
-    // credentials token has no person to ask about.
-    guard request.resource == nil, flow.descriptor.kind != .clientCredentials else { return }
+    // A resource's token is not accepted by the provider's identity endpoint, a client credentials
+    // token has no person to ask about, and an assertion's token is replaced without a person.
+    guard request.resource == nil, !flow.descriptor.kind.isSilent else { return }
     if let failure = await flow.identityRefusal(of: own) {
       guard failure.problem.reason != .cancelled else { throw failure.problem }
       flow.remember(failure, in: store)
@@ -200,7 +204,7 @@ struct CredentialRun {
   /// Returns the problem with a sign-in as its hint, if a sign-in solves it.
   private func withSignInHint(_ problem: Problem) -> Problem {
     let problem = store.problem(problem, at: provider, by: request.registration(provider.id))
-    guard problem.reason == .reloginNeeded,
+    guard problem.reason == .reloginNeeded, problem.detail != Problem.assertionSource,
       provider.signInKind(asking: request.promptKinds) != nil
     else { return problem }
     var result = problem.withSignInHint(at: provider)
@@ -231,8 +235,11 @@ struct CredentialRun {
 
   /// Whether the provider may be asked. It is not asked about an account that needs a new sign-in,
   /// because only that sign-in helps. A resource token is an exception, because the account's
-  /// health does not cover it.
-  private var canAsk: Bool { account.health != .reloginNeeded || request.resource != nil }
+  /// health does not cover it, and so is a token from an assertion, because the next assertion may
+  /// be accepted.
+  private func canAsk(_ own: StoredCredential? = nil) -> Bool {
+    account.health != .reloginNeeded || request.resource != nil || own?.assertionSource != nil
+  }
 
   /// The key of a pause: one for each account and resource.
   private var pauseName: Account.ID {
@@ -273,7 +280,7 @@ struct CredentialRun {
     guard flow.own != nil || flow.canIssue && request.resource == nil else {
       throw flow.nothingStored
     }
-    guard canAsk else { throw .reloginNeeded(provider, account) }
+    guard canAsk(flow.own) else { throw .reloginNeeded(provider, account) }
     if flow.own != nil, flow.canRenew {
       switch try await flow.renewal(storedIn: store, under: lease) {
       case .renewed(let token): return .oauth2(token)
@@ -315,13 +322,28 @@ struct CredentialRun {
     return own
   }
 
-  private func flow(under lease: Lease, _ former: StoredCredential?) throws(Problem)
-    -> StoredCredentialFlow
-  {
+  /// Returns the token that becomes the assertion for another token, before the wait for the
+  /// account's lease, because the token's own account has a lease too.
+  private func assertionSubject(
+    for stored: StoredCredential?
+  ) async -> Result<AssertionSubject, Problem>? {
+    await einlass.assertionSubject(for: stored, by: registration, at: provider) { source in
+      var asked = CredentialRequest(
+        application: request.application, registration: request.registration, account: source,
+        pause: request.pause)
+      asked.dependents = request.dependents + [account.id]
+      return asked
+    }
+  }
+
+  private func flow(
+    under lease: Lease, _ former: StoredCredential?,
+    _ subject: Result<AssertionSubject, Problem>? = nil
+  ) throws(Problem) -> StoredCredentialFlow {
     let credentials = try store.credentials(of: account.id, under: lease)
     let own = try own(of: credentials)
     let descriptor = try provider.flow(own?.binding.flowKind)
-    return StoredCredentialFlow(
+    var flow = StoredCredentialFlow(
       provider: provider.specialized(for: descriptor), descriptor: descriptor,
       registration: registration, resource: request.resource, account: account,
       credentials: credentials,
@@ -329,6 +351,8 @@ struct CredentialRun {
       audience: grant.audience ?? provider.defaultAudience, wasGrantedBefore: true,
       formerGeneration: former?.generation ?? 0, renewed: nil, remaining: [], effects: effects,
       report: { _ in })
+    flow.assertionSubject = subject
+    return flow
   }
 
   private func isGood(_ stored: StoredCredential, forSeconds seconds: Int64? = nil) -> Bool {
@@ -352,7 +376,8 @@ extension StoredCredentialFlow {
     switch descriptor {
     case .reverseAuth: true
     case .systemToken(let descriptor): descriptor.applicationToken != nil && accountsOwn != nil
-    case .authorizationCode, .deviceCode, .oauth1, .clientCredentials: false
+    case .authorizationCode, .deviceCode, .oauth1, .clientCredentials, .jwtBearer, .tokenExchange:
+      false
     }
   }
 
@@ -372,28 +397,5 @@ extension StoredCredentialFlow {
       }
       return nil
     } catch { return error }
-  }
-}
-
-extension OAuth2Credential {
-  /// Returns a function that fills a request template with the token, the client id and the
-  /// subject. The request of a token with a proof key uses the scheme `DPoP` instead of `Bearer`.
-  func bearing(clientID: String, subject: String?) -> (RequestTemplate) -> HTTPRequest {
-    var values = Template.Values(texts: [
-      .token: revealedText(accessToken), .clientID: clientID,
-    ])
-    values[.subject] = subject
-    return { template in
-      var request = template.filled(values).request
-      if proofKey != nil { request.bind() }
-      return request
-    }
-  }
-}
-
-extension Problem {
-  fileprivate static func outOfDate(_ account: Account) -> Problem {
-    .store(
-      .locked, "The account's credentials have changed meanwhile. Try again.", account: account.id)
   }
 }

@@ -27,7 +27,7 @@ extension StoredCredentialFlow {
       defer { store.begunRenewals.end(begun) }
       let token: OAuth2Credential
       do throws(FlowFailure) {
-        token = try await answeredToken().keeping(own)
+        token = try await answeredToken()
       } catch {
         return try refusal(error, in: store)
       }
@@ -53,6 +53,7 @@ extension StoredCredentialFlow {
     switch descriptor {
     case .systemToken(let descriptor): descriptor.renew.flatMap(source) != nil
     case .clientCredentials: own != nil
+    case _ where descriptor.kind.tradesAssertion && own?.assertionSource != nil: true
     default:
       if let refresh = descriptor.tokens?.refresh, case .oauth2(let token)? = own?.credential {
         refresh.usesAccessToken ? secondsLeft > 0 : token.refreshToken != nil
@@ -63,20 +64,23 @@ extension StoredCredentialFlow {
   }
 
   /// Whether the stored token serves until its end although its renewal failed with this problem. A
-  /// token that renews itself is renewed long before its end, so only `reloginNeeded` makes it
-  /// useless.
+  /// token that renews itself is renewed long before its end, and an assertion is no part of a
+  /// token, so only `reloginNeeded` makes these useless.
   func keepsToken(after problem: Problem) -> Bool {
     problem.isRetryable
-      || descriptor.tokens?.refresh?.usesAccessToken == true && problem.reason != .reloginNeeded
+      || problem.reason != .reloginNeeded
+        && (descriptor.tokens?.refresh?.usesAccessToken == true || own?.assertionSource != nil)
   }
 
-  /// Requests a new token. It must be stored before it is used.
+  /// Requests a new token, with the former refresh token and id_token if the answer brings none. It
+  /// must be stored before it is used.
   private func freshToken() async throws(FlowFailure) -> OAuth2Credential {
     if case .systemToken(let descriptor) = descriptor, let recipe = descriptor.renew,
       let source = source(of: recipe)
     {
       return try await token(
-        by: recipe, from: source, at: .renew, scopes: knownScopes(of: own) ?? permissions)
+        by: recipe, from: source, at: .renew, scopes: knownScopes(of: own) ?? permissions
+      ).keeping(own)
     }
     if case .clientCredentials(let descriptor) = descriptor, let own,
       let refresh = descriptor.refresh
@@ -85,10 +89,25 @@ extension StoredCredentialFlow {
       var exchange = exchange(hiding: [former.accessToken])
       return try await exchange.ownToken(
         descriptor, refresh.request, scopes: former.scopes, resource: resource, by: registration,
-        at: .renew)
+        at: .renew
+      ).keeping(own)
+    }
+    if descriptor.kind.tradesAssertion, let endpoint = descriptor.tokens, let own,
+      own.assertionSource != nil
+    {
+      let former = try bearer(own)
+      if former.refreshToken != nil, let refresh = endpoint.refresh {
+        do throws(FlowFailure) {
+          return try await token(refreshing: former, by: refresh, at: endpoint).keeping(own)
+        } catch {
+          // A dead refresh token is dropped, because the assertion brings another.
+          guard error.health == .reloginNeeded else { throw error }
+        }
+      }
+      return try await retradedToken(for: former, at: endpoint)
     }
     if canRenew, let descriptor = descriptor.tokens, let refresh = descriptor.refresh, let own {
-      return try await token(refreshing: bearer(own), by: refresh, at: descriptor)
+      return try await token(refreshing: bearer(own), by: refresh, at: descriptor).keeping(own)
     }
     throw FlowFailure(own == nil ? nothingStored : .reloginNeeded(provider, account))
   }
@@ -184,6 +203,7 @@ extension StoredCredentialFlow {
       return .rejected(failure.problem.about(provider, account.id))
     }
     var problem = Problem.reloginNeeded(provider, account)
+    if own?.assertionSource != nil { problem = problem.withSignInHint(at: provider) }
     problem.serverError = failure.problem.serverError
     return .rejected(problem)
   }
@@ -211,5 +231,13 @@ extension OAuth2Credential {
     }
     token.proofKey = proofKey ?? former.proofKey
     return token
+  }
+}
+
+extension Problem {
+  /// Another request has changed the account's credentials.
+  static func outOfDate(_ account: Account) -> Problem {
+    .store(
+      .locked, "The account's credentials have changed meanwhile. Try again.", account: account.id)
   }
 }

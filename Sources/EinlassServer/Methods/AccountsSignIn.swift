@@ -10,8 +10,7 @@ func accountsSignIn(_ server: Server) -> Method {
       "Signs a person in at a provider or for a protected resource: adds an account, or signs in to an existing one again.",
       params: fields(
         Params.provider, Params.resource, Params.challenge, Params.probe, Params.account, .flowKind,
-        .detached,
-        .deadlineSeconds) + SignInParams.page,
+        Params.assertionFrom, .detached, .deadlineSeconds) + SignInParams.page,
       result: .object([
         .required("flow", .identifier, "The flow's id."),
         .optional("account", .identifier, "The account's id; missing when detached."),
@@ -28,6 +27,11 @@ func accountsSignIn(_ server: Server) -> Method {
     .task { params, call async throws(RPCError) in
       guard (params[Params.provider] == nil) != (params[Params.resource] == nil) else {
         throw .invalidParams(either: "provider", or: "resource")
+      }
+      guard params[Params.assertionFrom] == nil || params[.flowKind]?.tradesAssertion == true else {
+        throw .invalidParams(
+          path: "/flowKind", expected: "jwtBearer or tokenExchange with assertionFrom",
+          isMissing: params[.flowKind] == nil)
       }
       let frontEnd = server.session.frontEnd
       let request = params[Params.provider].map {
@@ -86,6 +90,8 @@ extension Server {
     request.applicationTitle = frontEnd.title
     request.account = params[Params.account]
     request.flowKind = params[.flowKind]
+    request.assertionFrom = params[Params.assertionFrom]
+    request.registrations = { [weak self] in self?.registration(for: frontEnd, at: $0) }
     request.scopes = params[SignInParams.scopes]
     request.customParameters = params[SignInParams.customParameters]
     request.loginHint = params[SignInParams.loginHint]
@@ -112,6 +118,9 @@ private enum Params {
   )
   static let account = TypedField.optional(
     "account", .account, "The account to sign in to; the sign-in of another person fails.")
+  static let assertionFrom = TypedField.optional(
+    "assertionFrom", .account,
+    "With the flowKind jwtBearer or tokenExchange: the account with the id_token that is traded.")
 }
 
 /// The parameters of the provider's sign-in page.

@@ -109,6 +109,7 @@ extension Server {
     request.minValiditySeconds = params[.minValiditySeconds]
     request.signIn = signInRequest(params, of: frontEnd, at: provider)
     request.signsInIfNeeded = params[Params.signIn] == .ifNeeded
+    request.registrations = { [weak self] in self?.registration(for: frontEnd, at: $0) }
     return request
   }
 }

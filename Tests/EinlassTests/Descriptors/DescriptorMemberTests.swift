@@ -66,6 +66,39 @@ struct DescriptorMemberTests {
       #"{"method":"GET","url":"https://a.example","query":{\#(Self.members(256))}}"#)
   }
 
+  @Test func `A flow with assertions has the words of a token endpoint`() throws {
+    func flow(_ json: String) throws -> FlowDescriptor {
+      try FlowDescriptor(JSONReader.read(Array(json.utf8)), at: "", provider: "x")
+    }
+    let token = """
+      "token":{"method":"POST","url":"https://a.example/token"},"issuer":"https://a.example"
+      """
+    for kind in [FlowKind.jwtBearer, .tokenExchange] {
+      let plain = try flow(#"{"kind":"\#(kind.rawValue)",\#(token)}"#)
+      #expect(plain.kind == kind && plain.goesWithoutIdentity)
+      // Another assertion brings another token.
+      #expect(plain.tokens?.refresh?.request == plain.tokens?.request)
+      #expect(plain.requests.first?.address.host == "a.example")
+      #expect(plain.addresses.contains { $0.text == "https://a.example" })
+      let moved = plain.relocated { _ in
+        WebAddress(scheme: .https, host: "b.example", path: "/")
+      }
+      #expect(moved.requests.allSatisfy { $0.address.host == "b.example" })
+      #expect(throws: DescriptorReader.Fault.self) {
+        try flow(#"{"kind":"\#(kind.rawValue)",\#(token),"redirect":{}}"#)
+      }
+    }
+    let named = #"{"kind":"tokenExchange",\#(token),"requestedTokenTypes":["t"]}"#
+    guard case .tokenExchange(let exchange) = try flow(named) else {
+      Issue.record("Another flow was read.")
+      return
+    }
+    #expect(exchange.issues("t") && !exchange.issues("u"))
+    #expect(throws: DescriptorReader.Fault.self) {
+      try flow(named.replacing("tokenExchange", with: "jwtBearer"))
+    }
+  }
+
   private static func hosts(_ json: String) throws -> [ServedHost] {
     try ProviderCatalogTests.catalog(
       """

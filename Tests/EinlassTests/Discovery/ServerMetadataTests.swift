@@ -174,6 +174,36 @@ import Testing
     #expect(flow["assertion"]?["audience"] == "issuer")
   }
 
+  @Test func `The grants with assertions become flows without scopes`() throws {
+    func flows(_ change: (inout JSONObject) -> Void) throws -> [JSONValue] {
+      let descriptor = JSONValue.object(
+        try Self.metadata(change).descriptor(id: "x", name: "X"))
+      _ = try Provider(descriptor, at: "")
+      return descriptor["flows"]?.array ?? []
+    }
+    #expect(try flows { _ in }.map { $0["kind"] } == ["authorizationCode"])
+    let prefix = "urn:ietf:params:oauth:grant-type:"
+    let grants: JSONValue = [
+      "authorization_code", .string(prefix + "token-exchange"), .string(prefix + "jwt-bearer"),
+    ]
+    let both = try flows { $0["grant_types_supported"] = grants }
+    #expect(both.map { $0["kind"] } == ["authorizationCode", "jwtBearer", "tokenExchange"])
+    for flow in both.dropFirst() {
+      #expect(flow["scopes"] == nil && flow["refresh"] == [:])
+      #expect(flow["issuer"]?.string == Self.issuer && flow["requestedTokenTypes"] == nil)
+    }
+    let named = try flows {
+      $0["grant_types_supported"] = [.string(prefix + "token-exchange")]
+      $0["identity_chaining_requested_token_types_supported"] = ["a", "b"]
+    }
+    #expect(named.last?["requestedTokenTypes"] == ["a", "b"])
+    #expect(
+      throws: ServerMetadata.Fault.member("identity_chaining_requested_token_types_supported")
+    ) {
+      try Self.metadata { $0["identity_chaining_requested_token_types_supported"] = "a" }
+    }
+  }
+
   @Test func `A null is the same as a missing member, and an array is no document`() throws {
     #expect(try Self.metadata { $0["jwks_uri"] = .null }.keySetAddress == nil)
     #expect(throws: ServerMetadata.Fault.member("document")) {
