@@ -19,6 +19,7 @@ struct OAuth2Behaviour: Sendable {
     ("scopes", .texts), ("scopeSeparator", .text), ("signingKey", .text),
     ("tokenMethods", .texts), ("takesQuery", .flag), ("tokenType", .text),
     ("applicationHeader", .text), ("deviceDenial", .text), ("requiresPush", .flag),
+    ("takesAssertions", .flag), ("idTokenAudience", .text),
     ("revocation", .word(["proven", "open", "bearer"])),
   ])
 
@@ -81,6 +82,10 @@ struct OAuth2Behaviour: Sendable {
 
   /// Whether authorization requests must be pushed first (RFC 9126).
   var requiresPush: Bool { json["requiresPush"]?.bool ?? false }
+  /// A further audience of id_tokens.
+  var idTokenAudience: String? { json["idTokenAudience"]?.string }
+  /// Whether the grants of RFC 7523 and RFC 8693 are supported.
+  var takesAssertions: Bool { json["takesAssertions"]?.bool ?? false }
   /// The error code for a polling device after a denial.
   var deviceDenial: String { json["deviceDenial"]?.string ?? "access_denied" }
   /// The authorization of a revocation: `proven` requires client authentication, `open` only the

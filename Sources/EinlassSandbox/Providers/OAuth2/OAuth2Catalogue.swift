@@ -16,7 +16,10 @@ extension OAuth2Provider {
       "openIDMetadata": "/.well-known/openid-configuration",
       "oauthMetadata": "/.well-known/oauth-authorization-server",
     ],
-    behaviour: ["scopes": ["openid", "profile", "email", "offline_access", "photos"]],
+    behaviour: [
+      "scopes": ["openid", "profile", "email", "offline_access", "photos"],
+      "takesAssertions": true,
+    ],
     applications: [
       "demo-openid": ["name": "Demo", "redirects": redirects],
       "secret-openid": [

@@ -11,6 +11,10 @@ extension OAuth2Provider {
   ///   addresses. In them, `{id}` or another member name in braces is replaced by the user's value,
   ///   and `{#id}` by the id as a number.
   ///
+  /// - `trusted` has the issuers whose assertions the provider accepts, by the sandbox's name of the
+  ///   provider that signs them. It makes assertions for them too. `assertions` has the ids of the
+  ///   used ones. An application's `clientThere` is its client id in assertions for other servers.
+  ///
   /// A key without `key` is generated when it is needed.
   var shape: StateShape {
     .members([
@@ -28,10 +32,11 @@ extension OAuth2Provider {
         .map(
           .members([
             ("secret", .text), ("name", .text), ("system", .flag), ("revoked", .flag),
-            ("redirects", .texts), ("authentication", .text),
+            ("redirects", .texts), ("authentication", .text), ("clientThere", .text),
           ]))
       ),
       ("users", .map(.map(.anything))),
+      ("trusted", .map(.text)), ("assertions", .map(.integer)),
       (
         "keys",
         .map(

@@ -14,6 +14,7 @@ extension OAuth2Provider {
     var grants = ["authorization_code", "client_credentials"]
     if behaviour.refresh != "never" { grants.append("refresh_token") }
     if hasDevice { grants.append("urn:ietf:params:oauth:grant-type:device_code") }
+    if behaviour.takesAssertions { grants += [Self.jwtBearer, Self.tokenExchange] }
     return .object(
       JSONObject(present: [
         "issuer": .string(issuer(for: request, in: world)),
@@ -30,6 +31,8 @@ extension OAuth2Provider {
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
         "grant_types_supported": JSONValue(grants),
+        "identity_chaining_requested_token_types_supported": behaviour.takesAssertions
+          ? [.string(Self.identityAssertion)] : nil,
         "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": JSONValue(
           SigningKey.Algorithm.allCases.map(\.rawValue)),

@@ -39,10 +39,10 @@ struct SigningKey: Sendable {
     return .object(members)
   }
 
-  /// Returns a JWT in compact form (RFC 7515 section 7.1).
-  func sign(_ claims: JSONObject) -> String {
+  /// Returns a JWT of this type in compact form (RFC 7515 section 7.1).
+  func sign(_ claims: JSONObject, type: String = "JWT") -> String {
     let header: JSONValue = [
-      "alg": .string(algorithm.rawValue), "kid": .string(id), "typ": "JWT",
+      "alg": .string(algorithm.rawValue), "kid": .string(id), "typ": .string(type),
     ]
     let text = base64URL(header.bytes()) + "." + base64URL(JSONValue.object(claims).bytes())
     return text + "." + base64URL(key.sign(Array(text.utf8), algorithm.scheme) ?? [])
@@ -81,9 +81,12 @@ extension OAuth2Provider {
       throw OAuth2Refusal("server_error", "There is no key to sign with", status: 500)
     }
     let digest = Digest.sha256(Array(access.utf8))
+    let application = JSONValue.string(grant.application.id)
+    let further = behaviour(in: world).idTokenAudience.map(JSONValue.string)
     var claims = JSONObject(present: [
       "iss": .string(issuer(for: request, in: world)), "sub": .string(user.id),
-      "aud": .string(grant.application.id), "iat": JSONValue(world.now),
+      "aud": further.map { [application, $0] } ?? application,
+      "azp": further.map { _ in application }, "iat": JSONValue(world.now),
       "exp": JSONValue(world.now + behaviour(in: world).idTokenSeconds),
       "nonce": grant.nonce.map(JSONValue.string),
       "at_hash": .string(base64URL(Array(digest.prefix(16)))),

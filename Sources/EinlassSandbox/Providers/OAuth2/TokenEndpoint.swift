@@ -13,6 +13,8 @@ extension OAuth2Provider {
     var family: String?
     var nonce: String?
     var resource: String?
+    /// The type of token in the answer to a token exchange. RFC 8693 section 2.2.1.
+    var issuedType: String?
   }
 
   func token(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
@@ -24,7 +26,10 @@ extension OAuth2Provider {
       throw OAuth2Refusal("invalid_request", "The parameters cannot be decoded")
     }
     let isQueryTaken = behaviour.takesQuery || request.method == "GET"
-    let secrets = ["client_secret", "code", "refresh_token", "device_code", "code_verifier"]
+    let secrets = [
+      "client_secret", "code", "refresh_token", "device_code", "code_verifier", "assertion",
+      "subject_token",
+    ]
     let stray = isQueryTaken ? nil : secrets.first { !query.values(of: $0).isEmpty }
     world.note("parameters", stray == nil, stray.map { "\($0) in the query" })
     guard stray == nil else {
@@ -36,6 +41,9 @@ extension OAuth2Provider {
       throw OAuth2Refusal("invalid_request", "The parameter \(name) occurs twice")
     }
     let application = try application(of: request, parameters, in: &world)
+    if let answer = try identityAssertion(parameters, of: application, request, in: &world) {
+      return answer
+    }
     let grant =
       switch parameters["grant_type"] {
       case "authorization_code": try redeemCode(parameters, of: application, in: &world)
@@ -43,6 +51,8 @@ extension OAuth2Provider {
       case "client_credentials": try own(parameters, of: application, in: &world)
       case "urn:ietf:params:oauth:grant-type:device_code":
         try redeemDevice(parameters, of: application, in: &world)
+      case Self.jwtBearer: try redeemAssertion(parameters, of: application, request, in: &world)
+      case Self.tokenExchange: try exchange(parameters, of: application, request, in: &world)
       case nil: throw OAuth2Refusal("invalid_request", "grant_type is missing")
       default: throw OAuth2Refusal("unsupported_grant_type", "The grant type is not supported")
       }

@@ -24,6 +24,7 @@ extension OAuth2Provider {
     ])
     members["refresh_token"] = refreshToken(for: grant, instead: old, in: &world)
       .map(JSONValue.string)
+    members["issued_token_type"] = grant.issuedType.map(JSONValue.string)
     if let user = grant.user, grant.scopes.contains("openid"), old == nil || behaviour.renewsIDToken
     {
       members["id_token"] = .string(
