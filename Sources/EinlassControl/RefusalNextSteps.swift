@@ -9,6 +9,7 @@ extension Console {
     var refusal = Refusal(error)
     refusal.account = account?.title
     guard ["noSystemAccount", "reloginNeeded", "notIssuedToThisClient"].contains(refusal.reason),
+      !refusal.isAboutSource,
       try flowKinds(of: provider).contains(where: {
         ["authorizationCode", "deviceCode", "oauth1", "clientCredentials"].contains($0.string)
       })
@@ -75,6 +76,11 @@ extension Refusal {
     case "noSystemAccount" where hints("accounts.signIn"):
       NextStep("Sign in there:", "sign-in", data["provider"]?.string ?? "PROVIDER")
     case "tokenNotSaved": signInAgain
+    case "reloginNeeded" where isAboutSource:
+      data["hint"]?["params"]?["account"]?.string
+        .map { NextStep("Sign in to that account again:", "sign-in", "--account", $0) }
+        ?? NextStep(
+          "Sign in there:", "sign-in", data["hint"]?["params"]?["provider"]?.string ?? "PROVIDER")
     case "reloginNeeded" where hints("accounts.signIn"),
       "notIssuedToThisClient" where hints("accounts.signIn"):
       signInAgain
@@ -87,6 +93,8 @@ extension Refusal {
       NextStep("Ask the provider about the account, or use another one:", "accounts", "list")
     case "reloginNeeded", "notIssuedToThisClient":
       NextStep("Add the account again with its new credential:", "accounts", "add", "--replace")
+    // The message names both ways to an assertion, or the remedy for the file.
+    case "authenticatorUnconfigured" where data["detail"]?.string == "assertionFile": nil
     case "authenticatorUnconfigured":
       data["detail"]?.string == "configuration"
         ? NextStep("Correct that file, then check again:", "doctor")
@@ -106,11 +114,16 @@ extension Refusal {
     case "throttled": NextStep(waiting)
     case "wrongCredentials":
       NextStep("Start again and enter the name and password of the server.")
+    // The message names the assertion's fault and the next step.
+    case "verificationFailed" where message.hasPrefix("The assertion "): nil
     case "verificationFailed":
       NextStep("Check the clock. If it is right, do not trust this sign-in; report it.")
     default: NextStep("Start the command again and answer its questions.")
     }
   }
+
+  /// Whether the account with the id_token for an assertion needs a sign-in.
+  fileprivate var isAboutSource: Bool { data["detail"]?.string == "assertionSource" }
 
   /// The missing parts of the registration, in words.
   private var missingParts: String {

@@ -146,7 +146,7 @@ def test_bash_shows_unambiguous_account_names(both):
 
 
 @pytest.mark.parametrize("words, offered", [
-    (["sign-in", "github", "--flow"], ["authorizationCode", "clientCredentials", "deviceCode", "oauth1"]),
+    (["sign-in", "github", "--flow"], ["authorizationCode", "clientCredentials", "deviceCode", "jwtBearer", "oauth1", "tokenExchange"]),
     (["access", "set"], ["editor", "neovim"]),
     (["access", "set", "neovim", "twitter"], ["denied", "granted"]),
     (["access", "reset"], ["editor", "neovim"]),

@@ -15,10 +15,11 @@ struct SignIn: ServerCommand {
         einlassctl sign-in github --flow deviceCode
         einlassctl sign-in --account github/ada
         einlassctl sign-in https://photos.example.com/mcp
+        einlassctl sign-in https://photos.example.com/mcp --flow jwtBearer --from work/ada
       """)
 
   private static let flowKinds = [
-    "authorizationCode", "deviceCode", "oauth1", "clientCredentials",
+    "authorizationCode", "deviceCode", "oauth1", "clientCredentials", "jwtBearer", "tokenExchange",
   ]
 
   @Argument(
@@ -34,9 +35,16 @@ struct SignIn: ServerCommand {
   @Option(
     name: .customLong("flow"),
     help:
-      "The kind of flow: authorizationCode, deviceCode, oauth1, or clientCredentials for the application itself (default: the provider's first one that works for a person).",
+      "The kind of flow: authorizationCode, deviceCode, oauth1, clientCredentials for the application itself, or jwtBearer or tokenExchange with an assertion (default: the provider's first one that works for a person).",
     completion: .list(flowKinds))
   var flowKind: String?
+
+  @Option(
+    name: .customLong("from"),
+    help:
+      "With --flow jwtBearer or tokenExchange: the account with the id_token to trade (default: the file assertionFile of the configuration).",
+    completion: .accounts)
+  var assertionFrom: String?
 
   @Option(name: .customLong("scope"), help: "Ask for this scope; may be repeated.")
   var scopes: [String] = []
@@ -48,6 +56,9 @@ struct SignIn: ServerCommand {
 
   func validate() throws {
     try require(flowKind, "--flow", Self.flowKinds)
+    if assertionFrom != nil, flowKind != "jwtBearer", flowKind != "tokenExchange" {
+      throw ValidationError("--from needs --flow jwtBearer or --flow tokenExchange.")
+    }
   }
 
   var opensBrowser: Bool { browser }
@@ -70,12 +81,13 @@ struct SignIn: ServerCommand {
     } else if resource == nil {
       provider = try console.provider(provider)
     }
+    let source = try assertionFrom.map { name throws(Failure) in try console.account(name) }
     let known = resource == nil ? [] : try console.list("providers.list", "providers")
     let params = JSONObject(present: [
       "provider": resource == nil ? provider.map { .string($0) } : nil,
       "resource": resource.map { .string($0) }, "probe": resource.map { _ in true },
       "account": account.map { .string($0.id) },
-      "flowKind": flowKind.map { .string($0) },
+      "flowKind": flowKind.map { .string($0) }, "assertionFrom": source.map { .string($0.id) },
       "scopes": scopes.isEmpty ? nil : JSONValue(scopes),
     ])
     let result: JSONObject

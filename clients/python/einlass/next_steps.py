@@ -53,7 +53,7 @@ NEXT_STEPS = {
     "wrongCredentials": "Enter name and password again.",
     "throttled": "Wait for the time in the message, then try again.",
     "tokenNotSaved": "Repair the store, then sign in to the account again (einlassctl sign-in --account ACCOUNT).",
-    "verificationFailed": "Check the clock; if it is right, do not trust this sign-in and report it.",
+    "verificationFailed": "Check the clock; if it is right, replace the assertion that the message names, else do not trust this sign-in and report it.",
     "unknownProvider": "List the providers (einlassctl providers list) and use one of their ids, or add the provider (einlassctl providers add).",
     "unknownAccount": "List the accounts (einlassctl accounts list) and use one of their ids.",
     "unknownFlow": "There is nothing to do, because the flow has ended.",
