@@ -6,7 +6,9 @@
 PyJWT signs the tokens. There is no page: the person always agrees. `POST /__behaviour` with a JSON object changes
 settings. `POST /__rotate` replaces the key. `GET /__token` answers an id_token, `/__foreign` an access token of
 another client, and `/__alive` the number of valid access tokens. See oracle.py for the rest; the log has the
-client's authentication method and its `token_type_hint`.
+client's authentication method and its `token_type_hint`. With the setting `assertions`, an object of claims, the
+token endpoint exchanges an id_token for an assertion for another server (Identity Assertion JWT Authorization Grant);
+`GET /__assertion` answers one for the claims.
 """
 import base64
 import hashlib
@@ -28,7 +30,8 @@ KEYS["RS512"] = KEYS["PS256"] = KEYS["RS256"]
 MANNERS = {
     "algorithm": "ES256", "keyAlgorithm": None, "typ": "JWT", "claims": {}, "atHash": "sha256", "idTokenSeconds": 300,
     "refreshedIdToken": True, "metadata": {}, "introspection": {}, "methods": {}, "says": None,
-    "keeps": None}
+    "keeps": None, "assertions": None}
+TOKEN_EXCHANGE, TOKEN_TYPE = "urn:ietf:params:oauth:grant-type:token-exchange", "urn:ietf:params:oauth:token-type:"
 STATE = {"kid": 0, "key": KEYS["ES256"](), "made": "ES256"}
 CODES, TOKENS, REFRESH = {}, {}, {}
 
@@ -97,7 +100,33 @@ def authorize(base, request):
     return Answer(302, "", "text/plain", {"Location": request.query["redirect_uri"] + "?" + answer})
 
 
+def assertion(base, claims):
+    """Returns a signed assertion about the person, with these claims and those of the setting; None removes one."""
+    now = int(time.time())
+    usual = {"iss": base, "sub": PERSON, "jti": secrets.token_urlsafe(12), "iat": now, "exp": now + 300}
+    signer, all_claims = key(), usual | claims | (MANNERS["assertions"] or {})
+    return jwt.encode({name: value for name, value in all_claims.items() if value is not None}, signer,
+                      MANNERS["algorithm"], {"kid": str(STATE["kid"]), "typ": "oauth-id-jag+jwt"})
+
+
+def exchange(base, request):
+    """RFC 8693 section 2.1, for an id_token of the client."""
+    form = request.form
+    expected = {"subject_token_type": TOKEN_TYPE + "id_token", "requested_token_type": TOKEN_TYPE + "id-jag"}
+    if {name: form.get(name) for name in expected} != expected or not form.get("audience"):
+        return Answer(400, {"error": "invalid_request"})
+    try:
+        jwt.decode(form["subject_token"], key().public_key(), [MANNERS["algorithm"]], audience=CLIENT, issuer=base)
+    except jwt.PyJWTError:
+        return Answer(400, {"error": "invalid_grant"})
+    claims = {"aud": form["audience"]} | {name: form[name] for name in ("resource", "scope") if name in form}
+    return Answer(200, {"access_token": assertion(base, claims), "issued_token_type": TOKEN_TYPE + "id-jag",
+                        "token_type": "N_A"})
+
+
 def token(base, request):
+    if request.form["grant_type"] == TOKEN_EXCHANGE and MANNERS["assertions"] is not None:
+        return exchange(base, request)
     if request.form["grant_type"] == "authorization_code":
         challenge, nonce = CODES.pop(request.form["code"])
         if b64(hashlib.sha256(request.form["code_verifier"].encode()).digest()) != challenge:
@@ -147,7 +176,8 @@ def foreign(base):
     return {"access_token": token}
 
 
-ASIDE = {"/__token": lambda base: id_token(base, "", None), "/__foreign": foreign, "/__alive": lambda base: len(TOKENS)}
+ASIDE = {"/__token": lambda base: id_token(base, "", None), "/__foreign": foreign, "/__alive": lambda base: len(TOKENS),
+         "/__assertion": lambda base: assertion(base, {})}
 
 
 def answer(base, request):
