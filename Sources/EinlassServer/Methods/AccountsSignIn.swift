@@ -22,7 +22,8 @@ func accountsSignIn(_ server: Server) -> Method {
           "The resource's own name, for credentials.get."),
       ]),
       reasons: [
-        "unknownAccount", "invalidChoice", "bindingMismatch", "unsafeURL",
+        "unknownAccount", "invalidChoice", "bindingMismatch", "unsafeURL", "accessNotGranted",
+        "reloginNeeded", "notIssuedToThisClient", "tokenNotSaved",
       ] + flowReasons + signInReasons),
     .task { params, call async throws(RPCError) in
       guard (params[Params.provider] == nil) != (params[Params.resource] == nil) else {
