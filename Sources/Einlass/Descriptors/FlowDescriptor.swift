@@ -191,6 +191,10 @@ enum FlowDescriptor: Sendable, Equatable {
       return .deviceCode(flow)
     case .clientCredentials(let tokens):
       return .clientCredentials(tokens.registered(as: registration))
+    case .jwtBearer(let tokens): return .jwtBearer(tokens.registered(as: registration))
+    case .tokenExchange(var flow):
+      flow.tokens = flow.tokens.registered(as: registration)
+      return .tokenExchange(flow)
     case .reverseAuth, .systemToken, .oauth1: return self
     }
   }

@@ -18,7 +18,7 @@ extension SignIn {
     var exchange = flow.exchange(hiding: [])
     let traded = try await exchange.token(
       trading: subject, at: endpoint, of: descriptor.kind, scopes: flow.scopes(endpoint),
-      resources: flow.resourceParameters, by: registration, at: .token)
+      resource: request.resource, by: registration, at: .token)
     asker.report(.verifying)
     let (token, identity) = try await verified(traded, at: endpoint, flow, exchange)
     asker.report(.saving)
@@ -82,19 +82,20 @@ extension Exchange {
   /// sent again by this process.
   mutating func token(
     trading subject: AssertionSubject, at endpoint: TokenEndpoint, of kind: FlowKind,
-    scopes: [String], resources: [Parameter], by registration: ClientRegistration, at step: Step
+    scopes: [String], resource: String?, by registration: ClientRegistration, at step: Step
   ) async throws(FlowFailure) -> TradedToken {
     hide(subject.token)
     let assertion =
       kind == .tokenExchange
       ? try subject.exchangeable(at: endpoint, of: provider, effects)
       : try await subject.assertion(
-        for: endpoint, of: provider, scopes: scopes, resource: resources.first?.value, effects)
+        for: endpoint, of: provider, scopes: scopes, resource: resource, effects)
     hide(assertion.text)
     let scope = scopes.joined(separator: provider.permissions.separator)
     let grant =
       grant(kind, assertion, isFile: subject.owner == nil)
-      + (scope.isEmpty ? [] : [Parameter("scope", scope)]) + resources
+      + (scope.isEmpty ? [] : [Parameter("scope", scope)])
+      + endpoint.parameters(for: resource)
     let answer: Answer
     do throws(FlowFailure) {
       answer = try await ask(endpoint, endpoint.request, grant, by: registration, at: step)
@@ -114,6 +115,7 @@ extension Exchange {
     for secret in [token.accessToken, token.refreshToken, token.idToken].compactMap(\.self) {
       hide(secret)
     }
+    try requireAudience(of: token, resource, at: endpoint)
     return TradedToken(token: token, answer: object, assertion: assertion)
   }
 
@@ -151,7 +153,7 @@ extension StoredCredentialFlow {
     var exchange = exchange(hiding: [former.accessToken, former.refreshToken])
     var token = try await exchange.token(
       trading: subject, at: endpoint, of: descriptor.kind, scopes: former.scopes,
-      resources: resource.map { [Parameter("resource", $0)] } ?? [], by: registration, at: .renew
+      resource: resource, by: registration, at: .renew
     ).token
     if token.idToken != nil {
       let idToken = try? await exchange.idToken(of: token, at: endpoint, for: registration) {

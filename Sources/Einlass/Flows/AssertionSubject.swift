@@ -88,7 +88,9 @@ extension Einlass {
       with: provider.registrationNeeds)
     return AssertionSubject(
       source: .account(provider: provider.id, subject: subject), token: idToken,
-      owner: .init(account: account, provider: provider, registration: registration))
+      owner: .init(
+        account: account, provider: provider.registered(as: registration),
+        registration: registration))
   }
 }
 
@@ -169,7 +171,7 @@ extension AssertionSubject {
       [
         Parameter("grant_type", AssertionGrant.tokenExchange),
         Parameter("requested_token_type", type), Parameter("audience", endpoint.issuerName),
-      ] + (resource.map { [Parameter("resource", $0)] } ?? [])
+      ] + issuing.parameters(for: resource)
       + (scopes.isEmpty ? [] : [Parameter("scope", scopes.joined(separator: " "))]) + [
         Parameter("subject_token", revealedText(token)),
         Parameter("subject_token_type", AssertionGrant.TokenType.idToken),

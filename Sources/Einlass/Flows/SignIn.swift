@@ -82,8 +82,10 @@ struct SignIn {
   }
 
   /// Returns the requested kind of flow; by default `clientCredentials` for an account of the
-  /// application itself, and the present one for a credential from an assertion. Throws `unknownAccount`, and `invalidChoice` for an account of another
-  /// provider or for `clientCredentials` on a person's account.
+  /// application itself, and the present one for a credential from an assertion.
+  ///
+  /// Throws `unknownAccount`, and `invalidChoice` for an account of another provider or for
+  /// `clientCredentials` on a person's account.
   private func kind() throws(Problem) -> FlowKind? {
     guard let id = request.account else { return request.flowKind }
     let account = try store.read { reader throws(Problem) in try reader.account(id) }

@@ -234,9 +234,8 @@ struct CredentialRun {
   }
 
   /// Whether the provider may be asked. It is not asked about an account that needs a new sign-in,
-  /// because only that sign-in helps. A resource token is an exception, because the account's
-  /// health does not cover it, and so is a token from an assertion, because the next assertion may
-  /// be accepted.
+  /// because only that sign-in helps. Exceptions are a resource token, because the account's health
+  /// does not cover it, and a token from an assertion, because the next one may be accepted.
   private func canAsk(_ own: StoredCredential? = nil) -> Bool {
     account.health != .reloginNeeded || request.resource != nil || own?.assertionSource != nil
   }
