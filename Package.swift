@@ -75,7 +75,7 @@ let package = Package(
     .testTarget(name: "EinlassJSONTests", dependencies: ["EinlassJSON"]),
     .testTarget(
       name: "EinlassSystemTests", dependencies: ["EinlassSystem", "TestSupport"]),
-    .testTarget(name: "EinlassCryptoTests", dependencies: ["EinlassCrypto"]),
+    .testTarget(name: "EinlassCryptoTests", dependencies: ["EinlassCrypto", "TestSupport"]),
     .testTarget(
       name: "EinlassTests",
       dependencies: ["Einlass", "EinlassJSON", "EinlassCrypto", "TestSupport"]),

@@ -105,6 +105,24 @@ static inline EVP_PKEY *copenssl_pem_key(const unsigned char *text, size_t count
   return key;
 }
 
+/// Returns the first certificate of a PEM text, or NULL.
+static inline X509 *copenssl_pem_certificate(const unsigned char *text, size_t count) {
+  BIO *memory = BIO_new_mem_buf(text, (int)count);
+  X509 *certificate = memory ? PEM_read_bio_X509(memory, NULL, copenssl_no_passphrase, NULL) : NULL;
+  BIO_free(memory);
+  return certificate;
+}
+
+/// Writes a time of a certificate to `seconds`, since 1970. Returns 1, or 0 for a malformed time.
+static inline int copenssl_unix_time(const ASN1_TIME *time, long long *seconds) {
+  int days = 0, rest = 0;
+  ASN1_TIME *start = ASN1_TIME_set(NULL, 0);
+  int done = start && time && ASN1_TIME_diff(&days, &rest, start, time) == 1;
+  ASN1_TIME_free(start);
+  *seconds = days * 86400LL + rest;
+  return done;
+}
+
 /// Writes the PKCS #8 form of a key to `der` unless that is NULL. Returns the number of bytes, or
 /// 0.
 static inline int copenssl_pkcs8_der(const EVP_PKEY *key, unsigned char *der) {

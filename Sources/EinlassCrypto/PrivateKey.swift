@@ -4,7 +4,7 @@ internal import COpenSSL
 @safe public final class PrivateKey: @unchecked Sendable {
   public let kind: PublicKey.Kind
   // Never modified after `init`, so several threads may use it at the same time.
-  private let handle: OpaquePointer
+  let handle: OpaquePointer
 
   /// The public half, big-endian: the members of a JSON Web Key.
   public enum PublicParts: Sendable, Equatable {

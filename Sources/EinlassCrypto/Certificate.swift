@@ -1,0 +1,36 @@
+internal import COpenSSL
+
+/// An X.509 certificate: the first one of a PEM text. RFC 5280, RFC 7468 section 5.
+@safe public final class Certificate: @unchecked Sendable {
+  /// The last second of its validity, in seconds since 1970.
+  public let endsAt: Int64
+  // Never modified after `init`, so several threads may use it at the same time.
+  private let handle: OpaquePointer
+
+  /// `nil` for a text without a readable certificate, and for a text with a private key, because a
+  /// certificate is not kept as a secret.
+  public init?(pem: String) {
+    CryptoLibrary.start()
+    defer { ERR_clear_error() }
+    let text = Array(pem.utf8)
+    let marker = Array("PRIVATE KEY-----".utf8)
+    guard !text.indices.contains(where: { text[$0...].starts(with: marker) }),
+      let handle = unsafe copenssl_pem_certificate(text, text.count)
+    else { return nil }
+    var seconds: Int64 = 0
+    guard unsafe copenssl_unix_time(X509_get0_notAfter(handle), &seconds) == 1 else {
+      unsafe X509_free(handle)
+      return nil
+    }
+    endsAt = seconds
+    unsafe self.handle = handle
+  }
+
+  deinit { unsafe X509_free(handle) }
+
+  /// Whether the key belongs to the certificate.
+  public func isOf(_ key: PrivateKey) -> Bool {
+    defer { ERR_clear_error() }
+    return unsafe X509_check_private_key(handle, key.handle) == 1
+  }
+}
