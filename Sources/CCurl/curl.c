@@ -87,6 +87,11 @@ CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, const void *value) {
   return table.easy_setopt(easy, option, value);
 }
 
+CURLcode ccurl_set_bytes(CURL *easy, CURLoption option, const void *bytes, size_t count, int copies) {
+  struct curl_blob blob = {(void *)bytes, count, copies ? CURL_BLOB_COPY : CURL_BLOB_NOCOPY};
+  return table.easy_setopt(easy, option, &blob);
+}
+
 CURLcode ccurl_set_callback(CURL *easy, CURLoption option, curl_write_callback value) {
   return table.easy_setopt(easy, option, value);
 }

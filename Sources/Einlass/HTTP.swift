@@ -17,6 +17,8 @@ public struct HTTPRequest: Sendable, Equatable {
   /// The remaining time budget, in addition to the sender's own limit of 20 s. With zero or less
   /// the request is not sent and times out.
   public var timeout: Duration?
+  /// The client's certificate for the TLS connection; `nil` for none.
+  public var identity: ClientIdentity?
 
   /// A field of the header section.
   public struct Header: Sendable, Equatable {
@@ -60,4 +62,17 @@ public struct HTTPResponse: Sendable, Equatable {
 
   /// Returns the first header of this name, given in lower case.
   public func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
+}
+
+/// A client's certificate and its key, presented to a server by TLS. RFC 8446 section 4.4.2.
+public struct ClientIdentity: Sendable, Equatable {
+  /// PEM text: the certificate, then those of its intermediate authorities.
+  public var certificate: String
+  /// PEM text without a passphrase.
+  public var privateKey: Secret
+
+  public init(certificate: String, privateKey: Secret) {
+    self.certificate = certificate
+    self.privateKey = privateKey
+  }
 }

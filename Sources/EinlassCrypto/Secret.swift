@@ -67,6 +67,10 @@ import COpenSSL
   /// Returns a copy of the bytes. `TidyTests` lists the files that may call this.
   public func reveal() -> [UInt8] { unsafe Array(bytes) }
 
+  /// The bytes in place, for a C library that reads them later. Valid while this object lives.
+  /// `TidyTests` lists the files that may use them.
+  public var bytesInPlace: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(bytes) }
+
   /// Calls `body` with the bytes in place, which are valid only during the call.
   func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     unsafe body(UnsafeRawBufferPointer(bytes))

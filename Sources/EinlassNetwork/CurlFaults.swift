@@ -37,6 +37,10 @@ struct CurlReport {
   var proxyStatus = 0
   /// Whether the connection was ready, so that the request may have been sent.
   var isSent = false
+  /// The server's last alert, as far as libcurl reports it.
+  var alert: TLSAlert?
+  /// Whether the request has a client certificate.
+  var hasIdentity = false
 
   init(_ code: CURLcode) { self.code = code }
 
@@ -46,6 +50,47 @@ struct CurlReport {
     verifyResult = unsafe ccurl_get_long(handle, CURLINFO_SSL_VERIFYRESULT)
     proxyStatus = unsafe ccurl_get_long(handle, CURLINFO_HTTP_CONNECTCODE)
     isSent = unsafe ccurl_get_size(handle, CURLINFO_PRETRANSFER_TIME_T) > 0
+  }
+}
+
+/// A received TLS alert, by its number. RFC 8446 section 6.
+struct TLSAlert: Equatable {
+  static let badCertificate = TLSAlert(number: 42)
+  static let certificateExpired = TLSAlert(number: 45)
+  static let certificateRequired = TLSAlert(number: 116)
+  /// libcurl replaces OpenSSL's text for the alert `certificate_expired` during the handshake by
+  /// this one, if it has no fault of the server's own certificate to report.
+  private static let expiredText = "SSL certificate verification failed"
+
+  var number: Int
+
+  init(number: Int) { self.number = number }
+
+  /// Reads libcurl's text about an error, which quotes OpenSSL's: `error:0A00045C:SSL routines:…`.
+  /// The last three digits are 1000 and the alert's number, the first two name the library. `nil`
+  /// for any other text.
+  init?(inErrorText text: String) {
+    if text == Self.expiredText {
+      self = .certificateExpired
+      return
+    }
+    let marker = Array("error:".utf8)
+    let bytes = Array(text.utf8)
+    guard
+      let start = bytes.indices.first(where: { bytes[$0...].starts(with: marker) }),
+      let digits = String(validating: bytes[(start + marker.count)...].prefix(8), as: UTF8.self),
+      digits.utf8.count == 8, let code = Int(digits, radix: 16), code > 0,
+      digits.utf8.first != UInt8(ascii: "+"),
+      // The library's bits differ between OpenSSL 1.1 and 3.
+      code >> 24 == 0x14 || code >> 23 == 0x14, (1000...1255).contains(code & 0xFFF)
+    else { return nil }
+    number = code & 0xFFF - 1000
+  }
+
+  /// Whether the alert may concern the client's certificate: bad, unsupported, revoked, expired,
+  /// unknown, of an unknown authority, without access or missing.
+  var isAboutCertificate: Bool {
+    [40, 42, 43, 44, 45, 46, 48, 49, 116].contains(number)
   }
 }
 
@@ -70,12 +115,15 @@ enum NetworkCode: Int {
   case certificateUntrusted = -1202
   case certificateHasUnknownRoot = -1203
   case certificateNotYetValid = -1204
+  case clientCertificateRejected = -1205
+  case clientCertificateRequired = -1206
 }
 
 extension CurlReport {
   /// The number of NSURLErrorDomain.
   var networkCode: NetworkCode {
-    switch code {
+    if let clientCertificateCode { return clientCertificateCode }
+    return switch code {
     case CURLE_UNSUPPORTED_PROTOCOL: isSent ? .badServerResponse : .unsupportedURL
     case CURLE_URL_MALFORMAT: .badURL
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .cannotFindHost
@@ -97,6 +145,20 @@ extension CurlReport {
     case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE: .secureConnectionFailed
     default: .unknown
     }
+  }
+
+  /// The number for an alert about the client's certificate, `nil` for any other fault. With TLS
+  /// 1.3 the alert follows the handshake, so libcurl meets it while it sends or receives.
+  private var clientCertificateCode: NetworkCode? {
+    let codes = [
+      CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CLIENTCERT, CURLE_SEND_ERROR, CURLE_RECV_ERROR,
+      CURLE_PEER_FAILED_VERIFICATION,
+    ]
+    guard codes.contains(code), let alert, alert.isAboutCertificate else { return nil }
+    if hasIdentity { return .clientCertificateRejected }
+    // Before TLS 1.3 some servers report a missing certificate as a bad one.
+    return [.certificateRequired, .badCertificate].contains(alert)
+      ? .clientCertificateRequired : nil
   }
 
   private var connectCode: NetworkCode {
@@ -151,7 +213,8 @@ extension TransferFault {
 extension CurlReport {
   fileprivate func problem(_ host: String) -> Problem {
     var problem = networkCode.problem(host)
-    problem.mayHaveArrived = isSent
+    // A server reads no request before it has accepted the client's certificate.
+    problem.mayHaveArrived = isSent && clientCertificateCode == nil
     return problem
   }
 
@@ -208,6 +271,10 @@ extension NetworkCode {
     case .certificateHasUnknownRoot:
       "The certificate of \(host) is from an unknown authority; if you trust it, set caFile to its certificate."
     case .certificateNotYetValid: "The certificate of \(host) is not valid yet; check the clock."
+    case .clientCertificateRejected:
+      "\(host) refused the client certificate; check the certificate of the registration."
+    case .clientCertificateRequired:
+      "\(host) requires a client certificate; add certificate and privateKey to the registration."
     }
   }
 }

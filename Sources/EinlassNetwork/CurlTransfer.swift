@@ -1,5 +1,6 @@
 import CCurl
 import Einlass
+import EinlassCrypto
 import EinlassSystem
 
 /// An easy handle of libcurl.
@@ -19,6 +20,8 @@ typealias CurlHandle = UnsafeMutableRawPointer
   private var handle: CurlHandle?
   private var headers: UnsafeMutablePointer<curl_slist>?
   private var answer: CurlAnswer
+  /// libcurl's description of an error.
+  private var errorText: UnsafeMutablePointer<CChar>?
 
   /// Throws for a request that must not be sent: see `TransferFault`.
   init(
@@ -63,8 +66,10 @@ typealias CurlHandle = UnsafeMutableRawPointer
     unsafe ccurl_multi_remove(multi, handle)
     unsafe ccurl_easy_cleanup(handle)
     unsafe ccurl_list_free(headers)
+    unsafe errorText?.deallocate()
     unsafe self.handle = nil
     unsafe headers = nil
+    unsafe errorText = nil
   }
 
   /// Returns the result. Call before `detach`.
@@ -73,7 +78,10 @@ typealias CurlHandle = UnsafeMutableRawPointer
     if let refusal = answer.refusal { return .failure(refusal) }
     guard code == CURLE_OK, answer.hasWholeHead else {
       let fault = code == CURLE_OK ? CURLE_PARTIAL_FILE : code
-      return .failure(.curl(unsafe CurlReport(fault, of: handle)))
+      var report = unsafe CurlReport(fault, of: handle)
+      report.alert = unsafe errorText.flatMap { unsafe TLSAlert(inErrorText: String(cString: $0)) }
+      report.hasIdentity = request.identity != nil
+      return .failure(.curl(report))
     }
     let status = unsafe ccurl_get_long(handle, CURLINFO_RESPONSE_CODE)
     return .success(
@@ -130,9 +138,36 @@ extension CurlTransfer {
     for (option, value) in texts {
       try check(unsafe ccurl_set_text(handle, option, value))
     }
+    try unsafe attachErrorText(handle)
+    try unsafe attachIdentity(handle)
     try unsafe attachBody(handle)
     try unsafe attachHeaders(handle)
     try unsafe attachCallbacks(handle)
+  }
+
+  private func attachErrorText(_ handle: CurlHandle) throws(TransferFault) {
+    let text = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+    unsafe text.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    unsafe errorText = text
+    try check(unsafe ccurl_set_pointer(handle, CURLOPT_ERRORBUFFER, text))
+  }
+
+  /// libcurl reuses a connection only for the same certificate.
+  private func attachIdentity(_ handle: CurlHandle) throws(TransferFault) {
+    guard let identity = request.identity else { return }
+    let certificate = Array(identity.certificate.utf8)
+    try check(
+      unsafe ccurl_set_bytes(handle, CURLOPT_SSLCERT_BLOB, certificate, certificate.count, 1))
+    // The request keeps the key, so libcurl needs no copy.
+    let key = unsafe identity.privateKey.bytesInPlace
+    try check(
+      unsafe ccurl_set_bytes(handle, CURLOPT_SSLKEY_BLOB, key.baseAddress, key.count, 0))
+    // Without a password, OpenSSL would ask for it on the terminal.
+    for (option, value) in [
+      (CURLOPT_SSLCERTTYPE, "PEM"), (CURLOPT_SSLKEYTYPE, "PEM"), (CURLOPT_KEYPASSWD, ""),
+    ] {
+      try check(unsafe ccurl_set_text(handle, option, value))
+    }
   }
 
   private func attachBody(_ handle: CurlHandle) throws(TransferFault) {

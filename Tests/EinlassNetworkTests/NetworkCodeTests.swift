@@ -47,6 +47,58 @@ import Testing
     #expect(report.networkCode.rawValue == number)
   }
 
+  /// Texts of libcurl 7.88 and 8.5 with OpenSSL 3, and of OpenSSL 1.1.
+  @Test(
+    "The number of a TLS alert is read from the text of libcurl",
+    arguments: [
+      (
+        "OpenSSL SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0",
+        116
+      ),
+      ("error:0A000418:SSL routines::tlsv1 alert unknown ca", 48),
+      (
+        "OpenSSL SSL_read: OpenSSL/3.0.19: error:0A000412:SSL routines::ssl/tls alert bad, errno 0",
+        42
+      ),
+      ("error:14094410:SSL routines:ssl3_read_bytes:sslv3 alert handshake failure", 40),
+      ("error:1409445C:SSL routines:ssl3_read_bytes:tlsv13 alert certificate required", 116),
+      // The next ones are no alerts: reasons of OpenSSL itself, another library, other text.
+      ("error:0A000126:SSL routines::unexpected eof while reading", nil),
+      ("error:0A000086:SSL routines::certificate verify failed", nil),
+      ("error:0900045C:PEM routines::something", nil), ("error:0A00045", nil), ("error:", nil),
+      ("SSL certificate verification failed", 45),
+      ("SSL certificate problem: certificate has expired", nil), ("error:+A00045C:SSL", nil),
+      ("Recv failure: Connection reset by peer", nil), ("", nil),
+    ] as [(String, Int?)])
+  func alerts(text: String, number: Int?) {
+    #expect(TLSAlert(inErrorText: text)?.number == number)
+  }
+
+  @Test(
+    "An alert about the certificate of the client decides the code",
+    arguments: [
+      (CURLE_RECV_ERROR, 116, true, -1205), (CURLE_RECV_ERROR, 116, false, -1206),
+      (CURLE_SSL_CLIENTCERT, 116, false, -1206), (CURLE_SEND_ERROR, 116, false, -1206),
+      (CURLE_SSL_CONNECT_ERROR, 42, false, -1206), (CURLE_SSL_CONNECT_ERROR, 42, true, -1205),
+      (CURLE_RECV_ERROR, 48, true, -1205), (CURLE_SSL_CONNECT_ERROR, 45, true, -1205),
+      (CURLE_SSL_CONNECT_ERROR, 40, true, -1205), (CURLE_PEER_FAILED_VERIFICATION, 45, true, -1205),
+      // The next ones say nothing about a certificate of the client.
+      (CURLE_SSL_CONNECT_ERROR, 40, false, -1200), (CURLE_SSL_CONNECT_ERROR, 48, false, -1200),
+      (CURLE_SSL_CONNECT_ERROR, 70, true, -1200), (CURLE_RECV_ERROR, 80, true, -1005),
+      (CURLE_OPERATION_TIMEDOUT, 116, true, -1001),
+    ])
+  func clientCertificates(code: CURLcode, alert: Int, hasIdentity: Bool, number: Int) {
+    var report = CurlReport(code)
+    report.isSent = true
+    (report.alert, report.hasIdentity) = (TLSAlert(number: alert), hasIdentity)
+    #expect(report.networkCode.rawValue == number)
+    let problem = TransferFault.curl(report).problem(host: "a.test", caFile: nil)
+    #expect(problem.networkCode == number)
+    // The server has not read a request without the certificate.
+    #expect(problem.mayHaveArrived == ![-1205, -1206].contains(number))
+    #expect(problem.isRetryable == [-1005, -1001].contains(number))
+  }
+
   @Test(
     "A missing or unfit libcurl is reported with the way out",
     arguments: [

@@ -35,6 +35,8 @@ CURLcode ccurl_set_size(CURL *easy, CURLoption option, curl_off_t value);
 CURLcode ccurl_set_text(CURL *easy, CURLoption option, const char *value);
 /// The pointer must outlive the transfer.
 CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, const void *value);
+/// Without `copies`, the bytes must outlive the transfer.
+CURLcode ccurl_set_bytes(CURL *easy, CURLoption option, const void *bytes, size_t count, int copies);
 CURLcode ccurl_set_callback(CURL *easy, CURLoption option, curl_write_callback value);
 /// Returns 0 if libcurl does not know the value.
 long ccurl_get_long(CURL *easy, CURLINFO info);

@@ -87,6 +87,7 @@ def make(folder):
                 file.write(chain.read())
     request("selfSigned", CURVE, "localhost", "-x509", "-out", "selfSigned.pem", "-days", "30",
             "-addext", "subjectAltName=" + HERE)
+    openssl("pkey", "-in", "good.key", "-aes256", "-passout", "pass:secret", "-out", "encrypted.key")
     return [*CERTIFICATES, "selfSigned"]
 
 
@@ -136,3 +137,13 @@ def context(folder, name, old=False):
         context.maximum_version = ssl.TLSVersion.TLSv1_1
     context.load_cert_chain(os.path.join(folder, name + ".pem"), os.path.join(folder, name + ".key"))
     return context
+
+
+def demanding(folder, version):
+    """The same for a server that demands a certificate of the authority from its clients."""
+    demanding = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    demanding.minimum_version = demanding.maximum_version = version
+    demanding.load_cert_chain(os.path.join(folder, "good.pem"), os.path.join(folder, "good.key"))
+    demanding.load_verify_locations(os.path.join(folder, "authority.pem"))
+    demanding.verify_mode = ssl.CERT_REQUIRED
+    return demanding

@@ -320,6 +320,14 @@ def read_request(connection, listener):
             "name": parts[1], "argument": parts[2], "argument2": parts[3]}
 
 
+def drain(connection):
+    """Reads up to the client's end, because a connection closed over unread bytes is reset, and then the client may
+    lose the alert."""
+    connection.shutdown(socket.SHUT_WR)
+    while connection.recv(65536):
+        pass
+
+
 def serve(connection, listener, context):
     number = next(NUMBERS)
     saw("connection", listener=listener, number=number)
@@ -328,8 +336,16 @@ def serve(connection, listener, context):
             silence(connection, None)
             return
         if context:
-            connection = context.wrap_socket(connection, server_side=True)
+            connection = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+            try:
+                connection.do_handshake()
+            except ssl.SSLError:
+                if listener.startswith("mutual"):
+                    drain(connection)
+                raise
             saw("handshake", listener=listener)
+            if peer := connection.getpeercert():
+                saw("peer", listener=listener, host=peer["subject"][0][0][1])
         is_first = True
         while (request := read_request(connection, listener)) is not None:
             request["isFirst"], is_first = is_first, False
@@ -375,6 +391,8 @@ PORTS = {name: listen(name) for name in ("plain", "second", "stalled", "proxy", 
 for name in NAMES:
     PORTS[name] = listen(name, certificates.context(FOLDER, name))
 PORTS["old"] = listen("old", certificates.context(FOLDER, "good", old=True))
+for name, version in (("mutual", ssl.TLSVersion.TLSv1_3), ("mutual12", ssl.TLSVersion.TLSv1_2)):
+    PORTS[name] = listen(name, certificates.demanding(FOLDER, version))
 PORTS["refused"] = unused_port()
 print(json.dumps({"ports": PORTS, "folder": FOLDER}), flush=True)
 sys.stdin.read()
