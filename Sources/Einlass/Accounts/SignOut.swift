@@ -115,7 +115,7 @@ struct SignOut {
       provider: provider, effects: effects, remaining: [],
       secrets: [
         token.accessToken, token.refreshToken, own?.clientSecret, stored.registration.clientSecret,
-      ])
+      ], identity: own.flatMap { provider.identity(of: $0) })
     var isRefreshTokenRevoked = false
     for part in parts(of: token, by: way) {
       let what = part.name.map { "\(what) \($0)" } ?? what
@@ -229,7 +229,7 @@ extension SignOut {
     switch way {
     case .recipe(let recipe):
       _ = try await exchange.send(
-        recipe.filled(values(for: part, of: stored)).request, at: .revoke)
+        exchange.presenting(recipe.filled(values(for: part, of: stored)).request), at: .revoke)
     case .standard(let request, let endpoint):
       _ = try await exchange.ask(
         endpoint, request,

@@ -27,6 +27,8 @@ public struct Provider: Sendable, Equatable {
     case clientSecret
     /// A private key as PEM text, if the application signs with one.
     case privateKey
+    /// A certificate as PEM text, if the application authenticates by mutual TLS.
+    case certificate
     /// The registered redirect address, if each application has its own.
     case redirect
   }

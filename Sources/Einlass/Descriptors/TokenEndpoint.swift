@@ -11,7 +11,7 @@ internal import EinlassJSON
 ///     "algorithms": ["RS256"],
 ///     "answer": "form", "subject": "/uid", "identity": …, "revoke": …,
 ///     "revocation": …, "revocationAuthentication": "client_secret_post",
-///     "resourceParameter": "omit",
+///     "resourceParameter": "omit", "mutualTLS": …,
 ///     "endSession": "https://example.com/logout"
 ///
 /// The grant's fields and the client authentication are added to the `query` and `form` of `token`
@@ -47,7 +47,7 @@ struct TokenEndpoint: Sendable, Equatable {
     "token", "refresh", "clientAuthentication", "scopes", "issuer", "keySet", "algorithms",
     "answer", "subject", "identity", "revoke", "assertion",
     "dpop", "revocation", "revocationAuthentication", "forResources", "endSession",
-    "resourceParameter",
+    "resourceParameter", "mutualTLS",
   ]
 
   /// The format of answers with tokens.
@@ -95,6 +95,8 @@ struct TokenEndpoint: Sendable, Equatable {
   /// The page that ends the person's session in the browser. OpenID Connect RP-Initiated Logout 1.0
   /// section 2.
   var endSession: WebAddress?
+  /// The addresses for clients with a certificate, and whether tokens are bound to it. RFC 8705.
+  var mutualTLS: MutualTLS
 
   /// Reads the words of a flow.
   init(in reader: DescriptorReader) throws(DescriptorReader.Fault) {
@@ -135,6 +137,7 @@ struct TokenEndpoint: Sendable, Equatable {
     }
     revocationAuthentication = try reader.authentications("revocationAuthentication")
     endSession = try reader.optional("endSession", reader.address)
+    mutualTLS = try MutualTLS("mutualTLS", in: reader)
     guard reader.has("refresh") else { return }
     let reader = try reader.object(
       "refresh", members: ["request", "marginSeconds", "checkSeconds"])
@@ -171,6 +174,11 @@ struct TokenEndpoint: Sendable, Equatable {
   /// The requests that carry secrets.
   var requests: [RequestTemplate] {
     [request] + [refresh?.request, standardRevocation].compactMap(\.self)
+      + mutualTLS.addresses.values.map { address in
+        var request = request
+        request.address = address
+        return request
+      }
   }
 
   /// All addresses.
@@ -190,6 +198,7 @@ struct TokenEndpoint: Sendable, Equatable {
     moved.issuer = issuer.map(move)
     moved.keySet = keySet.map(move)
     moved.endSession = endSession.map(move)
+    moved.mutualTLS = mutualTLS.relocated(move)
     return moved
   }
 }

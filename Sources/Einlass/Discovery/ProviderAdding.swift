@@ -193,6 +193,7 @@ extension ServerMetadata {
       "issuer": .string(issuer), "forResources": announcesS256 ? true : nil,
       "keySet": isOpenID ? keySetAddress.map { .string($0.text) } : nil,
       "algorithms": isOpenID ? JSONValue(signingAlgorithms.map(\.rawValue).sorted()) : nil,
+      "mutualTLS": mutualTLS.word,
     ]).members
     let pushing = pushedAuthorizationRequestEndpoint.map { [("pushed", request("POST", $0))] } ?? []
     var flows: [JSONValue] = []
@@ -223,7 +224,9 @@ extension ServerMetadata {
       "setup": [
         "documentation": .string(issuer), "redirect": "http://127.0.0.1/callback",
       ],
-      "accounts": "many", "registration": ["clientId"],
+      "accounts": "many",
+      "registration": clientAuthentications.areMutualTLS
+        ? ["clientId", "certificate", "privateKey"] : ["clientId"],
       "clientMetadata": takesClientMetadata ? true : nil,
       "dynamicRegistration": registrationEndpoint.map { endpoint in
         ["url": .string(endpoint.text), "clientAuthentication": .string(registered.rawValue)]
@@ -264,7 +267,7 @@ extension ServerMetadata {
   /// The client authentication to ask for in a registration: none, unless the server requires one.
   private var registered: ClientAuthentication {
     clientAuthentications.contains(.none)
-      ? .none : clientAuthentications.first { $0 != .privateKeyJWT } ?? .none
+      ? .none : clientAuthentications.first(where: \.isForSecret) ?? .none
   }
 
   /// Returns the identity descriptor for the standard claims, with or without a userinfo request.

@@ -37,6 +37,8 @@ struct ServerMetadata: Equatable {
   var signingAlgorithms: Set<TokenAlgorithm>
   /// RFC 9207: every response names its issuer.
   var promisesIssuer: Bool
+  /// The addresses for clients with a certificate, and whether tokens are bound to it. RFC 8705.
+  var mutualTLS = MutualTLS()
 
   /// The reason to refuse a document, before a request to any address in it.
   enum Fault: Error, Equatable {
@@ -73,8 +75,8 @@ struct ServerMetadata: Equatable {
     guard let issuer = object["issuer"]?.string else { throw .member("issuer") }
     guard sameBytes(issuer, expected) else { throw .foreignIssuer }
     let home = try? WebAddress.parse(expected)
-    func address(_ name: String) throws(Fault) -> WebAddress? {
-      guard let value = object[name], !value.isNull else { return nil }
+    func address(_ name: String, in group: JSONValue? = document) throws(Fault) -> WebAddress? {
+      guard let value = group?[name], !value.isNull else { return nil }
       guard let text = value.string else { throw .member(name) }
       guard let address = try? WebAddress.parse(text), home?.mayName(address) == true else {
         throw .unsafeAddress(name)
@@ -126,5 +128,11 @@ struct ServerMetadata: Equatable {
     signingAlgorithms = Set(
       algorithms?.compactMap(TokenAlgorithm.init(rawValue:)) ?? [.rs256])
     promisesIssuer = object["authorization_response_iss_parameter_supported"]?.bool ?? false
+    for endpoint in MutualTLS.Endpoint.allCases {
+      let alias = try address(endpoint.metadataName, in: object["mtls_endpoint_aliases"])
+      guard alias?.query == nil else { throw .member("mtls_endpoint_aliases") }
+      mutualTLS.addresses[endpoint] = alias
+    }
+    mutualTLS.bindsTokens = object["tls_client_certificate_bound_access_tokens"]?.bool ?? false
   }
 }

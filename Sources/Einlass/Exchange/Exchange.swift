@@ -19,16 +19,19 @@ struct Exchange {
   private(set) var secrets: [Secret]
   /// The key that the flow's tokens are bound to. RFC 9449.
   let proof: ProofOfPossession?
+  /// The certificate that the flow's tokens may be bound to. RFC 8705.
+  let identity: ClientIdentity?
 
   init(
     provider: Provider, effects: Effects, remaining: Set<Remedy>, secrets: [Secret?],
-    proof: ProofOfPossession? = nil
+    proof: ProofOfPossession? = nil, identity: ClientIdentity? = nil
   ) {
     self.provider = provider
     self.effects = effects
     self.remaining = remaining
     self.secrets = secrets.compactMap(\.self)
     self.proof = proof
+    self.identity = identity
   }
 
   /// Adds a secret to those cut out of errors.
@@ -82,17 +85,26 @@ struct Exchange {
     guard let request = provider.identity?.request else {
       throw FlowFailure(.flowNotSupported(provider, "the identity request"))
     }
-    var identity = try identity(in: try await send(making(request), at: .identity).object)
+    let template = identity == nil ? request : provider.presenting(request)
+    let answer = try await send(presenting(making(template)), at: .identity)
+    var identity = try self.identity(in: answer.object)
     if identity.email == nil, let emails = provider.identity?.emails {
       // A failed request for the email addresses does not fail the sign-in.
       do throws(FlowFailure) {
-        let answer = try await send(making(emails.request), at: .identity)
+        let answer = try await send(presenting(making(emails.request)), at: .identity)
         identity.email = (try? JSONReader.read(answer.body)).flatMap(emails.email).map(name)
       } catch {
         guard error.remedy == nil, error.problem.reason != .cancelled else { throw error }
       }
     }
     return identity
+  }
+
+  /// Returns a request with a token, presenting the certificate that the token may be bound to.
+  func presenting(_ request: HTTPRequest) -> HTTPRequest {
+    var request = request
+    request.identity = identity
+    return request
   }
 
   /// Returns the person described by an answer or by the claims of a verified id_token.

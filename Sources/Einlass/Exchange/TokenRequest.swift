@@ -13,6 +13,8 @@ extension Exchange {
     by registration: ClientRegistration, token: Secret? = nil, device: DeviceAuthorization? = nil,
     authentication others: [ClientAuthentication]? = nil, at step: Step
   ) async throws(FlowFailure) -> Answer {
+    let identity = endpoint.identity(of: registration)
+    let template = identity == nil ? template : endpoint.presenting(template, at: step)
     var values = Template.Values(texts: [.clientID: registration.clientID])
     values[.clientSecret] = registration.clientSecret.map(revealedText)
     values[.token] = token.map(revealedText)
@@ -22,6 +24,8 @@ extension Exchange {
     // Each attempt needs its own assertion, because an assertion serves only once.
     return try await send(at: step) { () throws(Problem) in
       var request = bare
+      request.identity = identity
+      if let identity { try provider.requireUsable(identity, now: effects.now()) }
       var form = grant + added
       if !template.saysWhoAsks {
         let way = endpoint.clientAuthentication.fitting(registration, at: others)

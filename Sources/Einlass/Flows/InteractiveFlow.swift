@@ -28,7 +28,8 @@ struct InteractiveFlow {
   func exchange(hiding secrets: [Secret?]) -> Exchange {
     Exchange(
       provider: provider, effects: effects, remaining: [],
-      secrets: [registration.clientSecret] + secrets, proof: proof)
+      secrets: [registration.clientSecret] + secrets, proof: proof,
+      identity: provider.identity(of: registration))
   }
 
   /// Returns the scopes to request. For a resource, only `openid` and `offline_access` are added

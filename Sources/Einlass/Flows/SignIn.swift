@@ -301,7 +301,8 @@ extension Einlass {
       try provider.requireFlow(kind)
       throw .authenticatorUnconfigured(provider, missing: [.clientID])
     }
-    return try await signIn(by: provider.complete(found, with: provider.registrationNeeds))
+    return try await signIn(
+      by: provider.complete(found, with: provider.registrationNeeds, now: effects.now()))
   }
 }
 

@@ -138,7 +138,8 @@ struct StoredCredentialFlow {
     if case .oauth2(let token)? = own?.credential { proof = ProofOfPossession(token) }
     return Exchange(
       provider: provider, effects: effects, remaining: remaining,
-      secrets: [registration.clientSecret] + secrets, proof: proof)
+      secrets: [registration.clientSecret] + secrets, proof: proof,
+      identity: provider.identity(of: registration))
   }
 
   /// Returns the account's own credential. Throws `reloginNeeded` or `notIssuedToThisClient`

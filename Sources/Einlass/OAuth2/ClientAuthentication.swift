@@ -17,11 +17,19 @@ enum ClientAuthentication: String, Sendable, CaseIterable {
   case secretJWT = "client_secret_jwt"
   /// An assertion signed with the registration's private key.
   case privateKeyJWT = "private_key_jwt"
+  /// The certificate of the TLS connection, from an authority that the server trusts. RFC 8705
+  /// section 2.1.
+  case tls = "tls_client_auth"
+  /// The certificate of the TLS connection, registered itself. RFC 8705 section 2.2.
+  case selfSignedTLS = "self_signed_tls_client_auth"
+
+  /// Whether the certificate of the TLS connection proves the client.
+  var isMutualTLS: Bool { self == .tls || self == .selfSignedTLS }
 
   /// Adds the client authentication to a request's form and headers. A registration without a
   /// secret can only send its id.
   ///
-  /// - Parameter assertion: Makes the assertion for the last two cases.
+  /// - Parameter assertion: Makes the assertion for `secretJWT` and `privateKeyJWT`.
   func prove(
     _ registration: ClientRegistration, form: inout [Parameter],
     headers: inout [HTTPRequest.Header], assertion: () throws(Problem) -> String
@@ -46,10 +54,14 @@ enum ClientAuthentication: String, Sendable, CaseIterable {
     case (.post, let secret?):
       form.name(registration.clientID)
       form.append(Parameter("client_secret", secret))
-    case (.none, _), (.basic, nil), (.basicPlain, nil), (.post, nil), (.secretJWT, nil):
+    case (.none, _), (.basic, nil), (.basicPlain, nil), (.post, nil), (.secretJWT, nil),
+      (.tls, _), (.selfSignedTLS, _):
       form.name(registration.clientID)
     }
   }
+
+  /// Whether a client secret proves the client.
+  var isForSecret: Bool { self != .none && self != .privateKeyJWT && !isMutualTLS }
 
   private static func basicHeader(_ id: String, _ secret: String) -> HTTPRequest.Header {
     .init("Authorization", "Basic \(Base64.encode(Array("\(id):\(secret)".utf8)))")
@@ -57,16 +69,25 @@ enum ClientAuthentication: String, Sendable, CaseIterable {
 }
 
 extension [ClientAuthentication] {
-  /// Returns the way that the registration names. Otherwise returns `privateKeyJWT` for a private
-  /// key, then `basicEmpty`, then the first way for a secret, as far as the list holds them, and
-  /// `none` as the last resort.
+  /// Whether a client without a certificate has no choice.
+  var areMutualTLS: Bool { !isEmpty && allSatisfy(\.isMutualTLS) }
+
+  /// Returns the way that the registration names. Otherwise returns the first way for a
+  /// certificate, `privateKeyJWT` for a private key, then `basicEmpty`, then the first way for a
+  /// secret, as far as the list holds them, and `none` as the last resort. A list of ways for a
+  /// certificate alone leaves no other choice.
   func fitting(_ registration: ClientRegistration) -> ClientAuthentication {
     let own = registration.authentication.flatMap(ClientAuthentication.init(rawValue:))
     if let own { return own }
+    if let way = first(where: \.isMutualTLS),
+      registration.certificate != nil || areMutualTLS
+    {
+      return way
+    }
     if registration.privateKey != nil, contains(.privateKeyJWT) { return .privateKeyJWT }
     if contains(.basicEmpty) { return .basicEmpty }
     guard registration.clientSecret != nil else { return .none }
-    return first { $0 != .none && $0 != .privateKeyJWT } ?? .none
+    return first { $0.isForSecret } ?? .none
   }
 }
 

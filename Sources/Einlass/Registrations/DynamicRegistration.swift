@@ -59,7 +59,8 @@ struct DynamicRegistration: Sendable, Equatable {
     else { throw .member("client_id") }
     var way = clientAuthentication
     if let word = object["token_endpoint_auth_method"], !word.isNull {
-      guard let known = word.string.flatMap(ClientAuthentication.init), known != .privateKeyJWT
+      guard let known = word.string.flatMap(ClientAuthentication.init),
+        known == .none || known.isForSecret
       else {
         throw .foreignAuthentication
       }

@@ -2,11 +2,16 @@ internal import EinlassCrypto
 internal import EinlassJSON
 
 extension Provider {
-  /// Returns the registration if it has these parts and its key can be read. Throws
-  /// `authenticatorUnconfigured` with the missing parts.
+  /// Returns the registration if it has these parts and those for its certificate, and if its key
+  /// and its certificate can be used. Throws `authenticatorUnconfigured` with the missing parts.
+  ///
+  /// - Parameter now: `nil` to accept an expired certificate.
   func complete(
-    _ registration: ClientRegistration?, with parts: [RegistrationPart]
+    _ registration: ClientRegistration?, with parts: [RegistrationPart], now: UnixTime? = nil
   ) throws(Problem) -> ClientRegistration {
+    let takesCertificate = registration.map(takesCertificate) ?? false
+    let further = takesCertificate ? [RegistrationPart.certificate, .privateKey] : []
+    let parts = parts + further.filter { !parts.contains($0) }
     let missing = missingParts(of: registration, among: parts)
     guard let registration, missing.isEmpty else {
       throw .authenticatorUnconfigured(self, missing: missing)
@@ -14,6 +19,7 @@ extension Provider {
     guard registration.privateKey != nil else { return registration }
     guard let key = registration.signingKey else { throw .unreadableKey(self) }
     guard signatureMethod != .rsaSHA1 || key.kind == .rsa else { throw .notRSA(self) }
+    if let identity = identity(of: registration) { try requireUsable(identity, now: now) }
     return registration
   }
 
@@ -43,6 +49,7 @@ extension Provider {
     }
     do throws(Problem) {
       try requireStorable(complete(own, with: registrationNeeds))
+      try requireUse(ofCertificateIn: own)
       return nil
     } catch { return error }
   }
@@ -70,6 +77,7 @@ extension Provider {
       case .clientID: registration?.clientID.isEmpty ?? true
       case .clientSecret: registration?.clientSecret?.isEmpty ?? true
       case .privateKey: registration?.privateKey?.isEmpty ?? true
+      case .certificate: registration?.certificate?.isEmpty ?? true
       case .redirect: registration?.redirect?.isEmpty ?? true
       }
     }
@@ -104,9 +112,11 @@ extension Problem {
 extension StoredRegistration.Known {
   /// A registration with the same parts.
   fileprivate var shape: ClientRegistration {
-    ClientRegistration(
+    var shape = ClientRegistration(
       clientID: clientID, clientSecret: hasSecret ? Secret("sealed") : nil, redirect: redirect,
       privateKey: hasPrivateKey ? Secret("sealed") : nil)
+    if hasCertificate { shape.certificate = "stored" }
+    return shape
   }
 }
 

@@ -14,7 +14,7 @@ extension Einlass {
     let provider = try catalog.provider(provider)
     let isStored = try store.knownRegistration(at: provider) != nil
     guard own != nil || !isStored && provider.dynamicRegistration == nil else { return }
-    _ = try provider.complete(own, with: needs(provider))
+    _ = try provider.complete(own, with: needs(provider), now: effects.now())
   }
 
   /// Stores the person's own registration at a provider, sealed, for every application without one
@@ -31,10 +31,12 @@ extension Einlass {
       return try store.registrations.set(provider.id, nil, .usual)
     }
     try registration.check()
+    try provider.requireUse(ofCertificateIn: registration)
     try provider.requireUse(ofKeyIn: registration)
     let needs = provider.registrationNeeds
     let proof = registration.proof.filter { !needs.contains($0) }
-    try provider.requireStorable(provider.complete(registration, with: needs + proof))
+    try provider.requireStorable(
+      provider.complete(registration, with: needs + proof, now: effects.now()))
     return try store.registrations.set(
       provider.id,
       StoredRegistration(
@@ -47,6 +49,7 @@ extension Provider {
   fileprivate func requireUse(ofKeyIn registration: ClientRegistration) throws(Problem) {
     let isUsed =
       registrationNeeds.contains(.privateKey) || registration.proof.contains(.privateKey)
+      || takesCertificate(of: registration)
       || flows.contains { $0.tokens?.clientAuthentication.contains(.privateKeyJWT) ?? false }
     guard registration.privateKey == nil || isUsed else {
       throw .invalidParameter(
@@ -59,12 +62,27 @@ extension Provider {
   }
 }
 
+extension Provider {
+  /// Throws `invalidParameter` for a certificate that no flow of the provider would use.
+  func requireUse(ofCertificateIn registration: ClientRegistration) throws(Problem) {
+    guard registration.certificate == nil || takesCertificate(of: registration) else {
+      throw .invalidParameter(
+        "/certificate",
+        """
+        \(name)'s descriptor names no use for a certificate. Leave it out, or set authentication \
+        to tls_client_auth or self_signed_tls_client_auth.
+        """)
+    }
+  }
+}
+
 extension ClientRegistration {
-  /// The part that the registration's authentication needs.
+  /// The parts that the registration's authentication needs.
   fileprivate var proof: [Provider.RegistrationPart] {
     switch authentication.flatMap(ClientAuthentication.init(rawValue:)) {
     case nil, .some(.none), .basicEmpty: []
     case .privateKeyJWT: [.privateKey]
+    case .tls, .selfSignedTLS: [.certificate, .privateKey]
     case .basic, .basicPlain, .post, .secretJWT: [.clientSecret]
     }
   }

@@ -10,6 +10,7 @@ public struct StoredRegistration: Sendable, Equatable {
     public var clientID: String
     public var hasSecret: Bool
     public var hasPrivateKey: Bool
+    public var hasCertificate: Bool
     public var redirect: String?
     public var origins: [String]
     /// Whether the provider issued it on request. RFC 7591.
@@ -17,12 +18,13 @@ public struct StoredRegistration: Sendable, Equatable {
 
     public init(
       provider: String, clientID: String, hasSecret: Bool, hasPrivateKey: Bool = false,
-      redirect: String?, origins: [String], isIssued: Bool
+      hasCertificate: Bool = false, redirect: String?, origins: [String], isIssued: Bool
     ) {
       self.provider = provider
       self.clientID = clientID
       self.hasSecret = hasSecret
       self.hasPrivateKey = hasPrivateKey
+      self.hasCertificate = hasCertificate
       self.redirect = redirect
       self.origins = origins
       self.isIssued = isIssued
@@ -59,7 +61,8 @@ public struct StoredRegistration: Sendable, Equatable {
     Known(
       provider: provider, clientID: registration.clientID,
       hasSecret: registration.clientSecret != nil, hasPrivateKey: registration.privateKey != nil,
-      redirect: registration.redirect, origins: origins, isIssued: isIssued)
+      hasCertificate: registration.certificate != nil, redirect: registration.redirect,
+      origins: origins, isIssued: isIssued)
   }
 }
 

@@ -192,7 +192,8 @@ struct CredentialCheck {
     if case .oauth2(let token)? = credential { proof = ProofOfPossession(token) }
     return Exchange(
       provider: provider, effects: effects, remaining: [],
-      secrets: [registration.clientSecret] + secrets, proof: proof)
+      secrets: [registration.clientSecret] + secrets, proof: proof,
+      identity: provider.identity(of: registration))
   }
 
   private func values(for token: OAuth2Credential) -> Template.Values {
@@ -279,7 +280,8 @@ extension CredentialCheck {
       throw .flowNotSupported(provider, "verification")
     }
     let registration = try provider.complete(
-      store.registration(request.registration, at: provider), with: provider.verificationNeeds)
+      store.registration(request.registration, at: provider), with: provider.verificationNeeds,
+      now: einlass.effects.now())
     let credential = try store.credential(of: request, at: provider)
     self.init(
       provider: provider.registered(as: registration), registration: registration,

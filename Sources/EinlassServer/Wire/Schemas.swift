@@ -39,7 +39,8 @@ extension Schema {
       "clientSecret", .string(maxBytes: 4096), "Consumer secret, application secret.",
       isSecret: true),
     .optional(
-      "privateKey", .string(maxBytes: 16384), "A private key as PEM text, to sign with.",
+      "privateKey", .string(maxBytes: 16384),
+      "A private key as PEM text, to sign with or of the certificate.",
       isSecret: true),
     .optional(
       "authentication", .oneOf(ClientRegistration.authentications),

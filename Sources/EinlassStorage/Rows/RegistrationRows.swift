@@ -22,9 +22,12 @@ struct RegistrationRow {
   var cells: [RegistrationColumn: [UInt8]]
 
   var known: StoredRegistration.Known {
-    StoredRegistration.Known(
+    var shown = ClientRegistration(clientID: clientID)
+    shown.propertiesText = properties
+    return StoredRegistration.Known(
       provider: provider, clientID: clientID, hasSecret: cells[.clientSecret] != nil,
-      hasPrivateKey: cells[.privateKey] != nil, redirect: redirect, origins: boundOrigins,
+      hasPrivateKey: cells[.privateKey] != nil, hasCertificate: shown.certificate != nil,
+      redirect: redirect, origins: boundOrigins,
       isIssued: isIssued)
   }
 }

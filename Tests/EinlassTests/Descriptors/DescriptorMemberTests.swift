@@ -278,7 +278,7 @@ struct DescriptorMemberTests {
       (#""assertion":{"algorithms":["none"]}"#, "/assertion/algorithms"),
       (#""assertion":{"to":"issuer"}"#, "/assertion/to"),
       (
-        #""clientAuthentication":["client_secret_basic","tls_client_auth"]"#,
+        #""clientAuthentication":["client_secret_basic","unknown_client_auth"]"#,
         "/clientAuthentication"
       ),
       (#""clientAuthentication":["client_secret_basic","private_key_jwt"]"#, nil),

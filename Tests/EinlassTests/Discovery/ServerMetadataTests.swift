@@ -80,10 +80,49 @@ import Testing
     #expect(usual.fitting(registration, at: others).rawValue == expected)
   }
 
+  /// RFC 8705 sections 3.3 and 5.
+  @Test func `The addresses for certificates and bound tokens are in the descriptor`() throws {
+    let metadata = try Self.metadata {
+      $0["token_endpoint_auth_methods_supported"] = ["tls_client_auth"]
+      $0["tls_client_certificate_bound_access_tokens"] = true
+      $0["mtls_endpoint_aliases"] = [
+        "token_endpoint": "https://mtls.issuer.example/token",
+        "pushed_authorization_request_endpoint": "https://mtls.issuer.example/par",
+        "registration_endpoint": 1,
+      ]
+    }
+    let descriptor = JSONValue.object(metadata.descriptor(id: "x", name: "X"))
+    #expect(
+      descriptor.at(pointer: "/flows/0/mutualTLS") == [
+        "token": "https://mtls.issuer.example/token", "pushed": "https://mtls.issuer.example/par",
+        "bindsTokens": true,
+      ])
+    #expect(descriptor["registration"] == ["clientId", "certificate", "privateKey"])
+    #expect(
+      try Provider(descriptor, at: "").origins
+        == ["https://issuer.example", "https://mtls.issuer.example"])
+    let plain = JSONValue.object(try Self.metadata().descriptor(id: "x", name: "X"))
+    #expect(plain.at(pointer: "/flows/0/mutualTLS") == nil)
+    #expect(plain["registration"] == ["clientId"])
+  }
+
+  @Test(
+    "An address for certificates is refused like any other",
+    arguments: [
+      ("http://mtls.issuer.example/token", ServerMetadata.Fault.unsafeAddress("token_endpoint")),
+      ("https://127.0.0.1/token", .unsafeAddress("token_endpoint")),
+      ("https://mtls.issuer.example/token?a=b", .member("mtls_endpoint_aliases")),
+    ])
+  func unsafeAlias(address: String, fault: ServerMetadata.Fault) {
+    #expect(throws: fault) {
+      try Self.metadata { $0["mtls_endpoint_aliases"] = ["token_endpoint": .string(address)] }
+    }
+  }
+
   @Test func `Unknown values are left out`() throws {
     let metadata = try Self.metadata {
       $0["token_endpoint_auth_methods_supported"] = [
-        "tls_client_auth", "client_secret_post", "none",
+        "unknown_client_auth", "client_secret_post", "none",
       ]
       $0["id_token_signing_alg_values_supported"] = ["none", "ES256", "HS512", "RS256"]
       $0["code_challenge_methods_supported"] = ["plain", "S256"]

@@ -146,7 +146,7 @@ import Testing
     var named = registration
     named.authentication = "client_secret_jwt"
     #expect([.none, .privateKeyJWT, .post].fitting(named) == .secretJWT)
-    named.authentication = "tls_client_auth"
+    named.authentication = "unknown_client_auth"
     #expect([.none, .privateKeyJWT, .post, .basic].fitting(named) == way)
   }
 
