@@ -129,7 +129,7 @@ extension Refusal {
   private var missingParts: String {
     let names = [
       "clientId": "client id", "clientSecret": "client secret", "redirect": "redirect address",
-      "privateKey": "private key",
+      "privateKey": "private key", "certificate": "certificate",
     ]
     let parts = (data["detail"]?.string ?? "").split(separator: ", ").map { String($0) }
     return parts.isEmpty ? "client id" : parts.map { names[$0] ?? $0 }.joined(separator: " and ")

@@ -137,6 +137,29 @@ def test_an_unused_private_key_is_refused(store, tmp_path):
         assert done[0] == code and ("GitHub's descriptor names no use for a private key" in done[2]) == (code == 1), done
 
 
+def test_a_certificate_is_read_from_a_file_that_others_may_read(store, tmp_path):
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+                    "/CN=mine", "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    key.chmod(0o600)
+    certificate.chmod(0o644)
+    configure = ["providers", "configure", "github", "--client-id", "mine", "--authentication", "tls_client_auth", *store]
+    code, _, errors = run(*configure)
+    assert code == 1 and "lacks certificate, privateKey" in errors, errors
+    code, _, errors = run(*configure, "--certificate", str(certificate))
+    assert code == 64 and "--private-key is missing" in errors, errors
+    # A file with the key too is not taken, because the certificate is stored in the clear.
+    both = tmp_path / "both.pem"
+    both.write_text(certificate.read_text() + key.read_text())
+    code, _, errors = run(*configure, "--private-key", str(key), "--certificate", str(both))
+    assert code == 1 and "without the key" in errors, errors
+    secret = key.read_text().splitlines()[1]
+    code, output, errors = run(*configure, "--private-key", str(key), "--certificate", str(certificate))
+    assert code == 0 and output.startswith("Stored your registration at github.\n"), errors
+    assert not any(secret.encode() in path.read_bytes() for path in tmp_path.rglob("*")
+                   if path.is_file() and path not in (key, both))
+
+
 def test_the_given_redirect_is_shown_as_the_one_to_register(store):
     place = "http://127.0.0.1:7777/back"
     with Terminal([CONTROL, "providers", "configure", "gitlab", "--redirect", place, *store]) as terminal:

@@ -18,6 +18,8 @@ struct ProvidersConfigure: ServerCommand {
         einlassctl providers configure github
         einlassctl providers configure google --client-id ID --secret-fd 0 <FILE
         einlassctl providers configure example --client-id ID --private-key key.pem
+        einlassctl providers configure example --client-id ID --private-key key.pem \
+          --certificate certificate.pem
         einlassctl providers configure github --remove
       """)
 
@@ -38,6 +40,12 @@ struct ProvidersConfigure: ServerCommand {
       "PEM file of the client's private key; only you may be able to read it (chmod 600).",
       valueName: "file"), completion: .file())
   var privateKey: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "PEM file of the client's certificate for that key, for mutual TLS (RFC 8705).",
+      valueName: "file"), completion: .file())
+  var certificate: String?
 
   @Option(help: ArgumentHelp("The provider's name for that key (kid).", valueName: "id"))
   var keyId: String?
@@ -97,11 +105,17 @@ struct ProvidersConfigure: ServerCommand {
     params["clientId"] = .string(
       try console.text("Client id:", given: clientId, orElse: missing))
     let key =
-      needs.contains("privateKey") || privateKey != nil
+      needs.contains("privateKey") || privateKey != nil || certificate != nil
       ? try pem(
         console.path(
           "File of the private key (PEM):", given: privateKey,
           orElse: "Name the file of the private key: --private-key is missing.")) : nil
+    if needs.contains("certificate") || certificate != nil {
+      let path = try console.path(
+        "File of the certificate (PEM):", given: certificate,
+        orElse: "Name the file of the certificate: --certificate is missing.")
+      params["certificate"] = .string(try pem(path, others: .mayRead))
+    }
     if let secretFd {
       params["clientSecret"] = .string(try line(of: secretFd, console))
     } else if key == nil || needs.contains("clientSecret"), let person = console.person {
@@ -126,9 +140,11 @@ struct ProvidersConfigure: ServerCommand {
     }
   }
 
-  private func pem(_ path: String) throws(Failure) -> String {
+  private func pem(
+    _ path: String, others: PersonalFile.Others = .mayNothing
+  ) throws(Failure) -> String {
     do throws(FileError) {
-      let bytes = try PersonalFile.read(path, others: .mayNothing, limitBytes: 1 << 14)
+      let bytes = try PersonalFile.read(path, others: others, limitBytes: 1 << 14)
       if let text = String(validating: bytes, as: UTF8.self) { return text }
     } catch { throw .unusable("\(path) \(error.explanation)") }
     throw .unusable("\(path) does not contain PEM text.")
