@@ -17,7 +17,7 @@ struct MutualTLS: Sendable, Equatable {
     /// The endpoint of a step; `nil` if clients present no certificate there.
     init?(of step: Step) {
       switch step {
-      case .token, .renew, .deviceToken: self = .token
+      case .token, .renew, .deviceToken, .assertion: self = .token
       case .revoke: self = .revocation
       case .tokenInfo: self = .introspection
       case .deviceAuthorization: self = .deviceAuthorization
