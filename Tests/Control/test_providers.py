@@ -118,6 +118,11 @@ def test_a_registration_with_a_private_key_is_read_from_a_file(store, tmp_path):
     assert code == 1 and "(authenticatorUnconfigured, 1006)" in errors
 
 
+def test_the_short_names_of_scopes_are_shown(store):
+    assert "scope names  mail (https://mail.google.com/)\n" in run("providers", "show", "google", *store)[1]
+    assert "scope names" not in run("providers", "show", "dropbox", *store)[1]
+
+
 def test_an_authentication_method_needs_its_secret_or_key(store):
     configure = ["providers", "configure", "microsoft", "--client-id", "mine", *store]
     code, _, errors = run(*configure, "--authentication", "private_key_jwt")

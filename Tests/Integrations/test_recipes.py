@@ -30,7 +30,10 @@ def test_google_signs_in_with_the_scopes_of_mail(house):
     sign_in = next(line for line in commands("Mail") if "sign-in" in line)
     house.sign_in(*shlex.split(sign_in)[2:])
     house.allow("einlassctl", "google")
-    assert house.do("token", "google", "--scope", "https://mail.google.com/")
+    token = house.do("token", "google", "--scope", "https://mail.google.com/")
+    assert house.do("token", "google", "--scope", "mail") == token
+    # Another name is a scope that the token lacks.
+    assert house.run("einlassctl", "token", "google", "--scope", "mails")[0] == 1
 
 
 @pytest.fixture

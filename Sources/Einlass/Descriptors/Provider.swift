@@ -56,6 +56,8 @@ public struct Provider: Sendable, Equatable {
   /// In order of preference.
   private(set) var flows: [FlowDescriptor]
   let permissions: PermissionsDescriptor
+  /// The short names for lists of scopes.
+  public let scopeNames: ScopeNames
   /// `nil` if the provider does not identify a token's owner.
   private(set) var identity: IdentityDescriptor?
   let verification: VerifyDescriptor?
@@ -102,8 +104,8 @@ public struct Provider: Sendable, Equatable {
 extension Provider {
   private static let members = [
     "id", "name", "setup", "hosts", "retired", "accounts", "version", "registration",
-    "dynamicRegistration", "clientMetadata", "permissions", "identity", "flows", "verify",
-    "revoke", "errors",
+    "dynamicRegistration", "clientMetadata", "permissions", "scopeNames", "identity", "flows",
+    "verify", "revoke", "errors",
     "like", "origins",
   ]
 
@@ -138,6 +140,7 @@ extension Provider {
     }
     takesClientMetadata = try reader.bool("clientMetadata", default: false)
     permissions = try PermissionsDescriptor("permissions", in: reader)
+    scopeNames = try ScopeNames("scopeNames", in: reader)
     identity = try reader.optional("identity") { name throws(DescriptorReader.Fault) in
       try IdentityDescriptor(name, in: reader)
     }
@@ -201,7 +204,7 @@ extension Provider {
       dynamicRegistration: dynamicRegistration?.relocated(move),
       takesClientMetadata: takesClientMetadata,
       flows: flows.map { $0.relocated(move) },
-      permissions: permissions, identity: identity?.relocated(move),
+      permissions: permissions, scopeNames: scopeNames, identity: identity?.relocated(move),
       verification: verification?.relocated(move), revocation: revocation?.relocated(move),
       errors: errors)
   }

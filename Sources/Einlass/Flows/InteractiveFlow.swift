@@ -34,15 +34,21 @@ struct InteractiveFlow {
 
   /// Returns the scopes to request. For a resource, only `openid` and `offline_access` are added
   /// from the provider's own, because it needs an identity and a refresh token but no further
-  /// access.
+  /// access. A name of the provider's adds the provider's own scopes too, because the account needs
+  /// its identity.
   func scopes(_ endpoint: TokenEndpoint) -> [String] {
-    if let scopes = request.scopes { return scopes }
-    guard request.resource != nil else { return endpoint.scopes }
+    let usual =
+      request.resource == nil
+      ? endpoint.scopes
+      : endpoint.scopes.filter { ["openid", "offline_access"].contains($0) }
+    if let scopes = request.scopes {
+      let names = provider.scopeNames
+      return names.isUsed(in: scopes)
+        ? (names.replaced(in: scopes) + usual).withoutRepetitions : scopes
+    }
+    guard request.resource != nil else { return usual }
     let wanted = request.resourceScopes
-    return wanted
-      + endpoint.scopes.filter {
-        ["openid", "offline_access"].contains($0) && !wanted.contains($0)
-      }
+    return wanted + usual.filter { !wanted.contains($0) }
   }
 
   /// Verifies the answer of an OAuth 2.0 grant and stores its token for its owner's account.

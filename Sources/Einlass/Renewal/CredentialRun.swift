@@ -223,7 +223,7 @@ struct CredentialRun {
   /// the present scopes too, so that the new sign-in keeps them.
   private func checkScopes(of stored: StoredCredential) throws(Problem) {
     guard case .oauth2(let token) = stored.credential, !token.scopes.isEmpty else { return }
-    let missing = request.scopes.filter { scope in
+    let missing = provider.scopeNames.replaced(in: request.scopes).filter { scope in
       !token.scopes.contains { sameBytes($0, scope) }
     }
     guard !missing.isEmpty else { return }

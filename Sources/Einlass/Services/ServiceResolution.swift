@@ -95,10 +95,11 @@ extension Einlass {
     if let service = request.services.filter({ address.isBelow($0.address) })
       .max(by: { $0.address.segments.count < $1.address.segments.count })
     {
-      let host = try catalog.provider(service.provider).hosts
-        .first { address.isServed(at: $0.address) }
+      let provider = try catalog.provider(service.provider)
+      let host = provider.hosts.first { address.isServed(at: $0.address) }
       var resolution = ServiceResolution(provider: service.provider)
       resolution.service = service
+      resolution.service?.scopes = provider.scopeNames.replaced(in: service.scopes)
       resolution.username = service.username ?? host?.username
       resolution.scheme = service.scheme ?? host?.scheme ?? .bearer
       return (resolution, nil)

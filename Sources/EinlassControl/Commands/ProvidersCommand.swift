@@ -69,10 +69,16 @@ struct ProvidersShow: ServerCommand {
       (
         "hosts", provider["hosts"]?.array?.compactMap { $0["host"]?.string }.joined(separator: ", ")
       ),
+      ("scope names", Self.scopeNames(provider["scopeNames"])),
       ("register at", provider["setup"]?["documentation"]?.plain),
       ("redirect", provider["setup"]?["redirect"]?.plain),
       ("notes", provider["setup"]?["notes"]?.plain),
     ]
     try console.report(provider, known)
+  }
+
+  /// Returns the names with their scopes: `mail (https://mail.example.com/)`.
+  private static func scopeNames(_ names: JSONValue?) -> String? {
+    names?.object?.members.map { "\($0.name) (\($0.value.plain))" }.joined(separator: ", ")
   }
 }

@@ -46,7 +46,11 @@ struct SignIn: ServerCommand {
     completion: .accounts)
   var assertionFrom: String?
 
-  @Option(name: .customLong("scope"), help: "Ask for this scope; may be repeated.")
+  @Option(
+    name: .customLong("scope"),
+    help:
+      "Ask for this scope, or for the scopes of this name (einlassctl providers show); may be repeated."
+  )
   var scopes: [String] = []
 
   @Flag(inversion: .prefixedNo, help: "Open the page in this desktop's browser.")

@@ -128,7 +128,8 @@ private enum Params {
 enum SignInParams {
   static let scopes = TypedField.optional(
     "scopes", .identifiers(max: 256),
-    "The requested scopes, instead of the provider's default scopes.")
+    "The requested scopes, instead of the provider's default scopes; or names of scopeNames besides them."
+  )
   static let customParameters = TypedField.optional(
     "customParameters", .parameters(maxBytes: 4096), default: [],
     "Further parameters for the provider's page or the request for a device code, passed on unchanged.",

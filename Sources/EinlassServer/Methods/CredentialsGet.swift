@@ -49,7 +49,8 @@ private enum Params {
   static let idToken = TypedField.optional(
     "idToken", .boolean, default: false, "The id_token must have that validity too.")
   static let scopes = TypedField.optional(
-    "scopes", .identifiers(max: 256), default: [], "The scopes that the credential must have.")
+    "scopes", .identifiers(max: 256), default: [],
+    "The scopes that the credential must have, or names of scopeNames.")
 }
 
 extension TypedField where Value == Int64? {

@@ -90,6 +90,9 @@ let components: Components = [
             .username, .scheme,
           ]), max: nil),
         "The hosts that take its tokens, besides the origins of its own requests."),
+      .optional(
+        "scopeNames", .map(.array(.identifier, max: nil)),
+        "Short names for lists of scopes; scopes of requests may be such names."),
       .required(
         "oneAccount", .boolean, "Whether its only account is confirmed instead of selected."),
       .required("retired", .boolean, "No longer in service."),

@@ -44,6 +44,10 @@ extension JSONValue {
         ])),
     ]
     if !provider.hosts.isEmpty { object["hosts"] = .array(provider.hosts.map(JSONValue.init)) }
+    if !provider.scopeNames.lists.isEmpty {
+      object["scopeNames"] = .object(
+        JSONObject(provider.scopeNames.lists.map { ($0.name, JSONValue($0.scopes)) }))
+    }
     object["problem"] = problem.map(problemObject)
     if isAdded { object["added"] = true }
     self = .object(object)

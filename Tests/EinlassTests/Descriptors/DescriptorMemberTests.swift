@@ -149,6 +149,36 @@ struct DescriptorMemberTests {
     #expect(fault.pointer == "/providers/0/hosts" + pointer)
   }
 
+  private static func scopeNames(_ json: String) throws -> ScopeNames {
+    try ScopeNames("word", in: reader(json))
+  }
+
+  @Test func `A name is replaced by its scopes, each of them once`() throws {
+    let names = try Self.scopeNames(#"{"mail":["imap","smtp"],"all":["imap","files"]}"#)
+    #expect(names.replaced(in: ["mail", "email", "all"]) == ["imap", "smtp", "email", "files"])
+    #expect(names.isUsed(in: ["email", "all"]) && !names.isUsed(in: ["email", "Mail"]))
+    #expect(names.replaced(in: ["email", "email"]) == ["email", "email"])
+    #expect(names.lists.map(\.name) == ["mail", "all"])
+  }
+
+  @Test func `Another server of the same kind has the same names`() throws {
+    let moved = try ProviderCatalog.builtIn().relocated(origins: [
+      "https://oauth2.googleapis.com": "https://a.example"
+    ]).provider("google")
+    #expect(moved.scopeNames.replaced(in: ["mail"]) == ["https://mail.google.com/"])
+  }
+
+  @Test(arguments: [
+    ("[]", ""), ("{}", ""), (#"{"a:b":["x"]}"#, "/a:b"), (#"{"mail":[]}"#, "/mail"),
+    (#"{"mail":"x"}"#, "/mail"), (#"{"mail":["x\ty"]}"#, "/mail"), (#"{"mail":[""]}"#, "/mail/0"),
+  ])
+  func `A name without scopes, and one in the form of a scope, is refused`(
+    json: String, pointer: String
+  ) throws {
+    let fault = try #require(throws: ProviderCatalog.Fault.self) { try Self.scopeNames(json) }
+    #expect(fault.pointer == "/word" + pointer)
+  }
+
   private static func identity(_ words: String, in answer: String) throws -> Identity? {
     let words = try IdentityDescriptor(
       "word", in: reader("{\"id\":\"/id\",\"required\":[\"id\"]\(words)}"))

@@ -96,6 +96,13 @@ import Testing
     }
   }
 
+  @Test func `A name of scopes in a service is replaced by its scopes`() throws {
+    let service = Service(
+      try ServiceAddress("mail.example"), provider: "google", scopes: ["mail", "email"])
+    let resolution = try Self.resolve("mail.example", services: [service])
+    #expect(resolution.scopes == ["https://mail.google.com/", "email"])
+  }
+
   @Test func `A protected resource names the account with its credential`() throws {
     var ada = Sample.account("ada", "github")
     ada.resources = ["https://mcp.example/photos", "https://mcp.example"]
