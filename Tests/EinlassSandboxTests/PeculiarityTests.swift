@@ -46,6 +46,22 @@ import Testing
     }
   }
 
+  @Test func `Microsoft's Graph refuses a token for Outlook`() async throws {
+    let microsoft = try #require(OAuth2Provider.all.first { $0.name == "microsoft" })
+    for (scope, status) in [
+      ("User.Read", 200), ("https://outlook.office.com/IMAP.AccessAsUser.All", 401),
+    ] {
+      try await TestBrowser.run(microsoft) { _, browser async throws in
+        let browser = plain(browser, scope: scope)
+        let tokens = try await browser.token([
+          "code": try await browser.code(), "code_verifier": nil,
+        ])?.json
+        let token = try #require(tokens?["access_token"]?.string)
+        #expect(try await browser.userinfo(token)?.status == status)
+      }
+    }
+  }
+
   @Test func `Vimeo's tokens never expire and come with the user`() async throws {
     try await TestBrowser.run(.vimeo) { _, browser async throws in
       let browser = plain(browser, scope: "public email")
@@ -114,11 +130,12 @@ extension PeculiarityTests {
     let provider = try #require(OAuth2Provider.all.first { $0.name == name })
     try await TestBrowser.run(provider) { _, browser async throws in
       var browser = browser
-      browser.asked["scope"] = nil
+      let behaviour = OAuth2Behaviour(json: provider.demoState["behaviour"] ?? .null)
+      browser.asked["scope"] = behaviour.userinfoScope
       let record = provider.demoState[at: "applications", browser.application]
       let redirects = record?["redirects"]?.strings ?? []
       if redirects.count == 1 { browser.asked["redirect_uri"] = redirects[0] }
-      let ways = OAuth2Behaviour(json: provider.demoState["behaviour"] ?? .null).authentication
+      let ways = behaviour.authentication
       let way =
         record?["authentication"]?.string ?? (record?["secret"] == nil ? "none" : ways.first)
       let secret = record?["secret"]?.string ?? ""

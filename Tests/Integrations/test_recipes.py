@@ -36,6 +36,20 @@ def test_google_signs_in_with_the_scopes_of_mail(house):
     assert house.run("einlassctl", "token", "google", "--scope", "mails")[0] == 1
 
 
+def test_outlook_signs_in_with_the_scopes_of_mail(house):
+    scope = "https://outlook.office.com/IMAP.AccessAsUser.All"
+    house.change({"microsoft": {"behaviour": {"consent": "allow"}}})
+    with house.on_terminal("einlassctl", "sign-in", "microsoft", "--scope", scope) as terminal:
+        assert terminal.end() == 1, terminal.shown
+    assert house.count("microsoft", "GET", "/v1.0/me") == 1
+    sign_in = next(line for line in commands("Mail") if "outlook" in line)
+    with house.on_terminal(*shlex.split(sign_in)) as terminal:
+        assert terminal.end() == 0, terminal.shown
+    house.allow("einlassctl", "outlook")
+    shown = json.loads(house.do("token", "outlook/ada@example.org", "--scope", scope, "--json"))
+    assert shown["token"] in house.state()["microsoft"]["tokens"]
+
+
 @pytest.fixture
 def id_token(house):
     house.sign_in("google")

@@ -28,7 +28,8 @@ SECRET = {"clientId": "secret-openid", "clientSecret": "s3cret: with/odd+chars"}
 # The client of the OpenID provider: one without the right to introspection, one with it.
 CLIENTS = [None, SECRET]
 # The states in which a provider cannot name a token's owner. Apple names it only in the id_token, until that expires.
-CANNOT = {"sequencing": {"new", "refreshed", "rotated", "ended"}, "apple": {"refreshed", "rotated", "ended"}}
+CANNOT = {"sequencing": {"new", "refreshed", "rotated", "ended"}, "outlook": {"new", "refreshed", "rotated", "ended"},
+          "apple": {"refreshed", "rotated", "ended"}}
 # Flows without a refresh token from the sandbox, although their descriptors can refresh.
 WITHOUT_REFRESH = {("facebook", "deviceCode"), ("github", "authorizationCode"), ("github", "deviceCode"),
                    ("linkedin", "authorizationCode"), ("slack", "authorizationCode")}

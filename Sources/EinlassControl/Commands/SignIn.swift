@@ -53,6 +53,11 @@ struct SignIn: ServerCommand {
   )
   var scopes: [String] = []
 
+  @Option(
+    help:
+      "The expected person: an address or a name. It names the account if the provider does not.")
+  var loginHint: String?
+
   @Flag(inversion: .prefixedNo, help: "Open the page in this desktop's browser.")
   var browser = true
 
@@ -93,6 +98,7 @@ struct SignIn: ServerCommand {
       "account": account.map { .string($0.id) },
       "flowKind": flowKind.map { .string($0) }, "assertionFrom": source.map { .string($0.id) },
       "scopes": scopes.isEmpty ? nil : JSONValue(scopes),
+      "loginHint": loginHint.map(JSONValue.string),
     ])
     let result: JSONObject
     do throws(Failure) { result = try console.call("accounts.signIn", params) } catch {

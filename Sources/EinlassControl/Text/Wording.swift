@@ -21,6 +21,7 @@ func worded(_ sentence: String) -> String {
 /// Option names by JSON pointer into the parameters.
 private let options = [
   "/flowKind": "--flow", "/scopes": "--scope", "/permissions": "--permission",
+  "/loginHint": "--login-hint",
   "/audience": "--audience", "/displayName": "NAME", "/path": "PATH", "/issuer": "SOURCE",
   "/application": "APPLICATION", "/provider": "PROVIDER", "/account": "ACCOUNT",
   "/client/name": "The application's name", "/clientId": "--client-id", "/redirect": "--redirect",

@@ -58,9 +58,16 @@ enum Providers {
 
 extension Provider {
   var hasOwnAddress: Bool { false }
-  /// Whether the catalogue of einlass contains it under this name. Other providers must be added
-  /// first, and their registrations with them.
-  var isInCatalogue: Bool { !["openid", "x"].contains(name) }
+  /// The ids under which the catalogue of einlass contains it. A provider without one must be added
+  /// first, and its registration with it.
+  var catalogueIDs: [String] {
+    switch name {
+    case "openid", "x": []
+    // Both ask for their tokens at one origin, so they are one provider here.
+    case "microsoft": ["microsoft", "outlook"]
+    default: [name]
+    }
+  }
 
   /// Returns a registered application, even a revoked one.
   func consumer(_ id: String, in state: JSONValue) -> Consumer? {

@@ -22,8 +22,8 @@ enum DemoState {
     var applications = JSONObject()
     var origins = JSONObject()
     for provider in Providers.all {
-      if provider.isInCatalogue {
-        applications[provider.name] = provider.registration(in: state)
+      for id in provider.catalogueIDs {
+        applications[id] = provider.registration(in: state)
       }
       for origin in provider.origins {
         origins[origin] = addresses[provider.name] ?? .string(address)

@@ -33,7 +33,9 @@ import Testing
       ("https://gitlab.com", "gitlab", "oauth2", .basic),
       ("https://bitbucket.org/team/app", "bitbucket", "x-token-auth", .bearer),
       ("imap.gmail.com", "google", nil, .bearer),
-      ("https://outlook.office365.com", "microsoft", nil, .bearer),
+      ("https://graph.microsoft.com/v1.0/me", "microsoft", nil, .bearer),
+      ("outlook.office365.com", "outlook", nil, .bearer),
+      ("smtp-mail.outlook.com", "outlook", nil, .bearer),
       ("https://graph.facebook.com/me", "facebook", nil, .bearer),
     ] as [(String, String, String?, ServedHost.Scheme)])
   func `A host of a descriptor and an origin of its requests name the provider`(

@@ -18,8 +18,8 @@ struct OAuth2Behaviour: Sendable {
     ("deviceSeconds", .integer), ("intervalSeconds", .integer), ("tellsCompleteAddress", .flag),
     ("scopes", .texts), ("scopeSeparator", .text), ("signingKey", .text),
     ("tokenMethods", .texts), ("takesQuery", .flag), ("tokenType", .text),
-    ("applicationHeader", .text), ("deviceDenial", .text), ("requiresPush", .flag),
-    ("takesAssertions", .flag), ("idTokenAudience", .text),
+    ("applicationHeader", .text), ("userinfoScope", .text), ("deviceDenial", .text),
+    ("requiresPush", .flag), ("takesAssertions", .flag), ("idTokenAudience", .text),
     ("revocation", .word(["proven", "open", "bearer"])),
   ])
 
@@ -93,6 +93,8 @@ struct OAuth2Behaviour: Sendable {
   var revocation: String { json["revocation"]?.string ?? "proven" }
   /// The header that userinfo requests must have, with the client id of the token.
   var applicationHeader: String? { json["applicationHeader"]?.string }
+  /// The scope that a token must have for userinfo requests.
+  var userinfoScope: String? { json["userinfoScope"]?.string }
 
   /// Splits a scope parameter.
   func split(_ scope: String) -> [String] {

@@ -25,6 +25,14 @@ extension OAuth2Provider {
       throw OAuth2Refusal(
         "invalid_token", "The token is \(flaw ?? "unknown")", status: 401, challenge: "Bearer")
     }
+    if let scope = behaviour(in: world).userinfoScope {
+      let isThere = record["scopes"]?.strings.contains(scope) ?? false
+      world.note("userinfoScope", isThere)
+      guard isThere else {
+        throw OAuth2Refusal(
+          "invalid_token", "The token is for another service", status: 401, challenge: "Bearer")
+      }
+    }
     if let header = behaviour(in: world).applicationHeader {
       let owner = record["application"]?.string ?? ""
       let isNamed = request.header(header).map { sameBytes($0, owner) } ?? false

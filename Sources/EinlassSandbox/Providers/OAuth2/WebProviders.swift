@@ -158,6 +158,7 @@ extension OAuth2Provider {
       "avatar": "{avatar}",
     ])
 
+  /// A token with scopes of Outlook is none for Graph, which names the person.
   private static let microsoft = OAuth2Provider(
     "microsoft", origins: ["https://login.microsoftonline.com", "https://graph.microsoft.com"],
     endpoints: [
@@ -168,7 +169,7 @@ extension OAuth2Provider {
     behaviour: [
       "pkce": "optional", "namesIssuer": false, "offlineScope": "offline_access",
       "accessSeconds": 4299, "tellsCompleteAddress": false,
-      "deviceDenial": "authorization_declined",
+      "deviceDenial": "authorization_declined", "userinfoScope": "User.Read",
     ],
     person: [
       "id": "{id}", "displayName": "{name}", "userPrincipalName": "{email}", "mail": "{email}",
