@@ -62,6 +62,21 @@ import Testing
     }
   }
 
+  @Test func `GitHub's tokens expire only with the offline scope`() async throws {
+    for (scope, lifetime) in [("repo", nil), ("repo offline_access", 28_800)] as [(String, Int64?)]
+    {
+      try await TestBrowser.run(.gitHub) { _, browser async throws in
+        let browser = plain(browser, scope: scope)
+        let answer = try await browser.token(
+          [
+            "code": try await browser.code(), "code_verifier": nil, "client_secret": "demo-secret",
+          ], headers: [("Accept", "application/json")])
+        #expect(answer?.json?["expires_in"] == lifetime.map { JSONValue($0) })
+        #expect((answer?.json?["refresh_token"] == nil) == (lifetime == nil))
+      }
+    }
+  }
+
   @Test func `Vimeo's tokens never expire and come with the user`() async throws {
     try await TestBrowser.run(.vimeo) { _, browser async throws in
       let browser = plain(browser, scope: "public email")

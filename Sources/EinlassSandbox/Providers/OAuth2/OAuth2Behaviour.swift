@@ -10,7 +10,8 @@ struct OAuth2Behaviour: Sendable {
     ("user", .text), ("pkce", .word(["required", "optional", "unknown"])),
     ("redirectPorts", .word(["any", "exact"])), ("authentication", .texts),
     ("basic", .word(["encoded", "plain"])), ("tokens", .word(["json", "form", "asked"])),
-    ("lifetime", .word(["number", "text", "none"])), ("scope", .word(["text", "list", "none"])),
+    ("lifetime", .word(["number", "text", "none", "offline"])),
+    ("scope", .word(["text", "list", "none"])),
     ("failures", .word(["status", "200"])),
     ("refresh", .word(["rotating", "reusable", "kept", "never"])), ("offlineScope", .text),
     ("accessSeconds", .integer), ("idTokenSeconds", .integer), ("renewsIDToken", .flag),
@@ -45,8 +46,13 @@ struct OAuth2Behaviour: Sendable {
   var answersForms: Bool { json["tokens"]?.string == "form" }
   /// Whether token responses are in query form unless the client accepts JSON.
   var answersAsAsked: Bool { json["tokens"]?.string == "asked" }
-  /// The type of `expires_in`: `number`, `text` or `none`.
-  var lifetime: String { json["lifetime"]?.string ?? "number" }
+  /// Returns the type of `expires_in`: `number`, `text` or `none`. With `offline` in the state, only
+  /// tokens with the offline scope expire.
+  func lifetime(of scopes: [String]) -> String {
+    let word = json["lifetime"]?.string ?? "number"
+    guard word == "offline" else { return word }
+    return offlineScope.map(scopes.contains) == true ? "number" : "none"
+  }
   /// The type of the scope in token responses: `text`, `list` or `none`.
   var scope: String { json["scope"]?.string ?? "text" }
   /// Whether errors have status 200.

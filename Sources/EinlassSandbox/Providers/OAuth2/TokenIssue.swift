@@ -19,7 +19,7 @@ extension OAuth2Provider {
     let access = accessToken(for: grant, in: &world)
     var members = JSONObject(present: [
       "access_token": .string(access), "token_type": .string(behaviour.tokenType),
-      "expires_in": lifetime(behaviour),
+      "expires_in": lifetime(grant.scopes, behaviour),
       "scope": behaviour.scope(grant.scopes),
     ])
     members["refresh_token"] = refreshToken(for: grant, instead: old, in: &world)
@@ -64,15 +64,15 @@ extension OAuth2Provider {
       "application": .string(grant.application.id), "user": grant.user.map { .string($0.id) },
       "family": grant.family.map(JSONValue.string), "scopes": JSONValue(grant.scopes),
       "issuedAt": JSONValue(world.now),
-      "expiresAt": behaviour.lifetime == "none"
+      "expiresAt": behaviour.lifetime(of: grant.scopes) == "none"
         ? nil : JSONValue(world.now + behaviour.accessSeconds),
     ])
     world.state[at: name, "tokens", token] = .object(record)
     return token
   }
 
-  private func lifetime(_ behaviour: OAuth2Behaviour) -> JSONValue? {
-    switch behaviour.lifetime {
+  private func lifetime(_ scopes: [String], _ behaviour: OAuth2Behaviour) -> JSONValue? {
+    switch behaviour.lifetime(of: scopes) {
     case "text": .string(String(behaviour.accessSeconds))
     case "none": nil
     default: JSONValue(behaviour.accessSeconds)

@@ -78,8 +78,8 @@ extension OAuth2Provider {
     ])
 
   /// Token responses are forms unless the client accepts JSON. Errors have status 200, and scopes
-  /// are separated by commas.
-  private static let gitHub = OAuth2Provider(
+  /// are separated by commas. Only tokens with the scope offline_access expire.
+  static let gitHub = OAuth2Provider(
     "github", origins: ["https://github.com", "https://api.github.com"],
     endpoints: [
       "authorization": "/login/oauth/authorize", "token": "/login/oauth/access_token",
@@ -89,7 +89,8 @@ extension OAuth2Provider {
     ],
     behaviour: [
       "pkce": "optional", "namesIssuer": false, "tokens": "asked", "failures": "200",
-      "lifetime": "none", "refresh": "never", "scopeSeparator": ",", "tokenType": "bearer",
+      "lifetime": "offline", "offlineScope": "offline_access", "accessSeconds": 28_800,
+      "refreshSeconds": 15_897_600, "scopeSeparator": ",", "tokenType": "bearer",
       "authentication": ["client_secret_post", "client_secret_basic", "none"],
       "tellsCompleteAddress": false,
     ],
