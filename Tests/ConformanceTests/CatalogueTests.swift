@@ -33,7 +33,7 @@ import Testing
         count += 1
       }
     }
-    #expect(count == 21)
+    #expect(count == 23)
   }
 
   /// Returns the catalogue with every fixed port replaced by any free port, because another program

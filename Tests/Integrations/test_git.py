@@ -71,6 +71,19 @@ def test_an_expired_token_is_refreshed(house, remote):
     assert house.run("git", "ls-remote", remote.address + "/hello.git")[0] == 0
 
 
+@pytest.mark.parametrize("provider", ["forgejo", "gitea"])
+def test_a_repository_of_gitea_or_forgejo_is_cloned_with_the_provider_s_user_name(house, provider):
+    place = house.origin(provider)
+    clone = ["git", "-c", "credential.helper=einlass", "clone", "-q", place + "/ada/hello.git", "app"]
+    assert house.run(*clone)[0] == 128
+    house.sign_in(provider)
+    house.allow("git", provider)
+    answer = values(get(house, f"protocol=http\nhost={place.removeprefix('http://')}\n\n")[1])
+    assert answer["username"] == "oauth2" and int(answer["password_expiry_utc"]) > 0
+    code, _, errors = house.run(*clone)
+    assert code == 0 and (house.folder / "work/app/README").exists(), errors
+
+
 def test_the_erase_of_a_former_password_rejects_nothing(house, remote):
     house.sign_in("gitlab")
     house.allow("git", "gitlab")

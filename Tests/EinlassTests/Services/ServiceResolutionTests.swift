@@ -31,6 +31,8 @@ import Testing
       ("https://github.com/ada/app.git", "github", "x-access-token", .basic),
       ("https://api.github.com/user", "github", nil, .bearer),
       ("https://gitlab.com", "gitlab", "oauth2", .basic),
+      ("https://gitea.com/ada/app", "gitea", "oauth2", .basic),
+      ("https://codeberg.org/ada/app", "forgejo", "oauth2", .basic),
       ("https://bitbucket.org/team/app", "bitbucket", "x-token-auth", .bearer),
       ("imap.gmail.com", "google", nil, .bearer),
       ("https://graph.microsoft.com/v1.0/me", "microsoft", nil, .bearer),

@@ -3,9 +3,8 @@ import EinlassJSON
 /// Providers of the web, simulated by their public documentation.
 extension OAuth2Provider {
   static let web = [
-    apple, bitbucket, discord, dropbox, gitHub, gitLab, google, linkedIn, mastodon, microsoft,
-    reddit,
-    slack, spotify, twitch, x,
+    apple, bitbucket, discord, dropbox, forgejo, gitea, gitHub, gitLab, google, linkedIn, mastodon,
+    microsoft, reddit, slack, spotify, twitch, x,
   ]
 
   /// No userinfo endpoint: the id_token has the profile. Loopback redirects cannot be registered.
@@ -76,6 +75,23 @@ extension OAuth2Provider {
       "account_id": "dbid:{id}", "name": ["display_name": "{name}"], "email": "{email}",
       "email_verified": true, "profile_photo_url": "{avatar}",
     ])
+
+  private static let forgejo = giteaServer("forgejo", at: "https://codeberg.org")
+  private static let gitea = giteaServer("gitea", at: "https://gitea.com")
+
+  /// A server of Gitea, or of Forgejo, which has the same endpoints.
+  private static func giteaServer(_ name: String, at origin: String) -> OAuth2Provider {
+    OAuth2Provider(
+      name, origins: [origin],
+      endpoints: [
+        "authorization": "/login/oauth/authorize", "token": "/login/oauth/access_token",
+        "userinfo": "/login/oauth/userinfo", "keys": "/login/oauth/keys",
+        "openIDMetadata": "/.well-known/openid-configuration", "repository": "/ada/hello.git",
+      ],
+      behaviour: [
+        "pkce": "optional", "namesIssuer": false, "basic": "plain", "tokenType": "bearer",
+      ], applications: ["demo-\(name)": ["name": "Demo", "redirects": webRedirects]], more: rsaKey)
+  }
 
   /// Token responses are forms unless the client accepts JSON. Errors have status 200, and scopes
   /// are separated by commas. Only tokens with the scope offline_access expire.
