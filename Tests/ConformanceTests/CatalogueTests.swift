@@ -33,14 +33,24 @@ import Testing
         count += 1
       }
     }
-    #expect(count == 23)
+    #expect(count == 24)
   }
 
-  /// Returns the catalogue with every fixed port replaced by any free port, because another program
-  /// may use it.
+  /// Returns the catalogue and the descriptor of `clients/RECIPES.md`, with every fixed port replaced
+  /// by any free port, because another program may use it.
   private static func catalogue() throws -> JSONValue {
     let file = projectFolder.appending(path: "Sources/Einlass/Descriptors/providers.json")
-    return withoutPorts(try JSONReader.read(Array(Data(contentsOf: file))))
+    let builtIn = try JSONReader.read(Array(Data(contentsOf: file)))["providers"]?.array ?? []
+    return ["providers": withoutPorts(.array(builtIn + [try ownServer()]))]
+  }
+
+  /// The only descriptor in `clients/RECIPES.md`: a server of Bitbucket Data Center.
+  private static func ownServer() throws -> JSONValue {
+    let page = try String(
+      contentsOf: projectFolder.appending(path: "clients/RECIPES.md"), encoding: .utf8)
+    let block = page.components(separatedBy: "```json\n").first { $0.contains("/rest/oauth2/") }
+    let text = try #require(block?.components(separatedBy: "```").first)
+    return try JSONReader.read(Array(text.utf8))
   }
 
   private static func withoutPorts(_ value: JSONValue) -> JSONValue {
@@ -64,6 +74,9 @@ import Testing
           "*": [
             "apple": ["redirect": "https://example.org/callback"],
             "twitter": ["clientId": "demo-x", "clientSecret": "demo-secret"],
+            "bitbucket.example.com": [
+              "clientId": "demo-bitbucket-data-center", "clientSecret": "demo-secret",
+            ],
           ]
         ]
       ])
@@ -118,7 +131,8 @@ import Testing
     #expect(stored?["username"]?.string?.isEmpty == false, "\(provider)")
     // These return no identity.
     let subjects: [JSONValue?] =
-      ["outlook", "sequencing"].contains(provider) ? [nil] : ["3001", "dbid:3001", "ada", "2001"]
+      ["bitbucket.example.com", "outlook", "sequencing"].contains(provider)
+      ? [nil] : ["3001", "dbid:3001", "ada", "2001"]
     #expect(subjects.contains(stored?["subject"]), "\(provider)")
     try frontEnd.call("access.set", ["provider": .string(provider), "state": "granted"])
     let answer = try frontEnd.call("credentials.get", ["account": account])

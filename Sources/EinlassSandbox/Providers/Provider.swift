@@ -62,7 +62,7 @@ extension Provider {
   /// first, and its registration with it.
   var catalogueIDs: [String] {
     switch name {
-    case "openid", "x": []
+    case "openid", "x", "bitbucket-data-center": []
     // Both ask for their tokens at one origin, so they are one provider here.
     case "microsoft": ["microsoft", "outlook"]
     default: [name]

@@ -3,8 +3,8 @@ import EinlassJSON
 /// Providers of the web, simulated by their public documentation.
 extension OAuth2Provider {
   static let web = [
-    apple, bitbucket, discord, dropbox, forgejo, gitea, gitHub, gitLab, google, linkedIn, mastodon,
-    microsoft, reddit, slack, spotify, twitch, x,
+    apple, bitbucket, bitbucketDataCenter, discord, dropbox, forgejo, gitea, gitHub, gitLab, google,
+    linkedIn, mastodon, microsoft, reddit, slack, spotify, twitch, x,
   ]
 
   /// No userinfo endpoint: the id_token has the profile. Loopback redirects cannot be registered.
@@ -45,6 +45,18 @@ extension OAuth2Provider {
           ["email": "{email}", "is_primary": true, "is_confirmed": true],
         ]
       ]
+    ])
+
+  /// A server of one's own. No endpoint names the token's owner.
+  private static let bitbucketDataCenter = OAuth2Provider(
+    "bitbucket-data-center", origins: ["https://bitbucket.example.com"],
+    endpoints: [
+      "authorization": "/rest/oauth2/latest/authorize", "token": "/rest/oauth2/latest/token",
+    ],
+    behaviour: [
+      "pkce": "optional", "namesIssuer": false, "authentication": ["client_secret_post"],
+      "tokenType": "bearer",
+      "scopes": ["PUBLIC_REPOS", "REPO_READ", "REPO_WRITE", "REPO_ADMIN"],
     ])
 
   private static let discord = OAuth2Provider(
