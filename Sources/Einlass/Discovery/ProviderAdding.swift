@@ -221,9 +221,7 @@ extension ServerMetadata {
     flows += assertionFlows(tokens)
     return JSONObject(present: [
       "id": .string(id), "name": .string(name),
-      "setup": [
-        "documentation": .string(issuer), "redirect": "http://127.0.0.1/callback",
-      ],
+      "setup": ["documentation": .string(issuer), "redirect": "http://127.0.0.1/callback"],
       "accounts": "many",
       "registration": clientAuthentications.areMutualTLS
         ? ["clientId", "certificate", "privateKey"] : ["clientId"],
