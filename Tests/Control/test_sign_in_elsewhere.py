@@ -8,6 +8,7 @@ import re
 import socket
 import subprocess
 import sys
+import urllib.request
 
 import pytest
 
@@ -186,12 +187,15 @@ def test_a_sign_in_for_a_resource_names_application_resource_and_issuer(sign_in,
                 assert f"einlassctl asks for a token for {resource['resource']}." in terminal.shown
                 assert "chose the page of the sign-in: 127.0.0.1" in terminal.shown
                 url = re.search(r"Open this page in a browser:\s+(\S+)", terminal.shown)[1]
-                assert "resource=" in url
                 terminal.type(Visitor().open(url).press("allow").location + "\r")
                 assert terminal.end() == 0, terminal.shown
             signed_in, issued = re.search(r"(Signed in(?: again)?: .*)\s+(Its tokens .*)", terminal.shown).groups()
             assert re.fullmatch(rf"Signed in{'' if new else ' again'}: \S+/\S+, only for {resource['resource']}\.\s*", signed_in)
             assert ("a provider that was added for this sign-in" in issued) == new
+            # The request was pushed, so its resource is not in the address of the page.
+            with urllib.request.urlopen(ready["control"] + "/state") as answer:
+                families = json.load(answer)["openid"]["families"].values()
+            assert {family["resource"] for family in families} == {resource["resource"]}
     # The control: a sign-in at a provider shows nothing of this.
     with sign_in("gitlab") as terminal:
         terminal.wait_for("paste the address of that page here:")
