@@ -41,7 +41,7 @@ enum FlowDescriptor: Sendable, Equatable {
   ///      "authorize": {"method": "GET", "url": "https://example.com/authorize",
   ///                    "query": {"mobile": "1"}},
   ///      "redirect": {"ports": [8400]}, "promisesIssuer": true,
-  ///      "pushed": {"method": "POST", "url": "https://example.com/par"},
+  ///      "pushed": {"method": "POST", "url": "https://example.com/par"}, "requiresPushed": false,
   ///      "token": …}
   ///
   /// `authorize.query` is added to the standard's parameters. With `pushed` the parameters are sent
@@ -53,6 +53,8 @@ enum FlowDescriptor: Sendable, Equatable {
     /// Every response names its issuer. RFC 9207.
     var promisesIssuer: Bool
     var pushed: RequestTemplate?
+    /// Whether the browser may not carry the parameters if they cannot be pushed.
+    var requiresPushed: Bool
     var tokens: TokenEndpoint
   }
 
@@ -230,7 +232,7 @@ enum FlowDescriptor: Sendable, Equatable {
     case .authorizationCode:
       let reader = try DescriptorReader(
         value, at: pointer, provider: provider,
-        members: ["kind", "authorize", "redirect", "promisesIssuer", "pushed"]
+        members: ["kind", "authorize", "redirect", "promisesIssuer", "pushed", "requiresPushed"]
           + TokenEndpoint.members)
       self = try .authorizationCode(
         AuthorizationCode(
@@ -240,6 +242,7 @@ enum FlowDescriptor: Sendable, Equatable {
           pushed: reader.optional("pushed") { name throws(DescriptorReader.Fault) in
             try RequestTemplate(name, posting: reader)
           },
+          requiresPushed: reader.bool("requiresPushed", default: true),
           tokens: TokenEndpoint(in: reader)))
     case .deviceCode: self = .deviceCode(try DeviceCode(value, at: pointer, provider: provider))
     case .oauth1: self = .oauth1(try ThreeLegged(value, at: pointer, provider: provider))

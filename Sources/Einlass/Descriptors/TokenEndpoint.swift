@@ -11,15 +11,16 @@ internal import EinlassJSON
 ///     "algorithms": ["RS256"],
 ///     "answer": "form", "subject": "/uid", "identity": …, "revoke": …,
 ///     "revocation": …, "revocationAuthentication": "client_secret_post",
-///     "resourceParameter": "omit", "mutualTLS": …,
+///     "resourceParameter": "omit", "announcesS256": false, "mutualTLS": …,
 ///     "endSession": "https://example.com/logout"
 ///
 /// The grant's fields and the client authentication are added to the `query` and `form` of `token`
 /// and `refresh.request`. `clientAuthentication` is one method or several; the registration decides
 /// between them. `revocationAuthentication` is for a `revocation` endpoint with its own methods
 /// (RFC 8414 section 2). With `dpop` tokens are bound to a key. With `forResources` a protected
-/// resource may send people here. With `resourceParameter` requests for a resource do not name it,
-/// because the provider refuses the parameter. Without `refresh` tokens are not renewed. Without
+/// resource may send people here, unless `announcesS256` is false and it would show a page. With
+/// `resourceParameter` requests for a resource do not name it, because the provider refuses the
+/// parameter. Without `refresh` tokens are not renewed. Without
 /// `refresh.request`, `token` is used. A `refresh.request` with the placeholder `{token}` sends the
 /// access token itself, while it is valid, and none of the standard's fields.
 struct TokenEndpoint: Sendable, Equatable {
@@ -47,7 +48,7 @@ struct TokenEndpoint: Sendable, Equatable {
     "token", "refresh", "clientAuthentication", "scopes", "issuer", "keySet", "algorithms",
     "answer", "subject", "identity", "revoke", "assertion",
     "dpop", "revocation", "revocationAuthentication", "forResources", "endSession",
-    "resourceParameter", "mutualTLS",
+    "resourceParameter", "announcesS256", "mutualTLS",
   ]
 
   /// The format of answers with tokens.
@@ -69,6 +70,9 @@ struct TokenEndpoint: Sendable, Equatable {
   /// Whether a protected resource may send people here, because a token is valid only for the named
   /// resource. RFC 8707.
   var isForResources: Bool
+  /// Whether the server announces PKCE with S256. Without it a protected resource may not show its
+  /// page. Descriptors of former versions do not say.
+  var announcesS256: Bool
   /// Whether requests for a resource leave out the parameter `resource`, although RFC 8707 section 2
   /// demands it.
   var omitsResource: Bool
@@ -105,6 +109,7 @@ struct TokenEndpoint: Sendable, Equatable {
     assertion = try ClientAssertion("assertion", in: reader)
     isBound = try reader.bool("dpop", default: false)
     isForResources = try reader.bool("forResources", default: false)
+    announcesS256 = try reader.bool("announcesS256", default: true)
     omitsResource =
       try reader.optional("resourceParameter") { name throws(DescriptorReader.Fault) in
         try reader.word(name, ResourceParameter.self)

@@ -59,10 +59,17 @@ extension Einlass {
   /// Returns the challenge in the resource's answer to a request without a token; `nil` without one
   /// that can be used. RFC 9728 section 5.1.
   private func challenge(of resource: WebAddress) async throws(Problem) -> Challenge? {
-    let response = try await effects.send(
-      HTTPRequest(
-        .get, resource, headers: [.init("Accept", "application/json, text/event-stream")],
-        responseLimitBytes: ServerMetadata.limitBytes))
+    let response: HTTPResponse
+    do throws(Problem) {
+      response = try await effects.send(
+        HTTPRequest(
+          .get, resource, headers: [.init("Accept", "application/json, text/event-stream")],
+          responseLimitBytes: ServerMetadata.limitBytes, timeout: .seconds(5)))
+    } catch {
+      // The answer may be a stream without an end. The metadata has its own places.
+      guard error.reason == .networkFailure else { throw error }
+      return nil
+    }
     guard response.status == 401, let header = response.header("www-authenticate"),
       let challenge = try? Challenge(bearerIn: header),
       (try? challenge.metadataAddress(of: resource)) != nil
@@ -97,7 +104,11 @@ extension Einlass {
   ) async throws(Problem) -> ProtectedResource.Issuer {
     let servers = servers.prefix(Self.serverLimit)
     for server in servers {
-      if let provider = catalog.provider(issuer: server) { return .known(provider.id) }
+      guard let (provider, tokens) = catalog.provider(issuer: server) else { continue }
+      guard !requiringS256 || tokens.announcesS256 else {
+        throw .undescribed(server, ServerMetadata.Fault.lacksS256.sentence)
+      }
+      return .known(provider.id)
     }
     var problem: Problem?
     for server in servers {
@@ -119,13 +130,14 @@ extension ProviderCatalog {
   /// Returns the provider with this issuer, if its tokens are for resources. Others do not count,
   /// because a resource could name a provider that the person uses for other purposes, and would
   /// get a token for those.
-  func provider(issuer: WebAddress) -> Provider? {
-    providers.first { provider in
-      provider.flows.contains { flow in
-        guard let tokens = flow.tokens, tokens.isForResources else { return false }
-        return tokens.issuer.map { sameBytes($0.text, issuer.text) } ?? false
+  func provider(issuer: WebAddress) -> (Provider, TokenEndpoint)? {
+    for provider in providers {
+      for tokens in provider.flows.lazy.compactMap(\.tokens) where tokens.isForResources {
+        guard let own = tokens.issuer, sameBytes(own.text, issuer.text) else { continue }
+        return (provider, tokens)
       }
     }
+    return nil
   }
 
   /// Returns the usual id for an issuer, or the other one if the usual one is taken.

@@ -92,8 +92,10 @@ extension Einlass {
       }
       return nil
     }
+    // A server with a page for every path answers with that page where it has no document.
+    guard let document = try? JSONReader.read(response.body) else { return nil }
     do throws(ServerMetadata.Fault) {
-      return try ServerMetadata(try? JSONReader.read(response.body), issuer: text)
+      return try ServerMetadata(document, issuer: text)
     } catch { throw .undescribed(issuer, error.sentence) }
   }
 }
@@ -190,12 +192,16 @@ extension ServerMetadata {
       "endSession": endSessionEndpoint.map { .string($0.text) },
       "scopes": JSONValue(
         wanted.filter { isOpenID && $0 == "openid" || scopes.contains($0) }),
-      "issuer": .string(issuer), "forResources": announcesS256 ? true : nil,
+      "issuer": .string(issuer), "forResources": true,
+      "announcesS256": announcesS256 ? nil : false,
       "keySet": isOpenID ? keySetAddress.map { .string($0.text) } : nil,
       "algorithms": isOpenID ? JSONValue(signingAlgorithms.map(\.rawValue).sorted()) : nil,
       "mutualTLS": mutualTLS.word,
     ]).members
-    let pushing = pushedAuthorizationRequestEndpoint.map { [("pushed", request("POST", $0))] } ?? []
+    let pushing =
+      pushedAuthorizationRequestEndpoint.map {
+        [("pushed", request("POST", $0)), ("requiresPushed", .bool(requiresPushedRequests))]
+      } ?? []
     var flows: [JSONValue] = []
     if let authorizationEndpoint {
       let members: [(String, JSONValue)] =
@@ -295,7 +301,7 @@ extension ServerMetadata {
 }
 
 extension ServerMetadata.Fault {
-  fileprivate var sentence: String {
+  var sentence: String {
     switch self {
     case .member(let name): "its \(name) is missing or malformed"
     case .foreignIssuer: "it names another issuer; check the slash at the end"

@@ -9,6 +9,8 @@ struct AssertionSubject: Sendable {
     var account: Account
     var provider: Provider
     var registration: ClientRegistration
+    /// The only origins that may receive the id_token.
+    var origins: [String]
   }
 
   var source: AssertionSource
@@ -86,11 +88,12 @@ extension Einlass {
     let registration = try provider.complete(
       store.registration(request.registration(provider.id), at: provider),
       with: provider.registrationNeeds)
+    let stored = try store.credentials(account.id).issued(to: registration, for: nil)
     return AssertionSubject(
       source: .account(provider: provider.id, subject: subject), token: idToken,
       owner: .init(
         account: account, provider: provider.registered(as: registration),
-        registration: registration))
+        registration: registration, origins: stored?.binding.origins ?? []))
   }
 }
 
@@ -138,6 +141,7 @@ extension AssertionSubject {
       }
       return try sendable(token, to: endpoint, of: target, names: endpoint.exchangeNames, effects)
     }
+    try owner.requireBound(endpoint)
     return SendableAssertion(
       source: source, text: token, identity: identity(owner.account.subject ?? ""))
   }
@@ -163,6 +167,7 @@ extension AssertionSubject {
     for endpoint: TokenEndpoint, at issuing: TokenEndpoint, of owner: Owner, scopes: [String],
     resource: String?, _ effects: Effects
   ) async throws(FlowFailure) -> Secret {
+    try owner.requireBound(issuing)
     let exchange = Exchange(
       provider: owner.provider, effects: effects, remaining: [],
       secrets: [owner.registration.clientSecret, token])
@@ -190,6 +195,16 @@ extension AssertionSubject {
       let text = object?["access_token"]?.string
     else { throw exchange.unusable(.assertion) }
     return Secret(text)
+  }
+}
+
+extension AssertionSubject.Owner {
+  /// Throws `bindingMismatch` if the exchange uses an origin outside the binding of the id_token. A
+  /// descriptor may have changed since the sign-in.
+  fileprivate func requireBound(_ endpoint: TokenEndpoint) throws(FlowFailure) {
+    guard endpoint.requests.allSatisfy({ origins.contains($0.address.origin) }) else {
+      throw FlowFailure(.bindingMismatch(provider, account))
+    }
   }
 }
 

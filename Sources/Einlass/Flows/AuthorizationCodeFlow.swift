@@ -26,7 +26,16 @@ func authorizationCode(
     customParameters: flow.pageParameters)
   if let pushed = descriptor.pushed {
     flow.asker.report(.requesting)
-    request.reference = try await exchange.reference(to: request, pushed, descriptor.tokens, flow)
+    do throws(FlowFailure) {
+      request.reference = try await exchange.reference(
+        to: request, pushed, descriptor.tokens, flow)
+    } catch {
+      // A server that also takes plain parameters may refuse to push them for this client.
+      let status = error.problem.serverError?.status ?? 0
+      guard !descriptor.requiresPushed, (400..<500).contains(status), status != 429 else {
+        throw error
+      }
+    }
   }
   let arrival = try await flow.sendBrowser(to: request.address, returningTo: place) {
     pending.response(query: $0)

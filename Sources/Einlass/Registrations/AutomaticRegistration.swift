@@ -247,7 +247,7 @@ extension AccountStore {
   /// Returns the same problem, or `reloginNeeded` if the provider has forgotten a registration that
   /// it issued on request. Only the next sign-in can help then, because it registers anew.
   func problem(_ problem: Problem, at provider: Provider, by own: ClientRegistration?) -> Problem {
-    guard own == nil, problem.isAboutUnknownClient,
+    guard own?.isDocument != false, problem.isAboutUnknownClient,
       let stored = try? registrations.get(provider.id, .usual), stored.isIssued
     else { return problem }
     var result = problem

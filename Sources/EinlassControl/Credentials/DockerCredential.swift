@@ -60,7 +60,12 @@ struct DockerCredential: CredentialProtocol {
   func run(with console: Console) throws(Failure) {
     let target: TokenTarget
     do throws(Failure) { target = try console.target(["address": .string(address)]) } catch {
-      if operation == "get" { try TextOutput(1).write(Self.nothing + "\n") }
+      // For a store that cannot be read docker stops, and shows the failure.
+      if operation == "get", case .refused(let refusal) = error,
+        refusal.reason != "accountStoreFailure"
+      {
+        try TextOutput(1).write(Self.nothing + "\n")
+      }
       throw error
     }
     guard operation == "get" else {

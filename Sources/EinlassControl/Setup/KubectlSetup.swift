@@ -19,7 +19,9 @@ struct KubectlSetup: SetupCommand {
   static let place = "kubectl config"
   private static let version = "client.authentication.k8s.io/v1"
 
-  @Argument(help: "provider/user name, or a provider with one account.", completion: .accounts)
+  @Argument(
+    help: "provider/user name, or the user name alone if only one account has it.",
+    completion: .accounts)
   var account: String?
 
   @Option(help: "The name of the user in kubectl's configuration.")

@@ -17,9 +17,15 @@ extension Console {
     do throws(Failure) { return try target(["provider": .string(name)]) } catch {
       guard case .refused(let refusal) = error, refusal.reason == "unknownProvider",
         name.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":") })
+          || serves(name)
       else { throw error }
       return try target(["address": .string(name)])
     }
+  }
+
+  /// Whether a host without a dot is a service.
+  private func serves(_ host: String) -> Bool {
+    (try? call("services.resolve", ["address": .string(host)])) != nil
   }
 
   /// Returns the account of a request to `services.resolve`. With `signsIn`, the person is asked for
@@ -98,7 +104,7 @@ extension Console {
       let hint = refusal.data["hint"]
       guard signsIn, hint?["method"]?.string == "accounts.signIn" else {
         guard refusal.reason == "reloginNeeded", let resource = needs.resource ?? target.resource
-        else { throw try refused(refusal.json, at: target.provider) }
+        else { throw try refused(refusal.json, at: target.provider, scopes: scopes) }
         var refusal = refusal
         refusal.ownStep = NextStep("Sign in to it:", "sign-in", resource)
         throw .refused(refusal)
@@ -109,8 +115,13 @@ extension Console {
   }
 
   /// Returns the failure of an error object, with the command that mends it.
-  private func refused(_ error: JSONValue, at provider: String?) throws(Failure) -> Failure {
+  private func refused(
+    _ error: JSONValue, at provider: String?, scopes: [String] = []
+  ) throws(Failure) -> Failure {
     var refusal = try refusal(error, at: provider ?? "", nil)
+    if refusal.reason == "reloginNeeded" {
+      refusal.ownStep?.command += scopes.flatMap { ["--scope", $0] }
+    }
     if refusal.reason == "interactionRequired", refusal.data["detail"] != "prompter" {
       let account = try accounts().first { sameBytes($0.provider, provider ?? "") }
       refusal.ownStep = NextStep(

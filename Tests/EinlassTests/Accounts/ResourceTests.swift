@@ -201,11 +201,20 @@ import Testing
         let other = Script([.json(Self.metadata), .json(text)])
         _ = try await Sample.engine(other).protectedResource(
           at: Self.address, for: .clientCredentials)
-        // Such a server is not used later for another resource either.
+        // Such a server is not used later for another resource either, but for a flow without a page.
         let added = Script([.json(text)])
         let descriptor = try await Sample.engine(added).descriptor(
           of: AddProviderRequest(.issuer("https://as.example")))
-        #expect(descriptor["flows"]?.array?.first?["forResources"] == nil)
+        let catalog = try ProviderCatalog(
+          json: JSONValue.object(["providers": [descriptor]]).bytes())
+        for kind in [FlowKind.clientCredentials, nil] {
+          let later = Script([.json(Self.metadata)])
+          let engine = Einlass(
+            catalog: try .builtIn().overlaid(by: catalog), store: later.store.accountStore,
+            effects: later.effects)
+          let found = try? await engine.protectedResource(at: Self.address, for: kind)
+          #expect(found?.issuer == (kind == nil ? nil : .known("as.example")))
+        }
       } else {
         _ = try await engine.protectedResource(at: Self.address)
       }
@@ -237,6 +246,11 @@ import Testing
     #expect(resource.scopes == scopes)
     #expect(script.log.prefix(2) == ["GET \(Self.address)", "GET https://photos.example\(place)"])
     #expect(script.requests[0].headers.allSatisfy { $0.name != "Authorization" })
+    // An answer that does not end is none.
+    let stream = Script([.networkFailure(-1001), .json(Self.metadata), .json(Self.server)])
+    #expect(
+      try await Sample.engine(stream).protectedResource(at: Self.address, asks: true).scopes
+        == ["photos"])
     // A given challenge is used, and the resource is not asked.
     let given = Script([.json(Self.metadata), .json(Self.server)])
     _ = try await Sample.engine(given).protectedResource(
@@ -294,6 +308,14 @@ import Testing
     let found = Script([.text("", status: statuses[0]), .json(Self.server)])
     _ = try await Sample.engine(found).descriptor(
       of: AddProviderRequest(.issuer("https://as.example")))
+  }
+
+  @Test func `A page in place of the first document does not hide the second one`() async throws {
+    let script = Script([.text("<html>"), .json(Self.server)])
+    let descriptor = try await Sample.engine(script).descriptor(
+      of: AddProviderRequest(.issuer("https://as.example")))
+    #expect(descriptor["id"] == "as.example")
+    #expect(script.log.last == "GET https://as.example/.well-known/openid-configuration")
   }
 
   @Test func `A new issuer never gets the id of an existing provider`() async throws {

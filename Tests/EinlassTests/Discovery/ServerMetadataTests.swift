@@ -207,6 +207,10 @@ import Testing
     #expect(provider["verify"]?["recipe"] == "introspection")
     // Parameters are pushed wherever the server takes them, so that the browser does not carry them.
     #expect(flow["pushed"]?["url"] == "https://issuer.example/par")
+    #expect(flow["requiresPushed"] == false)
+    var strict = metadata
+    strict.requiresPushedRequests = true
+    #expect(try words(strict).flow["requiresPushed"] == true)
     var plain = metadata
     plain.pushedAuthorizationRequestEndpoint = nil
     #expect(try words(plain).flow["pushed"] == nil)

@@ -238,6 +238,17 @@ import Testing
     #expect(World.form(script.requests[0])[1] == Parameter("assertion", idToken))
   }
 
+  @Test func `An id_token leaves for no origin outside its binding`() async throws {
+    let flows = World.identityAssertions.replacing(
+      "https://idp.example/token", with: "https://evil.example/token")
+    let script = Script(store: World.store())
+    let problem = try await problem(script, World.request(), idp: World.idpDescriptor(flows))
+    #expect(problem?.reason == .bindingMismatch && script.requests.isEmpty)
+    // The control: at its own origin the exchange works.
+    let own = Script([World.issued(World.jwt()), World.token()], store: World.store())
+    #expect(try await self.problem(own, World.request()) == nil)
+  }
+
   @Test func `An issuer that names identity assertions is asked for one`() async throws {
     let flows = """
       ,{"kind":"tokenExchange","token":{"method":"POST","url":"https://idp.example/token"},\
