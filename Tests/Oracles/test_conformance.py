@@ -190,12 +190,21 @@ def test_the_scenarios_are_those_of_the_list():
                                                         "auth/iss-not-advertised"} == set(LISTED)
 
 
+# Checks of extensions that einlass fails, with the reason. The required scenarios have none.
+FAILING = {
+    # The suite wants the issuer as audience of a client assertion. MCP's own page of this extension says the token
+    # endpoint, and so does idpyoidc, which refuses the issuer. A descriptor with {"assertion": {"audience": "issuer"}}
+    # passes.
+    "auth/client-credentials-jwt": ("authenticatorUnconfigured", {"client-credentials-jwt-verified"}),
+}
+
+
 @pytest.mark.usefixtures("built")
 @pytest.mark.parametrize("name", LISTED)
 def test_a_client_with_einlass_passes(name, begin, start, tmp_path):
     run = begin(name)
     found = outcome(EinlassClient(run, start, tmp_path))
-    assert (found, failures(run)) == (REFUSALS.get(name, (None, None))[0], set()), run.result()
+    assert (found, failures(run)) == FAILING.get(name, (REFUSALS.get(name, (None, None))[0], set())), run.result()
 
 
 @pytest.mark.parametrize("name", LISTED)

@@ -23,6 +23,8 @@ class Issuers(BaseHTTPRequestHandler):
     """One issuer for each path, with metadata. A registration is answered when two have arrived."""
 
     def do_GET(self):
+        if not self.path.endswith("/.well-known/openid-configuration"):
+            return self.send_error(404)
         issuer = self.server.base + self.path.removesuffix("/.well-known/openid-configuration")
         self.answer({"issuer": issuer, "authorization_endpoint": issuer + "/authorize",
                      "token_endpoint": issuer + "/token", "registration_endpoint": issuer + "/register",

@@ -181,12 +181,8 @@ extension ServerMetadata {
       // grant_types_supported.
       "refresh": [:],
       "clientAuthentication": names(clientAuthentications),
-      "assertion": .object(
-        JSONObject(present: [
-          "audience": "issuer",
-          "algorithms": assertionAlgorithms.isEmpty
-            ? nil : JSONValue(assertionAlgorithms.map(\.rawValue)),
-        ])),
+      "assertion": assertionAlgorithms.isEmpty
+        ? nil : ["algorithms": JSONValue(assertionAlgorithms.map(\.rawValue))],
       "revocation": revocationEndpoint.map { request("POST", $0) },
       "revocationAuthentication": names(revocationAuthentications),
       "endSession": endSessionEndpoint.map { .string($0.text) },

@@ -11,7 +11,7 @@ struct ProvidersMetadata: ParsableCommand {
       Publish it at the https address that you name, without a redirect, and set the address in \
       the configuration file: {"clientMetadata": "https://example.org/einlass.json"}.
 
-      EXAMPLE: einlassctl providers metadata https://example.org/einlass.json >einlass.json
+      EXAMPLE: einlassctl providers metadata https://example.org/einlass.json
       """)
 
   @Argument(help: "The https address at which you will publish it.")

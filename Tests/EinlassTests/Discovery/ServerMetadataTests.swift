@@ -214,7 +214,6 @@ import Testing
     var plain = metadata
     plain.pushedAuthorizationRequestEndpoint = nil
     #expect(try words(plain).flow["pushed"] == nil)
-    #expect(flow["assertion"]?["audience"] == "issuer")
   }
 
   @Test func `The grants with assertions become flows without scopes`() throws {
