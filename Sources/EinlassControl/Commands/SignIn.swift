@@ -15,7 +15,7 @@ struct SignIn: ServerCommand {
         einlassctl sign-in github --flow deviceCode
         einlassctl sign-in --account github/ada
         einlassctl sign-in https://photos.example.com/mcp
-        einlassctl sign-in https://photos.example.com/mcp --flow jwtBearer --from work/ada
+        einlassctl sign-in photos --flow jwtBearer --from work/ada
       """)
 
   private static let flowKinds = [
