@@ -6,13 +6,14 @@ import Testing
 struct FolderPreferenceTests {
   static let folders = [
     FolderPreference("/home/ada", provider: "github", account: "ada"),
-    FolderPreference("/home/ada/work", provider: "github", account: "work"),
-    FolderPreference("/home/ada/work/x", provider: "gitlab", account: "other"),
+    FolderPreference("/home/ada/office", provider: "github", account: "work"),
+    FolderPreference("/home/ada/office/x", provider: "gitlab", account: "other"),
   ]
 
   @Test(arguments: [
-    ("/home/ada", "ada"), ("/home/ada/notes", "ada"), ("/home/ada/work", "work"),
-    ("/home/ada/work/x/y", "work"), ("/home/ada/works", "ada"), ("/home/adam", nil), ("/home", nil),
+    ("/home/ada", "ada"), ("/home/ada/notes", "ada"), ("/home/ada/office", "work"),
+    ("/home/ada/office/x/y", "work"), ("/home/ada/offices", "ada"), ("/home/adam", nil),
+    ("/home", nil),
     ("/", nil), ("", nil),
   ])
   func `The longest folder above the path decides, by whole names`(
