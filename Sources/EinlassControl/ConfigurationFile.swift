@@ -51,7 +51,7 @@ struct ConfigurationFile {
   ) throws(Failure) -> String {
     let path = try path(options)
     do {
-      try PersonalFile.withFolderLocked(of: path) { () throws(Failure) in
+      try PersonalFile.withFolderLocked(of: path) {
         var file = try ConfigurationFile(options)
         try change(&file)
         try file.save(options)
@@ -65,24 +65,17 @@ struct ConfigurationFile {
   }
 
   /// Writes the file, after einlass has accepted it.
-  private func save(_ options: ServerOptions) throws(Failure) {
+  private func save(_ options: ServerOptions) throws {
     let bytes = Array((JSONValue.object(content).indented() + "\n").utf8)
-    do {
-      try PersonalFile.replace(path, bytes) { finished throws(Failure) in
-        var options = options
-        options.config = finished
-        let console = try Console(options, asksPerson: false)
-        defer { console.end() }
-        guard let problem = console.greeting["configuration"]?["problem"] else { return }
-        let message = problem["message"]?.string ?? ""
-        throw .unusable(
-          "Nothing was changed. \(message.putting(path, inPlaceOf: finished))")
-      }
-    } catch let failure as Failure {
-      throw failure
-    } catch let error as FileError {
-      throw .unusable("\(error.path) \(error.explanation)")
-    } catch { throw .unusable("\(path) can't be written.") }
+    try PersonalFile.replace(path, bytes) { finished throws(Failure) in
+      var options = options
+      options.config = finished
+      let console = try Console(options, asksPerson: false)
+      defer { console.end() }
+      guard let problem = console.greeting["configuration"]?["problem"] else { return }
+      let message = problem["message"]?.string ?? ""
+      throw .unusable("Nothing was changed. \(message.putting(path, inPlaceOf: finished))")
+    }
   }
 
   /// Runs the body of a command without a server. Prints a failure as the other commands do.
