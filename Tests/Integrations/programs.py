@@ -41,8 +41,11 @@ HANGING = 60
 def write(house, name, text):
     path = house.folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    path.chmod(0o600)
+    # docker and skopeo run at the same time and read the same file, so it is never there in part.
+    new = path.with_name(f".{path.name}.{threading.get_ident()}")
+    new.write_text(text)
+    new.chmod(0o600)
+    new.rename(path)
     return path
 
 

@@ -25,6 +25,7 @@ PROJECT = Path(__file__).parents[2]
 EINLASS = Path(os.environ.get("EINLASS_BINARY", PROJECT / ".build/release-static/release/einlass"))
 SANDBOX = Path(os.environ.get("EINLASS_SANDBOX", PROJECT / ".build/debug/einlass-sandbox"))
 CLIENT = "rotation-client"
+FOLDER = "/tmp"  # of the stores
 PATIENCE = 60
 
 
@@ -215,7 +216,7 @@ class World:
     """A provider, a store and some processes."""
 
     def __init__(self, count, *options, grace=0, flow="systemToken"):
-        self.folder = Path(tempfile.mkdtemp(prefix="einlass-", dir="/tmp"))
+        self.folder = Path(tempfile.mkdtemp(prefix="einlass-", dir=FOLDER))
         self.provider = Provider(grace, flow)
         self.options = options
         (self.folder / "providers.json").write_text(json.dumps(self.provider.descriptor()))
