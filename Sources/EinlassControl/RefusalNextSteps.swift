@@ -76,11 +76,7 @@ extension Refusal {
     case "noSystemAccount" where hints("accounts.signIn"):
       NextStep("Sign in there:", "sign-in", data["provider"]?.string ?? "PROVIDER")
     case "tokenNotSaved": signInAgain
-    case "reloginNeeded" where isAboutSource:
-      data["hint"]?["params"]?["account"]?.string
-        .map { NextStep("Sign in to that account again:", "sign-in", "--account", $0) }
-        ?? NextStep(
-          "Sign in there:", "sign-in", data["hint"]?["params"]?["provider"]?.string ?? "PROVIDER")
+    case "reloginNeeded" where isAboutSource: signInToSource
     case "reloginNeeded" where hints("accounts.signIn"),
       "notIssuedToThisClient" where hints("accounts.signIn"):
       signInAgain
@@ -144,6 +140,18 @@ extension Refusal {
     NextStep(
       "Sign in again:", "sign-in", "--account",
       account ?? data["account"]?.string ?? "ACCOUNT")
+  }
+
+  /// The command that signs in to the account with the id_token for an assertion.
+  private var signInToSource: NextStep {
+    let wanted = data["hint"]?["params"]
+    guard let account = wanted?["account"]?.string else {
+      return NextStep("Sign in there:", "sign-in", wanted?["provider"]?.string ?? "PROVIDER")
+    }
+    let scopes = wanted?["scopes"]?.array?.compactMap(\.string) ?? []
+    var step = NextStep("Sign in to that account again:", "sign-in", "--account", account)
+    step.command += scopes.flatMap { ["--scope", $0] }
+    return step
   }
 
   private var storeStep: NextStep? {

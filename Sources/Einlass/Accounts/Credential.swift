@@ -113,6 +113,13 @@ public enum AssertionSource: Sendable, Equatable {
       && account.subject.map { sameBytes($0, subject) } == true
   }
 
+  /// Whether the subject of the account may be the assertion's alone, and not a person whom the
+  /// account's provider has identified.
+  func mayName(_ account: Account) -> Bool {
+    guard case .account(_, let subject) = self else { return true }
+    return account.subject.map { sameBytes($0, subject) } ?? true
+  }
+
   public init?(text: String) {
     guard !sameBytes(text, "file") else {
       self = .file

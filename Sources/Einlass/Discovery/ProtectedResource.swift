@@ -15,6 +15,8 @@ public struct ProtectedResource: Sendable, Equatable {
   public var name: String
   /// The scopes that the resource asks for; `nil` if it names none or too many.
   public var scopes: [String]?
+  /// Whether the resource has refused a token because it lacks these scopes. RFC 6750 section 3.1.
+  public var isStepUp = false
   public var issuer: Issuer
 }
 
@@ -51,6 +53,7 @@ extension Einlass {
     let metadata = try await metadata(of: resource, at: places)
     return ProtectedResource(
       name: metadata.resource, scopes: challenge?.scopes ?? metadata.usualScopes,
+      isStepUp: challenge?["error"].map { sameBytes($0, "insufficient_scope") } ?? false,
       issuer: try await issuer(
         among: metadata.authorizationServers,
         requiringS256: flowKind == nil || flowKind == .authorizationCode))

@@ -22,7 +22,7 @@ extension Exchange {
         .verificationFailed,
         """
         The token of \(provider.name) is for another resource than \(presentable(resource)), \
-        according to its audience. Nothing was stored.
+        according to its audience. The token was not stored.
         """, detail: "audience", provider: provider.id))
   }
 

@@ -31,19 +31,24 @@ extension Problem {
       .reloginNeeded,
       """
       The credential comes from the \(name) account \(title), which \
-      \(owner == nil ? "is missing here" : "is not signed in"). Sign in to that account again.
+      \(owner == nil ? "is missing here" : "needs a new sign-in"). Sign in to that account again.
       """, detail: assertionSource, hint: .init("accounts.signIn", parameters))
   }
 
   /// The account has no id_token.
-  static func noIDToken(_ provider: Provider, _ account: Account) -> Problem {
-    Problem(
+  ///
+  /// - Parameter scopes: The granted scopes, which the new sign-in keeps.
+  static func noIDToken(_ provider: Provider, _ account: Account, scopes: [String]) -> Problem {
+    var problem = Problem(
       .reloginNeeded,
       """
       The \(provider.name) account has no id_token, which the assertion needs. Sign in to it again \
       with the scope openid.
-      """, provider: provider.id, account: account.id,
+      """, detail: assertionSource, provider: provider.id, account: account.id,
       hint: .init("accounts.signIn", ["provider": provider.id, "account": account.id.rawValue]))
+    let isThere = scopes.contains { sameBytes($0, "openid") }
+    problem.hint?.lists["scopes"] = isThere ? scopes : ["openid"] + scopes
+    return problem
   }
 
   /// The provider has not identified the account's owner, so the account cannot be found again for

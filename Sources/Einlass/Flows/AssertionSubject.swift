@@ -54,7 +54,13 @@ extension Einlass {
     }
     do throws(Problem) { return try await assertionSubject(of: owner, request(owner.id)) } catch {
       guard error.reason == .reloginNeeded else { throw error }
-      throw .assertionSourceGone(catalog.name(of: id), subject, owner, at: id)
+      guard error.detail == Problem.assertionSource else {
+        throw .assertionSourceGone(catalog.name(of: id), subject, owner, at: id)
+      }
+      // The problem names the source itself. It is about the account that came from there.
+      var problem = error
+      (problem.provider, problem.account) = (nil, nil)
+      throw problem
     }
   }
 
@@ -82,8 +88,11 @@ extension Einlass {
     var request = request
     request.needsIDToken = true
     let result = try await credential(request)
-    guard case .oauth2(let token)? = result.credential, let idToken = token.idToken else {
-      throw .noIDToken(provider, account)
+    guard case .oauth2(let token)? = result.credential else {
+      throw .noIDToken(provider, account, scopes: [])
+    }
+    guard let idToken = token.idToken else {
+      throw .noIDToken(provider, account, scopes: token.scopes)
     }
     let registration = try provider.complete(
       store.registration(request.registration(provider.id), at: provider),

@@ -57,9 +57,13 @@ struct SignIn {
   }
 
   /// Adds the scopes that were granted to the account for the resource, because the new token takes
-  /// the place of the former one.
+  /// the place of the former one. A step-up without an account is about the only account with a
+  /// token for the resource.
   mutating func keepGrantedScopes() throws(Problem) {
-    guard let id = request.account, let resource = request.resource, request.scopes == nil,
+    guard let resource = request.resource, request.scopes == nil else { return }
+    var id = request.account
+    if id == nil, request.isStepUp { id = try onlyHolder(of: resource) }
+    guard let id,
       case .oauth2(let token)? = try store.credentials(id).issued(to: registration, for: resource)?
         .credential
     else { return }
@@ -67,6 +71,18 @@ struct SignIn {
       !token.scopes.contains { sameBytes($0, scope) }
     }
     request.resourceScopes = token.scopes + challenged
+  }
+
+  /// Returns the provider's account with a credential for the resource; `nil` without one, and for
+  /// several.
+  private func onlyHolder(of resource: String) throws(Problem) -> Account.ID? {
+    let holders = try store.read { reader throws(Problem) in
+      try reader.accounts(withResourceBelow: resource, limit: 100)
+    }.filter { account in
+      sameBytes(account.provider, provider.id)
+        && account.resources.contains { sameBytes($0, resource) }
+    }
+    return holders.count == 1 ? holders[0].id : nil
   }
 
   private func interactiveFlow(_ flow: FlowDescriptor, _ pageParameters: [Parameter])
@@ -225,6 +241,10 @@ struct SignIn {
       if let former, former.assertionSource == nil, source.isFrom(account) {
         throw .replacesSource(provider, id)
       }
+    } else if isReported, request.account == nil,
+      credentials.contains(where: { $0.assertionSource?.mayName(account) == true })
+    {
+      throw .assertedAccountExists(provider, id)
     }
     // Never overwrite the account's own OAuth 1.0a token, because reverse auth exchanges it.
     guard former?.isForReverseAuth != true else { throw .bindingMismatch(provider, account) }
@@ -276,11 +296,16 @@ extension Einlass {
       try signIn.keepGrantedScopes()
       return try await signIn.run()
     }
-    if let document = request.registration, document.isDocument,
-      try store.knownRegistration(at: provider) == nil
-    {
-      try await effects.requireFitting(document, at: provider)
-      return try await signIn(by: document)
+    if let document = request.registration, document.isDocument {
+      let former =
+        try store.knownRegistration(at: provider) == nil
+        ? nil : store.registrations.get(provider.id, .usual)
+      if former?.isOver(at: provider, now: effects.now()) ?? true {
+        try await effects.requireFitting(document, at: provider)
+        let added = try await signIn(by: document)
+        try store.removeRegistration(former, at: provider)
+        return added
+      }
     }
     if request.registration?.isDocument != false, let offer = provider.dynamicRegistration,
       request.flowKind?.isSilent != true

@@ -24,6 +24,8 @@ public struct SignInRequest: Sendable {
   public var resource: String?
   /// The scopes that the resource asks for, used if `scopes` is `nil`.
   public var resourceScopes: [String] = []
+  /// Whether the resource has refused a token because it lacks scopes. RFC 6750 section 3.1.
+  public var isStepUp = false
   /// Added unchanged to the authorization request or the device authorization request.
   public var customParameters: [Parameter] = []
   /// From here to `claims`: request parameters of OpenID Connect Core 1.0, sections 3.1.2.1 and

@@ -4,8 +4,6 @@ internal import EinlassJSON
 /// The automatic registration of the application at a provider, when a sign-in first needs it. RFC
 /// 7591.
 struct AutomaticRegistration {
-  /// The remaining lifetime below which a secret is no longer used.
-  private static let marginSeconds: Int64 = 60
   private static let deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
 
   let provider: Provider
@@ -150,10 +148,9 @@ struct AutomaticRegistration {
         Found(registration: $0, isIssued: false, mayBeForgotten: false)
       }
     }
-    let isOver = stored.expiresAt.map { $0 - Self.marginSeconds <= effects.now() } ?? false
     let isForgotten =
       forgotten.map { sameBytes($0.clientID, stored.registration.clientID) } ?? false
-    guard provider.takes(stored.known), !isOver, !isForgotten else { return nil }
+    guard !stored.isOver(at: provider, now: effects.now()), !isForgotten else { return nil }
     return Found(
       registration: stored.registration, isIssued: true, mayBeForgotten: true)
   }

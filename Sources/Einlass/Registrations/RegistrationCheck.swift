@@ -39,12 +39,13 @@ extension Provider {
   public func problem(
     with own: ClientRegistration?, or stored: [StoredRegistration.Known]
   ) -> Problem? {
-    guard let own else {
-      guard let known = stored.first(where: { sameBytes($0.provider, id) }) else {
+    let known = stored.first { sameBytes($0.provider, id) }
+    guard let own, !own.isDocument || known == nil else {
+      guard let known else {
         return dynamicRegistration?.refusal.map { .registrationRefused($0, self) }
       }
       // The next sign-in replaces an issued registration.
-      let isReplaced = dynamicRegistration != nil && known.isIssued
+      let isReplaced = known.isIssued && (dynamicRegistration != nil || own != nil)
       return takes(known) || isReplaced ? nil : .foreignRegistration(self)
     }
     do throws(Problem) {
@@ -121,6 +122,12 @@ extension StoredRegistration.Known {
 }
 
 extension AccountStore {
+  /// Removes this registration, unless another one has taken its place meanwhile.
+  func removeRegistration(_ former: StoredRegistration?, at provider: Provider) throws(Problem) {
+    guard let former, try knownRegistration(at: provider) == former.known else { return }
+    _ = try registrations.set(provider.id, nil, .usual)
+  }
+
   /// Returns the registration to use at a provider: the application's own, otherwise the stored
   /// one, otherwise the client ID metadata document; `nil` without all. Throws `bindingMismatch` if
   /// the stored one was made for another server.

@@ -13,6 +13,8 @@ extension Einlass {
   ) throws(Problem) {
     let provider = try catalog.provider(provider)
     let isStored = try store.knownRegistration(at: provider) != nil
+    // A stored registration comes before a client ID metadata document.
+    let own = isStored && own?.isDocument == true ? nil : own
     guard own != nil || !isStored && provider.dynamicRegistration == nil else { return }
     _ = try provider.complete(own, with: needs(provider), now: effects.now())
   }

@@ -34,7 +34,27 @@ extension StoredCredentialFlow {
       guard Credential.oauth2(token).isStorable else {
         return .failed(.credentialTooLarge(provider).about(provider, account.id))
       }
+      if let problem = try await foreignAudience(of: token, in: store) { return .failed(problem) }
       return try await save(token, in: store)
+    }
+  }
+
+  /// Returns the problem of a token for another resource than the stored one's, after storing its
+  /// refresh token alone, because the former refresh token may be dead by now. `nil` for a good
+  /// token.
+  private func foreignAudience(
+    of token: OAuth2Credential, in store: AccountStore
+  ) async throws(Problem) -> Problem? {
+    guard let endpoint = descriptor.tokens, let own, case .oauth2(var kept) = own.credential
+    else { return nil }
+    do throws(FlowFailure) {
+      try exchange(hiding: []).requireAudience(of: token, resource, at: endpoint)
+      return nil
+    } catch {
+      kept.refreshToken = token.refreshToken
+      if own.isRefused { kept.expiresAt = effects.now() }
+      _ = try await save(kept, in: store)
+      return error.problem.about(provider, account.id)
     }
   }
 

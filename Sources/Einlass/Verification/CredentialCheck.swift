@@ -283,10 +283,12 @@ extension CredentialCheck {
       store.registration(request.registration, at: provider), with: provider.verificationNeeds,
       now: einlass.effects.now())
     let credential = try store.credential(of: request, at: provider)
+    var expected = request.expected
+    expected.scopes = expected.scopes.map(provider.scopeNames.replaced)
     self.init(
       provider: provider.registered(as: registration), registration: registration,
       credential: credential, idToken: nil,
-      stored: { _ in nil }, expected: request.expected, effects: einlass.effects)
+      stored: { _ in nil }, expected: expected, effects: einlass.effects)
     switch (request.subject, credential) {
     case (.idToken(let text), _): idToken = text
     case (.credential, .oauth2(let token)?):

@@ -77,6 +77,7 @@ extension Server {
     var request = signInRequest(params, of: session.frontEnd, at: id)
     request.resource = resource.name
     request.resourceScopes = resource.scopes ?? []
+    request.isStepUp = resource.isStepUp
     pending.continues(as: request, at: try catalog.provider(id))
     return request
   }

@@ -277,6 +277,16 @@ import Testing
     #expect(problem?.reason == .notIssuedToThisClient && script.requests.isEmpty)
   }
 
+  @Test func `The hint for a missing id_token keeps the scopes and adds openid`() async throws {
+    for (granted, wanted) in [(["openid"], ["openid"]), (["mail"], ["openid", "mail"])] {
+      let script = Script(store: World.store(idToken: nil, scopes: granted))
+      let problem = try await problem(script, World.request())
+      #expect(problem?.detail == "assertionSource" && problem?.account == World.adaID)
+      #expect(problem?.hint?.parameters == ["provider": "idp", "account": "a_ada"])
+      #expect(problem?.hint?.lists == ["scopes": wanted])
+    }
+  }
+
   @Test func `An account without an id_token, signed out or unknown gives no assertion`()
     async throws
   {
@@ -361,6 +371,49 @@ import Testing
       #expect(
         World.text(script.store.credentials(of: Account.ID(rawValue: "a_other")).first) == "AT")
     }
+  }
+
+  @Test(
+    arguments: [
+      (.account(provider: "idp", subject: "7"), false), (.file, false),
+      (.account(provider: "idp", subject: "ada-7"), true), (nil, true),
+    ] as [(AssertionSource?, Bool)])
+  func `A sign-in with a page takes over no account that has its name from an assertion`(
+    source: AssertionSource?, isTaken: Bool
+  ) async throws {
+    let other = Account.ID(rawValue: "a_other")
+    let credential = StoredCredential(
+      role: .application, registration: ClientRegistration(clientID: World.target.clientID),
+      credential: .oauth2(OAuth2Credential(accessToken: Secret("FORMER"))),
+      binding: ProviderBinding(
+        origins: ["https://as.example"], clientID: World.target.clientID, flowKind: .jwtBearer),
+      assertionSource: source)
+    let page = """
+      "flows":[{"kind":"authorizationCode","authorize":{"method":"GET","url":"https://as.example/authorize"},\
+      "redirect":{},"token":{"method":"POST","url":"\(World.tokenAddress)"}},
+      """
+    let target = World.targetDescriptor(identity: World.userinfo)
+      .replacing("\"flows\":[", with: page)
+    func signIn(_ account: Account.ID?) async throws -> Problem? {
+      let script = Script(
+        [World.token("NEW"), .json(#"{"sub":"7"}"#)], answers: [.accept()],
+        brought: [AuthorizationCodeFlowTests.good()], store: store(subject: "7", named: "eve"))
+      script.store.put(credential, of: other)
+      var request = World.request(nil, from: nil)
+      request.account = account
+      let engine = try World.engine(script, target: target)
+      do throws(Problem) {
+        _ = try await engine.signIn(request, asking: script.asker([.openURL]))
+      } catch {
+        #expect(World.text(script.store.credentials(of: other).first) == "FORMER")
+        return error
+      }
+      #expect(World.text(script.store.credentials(of: other).first) == "NEW")
+      return nil
+    }
+    let problem = try await signIn(nil)
+    #expect(problem?.reason == (isTaken ? nil : .accountExists))
+    #expect(problem?.hint?.parameters["account"] == (isTaken ? nil : "a_other"))
   }
 
   @Test func `A second sign-in from the same source replaces the credential`() async throws {

@@ -78,7 +78,8 @@ enum AssertionWorld {
 
   /// The store with ada's account at the issuer.
   static func store(
-    idToken: String? = idToken(), granted: Bool = true, isSignedIn: Bool = true
+    idToken: String? = idToken(), scopes: [String] = ["openid"], granted: Bool = true,
+    isSignedIn: Bool = true
   ) -> ScriptedStore {
     var ada = Sample.account("ada", "idp")
     ada.subject = "ada-7"
@@ -87,7 +88,7 @@ enum AssertionWorld {
       role: .application, registration: ClientRegistration(clientID: idp.clientID),
       credential: .oauth2(
         OAuth2Credential(
-          accessToken: Secret("IDP-AT"), scopes: ["openid"], expiresAt: Script.now + 86_400,
+          accessToken: Secret("IDP-AT"), scopes: scopes, expiresAt: Script.now + 86_400,
           refreshToken: Secret("IDP-RT"), idToken: idToken.map { Secret($0) })),
       binding: ProviderBinding(
         origins: ["https://idp.example"], clientID: idp.clientID, flowKind: .authorizationCode))

@@ -157,4 +157,30 @@ import Testing
     #expect(request.body == Array(#"{"access_token":"AT"}"#.utf8))
     #expect(request.headers.contains(.init("Authorization", "Basic QSBQUDpT")))
   }
+
+  @Test func `GitHub's error for a dead refresh token needs a sign-in`() async throws {
+    for (error, needsSignIn) in [("bad_refresh_token", true), ("unsupported_grant_type", false)] {
+      let account = Sample.account("ada", "github")
+      let stored = StoredCredential(
+        role: .application, registration: ClientRegistration(clientID: "APP"),
+        credential: .oauth2(
+          OAuth2Credential(
+            accessToken: Secret("AT"), expiresAt: Script.now, refreshToken: Secret("RT"))),
+        binding: ProviderBinding(
+          origins: ["https://api.github.com", "https://github.com"], clientID: "APP",
+          flowKind: .deviceCode))
+      // GitHub's errors have the status of a success.
+      let script = Script(
+        [.json(#"{"error":"\#(error)","error_description":"No."}"#)],
+        store: ScriptedStore(
+          accounts: [account], grants: Sample.grants("github", .granted),
+          credentials: [account.id: [stored]]))
+      let problem = await #expect(throws: Problem.self) {
+        try await Sample.engine(script).credential(ResourceCredentialTests.request(nil))
+      }
+      #expect(problem?.serverError?.code == error)
+      #expect((problem?.reason == .reloginNeeded) == needsSignIn)
+      #expect((script.store.accounts[0].health == .reloginNeeded) == needsSignIn)
+    }
+  }
 }

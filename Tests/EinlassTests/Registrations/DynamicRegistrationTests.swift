@@ -259,4 +259,57 @@ import Testing
     #expect(problem?.reason == .noSystemAccount && problem?.hint?.method == "accounts.signIn")
     #expect(script.requests.isEmpty)
   }
+
+  @Test(arguments: [
+    (61, "https://as.example"), (60, "https://as.example"), (61, "https://old.example"),
+  ])
+  func `A metadata document takes the place of an issued registration that is over`(
+    _ seconds: Int64, _ origin: String
+  ) async throws {
+    let isOver = seconds == 60 || origin != "https://as.example"
+    let issued = StoredRegistration(
+      provider: "as.example", registration: ClientRegistration(clientID: "issued"),
+      origins: [origin], isIssued: true, expiresAt: Script.now + seconds)
+    // This machine cannot read the document, and the server knows the issued client.
+    let script = Script(
+      [isOver ? .networkFailure(-1004) : Self.known, .json(Self.token)], answers: [.accept()],
+      brought: [Self.query(registering: !isOver)])
+    let registrations = script.store.accountStore.registrations
+    _ = try registrations.set("as.example", issued, .usual)
+    let document = ClientMetadata.registration(at: "https://example.org/einlass.json")
+    let account = try await Self.engine(script).signIn(
+      SignInRequest(application: "editor", registration: document, provider: "as.example"),
+      asking: script.asker([.openURL])
+    ).account
+    let used = script.store.credentials(of: account.id)[0].registration.clientID
+    #expect(used == (isOver ? document.clientID : "issued"))
+    #expect(try registrations.get("as.example", .usual) == (isOver ? nil : issued))
+  }
+
+  @Test func `A stored registration is checked in place of a metadata document`() async throws {
+    let script = Script()
+    let engine = try await Self.engine(script)
+    let provider = try engine.catalog.provider("as.example")
+    let document = ClientMetadata.registration(at: "https://example.org/einlass.json")
+    for (isIssued, reason) in [(false, Problem.Reason.bindingMismatch), (true, nil)] {
+      let stored = StoredRegistration(
+        provider: "as.example", registration: ClientRegistration(clientID: "x"),
+        origins: ["https://former.example"], isIssued: isIssued)
+      #expect(provider.problem(with: document, or: [stored.known])?.reason == reason)
+    }
+    #expect(provider.problem(with: document, or: []) == nil)
+    // A document has no secret. Without a stored registration the secret is missing.
+    let needs = { (_: Provider) in [Provider.RegistrationPart.clientSecret] }
+    #expect(throws: Problem.self) {
+      try engine.requireRegistration(document, at: "as.example", needs: needs)
+    }
+    let own = StoredRegistration(
+      provider: "as.example",
+      registration: ClientRegistration(clientID: "x", clientSecret: Secret("y")),
+      origins: ["https://as.example"])
+    _ = try script.store.accountStore.registrations.set("as.example", own, .usual)
+    #expect(throws: Never.self) {
+      try engine.requireRegistration(document, at: "as.example", needs: needs)
+    }
+  }
 }

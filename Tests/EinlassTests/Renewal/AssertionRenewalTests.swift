@@ -145,6 +145,24 @@ import Testing
     }
   }
 
+  @Test func `A source without an id_token is asked for a sign-in with the scope openid`()
+    async throws
+  {
+    let (script, engine) = try world()
+    let id = try await ended(script, engine)
+    var ada = try #require(script.store.credentials(of: World.adaID).first)
+    guard case .oauth2(var token) = ada.credential else { return }
+    (token.idToken, token.refreshToken) = (nil, nil)
+    ada.credential = .oauth2(token)
+    script.store.put(ada, of: World.adaID)
+    let problem = try await problem(engine, id)
+    #expect(problem?.reason == .reloginNeeded && problem?.detail == "assertionSource")
+    #expect(problem?.provider == "as" && problem?.account == id)
+    #expect(problem?.message.contains("with the scope openid") == true)
+    #expect(problem?.hint?.parameters == ["provider": "idp", "account": "a_ada"])
+    #expect(problem?.hint?.lists["scopes"] == ["openid"])
+  }
+
   @Test func `Access that was taken back is missing for the refresh too`() async throws {
     let (script, engine) = try world()
     let id = try await ended(script, engine)
@@ -201,6 +219,7 @@ import Testing
     cycle.advance(seconds: 3600)
     let problem = try await problem(World.engine(cycle), id)
     #expect(problem?.reason == .reloginNeeded && problem?.detail == "assertionSource")
+    #expect(problem?.message.contains("comes from an account that needs this one") == true)
     #expect(cycle.requests.isEmpty)
   }
 }

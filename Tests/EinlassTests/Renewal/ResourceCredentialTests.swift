@@ -127,4 +127,61 @@ import Testing
     let script = Script([.json(Self.fresh)], store: Self.store(health: .reloginNeeded))
     #expect(try await token(script, Self.request(Self.photos)) == "NEW")
   }
+
+  @Test(arguments: [(photos, true), (mail, false)])
+  func `A refreshed token for another resource is dropped, and its refresh token is kept`(
+    _ audience: String, isTaken: Bool
+  ) async throws {
+    let claims = Base64URL.encode(Array(#"{"aud":"\#(audience)"}"#.utf8))
+    let fresh = "e30.\(claims).c2ln"
+    let script = Script(
+      [
+        .json(
+          #"{"access_token":"\#(fresh)","token_type":"Bearer","expires_in":3600,"refresh_token":"RT2"}"#
+        )
+      ], store: Self.store())
+    var registration = Sample.registration
+    registration.omitsResource = true
+    var request = Self.request(Self.photos)
+    request.registration = { [registration] _ in registration }
+    let engine = try Sample.engine(script)
+    do throws(Problem) {
+      _ = try await engine.credential(request)
+      #expect(isTaken)
+    } catch {
+      #expect(!isTaken && error.reason == .verificationFailed && error.detail == "audience")
+    }
+    let form = FormEncoding.decode(script.requests[0].body, plus: .space) ?? []
+    #expect(!form.contains { $0.name == "resource" })
+    let kept = stored(script, Self.photos)
+    #expect(kept.map { revealedText($0.accessToken) } == (isTaken ? fresh : Self.photos))
+    #expect(kept?.refreshToken.map { revealedText($0) } == "RT2")
+  }
+
+  @Test(arguments: [(true, 1, "demo albums"), (false, 1, "albums"), (true, 2, "albums")])
+  func `A step-up without an account keeps the scopes of the only account with a token`(
+    isStepUp: Bool, holders: Int, scopes: String
+  ) async throws {
+    let one = Self.store()
+    var accounts = [Sample.account("ada", "sequencing"), Sample.account("bob", "sequencing")]
+    for index in 0..<holders { accounts[index].resources = [Self.photos] }
+    let script = Script(
+      answers: [.decline],
+      store: ScriptedStore(
+        accounts: accounts, credentials: [accounts[0].id: one.credentials(of: accounts[0].id)]))
+    await #expect(throws: Problem.self) {
+      try await Sample.engine(script).signIn(
+        AuthorizationCodeFlowTests.request {
+          $0.resource = Self.photos
+          $0.resourceScopes = ["albums"]
+          $0.isStepUp = isStepUp
+        }, asking: script.asker([.openURL]))
+    }
+    guard case .openURL(let page, _)? = script.prompts.first else {
+      Issue.record("No page was opened.")
+      return
+    }
+    let query = FormEncoding.decode((page.query ?? "").utf8, plus: .space) ?? []
+    #expect(query.first { $0.name == "scope" }?.value == scopes)
+  }
 }

@@ -167,6 +167,27 @@ struct VerifyTests {
     #expect(words(scopes) == ["active ok", "application ok", "identity ok", "scopes no"])
   }
 
+  @Test func `An expected scope can be a name of the provider's scopeNames`() async throws {
+    let descriptor = """
+      {"id":"example","name":"Example","setup":{"documentation":"https://op.example/docs"},\
+      "accounts":"many","registration":["clientId"],"scopeNames":{"mail":["https://op.example/mail"]},\
+      "flows":[{"kind":"deviceCode","deviceAuthorization":{"method":"POST","url":"https://op.example/device"},\
+      "token":{"method":"POST","url":"https://op.example/token"}}],\
+      "verify":{"recipe":"introspection","request":{"method":"POST","url":"https://op.example/check"}}}
+      """
+    for (scope, word) in [("https://op.example/mail", "scopes ok"), ("mail", "scopes no")] {
+      let script = Script([.json(#"{"active":true,"client_id":"APP","scope":"\#(scope)"}"#)])
+      let engine = Einlass(
+        catalog: try ProviderCatalogTests.catalog(descriptor), store: script.store.accountStore,
+        effects: script.effects)
+      let result = try await engine.verify(
+        VerifyRequest(
+          application: Sample.application, registration: Sample.registration, provider: "example",
+          subject: .credential(Self.graphToken), expected: .init(scopes: ["mail"])))
+      #expect(words(result).last == word)
+    }
+  }
+
   @Test("The provider's reason for an inactive token is shown")
   func inactive() async throws {
     let script = Script([
