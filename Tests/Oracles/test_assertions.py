@@ -3,13 +3,18 @@
     python -m pytest Tests/Oracles/test_assertions.py
 """
 import json
+import os
+import subprocess
 import urllib.request
+from pathlib import Path
 
 import pytest
 
+from rotation import EINLASS
 from servers import log, running
 from test_resource import ask
 
+CONTROL = Path(os.environ.get("EINLASS_CONTROL", EINLASS.parent / "einlassctl"))
 pytestmark = pytest.mark.usefixtures("built")
 
 
@@ -179,3 +184,38 @@ def test_a_file_is_an_assertion_while_only_its_owner_can_read_it(server, issuer,
     write()
     fresh = front_end.token(account, resource=server["resource"], forceRefresh=True)
     assert fresh != token and ask(server["resource"], fresh)[0] == 200
+
+
+def test_einlassctl_signs_in_with_the_assertion_of_an_account(server, issuer, start, behave, tmp_path):
+    paths = {"--store": tmp_path / "data/store.db", "--key-file": tmp_path / "keys/key"}
+    for path in paths.values():
+        path.parent.mkdir(0o700)
+    front_end = start(None, None, store=str(paths["--store"]), options=("--key-file", str(paths["--key-file"])))
+    for name, ready in (("work", issuer), ("oracle", server)):
+        front_end.call("providers.add", issuer=ready["issuer"], id=name)
+    front_end.call("providers.configure", provider="work", clientId=issuer["client"], clientSecret=issuer["secret"])
+    front_end.call("providers.configure", provider="oracle", clientId=server["client"], clientSecret=server["secret"],
+                   authentication="client_secret_post")
+    id, prompt = front_end.begin("work")
+    urllib.request.build_opener(urllib.request.ProxyHandler({})).open(prompt["url"], timeout=60).close()
+    front_end.end(id, "work")
+    user = next(entry["username"] for entry in front_end.call("accounts.list")["accounts"])
+
+    def control(*words):
+        options = [str(word) for pair in paths.items() for word in pair]
+        return subprocess.run([CONTROL, *words, "--einlass", EINLASS, "--no-input", *options], capture_output=True, text=True,
+                              timeout=60)
+
+    words = "sign-in", server["resource"], "--flow", "jwtBearer", "--from", f"work/{user}"
+    # The control: without access to the account, einlassctl gets no assertion.
+    refused = control(*words)
+    assert refused.returncode == 1 and "access" in refused.stderr, refused
+    assert control("access", "set", "einlassctl", "work", "granted").returncode == 0
+    before = posts(server)
+    done = control(*words)
+    assert done.returncode == 0 and "Signed in" in done.stdout, done
+    assert posts(server) == before + 1
+    new = next(entry for entry in front_end.call("accounts.list")["accounts"] if entry["provider"] == "oracle")
+    assert (new["username"], new["resources"]) == (user, [server["resource"]])
+    wrong = control("sign-in", server["resource"], "--from", f"work/{user}")
+    assert wrong.returncode != 0 and "--from needs --flow jwtBearer" in wrong.stderr

@@ -212,6 +212,23 @@ def test_a_sign_in_that_names_no_resource_is_refused(strict, start):
     assert front_end.answer(id).data["serverError"]["code"] == "invalid_target"
 
 
+@pytest.mark.parametrize("omits", [False, True])
+def test_a_registration_can_leave_the_resource_out_of_each_request(dot, resource, start, omits):
+    front_end = start(None, {"clientId": "native", **({"resourceParameter": "omit"} if omits else {})})
+    front_end.call("providers.add", issuer=dot["issuer"], id="oracle")
+    before = len(named(dot))
+    account = sign_in(front_end, dot, resource=resource["resource"])["account"]
+    wanted = {"account": account, "resource": resource["resource"]}
+    assert front_end.call("accounts.list")["accounts"][0]["resources"] == [resource["resource"]]
+    first = front_end.token(**wanted)
+    fresh = front_end.token(**wanted, forceRefresh=True)
+    assert fresh != first and front_end.token(**wanted) == fresh
+    requests = named(dot)[before:]
+    assert {kind for kind, _, _ in requests} >= {"GET", "authorization_code", "refresh_token"}
+    # The page of the server has an empty field for a missing resource.
+    assert {name or None for _, name, _ in requests} == {None if omits else resource["resource"]}
+
+
 @pytest.fixture
 def named_servers(dot):
     """A resource of its own, and a function that changes the issuers that it names."""
