@@ -2,6 +2,7 @@
 import json
 import os
 import shlex
+import subprocess
 import sys
 import time
 import urllib.request
@@ -95,6 +96,22 @@ def test_a_prompter_that_shows_nothing_is_named(house, set_prompter, command, se
     code, output, errors = get(house, "--sign-in")
     assert code == 1 and output == "" and errors.count("\n") == 1 and sentence in errors
     assert time.monotonic() - begin < 5
+
+
+def test_the_end_of_a_prompter_is_not_logged_as_the_loss_of_standard_output(house):
+    write(house, ["/bin/true"])
+    with subprocess.Popen([EINLASS, "--log-level", "info"], env=house.environment, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as einlass:
+        for id, method, params in ((1, "initialize", {"client": {"name": "git"}}), (2, "accounts.signIn", {"provider": "gitlab"})):
+            einlass.stdin.write(json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}) + "\n")
+        einlass.stdin.flush()
+        answers = iter(map(json.loads, einlass.stdout))
+        error = next(answer["error"] for answer in answers if answer.get("id") == 2)
+        einlass.stdin.close()
+        log = einlass.stderr.read()
+    assert error["data"]["detail"] == "prompter" and "exit code 0" in error["message"]
+    # The only line is about the connection of this front end.
+    assert log.count("\n") == 1 and "ending: end of input" in log, log
 
 
 @pytest.mark.parametrize("value", [[], "/bin/true", ["true"], [1], ["/bin/true"] * 17])

@@ -123,12 +123,11 @@ final class Prompter: Sendable {
       let input = try child.withLock { child throws(SystemError) in
         try Descriptor.duplicate(child.output.number)
       }
-      var options = Peer.Options()
-      options.log = log.withLock { $0 }
+      // Without a log, because the end of the program becomes the problem of its prompts.
       let peer = try Peer(
         methods: [promptAnswer(prompts)],
         streams: StandardStreams(input: input, output: child.withLock { $0.takeInput() }),
-        signals: nil, options: options)
+        signals: nil, options: .init())
       state.withLock { state in
         for prompt in state.open { peer.notify("prompt.opened", prompt) }
         state.peer = peer
