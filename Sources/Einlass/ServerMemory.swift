@@ -9,22 +9,23 @@ public struct ServerMemory: Sendable {
   public var clockOffsets: Notebook<Int64>
   /// The nonce for the next proof of possession, by origin. RFC 9449 section 8.
   public var proofNonces: Notebook<String>
-  /// Whether a server has refused an assertion, by the digest of both.
-  public var refusedAssertions: Notebook<Bool>
+  /// The assertions that a server does not accept again, by the digest of both: `true` for one that
+  /// served once, `false` for a refused one.
+  public var spentAssertions: Notebook<Bool>
 
   public init(
     keySets: Notebook<KeptKeySet>, clockOffsets: Notebook<Int64>, proofNonces: Notebook<String>,
-    refusedAssertions: Notebook<Bool>
+    spentAssertions: Notebook<Bool>
   ) {
     self.keySets = keySets
     self.clockOffsets = clockOffsets
     self.proofNonces = proofNonces
-    self.refusedAssertions = refusedAssertions
+    self.spentAssertions = spentAssertions
   }
 
   /// Remembers nothing.
   public static let none = ServerMemory(
-    keySets: .none, clockOffsets: .none, proofNonces: .none, refusedAssertions: .none)
+    keySets: .none, clockOffsets: .none, proofNonces: .none, spentAssertions: .none)
 }
 
 /// Values by key: closures, filled by an object that outlives a request.

@@ -36,8 +36,10 @@ extension Einlass {
   ///   - challenge: The `WWW-Authenticate` header of the resource's answer, if there was one.
   ///   - asks: Without a challenge, sends the resource one request without a token to get it.
   ///   - flowKind: The flow of the sign-in. A flow without a page needs no PKCE.
+  ///   - account: The account to sign in to, which may have a flow of its own.
   public func protectedResource(
-    at address: String, challenge: String? = nil, asks: Bool = false, for flowKind: FlowKind? = nil
+    at address: String, challenge: String? = nil, asks: Bool = false,
+    for flowKind: FlowKind? = nil, of account: Account.ID? = nil
   ) async throws(Problem) -> ProtectedResource {
     guard let resource = try? WebAddress.parse(address), resource.isSafe else {
       throw Problem(
@@ -51,12 +53,22 @@ extension Einlass {
       try challenge?.metadataAddress(of: resource).map { [$0] }
       ?? ResourceMetadata.addresses(of: resource)
     let metadata = try await metadata(of: resource, at: places)
+    let kind = flowKind ?? account.flatMap { tradedFlow(of: $0, for: metadata.resource) }
     return ProtectedResource(
       name: metadata.resource, scopes: challenge?.scopes ?? metadata.usualScopes,
       isStepUp: challenge?["error"].map { sameBytes($0, "insufficient_scope") } ?? false,
       issuer: try await issuer(
         among: metadata.authorizationServers,
-        requiringS256: flowKind == nil || flowKind == .authorizationCode))
+        requiringS256: kind == nil || kind == .authorizationCode))
+  }
+
+  /// Returns the flow of an account's token for a resource if an assertion was traded for it; `nil`
+  /// for another token, and without one.
+  private func tradedFlow(of account: Account.ID, for resource: String) -> FlowKind? {
+    let stored = try? store.credentials(account).first { stored in
+      stored.assertionSource != nil && stored.resource.map { sameBytes($0, resource) } ?? false
+    }
+    return stored?.binding.flowKind
   }
 
   /// Returns the challenge in the resource's answer to a request without a token; `nil` without one
@@ -73,11 +85,14 @@ extension Einlass {
       guard error.reason == .networkFailure else { throw error }
       return nil
     }
-    guard response.status == 401, let header = response.header("www-authenticate"),
-      let challenge = try? Challenge(bearerIn: header),
-      (try? challenge.metadataAddress(of: resource)) != nil
-    else { return nil }
-    return challenge
+    // A server may send a header for each challenge.
+    let headers = response.headers.filter { $0.name == "www-authenticate" }.map(\.value)
+    guard response.status == 401 else { return nil }
+    do throws(Problem) {
+      let challenge = try Challenge(bearerIn: headers.joined(separator: ", "))
+      _ = try challenge.metadataAddress(of: resource)
+      return challenge
+    } catch { return nil }
   }
 
   private func metadata(
@@ -89,16 +104,18 @@ extension Einlass {
       guard response.isSuccess else {
         guard response.status < 500, response.status != 429 else {
           throw .undescribed(
-            resource, "its answer has status \(response.status), try again later", isRetryable: true
-          )
+            .resource, at: resource,
+            "its answer has status \(response.status), try again later", isRetryable: true)
         }
         continue
       }
+      // A server with a page for every path answers with that page where it has no document.
+      guard let document = try? JSONReader.read(response.body) else { continue }
       do throws(ResourceMetadata.Fault) {
-        return try ResourceMetadata(try? JSONReader.read(response.body), for: resource)
-      } catch { throw .undescribed(resource, error.sentence) }
+        return try ResourceMetadata(document, for: resource)
+      } catch { throw .undescribed(.resource, at: resource, error.sentence) }
     }
-    throw .undescribed(resource, "there is no such document")
+    throw .undescribed(.resource, at: resource, "there is no such document")
   }
 
   /// Returns the first server in the catalogue, otherwise the first with valid metadata.
@@ -106,15 +123,15 @@ extension Einlass {
     among servers: [WebAddress], requiringS256: Bool
   ) async throws(Problem) -> ProtectedResource.Issuer {
     let servers = servers.prefix(Self.serverLimit)
-    for server in servers {
-      guard let (provider, tokens) = catalog.provider(issuer: server) else { continue }
-      guard !requiringS256 || tokens.announcesS256 else {
-        throw .undescribed(server, ServerMetadata.Fault.lacksS256.sentence)
-      }
-      return .known(provider.id)
-    }
     var problem: Problem?
     for server in servers {
+      guard let (provider, tokens) = catalog.provider(issuer: server) else { continue }
+      guard requiringS256, !tokens.announcesS256 else { return .known(provider.id) }
+      problem =
+        problem
+        ?? .undescribed(.issuer, at: server, ServerMetadata.Fault.lacksS256.sentence)
+    }
+    for server in servers where catalog.provider(issuer: server) == nil {
       do throws(Problem) {
         let id = catalog.freeID(for: server)
         var request = AddProviderRequest(.issuer(server.text), id: id)
@@ -151,10 +168,18 @@ extension ProviderCatalog {
 
 extension Challenge {
   /// The challenge that a token answers. Throws `invalidParameter` if the header has none.
+  ///
+  /// A resource that takes tokens with and without proof sends two challenges, and may name its
+  /// metadata in one alone.
   fileprivate init(bearerIn header: String) throws(Problem) {
-    let challenges = Challenge.parse(header)
+    guard let challenges = Challenge.parse(header) else {
+      throw .invalidParameter(
+        "/challenge", "The challenge is malformed, is over 8 KiB, or names a parameter twice.")
+    }
+    let fitting = challenges.filter { ["bearer", "dpop"].contains($0.scheme) }
     guard
-      let challenge = challenges?.first(where: { ["bearer", "dpop"].contains($0.scheme) })
+      let challenge = fitting.first(where: { $0.resourceMetadata != nil })
+        ?? fitting.first(where: { $0["scope"] != nil }) ?? fitting.first
     else {
       throw .invalidParameter(
         "/challenge", "Give the value of a WWW-Authenticate header that asks for a bearer token.")
@@ -201,16 +226,5 @@ extension ResourceMetadata.Fault {
       "the address of an authorization server is not https, or is on this machine"
     case .lacksBearerHeader: "it does not accept tokens in the Authorization header"
     }
-  }
-}
-
-extension Problem {
-  fileprivate static func undescribed(
-    _ resource: WebAddress, _ why: String, isRetryable: Bool = false
-  ) -> Problem {
-    Problem(
-      .providerFailure,
-      "The metadata of the resource at \(resource.host) is missing or invalid: \(why).",
-      isRetryable: isRetryable)
   }
 }

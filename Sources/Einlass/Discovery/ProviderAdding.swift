@@ -54,7 +54,7 @@ extension Einlass {
         path: "/issuer")
     }
     var places = ServerMetadata.addresses(ofIssuer: issuer)[...]
-    var problem = Problem.undescribed(issuer, "there is no such document")
+    var problem = Problem.undescribed(.issuer, at: issuer, "there is no such document")
     while let place = places.popFirst() {
       let found: ServerMetadata?
       do throws(Problem) { found = try await metadata(of: text, at: place, issuer) } catch {
@@ -64,7 +64,7 @@ extension Einlass {
       }
       guard var metadata = found else { continue }
       guard !request.requiresS256 || metadata.announcesS256 else {
-        throw .undescribed(issuer, ServerMetadata.Fault.lacksS256.sentence)
+        throw .undescribed(.issuer, at: issuer, ServerMetadata.Fault.lacksS256.sentence)
       }
       // Some servers name an endpoint only in another document.
       while metadata.isIncomplete, let other = places.popFirst() {
@@ -88,7 +88,8 @@ extension Einlass {
     guard response.isSuccess else {
       guard response.status < 500, response.status != 429 else {
         throw .undescribed(
-          issuer, "its answer has status \(response.status), try again later", isRetryable: true)
+          .issuer, at: issuer, "its answer has status \(response.status), try again later",
+          isRetryable: true)
       }
       return nil
     }
@@ -96,7 +97,7 @@ extension Einlass {
     guard let document = try? JSONReader.read(response.body) else { return nil }
     do throws(ServerMetadata.Fault) {
       return try ServerMetadata(document, issuer: text)
-    } catch { throw .undescribed(issuer, error.sentence) }
+    } catch { throw .undescribed(.issuer, at: issuer, error.sentence) }
   }
 }
 
@@ -309,13 +310,17 @@ extension ServerMetadata.Fault {
   }
 }
 
+/// The server whose metadata is missing or invalid.
+enum DescribedServer: String { case issuer, resource }
+
 extension Problem {
-  fileprivate static func undescribed(
-    _ issuer: WebAddress, _ why: String, isRetryable: Bool = false
+  /// The metadata of an issuer or of a protected resource is missing or invalid.
+  static func undescribed(
+    _ server: DescribedServer, at address: WebAddress, _ why: String, isRetryable: Bool = false
   ) -> Problem {
     Problem(
       .providerFailure,
-      "The metadata of the issuer at \(issuer.host) is missing or invalid: \(why).",
+      "The metadata of the \(server.rawValue) at \(address.host) is missing or invalid: \(why).",
       isRetryable: isRetryable)
   }
 }

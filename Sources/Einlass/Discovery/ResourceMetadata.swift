@@ -64,7 +64,7 @@ struct ResourceMetadata: Equatable {
 extension WebAddress {
   /// Whether the other address is this one or below it. Only whole path segments count, and a query
   /// must be equal.
-  fileprivate func isAtOrAbove(_ other: WebAddress) -> Bool {
+  func isAtOrAbove(_ other: WebAddress) -> Bool {
     guard sameBytes(origin, other.origin) else { return false }
     let (above, below) = (steps, other.steps)
     // A server may resolve `..` and leave this path.

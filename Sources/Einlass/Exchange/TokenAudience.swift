@@ -5,8 +5,9 @@ extension Exchange {
   /// Throws `verificationFailed` for a token of another resource. Only for a provider that is not
   /// told the resource, because others issue the token for it (RFC 8707 section 2).
   ///
-  /// The audience is known only in a JSON Web Token (RFC 9068 section 2.2). An audience that is no
-  /// web address, such as an application's id, cannot be compared.
+  /// The audience is known only in a JSON Web Token (RFC 9068 section 2.2). It may be an address
+  /// above or below the resource's. An audience that is no web address, such as an application's
+  /// id, cannot be compared.
   func requireAudience(
     of token: OAuth2Credential, _ resource: String?, at endpoint: TokenEndpoint
   ) throws(FlowFailure) {
@@ -14,8 +15,11 @@ extension Exchange {
       let audiences = claims(in: revealedText(token.accessToken))?["aud"]
     else { return }
     let texts = audiences.string.map { [$0] } ?? audiences.array?.compactMap(\.string) ?? []
-    let origins = texts.map { (try? WebAddress.parse($0))?.origin }
-    guard !texts.isEmpty, origins.allSatisfy({ $0.map { !sameBytes($0, address.origin) } ?? false })
+    let addresses = texts.map { try? WebAddress.parse($0) }
+    guard !texts.isEmpty,
+      addresses.allSatisfy({ audience in
+        audience.map { !$0.isAtOrAbove(address) && !address.isAtOrAbove($0) } ?? false
+      })
     else { return }
     throw FlowFailure(
       Problem(

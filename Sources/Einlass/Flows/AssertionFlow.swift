@@ -78,8 +78,8 @@ extension Exchange {
     var assertion: SendableAssertion
   }
 
-  /// Trades an assertion from this source for a token. An assertion that the server refuses is not
-  /// sent again by this process.
+  /// Trades an assertion from this source for a token. An assertion that the server refuses, or that
+  /// serves once, is not sent again by this process.
   mutating func token(
     trading subject: AssertionSubject, at endpoint: TokenEndpoint, of kind: FlowKind,
     scopes: [String], resource: String?, by registration: ClientRegistration, at step: Step
@@ -101,9 +101,12 @@ extension Exchange {
       answer = try await ask(endpoint, endpoint.request, grant, by: registration, at: step)
     } catch {
       if error.problem.serverError?.code == "invalid_grant" {
-        effects.memory.refusedAssertions.write(endpoint.refusalKey(assertion.text), true)
+        effects.memory.spentAssertions.write(endpoint.digest(of: assertion.text), false)
       }
       throw error
+    }
+    if assertion.servesOnce {
+      effects.memory.spentAssertions.write(endpoint.digest(of: assertion.text), true)
     }
     let object = endpoint.object(answer)
     let issued = object?["issued_token_type"].map { $0.string ?? "" }

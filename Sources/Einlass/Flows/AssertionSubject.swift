@@ -25,6 +25,8 @@ struct SendableAssertion: Sendable {
   var text: Secret
   /// The subject of the assertion, named after the account that it comes from.
   var identity: Identity
+  /// Whether an issuer made the assertion for one use.
+  var servesOnce = false
 }
 
 extension Einlass {
@@ -95,7 +97,7 @@ extension Einlass {
       throw .noIDToken(provider, account, scopes: token.scopes)
     }
     let registration = try provider.complete(
-      store.registration(request.registration(provider.id), at: provider),
+      store.registration(request.registration(provider.id), at: provider, for: account.id),
       with: provider.registrationNeeds)
     let stored = try store.credentials(account.id).issued(to: registration, for: nil)
     return AssertionSubject(
@@ -162,11 +164,13 @@ extension AssertionSubject {
     do throws(Assertion.Fault) {
       let assertion = try Assertion(text)
       try assertion.check(for: names ?? endpoint.audienceNames, now: effects.now())
-      guard effects.memory.refusedAssertions.read(endpoint.refusalKey(text)) != true else {
-        throw .refused
+      if let wasTaken = effects.memory.spentAssertions.read(endpoint.digest(of: text)) {
+        throw wasTaken ? .used : .refused
       }
+      // A workload may show the same file again and again.
       return SendableAssertion(
-        source: source, text: text, identity: identity(assertion.subject))
+        source: source, text: text, identity: identity(assertion.subject),
+        servesOnce: owner != nil && assertion.servesOnce)
     } catch {
       throw FlowFailure(.assertionRejected(error, from: owner?.provider, for: target))
     }
@@ -225,8 +229,8 @@ extension TokenEndpoint {
       + request.form.filter { $0.name == "audience" }.map { $0.value.filled(Template.Values()) }
   }
 
-  /// The key of a refused assertion.
-  func refusalKey(_ text: Secret) -> String {
+  /// The key of an assertion that this server does not accept again.
+  func digest(of text: Secret) -> String {
     let digest = Digest.sha256(Array(request.address.text.utf8) + [0] + revealedBytes(text))
     return Base64URL.encode(digest)
   }

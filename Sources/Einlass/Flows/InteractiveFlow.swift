@@ -33,9 +33,9 @@ struct InteractiveFlow {
   }
 
   /// Returns the scopes to request. For a resource, only `openid` and `offline_access` are added
-  /// from the provider's own, because it needs an identity and a refresh token but no further
-  /// access. A name of the provider's adds the provider's own scopes too, because the account needs
-  /// its identity.
+  /// from the provider's own, to the scopes of the request too, because it needs an identity and a
+  /// refresh token but no further access. A name of the provider's adds the provider's own scopes,
+  /// because the account needs its identity.
   func scopes(_ endpoint: TokenEndpoint) -> [String] {
     let usual =
       request.resource == nil
@@ -43,7 +43,7 @@ struct InteractiveFlow {
       : endpoint.scopes.filter { ["openid", "offline_access"].contains($0) }
     if let scopes = request.scopes {
       let names = provider.scopeNames
-      return names.isUsed(in: scopes)
+      return request.resource != nil || names.isUsed(in: scopes)
         ? (names.replaced(in: scopes) + usual).withoutRepetitions : scopes
     }
     guard request.resource != nil else { return usual }

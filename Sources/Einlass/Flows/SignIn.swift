@@ -63,10 +63,15 @@ struct SignIn {
     guard let resource = request.resource, request.scopes == nil else { return }
     var id = request.account
     if id == nil, request.isStepUp { id = try onlyHolder(of: resource) }
-    guard let id,
-      case .oauth2(let token)? = try store.credentials(id).issued(to: registration, for: resource)?
-        .credential
-    else { return }
+    guard let id else { return }
+    // The former token may belong to another registration, which the server has forgotten.
+    let credentials = try store.credentials(id).filter { stored in
+      stored.resource.map { sameBytes($0, resource) } ?? false
+    }
+    let former =
+      credentials.issued(to: registration, for: resource)
+      ?? credentials.max { $0.generation < $1.generation }
+    guard case .oauth2(let token)? = former?.credential else { return }
     let challenged = request.resourceScopes.filter { scope in
       !token.scopes.contains { sameBytes($0, scope) }
     }
@@ -296,16 +301,12 @@ extension Einlass {
       try signIn.keepGrantedScopes()
       return try await signIn.run()
     }
-    if let document = request.registration, document.isDocument {
-      let former =
-        try store.knownRegistration(at: provider) == nil
-        ? nil : store.registrations.get(provider.id, .usual)
-      if former?.isOver(at: provider, now: effects.now()) ?? true {
-        try await effects.requireFitting(document, at: provider)
-        let added = try await signIn(by: document)
-        try store.removeRegistration(former, at: provider)
-        return added
-      }
+    if let document = request.registration, document.isDocument,
+      try store.knownRegistration(at: provider)?.isIssued != false
+    {
+      let showsPage = request.flowKind == nil || request.flowKind == .authorizationCode
+      try await effects.requireFitting(document, at: provider, showingPage: showsPage)
+      return try await signIn(by: document)
     }
     if request.registration?.isDocument != false, let offer = provider.dynamicRegistration,
       request.flowKind?.isSilent != true

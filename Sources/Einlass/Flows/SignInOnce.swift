@@ -112,7 +112,8 @@ extension SignInRequest {
   fileprivate var turnName: String {
     let parts = [
       provider, registration?.clientID ?? "", account?.rawValue ?? "", resource ?? "",
-      (scopes ?? resourceScopes).sorted().joined(separator: " "),
+      (scopes ?? resourceScopes).sorted().joined(separator: " "), flowKind?.rawValue ?? "",
+      assertionFrom?.rawValue ?? "",
     ]
     let digest = Digest.sha256(Array(parts.joined(separator: "\n").utf8))
     return "sign-in-" + Base64URL.encode(Array(digest.prefix(16)))

@@ -28,6 +28,8 @@ struct Assertion: Sendable {
   let subject: String
   let audience: [String]
   let expiresAt: UnixTime
+  /// Whether the assertion has an id (`jti`), so that the server may accept it only once.
+  let servesOnce: Bool
 
   /// The reason that an assertion is not sent.
   enum Fault: Error, Equatable {
@@ -39,6 +41,8 @@ struct Assertion: Sendable {
     case audience, expired
     /// The server has refused this assertion before.
     case refused
+    /// The issuer made this assertion for one use, and the server has accepted it before.
+    case used
   }
 
   /// Reads a JWT in compact form. RFC 7515 section 7.1.
@@ -62,6 +66,7 @@ struct Assertion: Sendable {
     }
     guard let expiresAt = try? claims.time("exp") else { throw .claim("exp") }
     (self.text, self.subject, self.expiresAt) = (text, subject, expiresAt)
+    servesOnce = claims["jti"] != nil
   }
 
   /// Throws unless the assertion is for one of these names of a server, and has not ended.
@@ -86,6 +91,7 @@ extension Assertion.Fault {
     case .audience: "aud"
     case .expired: "exp"
     case .refused: "refused"
+    case .used: "used"
     }
   }
 
@@ -98,6 +104,7 @@ extension Assertion.Fault {
     case .audience: "it is for another audience"
     case .expired: "it has expired"
     case .refused: "it was refused before"
+    case .used: "it serves once and was used before"
     }
   }
 }

@@ -4,6 +4,8 @@ internal import EinlassJSON
 /// The automatic registration of the application at a provider, when a sign-in first needs it. RFC
 /// 7591.
 struct AutomaticRegistration {
+  /// The remaining lifetime below which a secret is no longer used.
+  private static let marginSeconds: Int64 = 60
   private static let deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
 
   let provider: Provider
@@ -148,9 +150,10 @@ struct AutomaticRegistration {
         Found(registration: $0, isIssued: false, mayBeForgotten: false)
       }
     }
+    let isOver = stored.expiresAt.map { $0 - Self.marginSeconds <= effects.now() } ?? false
     let isForgotten =
       forgotten.map { sameBytes($0.clientID, stored.registration.clientID) } ?? false
-    guard !stored.isOver(at: provider, now: effects.now()), !isForgotten else { return nil }
+    guard provider.takes(stored.known), !isOver, !isForgotten else { return nil }
     return Found(
       registration: stored.registration, isIssued: true, mayBeForgotten: true)
   }
@@ -160,10 +163,7 @@ struct AutomaticRegistration {
   /// must stay usable. It is outside the ephemeral range, because the system would soon give such a
   /// port to another program.
   private func redirect() throws(Problem) -> String? {
-    let endpoint = provider.flows.lazy.compactMap { flow in
-      if case .authorizationCode(let endpoint) = flow { endpoint.redirect } else { nil }
-    }.first
-    switch endpoint {
+    switch provider.redirect {
     case nil: return nil
     case .address(let address): return address
     case .loopback(let host, let ports, let path):

@@ -43,7 +43,7 @@ public enum ClientMetadata {
     }
     let addresses = texts(document["redirect_uris"]) ?? []
     guard redirect.map({ descriptor in addresses.contains(where: descriptor.fits) }) ?? true else {
-      return "its redirect_uris lack the one of einlass (\(redirect?.example ?? ""))"
+      return "its redirect_uris do not contain \(redirect?.example ?? "")"
     }
     return nil
   }
@@ -74,16 +74,22 @@ extension RedirectDescriptor {
   }
 }
 
+extension Provider {
+  /// The redirect address of the flow with a page; `nil` without such a flow.
+  var redirect: RedirectDescriptor? {
+    for case .authorizationCode(let flow) in flows { return flow.redirect }
+    return nil
+  }
+}
+
 extension Effects {
   /// Throws `authenticatorUnconfigured` for a metadata document that the provider would refuse. A
   /// document that this machine cannot reach is used, because only the provider must reach it.
   func requireFitting(
-    _ document: ClientRegistration, at provider: Provider
+    _ document: ClientRegistration, at provider: Provider, showingPage showsPage: Bool = true
   ) async throws(Problem) {
     guard let address = try? WebAddress.parse(document.clientID) else { return }
-    let redirect = provider.flows.lazy.compactMap { flow in
-      if case .authorizationCode(let flow) = flow { flow.redirect } else { nil }
-    }.first
+    let redirect = showsPage ? provider.redirect : nil
     let response: HTTPResponse
     do throws(Problem) {
       response = try await send(

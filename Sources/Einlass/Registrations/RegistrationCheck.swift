@@ -40,12 +40,12 @@ extension Provider {
     with own: ClientRegistration?, or stored: [StoredRegistration.Known]
   ) -> Problem? {
     let known = stored.first { sameBytes($0.provider, id) }
-    guard let own, !own.isDocument || known == nil else {
+    guard let own, !own.isDocument || known?.isIssued != false else {
       guard let known else {
         return dynamicRegistration?.refusal.map { .registrationRefused($0, self) }
       }
       // The next sign-in replaces an issued registration.
-      let isReplaced = known.isIssued && (dynamicRegistration != nil || own != nil)
+      let isReplaced = dynamicRegistration != nil && known.isIssued
       return takes(known) || isReplaced ? nil : .foreignRegistration(self)
     }
     do throws(Problem) {
@@ -122,20 +122,27 @@ extension StoredRegistration.Known {
 }
 
 extension AccountStore {
-  /// Removes this registration, unless another one has taken its place meanwhile.
-  func removeRegistration(_ former: StoredRegistration?, at provider: Provider) throws(Problem) {
-    guard let former, try knownRegistration(at: provider) == former.known else { return }
-    _ = try registrations.set(provider.id, nil, .usual)
-  }
-
-  /// Returns the registration to use at a provider: the application's own, otherwise the stored
-  /// one, otherwise the client ID metadata document; `nil` without all. Throws `bindingMismatch` if
-  /// the stored one was made for another server.
+  /// Returns the registration to use at a provider: the application's own, otherwise the one of
+  /// `providers.configure`, otherwise the client ID metadata document, otherwise the automatic one;
+  /// `nil` without all. Throws `bindingMismatch` if the stored one was made for another server.
+  ///
+  /// - Parameter account: An account that was signed in to by the automatic registration stays with
+  ///   it, although there is a document now.
   func registration(
-    _ own: ClientRegistration?, at provider: Provider, _ patience: Patience = .usual
+    _ own: ClientRegistration?, at provider: Provider, for account: Account.ID? = nil,
+    _ patience: Patience = .usual
   ) throws(Problem) -> ClientRegistration? {
     if let own, !own.isDocument { return own }
     guard let known = try knownRegistration(at: provider, patience) else { return own }
+    if let own, known.isIssued {
+      let clients = try account.map { id throws(Problem) in
+        try credentials(id, nil, patience).map(\.registration.clientID)
+      }
+      let isAutomatic =
+        clients?.contains { sameBytes($0, known.clientID) } == true
+        && clients?.contains { sameBytes($0, own.clientID) } == false
+      guard isAutomatic else { return own }
+    }
     guard provider.takes(known) else { throw .foreignRegistration(provider) }
     return try registrations.get(provider.id, patience)?.registration
   }

@@ -12,10 +12,10 @@ extension Einlass {
     needs: (Provider) -> [Provider.RegistrationPart] = { $0.registrationNeeds }
   ) throws(Problem) {
     let provider = try catalog.provider(provider)
-    let isStored = try store.knownRegistration(at: provider) != nil
-    // A stored registration comes before a client ID metadata document.
-    let own = isStored && own?.isDocument == true ? nil : own
-    guard own != nil || !isStored && provider.dynamicRegistration == nil else { return }
+    let known = try store.knownRegistration(at: provider)
+    // A configured registration comes before a client ID metadata document.
+    let own = known?.isIssued == false && own?.isDocument == true ? nil : own
+    guard own != nil || known == nil && provider.dynamicRegistration == nil else { return }
     _ = try provider.complete(own, with: needs(provider), now: effects.now())
   }
 

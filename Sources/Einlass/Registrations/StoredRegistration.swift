@@ -56,12 +56,6 @@ public struct StoredRegistration: Sendable, Equatable {
   /// `isIssued`: of the stored one; `nil` if there is none.
   public func mayReplace(isIssued: Bool?) -> Bool { !self.isIssued || isIssued != false }
 
-  /// Whether an issued registration gives way to a new one: it expires within a minute, or was made
-  /// for another server.
-  func isOver(at provider: Provider, now: UnixTime) -> Bool {
-    isIssued && (!provider.takes(known) || expiresAt.map { $0 - 60 <= now } ?? false)
-  }
-
   /// The registration without its secrets.
   public var known: Known {
     Known(

@@ -27,7 +27,8 @@ struct CredentialRun {
     }
     let described = try einlass.catalog.provider(account.provider)
     registration = try described.complete(
-      store.registration(request.registration(described.id), at: described, patience),
+      store.registration(
+        request.registration(described.id), at: described, for: account.id, patience),
       with: described.registrationNeeds)
     provider = described.registered(as: registration)
     guard let grant, grant.state == .granted else {

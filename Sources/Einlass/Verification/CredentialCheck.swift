@@ -280,8 +280,8 @@ extension CredentialCheck {
       throw .flowNotSupported(provider, "verification")
     }
     let registration = try provider.complete(
-      store.registration(request.registration, at: provider), with: provider.verificationNeeds,
-      now: einlass.effects.now())
+      store.registration(request.registration, at: provider, for: request.account),
+      with: provider.verificationNeeds, now: einlass.effects.now())
     let credential = try store.credential(of: request, at: provider)
     var expected = request.expected
     expected.scopes = expected.scopes.map(provider.scopeNames.replaced)
@@ -300,6 +300,13 @@ extension CredentialCheck {
       idToken = provider.canBeAsked ? nil : token.idToken
     default: break
     }
+  }
+}
+
+extension VerifyRequest {
+  /// The account whose stored credential is checked.
+  fileprivate var account: Account.ID? {
+    if case .account(let id) = subject { id } else { nil }
   }
 }
 
@@ -323,7 +330,7 @@ extension AccountStore {
     case .account(let id):
       return try issuedCredential(
         of: account(id, of: provider), at: provider, to: request.application,
-        registration(request.registration, at: provider)
+        registration(request.registration, at: provider, for: id)
       ).credential
     }
   }

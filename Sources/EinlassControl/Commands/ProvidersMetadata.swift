@@ -21,12 +21,16 @@ struct ProvidersMetadata: ParsableCommand {
   var name = "einlass"
 
   func validate() throws {
-    let path = address.dropFirst("https://".count).split(
-      separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-    guard address.hasPrefix("https://"), path.count == 2, !path[1].isEmpty,
-      !address.contains(where: { "?#".contains($0) }), address.utf8.count <= 256
+    // The rule of `clientMetadata` in the configuration file.
+    let parts = address.dropFirst("https://".count).split(
+      separator: "/", omittingEmptySubsequences: false)
+    guard address.hasPrefix("https://"), address.utf8.count <= 256, parts.count > 1,
+      parts.first?.isEmpty == false, parts.last?.isEmpty == false,
+      !parts.contains(where: { $0 == "." || $0 == ".." }),
+      address.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"?#@\\".utf8.contains($0) })
     else {
-      throw ValidationError("The address must be https, with a path and without ? and #.")
+      throw ValidationError(
+        "The address must be https, with a path that ends in a name, and without ?, # and @.")
     }
   }
 

@@ -67,7 +67,7 @@ extension Server {
     asker.report(.discovering)
     let resource = try await budgetedEinlass.protectedResource(
       at: resource, challenge: params[Params.challenge], asks: params[Params.probe],
-      for: params[.flowKind])
+      for: params[.flowKind], of: params[Params.account])
     let id: String
     switch resource.issuer {
     case .known(let known): id = known

@@ -107,6 +107,38 @@ import Testing
     #expect(script.log == Self.found)
   }
 
+  @Test(arguments: [
+    #"DPoP algs="ES256", Bearer resource_metadata="https://photos.example/m", scope="more""#,
+    #"Bearer resource_metadata="https://photos.example/m", scope="more", DPoP algs="ES256""#,
+  ])
+  func `Of two challenges the one with the metadata address counts`(_ header: String) async throws {
+    let script = Script([.json(Self.metadata), .json(Self.server)])
+    let resource = try await Sample.engine(script).protectedResource(
+      at: Self.address, challenge: header)
+    #expect(resource.scopes == ["more"])
+    #expect(script.log.first == "GET https://photos.example/m")
+  }
+
+  @Test func `A probe reads every header with a challenge`() async throws {
+    let headers = [#"Basic realm="x""#, #"Bearer scope="more""#].map {
+      HTTPRequest.Header("www-authenticate", $0)
+    }
+    let script = Script([
+      .text("", status: 401, headers: headers), .json(Self.metadata), .json(Self.server),
+    ])
+    let resource = try await Sample.engine(script).protectedResource(at: Self.address, asks: true)
+    #expect(resource.scopes == ["more"])
+  }
+
+  @Test func `A page in place of the path's description does not hide that of the host`()
+    async throws
+  {
+    let script = Script([.text("<html>"), .json(Self.metadata), .json(Self.server)])
+    let resource = try await Sample.engine(script).protectedResource(at: Self.address)
+    #expect(resource.name == Self.address)
+    #expect(script.log.prefix(2) == ["\(Self.place)/mcp", Self.place])
+  }
+
   @Test func `The metadata of the whole host is used, and the next server if one is down`()
     async throws
   {
@@ -157,7 +189,11 @@ import Testing
       requests: 2),
     Refusal(replies: [.text("", status: 500)], reason: .providerFailure, requests: 1),
     Refusal(replies: [.networkFailure(-1103)], reason: .networkFailure, requests: 1),
-    refused("[]"), refused("{}"), refused("nonsense"),
+    Refusal(
+      challenge: #"Bearer scope="a", scope="b""#, reason: .invalidParameter),
+    Refusal(
+      replies: [.text("nonsense"), .text("nonsense")], reason: .providerFailure, requests: 2),
+    refused("[]"), refused("{}"),
     refused(
       #"{"resource":"https://evil.example/mcp","authorization_servers":["https://as.example"]}"#),
     refused(#"{"resource":"https://photos.example/mcp"}"#),
@@ -212,8 +248,26 @@ import Testing
           let engine = Einlass(
             catalog: try .builtIn().overlaid(by: catalog), store: later.store.accountStore,
             effects: later.effects)
-          let found = try? await engine.protectedResource(at: Self.address, for: kind)
-          #expect(found?.issuer == (kind == nil ? nil : .known("as.example")))
+          do throws(Problem) {
+            let found = try await engine.protectedResource(at: Self.address, for: kind)
+            #expect(kind != nil && found.issuer == .known("as.example"))
+          } catch {
+            #expect(kind == nil && error.reason == .providerFailure)
+            #expect(error.message.hasPrefix("The metadata of the issuer at as.example is missing"))
+            #expect(error.message.contains("code_challenge_methods_supported"))
+          }
+          // The resource may name a server that announces it.
+          let next = Script([
+            .json(
+              Self.metadata.replacing(
+                "[\"https://as.example\"]", with: "[\"https://as.example\",\"https://as2.example\"]"
+              )),
+            .json(Self.server.replacing("as.example", with: "as2.example")),
+          ])
+          let other = Einlass(
+            catalog: engine.catalog, store: next.store.accountStore, effects: next.effects)
+          let found = try await other.protectedResource(at: Self.address, for: kind)
+          if case .known = found.issuer { #expect(kind != nil) } else { #expect(kind == nil) }
         }
       } else {
         _ = try await engine.protectedResource(at: Self.address)
@@ -230,6 +284,12 @@ import Testing
       (
         401, #"Bearer resource_metadata="https://evil.example/m""#, ["photos"],
         "/.well-known/oauth-protected-resource/mcp"
+      ),
+      (401, #"Bearer scope="more""#, ["more"], "/.well-known/oauth-protected-resource/mcp"),
+      (
+        401,
+        #"DPoP algs="ES256", Bearer scope="more", resource_metadata="https://photos.example/m""#,
+        ["more"], "/m"
       ),
       (401, "Basic realm=x", ["photos"], "/.well-known/oauth-protected-resource/mcp"),
       (401, "Bearer =", ["photos"], "/.well-known/oauth-protected-resource/mcp"),

@@ -31,9 +31,11 @@ import Testing
     arguments: [
       (["aud": "https://photos.example/mcp"], true), (["aud": "https://photos.example"], true),
       (["aud": ["https://other.example", "https://photos.example/"]], true),
+      (["aud": "https://photos.example/mcp/tools"], true),
       // The application ids of Entra.
       (["aud": "api://5f2c"], true), (["aud": "00000003-0000-0000-c000-000000000000"], true),
       ([:], true), (["aud": []], true), (["aud": 7], true),
+      (["aud": "https://photos.example/other"], false),
       (["aud": "https://other.example/mcp"], false), (["aud": "http://photos.example/mcp"], false),
       (["aud": ["https://other.example", "https://photos.example:444"]], false),
     ] as [(JSONValue, Bool)])

@@ -364,7 +364,7 @@ import Testing
       let problem = try await problem(script, World.request())
       #expect(problem?.reason == .accountExists && problem?.account?.rawValue == "a_other")
       #expect(script.store.credentials(of: Account.ID(rawValue: "a_other")).isEmpty)
-      script.reply(World.issued(World.jwt()), World.token())
+      script.reply(World.issued(World.jwt { $0["jti"] = "2" }), World.token())
       var request = World.request()
       request.account = Account.ID(rawValue: "a_other")
       #expect(try await self.problem(script, request) == nil)
@@ -416,16 +416,42 @@ import Testing
     #expect(problem?.hint?.parameters["account"] == (isTaken ? nil : "a_other"))
   }
 
+  @Test(arguments: [("1", false), (nil, true)] as [(String?, Bool)])
+  func `An assertion with an id is sent once, even if its issuer returns it again`(
+    id: String?, isSentAgain: Bool
+  ) async throws {
+    let assertion = World.jwt { $0["jti"] = id.map(JSONValue.string) }
+    let script = Script(
+      [World.issued(assertion), World.token(), World.issued(assertion), World.token("AT2")],
+      store: World.store())
+    #expect(try await problem(script, World.request()) == nil)
+    let again = try await problem(script, World.request())
+    #expect(again?.reason == (isSentAgain ? nil : .verificationFailed))
+    #expect(again?.detail == (isSentAgain ? nil : "used"))
+    #expect(script.requests.count == (isSentAgain ? 4 : 3))
+  }
+
+  @Test func `A file with an id is sent again, because workloads show it until its end`()
+    async throws
+  {
+    let script = Script([World.token(), World.token("AT2")])
+    script.write(World.jwt(), to: World.file)
+    for _ in 0..<2 { #expect(try await problem(script, World.request(from: nil)) == nil) }
+    #expect(script.requests.count == 2)
+  }
+
   @Test func `A second sign-in from the same source replaces the credential`() async throws {
     let script = Script(
-      [World.issued(World.jwt()), World.token(), World.issued(World.jwt()), World.token("AT2")],
-      store: World.store())
+      [
+        World.issued(World.jwt()), World.token(), World.issued(World.jwt { $0["jti"] = "2" }),
+        World.token("AT2"),
+      ], store: World.store())
     let engine = try World.engine(script)
     let first = try await engine.signIn(World.request(), asking: script.asker([]))
     let second = try await engine.signIn(World.request(), asking: script.asker([]))
     #expect(first.account.id == second.account.id && !second.created)
     // Without a flow kind the named account is signed in to as before.
-    script.reply(World.issued(World.jwt()), World.token("AT3"))
+    script.reply(World.issued(World.jwt { $0["jti"] = "3" }), World.token("AT3"))
     var again = World.request(nil, from: nil)
     again.account = first.account.id
     _ = try await engine.signIn(again, asking: script.asker([]))

@@ -260,37 +260,65 @@ import Testing
     #expect(script.requests.isEmpty)
   }
 
-  @Test(arguments: [
-    (61, "https://as.example"), (60, "https://as.example"), (61, "https://old.example"),
-  ])
-  func `A metadata document takes the place of an issued registration that is over`(
-    _ seconds: Int64, _ origin: String
+  private static let document = ClientMetadata.registration(at: "https://example.org/einlass.json")
+
+  private static func stored(isIssued: Bool) -> StoredRegistration {
+    StoredRegistration(
+      provider: "as.example", registration: ClientRegistration(clientID: "stored"),
+      origins: ["https://as.example"], isIssued: isIssued)
+  }
+
+  @Test(arguments: [true, false])
+  func `A metadata document comes before an automatic registration, and after a configured one`(
+    _ isIssued: Bool
   ) async throws {
-    let isOver = seconds == 60 || origin != "https://as.example"
-    let issued = StoredRegistration(
-      provider: "as.example", registration: ClientRegistration(clientID: "issued"),
-      origins: [origin], isIssued: true, expiresAt: Script.now + seconds)
-    // This machine cannot read the document, and the server knows the issued client.
+    // This machine cannot read the document.
     let script = Script(
-      [isOver ? .networkFailure(-1004) : Self.known, .json(Self.token)], answers: [.accept()],
-      brought: [Self.query(registering: !isOver)])
+      (isIssued ? [.networkFailure(-1004)] : []) + [.json(Self.token)], answers: [.accept()],
+      brought: [Self.query(registering: false)])
+    let stored = Self.stored(isIssued: isIssued)
     let registrations = script.store.accountStore.registrations
-    _ = try registrations.set("as.example", issued, .usual)
-    let document = ClientMetadata.registration(at: "https://example.org/einlass.json")
+    _ = try registrations.set("as.example", stored, .usual)
     let account = try await Self.engine(script).signIn(
-      SignInRequest(application: "editor", registration: document, provider: "as.example"),
+      SignInRequest(application: "editor", registration: Self.document, provider: "as.example"),
       asking: script.asker([.openURL])
     ).account
     let used = script.store.credentials(of: account.id)[0].registration.clientID
-    #expect(used == (isOver ? document.clientID : "issued"))
-    #expect(try registrations.get("as.example", .usual) == (isOver ? nil : issued))
+    #expect(used == (isIssued ? Self.document.clientID : "stored"))
+    #expect(try registrations.get("as.example", .usual) == stored)
+  }
+
+  @Test(arguments: [["stored"], ["stored", document.clientID], [document.clientID], []])
+  func `An account stays with the automatic registration that it was signed in to by`(
+    _ clients: [String]
+  ) async throws {
+    let account = Sample.account("ada", "as.example")
+    let script = Script(
+      store: ScriptedStore(
+        accounts: [account],
+        credentials: [
+          account.id: clients.map { client in
+            StoredCredential(
+              role: .application, registration: ClientRegistration(clientID: client),
+              credential: .oauth2(OAuth2Credential(accessToken: Secret("AT"))),
+              binding: ProviderBinding(
+                origins: ["https://as.example"], clientID: client, flowKind: .authorizationCode))
+          }
+        ]))
+    let store = script.store.accountStore
+    _ = try store.registrations.set("as.example", Self.stored(isIssued: true), .usual)
+    let provider = try await Self.engine(script).catalog.provider("as.example")
+    let found = try store.registration(Self.document, at: provider, for: account.id)
+    #expect(found?.clientID == (clients == ["stored"] ? "stored" : Self.document.clientID))
+    #expect(try store.registration(Self.document, at: provider) == Self.document)
+    #expect(try store.registration(nil, at: provider)?.clientID == "stored")
   }
 
   @Test func `A stored registration is checked in place of a metadata document`() async throws {
     let script = Script()
     let engine = try await Self.engine(script)
     let provider = try engine.catalog.provider("as.example")
-    let document = ClientMetadata.registration(at: "https://example.org/einlass.json")
+    let document = Self.document
     for (isIssued, reason) in [(false, Problem.Reason.bindingMismatch), (true, nil)] {
       let stored = StoredRegistration(
         provider: "as.example", registration: ClientRegistration(clientID: "x"),

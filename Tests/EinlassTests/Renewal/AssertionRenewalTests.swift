@@ -110,7 +110,11 @@ import Testing
       token.refreshToken == nil && World.text(script.store.credentials(of: id).first) == "AT3")
     // The assertion is tried once after a refused refresh token.
     script.advance(seconds: 3600)
-    script.reply(World.issued(assertion), World.refusal)
+    let another = World.jwt {
+      $0["exp"] = JSONValue(Script.now + 86_400)
+      $0["jti"] = "2"
+    }
+    script.reply(World.issued(another), World.refusal)
     #expect(try await problem(engine, id)?.reason == .reloginNeeded)
     #expect(script.requests.count == 8)
   }

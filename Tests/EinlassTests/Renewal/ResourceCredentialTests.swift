@@ -158,6 +158,29 @@ import Testing
     #expect(kept?.refreshToken.map { revealedText($0) } == "RT2")
   }
 
+  @Test func `A step-up keeps the scopes of a token under a forgotten registration`() async throws {
+    let store = Self.store()
+    let account = Account.ID(rawValue: "a_ada")
+    var former = try #require(store.credentials(of: account).first { $0.resource == Self.photos })
+    former.registration = ClientRegistration(clientID: "FORGOTTEN")
+    let script = Script(
+      answers: [.decline],
+      store: ScriptedStore(accounts: store.accounts, credentials: [account: [former]]))
+    await #expect(throws: Problem.self) {
+      try await Sample.engine(script).signIn(
+        AuthorizationCodeFlowTests.request {
+          $0.account = account
+          $0.resource = Self.photos
+          $0.resourceScopes = ["albums"]
+        }, asking: script.asker([.openURL]))
+    }
+    guard case .openURL(let page, _)? = script.prompts.first else {
+      Issue.record("No page was opened.")
+      return
+    }
+    #expect(page.text.contains("&scope=demo%20albums&"))
+  }
+
   @Test(arguments: [(true, 1, "demo albums"), (false, 1, "albums"), (true, 2, "albums")])
   func `A step-up without an account keeps the scopes of the only account with a token`(
     isStepUp: Bool, holders: Int, scopes: String
