@@ -69,7 +69,16 @@ extension Problem {
     let isIssuedToOthers = !credentials.contains {
       sameBytes($0.registration.clientID, registration.clientID)
     }
-    guard isIssuedToOthers, !credentials.isEmpty else { return .reloginNeeded(provider, account) }
+    guard isIssuedToOthers, !credentials.isEmpty else {
+      guard resource == nil, let other = credentials.lazy.compactMap(\.resource).first else {
+        return .reloginNeeded(provider, account)
+      }
+      return Problem(
+        .reloginNeeded,
+        "The tokens of the \(provider.name) account are for protected resources. Name one in resource, such as \(presentable(other)).",
+        detail: namelessResource, provider: provider.id, account: account.id,
+        hint: .init("credentials.get", ["account": account.id.rawValue, "resource": other]))
+    }
     let hint: Hint =
       if provider.issues(from: credentials) {
         .init("auth.perform", ["provider": provider.id, "account": account.id.rawValue])
@@ -87,6 +96,12 @@ extension Problem {
       from this application; the credentials of other applications are kept.
       """, provider: provider.id, account: account.id, hint: hint)
   }
+
+  /// The `detail` for a request without a resource about an account with tokens for resources alone.
+  static let namelessResource = "resource"
+
+  /// Whether the problem has a better next step than a sign-in to its account.
+  var namesItsNextStep: Bool { [Self.assertionSource, Self.namelessResource].contains(detail) }
 
   /// The `detail` for a valid credential without a way to renew it.
   static let notRenewable = "notRenewable"

@@ -9,8 +9,8 @@ public struct ServerMemory: Sendable {
   public var clockOffsets: Notebook<Int64>
   /// The nonce for the next proof of possession, by origin. RFC 9449 section 8.
   public var proofNonces: Notebook<String>
-  /// The assertions that a server does not accept again, by the digest of both: `true` for one that
-  /// served once, `false` for a refused one.
+  /// The assertions that a server does not accept again, by a digest of the server and of the
+  /// assertion's id or text: `true` for one that has served once, `false` for a refused one.
   public var spentAssertions: Notebook<Bool>
 
   public init(

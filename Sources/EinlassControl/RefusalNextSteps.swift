@@ -9,7 +9,7 @@ extension Console {
     var refusal = Refusal(error)
     refusal.account = account?.title
     guard ["noSystemAccount", "reloginNeeded", "notIssuedToThisClient"].contains(refusal.reason),
-      !refusal.isAboutSource,
+      !refusal.isAboutSource, !refusal.hints("credentials.get"),
       try flowKinds(of: provider).contains(where: {
         ["authorizationCode", "deviceCode", "oauth1", "clientCredentials"].contains($0.string)
       })
@@ -77,6 +77,9 @@ extension Refusal {
       NextStep("Sign in there:", "sign-in", data["provider"]?.string ?? "PROVIDER")
     case "tokenNotSaved": signInAgain
     case "reloginNeeded" where isAboutSource: signInToSource
+    case "reloginNeeded" where hints("credentials.get"):
+      NextStep(
+        "Name the resource:", "token", data["hint"]?["params"]?["resource"]?.string ?? "ADDRESS")
     case "reloginNeeded" where hints("accounts.signIn"),
       "notIssuedToThisClient" where hints("accounts.signIn"):
       signInAgain
@@ -131,7 +134,7 @@ extension Refusal {
     return parts.isEmpty ? "client id" : parts.map { names[$0] ?? $0 }.joined(separator: " and ")
   }
 
-  private func hints(_ method: String) -> Bool {
+  fileprivate func hints(_ method: String) -> Bool {
     data["hint"]?["method"]?.string.map { sameBytes($0, method) } ?? false
   }
 

@@ -274,7 +274,7 @@ extension NetworkCode {
     case .clientCertificateRejected:
       "\(host) refused the client certificate; check the certificate of the registration."
     case .clientCertificateRequired:
-      "\(host) requires a client certificate; add certificate and privateKey to the registration."
+      "\(host) requires a client certificate; add certificate and privateKey with providers.configure."
     }
   }
 }

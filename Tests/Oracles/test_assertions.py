@@ -92,6 +92,20 @@ def test_an_id_token_becomes_an_account_at_the_server_and_its_token_is_replaced(
     assert (again["account"], again["created"]) == (answer["account"], False)
 
 
+def test_a_step_up_brings_a_token_with_both_scopes_and_no_page(server, signed_in):
+    front_end, source = signed_in
+    first = sign_in(front_end, server, source, challenge='Bearer scope="files"').result
+    wanted = {"account": first["account"], "resource": server["resource"]}
+    assert ask(server["resource"], front_end.token(**wanted))[2]["scope"] == "files"
+    front_end.notified.clear()
+    # The account remembers its flow, so a front end needs the challenge alone.
+    second = front_end.answer(front_end.send(
+        "accounts.signIn", challenge='Bearer error="insufficient_scope", scope="write"', **wanted)).result
+    assert (second["account"], second["created"]) == (first["account"], False)
+    assert "prompt.opened" not in front_end.notified
+    assert set(ask(server["resource"], front_end.token(**wanted))[2]["scope"].split()) == {"files", "write"}
+
+
 @pytest.mark.parametrize(("claims", "detail"), [
     ({"aud": "https://other.example"}, "aud"), ({"exp": 1}, "exp"), ({"iss": None}, "iss"), ({"aud": None}, "aud")])
 def test_an_assertion_that_the_server_could_not_accept_is_not_sent(claims, detail, server, issuer, signed_in, behave):
@@ -136,9 +150,14 @@ def test_an_assertion_that_was_used_before_brings_no_second_token(server, issuer
     front_end, source = signed_in
     behave(issuer, assertions={"client_id": server["client"], "jti": "once"})
     account = sign_in(front_end, server, source).result["account"]
+    before = posts(server)
     data = front_end.answer(front_end.send(
         "credentials.get", account=account, resource=server["resource"], forceRefresh=True)).data
-    assert (data["reason"], data["serverError"]["code"]) == ("reloginNeeded", "invalid_grant")
+    assert (data["reason"], data["detail"], posts(server)) == ("verificationFailed", "used", before)
+    # The control: with an id of its own, the next assertion is sent.
+    behave(issuer, assertions={"client_id": server["client"], "jti": "another"})
+    front_end.token(account, resource=server["resource"], forceRefresh=True)
+    assert posts(server) == before + 1
 
 
 def test_a_file_is_an_assertion_while_only_its_owner_can_read_it(server, issuer, start, behave, tmp_path):

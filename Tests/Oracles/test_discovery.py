@@ -25,6 +25,23 @@ def test_django_oauth_toolkit_is_found_by_its_issuer(dot, start):
     assert front_end.call("providers.add", issuer=dot["issuer"], id="oracle")["created"] is False
 
 
+@pytest.mark.parametrize("algorithm", ["HS256", None])
+def test_the_id_tokens_of_a_client_with_hs256_are_verified_with_its_secret(dot, start, algorithm):
+    front_end = start(None, {"clientId": "hs256", "clientSecret": dot["clients"]["hs256"], "redirect": "http://127.0.0.1/callback",
+                             **({"idTokenAlgorithm": algorithm} if algorithm else {})})
+    front_end.call("providers.add", issuer=dot["issuer"], id="oracle")
+    id, prompt = front_end.begin()
+    page = bring_back(visit(dot, prompt["url"]).press("Authorize"))
+    if algorithm:
+        assert "Signed in" in page
+        assert front_end.call("credentials.get", account=front_end.end(id))["credential"]["idToken"]
+    else:
+        # The control: without the word of the registration, only the issuer's keys are believed.
+        assert "Sign-in failed" in page
+        data = front_end.answer(id).data
+        assert (data["reason"], data["detail"]) == ("verificationFailed", "signature")
+
+
 def test_idpyoidc_is_found_by_its_issuer(idpy, start):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -124,7 +124,7 @@ def elsewhere(documents):
 
 BAD = {redirecting: "its address redirects", long: "it is longer than 64 KiB",
        foreign: "its client_id is not its address",
-       elsewhere: "its redirect_uris lack the one of einlass (http://127.0.0.1/callback)"}
+       elsewhere: "its redirect_uris do not contain http://127.0.0.1/callback"}
 
 
 @pytest.fixture(scope="module")

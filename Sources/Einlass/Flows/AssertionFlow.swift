@@ -105,8 +105,8 @@ extension Exchange {
       }
       throw error
     }
-    if assertion.servesOnce {
-      effects.memory.spentAssertions.write(endpoint.digest(of: assertion.text), true)
+    if let useName = assertion.useName {
+      effects.memory.spentAssertions.write(endpoint.digest(of: useName), true)
     }
     let object = endpoint.object(answer)
     let issued = object?["issued_token_type"].map { $0.string ?? "" }

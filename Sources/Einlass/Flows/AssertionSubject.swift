@@ -25,8 +25,8 @@ struct SendableAssertion: Sendable {
   var text: Secret
   /// The subject of the assertion, named after the account that it comes from.
   var identity: Identity
-  /// Whether an issuer made the assertion for one use.
-  var servesOnce = false
+  /// The name under which an assertion for one use is remembered; `nil` for other assertions.
+  var useName: Secret?
 }
 
 extension Einlass {
@@ -164,13 +164,15 @@ extension AssertionSubject {
     do throws(Assertion.Fault) {
       let assertion = try Assertion(text)
       try assertion.check(for: names ?? endpoint.audienceNames, now: effects.now())
-      if let wasTaken = effects.memory.spentAssertions.read(endpoint.digest(of: text)) {
-        throw wasTaken ? .used : .refused
-      }
       // A workload may show the same file again and again.
+      let useName = owner == nil ? nil : assertion.id.map { Secret($0) }
+      for name in [text, useName].compactMap(\.self) {
+        if let wasTaken = effects.memory.spentAssertions.read(endpoint.digest(of: name)) {
+          throw wasTaken ? .used : .refused
+        }
+      }
       return SendableAssertion(
-        source: source, text: text, identity: identity(assertion.subject),
-        servesOnce: owner != nil && assertion.servesOnce)
+        source: source, text: text, identity: identity(assertion.subject), useName: useName)
     } catch {
       throw FlowFailure(.assertionRejected(error, from: owner?.provider, for: target))
     }

@@ -28,8 +28,9 @@ struct Assertion: Sendable {
   let subject: String
   let audience: [String]
   let expiresAt: UnixTime
-  /// Whether the assertion has an id (`jti`), so that the server may accept it only once.
-  let servesOnce: Bool
+  /// The issuer and the assertion's id (`jti`); `nil` without an id. A server may accept each id
+  /// only once.
+  let id: String?
 
   /// The reason that an assertion is not sent.
   enum Fault: Error, Equatable {
@@ -55,7 +56,7 @@ struct Assertion: Sendable {
       (try? JSONReader.read(header))?.object != nil,
       let claims = (try? JSONReader.read(payload))?.object
     else { throw .form }
-    guard claims["iss"]?.string?.isEmpty == false else { throw .claim("iss") }
+    guard let issuer = claims["iss"]?.string, !issuer.isEmpty else { throw .claim("iss") }
     guard let subject = claims["sub"]?.string, isIdentifier(subject) else { throw .claim("sub") }
     switch claims["aud"] {
     case .string(let one): audience = [one]
@@ -66,7 +67,7 @@ struct Assertion: Sendable {
     }
     guard let expiresAt = try? claims.time("exp") else { throw .claim("exp") }
     (self.text, self.subject, self.expiresAt) = (text, subject, expiresAt)
-    servesOnce = claims["jti"] != nil
+    id = claims["jti"]?.string.map { "\(issuer) \($0)" }
   }
 
   /// Throws unless the assertion is for one of these names of a server, and has not ended.

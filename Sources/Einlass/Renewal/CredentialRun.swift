@@ -132,9 +132,8 @@ struct CredentialRun {
     !request.forcesRefresh && request.minValiditySeconds == nil && isGood(stored, forSeconds: 0)
   }
 
-  /// Returns the time of the next refresh in the background; `nil` for a credential without an end
-  /// or without a way to refresh it. At least the descriptor's check period lies between `latest`
-  /// and this time.
+  /// Returns the time of the next refresh in the background, at least the descriptor's check period
+  /// after `latest`; `nil` for a credential without an end or without a way to refresh it.
   func nextRefresh(since latest: UnixTime) throws(Problem) -> UnixTime? {
     guard let own = try own(of: store.credentials(account.id)), canAsk(own),
       case .oauth2(let token) = own.credential, let expiresAt = token.expiresAt,
@@ -205,7 +204,7 @@ struct CredentialRun {
   /// Returns the problem with a sign-in as its hint, if a sign-in solves it.
   private func withSignInHint(_ problem: Problem) -> Problem {
     let problem = store.problem(problem, at: provider, by: request.registration(provider.id))
-    guard problem.reason == .reloginNeeded, problem.detail != Problem.assertionSource,
+    guard problem.reason == .reloginNeeded, !problem.namesItsNextStep,
       provider.signInKind(asking: request.promptKinds) != nil
     else { return problem }
     var result = problem.withSignInHint(at: provider)

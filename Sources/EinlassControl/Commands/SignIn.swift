@@ -105,7 +105,8 @@ struct SignIn: ServerCommand {
       guard case .refused(var refusal) = error else { throw error }
       refusal.account = account?.title
       if flowKind != nil, refusal.reason == "flowNotSupported" {
-        refusal.ownStep = NextStep("Leave out --flow.")
+        refusal.ownStep = NextStep(
+          assertionFrom == nil ? "Leave out --flow." : "Leave out --flow and --from.")
       }
       if flowKind == nil, refusal.reason == "interactionRequired", !server.noInput, let provider,
         try console.flowKinds(of: provider).contains("deviceCode")

@@ -275,6 +275,53 @@ import Testing
     }
   }
 
+  @Test func `The account with a traded token needs no page, and no S256`() async throws {
+    let server = Self.server.replacing(
+      #""code_challenge_methods_supported":["S256"],"#, with: "")
+    let added = Script([.json(server)])
+    let descriptor = try await Sample.engine(added).descriptor(
+      of: AddProviderRequest(.issuer("https://as.example")))
+    let catalog = try ProviderCatalog(json: JSONValue.object(["providers": [descriptor]]).bytes())
+    let account = Sample.account("ada", "as.example")
+    for source in [AssertionSource.file, nil] {
+      let stored = StoredCredential(
+        role: .application, registration: ClientRegistration(clientID: "x"),
+        credential: .oauth2(OAuth2Credential(accessToken: Secret("AT"))),
+        binding: ProviderBinding(
+          origins: ["https://as.example"], clientID: "x", flowKind: .jwtBearer),
+        resource: Self.address, assertionSource: source)
+      let script = Script(
+        [.json(Self.metadata)],
+        store: ScriptedStore(accounts: [account], credentials: [account.id: [stored]]))
+      let engine = Einlass(
+        catalog: catalog, store: script.store.accountStore, effects: script.effects)
+      let found = try? await engine.protectedResource(at: Self.address, of: account.id)
+      #expect(found?.issuer == (source == nil ? nil : .known("as.example")))
+    }
+  }
+
+  @Test(arguments: [nil, ["photos"], ["photos", "offline_access"]] as [[String]?])
+  func `offline_access is asked for beside the scopes of the request`(scopes: [String]?)
+    async throws
+  {
+    let script = Script(answers: [.decline])
+    var request = SignInRequest(
+      application: "editor", registration: ClientRegistration(clientID: "x"),
+      provider: "as.example")
+    request.resource = Self.address
+    request.resourceScopes = ["photos"]
+    request.scopes = scopes
+    let engine = try await Self.engine(script)
+    await #expect(throws: Problem.self) {
+      try await engine.signIn(request, asking: script.asker([.openURL]))
+    }
+    guard case .openURL(let page, _)? = script.prompts.first else {
+      Issue.record("No page was opened.")
+      return
+    }
+    #expect(page.text.contains("&scope=photos%20offline_access&"))
+  }
+
   @Test(
     arguments: [
       (

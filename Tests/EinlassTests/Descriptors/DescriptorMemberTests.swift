@@ -134,6 +134,25 @@ struct DescriptorMemberTests {
   }
 
   @Test(arguments: [
+    ("gitea", "https://gitea.com"), ("forgejo", "https://codeberg.org"),
+    ("gitlab", "https://gitlab.com"),
+  ])
+  func `A host of one's own has the flows of its kind, and takes its own tokens alone`(
+    model: String, origin: String
+  ) throws {
+    let catalog = try ProviderCatalog.builtIn().overlaid(
+      by: ProviderCatalog(
+        json: Array(
+          """
+          {"providers":[{"id":"git.example.com","name":"Git at work","like":"\(model)",\
+          "origins":{"\(origin)":"https://git.example.com"}}]}
+          """.utf8), models: .builtIn()))
+    let (own, known) = (try catalog.provider("git.example.com"), try catalog.provider(model))
+    #expect(own.flowKinds == known.flowKinds && own.origins == ["https://git.example.com"])
+    #expect(own.hosts.map(\.name) == ["git.example.com"])
+  }
+
+  @Test(arguments: [
     (#"[{"host":"a.example/x"}]"#, "/0/host"), (#"[{"host":"https://a.example"}]"#, "/0/host"),
     (#"[{"host":"a.example?x"}]"#, "/0/host"), (#"[{"host":"u@a.example"}]"#, "/0/host"),
     (#"[{"host":"a.example","username":"x:y"}]"#, "/0/username"),

@@ -30,9 +30,9 @@ import Testing
     return (script, try World.engine(script))
   }
 
-  private static func fresh(_ jti: String = "2") -> String {
+  private static func fresh(_ jti: String = "2", seconds: Int64 = 7200) -> String {
     World.jwt {
-      $0["exp"] = JSONValue(Script.now + 7200)
+      $0["exp"] = JSONValue(Script.now + seconds)
       $0["jti"] = .string(jti)
     }
   }
@@ -65,8 +65,7 @@ import Testing
     #expect(script.requests.count == 6)
     // auth.perform does the same.
     script.advance(seconds: 3600)
-    let newest = World.jwt { $0["exp"] = JSONValue(Script.now + 86_400) }
-    script.reply(World.issued(newest), World.token("AT4"))
+    script.reply(World.issued(Self.fresh("4", seconds: 86_400)), World.token("AT4"))
     var wish = PerformRequest(
       application: Sample.application, registration: World.target, provider: "as", account: id)
     wish.registrations = { World.registration($0) }
@@ -98,8 +97,8 @@ import Testing
     #expect(script.requests.count == 3)
     #expect(World.form(script.requests[2]).contains(Parameter("refresh_token", "RT")))
     script.advance(seconds: 3600)
-    let assertion = World.jwt { $0["exp"] = JSONValue(Script.now + 86_400) }
-    script.reply(World.refusal, World.issued(assertion), World.token("AT3"))
+    script.reply(
+      World.refusal, World.issued(Self.fresh(seconds: 86_400)), World.token("AT3"))
     _ = try await engine.credential(World.wish(id))
     #expect(script.requests.count == 6)
     guard case .oauth2(let token)? = script.store.credentials(of: id).first?.credential else {
@@ -110,11 +109,7 @@ import Testing
       token.refreshToken == nil && World.text(script.store.credentials(of: id).first) == "AT3")
     // The assertion is tried once after a refused refresh token.
     script.advance(seconds: 3600)
-    let another = World.jwt {
-      $0["exp"] = JSONValue(Script.now + 86_400)
-      $0["jti"] = "2"
-    }
-    script.reply(World.issued(another), World.refusal)
+    script.reply(World.issued(Self.fresh("3", seconds: 86_400)), World.refusal)
     #expect(try await problem(engine, id)?.reason == .reloginNeeded)
     #expect(script.requests.count == 8)
   }

@@ -158,6 +158,23 @@ import Testing
     #expect(kept?.refreshToken.map { revealedText($0) } == "RT2")
   }
 
+  @Test func `A request without a resource names one if all tokens are for resources`() async throws
+  {
+    let store = Self.store()
+    let account = Account.ID(rawValue: "a_ada")
+    let tokens = store.credentials(of: account).filter { $0.resource != nil }
+    let script = Script(
+      store: ScriptedStore(
+        accounts: store.accounts, grants: store.grants, credentials: [account: tokens]))
+    let problem = await #expect(throws: Problem.self) {
+      try await token(script, Self.request(nil))
+    }
+    #expect(problem?.reason == .reloginNeeded && problem?.detail == "resource")
+    #expect(problem?.message.contains(Self.photos) == true)
+    #expect(
+      problem?.hint == .init("credentials.get", ["account": "a_ada", "resource": Self.photos]))
+  }
+
   @Test func `A step-up keeps the scopes of a token under a forgotten registration`() async throws {
     let store = Self.store()
     let account = Account.ID(rawValue: "a_ada")
