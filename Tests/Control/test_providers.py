@@ -172,3 +172,23 @@ def test_the_given_redirect_is_shown_as_the_one_to_register(store):
         terminal.wait_for("Client id:")
         terminal.type("\x03")
         assert terminal.end() == 1
+
+
+ADDRESSES = {
+    "https://example.org/einlass.json": True, "https://example.org/a/b": True, f"https://example.org/{'a' * 236}": True,
+    f"https://example.org/{'a' * 237}": False, "https://example.org": False, "https://example.org/": False,
+    "https://example.org/a/": False, "http://example.org/a": False, "https:///a": False, "https://ada@example.org/a": False,
+    "https://example.org/a/../b": False, "https://example.org/a?b": False, "https://example.org/a#b": False,
+    "https://example.org/a b": False, "https://example.org/\u00fc": False}
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_metadata_document_is_printed_only_for_an_address_that_the_configuration_takes(tmp_path, address):
+    code, output, _ = run("providers", "metadata", address)
+    assert code == (0 if ADDRESSES[address] else 64)
+    assert not output or json.loads(output)["client_id"] == address
+    configuration = tmp_path / "configuration.json"
+    configuration.write_text(json.dumps({"clientMetadata": address}))
+    configuration.chmod(0o600)
+    doctor = run("doctor", "--config", str(configuration), "--store", "memory")[1]
+    assert ("/clientMetadata" in doctor) != ADDRESSES[address]

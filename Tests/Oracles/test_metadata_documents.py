@@ -339,6 +339,25 @@ def test_two_processes_share_the_sign_in_and_a_refresh(server, documents, config
     assert clients(server) == {address} and not log(server, "registration")
 
 
+def test_an_automatic_registration_and_a_document_serve_one_store(server, documents, configured, store):
+    address, options = good(documents), ("--key-file", store["--key-file"])
+    plain = configured(None, options=options, store=store["--store"])
+    former = sign_in(plain, server)
+    (automatic,) = clients(server)
+    front_end = configured(address, options=options, store=store["--store"])
+    # The account of the automatic registration stays usable, also for a refresh.
+    assert scopes_at(server, front_end.token(**wanted(former), forceRefresh=True)) == ["photos"]
+    assert clients(server) == {automatic}
+    # A sign-in is by the document, and the automatic registration serves the other front end as before.
+    result = sign_in(front_end, server, account=former["account"])
+    assert log(server, "page")[-1]["client"] == address
+    tell(server, "/__expire")
+    for each in (front_end, plain):
+        each.call("credentials.reject", **wanted(result))
+        assert scopes_at(server, each.token(**wanted(result))) == ["photos"]
+    assert [entry["client"] for entry in log(server, "refresh")] == [automatic, address, automatic]
+
+
 def test_einlassctl_asks_the_resource_and_signs_in_with_the_document(server, documents, store, tmp_path):
     address = good(documents)
     config = tmp_path / "configuration.json"
