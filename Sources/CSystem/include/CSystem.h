@@ -2,3 +2,4 @@
 #include "CSystemClock.h"
 #include "CSystemEvents.h"
 #include "CSystemFiles.h"
+#include "CSystemNetwork.h"
