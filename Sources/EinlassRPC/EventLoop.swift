@@ -24,8 +24,9 @@ struct EventLoop: ~Copyable {
     static let wakeUp = 3
     static let alarm = 4
     static let process = 5
-    static let bell = 6
-    static let count = 7
+    static let count = 6
+    /// The first slot of the bells, each of which has a slot of its own.
+    static let bells = 6
   }
 
   private static let closeLimit: Duration = .milliseconds(400)
@@ -35,6 +36,8 @@ struct EventLoop: ~Copyable {
   private var framer = LineFramer()
   private var chunk = [UInt8](repeating: 0, count: 1 << 16)
   private var poller = Poller(slots: Slot.count)
+  /// The bells in their slots.
+  private var bells: [Peer.Bell] = []
   private var stage = Stage.serving
   private var isReading = true
   /// Input has ended, but lines of it may still be unprocessed.
@@ -180,15 +183,24 @@ extension EventLoop {
     }
   }
 
+  private mutating func watchBells() {
+    let all = peer.bells.withLock { $0 }
+    for index in bells.count..<all.count {
+      poller.watch(Slot.bells + index, all[index].number, for: .readable)
+    }
+    bells = all
+  }
+
   private mutating func react() -> Int32? {
     if poller.happened(Slot.wakeUp, .readable) {
       peer.wakeUp.clear()
       if let number = peer.watchedNumber { poller.watch(Slot.process, number, for: .readable) }
-      if let bell = peer.bell.withLock({ $0 }) {
-        poller.watch(Slot.bell, bell.number, for: .readable)
-      }
+      watchBells()
     }
-    if poller.happened(Slot.bell, .readable) { peer.bell.withLock({ $0 })?.react() }
+    for (index, bell) in bells.enumerated()
+    where poller.happened(Slot.bells + index, [.readable, .lost]) {
+      bell.react()
+    }
     // Input comes before signals, so that requests sent before a signal are answered.
     if poller.happened(Slot.input, [.readable, .lost]) { read() }
     if poller.happened(Slot.output, [.lost, .hungUp]) {

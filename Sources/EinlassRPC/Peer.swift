@@ -52,10 +52,10 @@ public final class Peer: Sendable {
   private static let taskThreads = TaskThreads(name: "einlass-task")
   /// The process whose end ends the connection.
   let watchedProcess = Lock<ProcessDescriptor?>(nil)
-  /// One more polled descriptor with its handler.
-  let bell = Lock<Bell?>(nil)
+  /// More polled descriptors with their handlers.
+  let bells = Lock<[Bell]>([])
 
-  /// A descriptor and its handler, run when the descriptor is readable.
+  /// A descriptor and its handler, run when the descriptor is readable or has an error.
   struct Bell: Sendable {
     var number: Int32
     var react: @Sendable () -> Void
@@ -139,11 +139,10 @@ extension Peer {
     return true
   }
 
-  /// Calls `react` on the event loop's thread whenever this descriptor is readable. The descriptor
-  /// must stay open until the connection has ended. Only one descriptor is watched at a time, and
-  /// `react` must not block.
+  /// Calls `react` on the event loop's thread whenever this descriptor is readable or has an error.
+  /// The descriptor must stay open until the connection has ended, and `react` must not block.
   public func watch(_ number: Int32, _ react: @escaping @Sendable () -> Void) {
-    bell.withLock { $0 = Bell(number: number, react: react) }
+    bells.withLock { $0.append(Bell(number: number, react: react)) }
     wakeUp.ring()
   }
 

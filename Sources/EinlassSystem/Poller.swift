@@ -26,8 +26,9 @@ public struct Poller {
     entries = Array(repeating: pollfd(fd: -1, events: 0, revents: 0), count: slots)
   }
 
-  /// Watches a descriptor in this slot from the next wait on.
+  /// Watches a descriptor in this slot from the next wait on. The slot after the last one is added.
   public mutating func watch(_ slot: Int, _ number: Int32, for events: Events) {
+    if slot == entries.count { entries.append(pollfd()) }
     entries[slot] = pollfd(fd: number, events: events.rawValue, revents: 0)
   }
 

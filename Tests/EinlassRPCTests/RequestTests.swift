@@ -36,6 +36,25 @@ struct RequestTests {
     }
   }
 
+  @Test("Each of several watched descriptors calls its own handler")
+  func watchesSeveral() async throws {
+    let bells = [try RungBell(), try RungBell(), try RungBell()]
+    try await Session.with([echo]) { session in
+      for (index, bell) in bells.enumerated() {
+        session.peer.watch(bell.number) { [weak peer = session.peer] in
+          bell.clear()
+          peer?.notify("rung", ["bell": JSONValue(Int64(index))])
+        }
+      }
+      for index in [1, 0, 2, 1] {
+        bells[index].ring()
+        #expect(try session.message()?["params"] == ["bell": JSONValue(Int64(index))])
+      }
+      try session.call(1, "echo")
+      #expect(try session.line().map(brief) == "1 ok {}")
+    }
+  }
+
   @Test("Notifications that a handler sends after its answer follow the answer")
   func notifiesAfterAnswer() async throws {
     let immediate = Method(
@@ -330,4 +349,15 @@ extension Double {
   fileprivate var json: JSONValue {
     (try? JSONReader.read(Array("\(self)".utf8))) ?? .null
   }
+}
+
+/// A descriptor that a test makes readable.
+private final class RungBell: Sendable {
+  private let wakeUp: WakeUp
+  var number: Int32 { wakeUp.number }
+
+  init() throws { wakeUp = try WakeUp() }
+
+  func ring() { wakeUp.ring() }
+  func clear() { wakeUp.clear() }
 }
