@@ -46,6 +46,10 @@ struct Wiring {
     if options.store != "memory", let sign = SQLiteAccountStore.changeSign(path: options.store) {
       parts.watch = { () throws(SystemError) in try FileWatch(sign) }
     }
+    parts.network = NetworkSource(isOnline: NetworkState.isOnline) {
+      guard let watch = try? NetworkWatch() else { return nil }
+      return NetworkSource.Watch(number: watch.number, clear: watch.clear)
+    }
     parts.prompter = options.prompter.map { [$0] } ?? configuration.prompter
     if let clock { parts.advanceClock = { clock.advance(.seconds($0)) } }
     self.parts = parts

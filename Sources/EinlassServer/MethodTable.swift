@@ -43,6 +43,7 @@ extension Server {
       auditPrune(self),
       promptAnswer(prompts),
       promptList(self),
+      networkStatus(self),
       storeStatus(self),
       storeCheck(self).unlocking(self),
       storeBackup(self),

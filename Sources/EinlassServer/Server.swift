@@ -27,6 +27,7 @@ public final class Server: Sendable {
     public var version: String
     /// Makes the watch of the store's changes; `nil` if no other process can change the store.
     public var watch: ChangeFeed.Watching?
+    public var network: NetworkSource
     /// Moves the clock; set only with `--test`.
     public var advanceClock: (@Sendable (Int64) -> Void)?
 
@@ -36,6 +37,7 @@ public final class Server: Sendable {
       configuration: Configuration = Configuration(), configurationProblem: Problem? = nil,
       leftOut: [ProviderCatalog.Fault] = [],
       script: Script = Script(), version: String, watch: ChangeFeed.Watching? = nil,
+      network: NetworkSource = .unknown,
       advanceClock: (@Sendable (Int64) -> Void)? = nil
     ) {
       self.catalog = catalog
@@ -50,6 +52,7 @@ public final class Server: Sendable {
       self.script = script
       self.version = version
       self.watch = watch
+      self.network = network
       self.advanceClock = advanceClock
     }
   }
@@ -70,6 +73,7 @@ public final class Server: Sendable {
   let session: Session
   let announcer: Announcer
   let changes: ChangeFeed
+  let network: NetworkFeed
   let prompts: Prompts
   /// `nil` if the person has not set one.
   let prompter: Prompter?
@@ -106,6 +110,9 @@ public final class Server: Sendable {
     version = parts.version
     advanceClock = parts.advanceClock
     changes = ChangeFeed(store: parts.store, announcer: announcer, watching: parts.watch)
+    network = NetworkFeed(parts.network) {
+      announcer.announceChange("network.changed", ["online": .bool($0)])
+    }
     store = shared.announced(by: changes, announcer)
       .leasing(unless: isWithoutLeases)
     refresher = Refresher(

@@ -7,7 +7,12 @@
 """
 import json
 import re
+import sys
+from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1] / "Oracles"))
+
+from cable import Cable
 from matching import ANY, MORE, Matcher, Mismatch, read
 from world import ACCOUNTS, KINDS, PROJECT, redirect, text_of, visit
 
@@ -46,7 +51,7 @@ class Conversation:
         self.options, self.server, self.prompts, self.ended = ["--test"], None, {}, False
         if answers:
             self.options += ["--answers", world.file("answers", answers)]
-        self.kinds, self.introduced, self.token = KINDS, False, None
+        self.kinds, self.introduced, self.token, self.before = KINDS, False, None, []
 
     def run(self, text):
         for place, (mark, line) in enumerate(steps(text)):
@@ -60,7 +65,7 @@ class Conversation:
     def start(self, line=""):
         if self.server:
             return
-        self.server = self.world.server(*self.options)
+        self.server = self.world.server(*self.options, before=self.before)
         if '"initialize"' not in line and not self.introduced:
             self.server.call("initialize", client={"name": "editor", "title": "Editor"}, capabilities={"prompts": self.kinds})
 
@@ -130,6 +135,22 @@ class Conversation:
 
 def is_left_out(message):
     return isinstance(message, dict) and message.get("method") in LEFT_OUT
+
+
+@happening("the machine has a network cable")
+def cable(conversation):
+    conversation.world.cable = Cable()
+    conversation.before = conversation.world.cable.inside
+
+
+@happening("the cable is pulled out")
+def pull(conversation):
+    conversation.world.cable.pull()
+
+
+@happening("the cable is plugged in")
+def plug(conversation):
+    conversation.world.cable.plug()
 
 
 @happening("the person allows it in the browser")

@@ -140,10 +140,10 @@ class Names:
 class Server:
     """A spawned einlass."""
 
-    def __init__(self, options, environment, errors):
+    def __init__(self, options, environment, errors, before=()):
         self.errors = errors
         with open(errors, "a") as file:
-            self.process = subprocess.Popen([EINLASS, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file,
+            self.process = subprocess.Popen([*before, EINLASS, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file,
                                             text=True, env=environment)
         self.lines, self.calls, self.early = queue.Queue(), 0, []
         threading.Thread(target=self.read, daemon=True).start()
@@ -206,7 +206,7 @@ class World:
     def __init__(self, folder, accounts=True):
         self.home = folder / "home"
         self.home.mkdir(mode=0o700)
-        self.folder, self.known, self.servers = folder, {}, []
+        self.folder, self.known, self.servers, self.cable = folder, {}, [], None
         self.sandbox = Sandbox()
         self.sandboxes = [self.sandbox]
         issuer = self.sandbox.ready["addresses"]["openid"]
@@ -222,6 +222,8 @@ class World:
     def close(self):
         for server in self.servers:
             server.kill()
+        if self.cable:
+            self.cable.close()
         for sandbox in self.sandboxes:
             sandbox.close()
         self.resource.close()
@@ -241,8 +243,8 @@ class World:
     def configuration(self):
         return self.file("config.json", json.dumps(self.config))
 
-    def server(self, *options):
-        server = Server(["--config", self.configuration(), *options], self.environment, self.folder / "errors")
+    def server(self, *options, before=()):
+        server = Server(["--config", self.configuration(), *options], self.environment, self.folder / "errors", before)
         self.servers.append(server)
         return server
 

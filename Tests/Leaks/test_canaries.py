@@ -149,7 +149,7 @@ def live(session, canaries, provider, folder):
     for method in ("access.set", "access.reset", "access.set"):
         session.call(method, provider="twitter", state="granted")
     for method in ("accounts.list", "providers.list", "access.list", "auth.list", "prompt.list", "rpc.discover",
-                   "audit.list", "store.status", "store.check"):
+                   "audit.list", "store.status", "store.check", "network.status"):
         assert isinstance(session.call(method), dict)
     copy = str(folder / "copy.db")
     for method, params in (("store.addKeySlot", {"kind": "passphrase"}), ("store.rotateKey", {}),

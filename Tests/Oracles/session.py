@@ -105,8 +105,9 @@ def params_schema(method):
 class Session:
     """An einlass process. Each line of its output is checked."""
 
-    def __init__(self, *options, store="memory", descriptors=()):
-        self.process = subprocess.Popen([EINLASS, "--store", store, *options], stdin=subprocess.PIPE,
+    def __init__(self, *options, store="memory", descriptors=(), before=()):
+        """`before` is a command that runs einlass in its place."""
+        self.process = subprocess.Popen([*before, EINLASS, "--store", store, *options], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, pass_fds=descriptors)
         self.asked, self.answered, self.notified = {}, set(), set()
         self.notifications, self.faults = [], []

@@ -14,7 +14,7 @@ func initialize(_ server: Server) -> Method {
       result: .object([
         .required("protocolVersion", .integer(1...1), "The version in use from now on."),
         .required("server", .any, "Name and version of this program."),
-        .required("capabilities", .any, "Methods, notifications, prompts, changes."),
+        .required("capabilities", .any, "Methods, notifications, prompts, changes, network."),
         .required("limits", .any, "The limits of the protocol, in bytes and counts."),
         .required("store", .any, "Protection and revision, or the problem with the store."),
         .optional("configuration", .any, "The problem with the configuration file."),
@@ -69,7 +69,7 @@ private enum Params {
   static let processID = TypedField.optional(
     "processId", .integer(1...Int64(Int32.max)), "End when this process ends.")
   static let capabilities = TypedField.optional(
-    "capabilities", .object(fields(shownPrompts, wantsChanges)), default: [:],
+    "capabilities", .object(fields(shownPrompts, wantsChanges, wantsNetwork)), default: [:],
     "The abilities of the front end.")
   static let applications = TypedField.optional(
     "applications", .map(.registration), default: [:],
@@ -91,6 +91,9 @@ private let wantsChanges = TypedField.optional(
   "changes", .boolean, default: true,
   "false: no notifications of changes, for a process that ends at once.")
 
+private let wantsNetwork = TypedField.optional(
+  "network", .boolean, default: false, "true: network.changed when the machine goes on or offline.")
+
 /// The largest number of entries; so many always fit the answer.
 private let leftOutLimit = 50
 
@@ -111,6 +114,7 @@ extension Session.FrontEnd {
     application = client[Client.name]
     title = client[Client.title]
     wantsChangeNotifications = params[Params.capabilities][wantsChanges]
+    wantsNetworkNotifications = params[Params.capabilities][wantsNetwork]
     prompts = Set(params[Params.capabilities][shownPrompts].compactMap(Prompt.Kind.init))
     for member in params[Params.applications].members {
       registrations[member.name] = ClientRegistration(member.value)
@@ -125,6 +129,7 @@ extension Server {
     if frontEnd.wantsChangeNotifications {
       changes.watch(by: peer) { [weak self] in self?.finishRenewals() }
     }
+    if frontEnd.wantsNetworkNotifications { network.watch(by: peer.watch) }
     finishRenewals()
   }
 
@@ -135,6 +140,7 @@ extension Server {
       "notifications": JSONValue(notifications.map(\.name)),
       "prompts": JSONValue(Prompt.Kind.allCases.map(\.rawValue)),
       "changes": .bool(session.frontEnd.wantsChangeNotifications && changes.isComplete),
+      "network": .bool(network.isWatching),
     ]
     return .object(
       JSONObject(present: [

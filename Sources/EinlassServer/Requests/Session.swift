@@ -11,6 +11,7 @@ final class Session: Sendable {
     var title: String?
     var prompts: Set<Prompt.Kind> = []
     var wantsChangeNotifications = true
+    var wantsNetworkNotifications = false
     /// The registrations that the client passed, by provider. They are never stored and never
     /// logged.
     var registrations: ByteKeyed<ClientRegistration> = [:]

@@ -64,6 +64,9 @@ let notifications: [NotificationDescriptor] = [
       .required("error", .any, "The error: {code, message, data}; data.hint names the remedy."),
     ]),
   NotificationDescriptor(
+    "network.changed", "The machine went on or offline; for capabilities.network alone.",
+    params: [.required("online", .boolean, "Whether the machine is online now.")]),
+  NotificationDescriptor(
     "store.progress", "The progress of a long operation on the store.",
     params: [
       .required("request", .any, "The id of the request."),
