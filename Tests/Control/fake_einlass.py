@@ -99,6 +99,8 @@ def main():
             sign_in(id, rest)
         elif method == "providers.list":
             send({"id": id, "result": {"providers": [{"id": "twitter", "name": "Twitter"}]}})
+        elif method == "network.status" and WHAT in ("online", "offline", "sound"):
+            send({"id": id, "result": {"online": WHAT == "online"} if WHAT != "sound" else {}})
         elif method == "store.status":
             send({"id": id, "result": {"exists": True, "path": "/s/a.db", "slots": ["keyfile"], "readOnly": WHAT == "readonly"}})
         else:

@@ -49,6 +49,14 @@ def test_the_doctor_reports_a_read_only_store():
     assert "not writable" not in run("doctor", *fake("sound"))[1]
 
 
+def test_the_doctor_reports_the_network():
+    _, output, _ = run("doctor", *fake("offline"))
+    assert re.search(r"^note +network: no default route, .*\n +next: Connect this machine to a network", output, re.M), output
+    assert "ok       network: online\n" in run("doctor", *fake("online"))[1]
+    assert "ok       network: unknown\n" in run("doctor", *fake("sound"))[1]
+    assert "network:" not in run("doctor", *fake("readonly"))[1]  # an einlass without the method
+
+
 def test_the_doctor_names_a_configured_provider_that_does_not_exist(two, tmp_path):
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"applications": {"neovim": {"githb": {"clientId": "c"}, "github": {"clientId": "c"}}}}))

@@ -15,6 +15,7 @@ struct Doctor: ServerCommand {
 
   func run(with console: Console) throws(Failure) {
     var findings = versions(console) + (try configuration(console))
+    findings += try network(console)
     findings += try registrations(console)
     findings += try store(console)
     findings += try accounts(console)
@@ -56,6 +57,22 @@ struct Doctor: ServerCommand {
       }
     }
     return [Finding("configuration", .well, "\(path) is valid")]
+  }
+
+  /// Reports the state of the network. An einlass that cannot say it is well too.
+  private func network(_ console: Console) throws(Failure) -> [Finding] {
+    let status: JSONObject
+    do throws(Failure) { status = try console.call("network.status") } catch .refused { return [] }
+    switch status["online"]?.bool {
+    case true?: return [Finding("network", .well, "online")]
+    case nil: return [Finding("network", .well, "unknown")]
+    case false?:
+      return [
+        Finding(
+          "network", .notable, "no default route, so providers elsewhere cannot be reached",
+          NextStep("Connect this machine to a network."))
+      ]
+    }
   }
 
   private func store(_ console: Console) throws(Failure) -> [Finding] {
