@@ -62,6 +62,7 @@ extension Credential {
       switch self {
       case .oauth1(let credential): credential.token
       case .oauth2(let credential): credential.accessToken
+      case .session(let session): session.id.isEmpty ? session.cookies ?? session.id : session.id
       }
     let code = MessageAuthentication.hmacSHA256(
       key: revealedBytes(key), message: revealedBytes(token))

@@ -19,6 +19,9 @@ public struct HTTPRequest: Sendable, Equatable {
   public var timeout: Duration?
   /// The client's certificate for the TLS connection; `nil` for none.
   public var identity: ClientIdentity?
+  /// The cookies to send, in libcurl's format, if the response's cookies are wanted; `nil` to
+  /// neither send nor take cookies.
+  public var cookies: [String]?
 
   /// A field of the header section.
   public struct Header: Sendable, Equatable {
@@ -50,11 +53,17 @@ public struct HTTPResponse: Sendable, Equatable {
   /// Header fields in the order received, names in lower case.
   public var headers: [HTTPRequest.Header]
   public var body: [UInt8]
+  /// The cookies after the response, in libcurl's format: a line each, in the form of a Netscape
+  /// cookie file. Secrets.
+  public var cookies: [String]
 
-  public init(status: Int, headers: [HTTPRequest.Header] = [], body: [UInt8] = []) {
+  public init(
+    status: Int, headers: [HTTPRequest.Header] = [], body: [UInt8] = [], cookies: [String] = []
+  ) {
     self.status = status
     self.headers = headers
     self.body = body
+    self.cookies = cookies
   }
 
   /// Whether the status is 200…299.

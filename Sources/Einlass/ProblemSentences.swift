@@ -365,7 +365,7 @@ extension Prompt {
     case .selectAccount: "the parameter account"
     case .confirmAccount: "the parameter confirm"
     case .replaceAccount: "the parameter account"
-    case .openURL, .deviceCode, .enterVerifier, .enterPassphrase: nil
+    case .openURL, .deviceCode, .enterVerifier, .enterPassphrase, .enterPassword: nil
     }
   }
 }

@@ -37,6 +37,7 @@ extension AuditEvent {
       clientID: clientID, handed: credential)
     switch credential {
     case .oauth1: self.credential = "oauth1"
+    case .session: self.credential = "session"
     case .oauth2(let credential):
       self.credential = "oauth2"
       if credential.refreshToken != nil { includes = [.refreshToken] }

@@ -38,6 +38,7 @@ func authorization(
         method: request.method, address: address, form: request.form,
         nonce: Signer.nonce(effects), timestamp: effects.now(at: address)),
       clientID: clientID)
+  case .session: throw .flowNotSupported(provider, "a signed request")
   }
 }
 
@@ -116,7 +117,7 @@ extension Provider {
       case .systemToken(let descriptor):
         descriptor.applicationToken != nil && credentials.contains { $0.role == .system }
       case .authorizationCode, .deviceCode, .oauth1, .clientCredentials, .jwtBearer,
-        .tokenExchange:
+        .tokenExchange, .passwordSession:
         false
       }
     }
@@ -129,7 +130,7 @@ extension Provider {
       case .reverseAuth(let flow): return flow.signature
       case .oauth1(let flow): return flow.signature
       case .systemToken, .authorizationCode, .deviceCode, .clientCredentials, .jwtBearer,
-        .tokenExchange:
+        .tokenExchange, .passwordSession:
         continue
       }
     }

@@ -40,7 +40,7 @@ extension AddAccountRequest {
     let clientSecret = registration.clientSecret ?? Secret("")
     switch credential {
     case .oauth1: try credential.requireSendable(clientSecret: clientSecret)
-    case .oauth2: try credential.requireSendable(clientSecret: nil)
+    case .oauth2, .session: try credential.requireSendable(clientSecret: nil)
     }
   }
 }
@@ -74,6 +74,7 @@ extension Credential {
           path,
           "The parameter \(path) must be visible ASCII characters, at least one, at most 48 KiB.")
       }
+    case .session: break
     }
     guard isStorable else {
       throw .invalidParameter(
@@ -126,7 +127,7 @@ extension FlowDescriptor {
       true
     case (.reverseAuth, .oauth2), (.systemToken, .oauth1), (.authorizationCode, .oauth1),
       (.deviceCode, .oauth1), (.clientCredentials, .oauth1), (.jwtBearer, .oauth1),
-      (.tokenExchange, .oauth1), (.oauth1, _):
+      (.tokenExchange, .oauth1), (.oauth1, _), (.passwordSession, _), (_, .session):
       false
     }
   }

@@ -6,6 +6,52 @@ internal import EinlassJSON
 public enum Credential: Sendable, Equatable {
   case oauth1(OAuth1Credential)
   case oauth2(OAuth2Credential)
+  case session(SessionCredential)
+}
+
+/// A session at a server of the person's own, started with a user name and a password.
+public struct SessionCredential: Sendable, Equatable {
+  /// Empty if cookies alone hold the session.
+  public var id: Secret
+  public var username: String
+  /// Further members of the server's answer, by the names of the descriptor.
+  public var values: [Parameter]
+  /// The session's cookies in libcurl's format, a line each; `nil` for a session without cookies.
+  public var cookies: Secret?
+  public var expiresAt: UnixTime?
+
+  public init(
+    id: Secret, username: String, values: [Parameter] = [], cookies: Secret? = nil,
+    expiresAt: UnixTime? = nil
+  ) {
+    self.id = id
+    self.username = username
+    self.values = values
+    self.cookies = cookies
+    self.expiresAt = expiresAt
+  }
+
+  /// The session as one secret for the store, without `expiresAt`.
+  public var packed: Secret {
+    let object = JSONObject(present: [
+      "id": id.isEmpty ? nil : .string(revealedText(id)), "username": .string(username),
+      "values": .object(JSONObject(values.map { ($0.name, .string($0.value)) })),
+      "cookies": cookies.map { .string(revealedText($0)) },
+    ])
+    return Secret(JSONValue.object(object).text)
+  }
+
+  /// Reads a `packed` session; `nil` for another secret.
+  public init?(packed secret: Secret, expiresAt: UnixTime?) {
+    guard let value = try? JSONReader.read(revealedBytes(secret)),
+      let username = value["username"]?.string
+    else { return nil }
+    let members = value["values"]?.object?.members ?? []
+    self.init(
+      id: Secret(value["id"]?.string ?? ""), username: username,
+      values: members.map { Parameter($0.name, $0.value.string ?? "") },
+      cookies: value["cookies"]?.string.map { Secret($0) }, expiresAt: expiresAt)
+  }
 }
 
 /// Token credentials of OAuth 1.0a. RFC 5849 section 1.1.

@@ -38,11 +38,31 @@ public enum Prompt: Sendable, Equatable {
 
   /// A request for a passphrase.
   case enterPassphrase(Passphrase)
+  /// A request for the user name and the password at a server of the person's own.
+  case enterPassword(Login)
 
   /// The kinds of prompt, by their names in the protocol.
   public enum Kind: String, Sendable, CaseIterable {
     case grantAccess, selectAccount, confirmAccount, replaceAccount, openURL, deviceCode
-    case enterVerifier, enterPassphrase
+    case enterVerifier, enterPassphrase, enterPassword
+  }
+
+  /// The server and the expected person of a login.
+  public struct Login: Sendable, Equatable {
+    /// The origin: `https://pbx.example.com:8443`.
+    public var server: String
+    public var host: String
+    /// The user name to use; `nil` if the person enters it.
+    public var username: String?
+    /// Whether the server refused the previous entry.
+    public var isAgain: Bool
+
+    public init(server: String, host: String, username: String? = nil, isAgain: Bool = false) {
+      self.server = server
+      self.host = host
+      self.username = username
+      self.isAgain = isAgain
+    }
   }
 
   /// The purpose of a passphrase.
@@ -76,6 +96,7 @@ public enum Prompt: Sendable, Equatable {
     case .deviceCode: .deviceCode
     case .enterVerifier: .enterVerifier
     case .enterPassphrase: .enterPassphrase
+    case .enterPassword: .enterPassword
     }
   }
 }
@@ -83,8 +104,8 @@ public enum Prompt: Sendable, Equatable {
 /// The person's answer to a prompt.
 public enum Answer: Sendable, Equatable {
   /// Yes: with the account for `selectAccount` and `replaceAccount`, with the text for a prompt
-  /// that asks for one.
-  case accept(account: Account.ID? = nil, text: Secret? = nil)
+  /// that asks for one, and with the user name for `enterPassword`.
+  case accept(account: Account.ID? = nil, text: Secret? = nil, username: String? = nil)
   /// No, and remember it.
   case decline
   /// Not now; nothing is remembered.
@@ -97,8 +118,8 @@ extension Answer {
   public func digest(for prompt: String) -> [UInt8] {
     let (word, account, text): (String, String, [UInt8]) =
       switch self {
-      case .accept(let id, let typed):
-        ("accept", id?.rawValue ?? "", typed.map(revealedBytes) ?? [])
+      case .accept(let id, let typed, let username):
+        ("accept", id?.rawValue ?? username ?? "", typed.map(revealedBytes) ?? [])
       case .decline: ("decline", "", [])
       case .cancel: ("cancel", "", [])
       }

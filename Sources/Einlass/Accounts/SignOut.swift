@@ -45,7 +45,7 @@ struct SignOut {
   ) throws(Problem) {
     (store, effects) = (einlass.store, einlass.effects)
     account = try store.account(id)
-    provider = try? einlass.catalog.provider(account.provider)
+    provider = try? einlass.provider(of: account)
     // A faulty stored registration must not prevent the sign-out.
     let stored = provider.flatMap { [store] in try? store.registration(nil, at: $0) }
     registrations = [registration(account.provider), stored].compactMap(\.self)
@@ -103,6 +103,9 @@ struct SignOut {
         what,
         "The provider \(account.provider) is not in the catalogue, so the credential was not revoked. If a file describes it, name the file with --providers."
       )
+    }
+    if case .session(let session) = stored.credential {
+      return await end(session, what, &revocation)
     }
     guard let way = way(of: stored), case .oauth2(let token) = stored.credential else {
       return revocation.leave(what, "\(provider.name) offers no way to revoke it.")
@@ -174,6 +177,21 @@ extension SignOut {
       Part(token: refreshToken, hint: "refresh_token", name: "refreshToken"),
       Part(token: token.accessToken, hint: "access_token", name: Part.accessToken),
     ]
+  }
+
+  /// Sends the logout of a session.
+  private func end(
+    _ session: SessionCredential, _ what: String, _ revocation: inout Revocation
+  ) async {
+    guard let provider, let logout = provider.revocation, let flow = provider.passwordSession else {
+      return revocation.leave(what, "The server has no request that ends the session.")
+    }
+    let exchange = Exchange(
+      provider: provider, effects: effects, remaining: [], secrets: [session.id])
+    do throws(FlowFailure) {
+      try await exchange.ask(logout, of: session, flow, at: .revoke)
+      revocation.revoked.append(what)
+    } catch { revocation.leave(what, error.problem.message) }
   }
 
   /// Returns `nil` if the provider has no revocation request.

@@ -71,6 +71,9 @@ struct ErrorRules: Sendable, Equatable {
 enum Step: String, Sendable, CaseIterable {
   case requestToken, accessToken, applicationToken, deviceAuthorization, deviceToken, token, renew
   case tokenInfo, keySet, identity, revoke, pushedAuthorization, assertion
+  /// The login at a server of the person's own, the request for its token against forged requests,
+  /// and the check of its session.
+  case login, antiForgery, sessionCheck
 }
 
 /// A remedy for a refusal, tried at most once per flow.
@@ -100,6 +103,8 @@ struct ErrorRule: Sendable, Equatable {
     case refused
     /// The provider knows the application with a different client id or secret.
     case misconfigured
+    /// The user name or the password is wrong; only for the step login.
+    case wrongCredentials
     /// A state of a device code; only for the step deviceToken.
     case pending, slowDown, denied, expired
     /// No specific consequence.
@@ -174,6 +179,9 @@ struct ErrorRule: Sendable, Equatable {
     suggestsRelogin = try reader.bool("suggestsRelogin", default: false)
     guard outcome.deviceState == nil || step == .deviceToken else {
       throw reader.fault("outcome", "This outcome needs the step deviceToken.")
+    }
+    guard outcome != .wrongCredentials || step == .login else {
+      throw reader.fault("outcome", "This outcome needs the step login.")
     }
     guard status != .success || bodyOverBytes != nil || !codes.isEmpty else {
       throw reader.fault("status", "A rule for successes needs bodyOverBytes or codes.")

@@ -16,6 +16,7 @@ enum FlowDescriptor: Sendable, Equatable {
   ///     {"kind": "jwtBearer", "token": …}
   case jwtBearer(TokenEndpoint)
   case tokenExchange(TokenExchange)
+  case passwordSession(PasswordSession)
 
   /// Exchanges the account's own OAuth 1.0a token for one of the application.
   struct ReverseAuth: Sendable, Equatable {
@@ -126,7 +127,10 @@ enum FlowDescriptor: Sendable, Equatable {
 
   /// Whether the flow works at a provider that does not identify a token's owner.
   var goesWithoutIdentity: Bool {
-    if case .oauth1 = self { true } else { tokens != nil }
+    switch self {
+    case .oauth1, .passwordSession: true
+    default: tokens != nil
+    }
   }
 
   var kind: FlowKind {
@@ -139,6 +143,7 @@ enum FlowDescriptor: Sendable, Equatable {
     case .clientCredentials: .clientCredentials
     case .jwtBearer: .jwtBearer
     case .tokenExchange: .tokenExchange
+    case .passwordSession: .passwordSession
     }
   }
 
@@ -154,6 +159,7 @@ enum FlowDescriptor: Sendable, Equatable {
     case .oauth1(let flow): [flow.requestToken, flow.accessToken]
     case .clientCredentials(let tokens), .jwtBearer(let tokens): tokens.requests
     case .tokenExchange(let flow): flow.tokens.requests
+    case .passwordSession(let flow): flow.requests
     }
   }
 
@@ -167,7 +173,7 @@ enum FlowDescriptor: Sendable, Equatable {
     case .oauth1(let flow): [flow.authorize.address] + requests.map(\.address)
     case .clientCredentials(let tokens), .jwtBearer(let tokens): tokens.addresses
     case .tokenExchange(let flow): flow.tokens.addresses
-    case .reverseAuth, .systemToken: requests.map(\.address)
+    case .reverseAuth, .systemToken, .passwordSession: requests.map(\.address)
     }
   }
 
@@ -178,7 +184,7 @@ enum FlowDescriptor: Sendable, Equatable {
     case .deviceCode(let flow): flow.tokens
     case .clientCredentials(let tokens), .jwtBearer(let tokens): tokens
     case .tokenExchange(let flow): flow.tokens
-    case .reverseAuth, .systemToken, .oauth1: nil
+    case .reverseAuth, .systemToken, .oauth1, .passwordSession: nil
     }
   }
 
@@ -197,7 +203,7 @@ enum FlowDescriptor: Sendable, Equatable {
     case .tokenExchange(var flow):
       flow.tokens = flow.tokens.registered(as: registration)
       return .tokenExchange(flow)
-    case .reverseAuth, .systemToken, .oauth1: return self
+    case .reverseAuth, .systemToken, .oauth1, .passwordSession: return self
     }
   }
 
@@ -246,6 +252,8 @@ enum FlowDescriptor: Sendable, Equatable {
           tokens: TokenEndpoint(in: reader)))
     case .deviceCode: self = .deviceCode(try DeviceCode(value, at: pointer, provider: provider))
     case .oauth1: self = .oauth1(try ThreeLegged(value, at: pointer, provider: provider))
+    case .passwordSession:
+      self = .passwordSession(try PasswordSession(value, at: pointer, provider: provider))
     case .clientCredentials, .jwtBearer, .tokenExchange:
       let isExchange = kind == .tokenExchange
       let reader = try DescriptorReader(
@@ -299,6 +307,7 @@ enum FlowDescriptor: Sendable, Equatable {
     case .tokenExchange(var flow):
       flow.tokens = flow.tokens.relocated(move)
       return .tokenExchange(flow)
+    case .passwordSession(let flow): return .passwordSession(flow.relocated(move))
     }
   }
 }

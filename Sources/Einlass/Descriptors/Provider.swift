@@ -278,7 +278,7 @@ extension DescriptorReader {
   func revocation(_ name: String) throws(Fault) -> RequestTemplate? {
     try optional(name) { name throws(Fault) in
       try RequestTemplate(
-        name, in: self, allowing: [.token, .refreshToken, .clientID, .clientSecret])
+        name, in: self, allowing: [.token, .refreshToken, .clientID, .clientSecret, .csrf])
     }
   }
 }

@@ -26,6 +26,10 @@ struct Template: Sendable, Equatable {
     /// The code to poll with and the code to enter. RFC 8628 section 3.2.
     case deviceCode
     case userCode
+    /// The login at a server of the person's own, and its token against forged requests.
+    case username
+    case password
+    case csrf
     /// A picture's name in an answer, for providers whose picture addresses contain it.
     case picture
   }

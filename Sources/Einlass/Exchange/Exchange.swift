@@ -9,6 +9,8 @@ struct Exchange {
     var body: [UInt8]
     /// The body, if it is a JSON object.
     var object: JSONValue?
+    /// The cookies after the answer, in libcurl's format; empty if the request asked for none.
+    var cookies: [String] = []
   }
 
   let provider: Provider
@@ -158,7 +160,7 @@ struct Exchange {
     guard response.isSuccess, errorText?.isRefusal != true else {
       throw refusal(response, errorText, at: step)
     }
-    return Answer(body: response.body, object: object)
+    return Answer(body: response.body, object: object, cookies: response.cookies)
   }
 
   /// Applies an error rule of the descriptor to an answer.
@@ -198,6 +200,9 @@ struct Exchange {
       failure.problem.message =
         "\(provider.name) does not accept the application's clientId or clientSecret. Check both."
       failure.refusesCredential = false
+    case .wrongCredentials:
+      failure.problem.reason = .wrongCredentials
+      failure.problem.message = "The server refused the user name or the password. Check both."
     case .pending, .slowDown, .denied, .expired:
       failure = FlowFailure(failure.problem)
       failure.deviceState = rule.outcome.deviceState
@@ -292,6 +297,9 @@ extension Step {
     case .identity: "the identity request"
     case .revoke: "the revocation of the token"
     case .pushedAuthorization: "the pushed authorization request"
+    case .login: "the login"
+    case .antiForgery: "the request for its token against forged requests"
+    case .sessionCheck: "the check of the session"
     }
   }
 }

@@ -40,7 +40,8 @@ struct PerformRun {
     var renewed: OAuth2Credential?
     while true {
       let credentials = try store.credentials(of: account.id, under: lease)
-      let descriptor = try descriptor(for: credentials, of: account.id)
+      let provider = provider.located(for: credentials)
+      let descriptor = try descriptor(for: credentials, of: account.id, at: provider)
       var flow = StoredCredentialFlow(
         provider: provider.specialized(for: descriptor), descriptor: descriptor,
         registration: registration,
@@ -91,7 +92,7 @@ struct PerformRun {
   /// Returns the requested flow, otherwise that of the stored credential, otherwise the provider's
   /// first.
   private func descriptor(
-    for credentials: [StoredCredential], of account: Account.ID
+    for credentials: [StoredCredential], of account: Account.ID, at provider: Provider
   ) throws(Problem) -> FlowDescriptor {
     let stored =
       credentials.issued(to: registration, for: nil) ?? credentials.accountsOwn
@@ -262,6 +263,9 @@ extension Credential {
       // Two quotes and a comma for each scope.
       return secrets.reduce(0) { $0 + count($1) }
         + credential.scopes.reduce(0) { $0 + count($1) + 3 }
+    case .session(let session):
+      return count(session.id) + count(session.cookies) + count(session.username)
+        + session.values.reduce(0) { $0 + count($1.name) + count($1.value) + 6 }
     }
   }
 

@@ -44,6 +44,8 @@ struct SignIn {
         case .tokenExchange(let descriptor):
           return try await tradedAssertion(
             flow, at: descriptor.tokens, interactiveFlow(flow, pageParameters))
+        case .passwordSession(let descriptor):
+          return try await passwordSession(descriptor, interactiveFlow(flow, pageParameters))
         }
       } catch {
         // A flow with an assertion runs only at request, so no other flow stands in for it.
@@ -207,7 +209,7 @@ struct SignIn {
     asker.report(.awaitingPerson)
     let prompt = Prompt.replaceAccount(
       Array(accounts.prefix(limit)), more: accounts.count > limit)
-    guard case .accept(let account, _) = try await asker.ask(prompt) else {
+    guard case .accept(let account, _, _) = try await asker.ask(prompt) else {
       throw .userCanceled(provider)
     }
     asker.report(.saving)
@@ -283,12 +285,24 @@ struct SignIn {
 }
 
 extension Einlass {
+  /// Returns the provider of a sign-in, at the server that the request names or that the account
+  /// was at.
+  private func located(_ request: SignInRequest) throws(Problem) -> Provider {
+    let provider = try catalog.provider(request.provider)
+    if let server = request.server { return try provider.at(server) }
+    guard provider.passwordSession != nil else { return provider }
+    guard let id = request.account else { throw .serverMissing(provider) }
+    let credentials = try store.credentials(id)
+    guard !credentials.isEmpty else { throw .serverMissing(provider) }
+    return provider.located(for: credentials)
+  }
+
   /// Signs in with the registration of the request or of the store. A provider that registers
   /// applications on request gives one to the first sign-in.
   func signedIn(
     _ request: SignInRequest, asking asker: Asker
   ) async throws(Problem) -> AccountStore.Added {
-    let provider = try catalog.provider(request.provider)
+    let provider = try located(request)
     // Do not ask the person if the token could not be stored.
     try store.requireWritable()
     func signIn(
@@ -346,8 +360,19 @@ extension FlowDescriptor {
     case .deviceCode: [.deviceCode]
     case .oauth1(let descriptor): descriptor.isPIN ? [.openURL, .enterVerifier] : [.openURL]
     case .clientCredentials, .jwtBearer, .tokenExchange: []
+    case .passwordSession: [.enterPassword]
     case .reverseAuth, .systemToken: nil
     }
+  }
+}
+
+extension Problem {
+  /// The provider's descriptor names no server.
+  fileprivate static func serverMissing(_ provider: Provider) -> Problem {
+    Problem(
+      .invalidParameter,
+      "\(provider.name) runs on a server of your own. Name it with the parameter /server.",
+      provider: provider.id, path: "/server")
   }
 }
 

@@ -28,6 +28,11 @@ public struct SignInRequest: Sendable {
   public var isStepUp = false
   /// Added unchanged to the authorization request or the device authorization request.
   public var customParameters: [Parameter] = []
+  /// The server of the person's own, and the user name there: for `passwordSession`.
+  public var server: Server?
+  public var username: String?
+  /// Whether the session's cookies are kept, if the descriptor leaves it to the sign-in.
+  public var usesCookies = false
   /// From here to `claims`: request parameters of OpenID Connect Core 1.0, sections 3.1.2.1 and
   /// 5.5.
   public var loginHint: String?
@@ -36,6 +41,22 @@ public struct SignInRequest: Sendable {
   public var acrValues: String?
   /// JSON text.
   public var claims: String?
+
+  /// A server as the person names it.
+  public struct Server: Sendable, Equatable {
+    /// The host, or an address with scheme and port.
+    public var name: String
+    /// `nil` for the port in the name, or the descriptor's.
+    public var port: UInt16?
+    /// `nil` for the scheme in the name, or https.
+    public var isSecure: Bool?
+
+    public init(_ name: String, port: UInt16? = nil, isSecure: Bool? = nil) {
+      self.name = name
+      self.port = port
+      self.isSecure = isSecure
+    }
+  }
 
   public init(application: String, registration: ClientRegistration?, provider: String) {
     self.application = application

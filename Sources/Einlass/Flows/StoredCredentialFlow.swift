@@ -48,7 +48,7 @@ struct StoredCredentialFlow {
       case .reverseAuth(let descriptor): return .success(try await reverseAuth(descriptor, self))
       case .systemToken(let descriptor): return .success(try await systemToken(descriptor, self))
       case .authorizationCode, .deviceCode, .oauth1, .clientCredentials, .jwtBearer,
-        .tokenExchange:
+        .tokenExchange, .passwordSession:
         return .success(try storedToken(self))
       }
     } catch {
@@ -77,7 +77,8 @@ struct StoredCredentialFlow {
       var exchange = exchange(hiding: [])
       return .oauth1(try await exchangedToken(descriptor, self, &exchange))
     case .systemToken(let descriptor): return .oauth2(try await mintedToken(descriptor, self))
-    case .authorizationCode, .deviceCode, .oauth1, .clientCredentials, .jwtBearer, .tokenExchange:
+    case .authorizationCode, .deviceCode, .oauth1, .clientCredentials, .jwtBearer, .tokenExchange,
+      .passwordSession:
       throw FlowFailure(nothingStored)
     }
   }

@@ -178,6 +178,18 @@ extension Credential {
         refreshToken: secret("refreshToken"), idToken: secret("idToken"), proofKey: proofKey)
       credential.hasFormerIDToken = value["hasFormerIDToken"]?.bool ?? false
       self = .oauth2(credential)
+    case "session":
+      let expiresAt = value["expiresAt"]?.int64
+      let values = value["values"]?.object?.members ?? []
+      guard let username = value["username"]?.string, isIdentifier(username),
+        values.allSatisfy({ $0.value.string != nil }), expiresAt.map(isTime) ?? true,
+        value["sessionId"] != nil || value["cookies"] != nil
+      else { return nil }
+      self = .session(
+        SessionCredential(
+          id: secret("sessionId") ?? Secret(""), username: username,
+          values: values.map { Parameter($0.name, $0.value.string ?? "") },
+          cookies: secret("cookies"), expiresAt: expiresAt))
     default: return nil
     }
   }
@@ -210,6 +222,15 @@ extension JSONValue {
       object["proofKey"] = credential.proofKey.map {
         .string(Base64URL.encode(revealedBytes($0)))
       }
+    case .session(let session):
+      object["type"] = "session"
+      object["sessionId"] = session.id.isEmpty ? nil : JSONValue(sealing: session.id)
+      object["username"] = .string(session.username)
+      object["values"] =
+        session.values.isEmpty
+        ? nil : .object(JSONObject(session.values.map { ($0.name, .string($0.value)) }))
+      object["cookies"] = session.cookies.map(JSONValue.init(sealing:))
+      object["expiresAt"] = session.expiresAt.map { JSONValue($0) }
     }
     self = .object(object)
   }

@@ -23,7 +23,9 @@ struct MutualTLS: Sendable, Equatable {
       case .deviceAuthorization: self = .deviceAuthorization
       case .pushedAuthorization: self = .pushed
       case .identity: self = .identity
-      case .requestToken, .accessToken, .applicationToken, .keySet: return nil
+      case .requestToken, .accessToken, .applicationToken, .keySet, .login, .antiForgery,
+        .sessionCheck:
+        return nil
       }
     }
 

@@ -9,6 +9,9 @@ extension Provider {
   func complete(
     _ registration: ClientRegistration?, with parts: [RegistrationPart], now: UnixTime? = nil
   ) throws(Problem) -> ClientRegistration {
+    // A provider without registrations knows no clients.
+    let registration =
+      registration ?? (registrationNeeds.isEmpty ? ClientRegistration(clientID: id) : nil)
     let takesCertificate = registration.map(takesCertificate) ?? false
     let further = takesCertificate ? [RegistrationPart.certificate, .privateKey] : []
     let parts = parts + further.filter { !parts.contains($0) }

@@ -25,7 +25,7 @@ struct CredentialRun {
       let place = AccessGrant.Place(provider: account.provider, application: request.application)
       return (account, try reader.grant(place))
     }
-    let described = try einlass.catalog.provider(account.provider)
+    let described = try einlass.provider(of: account, patience)
     registration = try described.complete(
       store.registration(
         request.registration(described.id), at: described, for: account.id, patience),
@@ -375,7 +375,8 @@ extension StoredCredentialFlow {
     switch descriptor {
     case .reverseAuth: true
     case .systemToken(let descriptor): descriptor.applicationToken != nil && accountsOwn != nil
-    case .authorizationCode, .deviceCode, .oauth1, .clientCredentials, .jwtBearer, .tokenExchange:
+    case .authorizationCode, .deviceCode, .oauth1, .clientCredentials, .jwtBearer, .tokenExchange,
+      .passwordSession:
       false
     }
   }
@@ -393,6 +394,9 @@ extension StoredCredentialFlow {
       case .oauth2(let token):
         _ = try await exchange(hiding: [token.accessToken]).identity(
           token.bearing(clientID: registration.clientID, subject: account.subject))
+      case .session(let session):
+        guard case .passwordSession(let flow) = descriptor else { return nil }
+        try await exchange(hiding: [session.id]).check(session, flow)
       }
       return nil
     } catch { return error }

@@ -102,7 +102,7 @@ struct CredentialCheck {
         return result
       }
       return try await owner(of: token, isBound: isBound)
-    case (nil, _), (_, nil):
+    case (nil, _), (_, nil), (_, .session?):
       throw FlowFailure(.flowNotSupported(provider, "verification of this credential"))
     case (.signedIdentity?, .oauth2(let token)?):
       // A flow may have an identity request of its own.

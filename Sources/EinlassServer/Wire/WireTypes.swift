@@ -109,6 +109,16 @@ extension JSONValue {
             ? credential.refreshToken.map(JSONValue.init(revealing:)) : nil,
           "email": email, "avatar": avatar,
         ]))
+    case .session(let session):
+      self = .object(
+        JSONObject(present: [
+          "type": "session", "id": id,
+          "sessionId": session.id.isEmpty ? nil : JSONValue(revealing: session.id),
+          "username": .string(session.username),
+          "values": .object(JSONObject(session.values.map { ($0.name, .string($0.value)) })),
+          "cookies": session.cookies.map(JSONValue.init(revealing:)),
+          "expiresAt": session.expiresAt.map { JSONValue($0) },
+        ]))
     }
   }
 

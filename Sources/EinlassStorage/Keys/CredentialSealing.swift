@@ -29,6 +29,10 @@ extension CredentialRow {
       secrets[.idToken] = credential.idToken
       hasFormerIDToken = credential.hasFormerIDToken
       secrets[.proofKey] = credential.proofKey
+    case .session(let session):
+      kind = .session
+      expiresAt = session.expiresAt
+      secrets[.token] = session.packed
     }
     self.binding = bindingHash(provider: account.provider)
     let hash = rowHash(columns: Set(secrets.keys))
@@ -77,6 +81,8 @@ extension CredentialRow {
         proofKey: secrets[.proofKey])
       credential.hasFormerIDToken = hasFormerIDToken
       return .oauth2(credential)
+    case .session:
+      return SessionCredential(packed: token, expiresAt: expiresAt).map { .session($0) }
     }
   }
 

@@ -22,7 +22,7 @@ enum SecretColumn: CaseIterable {
 /// A row of `credential` as stored: clear columns and sealed cells.
 struct CredentialRow {
   /// The case of `Credential` in the row.
-  enum Kind: String { case oauth1, oauth2 }
+  enum Kind: String { case oauth1, oauth2, session }
 
   var account: String
   var clientID: String

@@ -1,0 +1,64 @@
+internal import EinlassJSON
+
+/// A provider at a server of the person's own: its descriptor names the server `server.invalid`.
+extension Provider {
+  /// The login of such a provider; `nil` for any other provider.
+  var passwordSession: PasswordSession? {
+    for case .passwordSession(let flow) in flows { return flow }
+    return nil
+  }
+
+  /// Returns the provider at this server.
+  ///
+  /// Throws `invalidParameter` for a name that is no server, `unsafeURL` for plain http to another
+  /// machine, and `flowNotSupported` for a provider without such a flow.
+  func at(_ server: SignInRequest.Server) throws(Problem) -> Provider {
+    guard let login = passwordSession else { throw .flowNotSupported(self, "a server of one's own") }
+    let isAddress = server.name.utf8.contains(UInt8(ascii: "/"))
+    let text = isAddress ? server.name : "https://" + server.name
+    guard var place = try? WebAddress.parse(text), place.query == nil,
+      place.path.isEmpty || place.path == "/"
+    else {
+      throw .invalidParameter(
+        "/server", "The parameter /server must be a host name or an address such as https://pbx.example.com:8443.")
+    }
+    if let isSecure = server.isSecure { place.scheme = isSecure ? .https : .http }
+    place.port = server.port ?? place.port ?? (isAddress ? nil : login.port)
+    guard place.isSafe else {
+      throw Problem(
+        .unsafeURL, "A password is sent only by https, or to this machine. Name the server with https.",
+        provider: id, path: "/server")
+    }
+    return located(at: place)
+  }
+
+  /// Returns the provider at the server of a stored session; unchanged without one.
+  func located(for credentials: [StoredCredential]) -> Provider {
+    guard passwordSession != nil,
+      let origin = credentials.first(where: { $0.binding.flowKind == .passwordSession })?
+        .binding.origins.first,
+      let place = try? WebAddress.parse(origin)
+    else { return self }
+    return located(at: place)
+  }
+
+  private func located(at place: WebAddress) -> Provider {
+    relocated { address in
+      guard address.host == PasswordSession.placeholderHost else { return address }
+      return WebAddress(
+        scheme: place.scheme, host: place.host, port: place.port, path: address.path,
+        query: address.query)
+    }
+  }
+}
+
+extension Einlass {
+  /// Returns the provider of an account, at the server of the account if that is the person's own.
+  func provider(
+    of account: Account, _ patience: AccountStore.Patience = .usual
+  ) throws(Problem) -> Provider {
+    let provider = try catalog.provider(account.provider)
+    guard provider.passwordSession != nil else { return provider }
+    return provider.located(for: try store.credentials(account.id, nil, patience))
+  }
+}
