@@ -106,6 +106,11 @@ curl_off_t ccurl_get_size(CURL *easy, CURLINFO info) {
   return table.easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
 }
 
+struct curl_slist *ccurl_get_list(CURL *easy, CURLINFO info) {
+  struct curl_slist *value = NULL;
+  return table.easy_getinfo(easy, info, &value) == CURLE_OK ? value : NULL;
+}
+
 struct curl_slist *ccurl_list_append(struct curl_slist *list, const char *text) {
   return table.slist_append(list, text);
 }

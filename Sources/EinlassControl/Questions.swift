@@ -5,7 +5,7 @@ struct Questions {
   /// The prompt kinds sent as capabilities in `initialize`.
   static let kinds = [
     "grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode",
-    "enterVerifier", "enterPassphrase",
+    "enterVerifier", "enterPassphrase", "enterPassword",
   ]
 
   let person: Person
@@ -27,6 +27,7 @@ struct Questions {
         case "deviceCode": deviceCode(prompt)
         case "enterVerifier": try enterVerifier(prompt, id)
         case "enterPassphrase": try enterPassphrase(prompt, id)
+        case "enterPassword": try enterPassword(prompt, id)
         default: ["action": "cancel"]
         }
     } catch .cancelled {
@@ -166,6 +167,29 @@ struct Questions {
         }
       }
       return ["action": "accept", "passphrase": .string(passphrase)]
+    }
+    return nil
+  }
+
+  private func enterPassword(_ prompt: JSONObject, _ id: String) throws(Failure) -> JSONObject? {
+    if prompt["again"]?.bool == true {
+      person.show("The server refused that user name or password.")
+    }
+    let server = text(prompt["server"])
+    var username = prompt["username"]?.string
+    if username == nil {
+      username = try person.line("User name at \(server):", prompt: id)
+      guard username != nil else { return nil }
+    }
+    let name = clean(username ?? "")
+    while let password = try person.line("Password of \(name) at \(server):", isHidden: true, prompt: id) {
+      guard (1...1024).contains(password.utf8.count) else {
+        person.show("A password has 1 to 1024 bytes.")
+        continue
+      }
+      return [
+        "action": "accept", "username": .string(username ?? ""), "password": .string(password),
+      ]
     }
     return nil
   }

@@ -85,7 +85,22 @@ typealias CurlHandle = UnsafeMutableRawPointer
     }
     let status = unsafe ccurl_get_long(handle, CURLINFO_RESPONSE_CODE)
     return .success(
-      HTTPResponse(status: status, headers: answer.headers, body: answer.body))
+      HTTPResponse(
+        status: status, headers: answer.headers, body: answer.body,
+        cookies: request.cookies == nil ? [] : unsafe cookies(in: handle)))
+  }
+
+  /// Returns the cookies in the jar of the transfer, a line each.
+  private func cookies(in handle: CurlHandle) -> [String] {
+    var lines: [String] = []
+    let list = unsafe ccurl_get_list(handle, CURLINFO_COOKIELIST)
+    defer { unsafe ccurl_list_free(list) }
+    var element = unsafe list
+    while let current = unsafe element {
+      if let line = unsafe current.pointee.data { lines.append(unsafe String(cString: line)) }
+      unsafe element = current.pointee.next
+    }
+    return lines
   }
 }
 
@@ -137,6 +152,12 @@ extension CurlTransfer {
     }
     for (option, value) in texts {
       try check(unsafe ccurl_set_text(handle, option, value))
+    }
+    // An empty file name starts a jar of the transfer's own.
+    for cookie in request.cookies.map({ [""] + $0 }) ?? [] {
+      try check(
+        unsafe ccurl_set_text(
+          handle, cookie.isEmpty ? CURLOPT_COOKIEFILE : CURLOPT_COOKIELIST, cookie))
     }
     try unsafe attachErrorText(handle)
     try unsafe attachIdentity(handle)

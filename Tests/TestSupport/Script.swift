@@ -207,6 +207,7 @@ extension Prompt {
     case .enterVerifier(let verifier, let isAgain, _):
       "enterVerifier \(verifier.rawValue)\(isAgain ? " again" : "")"
     case .enterPassphrase(let wanted): "enterPassphrase \(wanted.purpose.rawValue)"
+    case .enterPassword(let login): "enterPassword \(login.server)\(login.isAgain ? " again" : "")"
     }
   }
 }

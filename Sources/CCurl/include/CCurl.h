@@ -43,6 +43,8 @@ long ccurl_get_long(CURL *easy, CURLINFO info);
 /// Returns 0 if libcurl does not know the value.
 curl_off_t ccurl_get_size(CURL *easy, CURLINFO info);
 
+// A list that the caller frees; NULL for an empty one.
+struct curl_slist *ccurl_get_list(CURL *easy, CURLINFO info);
 struct curl_slist *ccurl_list_append(struct curl_slist *list, const char *text);
 void ccurl_list_free(struct curl_slist *list);
 

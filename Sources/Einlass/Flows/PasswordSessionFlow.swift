@@ -108,6 +108,8 @@ extension InteractiveFlow {
 extension SessionCredential {
   /// The longest id of a session, in bytes.
   static let idLimitBytes = 4096
+  /// The largest number of cookies of a session.
+  static let cookieLimit = 180
 
   /// Whether the text can be a session's id: visible ASCII characters.
   static func isID(_ text: String) -> Bool {
@@ -129,6 +131,7 @@ extension Exchange {
     var request = template.filled(values).request
     request.cookies = jar
     let answer = try await send(request, at: step)
+    guard answer.cookies.count <= SessionCredential.cookieLimit else { throw unusable(step) }
     if jar != nil { jar = answer.cookies }
     return answer
   }

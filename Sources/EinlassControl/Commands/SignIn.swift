@@ -47,6 +47,17 @@ struct SignIn: ServerCommand {
   var assertionFrom: String?
 
   @Option(
+    name: .customLong("server"),
+    help: "Your own server, for a provider such as fcsdk: https://pbx.example.com:8443.")
+  var ownServer: String?
+
+  @Option(help: "Your user name at that server (default: asked for).")
+  var username: String?
+
+  @Flag(name: .customLong("cookies"), help: "Keep the cookies of the session at that server.")
+  var usesCookies = false
+
+  @Option(
     name: .customLong("scope"),
     help:
       "Ask for this scope, or for the scopes of this name (einlassctl providers show); may be repeated."
@@ -99,6 +110,8 @@ struct SignIn: ServerCommand {
       "flowKind": flowKind.map { .string($0) }, "assertionFrom": source.map { .string($0.id) },
       "scopes": scopes.isEmpty ? nil : JSONValue(scopes),
       "loginHint": loginHint.map(JSONValue.string),
+      "server": ownServer.map(JSONValue.string), "username": username.map(JSONValue.string),
+      "useCookies": usesCookies ? true : nil,
     ])
     let result: JSONObject
     do throws(Failure) { result = try console.call("accounts.signIn", params) } catch {

@@ -101,6 +101,13 @@ extension Server {
     request.maxAgeSeconds = params[SignInParams.maxAgeSeconds]
     request.acrValues = params[SignInParams.acrValues]
     request.claims = params[SignInParams.claims].map { String(decoding: $0.bytes(), as: UTF8.self) }
+    request.server = params[SignInParams.server].map { name in
+      SignInRequest.Server(
+        name, port: params[SignInParams.port].map { UInt16($0) },
+        isSecure: params[SignInParams.secure])
+    }
+    request.username = params[SignInParams.username]
+    request.usesCookies = params[SignInParams.useCookies]
     return request
   }
 }
@@ -148,8 +155,22 @@ enum SignInParams {
   static let claims = TypedField.optional(
     "claims", .json(.any), "The claims request of OpenID Connect Core 5.5.")
 
+  static let server = TypedField.optional(
+    "server", .string(maxBytes: 512),
+    "For passwordSession: the person's own server, as a host name or an address.")
+  static let port = TypedField.optional(
+    "port", .integer(1...65535), "With server: its port; the provider's usual one when missing.")
+  static let secure = TypedField.optional(
+    "secure", .boolean, "With server: whether to use https. Plain http is only for this machine.")
+  static let username = TypedField.optional(
+    "username", .identifier, "For passwordSession: the user name; the person enters it when missing.")
+  static let useCookies = TypedField.optional(
+    "useCookies", .boolean, default: false,
+    "For passwordSession: keeps the cookies of the session, if the provider leaves it open.")
+
   static let page = fields(
-    scopes, customParameters, loginHint, prompt, maxAgeSeconds, acrValues, claims)
+    scopes, customParameters, loginHint, prompt, maxAgeSeconds, acrValues, claims, server, port,
+    secure, username, useCookies)
 }
 
 /// The reasons of further errors of a sign-in.

@@ -10,15 +10,19 @@ func promptAnswer(_ prompts: Prompts) -> Method {
       "Answers an open prompt. The same answer again is accepted, a different one is refused.",
       params: fields(
         Params.prompt, Params.action, Params.account, Params.redirectURL, Params.text,
-        Params.passphrase),
+        Params.passphrase, Params.username, Params.password),
       result: .object([]),
       reasons: ["unknownPrompt", "promptAlreadyAnswered", "invalidChoice"]),
     .urgent { params, call throws(RPCError) in
-      let text = params[Params.redirectURL] ?? params[Params.text] ?? params[Params.passphrase]
+      let text =
+        params[Params.redirectURL] ?? params[Params.text] ?? params[Params.passphrase]
+        ?? params[Params.password]
       let answer: Answer =
         switch params[Params.action] {
         case .accept:
-          .accept(account: params[Params.account], text: text.map { Secret($0) })
+          .accept(
+            account: params[Params.account], text: text.map { Secret($0) },
+            username: params[Params.username])
         case .decline: .decline
         case .cancel: .cancel
         }
@@ -66,6 +70,11 @@ private enum Params {
     isSecret: true)
   static let passphrase = TypedField.optional(
     "passphrase", .string(maxBytes: 1024), "With accept: the passphrase, for enterPassphrase.",
+    isSecret: true)
+  static let username = TypedField.optional(
+    "username", .identifier, "With accept: the user name, for enterPassword without one.")
+  static let password = TypedField.optional(
+    "password", .string(maxBytes: 1024), "With accept: the password, for enterPassword.",
     isSecret: true)
 }
 

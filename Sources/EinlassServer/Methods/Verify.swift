@@ -85,7 +85,7 @@ extension VerifyRequest.Subject {
       return
     }
     switch Credential(json) {
-    case nil: return nil
+    case nil, .session?: return nil
     case .oauth2(var token)?:
       token.idToken = idToken
       self = .credential(.oauth2(token))

@@ -126,7 +126,8 @@ extension Server {
   /// Whether an account may answer a prompt. With `more`, any account of the provider may.
   private func offers(_ id: Account.ID, by prompt: Prompt, at provider: String) -> Bool {
     switch prompt {
-    case .grantAccess, .openURL, .deviceCode, .enterVerifier, .enterPassphrase: return false
+    case .grantAccess, .openURL, .deviceCode, .enterVerifier, .enterPassphrase, .enterPassword:
+      return false
     case .confirmAccount(let account): return account.id == id
     case .selectAccount(let accounts, let more), .replaceAccount(let accounts, let more):
       if accounts.contains(where: { $0.id == id }) { return true }

@@ -285,8 +285,10 @@ extension Prompt {
     switch (self, other) {
     case (.selectAccount, .selectAccount): true
     case (.confirmAccount(let mine), .confirmAccount(let theirs)): mine.id == theirs.id
-    // A verifier and the account of a new credential belong to a single sign-in.
-    case (.enterVerifier, .enterVerifier), (.replaceAccount, .replaceAccount): false
+    // A verifier, a password and the account of a new credential belong to a single sign-in.
+    case (.enterVerifier, .enterVerifier), (.enterPassword, .enterPassword),
+      (.replaceAccount, .replaceAccount):
+      false
     default: self == other
     }
   }
@@ -310,12 +312,15 @@ extension Prompts.Open {
   /// Returns the reason to refuse an answer and keep the prompt open, or `nil` for an acceptable
   /// answer.
   fileprivate func refusal(of answer: Answer) -> Problem? {
-    guard case .accept(let account, let text) = answer else { return nil }
+    guard case .accept(let account, let text, let username) = answer else { return nil }
     switch prompt {
     case .grantAccess, .deviceCode, .openURL(_, returningTo: nil): return nil
     case .openURL: return text == nil ? .textMissing("/redirectURL") : nil
     case .enterVerifier: return text == nil ? .textMissing("/text") : nil
     case .enterPassphrase: return text?.isEmpty ?? true ? .textMissing("/passphrase") : nil
+    case .enterPassword(let login):
+      if login.username == nil, username == nil { return .textMissing("/username") }
+      return text?.isEmpty ?? true ? .textMissing("/password") : nil
     case .replaceAccount where account == nil: return nil
     case .selectAccount, .confirmAccount, .replaceAccount:
       guard let account else { return .accountMissing }

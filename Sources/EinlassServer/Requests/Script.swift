@@ -57,7 +57,7 @@ public final class Script: Sendable {
     case "accept":
       return .accept(
         account: prompt.account(of: line.account, or: line.username),
-        text: line.text.map { Secret($0) })
+        text: line.text.map { Secret($0) }, username: line.username)
     case "decline": return .decline
     default: return .cancel
     }

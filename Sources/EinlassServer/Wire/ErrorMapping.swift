@@ -109,7 +109,7 @@ extension JSONValue {
     case .grantAccess: object["method"] = "access.set"
     case .selectAccount, .replaceAccount: object["parameter"] = "account"
     case .confirmAccount: object["parameter"] = "confirm"
-    case .openURL, .deviceCode, .enterVerifier: break
+    case .openURL, .deviceCode, .enterVerifier, .enterPassword: break
     case .enterPassphrase(let wanted): object["option"] = .string(wanted.option)
     }
     for member in prompt.wireMembers(for: application).members {

@@ -161,6 +161,24 @@ let components: Components = [
               isSecret: true),
           ]
         ),
+        (
+          "session",
+          [
+            .optional("id", .string(maxBytes: nil), "The account's id: ada@pbx.example.com:8443."),
+            .required("username", .string(maxBytes: nil), "The user name at the server."),
+            .optional(
+              "sessionId", .string(maxBytes: nil),
+              "The session's id; missing if cookies hold the session.", isSecret: true),
+            .required(
+              "values", .map(.string(maxBytes: nil)), "Further members of the server's answer.",
+              isSecret: true),
+            .optional(
+              "cookies", .string(maxBytes: nil),
+              "The cookies of the session, in the format of a Netscape cookie file.", isSecret: true
+            ),
+            .optional("expiresAt", .unixTime, "The expiry time; missing if unknown."),
+          ]
+        ),
       ]),
   "Identity":
     .object([
@@ -238,6 +256,9 @@ let promptFields: [Field] = [
   ),
   .optional("expects", Schema(Prompt.Verifier.self), "The kind of text to enter."),
   .optional("added", .array(.identifier, max: nil), "The permissions beyond an existing grant."),
+  .optional("server", .string(maxBytes: nil), "The origin that gets the password."),
+  .optional(
+    "username", .string(maxBytes: nil), "The user name to use; the person enters it when missing."),
   .optional("purpose", Schema(Prompt.Passphrase.Purpose.self), "The purpose of the passphrase."),
   .optional("path", .string(maxBytes: nil), "The file of the passphrase."),
   .optional("new", .boolean, "A new passphrase: have it entered twice."),

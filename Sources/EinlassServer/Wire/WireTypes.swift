@@ -175,6 +175,11 @@ extension Prompt {
         "purpose": .string(wanted.purpose.rawValue), "path": wanted.path.map(JSONValue.string),
         "new": wanted.isNew ? true : nil, "again": wanted.isAgain ? true : nil,
       ])
+    case .enterPassword(let login):
+      JSONObject(present: [
+        "server": .string(login.server), "host": .string(login.host),
+        "username": login.username.map(JSONValue.string), "again": login.isAgain ? true : nil,
+      ])
     }
   }
 }
