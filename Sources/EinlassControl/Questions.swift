@@ -182,7 +182,9 @@ struct Questions {
       guard username != nil else { return nil }
     }
     let name = clean(username ?? "")
-    while let password = try person.line("Password of \(name) at \(server):", isHidden: true, prompt: id) {
+    while let password = try person.line(
+      "Password of \(name) at \(server):", isHidden: true, prompt: id)
+    {
       guard (1...1024).contains(password.utf8.count) else {
         person.show("A password has 1 to 1024 bytes.")
         continue

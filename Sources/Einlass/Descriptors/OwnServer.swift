@@ -13,20 +13,26 @@ extension Provider {
   /// Throws `invalidParameter` for a name that is no server, `unsafeURL` for plain http to another
   /// machine, and `flowNotSupported` for a provider without such a flow.
   func at(_ server: SignInRequest.Server) throws(Problem) -> Provider {
-    guard let login = passwordSession else { throw .flowNotSupported(self, "a server of one's own") }
+    guard let login = passwordSession else {
+      throw .flowNotSupported(self, "a server of one's own")
+    }
     let isAddress = server.name.utf8.contains(UInt8(ascii: "/"))
     let text = isAddress ? server.name : "https://" + server.name
     guard var place = try? WebAddress.parse(text), place.query == nil,
       place.path.isEmpty || place.path == "/"
     else {
       throw .invalidParameter(
-        "/server", "The parameter /server must be a host name or an address such as https://pbx.example.com:8443.")
+        "/server",
+        "The parameter /server must be a host name or an address such as https://pbx.example.com:8443."
+      )
     }
     if let isSecure = server.isSecure { place.scheme = isSecure ? .https : .http }
-    place.port = server.port ?? place.port ?? (isAddress ? nil : login.port)
+    let usual = place.scheme == .https ? login.port : login.plainPort
+    place.port = server.port ?? place.port ?? (isAddress ? nil : usual)
     guard place.isSafe else {
       throw Problem(
-        .unsafeURL, "A password is sent only by https, or to this machine. Name the server with https.",
+        .unsafeURL,
+        "A password is sent only by https, or to this machine. Name the server with https.",
         provider: id, path: "/server")
     }
     return located(at: place)

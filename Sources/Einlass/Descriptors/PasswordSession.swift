@@ -3,7 +3,7 @@ internal import EinlassJSON
 /// A login with a user name and a password at a server of the person's own, which answers with a
 /// session.
 ///
-///     {"kind": "passwordSession", "port": 8443,
+///     {"kind": "passwordSession", "port": 8443, "plainPort": 8080,
 ///      "login": {"method": "POST", "url": "https://server.invalid", "path": "/login",
 ///                "json": {"username": "{username}", "password": "{password}"}},
 ///      "antiForgery": {"request": {"method": "GET", "url": "https://server.invalid/login"},
@@ -39,8 +39,9 @@ struct PasswordSession: Sendable, Equatable {
     var pointer: String
   }
 
-  /// The port of a server that is named without one.
+  /// The ports of a server that is named without one, for https and for plain http.
   var port: UInt16
+  var plainPort: UInt16
   var login: RequestTemplate
   var antiForgery: AntiForgery?
   /// A JSON pointer; `nil` if cookies hold the session.
@@ -58,14 +59,10 @@ struct PasswordSession: Sendable, Equatable {
     let reader = try DescriptorReader(
       value, at: pointer, provider: provider,
       members: [
-        "kind", "port", "login", "antiForgery", "session", "cookies", "check",
+        "kind", "port", "plainPort", "login", "antiForgery", "session", "cookies", "check",
       ])
-    port =
-      try reader.optional("port") { name throws(DescriptorReader.Fault) in
-        guard let port = try reader.value(name).int64.flatMap({ UInt16(exactly: $0) }), port > 0
-        else { throw reader.fault(name, "Expected a port from 1 to 65535.") }
-        return port
-      } ?? 443
+    port = try reader.port("port") ?? 443
+    plainPort = try reader.port("plainPort") ?? 80
     login = try RequestTemplate("login", in: reader, allowing: [.username, .password, .csrf])
     antiForgery = try reader.optional("antiForgery") { name throws(DescriptorReader.Fault) in
       let part = try reader.object(name, members: ["request", "token"])
@@ -99,5 +96,17 @@ struct PasswordSession: Sendable, Equatable {
     flow.antiForgery?.request = antiForgery?.request.relocated(move) ?? flow.login
     flow.check = check?.relocated(move)
     return flow
+  }
+}
+
+extension DescriptorReader {
+  /// Returns a port; `nil` without this word.
+  fileprivate func port(_ name: String) throws(Fault) -> UInt16? {
+    try optional(name) { name throws(Fault) in
+      guard let port = try value(name).int64.flatMap({ UInt16(exactly: $0) }), port > 0 else {
+        throw fault(name, "Expected a port from 1 to 65535.")
+      }
+      return port
+    }
   }
 }

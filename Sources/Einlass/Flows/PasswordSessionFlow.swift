@@ -21,7 +21,9 @@ func passwordSession(
       let session = try await flow.session(of: login, descriptor)
       flow.asker.report(.saving)
       let owner = Identity(
-        id: "\(login.username)@\(server.host):\(server.port ?? (server.scheme == .https ? 443 : 80))", username: login.username)
+        id:
+          "\(login.username)@\(server.host):\(server.port ?? (server.scheme == .https ? 443 : 80))",
+        username: login.username)
       do throws(Problem) {
         return try await flow.save(
           .passwordSession(descriptor), .session(session), owner, flow.asker)
@@ -113,7 +115,8 @@ extension SessionCredential {
 
   /// Whether the text can be a session's id: visible ASCII characters.
   static func isID(_ text: String) -> Bool {
-    (1...idLimitBytes).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    (1...idLimitBytes).contains(text.utf8.count)
+      && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
   }
 
   /// The cookies to send, a line each; `nil` for a session without cookies.

@@ -289,8 +289,13 @@ extension Einlass {
   /// was at.
   private func located(_ request: SignInRequest) throws(Problem) -> Provider {
     let provider = try catalog.provider(request.provider)
+    guard provider.passwordSession != nil else {
+      guard let name = request.serverParameterName else { return provider }
+      throw .invalidParameter(
+        "/\(name)",
+        "The parameter \(name) is for servers of one's own. \(provider.name) is none.")
+    }
     if let server = request.server { return try provider.at(server) }
-    guard provider.passwordSession != nil else { return provider }
     guard let id = request.account else { throw .serverMissing(provider) }
     let credentials = try store.credentials(id)
     guard !credentials.isEmpty else { throw .serverMissing(provider) }

@@ -64,6 +64,13 @@ public struct SignInRequest: Sendable {
     self.provider = provider
   }
 
+  /// The protocol's name of the first given parameter that only a server of the person's own takes;
+  /// `nil` if none is given.
+  var serverParameterName: String? {
+    [("server", server != nil), ("username", username != nil), ("useCookies", usesCookies)]
+      .first { $0.1 }?.0
+  }
+
   /// The protocol's name of the first given parameter that only a page can show; `nil` if none is
   /// given.
   var pageParameterName: String? {

@@ -48,7 +48,8 @@ struct Consumer: Sendable {
 enum Providers {
   /// Asked in this order for the owner of a request. Twitter comes first, because Facebook owns
   /// every other request to the shared address.
-  static let all: [any Provider] = [Twitter(), Facebook(), Flickr()] + OAuth2Provider.all
+  static let all: [any Provider] =
+    [Twitter(), Facebook(), Flickr(), SessionServer()] + OAuth2Provider.all
 
   /// Returns the provider that answers a request to the shared address.
   static func owner(of request: Request) -> any Provider {

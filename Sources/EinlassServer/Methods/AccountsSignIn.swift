@@ -163,7 +163,8 @@ enum SignInParams {
   static let secure = TypedField.optional(
     "secure", .boolean, "With server: whether to use https. Plain http is only for this machine.")
   static let username = TypedField.optional(
-    "username", .identifier, "For passwordSession: the user name; the person enters it when missing.")
+    "username", .identifier,
+    "For passwordSession: the user name; the person enters it when missing.")
   static let useCookies = TypedField.optional(
     "useCookies", .boolean, default: false,
     "For passwordSession: keeps the cookies of the session, if the provider leaves it open.")
