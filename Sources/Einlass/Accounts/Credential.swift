@@ -18,20 +18,17 @@ public struct SessionCredential: Sendable, Equatable {
   public var values: [Parameter]
   /// The session's cookies in libcurl's format, a line each; `nil` for a session without cookies.
   public var cookies: Secret?
-  public var expiresAt: UnixTime?
 
   public init(
-    id: Secret, username: String, values: [Parameter] = [], cookies: Secret? = nil,
-    expiresAt: UnixTime? = nil
+    id: Secret, username: String, values: [Parameter] = [], cookies: Secret? = nil
   ) {
     self.id = id
     self.username = username
     self.values = values
     self.cookies = cookies
-    self.expiresAt = expiresAt
   }
 
-  /// The session as one secret for the store, without `expiresAt`.
+  /// The session as one secret for the store.
   public var packed: Secret {
     let object = JSONObject(present: [
       "id": id.isEmpty ? nil : .string(revealedText(id)), "username": .string(username),
@@ -42,7 +39,7 @@ public struct SessionCredential: Sendable, Equatable {
   }
 
   /// Reads a `packed` session; `nil` for another secret.
-  public init?(packed secret: Secret, expiresAt: UnixTime?) {
+  public init?(packed secret: Secret) {
     guard let value = try? JSONReader.read(revealedBytes(secret)),
       let username = value["username"]?.string
     else { return nil }
@@ -50,7 +47,7 @@ public struct SessionCredential: Sendable, Equatable {
     self.init(
       id: Secret(value["id"]?.string ?? ""), username: username,
       values: members.map { Parameter($0.name, $0.value.string ?? "") },
-      cookies: value["cookies"]?.string.map { Secret($0) }, expiresAt: expiresAt)
+      cookies: value["cookies"]?.string.map { Secret($0) })
   }
 }
 

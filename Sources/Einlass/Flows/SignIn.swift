@@ -285,23 +285,6 @@ struct SignIn {
 }
 
 extension Einlass {
-  /// Returns the provider of a sign-in, at the server that the request names or that the account
-  /// was at.
-  private func located(_ request: SignInRequest) throws(Problem) -> Provider {
-    let provider = try catalog.provider(request.provider)
-    guard provider.passwordSession != nil else {
-      guard let name = request.serverParameterName else { return provider }
-      throw .invalidParameter(
-        "/\(name)",
-        "The parameter \(name) is for servers of one's own. \(provider.name) is none.")
-    }
-    if let server = request.server { return try provider.at(server) }
-    guard let id = request.account else { throw .serverMissing(provider) }
-    let credentials = try store.credentials(id)
-    guard !credentials.isEmpty else { throw .serverMissing(provider) }
-    return provider.located(for: credentials)
-  }
-
   /// Signs in with the registration of the request or of the store. A provider that registers
   /// applications on request gives one to the first sign-in.
   func signedIn(
@@ -368,16 +351,6 @@ extension FlowDescriptor {
     case .passwordSession: [.enterPassword]
     case .reverseAuth, .systemToken: nil
     }
-  }
-}
-
-extension Problem {
-  /// The provider's descriptor names no server.
-  fileprivate static func serverMissing(_ provider: Provider) -> Problem {
-    Problem(
-      .invalidParameter,
-      "\(provider.name) runs on a server of your own. Name it with the parameter /server.",
-      provider: provider.id, path: "/server")
   }
 }
 

@@ -179,17 +179,16 @@ extension Credential {
       credential.hasFormerIDToken = value["hasFormerIDToken"]?.bool ?? false
       self = .oauth2(credential)
     case "session":
-      let expiresAt = value["expiresAt"]?.int64
       let values = value["values"]?.object?.members ?? []
       guard let username = value["username"]?.string, isIdentifier(username),
-        values.allSatisfy({ $0.value.string != nil }), expiresAt.map(isTime) ?? true,
+        values.allSatisfy({ $0.value.string != nil }),
         value["sessionId"] != nil || value["cookies"] != nil
       else { return nil }
       self = .session(
         SessionCredential(
           id: secret("sessionId") ?? Secret(""), username: username,
           values: values.map { Parameter($0.name, $0.value.string ?? "") },
-          cookies: secret("cookies"), expiresAt: expiresAt))
+          cookies: secret("cookies")))
     default: return nil
     }
   }
@@ -230,7 +229,6 @@ extension JSONValue {
         session.values.isEmpty
         ? nil : .object(JSONObject(session.values.map { ($0.name, .string($0.value)) }))
       object["cookies"] = session.cookies.map(JSONValue.init(sealing:))
-      object["expiresAt"] = session.expiresAt.map { JSONValue($0) }
     }
     self = .object(object)
   }

@@ -176,7 +176,6 @@ let components: Components = [
               "cookies", .string(maxBytes: nil),
               "The cookies of the session, in the format of a Netscape cookie file.", isSecret: true
             ),
-            .optional("expiresAt", .unixTime, "The expiry time; missing if unknown."),
           ]
         ),
       ]),

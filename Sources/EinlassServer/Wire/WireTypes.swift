@@ -117,7 +117,6 @@ extension JSONValue {
           "username": .string(session.username),
           "values": .object(JSONObject(session.values.map { ($0.name, .string($0.value)) })),
           "cookies": session.cookies.map(JSONValue.init(revealing:)),
-          "expiresAt": session.expiresAt.map { JSONValue($0) },
         ]))
     }
   }

@@ -31,7 +31,6 @@ extension CredentialRow {
       secrets[.proofKey] = credential.proofKey
     case .session(let session):
       kind = .session
-      expiresAt = session.expiresAt
       secrets[.token] = session.packed
     }
     self.binding = bindingHash(provider: account.provider)
@@ -82,7 +81,7 @@ extension CredentialRow {
       credential.hasFormerIDToken = hasFormerIDToken
       return .oauth2(credential)
     case .session:
-      return SessionCredential(packed: token, expiresAt: expiresAt).map { .session($0) }
+      return SessionCredential(packed: token).map { .session($0) }
     }
   }
 

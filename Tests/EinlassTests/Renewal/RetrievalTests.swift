@@ -42,6 +42,7 @@ struct RetrievalTests {
     case .oauth2(let credential):
       String(decoding: credential.accessToken.reveal(), as: UTF8.self)
     case .oauth1(let credential): String(decoding: credential.token.reveal(), as: UTF8.self)
+    case .session(let credential): String(decoding: credential.id.reveal(), as: UTF8.self)
     case nil: ""
     }
   }
