@@ -177,5 +177,5 @@ enum SignInParams {
 /// The reasons of further errors of a sign-in.
 let signInReasons = [
   "userCanceled", "accessDenied", "stateMismatch", "verificationFailed", "reservedParameter",
-  "accountExists",
+  "accountExists", "wrongCredentials",
 ]
