@@ -54,11 +54,13 @@ class Authority:
         self.certificate = self.signed(name, self.key, is_authority=True)
         self.path = self.write(name, self.certificate, self.key)
 
-    def signed(self, name, key, ends=None, by=None, is_authority=False):
+    def signed(self, name, key, ends=None, by=None, is_authority=False, host="localhost"):
         def named(text):
             return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, text)])
         now = datetime.datetime.now(datetime.timezone.utc)
-        hosts = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+        hosts = [x509.DNSName(host)]
+        if host == "localhost":
+            hosts.append(x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
         certificate = x509.CertificateBuilder(
             named(self.name if by is None else name), named(name), key.public_key(), x509.random_serial_number(),
             now - datetime.timedelta(days=2), ends or now + datetime.timedelta(days=2))
@@ -76,10 +78,10 @@ class Authority:
         secret.chmod(0o600)
         return path
 
-    def client(self, name, is_self_signed=False, file=None, ends=None):
-        """Returns a client with a new certificate for this name."""
+    def client(self, name, is_self_signed=False, file=None, ends=None, host="localhost"):
+        """Returns a client, or a server on this host, with a new certificate for this name."""
         key = ec.generate_private_key(ec.SECP256R1())
-        certificate = self.signed(name, key, ends=ends, by=key if is_self_signed else None)
+        certificate = self.signed(name, key, ends=ends, by=key if is_self_signed else None, host=host)
         return Client(self.write(file or name, certificate, key), certificate)
 
 
