@@ -29,6 +29,8 @@ extension Provider {
     if let isSecure = server.isSecure { place.scheme = isSecure ? .https : .http }
     let usual = place.scheme == .https ? login.port : login.plainPort
     place.port = server.port ?? place.port ?? (isAddress ? nil : usual)
+    // An origin has no usual port, so that the stored one reads the same.
+    if place.port == (place.scheme == .https ? 443 : 80) { place.port = nil }
     guard place.isSafe else {
       throw Problem(
         .unsafeURL,

@@ -11,6 +11,8 @@ struct Exchange {
     var object: JSONValue?
     /// The cookies after the answer, in libcurl's format; empty if the request asked for none.
     var cookies: [String] = []
+    /// The number of cookies that the answer sets.
+    var setCookieCount = 0
   }
 
   let provider: Provider
@@ -160,7 +162,9 @@ struct Exchange {
     guard response.isSuccess, errorText?.isRefusal != true else {
       throw refusal(response, errorText, at: step)
     }
-    return Answer(body: response.body, object: object, cookies: response.cookies)
+    return Answer(
+      body: response.body, object: object, cookies: response.cookies,
+      setCookieCount: response.headers.count { $0.name == "set-cookie" })
   }
 
   /// Applies an error rule of the descriptor to an answer.

@@ -110,8 +110,12 @@ extension InteractiveFlow {
 extension SessionCredential {
   /// The longest id of a session, in bytes.
   static let idLimitBytes = 4096
-  /// The largest number of cookies of a session.
-  static let cookieLimit = 180
+  /// The largest number of cookies that one answer sets, because libcurl takes no more.
+  static let setCookieLimit = 50
+  /// The largest number of a session's cookies, and their size in a request, because libcurl sends no
+  /// more.
+  static let cookieLimit = 150
+  static let cookieLimitBytes = 8190
 
   /// Whether the text can be a session's id: visible ASCII characters.
   static func isID(_ text: String) -> Bool {
@@ -125,6 +129,26 @@ extension SessionCredential {
   }
 }
 
+/// A cookie as a line of libcurl, with tabs between its seven fields.
+private struct Cookie {
+  var line: String
+  /// 0 for a cookie that lasts as long as the session.
+  var expiresAt: UnixTime
+  /// The size in a request: `name=value; `.
+  var sentCount: Int
+
+  init?(_ line: String) {
+    let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
+    guard fields.count == 7, let expiresAt = UnixTime(fields[4]) else { return nil }
+    self.line = line
+    self.expiresAt = expiresAt
+    sentCount = fields[5].utf8.count + fields[6].utf8.count + 3
+  }
+
+  /// Whether the server has deleted the cookie, or its time is over.
+  func isOver(_ now: UnixTime) -> Bool { expiresAt != 0 && expiresAt <= now }
+}
+
 extension Exchange {
   /// Sends a request with the cookies of the jar, and puts those of the answer into it.
   fileprivate func send(
@@ -134,8 +158,13 @@ extension Exchange {
     var request = template.filled(values).request
     request.cookies = jar
     let answer = try await send(request, at: step)
-    guard answer.cookies.count <= SessionCredential.cookieLimit else { throw unusable(step) }
-    if jar != nil { jar = answer.cookies }
+    guard jar != nil else { return answer }
+    let cookies = answer.cookies.compactMap(Cookie.init).filter { !$0.isOver(effects.now()) }
+    guard answer.setCookieCount <= SessionCredential.setCookieLimit,
+      cookies.count <= SessionCredential.cookieLimit,
+      cookies.reduce(0, { $0 + $1.sentCount }) <= SessionCredential.cookieLimitBytes
+    else { throw unusable(step) }
+    jar = cookies.map(\.line)
     return answer
   }
 

@@ -176,12 +176,23 @@ import Testing
     "headers":{"X-CSRF-Token":"{csrf}"}},"errors":{"shapes":[],"rules":[]}}
     """
 
-  private static func answer(_ json: String, _ cookies: [String]) -> Script.Reply {
-    .answer(HTTPResponse(status: 200, body: Array(json.utf8), cookies: cookies))
+  /// The line of libcurl for a cookie.
+  private static func line(_ name: String, endsAt: UnixTime = 0, value: String = "v") -> String {
+    "pbx.example.com\tFALSE\t/\tTRUE\t\(endsAt)\t\(name)\t\(value)"
+  }
+
+  private static func answer(
+    _ json: String, _ cookies: [String], setting count: Int = 0
+  ) -> Script.Reply {
+    .answer(
+      HTTPResponse(
+        status: 200, headers: Array(repeating: .init("set-cookie", "x"), count: count),
+        body: Array(json.utf8), cookies: cookies))
   }
 
   private static let login = [
-    answer(#"{"csrf":"TOKEN"}"#, ["a"]), answer("{}", ["a", "b"]), answer("{}", ["a", "c"]),
+    answer(#"{"csrf":"TOKEN"}"#, [line("a")]), answer("{}", [line("a"), line("b")]),
+    answer("{}", [line("a"), line("c")]),
   ]
 
   @Test func `A session of cookies begins with an empty jar, and its check sees its cookies`()
@@ -189,31 +200,56 @@ import Testing
   {
     let script = Script(Self.login, answers: [Self.entered])
     let account = try await Self.signIn(script, provider: Self.cookieProvider)
-    #expect(script.requests.map(\.cookies) == [[], ["a"], ["a", "b"]])
+    #expect(
+      script.requests.map(\.cookies) == [[], [Self.line("a")], [Self.line("a"), Self.line("b")]])
     #expect(
       script.requests.map { request in
         request.headers.first { $0.name == "X-CSRF-Token" }?.value
       } == [nil, "TOKEN", nil])
     let session = try #require(Self.stored(script, account))
-    #expect(session.id.isEmpty && session.cookies.map { revealedText($0) } == "a\nb")
+    #expect(
+      session.id.isEmpty
+        && session.cookies.map { revealedText($0) } == "\(Self.line("a"))\n\(Self.line("b"))")
     // The logout gets a token of its own.
-    script.reply(Self.answer(#"{"csrf":"TOKEN2"}"#, ["a", "b"]), Self.answer("{}", []))
+    script.reply(
+      Self.answer(#"{"csrf":"TOKEN2"}"#, [Self.line("a"), Self.line("b")]), Self.answer("{}", []))
     let engine = Einlass(
       catalog: try ProviderCatalogTests.catalog(Self.cookieProvider),
       store: script.store.accountStore, effects: script.effects)
     let revocation = try await engine.signOut(account.id)
     #expect(revocation.notRevoked.isEmpty && revocation.revoked.count == 1)
-    #expect(script.requests.suffix(2).map(\.cookies) == [["a", "b"], ["a", "b"]])
+    #expect(script.requests.suffix(2).map { $0.cookies?.count } == [2, 2])
     #expect(script.requests.last?.address.text == "https://pbx.example.com/logout")
   }
 
-  @Test(arguments: [(180, true), (181, false)])
-  func `A session has at most 180 cookies`(count: Int, isTaken: Bool) async throws {
-    let many = (0..<count).map { "c\($0)" }
+  @Test(
+    arguments: [
+      (150, 0, 1, true), (151, 0, 1, false), (1, 50, 1, true), (1, 51, 1, false),
+      (1, 0, 8190 - 5, true), (1, 0, 8190 - 4, false),
+    ])
+  func `More cookies than libcurl takes and sends are no session`(
+    count: Int, setCount: Int, size: Int, isTaken: Bool
+  ) async throws {
+    let many = (0..<count).map {
+      Self.line("c\($0)", value: String(repeating: "v", count: size))
+    }
     let script = Script(
-      [Self.login[0], Self.answer("{}", many), Self.answer("{}", many)], answers: [Self.entered])
+      [Self.login[0], Self.answer("{}", many, setting: setCount), Self.answer("{}", many)],
+      answers: [Self.entered])
     let account = try? await Self.signIn(script, provider: Self.cookieProvider)
     #expect((account != nil) == isTaken && script.store.accounts.isEmpty != isTaken)
+  }
+
+  @Test func `A cookie that has ended is not kept, and alone it is no session`() async throws {
+    let ended = Self.line("old", endsAt: Script.now)
+    for rest in [[], [Self.line("new", endsAt: Script.now + 1)]] {
+      let script = Script(
+        [Self.login[0], Self.answer("{}", [ended] + rest), Self.answer("{}", rest)],
+        answers: [Self.entered])
+      let account = try? await Self.signIn(script, provider: Self.cookieProvider)
+      let cookies = account.flatMap { Self.stored(script, $0)?.cookies }
+      #expect(cookies.map { revealedText($0) } == rest.first)
+    }
   }
 
   @Test func `A login that brings no cookie, or a session that its check refuses, is none`()
@@ -232,7 +268,7 @@ import Testing
 
   @Test func `The cookies of fcsdk are kept if the sign-in asks for them`() async throws {
     for usesCookies in [false, true] {
-      let script = Script([Self.answer(Self.session, ["a"])], answers: [Self.entered])
+      let script = Script([Self.answer(Self.session, [Self.line("a")])], answers: [Self.entered])
       let account = try await Self.signIn(script, Self.request { $0.usesCookies = usesCookies })
       #expect(script.requests[0].cookies == (usesCookies ? [] : nil))
       #expect((Self.stored(script, account)?.cookies != nil) == usesCookies)
