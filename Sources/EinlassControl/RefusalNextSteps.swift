@@ -11,7 +11,8 @@ extension Console {
     guard ["noSystemAccount", "reloginNeeded", "notIssuedToThisClient"].contains(refusal.reason),
       !refusal.isAboutSource, !refusal.hints("credentials.get"),
       try flowKinds(of: provider).contains(where: {
-        ["authorizationCode", "deviceCode", "oauth1", "clientCredentials"].contains($0.string)
+        ["authorizationCode", "deviceCode", "oauth1", "clientCredentials", "passwordSession"]
+          .contains($0.string)
       })
     else { return refusal }
     refusal.ownStep =

@@ -97,7 +97,7 @@ def test_bash_completes_accounts_without_running_their_names(tmp_path):
     (["audit", "--limit", "-1"], "begins with a dash after =: --limit=-1"), (["audit", "--limit=-1"], "--limit needs a number from 1."),
     (["audit", "--limit", "0"], "--limit needs a number from 1."),
     (["accounts", "renew", "-ada"], "begins with a dash after --: "),
-    (["sign-in", "github", "--flow", "reverseAuth"], "--flow must be one of authorizationCode, deviceCode, oauth1, clientCredentials, jwtBearer, tokenExchange."),
+    (["sign-in", "github", "--flow", "reverseAuth"], "--flow must be one of authorizationCode, deviceCode, oauth1, clientCredentials, jwtBearer, tokenExchange, passwordSession."),
     (["store", "slots", "add", "fd"], "KIND must be one of keyfile, passphrase, secretservice."),
     (["store", "slots", "remove", "foo"], "KIND must be one of keyfile, passphrase, secretservice, fd."),
     (["accounts", "--store", ""], "--store needs a value"), (["accounts", "--einlass", ""], "--einlass needs a value"),

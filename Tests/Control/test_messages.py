@@ -146,7 +146,7 @@ def test_bash_shows_unambiguous_account_names(both):
 
 
 @pytest.mark.parametrize("words, offered", [
-    (["sign-in", "github", "--flow"], ["authorizationCode", "clientCredentials", "deviceCode", "jwtBearer", "oauth1", "tokenExchange"]),
+    (["sign-in", "github", "--flow"], ["authorizationCode", "clientCredentials", "deviceCode", "jwtBearer", "oauth1", "passwordSession", "tokenExchange"]),
     (["access", "set"], ["editor", "neovim"]),
     (["access", "set", "neovim", "twitter"], ["denied", "granted"]),
     (["access", "reset"], ["editor", "neovim"]),

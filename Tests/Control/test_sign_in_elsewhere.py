@@ -201,3 +201,20 @@ def test_a_sign_in_for_a_resource_names_application_resource_and_issuer(sign_in,
         terminal.wait_for("paste the address of that page here:")
         terminal.type(Visitor().open(page(terminal)).press("allow").location + "\r")
         assert terminal.end() == 0 and "token for" not in terminal.shown and "Its tokens" not in terminal.shown
+
+
+def test_a_login_at_a_server_of_one_s_own_asks_for_name_and_password(ready, sign_in):
+    server = ready["addresses"]["fcsdk"]
+    with sign_in("fcsdk", "--server", server) as terminal:
+        terminal.wait_for(f"User name at {server}:")
+        terminal.type("ada\r")
+        terminal.wait_for(f"Password of ada at {server}:")
+        terminal.type("wrong\r")
+        terminal.wait_for("The server refused that user name or password.")
+        terminal.type("ada\r")
+        terminal.wait_for("Password of ada")
+        terminal.type("demo-password\r")
+        assert terminal.end() == 0 and "Signed in: fcsdk/ada." in terminal.shown
+    assert "wrong" not in terminal.shown and "demo-password" not in terminal.shown
+    with sign_in("fcsdk") as terminal:
+        assert terminal.end() == 1 and "--server is missing. FCSDK server means a server of your own" in terminal.shown

@@ -10,6 +10,9 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 
 
+LOGIN = "/csdk-sample/SDK/login"
+
+
 class Provider:
     def __init__(self, canaries):
         self.canaries, self.reflects = canaries, False
@@ -26,6 +29,8 @@ class Provider:
                 self.send_response(status)
                 if status == 302:
                     self.send_header("Location", content)
+                if self.path == LOGIN:
+                    self.send_header("Set-Cookie", f"JSESSIONID={provider.canaries['cookie']}")
                 self.send_header("Content-Length", str(len(content.encode())))
                 self.end_headers()
                 self.wfile.write(content.encode())
@@ -81,6 +86,9 @@ class Provider:
     def answer(self, target, sent):
         if target.startswith("/legs/") and target != "/legs/me":
             return self.legs(target, sent)
+        if target == LOGIN:
+            right = f'"password":"{self.canaries["password"]}"' in sent
+            return (200, json.dumps({"sessionid": self.canaries["sessionId"]})) if right and not self.reflects else (401, sent)
         if target == "/keys":
             return 200, json.dumps({"keys": [jwt.algorithms.ECAlgorithm.to_jwk(self.key.public_key(), as_dict=True)
                                              | {"kid": "k", "alg": "ES256", "use": "sig"}]})

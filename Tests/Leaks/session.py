@@ -15,7 +15,7 @@ PATIENCE = 60
 
 # The only members of results and notifications that may contain a secret: credentials issued to the application's own
 # registration.
-CREDENTIAL = {("credential", name) for name in ("key", "secret", "token", "idToken", "refreshToken")}
+CREDENTIAL = {("credential", name) for name in ("key", "secret", "token", "idToken", "refreshToken", "sessionId", "cookies")}
 PERMITTED = {
     "auth.perform": CREDENTIAL,
     "auth.completed": CREDENTIAL,
@@ -38,7 +38,7 @@ class Session:
         self.process = subprocess.Popen([*program, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, **spawn)
         self.messages, self.methods, self.log = queue.Queue(), {}, b""
-        self.seen, self.processes, self.code = [], {}, "code"
+        self.seen, self.processes, self.code, self.password = [], {}, "code", "password"
         self.threads = [threading.Thread(target=reader, daemon=True) for reader in (self.read, self.read_log)]
         for thread in self.threads:
             thread.start()
@@ -75,6 +75,8 @@ class Session:
             answer = {"prompt": prompt["prompt"], "action": "accept"}
             if prompt["kind"] == "selectAccount":
                 answer["account"] = prompt["accounts"][0]["account"]
+            if prompt["kind"] == "enterPassword":
+                answer |= {"username": "ada", "password": self.password}
             self.send("prompt.answer", answer)
             if prompt["kind"] == "openURL":
                 self.browse(prompt["url"])

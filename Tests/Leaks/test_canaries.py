@@ -91,7 +91,7 @@ def live(session, canaries, provider, folder):
     """Uses every secret: requests that succeed, requests that fail, and a provider that reflects the request."""
     session.call("initialize", client={"name": "leaks"}, capabilities={"prompts": ["grantAccess", "selectAccount",
                                                                                    "confirmAccount", "openURL",
-                                                                                   "deviceCode"]},
+                                                                                   "deviceCode", "enterPassword"]},
                  applications={"twitter": {"clientId": "APP", "clientSecret": canaries["twitterSecret"],
                                            "privateKey": private_key(canaries)},
                                "github": {"clientId": "APP", "privateKey": canaries["privateKey"]}})
@@ -124,6 +124,12 @@ def live(session, canaries, provider, folder):
         if credential["type"] == "oauth2":  # the proof is returned, and its key is not
             signed = session.call("credentials.sign", account=entered["account"], method="GET", url=provider.base + "/a")
             assert signed["dpop"] and credential["idToken"]
+    session.password = canaries["password"]
+    for provider.reflects in (True, False):
+        entered = session.call("accounts.signIn", provider="fcsdk", server=provider.base, useCookies=True)
+        assert entered == "wrongCredentials" if provider.reflects else isinstance(entered, dict), entered
+    session.call("access.set", provider="fcsdk", state="granted")
+    assert "cookies" in session.call("credentials.get", account=entered["account"])["credential"]
     for provider.reflects in (False, True, False):
         for name, account in (("twitter", twitter), ("facebook", facebook)):
             result = session.call("auth.perform", provider=name, account=account)

@@ -78,7 +78,7 @@ extension Einlass {
       guard let name = request.serverParameterName else { return provider }
       throw .invalidParameter(
         "/\(name)",
-        "The parameter \(name) is for servers of one's own. \(provider.name) is none.")
+        "The parameter /\(name) is for a server of your own, and \(provider.name) is none.")
     }
     if let server = request.server { return try provider.at(server) }
     guard let id = request.account else { throw .serverMissing(provider) }
@@ -93,7 +93,7 @@ extension Problem {
   fileprivate static func serverMissing(_ provider: Provider) -> Problem {
     Problem(
       .invalidParameter,
-      "\(provider.name) runs on a server of your own. Name it with the parameter /server.",
+      "The parameter /server is missing. \(provider.name) means a server of your own, such as https://pbx.example.com.",
       provider: provider.id, path: "/server")
   }
 }

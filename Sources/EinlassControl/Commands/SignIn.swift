@@ -20,6 +20,7 @@ struct SignIn: ServerCommand {
 
   private static let flowKinds = [
     "authorizationCode", "deviceCode", "oauth1", "clientCredentials", "jwtBearer", "tokenExchange",
+    "passwordSession",
   ]
 
   @Argument(
@@ -35,7 +36,7 @@ struct SignIn: ServerCommand {
   @Option(
     name: .customLong("flow"),
     help:
-      "The kind of flow: authorizationCode, deviceCode, oauth1, clientCredentials for the application itself, or jwtBearer or tokenExchange with an assertion (default: the provider's first one that works for a person).",
+      "The kind of flow: authorizationCode, deviceCode, oauth1, clientCredentials for the application itself, jwtBearer or tokenExchange with an assertion, or passwordSession at a server of your own (default: the provider's first one that works for a person).",
     completion: .list(flowKinds))
   var flowKind: String?
 

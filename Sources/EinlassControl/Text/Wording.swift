@@ -25,7 +25,7 @@ private let options = [
   "/audience": "--audience", "/displayName": "NAME", "/path": "PATH", "/issuer": "SOURCE",
   "/application": "APPLICATION", "/provider": "PROVIDER", "/account": "ACCOUNT",
   "/client/name": "The application's name", "/clientId": "--client-id", "/redirect": "--redirect",
-  "/kind": "KIND",
+  "/kind": "KIND", "/server": "--server", "/username": "--username", "/useCookies": "--cookies",
 ]
 
 private let phrases = [
