@@ -51,7 +51,8 @@ class Sandbox:
 
     def consent(self, decision):
         """The decision of the person on each page that comes."""
-        everybody = {name: {"behaviour": {"consent": decision}} for name in self.ready["addresses"] if name != "flickr"}
+        everybody = {name: {"behaviour": {"consent": decision}} for name in self.ready["addresses"]
+                     if name not in ("flickr", "fcsdk")}
         self.patch({**everybody, **{name: {"consent": decision} for name in ("twitter", "facebook", "flickr")}})
 
     def accounts(self):

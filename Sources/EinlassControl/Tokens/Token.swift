@@ -16,6 +16,9 @@ struct Token {
 
   /// The reason why a program cannot send this token; `nil` if it can.
   func fault(wantingIDToken: Bool) -> String? {
+    guard credential["type"]?.string != "session" else {
+      return "This account has a session at its server and no token. Read it with credentials.get."
+    }
     guard credential["type"]?.string == "oauth2" else {
       return
         "This account signs requests with OAuth 1.0a and has no token to send. Sign with credentials.sign."
