@@ -105,6 +105,9 @@ struct SignOut {
       )
     }
     if case .session(let session) = stored.credential {
+      guard provider.isBound(stored) else {
+        return revocation.leave(what, Problem.elsewhere(provider, stored, account).message)
+      }
       return await end(session, what, &revocation)
     }
     guard let way = way(of: stored), case .oauth2(let token) = stored.credential else {

@@ -8,6 +8,15 @@ extension Provider {
     return nil
   }
 
+  /// Throws for a login whose provider has another address than `server.invalid`, because the only
+  /// origin in the binding of a session is its server.
+  func requireOneServer(in reader: DescriptorReader) throws(DescriptorReader.Fault) {
+    let origin = "https://\(PasswordSession.placeholderHost)"
+    guard passwordSession == nil || origins == [origin] else {
+      throw reader.fault("flows", "With passwordSession, every address must be at \(origin).")
+    }
+  }
+
   /// Returns the provider at this server.
   ///
   /// Throws `invalidParameter` for a name that is no server, `unsafeURL` for plain http to another

@@ -175,6 +175,7 @@ extension Provider {
     guard can.refresh || !errors.rules.contains(where: { $0.outcome == .renew }) else {
       throw reader.fault("errors", "The outcome renew needs a flow with a renew recipe.")
     }
+    try requireOneServer(in: reader)
   }
 
   /// Returns the id of a descriptor.

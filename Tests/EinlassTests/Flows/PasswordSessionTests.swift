@@ -275,6 +275,29 @@ import Testing
     }
   }
 
+  @Test(
+    arguments: [
+      ("\"cookies\":\"always\"", "\"cookies\":\"asked\"", "/providers/0/flows/0/session"),
+      ("\"session\":{}", "\"session\":{},\"port\":0", "/providers/0/flows/0/port"),
+      ("\"session\":{}", "\"session\":{},\"port\":65536", "/providers/0/flows/0/port"),
+      ("https://server.invalid/me", "https://other.example/me", "/providers/0/flows"),
+      (
+        "\"url\":\"https://server.invalid\",\"path\":\"/logout\"",
+        "\"url\":\"https://other.example\",\"path\":\"/logout\"", "/providers/0/flows"
+      ),
+      ("{username}", "{token}", "/providers/0/flows/0/login/form/u"),
+    ])
+  func `A descriptor of a login names one server and holds the session somewhere`(
+    part: String, replacement: String, pointer: String
+  ) throws {
+    let text = Self.cookieProvider.replacing(part, with: replacement)
+    #expect(text != Self.cookieProvider)
+    let fault = try #require(throws: ProviderCatalog.Fault.self) {
+      try ProviderCatalogTests.catalog(text)
+    }
+    #expect(fault.pointer == pointer)
+  }
+
   // MARK: The stored session
 
   private static func signedIn() async throws -> (Script, Einlass, Account) {
