@@ -7,9 +7,9 @@ internal import EinlassSystem
 /// Has one thread, from initialization until `close`. A connection serves one request. Its head
 /// must arrive within five seconds; then it waits for its page without a limit.
 final class RedirectListener: Sendable {
-  /// The maximum number of open connections. A further one replaces the oldest connection that has
+  /// The maximum number of served connections. A further one replaces the oldest connection that has
   /// sent nothing, because any user of this machine can open such connections. If every connection
-  /// has sent something, further ones wait in the kernel's queue.
+  /// has sent something, further ones wait.
   static let connectionLimit = 8
   /// The time limit for receiving a request or sending a page.
   static let requestMilliseconds = 5000
@@ -72,14 +72,14 @@ extension RedirectListener {
   private func run() {
     var connections: [Int: RedirectConnection] = [:]
     var nextNumber = 0
+    /// An accepted connection that no other one gives way to yet.
+    var waiting: Descriptor?
     var isClosed = false
     // After `close` only the remaining pages are sent, within the time limit.
     while !isClosed || connections.values.contains(where: \.isAnswering) {
       var poller = Poller(slots: 2 + connections.count)
       poller.watch(0, wakeUp.number, for: .readable)
-      let hasRoom =
-        connections.count < Self.connectionLimit || connections.values.contains(where: \.isSilent)
-      if hasRoom, let number = state.withLock({ $0.socket?.number }) {
+      if waiting == nil, let number = state.withLock({ $0.socket?.number }) {
         poller.watch(1, number, for: .readable)
       }
       let numbers = connections.keys.sorted()
@@ -95,12 +95,11 @@ extension RedirectListener {
         }
       }
       connections = connections.filter { !$0.value.isOver }
-      // A connection accepted in this round keeps its place until it was read once.
-      var silent = numbers.filter { connections[$0]?.isSilent == true }
-      while connections.count < Self.connectionLimit || !silent.isEmpty,
-        let descriptor = state.withLock({ $0.socket?.accept() })
-      {
-        if connections.count == Self.connectionLimit { connections[silent.removeFirst()] = nil }
+      while true {
+        if waiting == nil { waiting = state.withLock { $0.socket?.accept() } }
+        guard waiting != nil, makeRoom(in: &connections), let descriptor = waiting.take() else {
+          break
+        }
         connections[nextNumber] = RedirectConnection(descriptor)
         nextNumber += 1
       }
@@ -111,11 +110,26 @@ extension RedirectListener {
       for (number, page) in pages { connections[number]?.show(page) }
       if closing && !isClosed {
         isClosed = true
+        waiting = nil
         for connection in connections.values { connection.showIfWaiting(RedirectPage(.unexpected)) }
       }
       connections = connections.filter { !$0.value.isOver }
     }
     answers.finish()
+  }
+
+  /// Returns whether there is room for one more connection. Of a full set, the oldest connection
+  /// gives way that has sent nothing. It is read first, because its bytes may have arrived since the
+  /// poll.
+  private func makeRoom(in connections: inout [Int: RedirectConnection]) -> Bool {
+    for number in connections.keys.sorted() where connections.count == Self.connectionLimit {
+      guard let connection = connections[number], connection.isSilent else { continue }
+      if let query = connection.go(on: true, path: path, host: host) {
+        announce(query, from: number)
+      }
+      if connection.isSilent || connection.isOver { connections[number] = nil }
+    }
+    return connections.count < Self.connectionLimit
   }
 
   private func announce(_ query: String, from number: Int) {

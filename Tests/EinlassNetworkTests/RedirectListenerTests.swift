@@ -134,6 +134,23 @@ import Testing
     withExtendedLifetime(others) {}
   }
 
+  /// The bytes of a slow request may arrive while the listener accepts the next connection.
+  @Test func `A further connection cuts off no request that has begun`() throws {
+    for _ in 0..<200 {
+      let listener = try Self.listener()
+      let open = listener.open
+      defer { open.close() }
+      let others = try (0..<8).map { _ in try Client(listener.port) }
+      for other in others { other.send("GET /") }
+      let further = try Client(listener.port)
+      for other in others {
+        other.send(" HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\n\r\n")
+        #expect(other.receiveAnswer().hasPrefix("HTTP/1.1 404 "))
+      }
+      withExtendedLifetime(further) {}
+    }
+  }
+
   @Test func `Closing frees the port and answers the requests that still wait`() async throws {
     let listener = try Self.listener()
     let open = listener.open
