@@ -15,7 +15,7 @@ PATIENCE = 60
 
 # The only members of results and notifications that may contain a secret: credentials issued to the application's own
 # registration.
-CREDENTIAL = {("credential", name) for name in ("key", "secret", "token", "idToken", "refreshToken", "sessionId", "cookies")}
+CREDENTIAL = {("credential", name) for name in ("key", "secret", "token", "idToken", "refreshToken", "sessionId", "values", "cookies")}
 PERMITTED = {
     "auth.perform": CREDENTIAL,
     "auth.completed": CREDENTIAL,

@@ -25,7 +25,7 @@ private let options = [
   "/audience": "--audience", "/displayName": "NAME", "/path": "PATH", "/issuer": "SOURCE",
   "/application": "APPLICATION", "/provider": "PROVIDER", "/account": "ACCOUNT",
   "/client/name": "The application's name", "/clientId": "--client-id", "/redirect": "--redirect",
-  "/kind": "KIND", "/server": "--server", "/username": "--username", "/useCookies": "--cookies",
+  "/kind": "KIND", "/server": "--server", "/useCookies": "--cookies",
 ]
 
 private let phrases = [
