@@ -30,12 +30,17 @@ struct EinlassSandbox {
       port: options.port, controlPort: options.controlPort, state: state,
       clock: { Int64(Date().timeIntervalSince1970) })
     let (ended, end) = AsyncStream.makeStream(of: Void.self)
-    let signals = [SIGTERM, SIGINT].map { number in
+    var signals: [any DispatchSourceSignal] = []
+    for number in [SIGTERM, SIGINT] {
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler { end.yield() }
-      source.resume()
-      return source
+      // A signal before the registration is ignored, so the ready line waits for it.
+      await withCheckedContinuation { continuation in
+        source.setRegistrationHandler { continuation.resume() }
+        source.resume()
+      }
+      signals.append(source)
     }
     let announcement = running.announcement
     if let path = options.configurationFile {
