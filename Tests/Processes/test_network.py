@@ -71,7 +71,7 @@ def wakeups(session):
     return sum(switches(task) for task in Path(f"/proc/{session.process.pid}/task").iterdir())
 
 
-# What is there before, and the commands of ip(8) that take the machine offline and online.
+# The state of the network before each change, and the commands of ip(8) that take the machine offline and online.
 CHANGES = {
     "cable": ([], ["link set far down"], ["link set far up"]),
     # The kernel removes the route of an interface that goes down, and does not report that.

@@ -295,8 +295,12 @@ import Testing
         store: ScriptedStore(accounts: [account], credentials: [account.id: [stored]]))
       let engine = Einlass(
         catalog: catalog, store: script.store.accountStore, effects: script.effects)
-      let found = try? await engine.protectedResource(at: Self.address, of: account.id)
-      #expect(found?.issuer == (source == nil ? nil : .known("as.example")))
+      do throws(Problem) {
+        let found = try await engine.protectedResource(at: Self.address, of: account.id)
+        #expect(source != nil && found.issuer == .known("as.example"))
+      } catch {
+        #expect(source == nil && error.message.contains("code_challenge_methods_supported"))
+      }
     }
   }
 
