@@ -51,14 +51,14 @@ final class CatalogEntry: Sendable {
   /// Returns the providers of a valid catalogue, without reading their descriptors; `nil` if an
   /// object does not begin with its id, because only reading it would then tell the id.
   static func entries(ofSound json: [UInt8]) -> [CatalogEntry]? {
-    var scanner = ElementScanner(bytes: json)
     var entries: [CatalogEntry] = []
-    while let element = scanner.next() {
-      guard let id = element.id else { return nil }
+    for place in objects(in: json) {
+      let text = json[place]
+      guard let id = firstID(ofObject: text) else { return nil }
       let pointer = "/providers/\(entries.count)"
       entries.append(
-        CatalogEntry(id: id, text: json[element.place]) {
-          guard let value = try? JSONReader.read(Array(json[element.place])),
+        CatalogEntry(id: id, text: text) {
+          guard let value = try? JSONReader.read(Array(text)),
             let provider = try? Provider(value, at: pointer)
           else { preconditionFailure("The built-in catalogue is sound; a test reads all of it.") }
           return provider
@@ -68,42 +68,36 @@ final class CatalogEntry: Sendable {
   }
 }
 
-/// A scanner for the objects in the only list of a JSON object. It counts braces.
-private struct ElementScanner {
-  let bytes: [UInt8]
-  private var position = 0
-
-  init(bytes: [UInt8]) { self.bytes = bytes }
-
-  /// Returns the next object's range, and its id if it is the first member.
-  mutating func next() -> (id: String?, place: Range<Int>)? {
-    var depth = position == 0 ? 0 : 1
-    var isText = false
-    var start = 0
-    while position < bytes.count {
-      let byte = bytes[position]
-      position += 1
-      switch byte {
-      case UInt8(ascii: "\\") where isText: position += 1
-      case UInt8(ascii: "\""): isText.toggle()
-      case _ where isText: break
-      case UInt8(ascii: "{"):
-        depth += 1
-        if depth == 2 { start = position - 1 }
-      case UInt8(ascii: "}"):
-        depth -= 1
-        if depth == 1 { return (id(ofObjectAt: start), start..<position) }
-      default: break
+/// Returns the places of the objects in the only list of a JSON object, by counting braces. Every start
+/// of the process reads the whole catalogue here.
+private func objects(in json: [UInt8]) -> [Range<Int>] {
+  let bytes = json.span
+  var places: [Range<Int>] = []
+  var (position, start, depth) = (0, 0, 0)
+  while position < bytes.count {
+    switch bytes[position] {
+    case UInt8(ascii: "\""):
+      position &+= 1
+      while position < bytes.count, bytes[position] != UInt8(ascii: "\"") {
+        position &+= bytes[position] == UInt8(ascii: "\\") ? 2 : 1
       }
+    case UInt8(ascii: "{"):
+      depth &+= 1
+      if depth == 2 { start = position }
+    case UInt8(ascii: "}"):
+      if depth == 2 { places.append(start..<position &+ 1) }
+      depth &-= 1
+    default: break
     }
-    return nil
+    position &+= 1
   }
+  return places
+}
 
-  private func id(ofObjectAt start: Int) -> String? {
-    let quote = UInt8(ascii: "\"")
-    let parts = bytes[start...].prefix(128).split(
-      separator: quote, maxSplits: 4, omittingEmptySubsequences: false)
-    guard parts.count == 5, parts[1].elementsEqual("id".utf8) else { return nil }
-    return String(validating: parts[3], as: UTF8.self)
-  }
+/// Returns an object's id if it is the first member.
+private func firstID(ofObject text: ArraySlice<UInt8>) -> String? {
+  let parts = text.prefix(128).split(
+    separator: UInt8(ascii: "\""), maxSplits: 4, omittingEmptySubsequences: false)
+  guard parts.count == 5, parts[1].elementsEqual("id".utf8) else { return nil }
+  return String(validating: parts[3], as: UTF8.self)
 }
