@@ -11,8 +11,8 @@ protocol ServerCommand: ParsableCommand {
   var actsAs: String? { get }
   /// Whether an `openURL` prompt starts a browser.
   var opensBrowser: Bool { get }
-  /// The prompt kinds that the command prints and accepts without a terminal.
-  var shownUnasked: [String] { get }
+  /// The prompt kinds that the command answers without a terminal.
+  var answersAlone: [String] { get }
   /// Whether another program runs the command. Nobody is asked then without need, and a failure is
   /// one line.
   var servesProgram: Bool { get }
@@ -30,7 +30,7 @@ protocol ServerCommand: ParsableCommand {
 extension ServerCommand {
   var actsAs: String? { nil }
   var opensBrowser: Bool { true }
-  var shownUnasked: [String] { [] }
+  var answersAlone: [String] { [] }
   var servesProgram: Bool { false }
   func begins() throws(Failure) -> Bool { true }
   var asksPerson: Bool { !server.noInput }
@@ -41,7 +41,7 @@ extension ServerCommand {
     do throws(Failure) {
       guard try begins() else { return }
       let console = try Console(
-        server, actingAs: actsAs, opensBrowser: opensBrowser, shownUnasked: shownUnasked,
+        server, actingAs: actsAs, opensBrowser: opensBrowser, answersAlone: answersAlone,
         asksPerson: asksPerson, signsIn: signsIn, servesProgram: servesProgram)
       do throws(Failure) {
         try run(with: console)
@@ -82,6 +82,10 @@ final class Console {
   let greeting: JSONObject
   private let isJSON: Bool
   private let servesProgram: Bool
+  /// The password from `--password-fd` for the server of a sign-in.
+  var password: String?
+  /// Whether the server refused that password.
+  private var isPasswordRefused = false
   private var deadline: Deadline?
   private let slowAnswer: SlowAnswer
   /// Whether this command may create a store that only the passphrase of `--passphrase-fd` opens.
@@ -93,7 +97,7 @@ final class Console {
 
   init(
     _ options: ServerOptions, actingAs application: String? = nil, opensBrowser: Bool = true,
-    shownUnasked: [String] = [], asksPerson: Bool? = nil, signsIn: Bool = false,
+    answersAlone: [String] = [], asksPerson: Bool? = nil, signsIn: Bool = false,
     servesProgram: Bool = false
   ) throws(Failure) {
     isJSON = options.json
@@ -112,7 +116,7 @@ final class Console {
         "client": ["name": .string(self.application), "version": .string(version)],
         "processId": JSONValue(Int64(getpid())),
         "capabilities": [
-          "prompts": JSONValue(person == nil ? shownUnasked : Questions.kinds), "changes": false,
+          "prompts": JSONValue(person == nil ? answersAlone : Questions.kinds), "changes": false,
         ],
       ], patience: 15_000)
     if servesProgram { startTimer() }
@@ -164,7 +168,9 @@ final class Console {
     person?.hasGivenUp = false
     let patience = deadline.map { Int($0.millisecondsLeft) }
     do throws(Failure) { return try einlass.request(method, params, patience: patience) } catch {
-      guard case .refused = error, person?.hasGivenUp == true else { throw error }
+      guard case .refused = error else { throw error }
+      if isPasswordRefused { throw .unusable("The server refused that user name or password.") }
+      guard person?.hasGivenUp == true else { throw error }
       throw .cancelled
     }
   }
@@ -205,6 +211,20 @@ final class Console {
     try report(json, table.rows.isEmpty ? [empty] : table.lines(width: width, style: style))
   }
 
+  /// Returns the answer to a prompt for the password of the command line. A refused password is not
+  /// sent a second time.
+  private func givenPassword(_ prompt: JSONObject) -> JSONObject? {
+    guard let password, let username = prompt["username"], prompt["kind"] == "enterPassword" else {
+      return nil
+    }
+    let id = prompt["prompt"] ?? .null
+    isPasswordRefused = prompt["again"]?.bool == true
+    if isPasswordRefused { return ["prompt": id, "action": "cancel"] }
+    return [
+      "prompt": id, "action": "accept", "username": username, "password": .string(password),
+    ]
+  }
+
   /// Columns of the terminal on standard output; `nil` if it is not a terminal.
   private var width: Int? { Terminal.size(of: STDOUT_FILENO)?.columns }
 
@@ -216,6 +236,7 @@ final class Console {
       einlass.onNotification = { [unowned self] method, params throws(Failure) in
         if let sentence = wait(method, params) { complain(sentence) }
         guard method == "prompt.opened" else { return }
+        if let answer = givenPassword(params) { return try self.answer(answer) }
         complain(Questions.deviceCode(params, Style(for: STDERR_FILENO)))
         try answer(["prompt": params["prompt"] ?? .null, "action": "accept"])
       }
@@ -225,7 +246,11 @@ final class Console {
     einlass.onNotification = { [unowned self] method, params throws(Failure) in
       switch method {
       case "prompt.opened":
-        if let answer = try questions.answer(params) { try self.answer(answer) }
+        if let answer = givenPassword(params) {
+          try self.answer(answer)
+        } else if let answer = try questions.answer(params) {
+          try self.answer(answer)
+        }
       case "auth.progress":
         if let sentence = wait(method, params) { person.show(sentence) }
       case "store.progress": person.showProgress(params["done"]?.int64, of: params["total"]?.int64)

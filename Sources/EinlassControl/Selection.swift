@@ -94,6 +94,19 @@ extension Console {
     return home + path.dropFirst()
   }
 
+  /// Returns the first line of a descriptor. The noun names it in the complaint about an empty line.
+  func line(of descriptor: Int32, _ noun: String) throws(Failure) -> String {
+    guard let bytes = try einlass.contents(of: descriptor, limitBytes: 1 << 16),
+      let text = String(validating: bytes, as: UTF8.self)
+    else { throw .unusable("Descriptor \(descriptor) can't be read as text.") }
+    let line = text.prefix { !$0.isNewline }
+    guard !line.isEmpty else {
+      throw .unusable(
+        "The first line of descriptor \(descriptor) is empty. Write the \(noun) there.")
+    }
+    return String(line)
+  }
+
   /// Returns the path of a new file. Throws if the path names a folder.
   func newFile(_ given: String?) throws(Failure) -> String {
     let path = try path(

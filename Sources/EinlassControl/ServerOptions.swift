@@ -62,8 +62,7 @@ struct ServerOptions: ParsableArguments {
       ("--key-fd", keyFd), ("--passphrase-fd", passphraseFd),
       ("--file-passphrase-fd", filePassphraseFd),
     ] {
-      guard let number, [1, 2].contains(number) || fcntl(number, F_GETFD) < 0 else { continue }
-      throw ValidationError("\(name) needs the number of a descriptor that is open for reading.")
+      try requireReadable(number, name)
     }
     // Descriptor 0 gets another number, because einlass's standard input carries the protocol.
     let options: [WritableKeyPath<Self, Int32?>] = [\.keyFd, \.passphraseFd, \.filePassphraseFd]
@@ -109,4 +108,10 @@ struct ServerOptions: ParsableArguments {
 func require(_ word: String?, _ name: String, _ words: [String]) throws {
   guard let word, !words.contains(where: { sameBytes($0, word) }) else { return }
   throw ValidationError("\(name) must be one of \(words.joined(separator: ", ")).")
+}
+
+/// Throws a usage error if a number is given and is not that of a descriptor to read from.
+func requireReadable(_ number: Int32?, _ name: String) throws {
+  guard let number, [1, 2].contains(number) || fcntl(number, F_GETFD) < 0 else { return }
+  throw ValidationError("\(name) needs the number of a descriptor that is open for reading.")
 }

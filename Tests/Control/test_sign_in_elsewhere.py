@@ -218,3 +218,37 @@ def test_a_login_at_a_server_of_one_s_own_asks_for_name_and_password(ready, sign
     assert "wrong" not in terminal.shown and "demo-password" not in terminal.shown
     with sign_in("fcsdk") as terminal:
         assert terminal.end() == 1 and "--server is missing. FCSDK server means a server of your own" in terminal.shown
+
+
+def test_a_script_gives_the_password_by_a_descriptor(ready, sign_in):
+    server = ready["addresses"]["fcsdk"]
+
+    def login(password, *arguments):
+        def ended(command, **environment):
+            return subprocess.run(command, input=password, capture_output=True, text=True, timeout=60,
+                                  env={"PATH": os.environ["PATH"], **environment})
+
+        return sign_in("fcsdk", "--server", server, "--password-fd", "0", *arguments, on=ended)
+
+    refused = login("wrong\n", "--username", "ada")
+    assert refused.returncode == 1 and "The server refused that user name or password." in refused.stderr
+    assert "wrong" not in refused.stdout + refused.stderr
+    # The server takes a password of 1024 bytes for a wrong one; one byte more never reaches it.
+    assert "The server refused" in login("x" * 1024, "--username", "ada").stderr
+    assert "A password has 1 to 1024 bytes." in login("x" * 1025, "--username", "ada").stderr
+    assert "The first line of descriptor 0 is empty. Write the password there." in login("\n", "--username", "ada").stderr
+    nameless = login("demo-password\n")
+    assert nameless.returncode == 64 and "--password-fd needs --username." in nameless.stderr
+    signed_in = login("demo-password\n", "--username", "ada")
+    assert signed_in.returncode == 0, signed_in.stderr
+    assert "Signed in: fcsdk/ada." in signed_in.stdout and "demo-password" not in signed_in.stdout + signed_in.stderr
+
+
+def test_a_password_of_a_descriptor_is_not_asked_for_on_a_terminal(ready, sign_in, tmp_path):
+    (tmp_path / "password").write_text("wrong\n")
+    with open(tmp_path / "password") as password:
+        os.set_inheritable(password.fileno(), True)
+        with sign_in("fcsdk", "--server", ready["addresses"]["fcsdk"], "--username", "ada",
+                     "--password-fd", str(password.fileno())) as terminal:
+            assert terminal.end() == 1 and "The server refused that user name or password." in terminal.shown
+            assert "Password of" not in terminal.shown

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import EinlassJSON
 internal import EinlassSystem
-internal import Glibc
 
 /// `einlassctl providers configure`.
 struct ProvidersConfigure: ServerCommand {
@@ -65,10 +64,7 @@ struct ProvidersConfigure: ServerCommand {
   @OptionGroup var server: ServerOptions
 
   func validate() throws {
-    guard let secretFd, secretFd == 1 || secretFd == 2 || fcntl(secretFd, F_GETFD) < 0 else {
-      return
-    }
-    throw ValidationError("--secret-fd needs the number of a descriptor that is open for reading.")
+    try requireReadable(secretFd, "--secret-fd")
   }
 
   func run(with console: Console) throws(Failure) {
@@ -117,7 +113,7 @@ struct ProvidersConfigure: ServerCommand {
       params["certificate"] = .string(try pem(path, others: .mayRead))
     }
     if let secretFd {
-      params["clientSecret"] = .string(try line(of: secretFd, console))
+      params["clientSecret"] = .string(try console.line(of: secretFd, "secret"))
     } else if key == nil || needs.contains("clientSecret"), let person = console.person {
       let isNeeded = needs.contains("clientSecret")
       let hint = isNeeded ? "not shown" : "not shown; Enter for none"
@@ -161,17 +157,5 @@ struct ProvidersConfigure: ServerCommand {
       guard let text = given ?? setup?[name]?.plain else { continue }
       person.show("\(title) \(clean(text))")
     }
-  }
-
-  private func line(of descriptor: Int32, _ console: Console) throws(Failure) -> String {
-    guard let bytes = try console.einlass.contents(of: descriptor, limitBytes: 1 << 16),
-      let text = String(validating: bytes, as: UTF8.self)
-    else { throw .unusable("Descriptor \(descriptor) can't be read as text.") }
-    let line = text.prefix { !$0.isNewline }
-    guard !line.isEmpty else {
-      throw .unusable(
-        "The first line of descriptor \(descriptor) is empty. Write the secret there.")
-    }
-    return String(line)
   }
 }

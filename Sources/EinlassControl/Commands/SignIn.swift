@@ -16,6 +16,7 @@ struct SignIn: ServerCommand {
         einlassctl sign-in --account github/ada
         einlassctl sign-in https://photos.example.com/mcp
         einlassctl sign-in photos --flow jwtBearer --from work/ada
+        einlassctl sign-in fcsdk --server https://pbx.example.com --username ada
       """)
 
   private static let flowKinds = [
@@ -55,6 +56,12 @@ struct SignIn: ServerCommand {
   @Option(help: "Your user name at that server (default: asked for).")
   var username: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Read the password at that server, one line, from this open descriptor; 0 is standard input.",
+      valueName: "number"))
+  var passwordFd: Int32?
+
   @Flag(name: .customLong("cookies"), help: "Keep the cookies of the session at that server.")
   var usesCookies = false
 
@@ -80,14 +87,24 @@ struct SignIn: ServerCommand {
     if assertionFrom != nil, flowKind != "jwtBearer", flowKind != "tokenExchange" {
       throw ValidationError("--from needs --flow jwtBearer or --flow tokenExchange.")
     }
+    try requireReadable(passwordFd, "--password-fd")
+    guard passwordFd == nil || username != nil else {
+      throw ValidationError("--password-fd needs --username.")
+    }
   }
 
   var opensBrowser: Bool { browser }
   /// With `--flow deviceCode` no terminal is needed: in `ssh HOST einlassctl …`, for example, the
   /// person reads the code and types it in a browser elsewhere.
-  var shownUnasked: [String] { flowKind == "deviceCode" && !server.noInput ? ["deviceCode"] : [] }
+  var answersAlone: [String] {
+    (flowKind == "deviceCode" && !server.noInput ? ["deviceCode"] : [])
+      + (passwordFd == nil ? [] : ["enterPassword"])
+  }
 
   func run(with console: Console) throws(Failure) {
+    console.password = try passwordFd.map { number throws(Failure) in
+      try password(of: number, console)
+    }
     var account: Account?
     var provider = self.provider
     let resource = provider.flatMap { name in
@@ -151,5 +168,11 @@ struct SignIn: ServerCommand {
         "\(verb): \(title), only for \(clean(name)).",
         "Its tokens come from \(clean(place))\(isNew ? ", a provider that was added for this sign-in" : "").",
       ])
+  }
+
+  private func password(of descriptor: Int32, _ console: Console) throws(Failure) -> String {
+    let password = try console.line(of: descriptor, "password")
+    guard password.utf8.count <= 1024 else { throw .unusable("A password has 1 to 1024 bytes.") }
+    return password
   }
 }
