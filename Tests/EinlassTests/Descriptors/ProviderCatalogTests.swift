@@ -50,6 +50,16 @@ struct ProviderCatalogTests {
     }
   }
 
+  @Test("Quotes, braces and backslashes in a text do not end a descriptor")
+  func textsOfDescriptors() throws {
+    let provider = Self.small.replacing("\"Example\"", with: #""A \"}{ \\""#)
+    let json = Array("{\"providers\":[\(provider),\(Self.small)]}".utf8)
+    let entries = try #require(CatalogEntry.entries(ofSound: json))
+    #expect(entries.map(\.provider.name) == [#"A "}{ \"#, "Example"])
+    let withoutID = provider.replacing("\"id\":\"example\",", with: "")
+    #expect(CatalogEntry.entries(ofSound: Array("{\"providers\":[\(withoutID)]}".utf8)) == nil)
+  }
+
   @Test("Every provider names its documentation, and its remedies have their requests")
   func everyProvider() throws {
     for provider in try ProviderCatalog.builtIn().providers {
