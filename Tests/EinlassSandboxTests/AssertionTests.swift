@@ -128,9 +128,8 @@ import Testing
       #expect(try await redeem(browser, used)?["access_token"] != nil)
       #expect(try await redeem(browser, used)?["error"] == "invalid_grant")
       let forged = try await assertion(browser, idToken, for: issuer)
-      let last: Character = forged.last == "A" ? "Q" : "A"
       let parts = forged.split(separator: ".")
-      let signature = "\(last)\(parts[2].dropFirst())"
+      let signature = (parts[2].first == "A" ? "Q" : "A") + parts[2].dropFirst()
       #expect(
         try await redeem(browser, "\(parts[0]).\(parts[1]).\(signature)")?["error"]
           == "invalid_grant")
