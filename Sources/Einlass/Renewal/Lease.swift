@@ -51,10 +51,12 @@ extension AccountStore {
       let first = await group.next() ?? nil
       group.cancelAll()
       if let first { return first }
-      // The lease may have arrived at the moment of the timeout.
+      // The lease may have arrived, or failed, at the moment of the timeout.
       let second = await group.next() ?? nil
-      if case .success? = second { return second }
-      return Task.isCancelled ? second : nil
+      if case .failure(let problem)? = second, problem.reason == .cancelled, !Task.isCancelled {
+        return nil
+      }
+      return second
     }
     guard let result else {
       throw .store(

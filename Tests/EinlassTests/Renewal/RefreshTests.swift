@@ -199,6 +199,27 @@ import Testing
     #expect(script.requests.isEmpty)
   }
 
+  /// The scripted clock ends the wait at once.
+  @Test(
+    "A lease that fails at the end of the wait reports its own failure",
+    arguments: [
+      (Problem.store(.readOnly, "It can't be written."), "readOnly"),
+      (Problem(.cancelled, "The request was cancelled."), "locked"),
+    ])
+  func leaseThatFailsLate(failure: Problem, detail: String) async throws {
+    let script = Script([], store: Self.store(endsIn: 0))
+    var store = script.store.accountStore
+    store.lease = { _ throws(Problem) in
+      while !Task.isCancelled { await Task.yield() }
+      throw failure
+    }
+    let engine = Einlass(catalog: try .builtIn(), store: store, effects: script.effects)
+    let problem = await #expect(throws: Problem.self) {
+      try await engine.credential(RetrievalTests.request("ada"))
+    }
+    #expect(problem?.detail == detail)
+  }
+
   @Test(
     "A credential of 48 KiB in all is stored, and none of a byte more",
     arguments: [0, 1], [false, true])
