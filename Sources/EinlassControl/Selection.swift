@@ -94,7 +94,7 @@ extension Console {
     return home + path.dropFirst()
   }
 
-  /// Returns the first line of a descriptor. The noun names it in the complaint about an empty line.
+  /// Returns the first line of a descriptor. The noun stands in the complaint about an empty line.
   func line(of descriptor: Int32, _ noun: String) throws(Failure) -> String {
     guard let bytes = try einlass.contents(of: descriptor, limitBytes: 1 << 16),
       let text = String(validating: bytes, as: UTF8.self)

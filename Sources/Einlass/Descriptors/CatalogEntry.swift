@@ -68,8 +68,8 @@ final class CatalogEntry: Sendable {
   }
 }
 
-/// Returns the places of the objects in the only list of a JSON object, by counting braces. Every start
-/// of the process reads the whole catalogue here.
+/// Returns the places of the objects in the only list of a JSON object, by counting braces. Each
+/// start of the process reads the whole catalogue here.
 private func objects(in json: [UInt8]) -> [Range<Int>] {
   let bytes = json.span
   var places: [Range<Int>] = []
