@@ -111,6 +111,13 @@ struct curl_slist *ccurl_get_list(CURL *easy, CURLINFO info) {
   return table.easy_getinfo(easy, info, &value) == CURLE_OK ? value : NULL;
 }
 
+struct curl_slist *ccurl_get_certificate(CURL *easy) {
+  struct curl_certinfo *chain = NULL;
+  if (table.easy_getinfo(easy, CURLINFO_CERTINFO, &chain) != CURLE_OK || chain == NULL || chain->num_of_certs < 1)
+    return NULL;
+  return chain->certinfo[0];
+}
+
 struct curl_slist *ccurl_list_append(struct curl_slist *list, const char *text) {
   return table.slist_append(list, text);
 }

@@ -4,6 +4,10 @@ public struct Effects: Sendable {
   /// Sends one HTTP request and returns its whole response. Never follows a redirect. Throws
   /// `networkFailure` with an NSURLErrorDomain number, or `cancelled`.
   public var send: @Sendable (HTTPRequest) async throws(Problem) -> HTTPResponse
+  /// Returns the certificate of the server at this address, with its fault, without sending a
+  /// request. The accepted public key is not used. Throws `networkFailure`, or `cancelled`.
+  public var certificate:
+    @Sendable (WebAddress, ServerTrust) async throws(Problem) -> ServerCertificate
   /// Waits until this time. Throws `cancelled` when the task is cancelled. Takes a time instead of
   /// a duration, because a clock that is set before the wait begins must not lengthen it.
   public var sleepUntil: @Sendable (UnixTime) async throws(Problem) -> Void
@@ -28,6 +32,11 @@ public struct Effects: Sendable {
 
   public init(
     send: @escaping @Sendable (HTTPRequest) async throws(Problem) -> HTTPResponse,
+    certificate:
+      @escaping @Sendable (WebAddress, ServerTrust) async throws(Problem) -> ServerCertificate = {
+        _, _ throws(Problem) in
+        throw Problem(.flowNotSupported, "No certificate can be read here.")
+      },
     sleepUntil: @escaping @Sendable (UnixTime) async throws(Problem) -> Void,
     now: @escaping @Sendable () -> UnixTime,
     randomBytes: @escaping @Sendable (Int) -> [UInt8],
@@ -45,6 +54,7 @@ public struct Effects: Sendable {
     }, memory: ServerMemory = .none
   ) {
     self.send = send
+    self.certificate = certificate
     self.sleepUntil = sleepUntil
     self.now = now
     self.randomBytes = randomBytes

@@ -19,6 +19,8 @@ public struct HTTPRequest: Sendable, Equatable {
   public var timeout: Duration?
   /// The client's certificate for the TLS connection; `nil` for none.
   public var identity: ClientIdentity?
+  /// The trust of the account in its own server.
+  public var trust = ServerTrust()
   /// The cookies to send, in libcurl's format, if the response's cookies are wanted; `nil` to
   /// neither send nor take cookies.
   public var cookies: [String]?

@@ -366,6 +366,7 @@ extension Prompt {
     case .confirmAccount: "the parameter confirm"
     case .replaceAccount: "the parameter account"
     case .openURL, .deviceCode, .enterVerifier, .enterPassphrase, .enterPassword: nil
+    case .trustCertificate: "the parameter trustedPublicKey"
     }
   }
 }

@@ -5,7 +5,7 @@ struct Questions {
   /// The prompt kinds sent as capabilities in `initialize`.
   static let kinds = [
     "grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode",
-    "enterVerifier", "enterPassphrase", "enterPassword",
+    "enterVerifier", "enterPassphrase", "enterPassword", "trustCertificate",
   ]
 
   let person: Person
@@ -28,6 +28,7 @@ struct Questions {
         case "enterVerifier": try enterVerifier(prompt, id)
         case "enterPassphrase": try enterPassphrase(prompt, id)
         case "enterPassword": try enterPassword(prompt, id)
+        case "trustCertificate": try trustCertificate(prompt, id)
         default: ["action": "cancel"]
         }
     } catch .cancelled {
@@ -176,6 +177,9 @@ struct Questions {
       person.show("The server refused that user name or password.")
     }
     let server = text(prompt["server"])
+    if prompt["secure"]?.bool == false {
+      person.show("The password goes to \(server) by plain http: others on the way can read it.")
+    }
     var username = prompt["username"]?.string
     if username == nil {
       username = try person.line("User name at \(server):", prompt: id)
@@ -194,6 +198,32 @@ struct Questions {
       ]
     }
     return nil
+  }
+
+  private func trustCertificate(_ prompt: JSONObject, _ id: String) throws(Failure) -> JSONObject? {
+    let host = text(prompt["host"])
+    let fault =
+      switch prompt["fault"]?.string {
+      case nil: "is trusted, but it has another key than before"
+      case "selfSigned": "is not certified by anyone but itself"
+      case "unknownAuthority": "comes from an unknown authority"
+      case "expired": "has expired"
+      case "notYetValid": "is not valid yet"
+      case "otherHost": "belongs to another host"
+      default: "is not trusted"
+      }
+    person.show("The certificate of \(host), port \(text(prompt["port"])), \(fault).")
+    if let former = prompt["formerPublicKey"] {
+      person.show("  accepted before: \(text(former))")
+    }
+    person.show("  its public key:  \(text(prompt["publicKey"]))")
+    if let end = prompt["certificateEndsAt"]?.int64 {
+      person.show("  valid until:     \(day(end))")
+    }
+    person.show("Compare the key with that of your server before you accept it.")
+    let rows = ["No, send nothing", "Yes, accept this key for this account"]
+    guard let choice = try person.choice("Trust \(host)?", rows, prompt: id) else { return nil }
+    return ["action": .string(["cancel", "accept"][choice])]
   }
 
   private func text(_ value: JSONValue?) -> String { clean(value?.plain ?? "") }

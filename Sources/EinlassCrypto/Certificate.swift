@@ -28,6 +28,17 @@ internal import COpenSSL
 
   deinit { unsafe X509_free(handle) }
 
+  /// The SHA-256 digest of the SubjectPublicKeyInfo in DER. RFC 7469 section 2.4.
+  public var publicKeyDigest: [UInt8] {
+    let key = unsafe X509_get_X509_PUBKEY(handle)
+    var encoded = [UInt8](repeating: 0, count: Int(max(unsafe i2d_X509_PUBKEY(key, nil), 0)))
+    unsafe encoded.withUnsafeMutableBufferPointer { buffer in
+      var end = unsafe buffer.baseAddress
+      unsafe i2d_X509_PUBKEY(key, &end)
+    }
+    return Digest.sha256(encoded)
+  }
+
   /// Whether the key belongs to the certificate.
   public func isOf(_ key: PrivateKey) -> Bool {
     defer { ERR_clear_error() }

@@ -1,4 +1,6 @@
+import CCurl
 public import Einlass
+import EinlassCrypto
 import EinlassSystem
 
 /// An HTTP client on libcurl: verifies TLS, enforces limits, and leaves redirects to the caller.
@@ -41,20 +43,55 @@ public final class CurlClient: Sendable {
   /// number.
   public func send(_ request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     do {
-      return try await transfer(request).get()
+      return try await transfer(request, .exchange).get()
     } catch {
-      throw error.problem(host: request.address.host, caFile: configuration.caFile)
+      throw problem(error, of: request)
     }
+  }
+
+  /// Returns the certificate of a server, and its fault, without sending a request.
+  ///
+  /// The certificate is read from a second connection if the first one fails for it, because
+  /// libcurl keeps no certificate that it has refused.
+  public func certificate(
+    at address: WebAddress, _ trust: ServerTrust
+  ) async throws(Problem) -> ServerCertificate {
+    var request = HTTPRequest(.get, address)
+    request.trust = ServerTrust(caFile: trust.caFile)
+    do throws(TransferFault) {
+      var fault: ServerCertificate.Fault?
+      var ended = await transfer(request, .handshake(isVerified: true))
+      if case .failure(.curl(let report)) = ended, let reported = report.certificateFault {
+        fault = reported
+        ended = await transfer(request, .handshake(isVerified: false))
+      }
+      let pem = String(decoding: try ended.get().body, as: UTF8.self)
+      guard let certificate = Certificate(pem: pem) else {
+        throw TransferFault.curl(CurlReport(CURLE_SSL_CONNECT_ERROR))
+      }
+      return ServerCertificate(
+        publicKey: "sha256//" + Base64.encode(certificate.publicKeyDigest), fault: fault,
+        endsAt: certificate.endsAt)
+    } catch {
+      throw problem(error, of: request)
+    }
+  }
+
+  private func problem(_ fault: TransferFault, of request: HTTPRequest) -> Problem {
+    fault.problem(
+      host: request.address.host, caFile: request.trust.caFile ?? configuration.caFile)
   }
 
   /// Aborts running transfers, waits for the thread to end and refuses later requests. Takes
   /// milliseconds.
   public func close() { loop.close(waiting: true) }
 
-  private func transfer(_ request: HTTPRequest) async -> Result<HTTPResponse, TransferFault> {
+  private func transfer(
+    _ request: HTTPRequest, _ purpose: CurlTransfer.Purpose
+  ) async -> Result<HTTPResponse, TransferFault> {
     let transfer: CurlTransfer
     do {
-      transfer = try CurlTransfer(request, configuration)
+      transfer = try CurlTransfer(request, purpose, configuration)
     } catch {
       return .failure(error)
     }

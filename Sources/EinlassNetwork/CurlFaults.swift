@@ -161,6 +161,20 @@ extension CurlReport {
       ? .clientCertificateRequired : nil
   }
 
+  /// The fault of the server's certificate; `nil` for any other failure.
+  var certificateFault: ServerCertificate.Fault? {
+    guard code == CURLE_PEER_FAILED_VERIFICATION, clientCertificateCode == nil else { return nil }
+    return switch verifyResult {
+    // libcurl compares the host itself, and then leaves its initial value 1 in place of a result.
+    case 0, 1, 62: .otherHost
+    case 9: .notYetValid
+    case 10: .expired
+    case 18: .selfSigned
+    case 19, 20, 21: .unknownAuthority
+    default: .untrusted
+    }
+  }
+
   private var connectCode: NetworkCode {
     switch systemError {
     case ENETUNREACH, ENETDOWN: .notConnectedToInternet
@@ -198,8 +212,9 @@ extension TransferFault {
     case .noLibrary(let state): NetworkCode.unknown.problem(host, state.sentence)
     case .curl(let report) where report.code == CURLE_SSL_CACERT_BADFILE:
       NetworkCode.secureConnectionFailed.problem(
-        host, "The file of trusted certificates cannot be read; check caFile in the configuration.",
-        path: caFile)
+        host, "The file of trusted certificates cannot be read; check caFile.", path: caFile)
+    case .curl(let report) where report.code == CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+      .otherPublicKey(host)
     case .curl(let report) where SystemError(number: report.systemError).isForWantOfDescriptors:
       NetworkCode.unknown.problem(host, CCURL_NO_DESCRIPTOR.sentence)
     case .curl(let report) where report.isAboutProxy:

@@ -10,10 +10,19 @@ typealias CurlHandle = UnsafeMutableRawPointer
 ///
 /// After `CurlLoop.start` only the loop's thread uses it, except for `isCancelled`.
 @safe final class CurlTransfer: @unchecked Sendable {
+  /// The purpose of a transfer.
+  enum Purpose: Equatable {
+    /// A request and its response.
+    case exchange
+    /// A TLS handshake. The body of the response is the server's certificate as PEM text.
+    case handshake(isVerified: Bool)
+  }
+
   let isCancelled = Lock(false)
   var completion: CurlLoop.Completion?
 
   private let request: HTTPRequest
+  private let purpose: Purpose
   private let configuration: CurlClient.Configuration
   /// The number of bytes of the request's body that libcurl has read.
   private var sentCount = 0
@@ -25,12 +34,13 @@ typealias CurlHandle = UnsafeMutableRawPointer
 
   /// Throws for a request that must not be sent: see `TransferFault`.
   init(
-    _ request: HTTPRequest, _ configuration: CurlClient.Configuration
+    _ request: HTTPRequest, _ purpose: Purpose, _ configuration: CurlClient.Configuration
   ) throws(TransferFault) {
-    guard request.address.isSafe else { throw .insecureAddress }
+    guard request.address.isSafe || request.trust.allowsPlainHTTP else { throw .insecureAddress }
     guard request.headers.allSatisfy(\.isSound) else { throw .unsoundHeader }
     guard request.timeout ?? .seconds(1) > .zero else { throw .budgetSpent }
     self.request = request
+    self.purpose = purpose
     self.configuration = configuration
     answer = CurlAnswer(bodyLimit: request.responseLimitBytes, limits: configuration.limits)
   }
@@ -76,6 +86,9 @@ typealias CurlHandle = UnsafeMutableRawPointer
   func result(_ code: CURLcode) -> Result<HTTPResponse, TransferFault> {
     guard let handle = unsafe handle else { return .failure(.cancelled) }
     if let refusal = answer.refusal { return .failure(refusal) }
+    if code == CURLE_OK, purpose != .exchange {
+      return .success(HTTPResponse(status: 0, body: unsafe certificate(in: handle)))
+    }
     guard code == CURLE_OK, answer.hasWholeHead else {
       let fault = code == CURLE_OK ? CURLE_PARTIAL_FILE : code
       var report = unsafe CurlReport(fault, of: handle)
@@ -92,9 +105,20 @@ typealias CurlHandle = UnsafeMutableRawPointer
 
   /// Returns the cookies in the jar of the transfer, a line each.
   private func cookies(in handle: CurlHandle) -> [String] {
-    var lines: [String] = []
     let list = unsafe ccurl_get_list(handle, CURLINFO_COOKIELIST)
     defer { unsafe ccurl_list_free(list) }
+    return unsafe lines(of: list)
+  }
+
+  /// Returns the server's certificate as PEM text; empty if libcurl does not give it.
+  private func certificate(in handle: CurlHandle) -> [UInt8] {
+    let name = "Cert:"
+    let pem = unsafe lines(of: ccurl_get_certificate(handle)).first { $0.hasPrefix(name) }
+    return pem.map { Array($0.utf8.dropFirst(name.utf8.count)) } ?? []
+  }
+
+  private func lines(of list: UnsafeMutablePointer<curl_slist>?) -> [String] {
+    var lines: [String] = []
     var element = unsafe list
     while let current = unsafe element {
       if let line = unsafe current.pointee.data { lines.append(unsafe String(cString: line)) }
@@ -110,12 +134,16 @@ extension CurlTransfer {
   private func configure(_ handle: CurlHandle, _ address: String) throws(TransferFault) {
     let limits = configuration.limits
     let timeout = min(request.timeout ?? limits.total, limits.total)
+    // libcurl compares the accepted public key after the handshake, before it sends the request.
+    let isVerified = request.trust.publicKey == nil && purpose != .handshake(isVerified: false)
+    let handshake = purpose == .exchange ? 0 : 1
     let numbers: [(CURLoption, Int)] = [
       (CURLOPT_NOSIGNAL, 1), (CURLOPT_QUICK_EXIT, 1),
       (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_UNRESTRICTED_AUTH, 0),
       (CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)),
       (CURLOPT_DISALLOW_USERNAME_IN_URL, 1), (CURLOPT_PATH_AS_IS, 1),
-      (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
+      (CURLOPT_SSL_VERIFYPEER, isVerified ? 1 : 0), (CURLOPT_SSL_VERIFYHOST, isVerified ? 2 : 0),
+      (CURLOPT_CONNECT_ONLY, handshake), (CURLOPT_CERTINFO, handshake),
       (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
       (CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
       (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)), (CURLOPT_HTTP09_ALLOWED, 0),
@@ -140,7 +168,8 @@ extension CurlTransfer {
     texts += [CURLOPT_SSL_CIPHER_LIST, CURLOPT_PROXY_SSL_CIPHER_LIST].map {
       ($0, "DEFAULT:@SECLEVEL=2")
     }
-    if let file = configuration.caFile {
+    if let key = request.trust.publicKey { texts.append((CURLOPT_PINNEDPUBLICKEY, key)) }
+    if let file = request.trust.caFile ?? configuration.caFile {
       // CAINFO replaces the system's file of certificates, so name the system's folder too.
       texts += [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO].map { ($0, file) }
       texts += [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH].map { ($0, "/etc/ssl/certs") }

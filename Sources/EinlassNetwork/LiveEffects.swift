@@ -10,6 +10,9 @@ public enum LiveEffects {
   public static func make(client: CurlClient, clock: TestClock? = nil) -> Effects {
     Effects(
       send: { request throws(Problem) in try await client.send(request) },
+      certificate: { address, trust throws(Problem) in
+        try await client.certificate(at: address, trust)
+      },
       sleepUntil: { time throws(Problem) in
         if let clock { try await clock.sleep(until: time) } else { try await sleep(until: time) }
       },

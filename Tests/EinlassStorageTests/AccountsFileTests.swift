@@ -71,6 +71,14 @@ import Testing
             refreshToken: Secret("r"), idToken: Secret("i"), proofKey: Secret([0x30, 0xFF, 0]))),
         binding: ProviderBinding(
           origins: ["https://b.example.com"], clientID: "APP", flowKind: .systemToken)),
+      StoredCredential(
+        role: .application, registration: ClientRegistration(clientID: "OWN"),
+        credential: .session(SessionCredential(id: Secret("SESSION"), username: "ada")),
+        binding: ProviderBinding(
+          origins: ["http://pbx.example.com:8080"], clientID: "OWN", flowKind: .passwordSession,
+          trust: ServerTrust(
+            publicKey: "sha256//" + Base64.encode(Array(1...32)), caFile: "/authority.pem",
+            allowsPlainHTTP: true))),
     ]
     let file = try AccountsFile(
       Self.seal(

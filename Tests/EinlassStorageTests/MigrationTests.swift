@@ -67,6 +67,7 @@ struct MigrationTests {
     first.columns["access_grant"]?.remove("includes")
     first.columns["credential"]?.subtract([
       "generation", "refused", "resource", "proof_key", "id_token_former", "assertion_source",
+      "bound_trust",
     ])
     for table in ["preference", "registration", "change"] { first.columns[table] = nil }
     let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)

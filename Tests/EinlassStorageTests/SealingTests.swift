@@ -156,6 +156,7 @@ struct SealingTests {
     ("UPDATE credential SET bound_client_id = 'EVIL'", .bindingMismatch, nil),
     ("UPDATE credential SET bound_flow_kind = 'systemToken'", .bindingMismatch, nil),
     ("UPDATE credential SET bound_flow_kind = 'unheardOf'", .bindingMismatch, nil),
+    ("UPDATE credential SET bound_trust = '{\"plainHTTP\":true}'", .bindingMismatch, nil),
     ("UPDATE credential SET binding = x'00'", .bindingMismatch, nil),
     ("UPDATE account SET provider = 'evil'", .bindingMismatch, nil),
     ("UPDATE credential SET client_id = 'EVIL'", .accountStoreFailure, "decryptFailed"),

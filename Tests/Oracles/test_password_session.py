@@ -454,8 +454,7 @@ def test_a_server_that_is_no_address_is_refused(start, server):
 
 
 @pytest.mark.parametrize("place", [
-    {"server": "http://pbx.example.com"}, {"server": "pbx.example.com", "secure": False},
-    {"server": "https://pbx.example.com", "secure": False}, {"server": "http://192.0.2.1:8080"}], ids=str)
+    {"server": "http://pbx.example.com"}, {"server": "http://192.0.2.1:8080"}], ids=str)
 def test_a_password_is_not_asked_for_plain_http_to_another_machine(start, place):
     front_end = opened(start, cookie_session())
     answer = front_end.answer(front_end.send("accounts.signIn", provider="oracle", username="alice", **place))

@@ -51,6 +51,7 @@ public final class Script: Sendable {
     var requests: [HTTPRequest] = []
     var stages: [Stage] = []
     var prompts: [Prompt] = []
+    var certificates: [ServerCertificate] = []
     var files: [String: String] = [:]
     var randomCount: UInt8 = 0
     var now = Script.now
@@ -105,6 +106,15 @@ public final class Script: Sendable {
           }
         }
       },
+      certificate: { [state] address, trust throws(Problem) in
+        try state.withLock { (state) throws(Problem) in
+          state.log.append("certificate of \(address.origin)")
+          guard !state.certificates.isEmpty else {
+            throw Problem(.internal, "The script has no more certificates.")
+          }
+          return state.certificates.removeFirst()
+        }
+      },
       sleepUntil: { [state] time in state.withLock { $0.log.append("sleep until \(time)") } },
       now: { [state] in state.withLock { $0.now } },
       randomBytes: { [state] count in
@@ -150,6 +160,11 @@ public final class Script: Sendable {
 
   /// Moves the clock forward, or back if negative.
   public func advance(seconds: Int64) { state.withLock { $0.now += seconds } }
+
+  /// Appends the certificates that servers present.
+  public func present(_ certificates: ServerCertificate...) {
+    state.withLock { $0.certificates += certificates }
+  }
 
   /// Appends replies to those of the network.
   public func reply(_ replies: Reply...) { state.withLock { $0.replies += replies } }
@@ -207,6 +222,8 @@ extension Prompt {
     case .enterVerifier(let verifier, let isAgain, _):
       "enterVerifier \(verifier.rawValue)\(isAgain ? " again" : "")"
     case .enterPassphrase(let wanted): "enterPassphrase \(wanted.purpose.rawValue)"
+    case .trustCertificate(let trust):
+      "trustCertificate \(trust.server) \(trust.certificate.publicKey)\(trust.formerPublicKey.map { " not \($0)" } ?? "")"
     case .enterPassword(let login): "enterPassword \(login.server)\(login.isAgain ? " again" : "")"
     }
   }

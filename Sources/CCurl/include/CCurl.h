@@ -45,6 +45,8 @@ curl_off_t ccurl_get_size(CURL *easy, CURLINFO info);
 
 // A list that the caller frees; NULL for an empty one.
 struct curl_slist *ccurl_get_list(CURL *easy, CURLINFO info);
+/// Returns the lines about the server's own certificate, which libcurl keeps; NULL for none.
+struct curl_slist *ccurl_get_certificate(CURL *easy);
 struct curl_slist *ccurl_list_append(struct curl_slist *list, const char *text);
 void ccurl_list_free(struct curl_slist *list);
 

@@ -226,11 +226,16 @@ public struct ProviderBinding: Sendable, Equatable {
   public var origins: [String]
   public var clientID: String
   public var flowKind: FlowKind
+  /// The trust in a server of the person's own.
+  public var trust: ServerTrust
 
-  public init(origins: [String], clientID: String, flowKind: FlowKind) {
+  public init(
+    origins: [String], clientID: String, flowKind: FlowKind, trust: ServerTrust = ServerTrust()
+  ) {
     self.origins = origins.sorted()
     self.clientID = clientID
     self.flowKind = flowKind
+    self.trust = trust
   }
 }
 

@@ -40,11 +40,13 @@ public enum Prompt: Sendable, Equatable {
   case enterPassphrase(Passphrase)
   /// A request for the user name and the password at a server of the person's own.
   case enterPassword(Login)
+  /// Whether the server's public key is to be trusted although its certificate is not.
+  case trustCertificate(Trust)
 
   /// The kinds of prompt, by their names in the protocol.
   public enum Kind: String, Sendable, CaseIterable {
     case grantAccess, selectAccount, confirmAccount, replaceAccount, openURL, deviceCode
-    case enterVerifier, enterPassphrase, enterPassword
+    case enterVerifier, enterPassphrase, enterPassword, trustCertificate
   }
 
   /// The server and the expected person of a login.
@@ -56,12 +58,40 @@ public enum Prompt: Sendable, Equatable {
     public var username: String?
     /// Whether the server refused the previous entry.
     public var isAgain: Bool
+    /// Whether the password goes over TLS, or within this machine.
+    public var isSafe: Bool
 
-    public init(server: String, host: String, username: String? = nil, isAgain: Bool = false) {
+    public init(
+      server: String, host: String, username: String? = nil, isAgain: Bool = false,
+      isSafe: Bool = true
+    ) {
       self.server = server
       self.host = host
       self.username = username
       self.isAgain = isAgain
+      self.isSafe = isSafe
+    }
+  }
+
+  /// A server and its certificate.
+  public struct Trust: Sendable, Equatable {
+    /// The origin: `https://pbx.example.com:8443`.
+    public var server: String
+    public var host: String
+    public var port: UInt16
+    public var certificate: ServerCertificate
+    /// The accepted public key that the server does not have any more.
+    public var formerPublicKey: String?
+
+    public init(
+      server: String, host: String, port: UInt16, certificate: ServerCertificate,
+      formerPublicKey: String? = nil
+    ) {
+      self.server = server
+      self.host = host
+      self.port = port
+      self.certificate = certificate
+      self.formerPublicKey = formerPublicKey
     }
   }
 
@@ -97,6 +127,7 @@ public enum Prompt: Sendable, Equatable {
     case .enterVerifier: .enterVerifier
     case .enterPassphrase: .enterPassphrase
     case .enterPassword: .enterPassword
+    case .trustCertificate: .trustCertificate
     }
   }
 }

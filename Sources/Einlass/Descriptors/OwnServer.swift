@@ -20,7 +20,7 @@ extension Provider {
   /// Returns the provider at this server.
   ///
   /// Throws `invalidParameter` for a name that is no server, `unsafeURL` for plain http to another
-  /// machine, and `flowNotSupported` for a provider without such a flow.
+  /// machine that the request does not allow, and `flowNotSupported` for a provider without such a flow.
   func at(_ server: SignInRequest.Server) throws(Problem) -> Provider {
     guard let login = passwordSession else {
       throw .flowNotSupported(self, "a server of one's own")
@@ -40,32 +40,33 @@ extension Provider {
     place.port = server.port ?? place.port ?? (isAddress ? nil : usual)
     // An origin has no usual port, so that the stored one reads the same.
     if place.port == (place.scheme == .https ? 443 : 80) { place.port = nil }
-    guard place.isSafe else {
+    guard place.isSafe || server.isSecure == false else {
       throw Problem(
         .unsafeURL,
-        "A password is sent only by https, or to this machine. Name the server with https.",
+        "Anyone on the way reads a password that is sent by plain http. Name the server with https, or pass secure: false.",
         provider: id, path: "/server")
     }
-    return located(at: place)
+    return located(at: place, ServerTrust(allowsPlainHTTP: !place.isSafe))
   }
 
   /// Returns the provider at the server of a stored session; unchanged without one.
   func located(for credentials: [StoredCredential]) -> Provider {
     guard passwordSession != nil,
-      let origin = credentials.first(where: { $0.binding.flowKind == .passwordSession })?
-        .binding.origins.first,
-      let place = try? WebAddress.parse(origin)
+      let binding = credentials.first(where: { $0.binding.flowKind == .passwordSession })?.binding,
+      let place = binding.origins.first.flatMap({ try? WebAddress.parse($0) })
     else { return self }
-    return located(at: place)
+    return located(at: place, binding.trust)
   }
 
-  private func located(at place: WebAddress) -> Provider {
-    relocated { address in
+  private func located(at place: WebAddress, _ trust: ServerTrust) -> Provider {
+    var provider = relocated { address in
       guard address.host == PasswordSession.placeholderHost else { return address }
       return WebAddress(
         scheme: place.scheme, host: place.host, port: place.port, path: address.path,
         query: address.query)
     }
+    provider.trust = trust
+    return provider
   }
 }
 
@@ -89,11 +90,46 @@ extension Einlass {
         "/\(name)",
         "The parameter /\(name) is for a server of your own, and \(provider.name) is none.")
     }
-    if let server = request.server { return try provider.at(server) }
-    guard let id = request.account else { throw .serverMissing(provider) }
-    let credentials = try store.credentials(id)
-    guard !credentials.isEmpty else { throw .serverMissing(provider) }
-    return provider.located(for: credentials)
+    if let key = request.trustedPublicKey, !ServerTrust.isPublicKey(key) {
+      throw .invalidParameter(
+        "/trustedPublicKey",
+        "The parameter /trustedPublicKey must be sha256// and the SHA-256 digest of the public key in base64."
+      )
+    }
+    if let file = request.caFile, !file.hasPrefix("/") {
+      throw .invalidParameter("/caFile", "The parameter /caFile must be an absolute path.")
+    }
+    let named = try request.server.map { server throws(Problem) in try provider.at(server) }
+    let credentials = try credentials(of: request, at: named)
+    guard let named else {
+      guard !credentials.isEmpty else { throw .serverMissing(provider) }
+      return provider.located(for: credentials)
+    }
+    let stored = provider.located(for: credentials)
+    return stored.passwordSession == named.passwordSession ? stored : named
+  }
+
+  /// Returns the credentials of the account that a sign-in names by its id, or by the user name at
+  /// the server.
+  private func credentials(
+    of request: SignInRequest, at provider: Provider?
+  ) throws(Problem) -> [StoredCredential] {
+    if let id = request.account { return try store.credentials(id) }
+    guard let provider, let address = provider.passwordSession?.login.address,
+      let username = request.username
+    else { return [] }
+    let accounts = try store.read { reader throws(Problem) in
+      try reader.accounts(of: provider.id, subject: address.subject(of: username), limit: 1)
+    }
+    return try accounts.first.map { account throws(Problem) in try store.credentials(account.id) }
+      ?? []
+  }
+}
+
+extension WebAddress {
+  /// Returns the subject of a person's account at this server: `ada@pbx.example.com:8443`.
+  func subject(of username: String) -> String {
+    "\(username)@\(host):\(port ?? (scheme == .https ? 443 : 80))"
   }
 }
 

@@ -64,6 +64,8 @@ public struct Provider: Sendable, Equatable {
   /// The request that revokes a token; `nil` if the provider has none.
   private(set) var revocation: RequestTemplate?
   let errors: ErrorRules
+  /// The trust in the account's own server. No part of the descriptor.
+  var trust = ServerTrust()
 
   /// In order of preference.
   public var flowKinds: [FlowKind] { flows.map(\.kind) }

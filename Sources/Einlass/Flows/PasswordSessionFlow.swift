@@ -13,17 +13,15 @@ func passwordSession(
   }
   let server = descriptor.login.address
   var prompt = Prompt.Login(
-    server: server.origin, host: server.host, username: flow.request.username)
+    server: server.origin, host: server.host, username: flow.request.username,
+    isSafe: server.isSafe)
   for attempt in 1... {
     let login = try await flow.login(asking: prompt)
     flow.asker.report(.requesting)
     do throws(FlowFailure) {
       let session = try await flow.session(of: login, descriptor)
       flow.asker.report(.saving)
-      let owner = Identity(
-        id:
-          "\(login.username)@\(server.host):\(server.port ?? (server.scheme == .https ? 443 : 80))",
-        username: login.username)
+      let owner = Identity(id: server.subject(of: login.username), username: login.username)
       do throws(Problem) {
         return try await flow.save(
           .passwordSession(descriptor), .session(session), owner, flow.asker)

@@ -170,7 +170,7 @@ struct SignIn {
       credential: credential,
       binding: ProviderBinding(
         origins: provider.origins(of: flow), clientID: registration.clientID,
-        flowKind: flow.kind),
+        flowKind: flow.kind, trust: provider.trust),
       resource: request.resource, assertionSource: asserted?.source)
     try credential.requireStorable(provider)
     var id = request.account
@@ -290,9 +290,9 @@ extension Einlass {
   func signedIn(
     _ request: SignInRequest, asking asker: Asker
   ) async throws(Problem) -> AccountStore.Added {
-    let provider = try located(request)
     // Do not ask the person if the token could not be stored.
     try store.requireWritable()
+    let provider = try await trusting(located(request), for: request, asking: asker)
     func signIn(
       by registration: ClientRegistration
     ) async throws(Problem) -> AccountStore.Added {

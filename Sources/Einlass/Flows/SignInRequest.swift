@@ -33,6 +33,12 @@ public struct SignInRequest: Sendable {
   public var username: String?
   /// Whether the session's cookies are kept, if the descriptor leaves it to the sign-in.
   public var usesCookies = false
+  /// Whether the person is asked about a certificate that is not trusted.
+  public var acceptsUntrustedCertificates = false
+  /// The accepted public key of the server, instead of that question: `ServerTrust.publicKey`.
+  public var trustedPublicKey: String?
+  /// `ServerTrust.caFile`
+  public var caFile: String?
   /// From here to `claims`: request parameters of OpenID Connect Core 1.0, sections 3.1.2.1 and
   /// 5.5.
   public var loginHint: String?
@@ -67,8 +73,11 @@ public struct SignInRequest: Sendable {
   /// The protocol's name of the first given parameter that only a server of the person's own takes;
   /// `nil` if none is given.
   var serverParameterName: String? {
-    [("server", server != nil), ("username", username != nil), ("useCookies", usesCookies)]
-      .first { $0.1 }?.0
+    [
+      ("server", server != nil), ("username", username != nil), ("useCookies", usesCookies),
+      ("acceptUntrustedCertificates", acceptsUntrustedCertificates),
+      ("trustedPublicKey", trustedPublicKey != nil), ("caFile", caFile != nil),
+    ].first { $0.1 }?.0
   }
 
   /// The protocol's name of the first given parameter that only a page can show; `nil` if none is

@@ -118,14 +118,16 @@ extension StoredCredential {
     guard let role = value["role"]?.string.flatMap(Role.init),
       let clientID = value["clientId"]?.string, isIdentifier(clientID),
       let flowKind = value["flowKind"]?.string.flatMap(FlowKind.init),
-      let origins = value["origins"]?.array?.map({ $0.string ?? "" }), isOrigins(origins),
+      let trust = ServerTrust(text: value["trust"]?.string),
+      let origins = value["origins"]?.array?.map({ $0.string ?? "" }), isOrigins(origins, trust),
       let credential = Credential(portable: value)
     else { return nil }
     let clientSecret = value["clientSecret"]?.string.map { Secret($0) }
     self.init(
       role: role, registration: ClientRegistration(clientID: clientID, clientSecret: clientSecret),
       credential: credential,
-      binding: ProviderBinding(origins: origins, clientID: clientID, flowKind: flowKind),
+      binding: ProviderBinding(
+        origins: origins, clientID: clientID, flowKind: flowKind, trust: trust),
       resource: value["resource"]?.string,
       assertionSource: value["assertionSource"]?.string.flatMap(AssertionSource.init(text:)))
     guard resource.map(isDisplayable) ?? true else { return nil }
@@ -201,6 +203,7 @@ extension JSONValue {
       "clientSecret": stored.registration.clientSecret.map(JSONValue.init(sealing:)),
       "origins": JSONValue(stored.binding.origins),
       "flowKind": .string(stored.binding.flowKind.rawValue),
+      "trust": stored.binding.trust.text.map(JSONValue.string),
       "resource": stored.resource.map(JSONValue.string),
       "assertionSource": stored.assertionSource.map { .string($0.text) },
     ])
@@ -263,10 +266,10 @@ private func isDisplayable(_ text: String, limitBytes: Int) -> Bool {
 private func isTime(_ time: UnixTime) -> Bool { (0...253_402_300_799).contains(time) }
 
 /// Whether these are origins that credentials may be sent to.
-private func isOrigins(_ texts: [String]) -> Bool {
+private func isOrigins(_ texts: [String], _ trust: ServerTrust = ServerTrust()) -> Bool {
   (1...64).contains(texts.count)
     && texts.allSatisfy { text in
       guard let address = try? WebAddress.parse(text) else { return false }
-      return address.isSafe && sameBytes(address.origin, text)
+      return (address.isSafe || trust.allowsPlainHTTP) && sameBytes(address.origin, text)
     }
 }

@@ -17,6 +17,10 @@ struct SignIn: ServerCommand {
         einlassctl sign-in https://photos.example.com/mcp
         einlassctl sign-in photos --flow jwtBearer --from work/ada
         einlassctl sign-in fcsdk --server https://pbx.example.com --username ada
+
+      A server of your own may have a certificate that no authority has signed. Then its public key \
+      is shown here, and the password is sent only after you have accepted it. Without a terminal, \
+      --trusted-key accepts it.
       """)
 
   private static let flowKinds = [
@@ -48,22 +52,7 @@ struct SignIn: ServerCommand {
     completion: .accounts)
   var assertionFrom: String?
 
-  @Option(
-    name: .customLong("server"),
-    help: "Your own server, for a provider such as fcsdk: https://pbx.example.com:8443.")
-  var ownServer: String?
-
-  @Option(help: "Your user name at that server (default: asked for).")
-  var username: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "Read the password at that server, one line, from this open descriptor; 0 is standard input.",
-      valueName: "number"))
-  var passwordFd: Int32?
-
-  @Flag(name: .customLong("cookies"), help: "Keep the cookies of the session at that server.")
-  var usesCookies = false
+  @OptionGroup var ownServer: OwnServerOptions
 
   @Option(
     name: .customLong("scope"),
@@ -87,10 +76,6 @@ struct SignIn: ServerCommand {
     if assertionFrom != nil, flowKind != "jwtBearer", flowKind != "tokenExchange" {
       throw ValidationError("--from needs --flow jwtBearer or --flow tokenExchange.")
     }
-    try requireReadable(passwordFd, "--password-fd")
-    guard passwordFd == nil || username != nil else {
-      throw ValidationError("--password-fd needs --username.")
-    }
   }
 
   var opensBrowser: Bool { browser }
@@ -98,13 +83,11 @@ struct SignIn: ServerCommand {
   /// person reads the code and types it in a browser elsewhere.
   var answersAlone: [String] {
     (flowKind == "deviceCode" && !server.noInput ? ["deviceCode"] : [])
-      + (passwordFd == nil ? [] : ["enterPassword"])
+      + (ownServer.passwordFd == nil ? [] : ["enterPassword"])
   }
 
   func run(with console: Console) throws(Failure) {
-    console.password = try passwordFd.map { number throws(Failure) in
-      try password(of: number, console)
-    }
+    console.password = try ownServer.password(console)
     var account: Account?
     var provider = self.provider
     let resource = provider.flatMap { name in
@@ -121,16 +104,15 @@ struct SignIn: ServerCommand {
     }
     let source = try assertionFrom.map { name throws(Failure) in try console.account(name) }
     let known = resource == nil ? [] : try console.list("providers.list", "providers")
-    let params = JSONObject(present: [
+    var params = JSONObject(present: [
       "provider": resource == nil ? provider.map { .string($0) } : nil,
       "resource": resource.map { .string($0) }, "probe": resource.map { _ in true },
       "account": account.map { .string($0.id) },
       "flowKind": flowKind.map { .string($0) }, "assertionFrom": source.map { .string($0.id) },
       "scopes": scopes.isEmpty ? nil : JSONValue(scopes),
       "loginHint": loginHint.map(JSONValue.string),
-      "server": ownServer.map(JSONValue.string), "username": username.map(JSONValue.string),
-      "useCookies": usesCookies ? true : nil,
     ])
+    for member in try ownServer.params(console).members { params[member.name] = member.value }
     let result: JSONObject
     do throws(Failure) { result = try console.call("accounts.signIn", params) } catch {
       guard case .refused(var refusal) = error else { throw error }
@@ -168,11 +150,5 @@ struct SignIn: ServerCommand {
         "\(verb): \(title), only for \(clean(name)).",
         "Its tokens come from \(clean(place))\(isNew ? ", a provider that was added for this sign-in" : "").",
       ])
-  }
-
-  private func password(of descriptor: Int32, _ console: Console) throws(Failure) -> String {
-    let password = try console.line(of: descriptor, "password")
-    guard password.utf8.count <= 1024 else { throw .unusable("A password has 1 to 1024 bytes.") }
-    return password
   }
 }

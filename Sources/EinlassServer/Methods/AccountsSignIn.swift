@@ -108,6 +108,9 @@ extension Server {
     }
     request.username = params[SignInParams.username]
     request.usesCookies = params[SignInParams.useCookies]
+    request.acceptsUntrustedCertificates = params[SignInParams.acceptUntrustedCertificates]
+    request.trustedPublicKey = params[SignInParams.trustedPublicKey]
+    request.caFile = params[SignInParams.caFile]
     return request
   }
 }
@@ -161,7 +164,9 @@ enum SignInParams {
   static let port = TypedField.optional(
     "port", .integer(1...65535), "With server: its port; the provider's usual one when missing.")
   static let secure = TypedField.optional(
-    "secure", .boolean, "With server: whether to use https. Plain http is only for this machine.")
+    "secure", .boolean,
+    "With server: whether to use https; false sends the password by plain http, readable on the way."
+  )
   static let username = TypedField.optional(
     "username", .identifier,
     "For passwordSession: the user name; the person enters it when missing.")
@@ -169,9 +174,19 @@ enum SignInParams {
     "useCookies", .boolean, default: false,
     "For passwordSession: keeps the cookies of the session, if the provider leaves it open.")
 
+  static let acceptUntrustedCertificates = TypedField.optional(
+    "acceptUntrustedCertificates", .boolean, default: false,
+    "For passwordSession: asks the person about a certificate that is not trusted.")
+  static let trustedPublicKey = TypedField.optional(
+    "trustedPublicKey", .string(maxBytes: 64),
+    "For passwordSession: the public key to accept without a question, sha256// and base64.")
+  static let caFile = TypedField.optional(
+    "caFile", .string(maxBytes: 4096),
+    "For passwordSession: the absolute path of a PEM file with the authorities of this server.")
+
   static let page = fields(
     scopes, customParameters, loginHint, prompt, maxAgeSeconds, acrValues, claims, server, port,
-    secure, username, useCookies)
+    secure, username, useCookies, acceptUntrustedCertificates, trustedPublicKey, caFile)
 }
 
 /// The reasons of further errors of a sign-in.

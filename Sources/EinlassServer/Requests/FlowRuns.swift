@@ -126,7 +126,8 @@ extension Server {
   /// Whether an account may answer a prompt. With `more`, any account of the provider may.
   private func offers(_ id: Account.ID, by prompt: Prompt, at provider: String) -> Bool {
     switch prompt {
-    case .grantAccess, .openURL, .deviceCode, .enterVerifier, .enterPassphrase, .enterPassword:
+    case .grantAccess, .openURL, .deviceCode, .enterVerifier, .enterPassphrase, .enterPassword,
+      .trustCertificate:
       return false
     case .confirmAccount(let account): return account.id == id
     case .selectAccount(let accounts, let more), .replaceAccount(let accounts, let more):

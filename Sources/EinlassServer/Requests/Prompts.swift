@@ -285,9 +285,9 @@ extension Prompt {
     switch (self, other) {
     case (.selectAccount, .selectAccount): true
     case (.confirmAccount(let mine), .confirmAccount(let theirs)): mine.id == theirs.id
-    // A verifier, a password and the account of a new credential belong to a single sign-in.
+    // A verifier, a password, a trust and the account of a new credential belong to a single sign-in.
     case (.enterVerifier, .enterVerifier), (.enterPassword, .enterPassword),
-      (.replaceAccount, .replaceAccount):
+      (.trustCertificate, .trustCertificate), (.replaceAccount, .replaceAccount):
       false
     default: self == other
     }
@@ -314,7 +314,7 @@ extension Prompts.Open {
   fileprivate func refusal(of answer: Answer) -> Problem? {
     guard case .accept(let account, let text, let username) = answer else { return nil }
     switch prompt {
-    case .grantAccess, .deviceCode, .openURL(_, returningTo: nil): return nil
+    case .grantAccess, .deviceCode, .trustCertificate, .openURL(_, returningTo: nil): return nil
     case .openURL: return text == nil ? .textMissing("/redirectURL") : nil
     case .enterVerifier: return text == nil ? .textMissing("/text") : nil
     case .enterPassphrase: return text?.isEmpty ?? true ? .textMissing("/passphrase") : nil

@@ -110,6 +110,7 @@ extension JSONValue {
     case .selectAccount, .replaceAccount: object["parameter"] = "account"
     case .confirmAccount: object["parameter"] = "confirm"
     case .openURL, .deviceCode, .enterVerifier, .enterPassword: break
+    case .trustCertificate: object["parameter"] = "trustedPublicKey"
     case .enterPassphrase(let wanted): object["option"] = .string(wanted.option)
     }
     for member in prompt.wireMembers(for: application).members {

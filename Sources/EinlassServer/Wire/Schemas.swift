@@ -256,6 +256,16 @@ let promptFields: [Field] = [
   .optional("expects", Schema(Prompt.Verifier.self), "The kind of text to enter."),
   .optional("added", .array(.identifier, max: nil), "The permissions beyond an existing grant."),
   .optional("server", .string(maxBytes: nil), "The origin that gets the password."),
+  .optional("secure", .boolean, "false: others on the way can read the password."),
+  .optional("port", .integer(1...65535), "The port of the server."),
+  .optional(
+    "publicKey", .string(maxBytes: nil), "The public key of the certificate: sha256// and base64."),
+  .optional(
+    "fault", Schema(ServerCertificate.Fault.self),
+    "The reason why the certificate is not trusted; missing for a trusted one."),
+  .optional("certificateEndsAt", .unixTime, "The end of the certificate's validity."),
+  .optional(
+    "formerPublicKey", .string(maxBytes: nil), "The accepted public key that has changed."),
   .optional(
     "username", .string(maxBytes: nil), "The user name to use; the person enters it when missing."),
   .optional("purpose", Schema(Prompt.Passphrase.Purpose.self), "The purpose of the passphrase."),

@@ -178,6 +178,15 @@ extension Prompt {
       JSONObject(present: [
         "server": .string(login.server), "host": .string(login.host),
         "username": login.username.map(JSONValue.string), "again": login.isAgain ? true : nil,
+        "secure": login.isSafe ? nil : false,
+      ])
+    case .trustCertificate(let trust):
+      JSONObject(present: [
+        "server": .string(trust.server), "host": .string(trust.host),
+        "port": JSONValue(Int64(trust.port)), "publicKey": .string(trust.certificate.publicKey),
+        "fault": trust.certificate.fault.map { .string($0.rawValue) },
+        "certificateEndsAt": JSONValue(trust.certificate.endsAt),
+        "formerPublicKey": trust.formerPublicKey.map(JSONValue.string),
       ])
     }
   }

@@ -10,7 +10,8 @@ extension CredentialRow {
       account: account.id.rawValue, clientID: stored.registration.clientID,
       resource: stored.resource ?? "", role: stored.role, kind: .oauth1,
       boundOrigins: binding.origins, boundClientID: binding.clientID,
-      boundFlowKind: binding.flowKind.rawValue, binding: [], cells: [:],
+      boundFlowKind: binding.flowKind.rawValue, boundTrust: binding.trust.text, binding: [],
+      cells: [:],
       generation: stored.generation, isRefused: stored.isRefused,
       assertionSource: stored.assertionSource?.text)
     var secrets: [SecretColumn: Secret] = [:]
@@ -42,7 +43,7 @@ extension CredentialRow {
   /// `decryptFailed` with account and column if anything else was. No part of such a row is usable.
   func open(account: Account, key: StoreKey, path: String) throws(Problem) -> StoredCredential {
     guard constantTimeEqual(binding, bindingHash(provider: account.provider)),
-      let flowKind = FlowKind(rawValue: boundFlowKind)
+      let flowKind = FlowKind(rawValue: boundFlowKind), let trust = ServerTrust(text: boundTrust)
     else { throw Self.bindingMismatch(account, path) }
     let hash = rowHash(columns: Set(cells.keys))
     var secrets: [SecretColumn: Secret] = [:]
@@ -61,7 +62,7 @@ extension CredentialRow {
       registration: ClientRegistration(clientID: clientID, clientSecret: secrets[.clientSecret]),
       credential: credential,
       binding: ProviderBinding(
-        origins: boundOrigins, clientID: boundClientID, flowKind: flowKind),
+        origins: boundOrigins, clientID: boundClientID, flowKind: flowKind, trust: trust),
       resource: resource.isEmpty ? nil : resource, generation: generation, isRefused: isRefused,
       assertionSource: assertionSource.flatMap(AssertionSource.init(text:)))
   }
@@ -92,13 +93,18 @@ extension CredentialRow {
   }
 
   /// Returns the SHA-256 hash of the canonical provider binding: the provider's id, the origins,
-  /// the client id and the flow kind.
+  /// the client id, the flow kind and the trust in the server. A row without a trust keeps the older
+  /// format, so that older cells still open.
   private func bindingHash(provider: String) -> [UInt8] {
-    Digest.sha256(
-      Canonical.bytes([
-        Array("einlass binding 1".utf8), Array(provider.utf8), Canonical.texts(boundOrigins),
-        Array(boundClientID.utf8), Array(boundFlowKind.utf8),
-      ]))
+    let version: [[UInt8]] =
+      boundTrust.map { [Array("einlass binding 2".utf8), Array($0.utf8)] }
+      ?? [Array("einlass binding 1".utf8)]
+    return Digest.sha256(
+      Canonical.bytes(
+        version + [
+          Array(provider.utf8), Canonical.texts(boundOrigins), Array(boundClientID.utf8),
+          Array(boundFlowKind.utf8),
+        ]))
   }
 
   /// Returns the SHA-256 hash of the row's other clear columns and of the set of its secrets. A row

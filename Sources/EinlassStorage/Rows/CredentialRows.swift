@@ -35,7 +35,9 @@ struct CredentialRow {
   /// The raw value of a `FlowKind`, not validated here: an edited word is reported as a binding
   /// mismatch, not as damage.
   var boundFlowKind: String
-  /// A hash of the provider and the three members above, as of the last write.
+  /// The text of a `ServerTrust`.
+  var boundTrust: String?
+  /// A hash of the provider and the four members above, as of the last write.
   var binding: [UInt8]
   var tokenType: String?
   var scopes: [String]?
@@ -61,7 +63,7 @@ extension SQLiteConnection {
       """
       SELECT account, client_id, resource, role, kind, bound_origins, bound_client_id, bound_flow_kind,
         binding, token_type, scopes, expires_at, generation, refused, token, token_secret, refresh_token,
-        id_token, client_secret, proof_key, id_token_former, assertion_source
+        id_token, client_secret, proof_key, id_token_former, assertion_source, bound_trust
       FROM credential WHERE account = ?1 AND (?2 IS NULL OR (client_id = ?2 AND resource = ?3))
       ORDER BY client_id, resource
       """, .text(account.rawValue), .optional(place?.clientID), .optional(place?.resource)
@@ -73,7 +75,8 @@ extension SQLiteConnection {
       return CredentialRow(
         account: try row.text(0), clientID: try row.text(1), resource: try row.text(2),
         role: try row.word(3), kind: try row.word(4), boundOrigins: TextList.items(try row.text(5)),
-        boundClientID: try row.text(6), boundFlowKind: try row.text(7), binding: try row.blob(8),
+        boundClientID: try row.text(6), boundFlowKind: try row.text(7),
+        boundTrust: try row.optionalText(22), binding: try row.blob(8),
         tokenType: try row.optionalText(9), scopes: try row.optionalText(10).map(TextList.items),
         expiresAt: try row.optionalInteger(11), cells: cells, generation: try row.integer(12),
         isRefused: try row.integer(13) != 0, hasFormerIDToken: try row.integer(20) != 0,
@@ -88,8 +91,8 @@ extension SQLiteConnection {
       INSERT OR REPLACE INTO credential (account, client_id, resource, role, kind, bound_origins,
         bound_client_id, bound_flow_kind, binding, token_type, scopes, expires_at, token, token_secret,
         refresh_token, id_token, client_secret, proof_key, generation, refused, id_token_former,
-        assertion_source)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
+        assertion_source, bound_trust)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)
       """,
       .text(row.account), .text(row.clientID), .text(row.resource), .text(row.role.rawValue),
       .text(row.kind.rawValue), .text(TextList.text(row.boundOrigins)), .text(row.boundClientID),
@@ -99,7 +102,8 @@ extension SQLiteConnection {
       .optional(row.cells[.refreshToken]), .optional(row.cells[.idToken]),
       .optional(row.cells[.clientSecret]), .optional(row.cells[.proofKey]),
       .integer(row.generation), .integer(row.isRefused ? 1 : 0),
-      .integer(row.hasFormerIDToken ? 1 : 0), .optional(row.assertionSource))
+      .integer(row.hasFormerIDToken ? 1 : 0), .optional(row.assertionSource),
+      .optional(row.boundTrust))
   }
 
   /// Returns the generation of each credential of an account, by its place.

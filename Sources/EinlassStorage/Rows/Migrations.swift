@@ -135,6 +135,8 @@ struct Migrations: Sendable {
       "ALTER TABLE registration ADD COLUMN properties TEXT",
       "ALTER TABLE credential ADD COLUMN assertion_source TEXT",
     ],
+    // The trust in a server of the person's own, see `ServerTrust.text`.
+    ["ALTER TABLE credential ADD COLUMN bound_trust TEXT"],
   ]
 
   /// Adds the resource (RFC 8707; '' for none) to the primary key of `credential`, and a proof key
@@ -226,7 +228,7 @@ struct Migrations: Sendable {
       "account", "client_id", "resource", "role", "kind", "bound_origins", "bound_client_id",
       "bound_flow_kind", "binding", "token_type", "scopes", "expires_at", "token", "token_secret",
       "refresh_token", "id_token", "client_secret", "proof_key", "generation", "refused",
-      "id_token_former", "assertion_source",
+      "id_token_former", "assertion_source", "bound_trust",
     ],
     "registration": [
       "provider", "client_id", "redirect", "authentication", "key_id", "bound_origins", "issued",

@@ -91,7 +91,7 @@ struct TwitterAuthenticator: Sendable {
           let account = accounts.first { $0.username == username }
           return account.map { .accept(account: $0.id) } ?? .cancel
         case .confirmAccount, .replaceAccount, .openURL, .deviceCode, .enterVerifier,
-          .enterPassphrase, .enterPassword:
+          .enterPassphrase, .enterPassword, .trustCertificate:
           return .cancel
         }
       },

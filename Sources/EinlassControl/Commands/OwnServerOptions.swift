@@ -1,0 +1,60 @@
+internal import ArgumentParser
+internal import EinlassJSON
+
+/// The options of a sign-in at a server of the person's own.
+struct OwnServerOptions: ParsableArguments {
+  @Option(help: "Your own server, for a provider such as fcsdk: https://pbx.example.com:8443.")
+  var server: String?
+
+  @Option(help: "Your user name at that server (default: asked for).")
+  var username: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Read the password at that server, one line, from this open descriptor; 0 is standard input.",
+      valueName: "number"))
+  var passwordFd: Int32?
+
+  @Option(
+    help: ArgumentHelp(
+      "Accept this public key of that server without a question: sha256// and its digest in base64.",
+      valueName: "key"))
+  var trustedKey: String?
+
+  @Option(
+    help: ArgumentHelp("Trust the authorities in this PEM file at that server.", valueName: "path"))
+  var caFile: String?
+
+  @Flag(help: "Send the password to that server by plain http, which others on the way can read.")
+  var plainHttp = false
+
+  @Flag(name: .customLong("cookies"), help: "Keep the cookies of the session at that server.")
+  var usesCookies = false
+
+  mutating func validate() throws {
+    try requireReadable(passwordFd, "--password-fd")
+    guard passwordFd == nil || username != nil else {
+      throw ValidationError("--password-fd needs --username.")
+    }
+  }
+
+  /// Returns the parameters of `accounts.signIn`. A person at the terminal is asked about a
+  /// certificate that is not trusted.
+  func params(_ console: Console) throws(Failure) -> JSONObject {
+    let file = try caFile.map { path throws(Failure) in try absolute(path) }
+    return JSONObject(present: [
+      "server": server.map(JSONValue.string), "username": username.map(JSONValue.string),
+      "secure": plainHttp ? false : nil, "useCookies": usesCookies ? true : nil,
+      "trustedPublicKey": trustedKey.map(JSONValue.string), "caFile": file.map(JSONValue.string),
+      "acceptUntrustedCertificates": server != nil && console.person != nil ? true : nil,
+    ])
+  }
+
+  /// Returns the password that a script gives; `nil` if the person enters it.
+  func password(_ console: Console) throws(Failure) -> String? {
+    guard let passwordFd else { return nil }
+    let password = try console.line(of: passwordFd, "password")
+    guard password.utf8.count <= 1024 else { throw .unusable("A password has 1 to 1024 bytes.") }
+    return password
+  }
+}
