@@ -50,6 +50,16 @@ struct OwnServerOptions: ParsableArguments {
     ])
   }
 
+  /// Returns the next step after a refused certificate without a person at the terminal.
+  func step(after refusal: Refusal) -> NextStep? {
+    guard server != nil, trustedKey == nil, let code = refusal.data["networkCode"]?.int64,
+      (-1204 ... -1201).contains(code)
+    else { return nil }
+    return NextStep(
+      "If it is your server, sign in on a terminal to see its key, or name the key with --trusted-key or the authority with --ca-file."
+    )
+  }
+
   /// Returns the password that a script gives; `nil` if the person enters it.
   func password(_ console: Console) throws(Failure) -> String? {
     guard let passwordFd else { return nil }

@@ -117,6 +117,7 @@ struct SignIn: ServerCommand {
     do throws(Failure) { result = try console.call("accounts.signIn", params) } catch {
       guard case .refused(var refusal) = error else { throw error }
       refusal.account = account?.title
+      if console.person == nil { refusal.ownStep = ownServer.step(after: refusal) }
       if flowKind != nil, refusal.reason == "flowNotSupported" {
         refusal.ownStep = NextStep(
           assertionFrom == nil ? "Leave out --flow." : "Leave out --flow and --from.")

@@ -8,6 +8,8 @@ struct TokenCommand: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "token", abstract: "Print a fresh access token of an account.",
     discussion: """
+      Prints the id of a session at a server of your own, or its cookies, in place of a token.
+
       A good token comes from the store, an old one is refreshed first. The application of --for \
       needs access to the provider's accounts: einlassctl access set NAME PROVIDER granted.
 
@@ -83,6 +85,7 @@ struct TokenCommand: ServerCommand {
     var needs = TokenNeeds(
       scopes: scopes, resource: resource, minValidity: minValidity?.count, refreshes: refresh)
     needs.wantsIDToken = form == .idToken
+    needs.takesSession = form == nil
     let token = try console.token(of: console.target(what), needs)
     try console.report(token.json, [printed(token)])
   }

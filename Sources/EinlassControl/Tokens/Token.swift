@@ -2,12 +2,14 @@ internal import EinlassJSON
 
 /// A token for a program, with the account and the form in which a service takes it.
 struct Token {
-  /// The `Credential` of the protocol, of type oauth2.
+  /// The `Credential` of the protocol, of type oauth2 or session.
   var credential: JSONValue
   var target: TokenTarget
 
-  /// The access token.
-  var text: String { credential["token"]?.string ?? "" }
+  /// The access token; the id of a session, or its cookies in the format of a Netscape cookie file.
+  var text: String {
+    ["token", "sessionId", "cookies"].lazy.compactMap { credential[$0]?.string }.first ?? ""
+  }
   /// Unix seconds; `nil` if unknown.
   var expiresAt: Int64? { credential["expiresAt"]?.int64 }
   var idToken: String? { credential["idToken"]?.string }
@@ -15,9 +17,11 @@ struct Token {
   var idTokenExpiresAt: Int64? { credential["idTokenExpiresAt"]?.int64 }
 
   /// The reason why a program cannot send this token; `nil` if it can.
-  func fault(wantingIDToken: Bool) -> String? {
-    guard credential["type"]?.string != "session" else {
-      return "This account has a session at its server and no token. Read it with credentials.get."
+  func fault(_ needs: TokenNeeds) -> String? {
+    guard !isSession else {
+      return needs.takesSession
+        ? nil
+        : "This account has a session at its server and no token. einlassctl token without a form prints the session."
     }
     guard credential["type"]?.string == "oauth2" else {
       return
@@ -27,18 +31,24 @@ struct Token {
       return
         "This token is bound to a key (DPoP), so no other program can send it. Sign with credentials.sign."
     }
-    guard !wantingIDToken || idToken != nil else {
+    guard !needs.wantsIDToken || idToken != nil else {
       return "The account has no id_token. Sign in again with --scope openid."
     }
     return nil
   }
+
+  private var isSession: Bool { credential["type"]?.string == "session" }
 
   /// The value of an `Authorization` header. RFC 6750 section 2.1.
   var authorization: String { "Bearer \(text)" }
 
   /// The token with its account, for `--json`.
   var json: JSONValue {
-    .object(
+    if isSession, var session = credential.object {
+      session["account"] = .string(target.account)
+      return .object(session)
+    }
+    return .object(
       JSONObject(present: [
         "token": .string(text), "tokenType": credential["tokenType"],
         "expiresAt": credential["expiresAt"], "scopes": credential["scopes"],
@@ -73,4 +83,6 @@ struct TokenNeeds {
   var refreshes = false
   /// Whether the id_token is wanted. It may end before the access token.
   var wantsIDToken = false
+  /// Whether the session of an account without a token serves too.
+  var takesSession = false
 }

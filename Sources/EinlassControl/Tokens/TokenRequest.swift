@@ -74,7 +74,7 @@ extension Console {
   /// Returns a token of the account. With `signsIn`, the person signs in if that helps.
   func token(of target: TokenTarget, _ needs: TokenNeeds) throws(Failure) -> Token {
     let token = Token(credential: try credential(of: target, needs), target: target)
-    if let sentence = token.fault(wantingIDToken: needs.wantsIDToken) { throw .unusable(sentence) }
+    if let sentence = token.fault(needs) { throw .unusable(sentence) }
     return token
   }
 
