@@ -4,10 +4,11 @@ public struct Effects: Sendable {
   /// Sends one HTTP request and returns its whole response. Never follows a redirect. Throws
   /// `networkFailure` with an NSURLErrorDomain number, or `cancelled`.
   public var send: @Sendable (HTTPRequest) async throws(Problem) -> HTTPResponse
-  /// Returns the certificate of the server at this address, with its fault, without sending a
-  /// request. The accepted public key is not used. Throws `networkFailure`, or `cancelled`.
+  /// Connects to the server at this address, and returns its certificate with its fault, `nil` for
+  /// plain http. Sends no request, and does not use the accepted public key. Throws
+  /// `networkFailure`, or `cancelled`.
   public var certificate:
-    @Sendable (WebAddress, ServerTrust) async throws(Problem) -> ServerCertificate
+    @Sendable (WebAddress, ServerTrust) async throws(Problem) -> ServerCertificate?
   /// Waits until this time. Throws `cancelled` when the task is cancelled. Takes a time instead of
   /// a duration, because a clock that is set before the wait begins must not lengthen it.
   public var sleepUntil: @Sendable (UnixTime) async throws(Problem) -> Void
@@ -33,7 +34,7 @@ public struct Effects: Sendable {
   public init(
     send: @escaping @Sendable (HTTPRequest) async throws(Problem) -> HTTPResponse,
     certificate:
-      @escaping @Sendable (WebAddress, ServerTrust) async throws(Problem) -> ServerCertificate = {
+      @escaping @Sendable (WebAddress, ServerTrust) async throws(Problem) -> ServerCertificate? = {
         _, _ throws(Problem) in
         throw Problem(.flowNotSupported, "No certificate can be read here.")
       },

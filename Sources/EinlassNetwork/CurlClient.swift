@@ -49,15 +49,17 @@ public final class CurlClient: Sendable {
     }
   }
 
-  /// Returns the certificate of a server, and its fault, without sending a request.
+  /// Connects to a server, and returns its certificate and its fault without sending a request;
+  /// `nil` for plain http.
   ///
   /// The certificate is read from a second connection if the first one fails for it, because
   /// libcurl keeps no certificate that it has refused.
   public func certificate(
     at address: WebAddress, _ trust: ServerTrust
-  ) async throws(Problem) -> ServerCertificate {
+  ) async throws(Problem) -> ServerCertificate? {
     var request = HTTPRequest(.get, address)
-    request.trust = ServerTrust(caFile: trust.caFile)
+    request.trust = ServerTrust(
+      caFile: trust.caFile, allowsPlainHTTP: trust.allowsPlainHTTP)
     do throws(TransferFault) {
       var fault: ServerCertificate.Fault?
       var ended = await transfer(request, .handshake(isVerified: true))
@@ -66,6 +68,7 @@ public final class CurlClient: Sendable {
         ended = await transfer(request, .handshake(isVerified: false))
       }
       let pem = String(decoding: try ended.get().body, as: UTF8.self)
+      guard address.scheme == .https else { return nil }
       guard let certificate = Certificate(pem: pem) else {
         throw TransferFault.curl(CurlReport(CURLE_SSL_CONNECT_ERROR))
       }

@@ -43,7 +43,7 @@ extension Server {
       auditPrune(self),
       promptAnswer(prompts),
       promptList(self),
-      networkStatus(self),
+      networkStatus(self), accountsCheckServer(self),
       storeStatus(self),
       storeCheck(self).unlocking(self),
       storeBackup(self),

@@ -336,3 +336,25 @@ def test_plain_http_to_another_name_is_sent_only_if_the_request_says_so(watch, s
     answer, (prompt,) = attempt(front_end, watch.password, account=account, username="alice")
     assert not hasattr(answer, "code") and prompt["secure"] is False
     assert len(front_end.call("accounts.signOut", account=account)["revoked"]) == 1
+
+
+# ---- The check of a server
+
+def test_the_check_of_a_server_tells_its_certificate_without_a_request(authority, front, watch, own, start):
+    front_end = opened(start, header_session(), kinds=KINDS)
+    account, _ = sign_in(front_end, front, watch, YES, acceptUntrustedCertificates=True)
+    front.received = 0
+
+    def check():
+        found = front_end.call("accounts.checkServer", account=account)
+        assert found.pop("server") == front.base and found.pop("certificateEndsAt")
+        return found
+
+    assert check() == {"publicKey": key_of(own), "fault": "selfSigned", "expired": False, "accepted": True}
+    old = authority.client("own", ends=datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=1))
+    front.present(old)
+    assert check() == {"publicKey": key_of(old), "fault": "unknownAuthority", "expired": True, "accepted": False}
+    assert front.received == 0
+    front.listener.close()
+    answer = front_end.answer(front_end.send("accounts.checkServer", account=account))
+    assert failure(answer) == NETWORK_FAILURE

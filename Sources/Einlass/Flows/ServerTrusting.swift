@@ -9,16 +9,16 @@ extension Einlass {
   func trusting(
     _ provider: Provider, for request: SignInRequest, asking asker: Asker
   ) async throws(Problem) -> Provider {
-    guard let address = provider.passwordSession?.login.address, address.scheme == .https else {
-      return provider
-    }
+    guard let address = provider.passwordSession?.login.address else { return provider }
     var provider = provider
     provider.trust.caFile = request.caFile ?? provider.trust.caFile
     let former = provider.trust.publicKey
     guard request.acceptsUntrustedCertificates || request.trustedPublicKey != nil || former != nil
     else { return provider }
     asker.report(.requesting)
-    let certificate = try await effects.certificate(address, provider.trust)
+    guard let certificate = try await effects.certificate(address, provider.trust) else {
+      return provider
+    }
     if let key = request.trustedPublicKey {
       guard sameBytes(key, certificate.publicKey) else {
         throw .otherPublicKey(address.host).about(provider, request.account)
@@ -41,6 +41,40 @@ extension Einlass {
     asker.report(.awaitingPerson)
     guard case .accept = try await asker.ask(prompt) else { throw .userCanceled(provider) }
     return provider
+  }
+}
+
+extension Einlass {
+  /// The server of an account, as it is now.
+  public struct ServerCheck: Sendable {
+    /// The origin.
+    public var server: String
+    /// `nil` for plain http.
+    public var certificate: ServerCertificate?
+    /// Whether the certificate is trusted, or its key was accepted for the account.
+    public var isAccepted: Bool
+  }
+
+  /// Connects to the server of an account without sending a request.
+  ///
+  /// Throws `unknownAccount`, `invalidParameter` for an account that is not at a server of the
+  /// person's own or is signed out, `networkFailure` and `cancelled`.
+  public func checkServer(of id: Account.ID) async throws(Problem) -> ServerCheck {
+    let account = try store.read { reader throws(Problem) in try reader.account(id) }
+    guard let account else { throw .unknownAccount(id) }
+    let provider = try provider(of: account)
+    guard let address = provider.passwordSession?.login.address,
+      address.host != PasswordSession.placeholderHost
+    else {
+      throw .invalidParameter(
+        "/account",
+        "The account is not signed in at a server of its own, so there is none to check.")
+    }
+    let certificate = try await effects.certificate(address, provider.trust)
+    let key = provider.trust.publicKey
+    return ServerCheck(
+      server: address.origin, certificate: certificate,
+      isAccepted: key.map { $0 == certificate?.publicKey } ?? (certificate?.fault == nil))
   }
 }
 

@@ -19,6 +19,7 @@ struct Doctor: ServerCommand {
     findings += try registrations(console)
     findings += try store(console)
     findings += try accounts(console)
+    findings += try servers(console)
     findings += try setups(console)
     let isWell = !findings.contains { $0.verdict == .wrong }
     try console.report(
