@@ -52,7 +52,7 @@ def stored(tmp_path):
 
 def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_path):
     session.call("initialize", client={"name": "oracle", "title": "Oracle"},
-                 capabilities={"prompts": ["grantAccess", "selectAccount", "confirmAccount", "openURL"]})
+                 capabilities={"prompts": ["grantAccess", "selectAccount", "confirmAccount", "openURL", "enterPassword"]})
     assert session.refused("initialize", client={"name": "again"}) == "alreadyInitialized"
     session.call("rpc.discover")
     session.call("providers.list")
@@ -111,6 +111,12 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
     session.call("test.advanceClock", seconds=3001)
     assert session.until("credentials.refreshFailed")["account"] == signed_in
 
+    flow = session.send("accounts.signIn", provider="fcsdk", server=ready["addresses"]["fcsdk"], username="ada")
+    prompt = session.until("prompt.opened")["prompt"]
+    session.send("prompt.answer", prompt=prompt, action="accept", password="demo-password")
+    own = session.answer(flow).result["account"]
+    assert session.call("accounts.checkServer", account=own) == {"server": ready["addresses"]["fcsdk"]}
+
     assert session.call("providers.add", issuer=ready["addresses"]["openid"], id="op") == {"provider": "op", "created": True}
     assert session.call("providers.configure", provider="op", clientId="mine")["configured"]
     session.call("providers.configure", provider="op", remove=True)
@@ -138,8 +144,6 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
     session.call("test.advanceClock", seconds=1)
     session.call("store.status")
     session.call("network.status")
-    # A provider of the catalogue is no server of the person's own.
-    session.refused("accounts.checkServer", account=ids["ada"])
     assert "auth.perform" in {entry["method"] for entry in session.call("audit.list")["entries"]}
     session.call("audit.prune", before=1)
     assert session.refused("store.rotateKey") == "accountStoreFailure"
