@@ -140,7 +140,8 @@ public struct AccountStore: Sendable {
     public var basis: [StoredCredential]
     /// The credential to store in its place.
     public var credential: StoredCredential?
-    /// Whether to mark the credentials of the basis as refused by a resource.
+    /// Whether to mark the credentials of the basis as refused by a resource, and the one that is
+    /// stored in their place too.
     public var isRefusal: Bool
     public var edit: Edit?
 

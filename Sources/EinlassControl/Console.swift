@@ -84,6 +84,8 @@ final class Console {
   private let servesProgram: Bool
   /// The password from `--password-fd` for the server of a sign-in.
   var password: String?
+  /// Whether the password is kept for a renewal without the person: `--remember`.
+  var remembersPassword = false
   /// Whether the server refused that password.
   private var isPasswordRefused = false
   private var deadline: Deadline?
@@ -225,6 +227,15 @@ final class Console {
     ]
   }
 
+  /// Answers a prompt. A password is remembered if the command line says so.
+  private func answer(_ answer: JSONObject, to prompt: JSONObject) throws(Failure) {
+    var answer = answer
+    if remembersPassword, prompt["mayRemember"]?.bool == true, answer["action"] == "accept" {
+      answer["remember"] = true
+    }
+    try self.answer(answer)
+  }
+
   /// Columns of the terminal on standard output; `nil` if it is not a terminal.
   private var width: Int? { Terminal.size(of: STDOUT_FILENO)?.columns }
 
@@ -236,7 +247,7 @@ final class Console {
       einlass.onNotification = { [unowned self] method, params throws(Failure) in
         if let sentence = wait(method, params) { complain(sentence) }
         guard method == "prompt.opened" else { return }
-        if let answer = givenPassword(params) { return try self.answer(answer) }
+        if let answer = givenPassword(params) { return try self.answer(answer, to: params) }
         complain(Questions.deviceCode(params, Style(for: STDERR_FILENO)))
         try answer(["prompt": params["prompt"] ?? .null, "action": "accept"])
       }
@@ -247,9 +258,9 @@ final class Console {
       switch method {
       case "prompt.opened":
         if let answer = givenPassword(params) {
-          try self.answer(answer)
+          try self.answer(answer, to: params)
         } else if let answer = try questions.answer(params) {
-          try self.answer(answer)
+          try self.answer(answer, to: params)
         }
       case "auth.progress":
         if let sentence = wait(method, params) { person.show(sentence) }

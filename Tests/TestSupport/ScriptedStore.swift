@@ -154,7 +154,10 @@ public final class ScriptedStore: Sendable {
             state.note("refuse")
             state.refuse(settlement.basis, of: id)
           }
-          if let credential = settlement.credential { state.save(credential, of: id) }
+          if var credential = settlement.credential {
+            credential.isRefused = settlement.isRefusal
+            state.save(credential, of: id)
+          }
           if let edit = settlement.edit {
             state.note("update")
             edit(&state.snapshot.accounts[index])

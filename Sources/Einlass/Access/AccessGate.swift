@@ -68,7 +68,7 @@ struct AccessGate {
     case .use(let account, _): return account
     case .problem(let problem): throw problem
     case .ask(let prompt):
-      guard case .accept(let chosen, _, _) = try await ask(prompt) else {
+      guard case .accept(let chosen, _, _, _) = try await ask(prompt) else {
         throw .userCanceledAccountSelection(provider)
       }
       return try account(chosen, offeredBy: prompt)

@@ -18,6 +18,12 @@ public struct SessionCredential: Sendable, Equatable {
   public var values: [Parameter]
   /// The session's cookies in libcurl's format, a line each; `nil` for a session without cookies.
   public var cookies: Secret?
+  /// The password for the next session; `nil` unless the person wants it remembered. Never handed
+  /// out.
+  public var password: Secret?
+  /// The time of the start or of the last successful check; `nil` for a session that cannot be
+  /// checked.
+  public var checkedAt: UnixTime?
 
   public init(
     id: Secret, username: String, values: [Parameter] = [], cookies: Secret? = nil
@@ -34,6 +40,8 @@ public struct SessionCredential: Sendable, Equatable {
       "id": id.isEmpty ? nil : .string(revealedText(id)), "username": .string(username),
       "values": .object(JSONObject(values.map { ($0.name, .string($0.value)) })),
       "cookies": cookies.map { .string(revealedText($0)) },
+      "password": password.map { .string(revealedText($0)) },
+      "checkedAt": checkedAt.map { JSONValue($0) },
     ])
     return Secret(JSONValue.object(object).text)
   }
@@ -48,6 +56,8 @@ public struct SessionCredential: Sendable, Equatable {
       id: Secret(value["id"]?.string ?? ""), username: username,
       values: members.map { Parameter($0.name, $0.value.string ?? "") },
       cookies: value["cookies"]?.string.map { Secret($0) })
+    password = value["password"]?.string.map { Secret($0) }
+    checkedAt = value["checkedAt"]?.int64
   }
 }
 
@@ -175,6 +185,15 @@ public enum AssertionSource: Sendable, Equatable {
 }
 
 extension StoredCredential {
+  /// Whether the person's password is kept for the next session.
+  var remembersPassword: Bool {
+    if case .session(let session) = credential { session.password != nil } else { false }
+  }
+
+  /// Whether a new sign-in is not the only help for an account that needs one: the next assertion
+  /// may be accepted, and a refused password is not remembered any more.
+  var isReplacedSilently: Bool { assertionSource != nil || remembersPassword }
+
   /// The key of the credential among those of its account.
   public var place: AccountStore.Place {
     registration.place(of: resource)

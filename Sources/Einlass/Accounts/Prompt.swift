@@ -60,6 +60,8 @@ public enum Prompt: Sendable, Equatable {
     public var isAgain: Bool
     /// Whether the password goes over TLS, or within this machine.
     public var isSafe: Bool
+    /// Whether the password may be kept for a renewal without the person.
+    public var mayRemember = true
 
     public init(
       server: String, host: String, username: String? = nil, isAgain: Bool = false,
@@ -135,8 +137,11 @@ public enum Prompt: Sendable, Equatable {
 /// The person's answer to a prompt.
 public enum Answer: Sendable, Equatable {
   /// Yes: with the account for `selectAccount` and `replaceAccount`, with the text for a prompt
-  /// that asks for one, and with the user name for `enterPassword`.
-  case accept(account: Account.ID? = nil, text: Secret? = nil, username: String? = nil)
+  /// that asks for one, and with the user name for `enterPassword`. `remembers`: the password is
+  /// kept with the session.
+  case accept(
+    account: Account.ID? = nil, text: Secret? = nil, username: String? = nil,
+    remembers: Bool = false)
   /// No, and remember it.
   case decline
   /// Not now; nothing is remembered.
@@ -149,8 +154,11 @@ extension Answer {
   public func digest(for prompt: String) -> [UInt8] {
     let (word, account, text): (String, String, [UInt8]) =
       switch self {
-      case .accept(let id, let typed, let username):
-        ("accept", id?.rawValue ?? username ?? "", typed.map(revealedBytes) ?? [])
+      case .accept(let id, let typed, let username, let remembers):
+        (
+          remembers ? "accept and remember" : "accept", id?.rawValue ?? username ?? "",
+          typed.map(revealedBytes) ?? []
+        )
       case .decline: ("decline", "", [])
       case .cancel: ("cancel", "", [])
       }

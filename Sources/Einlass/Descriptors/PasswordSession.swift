@@ -10,14 +10,15 @@ internal import EinlassJSON
 ///                      "token": "/csrf_token"},
 ///      "session": {"id": "/sessionid", "values": {"domain": "/voiceDomain"}},
 ///      "cookies": "always",
-///      "check": {"method": "GET", "url": "https://server.invalid/me"}}
+///      "check": {"method": "GET", "url": "https://server.invalid/me"}, "checkSeconds": 300}
 ///
 /// The host `server.invalid` in every address stands for the server of the account. `antiForgery`:
 /// the request for the token in the place `{csrf}` of `login`, `check` and the provider's `revoke`.
 /// `session.id`: the place of the session's id in the answer to `login`; without it, cookies hold
 /// the session. `session.values`: further members for the application. `cookies`: `always`,
 /// `asked` if the sign-in decides, `never` by default. `check`: succeeds while the session lives;
-/// its place `{token}` is the session's id. A rule of the provider's `errors` with the step `login`
+/// its place `{token}` is the session's id. `checkSeconds`: the age from which a session is checked
+/// before it is handed out, since its start or its last check; 300 by default. A rule of the provider's `errors` with the step `login`
 /// and the outcome `wrongCredentials` names the answer to a wrong user name or password.
 struct PasswordSession: Sendable, Equatable {
   /// The host of every address of such a provider, in place of the account's server.
@@ -49,6 +50,7 @@ struct PasswordSession: Sendable, Equatable {
   var values: [Value]
   var cookies: Cookies
   var check: RequestTemplate?
+  var checkSeconds: Int64
 
   /// All requests. Each carries a secret.
   var requests: [RequestTemplate] { [login, antiForgery?.request, check].compactMap(\.self) }
@@ -60,6 +62,7 @@ struct PasswordSession: Sendable, Equatable {
       value, at: pointer, provider: provider,
       members: [
         "kind", "port", "plainPort", "login", "antiForgery", "session", "cookies", "check",
+        "checkSeconds",
       ])
     port = try reader.port("port") ?? 443
     plainPort = try reader.port("plainPort") ?? 80
@@ -88,6 +91,10 @@ struct PasswordSession: Sendable, Equatable {
     check = try reader.optional("check") { name throws(DescriptorReader.Fault) in
       try RequestTemplate(name, in: reader, allowing: [.token, .csrf])
     }
+    guard check != nil || !reader.has("checkSeconds") else {
+      throw reader.fault("checkSeconds", "checkSeconds needs check.")
+    }
+    checkSeconds = try reader.seconds("checkSeconds", default: 300)
   }
 
   func relocated(_ move: (WebAddress) -> WebAddress) -> PasswordSession {

@@ -245,7 +245,7 @@ extension DescriptorReader {
   }
 
   /// Returns a number of seconds, one day at most.
-  fileprivate func seconds(_ name: String, default fallback: Int64) throws(Fault) -> Int64 {
+  func seconds(_ name: String, default fallback: Int64) throws(Fault) -> Int64 {
     guard has(name) else { return fallback }
     guard let seconds = try value(name).int64, (1...86_400).contains(seconds) else {
       throw fault(name, "Expected a number of seconds from 1 to 86400.")

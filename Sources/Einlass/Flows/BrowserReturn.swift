@@ -127,7 +127,7 @@ extension InteractiveFlow {
     var prompt = prompt
     var problem = Problem.stateMismatch(provider)
     for _ in 0..<Self.entriesLimit {
-      guard case .accept(_, let text, _) = try await asker.ask(prompt) else {
+      guard case .accept(_, let text, _, _) = try await asker.ask(prompt) else {
         throw .userCanceled(provider)
       }
       guard let text else { return nil }

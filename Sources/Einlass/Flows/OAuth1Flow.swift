@@ -145,7 +145,7 @@ extension InteractiveFlow {
       of: questions.map { question in
         {
           await outcome { () throws(Problem) -> Secret? in
-            guard case .accept(_, let text, _) = try await asker.ask(question) else {
+            guard case .accept(_, let text, _, _) = try await asker.ask(question) else {
               throw .userCanceled(provider)
             }
             return text

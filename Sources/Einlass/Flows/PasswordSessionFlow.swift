@@ -4,7 +4,8 @@ internal import EinlassJSON
 /// Logs in at a server of the person's own with a user name and a password, and stores the session.
 ///
 /// The account is the user name at that server, so that the same name at two servers is two
-/// accounts. The password is sent once for each entry and not kept.
+/// accounts. The password is sent once for each entry, and kept with the session only if the person
+/// wants it remembered.
 func passwordSession(
   _ descriptor: PasswordSession, _ flow: InteractiveFlow
 ) async throws(FlowFailure) -> AccountStore.Added {
@@ -19,7 +20,9 @@ func passwordSession(
     let login = try await flow.login(asking: prompt)
     flow.asker.report(.requesting)
     do throws(FlowFailure) {
-      let session = try await flow.session(of: login, descriptor)
+      var exchange = flow.exchange(hiding: [login.password])
+      let session = try await exchange.session(
+        of: login, descriptor, keepsCookies: flow.request.usesCookies)
       flow.asker.report(.saving)
       let owner = Identity(id: server.subject(of: login.username), username: login.username)
       do throws(Problem) {
@@ -36,9 +39,11 @@ func passwordSession(
 }
 
 /// A user name and a password, as the person entered them.
-private struct EnteredLogin {
+struct EnteredLogin {
   var username: String
   var password: Secret
+  /// Whether the session keeps the password.
+  var remembers: Bool
 }
 
 extension InteractiveFlow {
@@ -53,7 +58,7 @@ extension InteractiveFlow {
     do throws(Problem) { answer = try await asker.ask(.enterPassword(prompt)) } catch {
       throw FlowFailure(error)
     }
-    guard case .accept(_, let password?, let entered) = answer else {
+    guard case .accept(_, let password?, let entered, let remembers) = answer else {
       throw FlowFailure(.userCanceled(provider))
     }
     let username = prompt.username ?? entered ?? ""
@@ -63,44 +68,49 @@ extension InteractiveFlow {
           "/username",
           "The parameter /username must be 1 to 256 bytes without control characters."))
     }
-    return EnteredLogin(username: username, password: password)
+    return EnteredLogin(username: username, password: password, remembers: remembers)
   }
+}
 
+extension Exchange {
   /// Logs in with an empty jar of cookies, and returns the session of the answer.
-  fileprivate func session(
-    of login: EnteredLogin, _ descriptor: PasswordSession
+  ///
+  /// - Parameter keepsCookies: the decision of the sign-in, if the descriptor leaves it to that.
+  mutating func session(
+    of login: EnteredLogin, _ descriptor: PasswordSession, keepsCookies: Bool
   ) async throws(FlowFailure) -> SessionCredential {
     let takesCookies =
-      descriptor.cookies == .always || descriptor.cookies == .asked && request.usesCookies
-    var exchange = exchange(hiding: [login.password])
+      descriptor.cookies == .always || descriptor.cookies == .asked && keepsCookies
     var jar: [String]? = takesCookies ? [] : nil
     var values = Template.Values(texts: [
       .username: login.username, .password: revealedText(login.password),
     ])
     if descriptor.login.mentions(.csrf) {
-      values[.csrf] = try await exchange.forgeryToken(descriptor, &jar)
+      values[.csrf] = try await forgeryToken(descriptor, &jar)
     }
-    let answer = try await exchange.send(
+    let answer = try await send(
       descriptor.login, values, with: &jar, at: .login)
-    guard let object = answer.object else { throw exchange.unusable(.login) }
+    guard let object = answer.object else { throw unusable(.login) }
     var session = SessionCredential(id: Secret(""), username: login.username)
+    session.password = login.remembers ? login.password : nil
     if let pointer = descriptor.id {
       guard let id = object.at(pointer: pointer)?.string, SessionCredential.isID(id) else {
-        throw exchange.unusable(.login)
+        throw unusable(.login)
       }
       session.id = Secret(id)
-      exchange.hide(session.id)
+      hide(session.id)
     }
     for value in descriptor.values {
       guard let text = object.at(pointer: value.pointer)?.string else { continue }
       guard text.utf8.count <= 1024, !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-        throw exchange.unusable(.login)
+        throw unusable(.login)
       }
       session.values.append(Parameter(value.name, text))
     }
-    guard descriptor.id != nil || jar?.isEmpty == false else { throw exchange.unusable(.login) }
+    guard descriptor.id != nil || jar?.isEmpty == false else { throw unusable(.login) }
     session.cookies = jar.flatMap { $0.isEmpty ? nil : Secret($0.joined(separator: "\n")) }
-    try await exchange.check(session, descriptor)
+    try await check(session, descriptor)
+    if descriptor.check != nil { session.checkedAt = effects.now() }
     return session
   }
 }

@@ -37,7 +37,7 @@ struct PerformRun {
     let subject = await assertionSubject(for: stored, of: account.id)
     let lease = try await store.lease(account.id)
     defer { lease.keepAlive() }
-    var renewed: OAuth2Credential?
+    var renewed: Credential?
     while true {
       let credentials = try store.credentials(of: account.id, under: lease)
       let provider = provider.located(for: credentials)
@@ -52,6 +52,7 @@ struct PerformRun {
         remaining: remaining, effects: effects, report: report,
         minValiditySeconds: request.minValiditySeconds)
       flow.assertionSubject = subject
+      if try await flow.checksSession(in: store) { continue }
       switch await flow.run() {
       case .success(let signedIn):
         if let result = try save(signedIn, of: flow) { return result }
@@ -113,9 +114,10 @@ struct PerformRun {
   /// `nil` if the old one is still to be used.
   private func renew(
     _ flow: StoredCredentialFlow, under lease: Lease, _ advice: Problem.Advice?
-  ) async throws(Problem) -> OAuth2Credential? {
+  ) async throws(Problem) -> Credential? {
     var problem = Problem.reloginNeeded(provider, flow.account)
     problem.advice = advice
+    let isSession = flow.descriptor.kind == .passwordSession
     switch try await flow.renewal(storedIn: store, under: lease) {
     case .renewed(let credential): return credential
     // The renewal failed, but the token is valid for some more time.
@@ -123,9 +125,9 @@ struct PerformRun {
     where flow.descriptor.tokens != nil && flow.keepsToken(after: why) && flow.secondsLeft > 0
       && request.minValiditySeconds == nil:
       return nil
-    // The errors of a token endpoint already name the next step.
-    case .rejected(let why) where flow.descriptor.tokens != nil,
-      .failed(let why) where flow.descriptor.tokens != nil:
+    // The errors of a token endpoint and of a login already name the next step.
+    case .rejected(let why) where flow.descriptor.tokens != nil || isSession,
+      .failed(let why) where flow.descriptor.tokens != nil || isSession:
       throw why
     case .rejected: throw problem
     case .failed(let why):
@@ -277,12 +279,20 @@ extension Credential {
     guard isStorable else { throw .credentialTooLarge(provider) }
   }
 
-  /// Returns the application's copy: without the proof key and, unless included, the refresh token.
+  /// Returns the application's copy: without the proof key, without a remembered password and,
+  /// unless included, without the refresh token.
   func handedOut(withRefreshToken includesRefreshToken: Bool) -> Credential {
-    guard case .oauth2(var credential) = self else { return self }
-    if !includesRefreshToken { credential.refreshToken = nil }
-    credential.proofKey = nil
-    return .oauth2(credential)
+    switch self {
+    case .oauth1: return self
+    case .oauth2(var token):
+      if !includesRefreshToken { token.refreshToken = nil }
+      token.proofKey = nil
+      return .oauth2(token)
+    case .session(var session):
+      session.password = nil
+      session.checkedAt = nil
+      return .session(session)
+    }
   }
 }
 

@@ -209,7 +209,7 @@ struct SignIn {
     asker.report(.awaitingPerson)
     let prompt = Prompt.replaceAccount(
       Array(accounts.prefix(limit)), more: accounts.count > limit)
-    guard case .accept(let account, _, _) = try await asker.ask(prompt) else {
+    guard case .accept(let account, _, _, _) = try await asker.ask(prompt) else {
       throw .userCanceled(provider)
     }
     asker.report(.saving)

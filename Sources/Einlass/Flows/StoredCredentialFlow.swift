@@ -28,8 +28,8 @@ struct StoredCredentialFlow {
   /// The generation of the application's stored credential before the wait for the account's lease;
   /// 0 without one.
   let formerGeneration: Int64
-  /// The token from the `renew` remedy.
-  let renewed: OAuth2Credential?
+  /// The credential from the `renew` remedy.
+  let renewed: Credential?
   /// The remedies not tried yet.
   let remaining: Set<Remedy>
   let effects: Effects

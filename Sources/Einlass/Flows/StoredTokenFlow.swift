@@ -3,7 +3,7 @@
 func storedToken(_ flow: StoredCredentialFlow) throws(FlowFailure) -> StoredCredentialFlow.SignedIn
 {
   if let renewed = flow.renewed {
-    return StoredCredentialFlow.SignedIn(credential: .oauth2(renewed), isNew: false)
+    return StoredCredentialFlow.SignedIn(credential: renewed, isNew: false)
   }
   guard let own = flow.own else { throw FlowFailure(flow.nothingStored) }
   let credential = try flow.sendable(own).credential
@@ -15,7 +15,7 @@ func storedToken(_ flow: StoredCredentialFlow) throws(FlowFailure) -> StoredCred
 extension StoredCredentialFlow {
   /// Whether the stored token can be renewed and was not yet renewed in this request.
   fileprivate var canRenewNow: Bool {
-    canRenew && (account.health != .reloginNeeded || own?.assertionSource != nil)
+    canRenew && (account.health != .reloginNeeded || own?.isReplacedSilently == true)
       && remaining.contains(.renew)
   }
 

@@ -11,11 +11,11 @@ func systemToken(
   let token: OAuth2Credential
   var isNew = false
   switch (flow.renewed, flow.own) {
-  case (let renewed?, _): token = renewed
-  case (nil, let own?) where !flow.mintsAnother(descriptor):
+  case (.oauth2(let renewed)?, _): token = renewed
+  case (_, let own?) where !flow.mintsAnother(descriptor):
     guard flow.isGoodForLongEnough else { throw flow.wantsRenewal }
     token = try flow.bearer(own)
-  case (nil, _):
+  case (_, _):
     token = try await mintedToken(descriptor, flow)
     isNew = true
   }

@@ -87,7 +87,7 @@ struct CredentialRun {
       let there = try store.credentials(
         account.id, registration.place(of: request.resource), .none
       ).first,
-      let stored = try own(of: [there]), isGood(stored)
+      let stored = try own(of: [there]), isGood(stored), !provider.checks(stored, at: effects.now())
     else { return nil }
     try checkScopes(of: stored)
     return result(stored.credential)
@@ -98,7 +98,11 @@ struct CredentialRun {
   func credential() async throws(Problem) -> PerformResult {
     let former = try own(of: store.credentials(account.id))
     if let former { try checkScopes(of: former) }
-    if let former, !request.forcesRefresh, isGood(former) { return result(former.credential) }
+    if let former, !request.forcesRefresh, isGood(former),
+      !provider.checks(former, at: effects.now())
+    {
+      return result(former.credential)
+    }
     let subject = await assertionSubject(for: former)
     let lease: Lease
     do throws(Problem) { lease = try await store.lease(account.id, waiting: effects) } catch {
@@ -108,8 +112,14 @@ struct CredentialRun {
       return result(former.credential)
     }
     defer { lease.keepAlive() }
-    let flow = try flow(under: lease, former, subject)
+    var flow = try flow(under: lease, former, subject)
     if let adopted = flow.adopted, isGood(adopted) { return result(adopted.credential) }
+    if !request.forcesRefresh, let own = flow.own, provider.checks(own, at: effects.now()) {
+      if try await flow.checksSession(in: store) {
+        flow = try self.flow(under: lease, former, subject)
+      }
+      if let own = flow.own, isGood(own) { return result(own.credential) }
+    }
     do throws(Problem) {
       let credential = try await pacedCredential(flow, under: lease)
       if request.needsIDToken, case .oauth2(let token) = credential,
@@ -151,7 +161,7 @@ struct CredentialRun {
     let lease = try await store.lease(account.id, waiting: effects)
     defer { lease.keepAlive() }
     let flow = try flow(under: lease, former, subject)
-    if case .oauth2(let token)? = flow.adopted?.credential { return .renewed(token) }
+    if let adopted = flow.adopted { return .renewed(adopted.credential) }
     let isStillGood =
       flow.own.map { isGood($0, forSeconds: 0) }
       ?? (flow.canIssue && flow.credentials.contains { $0.role == .system })
@@ -193,8 +203,11 @@ struct CredentialRun {
     guard let own = flow.own, own.generation == former.generation else { return }
     _ = try store.settle(account.id, AccountStore.Settlement(basis: [own], isRefusal: true))
     // A resource's token is not accepted by the provider's identity endpoint, a client credentials
-    // token has no person to ask about, and an assertion's token is replaced without a person.
-    guard request.resource == nil, !flow.descriptor.kind.isSilent else { return }
+    // token has no person to ask about, and an assertion's token and a session with a remembered
+    // password are replaced without a person.
+    guard request.resource == nil, !flow.descriptor.kind.isSilent, !own.remembersPassword else {
+      return
+    }
     if let failure = await flow.identityRefusal(of: own) {
       guard failure.problem.reason != .cancelled else { throw failure.problem }
       flow.remember(failure, in: store)
@@ -235,9 +248,9 @@ struct CredentialRun {
 
   /// Whether the provider may be asked. It is not asked about an account that needs a new sign-in,
   /// because only that sign-in helps. Exceptions are a resource token, because the account's health
-  /// does not cover it, and a token from an assertion, because the next one may be accepted.
+  /// does not cover it, and a credential that is replaced silently.
   private func canAsk(_ own: StoredCredential? = nil) -> Bool {
-    account.health != .reloginNeeded || request.resource != nil || own?.assertionSource != nil
+    account.health != .reloginNeeded || request.resource != nil || own?.isReplacedSilently == true
   }
 
   /// The key of a pause: one for each account and resource.
@@ -282,7 +295,7 @@ struct CredentialRun {
     guard canAsk(flow.own) else { throw .reloginNeeded(provider, account) }
     if flow.own != nil, flow.canRenew {
       switch try await flow.renewal(storedIn: store, under: lease) {
-      case .renewed(let token): return .oauth2(token)
+      case .renewed(let credential): return credential
       case .rejected(let problem), .failed(let problem): throw problem
       }
     }

@@ -1,7 +1,7 @@
 /// The result of a renewal.
 public enum Renewal: Sendable {
-  /// The new token, already stored.
-  case renewed(OAuth2Credential)
+  /// The new credential, already stored.
+  case renewed(Credential)
   /// The provider refused the renewal with an OAuth error.
   case rejected(Problem)
   /// Any other failure. A later attempt may work, unless the problem is `reloginNeeded`: then the
@@ -13,7 +13,7 @@ extension StoredCredentialFlow {
   /// The number of attempts, one second apart, to store a new token when the store has no space.
   private static let saveAttempts = 60
 
-  /// Renews the stored token and stores the new one before it is used.
+  /// Renews the stored token or session and stores the new one before it is used.
   ///
   /// Cancelling the calling task does not stop a renewal that has begun: it continues until the
   /// token is stored, and keeps the lease until then.
@@ -22,6 +22,9 @@ extension StoredCredentialFlow {
   ) async throws(Problem) -> Renewal {
     try await effects.finishing { () throws(Problem) in
       defer { lease.keepAlive() }
+      if case .passwordSession(let descriptor) = descriptor {
+        return try await sessionRenewal(descriptor, in: store)
+      }
       let begun = BegunRenewal(account: account.id, generation: own?.generation ?? 0)
       store.begunRenewals.begin(begun)
       defer { store.begunRenewals.end(begun) }
@@ -35,7 +38,7 @@ extension StoredCredentialFlow {
         return .failed(.credentialTooLarge(provider).about(provider, account.id))
       }
       if let problem = try await foreignAudience(of: token, in: store) { return .failed(problem) }
-      return try await save(token, in: store)
+      return try await save(.oauth2(token), in: store)
     }
   }
 
@@ -53,7 +56,7 @@ extension StoredCredentialFlow {
     } catch {
       kept.refreshToken = token.refreshToken
       if own.isRefused { kept.expiresAt = effects.now() }
-      _ = try await save(kept, in: store)
+      _ = try await save(.oauth2(kept), in: store)
       return error.problem.about(provider, account.id)
     }
   }
@@ -73,6 +76,7 @@ extension StoredCredentialFlow {
     switch descriptor {
     case .systemToken(let descriptor): descriptor.renew.flatMap(source) != nil
     case .clientCredentials: own != nil
+    case .passwordSession: own?.remembersPassword == true
     case _ where descriptor.kind.tradesAssertion && own?.assertionSource != nil: true
     default:
       if let refresh = descriptor.tokens?.refresh, case .oauth2(let token)? = own?.credential {
@@ -180,18 +184,18 @@ extension StoredCredentialFlow {
     return own
   }
 
-  /// Stores the token durably. If another request has changed the stored credential meanwhile,
+  /// Stores the credential durably. If another request has changed the stored credential meanwhile,
   /// returns the stored one.
-  private func save(_ token: OAuth2Credential, in store: AccountStore) async throws(Problem)
-    -> Renewal
-  {
-    var settlement = self.settlement(.oauth2(token))
+  func save(
+    _ credential: Credential, in store: AccountStore
+  ) async throws(Problem) -> Renewal {
+    var settlement = self.settlement(credential)
     if account.health != .ok { settlement.edit = { $0.health = .ok } }
     var attemptsLeft = Self.saveAttempts
     while true {
       do throws(Problem) {
         let revision = try store.settle(account.id, settlement)
-        return revision == nil ? try newer(in: store) : .renewed(token)
+        return revision == nil ? try newer(in: store) : .renewed(credential)
       } catch {
         // Space on the disk or memory is short, and either may be free again in a second.
         guard [.accountStoreFailure, .internal].contains(error.reason) else { throw error }
@@ -204,7 +208,7 @@ extension StoredCredentialFlow {
 
   /// Interprets a refusal. If the refused token is no longer the stored one, the refusal is
   /// irrelevant.
-  private func refusal(_ failure: FlowFailure, in store: AccountStore) throws(Problem) -> Renewal {
+  func refusal(_ failure: FlowFailure, in store: AccountStore) throws(Problem) -> Renewal {
     guard failure.remedy == nil else {
       return .rejected(.reloginNeeded(provider, account))
     }
@@ -229,12 +233,12 @@ extension StoredCredentialFlow {
   }
 
   /// Returns the credential now stored in place of the one that this flow has read.
-  private func newer(in store: AccountStore) throws(Problem) -> Renewal {
+  func newer(in store: AccountStore) throws(Problem) -> Renewal {
     let stored = try store.credentials(account.id).issued(to: registration, for: resource)
-    guard case .oauth2(let token)? = stored?.credential else {
+    guard let stored, !stored.isRefused else {
       return .failed(.reloginNeeded(provider, account))
     }
-    return .renewed(token)
+    return .renewed(stored.credential)
   }
 }
 

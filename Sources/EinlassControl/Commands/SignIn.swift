@@ -88,6 +88,7 @@ struct SignIn: ServerCommand {
 
   func run(with console: Console) throws(Failure) {
     console.password = try ownServer.password(console)
+    console.remembersPassword = ownServer.remember
     var account: Account?
     var provider = self.provider
     let resource = provider.flatMap { name in

@@ -10,7 +10,7 @@ func promptAnswer(_ prompts: Prompts) -> Method {
       "Answers an open prompt. The same answer again is accepted, a different one is refused.",
       params: fields(
         Params.prompt, Params.action, Params.account, Params.redirectURL, Params.text,
-        Params.passphrase, Params.username, Params.password),
+        Params.passphrase, Params.username, Params.password, Params.remember),
       result: .object([]),
       reasons: ["unknownPrompt", "promptAlreadyAnswered", "invalidChoice"]),
     .urgent { params, call throws(RPCError) in
@@ -22,7 +22,7 @@ func promptAnswer(_ prompts: Prompts) -> Method {
         case .accept:
           .accept(
             account: params[Params.account], text: text.map { Secret($0) },
-            username: params[Params.username])
+            username: params[Params.username], remembers: params[Params.remember])
         case .decline: .decline
         case .cancel: .cancel
         }
@@ -76,6 +76,9 @@ private enum Params {
   static let password = TypedField.optional(
     "password", .string(maxBytes: 1024), "With accept: the password, for enterPassword.",
     isSecret: true)
+  static let remember = TypedField.optional(
+    "remember", .boolean, default: false,
+    "With accept: keeps the password for a new session without the person, for enterPassword.")
 }
 
 extension Prompts.AnswerResult {

@@ -203,7 +203,7 @@ extension Answer {
   /// The entered passphrase. Throws `userCanceled` if there is none.
   fileprivate var typed: Secret {
     get throws(Problem) {
-      guard case .accept(_, let secret?, _) = self else { throw .passphraseRefused }
+      guard case .accept(_, let secret?, _, _) = self else { throw .passphraseRefused }
       return secret
     }
   }

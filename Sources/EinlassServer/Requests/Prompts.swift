@@ -312,7 +312,7 @@ extension Prompts.Open {
   /// Returns the reason to refuse an answer and keep the prompt open, or `nil` for an acceptable
   /// answer.
   fileprivate func refusal(of answer: Answer) -> Problem? {
-    guard case .accept(let account, let text, let username) = answer else { return nil }
+    guard case .accept(let account, let text, let username, _) = answer else { return nil }
     switch prompt {
     case .grantAccess, .deviceCode, .trustCertificate, .openURL(_, returningTo: nil): return nil
     case .openURL: return text == nil ? .textMissing("/redirectURL") : nil

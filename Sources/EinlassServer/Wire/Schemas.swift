@@ -272,4 +272,6 @@ let promptFields: [Field] = [
   .optional("path", .string(maxBytes: nil), "The file of the passphrase."),
   .optional("new", .boolean, "A new passphrase: have it entered twice."),
   .optional("again", .boolean, "The previous entry was wrong."),
+  .optional(
+    "mayRemember", .boolean, "The password may be kept for new sessions without the person."),
 ]

@@ -178,6 +178,7 @@ extension Prompt {
       JSONObject(present: [
         "server": .string(login.server), "host": .string(login.host),
         "username": login.username.map(JSONValue.string), "again": login.isAgain ? true : nil,
+        "mayRemember": login.mayRemember ? true : nil,
         "secure": login.isSafe ? nil : false,
       ])
     case .trustCertificate(let trust):

@@ -235,7 +235,7 @@ private struct Memory {
     if let edit = settlement.edit { snapshot.accounts[index] = account.edited(by: edit) }
     if let credential = settlement.credential {
       note(.credential(id))
-      put(credential, at: index)
+      put(credential, at: index, refused: settlement.isRefusal)
     }
     note(account, at: index)
     return revision
@@ -286,11 +286,13 @@ private struct Memory {
   }
 
   /// Adds the credential or replaces the one in its place. Its generation is the current revision.
-  private mutating func put(_ credential: StoredCredential, at index: Int) {
+  private mutating func put(
+    _ credential: StoredCredential, at index: Int, refused isRefused: Bool = false
+  ) {
     var all = credentials[snapshot.accounts[index].position] ?? []
     var credential = credential
     credential.generation = snapshot.revision
-    credential.isRefused = false
+    credential.isRefused = isRefused
     let place = credential.place
     all.removeAll { $0.place == place }
     all.append(credential)

@@ -263,18 +263,19 @@ extension OpenStore {
     if let edit = settlement.edit { try connection.update(account.edited(by: edit)) }
     if let credential = settlement.credential {
       try connection.note(.credential(account.id))
-      return try save(credential, of: account.id)
+      return try save(credential, of: account.id, refused: settlement.isRefusal)
     }
     return try connection.nextRevision()
   }
 
-  fileprivate func save(_ credential: StoredCredential, of id: Account.ID) throws(Problem) -> Int64
-  {
+  fileprivate func save(
+    _ credential: StoredCredential, of id: Account.ID, refused isRefused: Bool = false
+  ) throws(Problem) -> Int64 {
     guard let account = try connection.account(id) else { throw .unknownAccount(id) }
     var row = CredentialRow(credential, account: account, key: try storeKey())
     try connection.countEncryptions(row.cells.count)
     row.generation = try connection.nextRevision()
-    row.isRefused = false
+    row.isRefused = isRefused
     try connection.put(row)
     return row.generation
   }

@@ -79,7 +79,7 @@ private struct Conversation {
     case .credential: checkToken(try await engine.credential(wanted).credential)
     case .renewal:
       switch try await engine.renew(wanted) {
-      case .renewed(let token): checkToken(.oauth2(token))
+      case .renewed(let credential): checkToken(credential)
       case .rejected(let problem), .failed(let problem): throw problem
       }
     case .rejection: try await engine.reject(wanted)
