@@ -207,6 +207,7 @@ public struct AccountStore: Sendable {
   public var maintenance: StoreMaintenance
   public var begunRenewals: BegunRenewals
   public var failedSignIns: FailedSignIns
+  public var ownServers: OwnServerStore
 
   public init(
     reading:
@@ -231,7 +232,8 @@ public struct AccountStore: Sendable {
     protection: @escaping @Sendable (Patience) throws(Problem) -> String,
     maintenance: StoreMaintenance,
     begunRenewals: BegunRenewals,
-    failedSignIns: FailedSignIns
+    failedSignIns: FailedSignIns,
+    ownServers: OwnServerStore
   ) {
     self.reading = reading
     self.changes = changes
@@ -252,6 +254,7 @@ public struct AccountStore: Sendable {
     self.maintenance = maintenance
     self.begunRenewals = begunRenewals
     self.failedSignIns = failedSignIns
+    self.ownServers = ownServers
   }
 }
 

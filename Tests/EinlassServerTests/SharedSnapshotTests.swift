@@ -40,7 +40,8 @@ import Testing
       protection: { _ throws(Problem) in throw unused },
       maintenance: StoreMaintenance(failing: unused),
       begunRenewals: .none,
-      failedSignIns: .none)
+      failedSignIns: .none,
+      ownServers: OwnServerStore(failing: unused))
   }
 
   @Test func `The requests of one read ask the store once, and those of the next read ask again`()

@@ -69,7 +69,8 @@ struct MigrationTests {
       "generation", "refused", "resource", "proof_key", "id_token_former", "assertion_source",
       "bound_trust",
     ])
-    for table in ["preference", "registration", "change"] { first.columns[table] = nil }
+    let newTables = ["preference", "registration", "change", "login_refusal", "server_setting"]
+    for table in newTables { first.columns[table] = nil }
     let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
     let opening = StoreOpening(
       location: location, keys: KeySource(.usual, location: location), migrations: first)

@@ -169,6 +169,9 @@ public final class Script: Sendable {
   /// Appends replies to those of the network.
   public func reply(_ replies: Reply...) { state.withLock { $0.replies += replies } }
 
+  /// Appends answers to those of the person.
+  public func answer(_ answers: Answer...) { state.withLock { $0.answers += answers } }
+
   private func note(_ event: String) { state.withLock { $0.log.append(event) } }
 
   /// Waits until the task is cancelled.

@@ -10,6 +10,8 @@ public final class ScriptedStore: Sendable {
     var failures: [String: Problem] = [:]
     var begunRenewals: Set<BegunRenewal> = []
     var leases: [String] = []
+    var refusals: [OwnServerStore.Login: (OwnServerStore.Refusals, Secret)] = [:]
+    var settings: [[String]: ServerSettings] = [:]
     var watch: (@Sendable (String) -> Void)?
 
     func note(_ event: String) { watch?(event) }
@@ -202,7 +204,8 @@ public final class ScriptedStore: Sendable {
         begin: { [self] begun in state.withLock { _ = $0.begunRenewals.insert(begun) } },
         end: { [self] begun in state.withLock { _ = $0.begunRenewals.remove(begun) } },
         all: { [self] in begunRenewals }),
-      failedSignIns: .none)
+      failedSignIns: .none,
+      ownServers: ownServers)
   }
 
   private func read<Value>(
@@ -212,6 +215,34 @@ public final class ScriptedStore: Sendable {
       if let failure = state.failures[closure] { throw failure }
       return body(state)
     }
+  }
+
+  /// Keeps the refused password itself. Never removes old refusals.
+  private var ownServers: OwnServerStore {
+    OwnServerStore(
+      refusals: { [self] login throws(Problem) in try read("refusals") { $0.refusals[login]?.0 } },
+      isRefused: { [self] login, password, since throws(Problem) in
+        try read("isRefused") { state in
+          state.refusals[login].map { $0.0.lastAt >= since && $0.1 == password } ?? false
+        }
+      },
+      noteRefusal: { [self] login, password, now throws(Problem) in
+        try change("noteRefusal") { (state) throws(Problem) in
+          let count = state.refusals[login]?.0.count ?? 0
+          state.refusals[login] = (.init(count: count + 1, lastAt: now), password)
+        }
+      },
+      forgetRefusals: { [self] login throws(Problem) in
+        try change("forgetRefusals") { (state) throws(Problem) in state.refusals[login] = nil }
+      },
+      settings: { [self] application, provider, _ throws(Problem) in
+        try read("settings") { $0.settings[[application, provider]] }
+      },
+      setSettings: { [self] settings, application, provider throws(Problem) in
+        try change("setSettings") { (state) throws(Problem) in
+          state.settings[[application, provider]] = settings
+        }
+      })
   }
 
   /// Stores a credential without a log entry, as the initial state of a script.

@@ -103,6 +103,7 @@ extension AccountStore {
       protection: protection,
       maintenance: maintenance,
       begunRenewals: begunRenewals,
-      failedSignIns: failedSignIns)
+      failedSignIns: failedSignIns,
+      ownServers: ownServers)
   }
 }

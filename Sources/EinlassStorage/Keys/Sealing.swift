@@ -11,6 +11,8 @@ struct StoreKey: Sendable {
   let store: String
   /// The key for naming tokens in the audit trail.
   let auditKey: Secret
+  /// The key for the digests of refused passwords.
+  private let loginKey: Secret
   private let columnKey: Secret
 
   init(id: [UInt8], store: String, root: Secret) {
@@ -23,6 +25,7 @@ struct StoreKey: Sendable {
     }
     columnKey = key("column")
     auditKey = key("audit")
+    loginKey = key("login")
   }
 
   /// Seals a secret as `version(1) | key id(4) | nonce(12) | ciphertext | tag(16)`, sizes in bytes.
@@ -54,6 +57,24 @@ struct StoreKey: Sendable {
       [Self.format], Array(store.utf8), Array(cell.table.utf8), Array(cell.column.utf8),
       Array(cell.account.utf8), id, cell.binding, cell.row,
     ])
+  }
+}
+
+extension StoreKey {
+  /// Returns the keyed digest of a password for one person at one server.
+  func digest(of password: Secret, for login: OwnServerStore.Login) -> [UInt8] {
+    MessageAuthentication.hmacSHA256(
+      key: loginKey.reveal(), message: Self.message(password, login))
+  }
+
+  func isDigest(
+    _ digest: [UInt8], of password: Secret, for login: OwnServerStore.Login
+  ) -> Bool {
+    MessageAuthentication.isHMACSHA256(digest, of: Self.message(password, login), key: loginKey)
+  }
+
+  private static func message(_ password: Secret, _ login: OwnServerStore.Login) -> [UInt8] {
+    Canonical.bytes([Array(login.server.utf8), Array(login.username.utf8), password.reveal()])
   }
 }
 

@@ -135,8 +135,7 @@ struct Migrations: Sendable {
       "ALTER TABLE registration ADD COLUMN properties TEXT",
       "ALTER TABLE credential ADD COLUMN assertion_source TEXT",
     ],
-    // The trust in a server of the person's own, see `ServerTrust.text`.
-    ["ALTER TABLE credential ADD COLUMN bound_trust TEXT"],
+    ownServers,
   ]
 
   /// Adds the resource (RFC 8707; '' for none) to the primary key of `credential`, and a proof key
@@ -217,6 +216,38 @@ struct Migrations: Sendable {
     "CREATE INDEX access_grant_place ON access_grant (provider, application)",
   ]
 
+  /// Logins at servers of the person's own.
+  private static let ownServers = [
+    // The trust in the server, see `ServerTrust.text`.
+    "ALTER TABLE credential ADD COLUMN bound_trust TEXT",
+    // The refusals of a login since its last success. `digest`: of the password that was refused
+    // last, keyed with a key derived from the store's.
+    """
+    CREATE TABLE login_refusal (
+      server TEXT NOT NULL,
+      username TEXT NOT NULL,
+      count INTEGER NOT NULL,
+      last_at INTEGER NOT NULL,
+      digest BLOB NOT NULL,
+      PRIMARY KEY (server, username)
+    ) STRICT
+    """,
+    // An application's last settings at a provider; see `ServerSettings`.
+    """
+    CREATE TABLE server_setting (
+      application TEXT NOT NULL,
+      provider TEXT NOT NULL,
+      server TEXT NOT NULL,
+      port INTEGER,
+      secure INTEGER,
+      use_cookies INTEGER NOT NULL,
+      accept_untrusted_certificates INTEGER NOT NULL,
+      username TEXT,
+      PRIMARY KEY (application, provider)
+    ) STRICT
+    """,
+  ]
+
   private static let releasedColumns: [String: Set<String>] = [
     "meta": ["id", "store", "revision", "key_id", "encryptions"],
     "keyslot": ["id", "kind", "parameters", "salt", "wrapped_key"],
@@ -239,5 +270,10 @@ struct Migrations: Sendable {
     ],
     "preference": ["application", "provider", "account"],
     "change": ["number", "account", "kind", "application", "provider"],
+    "login_refusal": ["server", "username", "count", "last_at", "digest"],
+    "server_setting": [
+      "application", "provider", "server", "port", "secure", "use_cookies",
+      "accept_untrusted_certificates", "username",
+    ],
   ]
 }

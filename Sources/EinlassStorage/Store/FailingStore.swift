@@ -23,6 +23,7 @@ extension AccountStore {
       protection: { _ throws(Problem) in throw problem },
       maintenance: StoreMaintenance(failing: problem),
       begunRenewals: .none,
-      failedSignIns: .none)
+      failedSignIns: .none,
+      ownServers: OwnServerStore(failing: problem))
   }
 }

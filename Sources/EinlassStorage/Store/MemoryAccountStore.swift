@@ -68,7 +68,8 @@ public enum MemoryAccountStore {
         memory, passphrase: passphraseDescriptor.map { KeyDescriptor(passphrase: $0) },
         filePassphrase: filePassphraseDescriptor.map { KeyDescriptor(passphrase: $0) }),
       begunRenewals: .none,
-      failedSignIns: .none)
+      failedSignIns: .none,
+      ownServers: .ofMemory())
   }
 }
 

@@ -99,7 +99,8 @@ public enum SQLiteAccountStore {
       },
       maintenance: .ofDatabase(file, keys: keys),
       begunRenewals: .beside(file.location),
-      failedSignIns: .beside(file.location))
+      failedSignIns: .beside(file.location),
+      ownServers: .ofDatabase(file))
   }
 }
 

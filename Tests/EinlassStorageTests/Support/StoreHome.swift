@@ -57,6 +57,7 @@ extension StoreHome {
       bound_flow_kind, binding, token_type, scopes, expires_at, token, token_secret, refresh_token,
       id_token, client_secret FROM newer;
     DROP TABLE newer; DROP TABLE registration; DROP TABLE preference; DROP TABLE change;
+    DROP TABLE login_refusal; DROP TABLE server_setting;
     DROP INDEX account_provider; DROP INDEX account_last_used; DROP INDEX access_grant_place;
     PRAGMA user_version = 2
     """

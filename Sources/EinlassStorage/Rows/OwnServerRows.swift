@@ -1,0 +1,145 @@
+internal import Einlass
+internal import EinlassCrypto
+internal import EinlassSystem
+
+/// The tables `login_refusal` and `server_setting`.
+extension OwnServerStore {
+  static func ofDatabase(_ file: StoreFile) -> OwnServerStore {
+    OwnServerStore(
+      refusals: { login throws(Problem) in
+        try file.read(.usual) { store throws(Problem) in
+          try store.connection.refusal(of: login)?.refusals
+        } ?? nil
+      },
+      isRefused: { login, password, since throws(Problem) in
+        let refusal = try file.read(.usual) { store throws(Problem) in
+          try store.connection.refusal(of: login)
+        }
+        guard let refusal = refusal ?? nil, refusal.refusals.lastAt >= since else { return false }
+        return try file.read(.usual, withKey: true) { store throws(Problem) in
+          try store.storeKey().isDigest(refusal.digest, of: password, for: login)
+        } ?? false
+      },
+      noteRefusal: { login, password, now throws(Problem) in
+        try file.write(.usual, withKey: true) { store throws(Problem) in
+          let digest = try store.storeKey().digest(of: password, for: login)
+          try store.connection.addRefusal(of: login, digest, at: now)
+          _ = try store.connection.nextRevision()
+        }
+      },
+      forgetRefusals: { login throws(Problem) in
+        _ = try file.change(.usual) { store throws(Problem) in
+          try store.connection.run(
+            "DELETE FROM login_refusal WHERE server = ?1 AND username = ?2", .text(login.server),
+            .text(login.username))
+          return try store.connection.nextRevision()
+        }
+      },
+      settings: { application, provider, patience throws(Problem) in
+        try file.read(patience) { store throws(Problem) in
+          try store.connection.serverSettings(of: application, at: provider)
+        } ?? nil
+      },
+      setSettings: { settings, application, provider throws(Problem) in
+        try file.write(.usual) { store throws(Problem) in
+          try store.connection.put(settings, of: application, at: provider)
+          _ = try store.connection.nextRevision()
+        }
+      })
+  }
+
+  /// The records of a store in memory.
+  static func ofMemory() -> OwnServerStore {
+    let key = StoreKey(id: [], store: "memory", root: SecureRandom.secret(32))
+    let rows = Lock<(refusals: [Login: LoginRefusal], settings: [[String]: ServerSettings])>(
+      ([:], [:]))
+    return OwnServerStore(
+      refusals: { login in rows.withLock { $0.refusals[login]?.refusals } },
+      isRefused: { login, password, since in
+        guard let refusal = rows.withLock({ $0.refusals[login] }), refusal.refusals.lastAt >= since
+        else { return false }
+        return key.isDigest(refusal.digest, of: password, for: login)
+      },
+      noteRefusal: { login, password, now in
+        rows.withLock { rows in
+          rows.refusals = rows.refusals.filter { $0.value.refusals.lastAt >= now - keptSeconds }
+          let count = rows.refusals[login]?.refusals.count ?? 0
+          rows.refusals[login] = LoginRefusal(
+            refusals: Refusals(count: count + 1, lastAt: now),
+            digest: key.digest(of: password, for: login))
+        }
+      },
+      forgetRefusals: { login in rows.withLock { $0.refusals[login] = nil } },
+      settings: { application, provider, _ in
+        rows.withLock { $0.settings[[application, provider]] }
+      },
+      setSettings: { settings, application, provider in
+        rows.withLock { $0.settings[[application, provider]] = settings }
+      })
+  }
+}
+
+/// A row of `login_refusal`.
+private struct LoginRefusal {
+  var refusals: OwnServerStore.Refusals
+  /// The keyed digest of the password that was refused last. It fits no password after a rotation of
+  /// the key.
+  var digest: [UInt8]
+}
+
+extension SQLiteConnection {
+  fileprivate func refusal(of login: OwnServerStore.Login) throws(Problem) -> LoginRefusal? {
+    try first(
+      "SELECT count, last_at, digest FROM login_refusal WHERE server = ?1 AND username = ?2",
+      .text(login.server), .text(login.username)
+    ) { row throws(Problem) in
+      LoginRefusal(
+        refusals: .init(count: try row.integer(0), lastAt: try row.integer(1)),
+        digest: try row.blob(2))
+    }
+  }
+
+  fileprivate func addRefusal(
+    of login: OwnServerStore.Login, _ digest: [UInt8], at now: UnixTime
+  ) throws(Problem) {
+    try run(
+      "DELETE FROM login_refusal WHERE last_at < ?1", .integer(now - OwnServerStore.keptSeconds))
+    try run(
+      """
+      INSERT INTO login_refusal (server, username, count, last_at, digest) VALUES (?1, ?2, 1, ?3, ?4)
+      ON CONFLICT (server, username) DO UPDATE SET count = count + 1, last_at = ?3, digest = ?4
+      """, .text(login.server), .text(login.username), .integer(now), .blob(digest))
+  }
+
+  fileprivate func serverSettings(
+    of application: String, at provider: String
+  ) throws(Problem) -> ServerSettings? {
+    try first(
+      """
+      SELECT server, port, secure, use_cookies, accept_untrusted_certificates, username
+      FROM server_setting WHERE application = ?1 AND provider = ?2
+      """, .text(application), .text(provider)
+    ) { row throws(Problem) in
+      ServerSettings(
+        server: try row.text(0), port: try row.optionalInteger(1).flatMap { UInt16(exactly: $0) },
+        isSecure: try row.optionalInteger(2).map { $0 != 0 },
+        usesCookies: try row.integer(3) != 0,
+        acceptsUntrustedCertificates: try row.integer(4) != 0,
+        username: try row.optionalText(5))
+    }
+  }
+
+  fileprivate func put(
+    _ settings: ServerSettings, of application: String, at provider: String
+  ) throws(Problem) {
+    try run(
+      """
+      INSERT OR REPLACE INTO server_setting (application, provider, server, port, secure, use_cookies,
+        accept_untrusted_certificates, username)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+      """, .text(application), .text(provider), .text(settings.server),
+      .optional(settings.port.map { Int64($0) }), .optional(settings.isSecure.map { $0 ? 1 : 0 }),
+      .integer(settings.usesCookies ? 1 : 0),
+      .integer(settings.acceptsUntrustedCertificates ? 1 : 0), .optional(settings.username))
+  }
+}
