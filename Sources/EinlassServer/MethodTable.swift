@@ -37,6 +37,7 @@ extension Server {
       verify(self).unlocking(
         self, if: { $0[.verifiedAccount] != nil }, after: registrationCheck(\.verificationNeeds)
       ).configured(self),
+      settingsGet(self),
       storeAddKeySlot(self).unlocking(self),
       storeRemoveKeySlot(self),
       auditList(self),

@@ -205,6 +205,8 @@ def test_a_sign_in_for_a_resource_names_application_resource_and_issuer(sign_in,
 
 def test_a_login_at_a_server_of_one_s_own_asks_for_name_and_password(ready, sign_in):
     server = ready["addresses"]["fcsdk"]
+    with sign_in("fcsdk") as terminal:
+        assert terminal.end() == 1 and "--server is missing. FCSDK server means a server of your own" in terminal.shown
     with sign_in("fcsdk", "--server", server) as terminal:
         terminal.wait_for(f"User name at {server}:")
         terminal.type("ada\r")
@@ -216,8 +218,39 @@ def test_a_login_at_a_server_of_one_s_own_asks_for_name_and_password(ready, sign
         terminal.type("demo-password\r")
         assert terminal.end() == 0 and "Signed in: fcsdk/ada." in terminal.shown
     assert "wrong" not in terminal.shown and "demo-password" not in terminal.shown
+    # The next sign-in takes the server and the name from the last one.
     with sign_in("fcsdk") as terminal:
-        assert terminal.end() == 1 and "--server is missing. FCSDK server means a server of your own" in terminal.shown
+        terminal.wait_for(f"Password of ada at {server}:")
+        terminal.type("demo-password\r")
+        assert terminal.end() == 0 and "Signed in again: fcsdk/ada." in terminal.shown
+
+
+@pytest.mark.parametrize("types", [False, True])
+def test_a_remembered_password_renews_the_session(ready, sign_in, types):
+    def script(command, **environment):
+        return subprocess.run([*command, "--password-fd", "0"], input="demo-password\n", capture_output=True, text=True,
+                              timeout=60, env={"PATH": os.environ["PATH"], **environment})
+
+    def renewal(command, **environment):
+        options = command[command.index("--config"):]
+        for words in (["access", "set", "einlassctl", "fcsdk", "granted"], ["accounts", "renew", "fcsdk/ada"]):
+            done = subprocess.run([CONTROL, *words, *options], capture_output=True, text=True, timeout=60,
+                                  env={"PATH": os.environ["PATH"], **environment})
+        return done
+
+    place = ("fcsdk", "--server", ready["addresses"]["fcsdk"], "--username", "ada")
+    # The control: without the option nothing renews the session.
+    assert sign_in(*place, on=script).returncode == 0
+    assert "cannot be renewed" in sign_in(on=renewal).stderr
+    if types:
+        with sign_in(*place, "--remember") as terminal:
+            terminal.wait_for("Password of ada")
+            terminal.type("demo-password\r")
+            assert terminal.end() == 0
+    else:
+        assert sign_in(*place, "--remember", on=script).returncode == 0
+    renewed = sign_in(on=renewal)
+    assert renewed.returncode == 0, renewed.stderr
 
 
 def test_a_script_gives_the_password_by_a_descriptor(ready, sign_in):

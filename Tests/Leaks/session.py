@@ -76,7 +76,7 @@ class Session:
             if prompt["kind"] == "selectAccount":
                 answer["account"] = prompt["accounts"][0]["account"]
             if prompt["kind"] == "enterPassword":
-                answer |= {"username": "ada", "password": self.password}
+                answer |= {"username": "ada", "password": self.password, "remember": True}
             self.send("prompt.answer", answer)
             if prompt["kind"] == "openURL":
                 self.browse(prompt["url"])

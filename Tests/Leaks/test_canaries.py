@@ -149,6 +149,7 @@ def live(session, canaries, provider, folder):
             session.call(method, account=account, provider="twitter" if account == twitter else "facebook")
     session.call("services.resolve", address=provider.base)
     session.call("auth.cancel", flow="f_nobody")
+    session.call("settings.get", provider="fcsdk")
     session.call("providers.add", issuer="http://op.example")
     session.call("providers.remove", provider="nobody")
     session.call("accounts.signIn", provider="twitter", customParameters={"state": canaries["refreshToken"]})

@@ -623,7 +623,7 @@ def test_an_error_in_a_successful_answer_is_a_wrong_password_if_the_descriptor_s
     descriptor["errors"]["shapes"] = [{"code": "/error", "anyStatus": True}]
     front_end = opened(start, descriptor)
     hostile.answer = (200, {"error": "E7", "id": "s3ssion"}, ())
-    answer, prompts = attempt(front_end, *["wrong"] * 3, server=hostile.base, username="alice")
+    answer, prompts = attempt(front_end, "wrong", "worse", "worst", server=hostile.base, username="alice")
     assert failure(answer) == WRONG_CREDENTIALS and len(prompts) == len(hostile.log) == 3
     # The control: another error.
     assert failure(answered(front_end, hostile, 200, {"error": "E8", "id": "s3ssion"})) == PROVIDER_FAILURE

@@ -144,6 +144,7 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
     session.call("test.advanceClock", seconds=1)
     session.call("store.status")
     session.call("network.status")
+    session.call("settings.get", provider="fcsdk")
     assert "auth.perform" in {entry["method"] for entry in session.call("audit.list")["entries"]}
     session.call("audit.prune", before=1)
     assert session.refused("store.rotateKey") == "accountStoreFailure"

@@ -9,6 +9,7 @@ struct InteractiveFlow {
   let request: SignInRequest
   /// The front end's parameters for the provider's page, already checked.
   let pageParameters: [Parameter]
+  let store: AccountStore
   let effects: Effects
   var asker: Asker
   /// The key for the new tokens (RFC 9449); `nil` if the provider does not bind tokens.

@@ -17,12 +17,19 @@ func passwordSession(
     server: server.origin, host: server.host, username: flow.request.username,
     isSafe: server.isSafe)
   for attempt in 1... {
+    do throws(Problem) {
+      if let username = prompt.username {
+        try flow.store.requireNoPause(
+          of: descriptor.person(username), at: flow.effects.now(), flow.provider)
+      }
+    } catch { throw FlowFailure(error) }
     let login = try await flow.login(asking: prompt)
     flow.asker.report(.requesting)
+    flow.saveSettings(of: login, at: server.origin)
     do throws(FlowFailure) {
       var exchange = flow.exchange(hiding: [login.password])
-      let session = try await exchange.session(
-        of: login, descriptor, keepsCookies: flow.request.usesCookies)
+      let session = try await exchange.guardedSession(
+        of: login, descriptor, keepsCookies: flow.request.usesCookies ?? false, in: flow.store)
       flow.asker.report(.saving)
       let owner = Identity(id: server.subject(of: login.username), username: login.username)
       do throws(Problem) {

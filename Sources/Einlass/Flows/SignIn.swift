@@ -97,7 +97,7 @@ struct SignIn {
   {
     InteractiveFlow(
       provider: provider.specialized(for: flow), registration: registration, request: request,
-      pageParameters: pageParameters, effects: effects, asker: asker,
+      pageParameters: pageParameters, store: store, effects: effects, asker: asker,
       proof: flow.tokens?.isBound == true ? ProofOfPossession() : nil,
       save: { flow, credential, identity, asker throws(Problem) in
         try await save(credential, identity, from: flow, asking: asker)
@@ -290,6 +290,7 @@ extension Einlass {
   func signedIn(
     _ request: SignInRequest, asking asker: Asker
   ) async throws(Problem) -> AccountStore.Added {
+    let request = try withLastSettings(request)
     // Do not ask the person if the token could not be stored.
     try store.requireWritable()
     let provider = try await trusting(located(request), for: request, asking: asker)

@@ -32,9 +32,10 @@ public struct SignInRequest: Sendable {
   public var server: Server?
   public var username: String?
   /// Whether the session's cookies are kept, if the descriptor leaves it to the sign-in.
-  public var usesCookies = false
-  /// Whether the person is asked about a certificate that is not trusted.
-  public var acceptsUntrustedCertificates = false
+  /// `nil` for no.
+  public var usesCookies: Bool?
+  /// Whether the person is asked about a certificate that is not trusted; `nil` for no.
+  public var acceptsUntrustedCertificates: Bool?
   /// The accepted public key of the server, instead of that question: `ServerTrust.publicKey`.
   public var trustedPublicKey: String?
   /// `ServerTrust.caFile`
@@ -74,8 +75,8 @@ public struct SignInRequest: Sendable {
   /// `nil` if none is given.
   var serverParameterName: String? {
     [
-      ("server", server != nil), ("username", username != nil), ("useCookies", usesCookies),
-      ("acceptUntrustedCertificates", acceptsUntrustedCertificates),
+      ("server", server != nil), ("username", username != nil), ("useCookies", usesCookies == true),
+      ("acceptUntrustedCertificates", acceptsUntrustedCertificates == true),
       ("trustedPublicKey", trustedPublicKey != nil), ("caFile", caFile != nil),
     ].first { $0.1 }?.0
   }

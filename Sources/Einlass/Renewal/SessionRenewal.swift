@@ -18,8 +18,8 @@ extension StoredCredentialFlow {
     do throws(FlowFailure) {
       var exchange = exchange(hiding: [password])
       session = .session(
-        try await exchange.session(
-          of: login, descriptor, keepsCookies: former.cookies != nil))
+        try await exchange.guardedSession(
+          of: login, descriptor, keepsCookies: former.cookies != nil, in: store))
     } catch {
       guard error.problem.reason == .wrongCredentials else { return try refusal(error, in: store) }
       return try forgetPassword(former, in: store)

@@ -160,7 +160,8 @@ enum SignInParams {
 
   static let server = TypedField.optional(
     "server", .string(maxBytes: 512),
-    "For passwordSession: the person's own server, as a host name or an address.")
+    "For passwordSession: the person's own server, as a host name or an address; the settings of settings.get when missing."
+  )
   static let port = TypedField.optional(
     "port", .integer(1...65535), "With server: its port; the provider's usual one when missing.")
   static let secure = TypedField.optional(
@@ -171,11 +172,12 @@ enum SignInParams {
     "username", .identifier,
     "For passwordSession: the user name; the person enters it when missing.")
   static let useCookies = TypedField.optional(
-    "useCookies", .boolean, default: false,
-    "For passwordSession: keeps the cookies of the session, if the provider leaves it open.")
+    "useCookies", .boolean,
+    "For passwordSession: keeps the cookies of the session, if the provider leaves it open; false when missing."
+  )
 
   static let acceptUntrustedCertificates = TypedField.optional(
-    "acceptUntrustedCertificates", .boolean, default: false,
+    "acceptUntrustedCertificates", .boolean,
     "For passwordSession: asks the person about a certificate that is not trusted.")
   static let trustedPublicKey = TypedField.optional(
     "trustedPublicKey", .string(maxBytes: 64),

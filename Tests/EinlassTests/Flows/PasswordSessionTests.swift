@@ -11,6 +11,10 @@ import Testing
   private static let refusal = Script.Reply.json(#"{"error":"no"}"#, status: 401)
   private static let entered = Answer.accept(text: Secret("PASSWORD"), username: "ada")
 
+  private static func wrong(_ number: Int) -> Answer {
+    .accept(text: Secret("wrong \(number)"), username: "ada")
+  }
+
   private static func request(
     _ server: SignInRequest.Server? = .init("pbx.example.com"),
     _ change: (inout SignInRequest) -> Void = { _ in }
@@ -117,7 +121,7 @@ import Testing
 
   @Test func `A refused password is asked for again, three times at most`() async throws {
     let again = Script(
-      [Self.refusal, .json(Self.session)], answers: [Self.entered, Self.entered])
+      [Self.refusal, .json(Self.session)], answers: [Self.wrong(1), Self.entered])
     _ = try await Self.signIn(again)
     #expect(
       again.prompts.map(\.summary) == [
@@ -126,7 +130,7 @@ import Testing
       ])
     let script = Script(
       [Self.refusal, Self.refusal, Self.refusal],
-      answers: [Self.entered, Self.entered, Self.entered])
+      answers: [Self.wrong(1), Self.wrong(2), Self.wrong(3)])
     let problem = await #expect(throws: Problem.self) { try await Self.signIn(script) }
     #expect(problem?.reason == .wrongCredentials && problem?.serverError?.status == 401)
     #expect(script.requests.count == 3 && script.store.accounts.isEmpty)

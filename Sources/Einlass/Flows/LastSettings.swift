@@ -1,0 +1,41 @@
+/// The last settings of an application's login at a server of the person's own.
+extension Einlass {
+  /// Returns an application's last settings at a provider. Throws `unknownProvider`.
+  public func serverSettings(
+    of application: String, at provider: String, patience: AccountStore.Patience
+  ) throws(Problem) -> ServerSettings? {
+    try store.ownServers.settings(application, try catalog.provider(provider).id, patience)
+  }
+
+  /// Returns the request with the last settings for all that it does not give, unless it names a
+  /// server or an account, because the settings may be another server's then.
+  func withLastSettings(_ request: SignInRequest) throws(Problem) -> SignInRequest {
+    guard request.server == nil, request.account == nil,
+      try catalog.provider(request.provider).passwordSession != nil,
+      let settings = try store.ownServers.settings(request.application, request.provider, .usual)
+    else { return request }
+    var request = request
+    request.server = SignInRequest.Server(
+      settings.server, port: settings.port, isSecure: settings.isSecure)
+    request.username = request.username ?? settings.username
+    request.usesCookies = request.usesCookies ?? settings.usesCookies
+    request.acceptsUntrustedCertificates =
+      request.acceptsUntrustedCertificates ?? settings.acceptsUntrustedCertificates
+    return request
+  }
+}
+
+extension InteractiveFlow {
+  /// Saves the settings of this login, even if it fails. A store that cannot be written only makes
+  /// the next sign-in name the server again.
+  func saveSettings(of login: EnteredLogin, at origin: String) {
+    let settings = ServerSettings(
+      server: request.server?.name ?? origin, port: request.server?.port,
+      isSecure: request.server?.isSecure, usesCookies: request.usesCookies ?? false,
+      acceptsUntrustedCertificates: request.acceptsUntrustedCertificates ?? false,
+      username: login.username)
+    let last = try? store.ownServers.settings(request.application, provider.id, .usual)
+    guard last != settings else { return }
+    try? store.ownServers.setSettings(settings, request.application, provider.id)
+  }
+}

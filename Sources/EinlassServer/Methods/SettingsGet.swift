@@ -1,0 +1,52 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// `settings.get`: returns the application's last settings for a server of the person's own.
+func settingsGet(_ server: Server) -> Method {
+  Method(
+    MethodDescriptor(
+      "settings.get", .immediate,
+      "The settings of the application's last sign-in at a server of one's own. Never a secret.",
+      params: fields(.provider),
+      result: .object([
+        .required("provider", .identifier, "The provider's id."),
+        .optional(
+          "settings",
+          .object([
+            .required("server", .string(maxBytes: nil), "The host name or the address."),
+            .optional("port", .integer(1...65535), "The port, if the sign-in gave one."),
+            .optional("secure", .boolean, "Whether to use https, if the sign-in gave it."),
+            .required("useCookies", .boolean, "Whether the cookies are kept."),
+            .required(
+              "acceptUntrustedCertificates", .boolean,
+              "Whether an untrusted certificate is accepted."),
+            .optional("username", .identifier, "The user name."),
+          ]), "The last settings; missing before the first sign-in."),
+      ]),
+      reasons: ["unknownProvider", "accountStoreFailure"]),
+    .immediate { params, _, deadline throws(RPCError) in
+      let provider = params[.provider]
+      return try server.withStore(by: deadline) { patience throws(Problem) in
+        let settings = try server.einlass.serverSettings(
+          of: server.session.frontEnd.application, at: provider, patience: patience)
+        return .object(
+          JSONObject(present: [
+            "provider": .string(provider), "settings": settings.map { JSONValue($0) },
+          ]))
+      }
+    })
+}
+
+extension JSONValue {
+  fileprivate init(_ settings: ServerSettings) {
+    self = .object(
+      JSONObject(present: [
+        "server": .string(settings.server), "port": settings.port.map { JSONValue(Int64($0)) },
+        "secure": settings.isSecure.map(JSONValue.bool),
+        "useCookies": .bool(settings.usesCookies),
+        "acceptUntrustedCertificates": .bool(settings.acceptsUntrustedCertificates),
+        "username": settings.username.map(JSONValue.string),
+      ]))
+  }
+}
