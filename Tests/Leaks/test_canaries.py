@@ -124,11 +124,14 @@ def live(session, canaries, provider, folder):
         if credential["type"] == "oauth2":  # the proof is returned, and its key is not
             signed = session.call("credentials.sign", account=entered["account"], method="GET", url=provider.base + "/a")
             assert signed["dpop"] and credential["idToken"]
-    session.password = canaries["password"]
     for provider.reflects in (True, False):
+        session.password = canaries["refusedPassword" if provider.reflects else "password"]
         entered = session.call("accounts.signIn", provider="fcsdk", server=provider.base, useCookies=True)
         assert entered == "wrongCredentials" if provider.reflects else isinstance(entered, dict), entered
     session.call("access.set", provider="fcsdk", state="granted")
+    assert "cookies" in session.call("credentials.get", account=entered["account"])["credential"]
+    # The remembered password renews the session.
+    assert session.call("credentials.reject", account=entered["account"]) == {}
     assert "cookies" in session.call("credentials.get", account=entered["account"])["credential"]
     for provider.reflects in (False, True, False):
         for name, account in (("twitter", twitter), ("facebook", facebook)):
