@@ -33,7 +33,7 @@ internal import COpenSSL
     let key = unsafe X509_get_X509_PUBKEY(handle)
     var encoded = [UInt8](repeating: 0, count: Int(max(unsafe i2d_X509_PUBKEY(key, nil), 0)))
     unsafe encoded.withUnsafeMutableBufferPointer { buffer in
-      var end = unsafe buffer.baseAddress
+      var end = buffer.baseAddress
       unsafe i2d_X509_PUBKEY(key, &end)
     }
     return Digest.sha256(encoded)

@@ -13,7 +13,9 @@ extension Einlass {
     var provider = provider
     provider.trust.caFile = request.caFile ?? provider.trust.caFile
     let former = provider.trust.publicKey
-    guard request.acceptsUntrustedCertificates == true || request.trustedPublicKey != nil || former != nil
+    guard
+      request.acceptsUntrustedCertificates == true || request.trustedPublicKey != nil
+        || former != nil
     else { return provider }
     asker.report(.requesting)
     guard let certificate = try await effects.certificate(address, provider.trust) else {

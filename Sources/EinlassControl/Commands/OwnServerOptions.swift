@@ -31,7 +31,8 @@ struct OwnServerOptions: ParsableArguments {
   @Flag(name: .customLong("cookies"), help: "Keep the cookies of the session at that server.")
   var usesCookies = false
 
-  @Flag(help: "Keep the password in the store, so that a session that has ended is replaced silently.")
+  @Flag(
+    help: "Keep the password in the store, so that a session that has ended is replaced silently.")
   var remember = false
 
   mutating func validate() throws {
