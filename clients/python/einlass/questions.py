@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import getpass
 import os
 import sys
 from typing import Any, Callable, Mapping, Optional
@@ -56,6 +58,40 @@ class Questions:
     def confirm_account(self, prompt: Mapping[str, Any]) -> Answer:
         who = f"{clean(prompt['accounts'][0]['username'])} at {clean(prompt.get('providerName'))}"
         return self.choose(f"\nUse {who}? [y]es, [n]o", lambda reply: {"y": True, "n": False}.get(reply[0].lower()))
+
+
+    def enter_password(self, prompt: Mapping[str, Any]) -> Answer:
+        server = clean(prompt["server"])
+        if prompt.get("again"):
+            say("The server refused that user name or password.")
+        if prompt.get("secure") is False:
+            say(f"The password goes to {server} by plain http: others on the way can read it.")
+        username = prompt.get("username") or ask_line(f"\nUser name at {server}; nothing cancels: ")
+        password = username and getpass.getpass(f"Password of {clean(username)} at {server}: ", sys.stderr)
+        if password:
+            return {"username": username, "password": password}
+        self.cancelled = True
+        return None
+
+    def trust_certificate(self, prompt: Mapping[str, Any]) -> Answer:
+        host = clean(prompt["host"])
+        fault = FAULTS.get(str(prompt.get("fault")), "is not trusted" if prompt.get("fault") else
+                           "is trusted, but it has another key than before")
+        say(f"\nThe certificate of {host}, port {prompt['port']}, {fault}.")
+        if prompt.get("formerPublicKey"):
+            say(f"  accepted before: {clean(prompt['formerPublicKey'])}")
+        say(f"  its public key:  {clean(prompt['publicKey'])}")
+        ends = datetime.datetime.fromtimestamp(prompt["certificateEndsAt"], datetime.timezone.utc)
+        say(f"  valid until:     {ends:%Y-%m-%d}")
+        say("Compare the key with that of your server before you accept it.")
+        accepts = self.choose(f"Trust {host}? [y]es, [n]o", lambda reply: {"y": True, "n": False}.get(reply[0].lower()))
+        return accepts or None
+
+
+FAULTS = {
+    "selfSigned": "is not certified by anyone but itself", "unknownAuthority": "comes from an unknown authority",
+    "expired": "has expired", "notYetValid": "is not valid yet", "otherHost": "belongs to another host",
+}
 
 
 class ByItself:

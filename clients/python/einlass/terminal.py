@@ -120,6 +120,10 @@ def sign_in(client: Client, options: argparse.Namespace) -> Any:
             params[name] = getattr(options, name)
     if options.permission:
         params["permissions"] = options.permission
+    if options.server or options.username:
+        own = {"server": options.server, "username": options.username, "signIn": "ifNeeded"}
+        params.update((name, value) for name, value in own.items() if value)
+        params["acceptUntrustedCertificates"] = sys.stdin.isatty()
     if options.confirm:
         params["confirm"] = True
     if options.deadline:
@@ -216,6 +220,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     one.add_argument("--selection", choices=["always", "whenMany"],
                      help="ask for the account always (default) or only if there are several")
     one.add_argument("--permission", action="append", metavar="NAME", help="ask for this permission (may be repeated)")
+    one.add_argument("--server", metavar="ADDRESS", help="log in at this server of your own, for a provider such as fcsdk")
+    one.add_argument("--username", metavar="NAME", help="the user name there (default: asked for)")
     one.add_argument("--audience", choices=["onlyMe", "friends", "everyone"])
     one.add_argument("--deadline", type=int, metavar="SECONDS", help="the time limit (default: 300)")
     one.add_argument("--verify", action="store_true", help="ask the provider whether the new credential is valid")
@@ -250,11 +256,13 @@ def server_command(options: argparse.Namespace) -> List[str]:
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     options = parse(sys.argv[1:] if arguments is None else arguments)
     asker: Any = ByItself() if getattr(options, "yes", False) else Questions() if sys.stdin.isatty() else None
-    prompts = {} if asker is None else {
+    prompts: Dict[str, Any] = {} if asker is None else {
         "grantAccess": asker.grant_access,
         "selectAccount": asker.select_account,
         "confirmAccount": asker.confirm_account,
     }
+    if isinstance(asker, Questions):
+        prompts.update(enterPassword=asker.enter_password, trustCertificate=asker.trust_certificate)
     try:
         command = server_command(options)
     except FileNotFoundError as error:

@@ -1,10 +1,13 @@
 """The terminal program and the bash client with the real server and the sandbox, as Tests/run builds them."""
 
+import fcntl
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -25,9 +28,12 @@ def run(tmp_path):
     options = ["--store", f"{tmp_path}/store/accounts.db", "--key-file", f"{tmp_path}/key/store.key",
                "--config", f"{tmp_path}/config.json"]
 
-    def run(*arguments, stdin="", program=(sys.executable, "-m", "einlass"), after=()):
-        done = subprocess.run([*program, *arguments, *options, *after], input=stdin, capture_output=True, text=True,
-                              timeout=60, cwd=CLIENTS / "python", env={**os.environ, "EINLASS": str(EINLASS)})
+    def run(*arguments, stdin="", program=(sys.executable, "-m", "einlass"), after=(), on=None):
+        command, where = [*program, *arguments, *options, *after], {"cwd": CLIENTS / "python",
+                                                                   "env": {**os.environ, "EINLASS": str(EINLASS)}}
+        if on:
+            return on(command, **where)
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60, **where)
         return done.returncode, done.stdout, done.stderr
 
     with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
@@ -36,6 +42,7 @@ def run(tmp_path):
         (tmp_path / "config.json").chmod(0o600)
         code, output, errors = run("add", stdin=json.dumps(ready["accounts"]))
         assert code == 0, errors
+        run.addresses = ready["addresses"]
         yield run
         sandbox.terminate()
 
@@ -97,3 +104,26 @@ def test_bash_signs_in(run):
     assert code == 0, errors
     assert json.loads(output)["credential"]["screenName"] == "ada"
     assert "error" not in errors  # the client read the output to its end, so no write of the server failed
+
+
+def test_a_person_logs_in_at_a_server_of_their_own(run):
+    replies = {b"Password of ada": b"demo-password\n", b"Allow it?": b"y\n"}
+
+    def on_a_terminal(command, **where):
+        """Runs a command on a terminal, answers each question, and returns its result."""
+        ours, theirs = pty.openpty()
+        with subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs, start_new_session=True,
+                              preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0), **where) as child:
+            os.close(theirs)
+            shown = b""
+            while replies:
+                shown += os.read(ours, 4096)
+                for question in [question for question in replies if question in shown]:
+                    os.write(ours, replies.pop(question))
+            output = child.stdout.read().decode()
+        os.close(ours)
+        return child.returncode, output, shown
+
+    code, output, _ = run("sign-in", "fcsdk", "--server", run.addresses["fcsdk"], "--username", "ada", "--json",
+                          "--show-secrets", "--deadline", "60", on=on_a_terminal)
+    assert code == 0 and json.loads(output)["credential"]["type"] == "session"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from einlass import terminal
+from einlass import questions, terminal
 from einlass.next_steps import NEXT_STEPS
 
 FAKE = f"{sys.executable} {Path(__file__).with_name('fake_server.py')} --flow"
@@ -45,6 +45,29 @@ def run_on_a_terminal(*arguments, typed):
         output = child.stdout.read().decode()
     os.close(ours)
     return child.returncode, output, (shown + screen).decode()
+
+
+@pytest.mark.parametrize("replies, answer", [
+    (["y"], True), (["n"], None), ([""], None), (["perhaps", "y"], True)])
+def test_a_key_is_accepted_only_by_a_yes(monkeypatch, capsys, replies, answer):
+    given = iter(replies)
+    monkeypatch.setattr(questions, "ask_line", lambda question: next(given))
+    prompt = {"host": "pbx.example.com", "port": 8443, "publicKey": "sha256//NEW", "formerPublicKey": "sha256//OLD",
+              "fault": "selfSigned", "certificateEndsAt": 1893456000}
+    assert questions.Questions().trust_certificate(prompt) is answer
+    shown = capsys.readouterr().err
+    assert "sha256//NEW" in shown and "sha256//OLD" in shown and "2030-01-01" in shown and "but itself" in shown
+
+
+@pytest.mark.parametrize("username, typed, answer", [
+    ("ada", "PASSWORD", {"username": "ada", "password": "PASSWORD"}), ("ada", "", None), (None, "PASSWORD", None)])
+def test_a_password_is_entered_without_an_echo(monkeypatch, capsys, username, typed, answer):
+    monkeypatch.setattr(questions, "ask_line", lambda question: "")
+    monkeypatch.setattr(questions.getpass, "getpass", lambda question, stream: typed)
+    asked = questions.Questions()
+    prompt = {"server": "http://pbx.example.com", "host": "pbx.example.com", "username": username, "secure": False}
+    assert asked.enter_password(prompt) == answer and asked.cancelled is (answer is None)
+    assert "plain http" in capsys.readouterr().err
 
 
 def test_accounts_are_listed_over_all_pages_without_control_characters():

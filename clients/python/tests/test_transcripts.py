@@ -23,7 +23,7 @@ def test_the_client_keeps_to_the_transcript(path):
     steps = transcripts.load(path)
     answers, heard = queue.Queue(), queue.Queue()
     kinds = ["grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode",
-             "enterVerifier", "enterPassphrase", "enterPassword"]
+             "enterVerifier", "enterPassphrase", "enterPassword", "trustCertificate"]
     prompts = dict.fromkeys(kinds, lambda prompt: answers.get(timeout=PATIENCE))
     calls = {}
     with Client([sys.executable, SERVER, str(path)], prompts=prompts) as client:
