@@ -18,7 +18,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
 from nginx import Authority
-from servers import running
+from servers import running, tell
 from test_password_session import (NETWORK_FAILURE, Watch, accounts, attempt, cookie_session, credential, failure,
                                    header_session, opened)
 
@@ -190,6 +190,41 @@ def test_the_prompt_names_the_fault_of_the_certificate(authority, front, start, 
     assert [(prompt["kind"], prompt["fault"]) for prompt in prompts] == [("trustCertificate", fault)]
 
 
+# ---- The whole life of a session
+
+@pytest.mark.parametrize("certificate", ["of a private authority", "self-signed"])
+@pytest.mark.parametrize("kind", ["cookies", "cookies with a token", "header"])
+def test_a_session_lives_over_tls(authority, own, start, certificate, kind):
+    """A wrong password, the login, the check by age, a silent login after the session has ended, and the logout."""
+    with running("session_server.py", *(["--csrf"] if "token" in kind else [])) as ready:
+        watch = Watch(ready)
+        front = Front(watch)
+        front.present(own if certificate == "self-signed" else authority.client("good"))
+        trust = {"trustedPublicKey": key_of(own)} if certificate == "self-signed" else {"caFile": str(authority.path)}
+        descriptor = header_session() if kind == "header" else cookie_session(csrf="token" in kind)
+        front_end = opened(start, descriptor, "--test", kinds=KINDS)
+        answer, prompts = attempt(front_end, "wrong", {"action": "accept", "password": watch.password, "remember": True},
+                                  server=front.base, username="alice", **trust)
+        assert [prompt.get("again", False) for prompt in prompts] == [False, True]
+        account = answer.result["account"]
+        front_end.call("access.set", provider="oracle", state="granted")
+        first = credential(front_end, account)
+        assert watch.knows(first)
+        requests = len(watch.entries())
+        front_end.call("test.advanceClock", seconds=300)
+        assert credential(front_end, account) == first
+        checks = watch.requests()[requests:]
+        assert len(checks) == 1 and checks[0][0] == "GET" and checks[0][2] == 200
+        tell(ready, "/__end")
+        front_end.call("test.advanceClock", seconds=300)
+        second = credential(front_end, account)
+        assert second != first and watch.knows(second) and not watch.knows(first)
+        assert len(watch.logins()) == 3
+        assert len(front_end.call("accounts.signOut", account=account)["revoked"]) == 1
+        assert not watch.knows(second)
+        front.listener.close()
+
+
 # ---- Changed keys
 
 def test_nothing_is_sent_to_a_server_with_another_key(authority, front, watch, own, start):
@@ -358,3 +393,34 @@ def test_the_check_of_a_server_tells_its_certificate_without_a_request(authority
     front.listener.close()
     answer = front_end.answer(front_end.send("accounts.checkServer", account=account))
     assert failure(answer) == NETWORK_FAILURE
+
+
+# ---- Renewals
+
+def test_a_renewed_session_keeps_the_accepted_key(front, watch, start):
+    front_end = opened(start, header_session(), kinds=KINDS)
+    answer, _ = attempt(front_end, YES, {"action": "accept", "password": watch.password, "remember": True},
+                        server=front.base, username="alice", acceptUntrustedCertificates=True)
+    account = answer.result["account"]
+    front_end.call("access.set", provider="oracle", state="granted")
+    sessions = {credential(front_end, account)["sessionId"]}
+    for _ in range(2):
+        front_end.call("credentials.reject", account=account)
+        sessions.add(credential(front_end, account)["sessionId"])
+    assert len(sessions) == 3 and len(watch.logins()) == 3
+    assert len(front_end.call("accounts.signOut", account=account)["revoked"]) == 1
+
+
+def test_a_remembered_password_is_not_sent_to_a_server_with_another_key(authority, front, watch, own, start):
+    front_end = opened(start, header_session(), kinds=KINDS)
+    answer, _ = attempt(front_end, YES, {"action": "accept", "password": watch.password, "remember": True},
+                        server=front.base, username="alice", acceptUntrustedCertificates=True)
+    account = answer.result["account"]
+    front_end.call("access.set", provider="oracle", state="granted")
+    front_end.call("credentials.reject", account=account)
+    front.present(authority.client("other", is_self_signed=True))
+    answer = front_end.answer(front_end.send("credentials.get", account=account))
+    assert failure(answer) == NETWORK_FAILURE and answer.data["networkCode"] == -1202 and front.received == 0
+    # The control: with the accepted key the session is replaced.
+    front.present(own)
+    assert watch.knows(credential(front_end, account))

@@ -18,8 +18,7 @@ extension AddAccountRequest {
       id: Account.ID(rawValue: "a_" + Base64URL.encode(effects.randomBytes(16))),
       provider: provider.id, username: username, displayName: displayName, subject: subject,
       isSignedIn: true, addedAt: effects.now())
-    let binding = ProviderBinding(
-      origins: provider.origins(of: flow), clientID: registration.clientID, flowKind: flow.kind)
+    let binding = provider.binding(of: flow, for: registration.clientID)
     return AccountStore.NewAccount(
       account: account,
       credentials: [

@@ -242,6 +242,12 @@ extension Provider {
     Set(secretRequests(of: flow).map(\.address.origin)).sorted()
   }
 
+  /// Returns the binding of a credential of this flow.
+  func binding(of flow: FlowDescriptor, for clientID: String) -> ProviderBinding {
+    ProviderBinding(
+      origins: origins(of: flow), clientID: clientID, flowKind: flow.kind, trust: trust)
+  }
+
   /// Whether a stored credential may be sent to all origins of its flow.
   func isBound(_ stored: StoredCredential) -> Bool {
     guard let flow = flows.first(where: { $0.kind == stored.binding.flowKind }) else {

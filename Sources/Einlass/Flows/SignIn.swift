@@ -168,9 +168,7 @@ struct SignIn {
     let stored = StoredCredential(
       role: .application, registration: ClientRegistration(clientID: registration.clientID),
       credential: credential,
-      binding: ProviderBinding(
-        origins: provider.origins(of: flow), clientID: registration.clientID,
-        flowKind: flow.kind, trust: provider.trust),
+      binding: provider.binding(of: flow, for: registration.clientID),
       resource: request.resource, assertionSource: asserted?.source)
     try credential.requireStorable(provider)
     var id = request.account

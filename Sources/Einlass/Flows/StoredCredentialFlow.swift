@@ -107,9 +107,7 @@ struct StoredCredentialFlow {
           ? former?.registration ?? registration
           : ClientRegistration(clientID: registration.clientID),
         credential: credential,
-        binding: ProviderBinding(
-          origins: provider.origins(of: descriptor), clientID: registration.clientID,
-          flowKind: descriptor.kind),
+        binding: provider.binding(of: descriptor, for: registration.clientID),
         resource: resource, assertionSource: former?.assertionSource),
       edit: edit)
   }

@@ -50,19 +50,25 @@ extension OwnServerStore {
 
   /// The records of a store in memory.
   static func ofMemory() -> OwnServerStore {
-    let key = StoreKey(id: [], store: "memory", root: SecureRandom.secret(32))
-    let rows = Lock<(refusals: [Login: LoginRefusal], settings: [[String]: ServerSettings])>(
-      ([:], [:]))
+    // The key is made with the first refusal, because a start must not load libcrypto.
+    let rows = Lock<
+      (refusals: [Login: LoginRefusal], settings: [[String]: ServerSettings], key: StoreKey?)
+    >(([:], [:], nil))
     return OwnServerStore(
       refusals: { login in rows.withLock { $0.refusals[login]?.refusals } },
       isRefused: { login, password, since in
-        guard let refusal = rows.withLock({ $0.refusals[login] }), refusal.refusals.lastAt >= since
-        else { return false }
-        return key.isDigest(refusal.digest, of: password, for: login)
+        rows.withLock { rows in
+          guard let key = rows.key, let refusal = rows.refusals[login],
+            refusal.refusals.lastAt >= since
+          else { return false }
+          return key.isDigest(refusal.digest, of: password, for: login)
+        }
       },
       noteRefusal: { login, password, now in
         rows.withLock { rows in
           rows.refusals = rows.refusals.filter { $0.value.refusals.lastAt >= now - keptSeconds }
+          let key = rows.key ?? StoreKey(id: [], store: "memory", root: SecureRandom.secret(32))
+          rows.key = key
           let count = rows.refusals[login]?.refusals.count ?? 0
           rows.refusals[login] = LoginRefusal(
             refusals: Refusals(count: count + 1, lastAt: now),
