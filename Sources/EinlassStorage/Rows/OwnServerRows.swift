@@ -50,39 +50,46 @@ extension OwnServerStore {
 
   /// The records of a store in memory.
   static func ofMemory() -> OwnServerStore {
-    // The key is made with the first refusal, because a start must not load libcrypto.
-    let rows = Lock<
-      (refusals: [Login: LoginRefusal], settings: [[String]: ServerSettings], key: StoreKey?)
-    >(([:], [:], nil))
+    let memory = Lock<MemoryRows?>(nil)
+    @Sendable func use<Value>(_ body: (inout MemoryRows) -> Value) -> Value {
+      memory.withLock { rows in
+        var used = rows ?? MemoryRows()
+        defer { rows = used }
+        return body(&used)
+      }
+    }
     return OwnServerStore(
-      refusals: { login in rows.withLock { $0.refusals[login]?.refusals } },
+      refusals: { login in use { $0.refusals[login]?.refusals } },
       isRefused: { login, password, since in
-        rows.withLock { rows in
-          guard let key = rows.key, let refusal = rows.refusals[login],
-            refusal.refusals.lastAt >= since
-          else { return false }
-          return key.isDigest(refusal.digest, of: password, for: login)
+        use { rows in
+          guard let refusal = rows.refusals[login], refusal.refusals.lastAt >= since else {
+            return false
+          }
+          return rows.key.isDigest(refusal.digest, of: password, for: login)
         }
       },
       noteRefusal: { login, password, now in
-        rows.withLock { rows in
+        use { rows in
           rows.refusals = rows.refusals.filter { $0.value.refusals.lastAt >= now - keptSeconds }
-          let key = rows.key ?? StoreKey(id: [], store: "memory", root: SecureRandom.secret(32))
-          rows.key = key
           let count = rows.refusals[login]?.refusals.count ?? 0
           rows.refusals[login] = LoginRefusal(
             refusals: Refusals(count: count + 1, lastAt: now),
-            digest: key.digest(of: password, for: login))
+            digest: rows.key.digest(of: password, for: login))
         }
       },
-      forgetRefusals: { login in rows.withLock { $0.refusals[login] = nil } },
-      settings: { application, provider, _ in
-        rows.withLock { $0.settings[[application, provider]] }
-      },
+      forgetRefusals: { login in use { $0.refusals[login] = nil } },
+      settings: { application, provider, _ in use { $0.settings[[application, provider]] } },
       setSettings: { settings, application, provider in
-        rows.withLock { $0.settings[[application, provider]] = settings }
+        use { $0.settings[[application, provider]] = settings }
       })
   }
+}
+
+/// The rows of a store in memory, made with the first use, because a start must not load libcrypto.
+private struct MemoryRows {
+  let key = StoreKey(id: [], store: "memory", root: SecureRandom.secret(32))
+  var refusals: [OwnServerStore.Login: LoginRefusal] = [:]
+  var settings: [[String]: ServerSettings] = [:]
 }
 
 /// A row of `login_refusal`.
