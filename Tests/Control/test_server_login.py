@@ -2,10 +2,14 @@
 
     python -m pytest Tests/Control/test_server_login.py
 """
+import contextlib
 import json
 import os
+import socket
+import ssl
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -102,3 +106,29 @@ def test_plain_http_needs_its_own_option(start):
             assert f"The password goes to {place} by plain http" in terminal.shown
             terminal.type(ready["password"] + "\r")
             assert terminal.end() == 0
+
+
+def test_doctor_knows_the_servers_of_accounts(certificate, start):
+    other = Authority(certificate.path.parent, "another").client("another server", is_self_signed=True)
+    with running("session_server.py", "--tls", str(certificate.path), str(certificate.key)) as ready:
+        port = int(ready["base"].rpartition(":")[2])
+        signed_in = start("sign-in", "fcsdk", "--server", ready["base"], "--username", "alice", "--password-fd", "0",
+                          "--trusted-key", key_of(certificate), given=ready["password"])
+        assert signed_in.returncode == 0, signed_in.stderr
+        well = start("doctor", given="")
+        assert well.returncode == 0 and f"server of fcsdk/alice: {ready['base']} answers" in well.stdout
+    gone = start("doctor", given="")
+    assert gone.returncode == 1 and "server of fcsdk/alice: 127.0.0.1 does not accept connections" in gone.stdout
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(other.path, other.key)
+
+        def present():
+            for _ in range(2):
+                with contextlib.suppress(OSError):
+                    context.wrap_socket(listener.accept()[0], server_side=True).close()
+
+        threading.Thread(target=present, daemon=True).start()
+        changed = start("doctor", given="")
+    assert changed.returncode == 1 and "or another key than before" in changed.stdout
+    assert "next: Sign in again to see its key: einlassctl sign-in --account fcsdk/alice" in changed.stdout
