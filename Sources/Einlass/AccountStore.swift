@@ -122,6 +122,8 @@ public struct AccountStore: Sendable {
     /// `false` if the account existed before.
     public var created: Bool
     public var revision: Int64
+    /// After a sign-in: the person, as the provider has just reported them.
+    public var identity: Identity?
 
     public init(account: Account, created: Bool, revision: Int64) {
       self.account = account
@@ -208,6 +210,7 @@ public struct AccountStore: Sendable {
   public var begunRenewals: BegunRenewals
   public var failedSignIns: FailedSignIns
   public var ownServers: OwnServerStore
+  public var users: UserStore
 
   public init(
     reading:
@@ -233,7 +236,8 @@ public struct AccountStore: Sendable {
     maintenance: StoreMaintenance,
     begunRenewals: BegunRenewals,
     failedSignIns: FailedSignIns,
-    ownServers: OwnServerStore
+    ownServers: OwnServerStore,
+    users: UserStore
   ) {
     self.reading = reading
     self.changes = changes
@@ -255,6 +259,7 @@ public struct AccountStore: Sendable {
     self.begunRenewals = begunRenewals
     self.failedSignIns = failedSignIns
     self.ownServers = ownServers
+    self.users = users
   }
 }
 

@@ -4,7 +4,7 @@
 /// cleaned.
 public struct Problem: Error, Sendable, Equatable {
   /// The kind of problem, for programs. `ErrorMapping.swift` maps it to the protocol's numbers
-  /// 1001–1029.
+  /// 1001–1029 and 17004–17067.
   public enum Reason: String, Sendable, CaseIterable {
     case noSystemAccount, accessNotGranted, userCanceledAccountSelection, accountBanned
     case reloginNeeded, notIssuedToThisClient, authenticatorUnconfigured, networkFailure
@@ -14,6 +14,11 @@ public struct Problem: Error, Sendable, Equatable {
     case verificationFailed
     case unknownProvider, unknownAccount, unknownFlow, unknownPrompt, promptAlreadyAnswered
     case invalidChoice, reservedParameter, bindingMismatch, unsafeURL, accountExists
+    // The directory of users, with the numbers that Firebase Authentication gives them.
+    case invalidCredential, emailAlreadyInUse, invalidEmail, wrongPassword, tooManyRequests
+    case userNotFound, accountExistsWithDifferentCredential, requiresRecentLogin
+    case providerAlreadyLinked, noSuchProvider, userMismatch, credentialAlreadyInUse
+    case weakPassword, missingEmail, nullUser
     /// The task was cancelled: `-32800` on the wire.
     case cancelled
     /// A parameter that passed the schema but not the engine's checks: `-32602` on the wire, with
@@ -58,6 +63,7 @@ public struct Problem: Error, Sendable, Equatable {
   public var neededPrompts: [Prompt]
   /// For `interactionRequired` before the first prompt: the kinds that the front end lacks.
   public var neededKinds: [Prompt.Kind] = []
+  public var collision: Collision?
 
   public init(
     _ reason: Reason, _ message: String, detail: String? = nil, isRetryable: Bool = false,

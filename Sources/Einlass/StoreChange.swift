@@ -5,12 +5,25 @@ public enum StoreChange: Sendable, Equatable {
     case added, removed, updated, health
   }
 
+  /// The kinds of change of a user, by their names in the protocol.
+  public enum UserKind: String, Sendable, CaseIterable {
+    case added, removed, updated
+    /// The user became an application's current one.
+    case signedIn
+    /// The user is no longer an application's current one.
+    case signedOut
+  }
+
   case account(Account.ID, Kind)
   /// A credential of the account was replaced or added. Reported as `credentials.refreshed` to
   /// front ends that hold it.
   case credential(Account.ID)
   /// A grant was added, changed or removed.
   case grant(AccessGrant.Place)
+  /// A user was changed.
+  ///
+  /// - Parameter scope: the user's directory; for a sign-in or sign-out the application.
+  case user(User.ID, UserKind, scope: String)
 }
 
 extension StoreChange.Kind {

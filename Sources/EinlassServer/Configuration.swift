@@ -22,6 +22,19 @@ public struct Configuration: Sendable {
   /// Whether a credential is withheld if its audit entry cannot be written.
   public var requiresAudit = false
 
+  /// The rules of the directories of users.
+  public var users = DirectoryRules()
+
+  /// The member `users`.
+  public struct DirectoryRules: Sendable {
+    /// Whether all applications share one directory.
+    public var isShared = false
+    /// Whether an e-mail address belongs to one user only.
+    public var hasOneUserPerEmail = true
+    /// The age in seconds from which a sign-in is not recent.
+    public var recentSeconds: Int64 = 300
+  }
+
   public init() {}
 
   /// Reads the parsed file. Throws a `ConfigurationError` that names the member.
@@ -52,6 +65,7 @@ public struct Configuration: Sendable {
             "/prompter", "a list of texts: the absolute path of a program, and its arguments")
         }
         prompter = command
+      case "users": users = try DirectoryRules(member.value)
       case "audit":
         guard try Self.string(member.value, "/audit") == "required" else {
           throw ConfigurationError("/audit", "the text required, or no member audit")
@@ -60,7 +74,7 @@ public struct Configuration: Sendable {
       default:
         throw ConfigurationError(
           "/\(member.name)",
-          "one of applications, clientMetadata, origins, caFile, proxy, services, folders, prompter, audit as a name"
+          "one of applications, clientMetadata, origins, caFile, proxy, services, folders, prompter, users, audit as a name"
         )
       }
     }

@@ -38,6 +38,14 @@ extension Server {
         self, if: { $0[.verifiedAccount] != nil }, after: registrationCheck(\.verificationNeeds)
       ).configured(self),
       settingsGet(self),
+      usersSignIn(self).unlocking(self, if: { !$0.signsInAtProvider }).configured(self),
+      usersLink(self).unlocking(self, if: { !$0.signsInAtProvider }).configured(self),
+      usersReauthenticate(self).unlocking(self, if: { !$0.signsInAtProvider }).configured(self),
+      usersCreate(self).unlocking(self),
+      usersSignInWithPassword(self).unlocking(self),
+      usersUpdate(self).unlocking(self) { $0[.newPassword] != nil },
+      usersCurrent(self), usersList(self), usersProvidersForEmail(self),
+      usersUnlink(self).configured(self), usersSignOut(self), usersDelete(self),
       storeAddKeySlot(self).unlocking(self),
       storeRemoveKeySlot(self),
       auditList(self),
@@ -53,11 +61,48 @@ extension Server {
     let testMethods = advanceClock.map {
       [testAdvanceClock($0), testWithoutLeases(isWithoutLeases)]
     }
-    return methods + (testMethods ?? [])
+    return (methods + (testMethods ?? [])).map { $0.resolvingAliases { [added] in added.catalog } }
   }
 }
 
 extension Method {
+  /// Returns the same method, with a provider's alias in the parameter `provider` replaced by its id.
+  fileprivate func resolvingAliases(
+    in catalog: @escaping @Sendable () -> ProviderCatalog
+  ) -> Method {
+    guard descriptor.params.contains(where: { $0.name == "provider" }) else { return self }
+    let resolved: @Sendable (JSONObject) -> JSONObject = { params in
+      guard let name = params["provider"]?.string, let id = catalog().id(of: name),
+        !sameBytes(id, name)
+      else { return params }
+      var params = params
+      params["provider"] = .string(id)
+      return params
+    }
+    let handler: Handler =
+      switch self.handler {
+      case .urgent(let handle):
+        .urgent { params, call throws(RPCError) in try handle(resolved(params), call) }
+      case .immediate(let handle):
+        .immediate { params, call, deadline throws(RPCError) in
+          try handle(resolved(params), call, deadline)
+        }
+      case .task(let handle):
+        .task { params, call async throws(RPCError) in try await handle(resolved(params), call) }
+      case .immediateOrTask(let attempt, let handle):
+        .immediateOrTask(
+          { params, call, deadline throws(RPCError) in
+            try attempt(resolved(params), call, deadline)
+          },
+          { params, call async throws(RPCError) in try await handle(resolved(params), call) })
+      case .taskUnlessReady(let attempt, let handle):
+        .taskUnlessReady(
+          { params, call throws(RPCError) in try attempt(resolved(params), call) },
+          { params, call async throws(RPCError) in try await handle(resolved(params), call) })
+      }
+    return Method(descriptor, handler)
+  }
+
   /// Returns the same method, refused while the configuration is invalid. Otherwise a request could
   /// reach a provider at an address that the configuration replaces.
   fileprivate func configured(_ server: Server) -> Method {

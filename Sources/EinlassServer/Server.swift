@@ -88,7 +88,8 @@ public final class Server: Sendable {
 
   public init(_ parts: Parts) {
     let session = Session()
-    let announcer = Announcer(session: session)
+    let announcer = Announcer(
+      session: session, sharesUsers: parts.configuration.users.isShared)
     var effects = parts.effects
     effects.outlive = { work in await announcer.outlive(work) }
     self.session = session

@@ -41,7 +41,7 @@ import Testing
       maintenance: StoreMaintenance(failing: unused),
       begunRenewals: .none,
       failedSignIns: .none,
-      ownServers: OwnServerStore(failing: unused))
+      ownServers: OwnServerStore(failing: unused), users: UserStore(failing: unused))
   }
 
   @Test func `The requests of one read ask the store once, and those of the next read ask again`()

@@ -205,7 +205,9 @@ public final class ScriptedStore: Sendable {
         end: { [self] begun in state.withLock { _ = $0.begunRenewals.remove(begun) } },
         all: { [self] in begunRenewals }),
       failedSignIns: .none,
-      ownServers: ownServers)
+      ownServers: ownServers,
+      users: UserStore(
+        failing: Problem(.internal, "The users are tested with a store in memory.")))
   }
 
   private func read<Value>(

@@ -1,4 +1,4 @@
-internal import EinlassJSON
+public import EinlassJSON
 
 @_exported public import class EinlassCrypto.Secret
 
@@ -265,6 +265,13 @@ public struct Identity: Sendable, Equatable {
   public var username: String?
   public var email: String?
   public var avatar: String?
+  /// Whether the provider says that it has verified the address.
+  public var isEmailVerified = false
+  /// The provider's answer about the person, of at most `profileLimitBytes`. Holds no secret.
+  public var profile: JSONObject?
+
+  /// The size of the longest profile as JSON text, in bytes.
+  public static let profileLimitBytes = 16 * 1024
 
   public init(
     id: String, name: String? = nil, username: String? = nil, email: String? = nil,

@@ -26,6 +26,9 @@ struct IdentityDescriptor: Sendable, Equatable {
   /// A prefix of the id's text that is not a part of the id.
   var idPrefix: String?
   var avatar: Avatar?
+  /// A JSON pointer to a boolean, or to the text `true`; `nil` if the provider does not say whether
+  /// it has verified the address.
+  var emailVerified: String?
   /// A second request for the email address, if the first answer has none.
   var emails: Emails?
   /// The members without which the sign-in fails.
@@ -37,7 +40,7 @@ struct IdentityDescriptor: Sendable, Equatable {
   init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
     let reader = try reader.object(
       name,
-      members: ["request", "emails"] + Member.allCases.map(\.rawValue)
+      members: ["request", "emails", "emailVerified"] + Member.allCases.map(\.rawValue)
         + ["numericId", "idPrefix", "required"])
     request = try reader.optional("request") { name throws(DescriptorReader.Fault) in
       try RequestTemplate(name, in: reader, allowing: [.token, .clientID, .subject])
@@ -51,6 +54,7 @@ struct IdentityDescriptor: Sendable, Equatable {
     avatar = try reader.optional(Member.avatar.rawValue) { name throws(DescriptorReader.Fault) in
       try Self.avatar(name, in: reader)
     }
+    emailVerified = try reader.optional("emailVerified", reader.pointer)
     emails = try reader.optional("emails") { name throws(DescriptorReader.Fault) in
       try Emails(name, in: reader)
     }
@@ -82,6 +86,10 @@ struct IdentityDescriptor: Sendable, Equatable {
     guard let id = id(in: answer), isIdentifier(id) else { return nil }
     var identity = Identity(
       id: id, name: text(.name), username: text(.username), email: text(.email))
+    if identity.email != nil, let flag = emailVerified.flatMap({ answer.at(pointer: $0) }) {
+      // Apple sends a text.
+      identity.isEmailVerified = flag.bool ?? (flag.string == "true")
+    }
     let picture = picture(in: answer, id: id)
     if let picture, request?.address.mayName(picture) ?? (picture.isSafe && !picture.isLoopback) {
       identity.avatar = picture.text

@@ -67,6 +67,9 @@ public struct Provider: Sendable, Equatable {
   /// The trust in the account's own server. No part of the descriptor.
   var trust = ServerTrust()
 
+  /// Other ids of the provider, such as those of Firebase Authentication.
+  public private(set) var aliases: [String] = []
+
   /// In order of preference.
   public var flowKinds: [FlowKind] { flows.map(\.kind) }
 
@@ -107,7 +110,7 @@ extension Provider {
   private static let members = [
     "id", "name", "setup", "hosts", "retired", "accounts", "version", "registration",
     "dynamicRegistration", "clientMetadata", "permissions", "scopeNames", "identity", "flows",
-    "verify", "revoke", "errors",
+    "verify", "revoke", "errors", "aliases",
     "like", "origins",
   ]
 
@@ -177,22 +180,23 @@ extension Provider {
     guard can.refresh || !errors.rules.contains(where: { $0.outcome == .renew }) else {
       throw reader.fault("errors", "The outcome renew needs a flow with a renew recipe.")
     }
+    aliases = try reader.has("aliases") ? reader.strings("aliases") : []
     try requireOneServer(in: reader)
   }
 
   /// Returns the id of a descriptor.
   static func id(in reader: DescriptorReader) throws(DescriptorReader.Fault) -> String {
     let id = try reader.string("id")
-    guard id.utf8.allSatisfy(isIDCharacter), id.utf8.count <= 64 else {
+    guard id.utf8.allSatisfy(isIDCharacter), id.utf8.count <= 64, id != User.password else {
       throw try reader.naming(cleaned(id)).fault(
-        "id", "Expected at most 64 of the characters a-z, 0-9, - and the dot.")
+        "id", "Expected at most 64 of the characters a-z, 0-9, - and the dot, but not password.")
     }
     return id
   }
 
   func renamed(id: String, name: String) -> Provider {
     var provider = self
-    (provider.id, provider.name) = (id, name)
+    (provider.id, provider.name, provider.aliases) = (id, name, [])
     return provider
   }
 
@@ -209,7 +213,7 @@ extension Provider {
       flows: flows.map { $0.relocated(move) },
       permissions: permissions, scopeNames: scopeNames, identity: identity?.relocated(move),
       verification: verification?.relocated(move), revocation: revocation?.relocated(move),
-      errors: errors)
+      errors: errors, aliases: aliases)
   }
 
   private func isMoved(by move: (WebAddress) -> WebAddress) -> Bool {

@@ -163,6 +163,16 @@ public struct ProviderCatalog: Sendable, Equatable {
     return result
   }
 
+  /// Returns the id of the provider with this id or alias; `nil` if there is none. An added provider
+  /// has no aliases here, because it could take the place of another one.
+  public func id(of name: String) -> String? {
+    if holds(name) { return name }
+    return entries.first { entry in
+      entry.mayHold(name) && holdsItself(entry.id)
+        && entry.provider.aliases.contains { sameBytes($0, name) }
+    }?.id
+  }
+
   /// Returns the provider of this id, compared as bytes. Throws `unknownProvider`.
   public func provider(_ id: String) throws(Problem) -> Provider {
     guard let entry = entries.first(where: { sameBytes($0.id, id) }) else {

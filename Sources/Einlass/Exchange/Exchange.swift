@@ -99,6 +99,7 @@ struct Exchange {
       do throws(FlowFailure) {
         let answer = try await send(presenting(making(emails.request)), at: .identity)
         identity.email = (try? JSONReader.read(answer.body)).flatMap(emails.email).map(name)
+        identity.isEmailVerified = identity.email != nil
       } catch {
         guard error.remedy == nil, error.problem.reason != .cancelled else { throw error }
       }
@@ -122,7 +123,18 @@ struct Exchange {
     identity.username = identity.username.map(name)
     identity.email = identity.email.map(name)
     identity.avatar = identity.avatar.flatMap { sameBytes(name($0), $0) ? $0 : nil }
+    identity.profile = profile(claims)
     return identity
+  }
+
+  /// Returns a provider's answer without the flow's secrets; `nil` for one that is no object or too
+  /// long.
+  private func profile(_ answer: JSONValue?) -> JSONObject? {
+    guard let bytes = answer?.bytes(), bytes.count <= Identity.profileLimitBytes else {
+      return nil
+    }
+    let shown = name(String(decoding: bytes, as: UTF8.self))
+    return (try? JSONReader.read(Array(shown.utf8)))?.object
   }
 
   /// Returns a provider's text without the flow's secrets.

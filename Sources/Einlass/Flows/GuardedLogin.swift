@@ -52,7 +52,7 @@ extension PasswordSession {
 
 extension OwnServerStore.Login {
   /// The name of the lease for logins of this person.
-  fileprivate var leaseName: Account.ID {
+  var leaseName: Account.ID {
     let digest = Digest.sha256(Array("\(server)\n\(username)".utf8))
     return Account.ID(rawValue: "login-" + Base64URL.encode(Array(digest.prefix(16))))
   }

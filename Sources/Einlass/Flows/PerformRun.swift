@@ -145,7 +145,13 @@ struct PerformRun {
     }
     report(.saving)
     let now = effects.now()
-    let edit: AccountStore.Edit = { $0.adopt(signedIn.identity, at: now, isFresh: signedIn.isNew) }
+    // Reverse auth is signed by the application, so its answer names the owner of a token for the
+    // application.
+    let isReported = flow.descriptor.kind == .reverseAuth && signedIn.identity != nil
+    let edit: AccountStore.Edit = { account in
+      account.adopt(signedIn.identity, at: now, isFresh: signedIn.isNew)
+      if isReported { account.isReported = true }
+    }
     let settlement = flow.settlement(
       signedIn.isNew ? signedIn.credential : nil, edit: edit)
     guard try store.settle(flow.account.id, settlement) != nil else { return nil }
@@ -239,7 +245,10 @@ extension Account {
   mutating func adopt(_ identity: Identity?, at now: UnixTime, isFresh: Bool) {
     subject = subject ?? identity?.id
     displayName = displayName ?? identity?.name
-    email = identity?.email ?? email
+    if let identity, let email = identity.email {
+      self.email = email
+      isEmailVerified = identity.isEmailVerified
+    }
     avatar = identity?.avatar ?? avatar
     if isFresh || identity != nil { health = .ok }
     lastUsedAt = now

@@ -174,17 +174,25 @@ struct SignIn {
     var id = request.account
     if id == nil, identity == nil { id = try await accountToReplace(asker) }
     var number = 1
+    // The outcome, with the identity for the front end.
+    func reporting(_ added: AccountStore.Added) -> AccountStore.Added {
+      var added = added
+      added.identity = reported
+      return added
+    }
     while true {
       if let id {
         if let renewed = try await renew(id, with: stored, identity, isReported: reported != nil) {
-          return renewed
+          return reporting(renewed)
         }
         continue
       }
+      var account = account(of: identity, number: number)
+      account.isReported = reported != nil && flow.kind != .clientCredentials
+      account.isEmailVerified = identity?.isEmailVerified ?? false
       let new = AccountStore.NewAccount(
-        account: account(of: identity, number: number), credentials: [stored],
-        isOnlyOne: provider.hasOneAccount)
-      do throws(Problem) { return try store.add(new, .usual) } catch {
+        account: account, credentials: [stored], isOnlyOne: provider.hasOneAccount)
+      do throws(Problem) { return reporting(try store.add(new, .usual)) } catch {
         guard error.reason == .accountExists else { throw error }
         guard identity == nil else {
           id = error.account
@@ -235,7 +243,10 @@ struct SignIn {
       guard sameBytes(owner, person), !isOthers else { throw .wrongAccount(provider, id) }
     }
     let now = effects.now()
-    let edit: AccountStore.Edit = { $0.adopt(identity, at: now, isFresh: true) }
+    let edit: AccountStore.Edit = { account in
+      account.adopt(identity, at: now, isFresh: true)
+      if isReported { account.isReported = new.binding.flowKind != .clientCredentials }
+    }
     let credentials = try store.credentials(of: id, under: lease)
     let former = credentials.stored(under: registration, for: new.resource)
     if let source = new.assertionSource {

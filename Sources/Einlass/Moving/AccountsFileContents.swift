@@ -58,6 +58,8 @@ public struct AccountsFileContents: Sendable {
           "displayName": account.displayName.map(JSONValue.string),
           "subject": account.subject.map(JSONValue.string),
           "email": account.email.map(JSONValue.string),
+          "emailVerified": account.isEmailVerified ? true : nil,
+          "reported": account.isReported ? true : nil,
           "avatar": account.avatar.map(JSONValue.string),
           "health": .string(account.health.rawValue), "addedAt": JSONValue(account.addedAt),
           "lastUsedAt": account.lastUsedAt.map { JSONValue($0) },
@@ -103,6 +105,8 @@ extension PortableAccount {
       displayName: value["displayName"]?.string, subject: value["subject"]?.string,
       email: value["email"]?.string, avatar: value["avatar"]?.string, health: health,
       isSignedIn: !credentials.isEmpty, addedAt: addedAt, lastUsedAt: value["lastUsedAt"]?.int64)
+    account.isEmailVerified = value["emailVerified"]?.bool ?? false
+    account.isReported = value["reported"]?.bool ?? false
     let texts = [account.displayName, account.subject, account.email]
     let places = Set(credentials.map(\.place))
     guard credentials.count == values.count, places.count == credentials.count,

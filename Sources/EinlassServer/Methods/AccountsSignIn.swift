@@ -16,6 +16,11 @@ func accountsSignIn(_ server: Server) -> Method {
         .optional("account", .identifier, "The account's id; missing when detached."),
         .optional(
           "created", .boolean, "False when the account existed already; missing when detached."),
+        .optional(
+          "emailVerified", .boolean,
+          "If the provider has just named an e-mail address: whether it has verified it."),
+        .optional(
+          "profile", .map(.any), "The provider's answer about the person, if it has just given it."),
         .optional("provider", .identifier, "With resource: the provider that issues its tokens."),
         .optional(
           "resource", .string(maxBytes: nil),
@@ -49,6 +54,10 @@ func accountsSignIn(_ server: Server) -> Method {
         return JSONObject(present: [
           "account": .string(signedIn.account.id.rawValue),
           "created": .bool(signedIn.created),
+          "emailVerified": signedIn.identity.flatMap { identity in
+            identity.email.map { _ in .bool(identity.isEmailVerified) }
+          },
+          "profile": signedIn.identity?.profile.map(JSONValue.object),
           "provider": isForResource ? .string(request.provider) : nil,
           "resource": request.resource.map(JSONValue.string),
         ])

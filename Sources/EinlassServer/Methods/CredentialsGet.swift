@@ -24,15 +24,17 @@ func credentialsGet(_ server: Server) -> Method {
         let request = server.credentialRequest(params)
         return try server.withStore(by: nil) { patience throws(Problem) -> JSONValue? in
           try server.einlass.storedCredential(request).map { result throws(Problem) in
-            try server.handOut(result, request, patience)
+            ["credential": try server.handOut(result, request, patience)]
           }
         } ?? nil
       },
       { params, _ async throws(RPCError) in
         do throws(Problem) {
           let request = server.credentialRequest(params)
-          return try server.handOut(
-            await server.budgetedEinlass.credential(request), request, .usual)
+          return [
+            "credential": try server.handOut(
+              await server.budgetedEinlass.credential(request), request, .usual)
+          ]
         } catch { throw RPCError(error) }
       }))
 }
@@ -62,21 +64,20 @@ extension TypedField where Value == Int64? {
 
 extension Server {
   /// Records the credential in the audit trail, then returns the answer with it.
-  fileprivate func handOut(
-    _ result: PerformResult, _ request: CredentialRequest, _ patience: AccountStore.Patience
+  func handOut(
+    _ result: PerformResult, _ request: CredentialRequest, by method: String = "credentials.get",
+    _ patience: AccountStore.Patience
   ) throws(Problem) -> JSONValue {
     guard let credential = result.credential else {
       throw Problem(.internal, "The result holds no credential.")
     }
     try audit.record(
       AuditEvent(
-        "credentials.get", handing: credential, of: result.account, to: request.application,
+        method, handing: credential, of: result.account, to: request.application,
         clientID: result.clientID), patience)
     warn(of: credential, result.account, shorterThan: request.minValiditySeconds)
     scheduleRefresh(of: result, for: request.resource)
-    return [
-      "credential": JSONValue(credential, of: result.identity, includesRefreshToken: false)
-    ]
+    return JSONValue(credential, of: result.identity, includesRefreshToken: false)
   }
 
   /// Logs once if a fresh token expires earlier than requested, because every call then refreshes

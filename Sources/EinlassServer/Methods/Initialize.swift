@@ -57,7 +57,13 @@ func initialize(_ server: Server) -> Method {
         if listens { server.changes.begin(after: nil) }
         store = ["problem": problemObject(error)]
       }
-      return server.greeting(store: store)
+      let greeting = server.greeting(store: store)
+      if server.session.frontEnd.wantsUserNotifications {
+        // The first notification must not come before the answer.
+        call.answer(greeting)
+        server.announceCurrentUser()
+      }
+      return greeting
     })
 }
 
@@ -69,7 +75,8 @@ private enum Params {
   static let processID = TypedField.optional(
     "processId", .integer(1...Int64(Int32.max)), "End when this process ends.")
   static let capabilities = TypedField.optional(
-    "capabilities", .object(fields(shownPrompts, wantsChanges, wantsNetwork)), default: [:],
+    "capabilities", .object(fields(shownPrompts, wantsChanges, wantsNetwork, wantsUsers)),
+    default: [:],
     "The abilities of the front end.")
   static let applications = TypedField.optional(
     "applications", .map(.registration), default: [:],
@@ -94,6 +101,10 @@ private let wantsChanges = TypedField.optional(
 private let wantsNetwork = TypedField.optional(
   "network", .boolean, default: false, "true: network.changed when the machine goes on or offline.")
 
+private let wantsUsers = TypedField.optional(
+  "users", .boolean, default: false,
+  "true: users.changed at once, and when a user of the application's directory changes.")
+
 /// The largest number of entries; so many always fit the answer.
 private let leftOutLimit = 50
 
@@ -115,6 +126,7 @@ extension Session.FrontEnd {
     title = client[Client.title]
     wantsChangeNotifications = params[Params.capabilities][wantsChanges]
     wantsNetworkNotifications = params[Params.capabilities][wantsNetwork]
+    wantsUserNotifications = params[Params.capabilities][wantsUsers]
     prompts = Set(params[Params.capabilities][shownPrompts].compactMap(Prompt.Kind.init))
     for member in params[Params.applications].members {
       registrations[member.name] = ClientRegistration(member.value)

@@ -8,7 +8,7 @@ func verify(_ server: Server) -> Method {
     MethodDescriptor(
       "verify", .network,
       "Asks the provider for the validity, the application and the person of a credential.",
-      params: fields(.provider, Params.credential, .verifiedAccount, Params.expect),
+      params: fields(.provider, .checkedCredential, .verifiedAccount, Params.expect),
       result: .object([
         .required("valid", .boolean, "Whether every check is ok."),
         .optional("identity", .reference("Identity"), "The person of the credential."),
@@ -31,7 +31,7 @@ func verify(_ server: Server) -> Method {
       ]),
     .task { params, _ async throws(RPCError) in
       let subject: VerifyRequest.Subject
-      switch (VerifyRequest.Subject(params[Params.credential]), params[.verifiedAccount]) {
+      switch (VerifyRequest.Subject(params[.checkedCredential]), params[.verifiedAccount]) {
       case (let credential?, nil): subject = credential
       case (nil, let account?): subject = .account(account)
       default: throw .invalidParams(either: "credential", or: "account")
@@ -53,8 +53,6 @@ func verify(_ server: Server) -> Method {
 }
 
 private enum Params {
-  static let credential = TypedField.optional(
-    "credential", .json(verifiedCredential), "The credential to check.", isSecret: true)
   static let expect = TypedField.optional(
     "expect",
     .object(fields(Expected.id, Expected.clientID, Expected.scopes, Expected.nonce)),
@@ -76,9 +74,14 @@ extension TypedField where Value == Account.ID? {
     "account", .account, "Or: the stored credential of this account.")
 }
 
+extension TypedField where Value == JSONValue? {
+  static let checkedCredential = optional(
+    "credential", .json(verifiedCredential), "The credential to check.", isSecret: true)
+}
+
 extension VerifyRequest.Subject {
   /// Reads a validated credential; `nil` if there is none.
-  fileprivate init?(_ json: JSONValue?) {
+  init?(_ json: JSONValue?) {
     let idToken = json?["idToken"]?.string.map { Secret($0) }
     if json?["type"] == "idToken", let idToken {
       self = .idToken(idToken)

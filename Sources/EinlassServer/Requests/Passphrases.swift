@@ -24,11 +24,11 @@ extension Server {
   /// 128 MiB and keeps a thread busy. Throws `cancelled` if the task is cancelled while it waits,
   /// and the problems of the body.
   func inTurn<Result>(
-    _ body: () throws(Problem) -> Result
+    _ body: () async throws(Problem) -> Result
   ) async throws(Problem) -> Result {
     guard await turns.take("passphrase") else { throw .nothingDone }
     defer { turns.give("passphrase") }
-    return try body()
+    return try await body()
   }
 
   private func ask(_ prompt: Prompt, for call: Call) async throws(Problem) -> Answer {

@@ -12,6 +12,7 @@ final class Session: Sendable {
     var prompts: Set<Prompt.Kind> = []
     var wantsChangeNotifications = true
     var wantsNetworkNotifications = false
+    var wantsUserNotifications = false
     /// The registrations that the client passed, by provider. They are never stored and never
     /// logged.
     var registrations: ByteKeyed<ClientRegistration> = [:]

@@ -7,8 +7,13 @@ internal import EinlassSystem
 final class Announcer: Sendable {
   private let peer = Lock<Peer?>(nil)
   private let session: Session
+  private let sharesUsers: Bool
 
-  init(session: Session) { self.session = session }
+  /// - Parameter sharesUsers: whether all applications share one directory of users.
+  init(session: Session, sharesUsers: Bool = false) {
+    self.session = session
+    self.sharesUsers = sharesUsers
+  }
 
   /// Sets the peer of the next notifications. `nil` releases the peer and everything its methods
   /// hold.
@@ -73,6 +78,7 @@ final class Announcer: Sendable {
         "accounts.changed",
         ["revision": JSONValue(revision), "changes": .array(accounts.map { JSONValue($0) })])
     }
+    announceUsers(changes, revision)
     if changes.isEverything || changes.grants.count > StoreChanges.limit {
       return announceChange(
         "access.changed", ["revision": JSONValue(revision), "reload": true])
@@ -85,6 +91,38 @@ final class Announcer: Sendable {
           "provider": .string(grant.provider),
         ])
     }
+  }
+}
+
+extension Announcer {
+  /// Announces the changes in the front end's directory.
+  private func announceUsers(_ changes: StoreChanges, _ revision: Int64) {
+    guard session.frontEnd.wantsUserNotifications else { return }
+    let application = session.frontEnd.application
+    let own = changes.users.filter { change in
+      sameBytes(change.scope, application) || (sharesUsers && change.scope.isEmpty)
+    }
+    if changes.isEverything || own.count > StoreChanges.limit {
+      announceChange(
+        "users.changed", ["revision": JSONValue(revision), "changes": [], "reload": true])
+    } else if !own.isEmpty {
+      announceUsers(own, revision)
+    }
+  }
+
+  /// Announces these changes of users.
+  func announceUsers(_ changes: [StoreChanges.OfUser], _ revision: Int64) {
+    announceChange(
+      "users.changed",
+      [
+        "revision": JSONValue(revision),
+        "changes": .array(
+          changes.map { change in
+            [
+              "user": .string(change.user.rawValue), "change": .string(change.change.rawValue),
+            ]
+          }),
+      ])
   }
 }
 
@@ -172,6 +210,12 @@ extension AccountStore {
       maintenance: maintenance,
       begunRenewals: begunRenewals,
       failedSignIns: failedSignIns,
-      ownServers: ownServers)
+      ownServers: ownServers,
+      users: UserStore(
+        reading: users.reading,
+        changing: { patience, body throws(Problem) in
+          try store.users.changing(patience, body)
+          feed.look()
+        }))
   }
 }

@@ -104,6 +104,12 @@ extension AccountStore {
       maintenance: maintenance,
       begunRenewals: begunRenewals,
       failedSignIns: failedSignIns,
-      ownServers: ownServers)
+      ownServers: ownServers,
+      users: UserStore(
+        reading: users.reading,
+        changing: { patience, body throws(Problem) in
+          defer { shared.forget() }
+          try store.users.changing(patience, body)
+        }))
   }
 }

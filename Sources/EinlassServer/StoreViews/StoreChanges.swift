@@ -8,8 +8,17 @@ struct StoreChanges: Equatable {
     var change: StoreChange.Kind
   }
 
+  /// A change of one user.
+  struct OfUser: Equatable {
+    var user: User.ID
+    var change: StoreChange.UserKind
+    /// The user's directory; for a sign-in or sign-out the application.
+    var scope: String
+  }
+
   var accounts: [OfAccount] = []
   var grants: [AccessGrant.Place] = []
+  var users: [OfUser] = []
   /// Whether everything may have changed, because the changes are not known.
   var isEverything = false
 
@@ -36,6 +45,9 @@ extension StoreChanges {
           order.append(id)
         }
       case .credential: break
+      case .user(let id, let kind, let scope):
+        let change = OfUser(user: id, change: kind, scope: scope)
+        if !users.contains(change) { users.append(change) }
       case .grant(let place):
         if !grants.contains(place) { grants.append(place) }
       }

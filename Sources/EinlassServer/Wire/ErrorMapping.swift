@@ -35,6 +35,21 @@ extension Problem.Reason {
     case .bindingMismatch: 1027
     case .unsafeURL: 1028
     case .accountExists: 1029
+    case .invalidCredential: 17004
+    case .emailAlreadyInUse: 17007
+    case .invalidEmail: 17008
+    case .wrongPassword: 17009
+    case .tooManyRequests: 17010
+    case .userNotFound: 17011
+    case .accountExistsWithDifferentCredential: 17012
+    case .requiresRecentLogin: 17014
+    case .providerAlreadyLinked: 17015
+    case .noSuchProvider: 17016
+    case .userMismatch: 17024
+    case .credentialAlreadyInUse: 17025
+    case .weakPassword: 17026
+    case .missingEmail: 17034
+    case .nullUser: 17067
     case .cancelled: -32800
     case .invalidParameter: -32602
     case .internal: -32603
@@ -68,6 +83,9 @@ extension RPCError {
         "networkCode": problem.networkCode.map { JSONValue(Int64($0)) },
         "retryAfterSeconds": problem.retryAfterSeconds.map { JSONValue(Int64($0)) },
         "serverError": problem.serverError.map(JSONValue.init(serverError:)),
+        "email": problem.collision?.email.map(JSONValue.string),
+        "providers": problem.collision.map { JSONValue($0.providers) },
+        "pendingCredential": (problem.collision?.pendingCredential).map(JSONValue.string),
         "prompts": problem.reason == .interactionRequired
           ? .array(
             problem.neededPrompts.map { JSONValue(needed: $0, for: application) }

@@ -47,6 +47,20 @@ let notifications: [NotificationDescriptor] = [
       .optional("provider", .identifier, "The provider of the accounts."), .reload,
     ]),
   NotificationDescriptor(
+    "users.changed",
+    "Users of the application's directory changed; for capabilities.users alone, first after initialize.",
+    params: [
+      .revision,
+      .required(
+        "changes",
+        .array(
+          .object([
+            .required("user", .identifier, "The user's id."),
+            .required("change", Schema(StoreChange.UserKind.self), "The kind of change."),
+          ]), max: StoreChanges.limit), "The changes."),
+      .reload,
+    ]),
+  NotificationDescriptor(
     "credentials.refreshed", "A new token replaced the previous one.",
     params: [
       .account, .required("tokenType", .string(maxBytes: nil), "Bearer or DPoP."),

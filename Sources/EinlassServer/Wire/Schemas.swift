@@ -65,6 +65,7 @@ extension Schema {
 
 /// The shared types of the document.
 let components: Components = [
+  "User": .user,
   "Provider":
     .object([
       .required("id", .identifier, "The id that parameters name."),
@@ -80,6 +81,9 @@ let components: Components = [
           .optional("detail", .identifier, "The detail of the error."),
           .required("message", .string(maxBytes: nil), "For people."),
         ]), "The problem with that registration, if it is known without a request."),
+      .optional(
+        "aliases", .array(.identifier, max: nil),
+        "Other ids that parameters may name it by, such as those of Firebase Authentication."),
       .optional(
         "added", .boolean, "True for a provider of providers.add; providers.remove removes it."),
       .optional(

@@ -52,7 +52,10 @@ extension AccountStore.NewAccount {
     if isSamePerson(existing) { account.subject = account.subject ?? existing.subject }
     if !replacesExisting {
       account.displayName = account.displayName ?? existing.displayName
-      account.email = account.email ?? existing.email
+      if account.email == nil {
+        account.email = existing.email
+        account.isEmailVerified = existing.isEmailVerified
+      }
       account.avatar = account.avatar ?? existing.avatar
     }
     return account

@@ -10,6 +10,9 @@ extension SQLiteConnection {
   /// credential change belongs to an account.
   private static let credentialKind = "credential"
 
+  /// The beginning of a value of the `kind` column for a user, whose id is in `account`.
+  private static let userKind = "user "
+
   /// The list holds at least this many of the newest changes.
   static var keptChanges: Int64 { 256 }
 
@@ -21,6 +24,9 @@ extension SQLiteConnection {
       try run(insert, .text(id.rawValue), .text(kind.rawValue), .null, .null)
     case .credential(let id):
       try run(insert, .text(id.rawValue), .text(Self.credentialKind), .null, .null)
+    case .user(let id, let kind, let scope):
+      try run(
+        insert, .text(id.rawValue), .text(Self.userKind + kind.rawValue), .text(scope), .null)
     case .grant(let place):
       try run(insert, .null, .null, .text(place.application), .text(place.provider))
     }
@@ -45,12 +51,19 @@ extension SQLiteConnection {
       "SELECT account, kind, application, provider FROM change WHERE number > ?1 ORDER BY number",
       .integer(number)
     ) { row throws(Problem) -> StoreChange? in
+      let scope = try row.optionalText(2)
       if let account = try row.optionalText(0).map(Account.ID.init(rawValue:)) {
-        if try row.optionalText(1) == Self.credentialKind { return .credential(account) }
+        let word = try row.optionalText(1) ?? ""
+        if word == Self.credentialKind { return .credential(account) }
+        if word.hasPrefix(Self.userKind) {
+          return StoreChange.UserKind(rawValue: String(word.dropFirst(Self.userKind.count))).map {
+            .user(User.ID(rawValue: account.rawValue), $0, scope: scope ?? "")
+          }
+        }
         let kind: StoreChange.Kind? = try row.optionalWord(1)
         return kind.map { .account(account, $0) }
       }
-      guard let application = try row.optionalText(2), let provider = try row.optionalText(3) else {
+      guard let application = scope, let provider = try row.optionalText(3) else {
         return nil
       }
       return .grant(.init(provider: provider, application: application))

@@ -136,6 +136,7 @@ struct Migrations: Sendable {
       "ALTER TABLE credential ADD COLUMN assertion_source TEXT",
     ],
     ownServers,
+    users,
   ]
 
   /// Adds the resource (RFC 8707; '' for none) to the primary key of `credential`, and a proof key
@@ -248,12 +249,77 @@ struct Migrations: Sendable {
     """,
   ]
 
+  /// Directories of users; see `User`. `directory` is empty for the shared one. `email_key`: the
+  /// address in lower case.
+  private static let users = [
+    // See `Account`.
+    "ALTER TABLE account ADD COLUMN reported INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE account ADD COLUMN email_verified INTEGER NOT NULL DEFAULT 0",
+    """
+    CREATE TABLE user (
+      position INTEGER PRIMARY KEY AUTOINCREMENT,
+      id TEXT NOT NULL UNIQUE,
+      directory TEXT NOT NULL,
+      application TEXT NOT NULL,
+      display_name TEXT,
+      email TEXT,
+      email_key TEXT,
+      email_verified INTEGER NOT NULL,
+      photo TEXT,
+      created_at INTEGER NOT NULL,
+      last_sign_in_at INTEGER
+    ) STRICT
+    """,
+    "CREATE INDEX user_email ON user (directory, email_key, position)",
+    // `account` may name a removed account, because the identity stays.
+    """
+    CREATE TABLE user_identity (
+      directory TEXT NOT NULL,
+      provider TEXT NOT NULL,
+      subject TEXT NOT NULL,
+      user TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
+      position INTEGER NOT NULL,
+      email TEXT,
+      email_key TEXT,
+      account TEXT,
+      PRIMARY KEY (directory, provider, subject)
+    ) STRICT
+    """,
+    "CREATE INDEX user_identity_user ON user_identity (user, position)",
+    "CREATE INDEX user_identity_email ON user_identity (directory, email_key)",
+    // `verifier` is sealed; see `PasswordVerifier`.
+    """
+    CREATE TABLE user_password (
+      user TEXT NOT NULL PRIMARY KEY REFERENCES user (id) ON DELETE CASCADE,
+      verifier BLOB NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE current_user (
+      application TEXT NOT NULL PRIMARY KEY,
+      user TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
+      signed_in_at INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX current_user_user ON current_user (user)",
+    // `digest`: SHA-256 of the text that the front end got. `contents` is sealed; see
+    // `ProvenIdentity.packed`.
+    """
+    CREATE TABLE pending_credential (
+      digest BLOB NOT NULL PRIMARY KEY,
+      application TEXT NOT NULL,
+      ends_at INTEGER NOT NULL,
+      contents BLOB NOT NULL
+    ) STRICT
+    """,
+  ]
+
   private static let releasedColumns: [String: Set<String>] = [
     "meta": ["id", "store", "revision", "key_id", "encryptions"],
     "keyslot": ["id", "kind", "parameters", "salt", "wrapped_key"],
     "account": [
       "position", "id", "provider", "username", "display_name", "subject", "email", "avatar",
-      "health", "added_at", "last_used_at",
+      "health", "added_at", "last_used_at", "reported", "email_verified",
     ],
     "credential": [
       "account", "client_id", "resource", "role", "kind", "bound_origins", "bound_client_id",
@@ -275,5 +341,15 @@ struct Migrations: Sendable {
       "application", "provider", "server", "port", "secure", "use_cookies",
       "accept_untrusted_certificates", "username",
     ],
+    "user": [
+      "position", "id", "directory", "application", "display_name", "email", "email_key",
+      "email_verified", "photo", "created_at", "last_sign_in_at",
+    ],
+    "user_identity": [
+      "directory", "provider", "subject", "user", "position", "email", "email_key", "account",
+    ],
+    "user_password": ["user", "verifier"],
+    "current_user": ["application", "user", "signed_in_at"],
+    "pending_credential": ["digest", "application", "ends_at", "contents"],
   ]
 }

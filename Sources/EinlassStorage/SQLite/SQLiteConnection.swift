@@ -89,6 +89,9 @@ struct SQLiteConnection: ~Copyable {
   /// The number of rows changed by the last INSERT, UPDATE or DELETE.
   var changes: Int64 { handle.changes }
 
+  /// The number of rows changed since the connection was opened.
+  var countChanges: Int64 { handle.countChanges }
+
   /// The number of virtual-machine steps of its statements so far. Tests use it, because it is
   /// reproducible, unlike time.
   var countSteps: Int64 { handle.countSteps }
@@ -190,6 +193,7 @@ enum SQLiteTransaction: String {
   }
 
   var changes: Int64 { unsafe sqlite3_changes64(connection) }
+  var countChanges: Int64 { unsafe sqlite3_total_changes64(connection) }
   var countSteps: Int64 {
     unsafe prepared.values.reduce(0) {
       unsafe $0 + Int64(sqlite3_stmt_status($1, SQLITE_STMTSTATUS_VM_STEP, 0))

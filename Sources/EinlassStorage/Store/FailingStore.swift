@@ -24,6 +24,7 @@ extension AccountStore {
       maintenance: StoreMaintenance(failing: problem),
       begunRenewals: .none,
       failedSignIns: .none,
-      ownServers: OwnServerStore(failing: problem))
+      ownServers: OwnServerStore(failing: problem),
+      users: UserStore(failing: problem))
   }
 }

@@ -69,7 +69,8 @@ public enum MemoryAccountStore {
         filePassphrase: filePassphraseDescriptor.map { KeyDescriptor(passphrase: $0) }),
       begunRenewals: .none,
       failedSignIns: .none,
-      ownServers: .ofMemory())
+      ownServers: .ofMemory(),
+      users: .ofMemory { changes in memory.withLock { $0.record(changes) } })
   }
 }
 
@@ -143,6 +144,12 @@ private struct Memory {
       mark: .init(store: "memory", number: Int64(count)), revision: snapshot.revision,
       list: known.flatMap { (0...lastChanges.count).contains($0) ? Array(lastChanges[$0...]) : nil }
     )
+  }
+
+  /// Records changes of the users.
+  mutating func record(_ changes: [StoreChange]) {
+    for change in changes { note(change) }
+    if !changes.isEmpty { _ = nextRevision() }
   }
 
   private mutating func note(_ change: StoreChange) {

@@ -100,7 +100,8 @@ public enum SQLiteAccountStore {
       maintenance: .ofDatabase(file, keys: keys),
       begunRenewals: .beside(file.location),
       failedSignIns: .beside(file.location),
-      ownServers: .ofDatabase(file))
+      ownServers: .ofDatabase(file),
+      users: .ofDatabase(file))
   }
 }
 

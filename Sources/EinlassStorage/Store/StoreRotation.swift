@@ -33,6 +33,7 @@ extension OpenStore {
       try connection.put(resealed)
       count += resealed.cells.count
     }
+    count += try resealUsers(from: old, to: new)
     try progress(countAccounts, countAccounts)
     let before = try connection.keySlots()
     let slots = try keySlots(around: root)

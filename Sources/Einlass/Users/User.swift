@@ -1,0 +1,134 @@
+internal import EinlassJSON
+
+/// A person in a directory of users. Holds no secret.
+public struct User: Sendable, Equatable {
+  /// `u_` and 128 random bits in base64url; compares as bytes.
+  public struct ID: RawRepresentable, Hashable, Sendable {
+    public var rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static func == (left: ID, right: ID) -> Bool {
+      sameBytes(left.rawValue, right.rawValue)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+      for byte in rawValue.utf8 { hasher.combine(byte) }
+    }
+  }
+
+  /// The key of an identity: a person at a provider. Compares as bytes.
+  public struct Place: Hashable, Sendable {
+    /// The provider's id in the catalogue, or `password`.
+    public var provider: String
+    /// The provider's id of the person; for `password` the e-mail address in lower case.
+    public var subject: String
+
+    public init(_ provider: String, _ subject: String) {
+      self.provider = provider
+      self.subject = subject
+    }
+
+    public static func == (left: Place, right: Place) -> Bool {
+      sameBytes(left.provider, right.provider) && sameBytes(left.subject, right.subject)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+      hasher.combine(Array(provider.utf8))
+      hasher.combine(Array(subject.utf8))
+    }
+  }
+
+  /// A way to sign in as the user.
+  public struct Identity: Sendable, Equatable {
+    public var place: Place
+    public var email: String?
+    /// The account of the person in the store; it may have been removed since.
+    public var account: Account.ID?
+
+    public init(place: Place, email: String? = nil, account: Account.ID? = nil) {
+      self.place = place
+      self.email = email
+      self.account = account
+    }
+  }
+
+  /// The provider of the directory's own passwords.
+  public static let password = "password"
+
+  public var id: ID
+  /// The application of the directory; empty for the shared one.
+  public var directory: String
+  /// The application that made the user.
+  public var application: String
+  public var displayName: String?
+  public var email: String?
+  /// Whether a provider that verifies addresses has vouched for the address.
+  public var isEmailVerified = false
+  public var photo: String?
+  public var createdAt: UnixTime
+  public var lastSignInAt: UnixTime?
+  /// In order of linking; at most one of each provider.
+  public var identities: [Identity] = []
+  /// The order of making. Never used again after a removal, so that paged lists continue after it.
+  public var position: Int64 = 0
+
+  public init(id: ID, directory: String, application: String, createdAt: UnixTime) {
+    self.id = id
+    self.directory = directory
+    self.application = application
+    self.createdAt = createdAt
+  }
+
+  /// Returns the user's identity of a provider, or `password`.
+  public func identity(of provider: String) -> Identity? {
+    identities.first { sameBytes($0.place.provider, provider) }
+  }
+}
+
+/// The user of an application.
+public struct CurrentUser: Sendable, Equatable {
+  public var user: User.ID
+  /// The last time the person proved to be this user.
+  public var signedInAt: UnixTime
+
+  public init(user: User.ID, signedInAt: UnixTime) {
+    self.user = user
+    self.signedInAt = signedInAt
+  }
+}
+
+/// A person at a provider, as proven by a sign-in, an account or a checked credential.
+public struct ProvenIdentity: Sendable, Equatable {
+  public var place: User.Place
+  public var email: String?
+  /// Whether the provider says that it has verified the address.
+  public var isEmailVerified: Bool
+  public var displayName: String?
+  public var username: String?
+  public var photo: String?
+  public var account: Account.ID?
+
+  public init(
+    place: User.Place, email: String? = nil, isEmailVerified: Bool = false,
+    displayName: String? = nil, username: String? = nil, photo: String? = nil,
+    account: Account.ID? = nil
+  ) {
+    self.place = place
+    self.email = email
+    self.isEmailVerified = isEmailVerified
+    self.displayName = displayName
+    self.username = username
+    self.photo = photo
+    self.account = account
+  }
+}
+
+/// Returns the form in which two e-mail addresses compare: in lower case. `nil` for a text that is no
+/// address: one `@` between two parts without spaces or controls, at most 256 bytes.
+public func emailKey(_ email: String) -> String? {
+  let parts = email.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+  guard isIdentifier(email), parts.count == 2, parts.allSatisfy({ !$0.isEmpty }),
+    !email.unicodeScalars.contains(where: \.properties.isWhitespace)
+  else { return nil }
+  return email.lowercased()
+}

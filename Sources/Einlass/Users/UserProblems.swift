@@ -1,0 +1,107 @@
+/// The problems that the directory of users decides.
+extension Problem {
+  /// A user that a credential belongs to, or whose address it has.
+  public struct Collision: Sendable, Equatable {
+    public var email: String?
+    /// The providers by which that user signs in.
+    public var providers: [String]
+    /// Names the proven identity for `users.link` and `users.signIn`.
+    public var pendingCredential: String
+
+    public init(email: String?, providers: [String] = [], pendingCredential: String) {
+      self.email = email
+      self.providers = providers
+      self.pendingCredential = pendingCredential
+    }
+  }
+
+  static let nullUser = Problem(
+    .nullUser, "No user is signed in. Sign one in with users.signIn.", hint: .init("users.signIn"))
+  static let userNotFound = Problem(
+    .userNotFound, "There is no such user. See users.list, or make one with users.create.")
+  static let userMismatch = Problem(
+    .userMismatch,
+    "This is another person than the user who is signed in. Sign in as that user, or sign out first."
+  )
+  static let emailAlreadyInUse = Problem(
+    .emailAlreadyInUse,
+    "Another user has this e-mail address. Sign in as that user, or use another address.")
+  static let invalidEmail = Problem(
+    .invalidEmail, "This is no e-mail address. Pass one such as ada@example.com.")
+  static let missingEmail = Problem(
+    .missingEmail, "A password needs an e-mail address. Pass the parameter email.")
+  static let wrongPassword = Problem(
+    .wrongPassword, "The password is wrong. Ask the person for it again.")
+  static let weakPassword = Problem(
+    .weakPassword,
+    "The password is shorter than \(PasswordVerifier.leastCharacters) characters. Choose a longer one."
+  )
+
+  /// The pending credential is unknown.
+  static let noPendingCredential = Problem(
+    .invalidCredential,
+    "The pending credential was used or has ended; it lasts ten minutes. Sign in with its provider again.",
+    detail: "pendingCredential")
+
+  static func requiresRecentLogin(seconds: Int64) -> Problem {
+    Problem(
+      .requiresRecentLogin,
+      "The last sign-in is more than \(seconds) seconds old. Sign the person in again with users.reauthenticate.",
+      hint: .init("users.reauthenticate"))
+  }
+
+  static func providerAlreadyLinked(_ provider: String) -> Problem {
+    Problem(
+      .providerAlreadyLinked,
+      "The user already signs in with \(provider). Unlink that identity with users.unlink first.",
+      hint: .init("users.unlink", ["provider": provider]))
+  }
+
+  static func noSuchProvider(_ provider: String) -> Problem {
+    Problem(
+      .noSuchProvider,
+      "The user does not sign in with \(provider). The identities of the user name the providers.")
+  }
+
+  /// Nobody could sign in as the user any more.
+  static func lastIdentity(_ provider: String) -> Problem {
+    Problem(
+      .invalidChoice,
+      "Signing in with \(provider) is the last way in for this user. Link another one first, pass evenTheLast, or delete the user.",
+      detail: "lastIdentity")
+  }
+
+  /// The user of a shared directory was made by another application.
+  static func madeByAnother(_ application: String) -> Problem {
+    Problem(
+      .accessNotGranted,
+      "The application \(application) has made this user, so only that application or the person may change it.",
+      detail: "otherApplication")
+  }
+
+  static func tooManyRequests(_ count: Int64, seconds: Int64) -> Problem {
+    Problem(
+      .tooManyRequests,
+      "The password was wrong \(count) times in a row. Try again in \(seconds) second\(seconds == 1 ? "" : "s").",
+      isRetryable: true, retryAfterSeconds: Int(seconds))
+  }
+
+  /// The identity belongs to somebody else.
+  static func accountExists(_ collision: Collision) -> Problem {
+    var problem = Problem(
+      .accountExistsWithDifferentCredential,
+      "Another user has this e-mail address. Sign in as that user with one of the named providers, then link the pending credential with users.link.",
+      hint: .init("users.link", ["pendingCredential": collision.pendingCredential]))
+    problem.collision = collision
+    return problem
+  }
+
+  static func credentialAlreadyInUse(_ collision: Collision) -> Problem {
+    var problem = Problem(
+      .credentialAlreadyInUse,
+      "This identity is linked to a user already. Sign in as that user with users.signIn.",
+      hint: .init("users.signIn", ["pendingCredential": collision.pendingCredential]))
+    problem.collision = collision
+    return problem
+  }
+}

@@ -1,0 +1,181 @@
+internal import EinlassCrypto
+public import EinlassJSON
+
+/// A person's proof to be somebody at a provider.
+public enum UserProof: Sendable {
+  /// An account of the store that the application may use.
+  case account(Account.ID)
+  /// An account that the person has signed in to for this request, with the provider's answer.
+  case signedIn(Account, profile: JSONObject?)
+  /// A credential from outside, with the registration of the application that it must be issued to.
+  case credential(VerifyRequest)
+  /// A pending credential of `accountExistsWithDifferentCredential` or `credentialAlreadyInUse`.
+  case pending(String)
+}
+
+extension Einlass {
+  /// Returns the person of a proof, and the provider's answer about the person; `nil` for a pending
+  /// credential, which is read in the transaction that uses it.
+  func person(
+    of proof: UserProof, for application: String
+  ) async throws(Problem) -> (ProvenIdentity, profile: JSONObject?)? {
+    switch proof {
+    case .pending: return nil
+    case .account(let id):
+      let account = try store.account(id)
+      try requireAccess(of: application, to: account.provider)
+      return (try person(of: account, at: catalog.provider(account.provider)), nil)
+    case .signedIn(let account, let profile):
+      return (try person(of: account, at: catalog.provider(account.provider)), profile)
+    case .credential(let request):
+      return try await person(of: request)
+    }
+  }
+
+  /// Throws `accessNotGranted` without a grant.
+  public func requireAccess(of application: String, to provider: String) throws(Problem) {
+    let provider = try catalog.provider(provider)
+    let grant = try store.read { reader throws(Problem) in
+      try reader.grant(to: application, for: provider)
+    }
+    guard grant?.state == .granted else { throw .accessMissing(provider, for: application) }
+  }
+
+  /// The provider itself must have named the person, because a front end can add an account under any
+  /// name. A provider that a front end has added is not believed about addresses, because its word
+  /// would let its users into the users of other providers.
+  private func person(
+    of account: Account, at provider: Provider
+  ) throws(Problem) -> ProvenIdentity {
+    guard account.isSignedIn, account.health != .reloginNeeded else {
+      throw .reloginNeeded(provider, account)
+    }
+    guard account.health == .ok else { throw .unusable(provider, account) }
+    guard let subject = account.subject, account.isReported else {
+      throw .unreported(provider, account)
+    }
+    return ProvenIdentity(
+      place: User.Place(provider.id, subject), email: account.email,
+      isEmailVerified: account.isEmailVerified && catalog.holdsItself(provider.id),
+      displayName: account.displayName,
+      username: account.username, photo: account.avatar, account: account.id)
+  }
+
+  /// Asks the provider about the credential. Throws `invalidCredential` unless the provider says, or
+  /// a signature shows, that it was issued to the caller. Otherwise every program with a token of the
+  /// person could sign in as the person.
+  private func person(
+    of request: VerifyRequest
+  ) async throws(Problem) -> (ProvenIdentity, profile: JSONObject?) {
+    let provider = try catalog.provider(request.provider)
+    var check = try CredentialCheck(request, in: self)
+    // A stored token vouches for nothing here, because a front end can have added it.
+    check.stored = { _ in nil }
+    let verification = try await check.run()
+    if let failed = verification.checks.first(where: { !$0.isOK && $0.check != .application }) {
+      throw .invalidCredential(provider, failed)
+    }
+    guard let clientID = verification.clientID else { throw .unknownApplication(provider) }
+    guard verification.isValid, sameBytes(clientID, check.registration.clientID) else {
+      throw .otherApplication(provider)
+    }
+    guard let identity = verification.identity, !identity.id.isEmpty else {
+      throw .unidentified(provider)
+    }
+    return (
+      ProvenIdentity(
+        place: User.Place(provider.id, identity.id), email: identity.email,
+        isEmailVerified: identity.isEmailVerified && catalog.holdsItself(provider.id),
+        displayName: identity.name,
+        username: identity.username, photo: identity.avatar),
+      identity.profile
+    )
+  }
+}
+
+// MARK: - Pending credentials
+
+extension ProvenIdentity {
+  /// The time in seconds in which a pending credential can be used.
+  static let pendingSeconds: Int64 = 600
+
+  /// The digest under which a pending credential is kept, so that the store does not hold its text.
+  static func digest(ofPending text: String) -> [UInt8] { Digest.sha256(Array(text.utf8)) }
+
+  /// The contents of a pending credential: a JSON object.
+  var packed: Secret {
+    Secret(
+      JSONValue.object(
+        JSONObject(present: [
+          "provider": .string(place.provider), "subject": .string(place.subject),
+          "email": email.map(JSONValue.string), "emailVerified": .bool(isEmailVerified),
+          "displayName": displayName.map(JSONValue.string),
+          "username": username.map(JSONValue.string), "photo": photo.map(JSONValue.string),
+          "account": account.map { .string($0.rawValue) },
+        ])
+      ).bytes())
+  }
+
+  init?(packed: Secret) {
+    guard let json = try? JSONReader.read(revealedBytes(packed)),
+      let provider = json["provider"]?.string, let subject = json["subject"]?.string
+    else { return nil }
+    self.init(
+      place: User.Place(provider, subject), email: json["email"]?.string,
+      isEmailVerified: json["emailVerified"]?.bool ?? false,
+      displayName: json["displayName"]?.string, username: json["username"]?.string,
+      photo: json["photo"]?.string,
+      account: json["account"]?.string.map(Account.ID.init(rawValue:)))
+  }
+}
+
+extension Problem {
+  fileprivate static func invalidCredential(
+    _ provider: Provider, _ finding: Verification.Finding
+  ) -> Problem {
+    Problem(
+      .invalidCredential,
+      "The credential of \(provider.name) is not valid: \(finding.detail ?? "the check \(finding.check.rawValue) failed.") Get a new one from the provider.",
+      detail: finding.check.rawValue, provider: provider.id)
+  }
+
+  fileprivate static func unknownApplication(_ provider: Provider) -> Problem {
+    Problem(
+      .invalidCredential,
+      "\(provider.name) does not say which application the credential was issued to, so it signs nobody in. Pass the id_token that came with it, or sign in with provider in place of credential.",
+      detail: "unknownApplication", provider: provider.id,
+      hint: .init("users.signIn", ["provider": provider.id]))
+  }
+
+  fileprivate static func otherApplication(_ provider: Provider) -> Problem {
+    Problem(
+      .invalidCredential,
+      "The credential of \(provider.name) was issued to another application, so it signs nobody in here. Sign in with provider in place of credential.",
+      detail: "otherApplication", provider: provider.id,
+      hint: .init("users.signIn", ["provider": provider.id]))
+  }
+
+  fileprivate static func unidentified(_ provider: Provider) -> Problem {
+    Problem(
+      .invalidCredential,
+      "\(provider.name) does not say whose the credential is, so it signs nobody in.",
+      detail: "identity", provider: provider.id)
+  }
+
+  /// The provider has banned or locked the account.
+  fileprivate static func unusable(_ provider: Provider, _ account: Account) -> Problem {
+    Problem(
+      .accountBanned,
+      "\(provider.name) has \(account.health == .locked ? "locked" : "banned") the account. See the account's page at \(provider.name).",
+      provider: provider.id, account: account.id)
+  }
+
+  fileprivate static func unreported(_ provider: Provider, _ account: Account) -> Problem {
+    Problem(
+      .invalidCredential,
+      "\(provider.name) has not confirmed here whose the account is, because it was added by a program. Sign in to the account first.",
+      detail: "unreported", provider: provider.id, account: account.id,
+      hint: .init(
+        "accounts.signIn", ["provider": provider.id, "account": account.id.rawValue]))
+  }
+}

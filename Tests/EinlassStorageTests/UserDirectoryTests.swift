@@ -1,0 +1,416 @@
+import Einlass
+import EinlassCrypto
+import EinlassStorage
+import TestSupport
+import Testing
+
+/// The directory of users, in memory and in a file: the behaviour of Firebase's emulator row by row,
+/// and the rules that go beyond it.
+@Suite struct UserDirectoryTests {
+  /// A directory in a store of its own, and the people in it.
+  struct World {
+    var users: Users
+    let script: Script
+    private let test: AccountStoreTests.Case
+
+    init(_ kind: AccountStoreTests.Kind) throws { try self.init(AccountStoreTests.Case(kind)) }
+
+    init(_ test: AccountStoreTests.Case) throws {
+      self.test = test
+      script = Script()
+      users = Users(
+        UserDirectory(name: "kiosk", application: "kiosk"),
+        in: Einlass(
+          catalog: try ProviderCatalog.builtIn(), store: test.store, effects: script.effects),
+        stretching: cheap)
+    }
+
+    /// Returns the users as an engine with this catalogue has them.
+    func users(in catalog: ProviderCatalog) -> Users {
+      Users(
+        users.directory,
+        in: Einlass(catalog: catalog, store: test.store, effects: script.effects), stretching: cheap
+      )
+    }
+
+    /// Continues as this application.
+    mutating func by(
+      _ application: String, shared: Bool = false, onePerEmail: Bool = true
+    ) throws {
+      users = Users(
+        UserDirectory(
+          name: shared ? "" : application, application: application,
+          hasOneUserPerEmail: onePerEmail),
+        in: Einlass(
+          catalog: try ProviderCatalog.builtIn(), store: test.next, effects: script.effects),
+        stretching: cheap)
+    }
+
+    /// Returns a person's sign-in at a provider.
+    func person(
+      _ provider: String, _ subject: String, _ email: String?, verified: Bool = false,
+      name: String? = nil
+    ) -> UserProof {
+      var account = Account(
+        id: Account.ID(rawValue: "a_\(provider)_\(subject)"), provider: provider,
+        username: subject, displayName: name, subject: subject, email: email, isSignedIn: true,
+        addedAt: 0)
+      account.isReported = true
+      account.isEmailVerified = verified
+      return .signedIn(account, profile: nil)
+    }
+
+    func google(_ subject: String, _ email: String? = "ada@example.org", name: String? = nil)
+      -> UserProof
+    { person("google", subject, email, verified: true, name: name) }
+
+    func facebook(_ subject: String, _ email: String? = "ada@example.org") -> UserProof {
+      person("facebook", subject, email)
+    }
+
+    func create(_ email: String) throws -> User {
+      try users.create(email: email, password: password, .init()).user
+    }
+  }
+
+  /// A behaviour of the emulator's tests of identity providers.
+  struct Row: Sendable, CustomTestStringConvertible {
+    var testDescription: String
+    /// The difference of this directory, on purpose.
+    var deviation: String?
+    var check: @Sendable (inout World) async throws -> Void
+
+    init(
+      _ emulator: String, deviation: String? = nil,
+      _ check: @escaping @Sendable (inout World) async throws -> Void
+    ) {
+      testDescription = emulator
+      self.deviation = deviation
+      self.check = check
+    }
+  }
+
+  @Test(arguments: signInRows + linkRows, AccountStoreTests.Kind.allCases)
+  func `Each behaviour of the emulator holds, or its deviation`(
+    _ row: Row, _ kind: AccountStoreTests.Kind
+  ) async throws {
+    var world = try World(kind)
+    try await row.check(&world)
+  }
+
+  static let signInRows: [Row] = [
+    Row("creates a user from an identity, and copies its attributes") { world in
+      let made = try await world.users.signIn(world.google("1", name: "Ada"))
+      #expect(made.isNew && made.user.displayName == "Ada" && made.user.isEmailVerified)
+      #expect(made.user.email == "ada@example.org" && made.user.identities.count == 1)
+      #expect(try world.users.current(.usual) == made.user)
+    },
+    Row("accepts duplicates if the setting allows them, without the address at the user") { world in
+      try world.by("kiosk", onePerEmail: false)
+      let one = try await world.users.signIn(world.google("1")).user
+      let two = try await world.users.signIn(world.facebook("2")).user
+      #expect(one.id != two.id && one.email == nil && two.email == nil)
+      #expect(one.identities[0].email == "ada@example.org")
+      #expect(try world.users.providers(forEmail: "ada@example.org", .usual) == [])
+    },
+    Row("signs in the same user for the same identity") { world in
+      let made = try await world.users.signIn(world.facebook("1")).user
+      let again = try await world.users.signIn(world.facebook("1", "other@example.org"))
+      #expect(again.user.id == made.id && !again.isNew)
+    },
+    Row("adds a provider to the user with the same verified address") { world in
+      let made = try await world.users.signIn(world.google("1")).user
+      let merged = try await world.users.signIn(
+        world.person("dropbox", "2", "ADA@example.org", verified: true, name: "Countess"))
+      #expect(merged.user.id == made.id && !merged.isNew)
+      #expect(merged.user.identities.map(\.place.provider) == ["google", "dropbox"])
+      #expect(merged.user.displayName == "Countess")
+    },
+    Row("replaces an identity of the same provider for a verified address") { world in
+      let made = try await world.users.signIn(world.google("1")).user
+      let merged = try await world.users.signIn(world.google("2")).user
+      #expect(merged.id == made.id && merged.identities.map(\.place.subject) == ["2"])
+    },
+    Row(
+      "drops the password of a user whose address is not verified, and overwrites the profile",
+      deviation: "A password user is never overwritten, because nobody verifies addresses here."
+    ) { world in
+      let made = try world.create("ada@example.org")
+      let collision = await collision { try await world.users.signIn(world.google("1")) }
+      #expect(collision?.email == "ada@example.org" && collision?.providers == ["password"])
+      let signedIn = try await world.users.signIn(email: "ada@example.org", password: password)
+      #expect(signedIn.user.id == made.id && signedIn.user.identities.count == 1)
+    },
+    Row("keeps the password of a user whose address is verified") { world in
+      let made = try await world.users.signIn(world.google("1")).user
+      _ = try world.users.link(email: nil, password: password, to: nil)
+      let merged = try await world.users.signIn(
+        world.person("dropbox", "2", "ada@example.org", verified: true)
+      ).user
+      #expect(merged.id == made.id)
+      #expect(
+        try await world.users.signIn(email: "ada@example.org", password: password).user.id
+          == made.id)
+    },
+    Row("asks for a confirmation if neither address is verified, and stores nothing") { world in
+      let made = try await world.users.signIn(world.facebook("1")).user
+      try world.users.signOut(.usual)
+      let collision = await collision {
+        try await world.users.signIn(world.person("twitter", "2", "Ada@Example.org"))
+      }
+      #expect(collision?.providers == ["facebook"] && collision?.email == "Ada@Example.org")
+      #expect(try world.users.current(.usual) == nil)
+      #expect(try world.users.providers(forEmail: "ada@example.org", .usual) == ["facebook"])
+      _ = made
+    },
+    Row("asks for a confirmation if only the new address is verified") { world in
+      _ = try await world.users.signIn(world.facebook("1"))
+      let collision = await collision { try await world.users.signIn(world.google("2")) }
+      #expect(collision?.providers == ["facebook"])
+    },
+    Row("finds the providers for an address of the user or of an identity") { world in
+      _ = try await world.users.signIn(world.google("1"))
+      _ = try await world.users.link(world.facebook("2", "countess@example.org"))
+      let both = ["google", "facebook"]
+      #expect(try world.users.providers(forEmail: "ADA@example.org", .usual) == both)
+      #expect(try world.users.providers(forEmail: "countess@example.org", .usual) == both)
+      #expect(try world.users.providers(forEmail: "eve@example.org", .usual) == [])
+    },
+  ]
+
+  static let linkRows: [Row] = [
+    Row("links an identity to the current user, and copies its address if there is none") { world in
+      let made = try await world.users.signIn(world.facebook("1", nil)).user
+      #expect(made.email == nil)
+      let linked = try await world.users.link(world.google("2")).user
+      #expect(linked.id == made.id && linked.email == "ada@example.org")
+      #expect(linked.isEmailVerified && linked.identities.count == 2)
+    },
+    Row("accepts a link with the user's own address") { world in
+      _ = try await world.users.signIn(world.facebook("1"))
+      let linked = try await world.users.link(world.google("2", "ADA@example.org")).user
+      #expect(linked.email == "ada@example.org" && linked.isEmailVerified)
+    },
+    Row("refuses to link an identity that the user has") { world in
+      _ = try await world.users.signIn(world.google("1"))
+      for subject in ["1", "2"] {
+        #expect(
+          await reason { try await world.users.link(world.google(subject)) }
+            == .providerAlreadyLinked)
+      }
+    },
+    Row("refuses to link an identity of another user, with a credential for that user") { world in
+      let other = try await world.users.signIn(world.google("1")).user
+      _ = try world.create("eve@example.org")
+      let collision = await collision { try await world.users.link(world.google("1")) }
+      let pending = try #require(collision).pendingCredential
+      #expect(try await world.users.signIn(.pending(pending)).user.id == other.id)
+      #expect(
+        await reason { try await world.users.signIn(.pending(pending)) } == .invalidCredential)
+    },
+    Row("refuses to link an identity with the address of another user") { world in
+      _ = try world.create("ada@example.org")
+      _ = try world.create("eve@example.org")
+      #expect(
+        await reason { try await world.users.link(world.google("1")) } == .emailAlreadyInUse)
+    },
+    Row("links an identity with the address of another user if duplicates are allowed") { world in
+      try world.by("kiosk", onePerEmail: false)
+      _ = try world.create("ada@example.org")
+      let eve = try world.create("eve@example.org")
+      #expect(try await world.users.link(world.google("1")).user.id == eve.id)
+    },
+    Row("refuses to link without a current user") { world in
+      #expect(await reason { try await world.users.link(world.google("1")) } == .nullUser)
+    },
+    Row("refuses a provider that does not exist") { world in
+      _ = try world.create("ada@example.org")
+      let unknown = world.person("nowhere", "1", nil)
+      #expect(await reason { try await world.users.link(unknown) } == .unknownProvider)
+    },
+  ]
+}
+
+// MARK: - Rules beyond the emulator
+
+extension UserDirectoryTests {
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `A pending credential serves one application, once, for ten minutes`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    var world = try World(kind)
+    let user = try world.create("ada@example.org")
+    func pending() async throws -> UserProof {
+      let collision = await collision { try await world.users.signIn(world.facebook("1")) }
+      return .pending(try #require(collision).pendingCredential)
+    }
+    let (first, second) = (try await pending(), try await pending())
+    try world.by("other")
+    _ = try world.create("eve@example.org")
+    #expect(await reason { try await world.users.link(first) } == .invalidCredential)
+    try world.by("kiosk")
+    world.script.advance(seconds: 599)
+    #expect(try await world.users.link(first).user.id == user.id)
+    world.script.advance(seconds: 1)
+    _ = try world.users.unlink("facebook", from: nil, evenTheLast: false, .usual)
+    for used in [first, second] {
+      #expect(await reason { try await world.users.link(used) } == .invalidCredential)
+    }
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `Deleting, another password and unlinking the last identity need a recent sign-in`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    let world = try World(kind)
+    _ = try world.create("ada@example.org")
+    let changes: [() throws -> Void] = [
+      { _ = try world.users.setPassword(Secret("another one"), of: nil) },
+      { _ = try world.users.update(.init(email: "b@example.org"), of: nil, .usual) },
+      { _ = try world.users.unlink("password", from: nil, evenTheLast: true, .usual) },
+      { try world.users.delete(nil, .usual) },
+    ]
+    world.script.advance(seconds: 301)
+    for change in changes {
+      #expect(await reason { try change() } == .requiresRecentLogin)
+    }
+    _ = try await world.users.reauthenticate(password: password)
+    world.script.advance(seconds: 300)
+    try changes[0]()
+    try changes[1]()
+    #expect(
+      await reason {
+        try world.users.unlink("password", from: nil, evenTheLast: false, .usual)
+      } == .invalidChoice)
+    try changes[3]()
+    #expect(try world.users.current(.usual) == nil)
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `A new proof must be of the current user`(_ kind: AccountStoreTests.Kind) async throws {
+    let world = try World(kind)
+    let user = try await world.users.signIn(world.google("1")).user
+    #expect(try await world.users.reauthenticate(world.google("1")).user.id == user.id)
+    for other in [world.google("2"), world.facebook("1")] {
+      #expect(await reason { try await world.users.reauthenticate(other) } == .userMismatch)
+    }
+    #expect(
+      await reason { try await world.users.reauthenticate(password: password) } == .noSuchProvider)
+    try world.users.signOut(.usual)
+    #expect(await reason { try await world.users.reauthenticate(world.google("1")) } == .nullUser)
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `Applications have users of their own, or share those of one directory`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    var world = try World(kind)
+    let own = try await world.users.signIn(world.google("1")).user
+    try world.by("other")
+    #expect(try await world.users.signIn(world.google("1")).user.id != own.id)
+    try world.by("kiosk", shared: true)
+    let shared = try await world.users.signIn(world.google("1")).user
+    #expect(shared.id != own.id)
+    try world.by("other", shared: true)
+    #expect(try await world.users.signIn(world.google("1")).user == shared)
+    // Only the application that made the user changes it, and the person.
+    #expect(
+      await reason { try world.users.update(.init(displayName: "Eve"), of: nil, .usual) }
+        == .accessNotGranted)
+    #expect(await reason { try world.users.delete(nil, .usual) } == .accessNotGranted)
+    #expect(await reason { try await world.users.link(world.facebook("1")) } == .accessNotGranted)
+    let renamed = try world.users.update(.init(displayName: "Ada"), of: shared.id, .usual)
+    #expect(renamed.displayName == "Ada")
+    try world.users.delete(shared.id, .usual)
+    #expect(try world.users.current(.usual) == nil)
+    try world.by("kiosk", shared: true)
+    #expect(try world.users.current(.usual) == nil)
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `Five wrong passwords in a row make every further one wait, and the right one ends it`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    let world = try World(kind)
+    _ = try world.create("ada@example.org")
+    func signIn(_ text: String) async throws -> SignedInUser {
+      try await world.users.signIn(email: "Ada@example.org", password: Secret(text))
+    }
+    for _ in 1...5 { #expect(await reason { try await signIn("wrong!") } == .wrongPassword) }
+    #expect(await reason { try await signIn("difference") } == .tooManyRequests)
+    world.script.advance(seconds: 1)
+    _ = try await signIn("difference")
+    for _ in 1...5 { #expect(await reason { try await signIn("wrong!") } == .wrongPassword) }
+    #expect(await reason { try await signIn("difference") } == .tooManyRequests)
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `Addresses and passwords are checked at their edges`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    let world = try World(kind)
+    func create(_ email: String, _ password: String = "123456") throws {
+      _ = try world.users.create(email: email, password: Secret(password), .init())
+    }
+    let long = String(repeating: "a", count: 256 - "@example.org".utf8.count) + "@example.org"
+    for email in ["a", "a@", "@b", "a@b@c", "a b@c", "a@b\u{7}", "a" + long] {
+      #expect(await reason { try create(email) } == .invalidEmail, "\(email)")
+    }
+    #expect(await reason { try create("") } == .missingEmail)
+    #expect(await reason { try create("a@b", "12345") } == .weakPassword)
+    try create(long)
+    try create("a@b")
+    #expect(await reason { try create("A@B") } == .emailAlreadyInUse)
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `A provider that a front end has added is not believed about addresses`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    let world = try World(kind)
+    _ = try await world.users.signIn(world.google("1"))
+    // The control: the same claim by a provider of the catalogue.
+    #expect(
+      try await !world.users.signIn(world.person("dropbox", "2", "ada@example.org", verified: true))
+        .isNew)
+    let rogue = try ProviderCatalog.builtIn().adding(
+      json: Array(
+        #"{"providers": [{"id": "rogue", "name": "Rogue", "like": "google", "origins": {"https://accounts.google.com": "https://rogue.example", "https://oauth2.googleapis.com": "https://rogue.example", "https://www.googleapis.com": "https://rogue.example", "https://openidconnect.googleapis.com": "https://rogue.example"}}]}"#
+          .utf8))
+    #expect(rogue.leftOut.isEmpty)
+    let users = world.users(in: rogue.catalog)
+    let claim = world.person("rogue", "2", "ada@example.org", verified: true)
+    #expect(await collision { try await users.signIn(claim) }?.providers == ["google", "dropbox"])
+  }
+
+  @Test func `A rotation of the key keeps passwords and pending credentials`() async throws {
+    let test = try AccountStoreTests.Case(.file)
+    let world = try World(test)
+    _ = try world.create("ada@example.org")
+    let collision = await collision { try await world.users.signIn(world.facebook("1")) }
+    let before = try #require(collision)
+    _ = try test.store.maintenance.rotateKey { _, _ in }
+    _ = try await world.users.signIn(email: "ada@example.org", password: password)
+    _ = try await world.users.link(.pending(before.pendingCredential))
+  }
+}
+
+private let password = Secret("difference")
+private let cheap = ScryptParameters(cost: 16, blockSize: 1, parallelism: 1)
+
+/// Returns the problem's data about the other user.
+private func collision(
+  _ body: () async throws -> SignedInUser
+) async -> Problem.Collision? {
+  do {
+    _ = try await body()
+    return nil
+  } catch { return (error as? Problem)?.collision }
+}
+
+private func reason<Result>(_ body: () async throws -> Result) async -> Problem.Reason? {
+  do {
+    _ = try await body()
+    return nil
+  } catch { return (error as? Problem)?.reason }
+}
