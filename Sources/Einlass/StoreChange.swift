@@ -27,8 +27,7 @@ public enum StoreChange: Sendable, Equatable {
 }
 
 extension StoreChange.Kind {
-  /// Derives the change from two states of an account; `nil` for no change or a change of
-  /// `lastUsedAt` alone.
+  /// Derives the change from two states of an account; `nil` if front ends see no difference.
   public init?(from before: Account?, to after: Account?) {
     switch (before, after) {
     case (nil, nil): return nil
@@ -40,6 +39,8 @@ extension StoreChange.Kind {
         return
       }
       before.lastUsedAt = after.lastUsedAt
+      before.isEmailVerified = after.isEmailVerified
+      before.isReported = after.isReported
       if before == after { return nil }
       self = .updated
     }

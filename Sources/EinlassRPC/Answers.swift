@@ -7,6 +7,8 @@ final class RegisteredMethod: Sendable {
   let descriptor: MethodDescriptor
   /// Its handler.
   let handler: Method.Handler
+  /// Changes the validated parameters before the handler gets them.
+  let preparing: @Sendable (JSONObject) -> JSONObject
   /// Set for a method of the connection itself.
   let lifecycle: Lifecycle?
 
@@ -14,6 +16,7 @@ final class RegisteredMethod: Sendable {
   init(_ method: Method) {
     descriptor = method.descriptor
     handler = method.handler
+    preparing = method.preparing
     lifecycle = nil
   }
 
@@ -21,6 +24,7 @@ final class RegisteredMethod: Sendable {
   init(_ lifecycle: Lifecycle) {
     descriptor = lifecycle.descriptor
     handler = .urgent { _, _ in [:] }
+    preparing = { $0 }
     self.lifecycle = lifecycle
   }
 }

@@ -46,6 +46,8 @@ extension Peer {
       if case .batch = place, !method.descriptor.isBatchable { throw RPCError(.notBatchable) }
       if request.hasPositionalParams { throw RPCError(.positionalParams) }
       try method.descriptor.validate(request.params, components: options.components)
+      var request = request
+      request.params = method.preparing(request.params)
       let ticket = request.id.map {
         RequestTable.Ticket(id: $0, method: method, place: place)
       }

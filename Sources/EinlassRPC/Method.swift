@@ -7,6 +7,8 @@ public struct Method: Sendable {
   public var descriptor: MethodDescriptor
   /// Its handler.
   public var handler: Handler
+  /// Changes the validated parameters before the handler gets them.
+  public var preparing: @Sendable (JSONObject) -> JSONObject = { $0 }
 
   /// A method of a table.
   public init(_ descriptor: MethodDescriptor, _ handler: Handler) {

@@ -82,6 +82,11 @@ struct Options: Equatable, Sendable {
       GET, DELETE /log  the requests to the providers, with the checks made: {"requests": [...]}
       POST /reset       return to the initial state, with an empty log
 
+    People: each OAuth 2.0 provider has ada and grace with a verified address, and alan and emmy with
+    one that is not verified. The provider's behaviour.user names the one at the browser. Another
+    address, at Google for example: {"google": {"users": {"3001": {"email": "a@example.org",
+    "emailVerified": false}}}} to PATCH /state.
+
     The state. Every member may be missing, others are refused; times are seconds since 1970. A fault
     applies to requests of its path and method (all by default): it skips the first `skip` requests
     and applies `remaining` times.

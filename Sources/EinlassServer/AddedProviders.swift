@@ -27,7 +27,7 @@ final class AddedProviders: Sendable {
   }
 
   /// Adds a provider, or replaces the added one of the same id. Returns the id and whether it is
-  /// new. Throws `invalidParameter` for an id that the catalogue itself uses.
+  /// new. Throws `invalidParameter` for an id or alias of the catalogue itself.
   ///
   /// - Parameter isNamed: Whether the caller chose the id. An id that was derived is changed if
   ///   another issuer has it, in this process or in another one.
@@ -39,15 +39,11 @@ final class AddedProviders: Sendable {
     var isNew = true
     try change { descriptors throws(Problem) in
       if !isNamed {
-        descriptor = descriptor.renamed(beside: descriptors) { catalog.holdsItself($0) }
+        descriptor = descriptor.renamed(beside: descriptors) { catalog.isTaken($0) }
       }
       id = descriptor["id"]?.string ?? ""
       isNew = !descriptors.contains { sameBytes($0["id"]?.string ?? "", id) }
-      guard !isNew || !catalog.holdsItself(id) else {
-        throw Problem(
-          .invalidParameter, "The catalogue has a provider with this id. Choose another id.",
-          path: "/id")
-      }
+      guard !isNew || !catalog.isTaken(id) else { throw .takenID }
       // Replace it in place: providers that inherit from it (`like`) must come after it.
       return isNew
         ? descriptors + [descriptor]
@@ -66,6 +62,7 @@ final class AddedProviders: Sendable {
     let id = descriptor["id"]?.string ?? ""
     try change { descriptors throws(Problem) in
       guard let there = descriptors.first(where: { sameBytes($0["id"]?.string ?? "", id) }) else {
+        guard !catalog.isTaken(id) else { throw .takenID }
         return descriptors + [descriptor]
       }
       (found, isNew) = (there, false)
@@ -175,6 +172,10 @@ final class AddedProviders: Sendable {
 }
 
 extension Problem {
+  fileprivate static let takenID = Problem(
+    .invalidParameter, "The catalogue has a provider with this id or alias. Choose another id.",
+    path: "/id")
+
   fileprivate static let damagedProviders = Problem.store(
     .corrupt,
     "The file of added providers beside the store is damaged. Restore a copy of it, or move it away and add the providers again."

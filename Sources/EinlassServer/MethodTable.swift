@@ -61,46 +61,24 @@ extension Server {
     let testMethods = advanceClock.map {
       [testAdvanceClock($0), testWithoutLeases(isWithoutLeases)]
     }
-    return (methods + (testMethods ?? [])).map { $0.resolvingAliases { [added] in added.catalog } }
+    return (methods + (testMethods ?? [])).map { $0.takingAliases(of: added) }
   }
 }
 
 extension Method {
-  /// Returns the same method, with a provider's alias in the parameter `provider` replaced by its id.
-  fileprivate func resolvingAliases(
-    in catalog: @escaping @Sendable () -> ProviderCatalog
-  ) -> Method {
+  /// Returns the same method, which also takes a provider's alias as its parameter `provider`.
+  fileprivate func takingAliases(of added: AddedProviders) -> Method {
     guard descriptor.params.contains(where: { $0.name == "provider" }) else { return self }
-    let resolved: @Sendable (JSONObject) -> JSONObject = { params in
-      guard let name = params["provider"]?.string, let id = catalog().id(of: name),
-        !sameBytes(id, name)
-      else { return params }
+    var method = self
+    method.preparing = { params in
+      guard let name = params["provider"]?.string, let id = added.catalog.id(of: name) else {
+        return params
+      }
       var params = params
       params["provider"] = .string(id)
       return params
     }
-    let handler: Handler =
-      switch self.handler {
-      case .urgent(let handle):
-        .urgent { params, call throws(RPCError) in try handle(resolved(params), call) }
-      case .immediate(let handle):
-        .immediate { params, call, deadline throws(RPCError) in
-          try handle(resolved(params), call, deadline)
-        }
-      case .task(let handle):
-        .task { params, call async throws(RPCError) in try await handle(resolved(params), call) }
-      case .immediateOrTask(let attempt, let handle):
-        .immediateOrTask(
-          { params, call, deadline throws(RPCError) in
-            try attempt(resolved(params), call, deadline)
-          },
-          { params, call async throws(RPCError) in try await handle(resolved(params), call) })
-      case .taskUnlessReady(let attempt, let handle):
-        .taskUnlessReady(
-          { params, call throws(RPCError) in try attempt(resolved(params), call) },
-          { params, call async throws(RPCError) in try await handle(resolved(params), call) })
-      }
-    return Method(descriptor, handler)
+    return method
   }
 
   /// Returns the same method, refused while the configuration is invalid. Otherwise a request could

@@ -61,6 +61,23 @@ struct AddedProvidersTests {
     #expect(providers.catalog.providers.map(\.name) == (isBuiltIn ? ["Built-in"] : []))
   }
 
+  @Test func `A provider is not added under an alias of the catalogue`() throws {
+    var own = try #require(try Self.descriptor("Built-in").object)
+    own["aliases"] = ["example.com"]
+    let catalog = try ProviderCatalog(
+      json: JSONValue.object(["providers": [.object(own)]]).bytes())
+    let providers = AddedProviders(Self.overlay(), to: catalog, origins: [:])
+    var added = try #require(try Self.descriptor("Added").object)
+    added["id"] = "example.com"
+    let descriptor = JSONValue.object(added)
+    let problem = #expect(throws: Problem.self) { try providers.add(descriptor, isNamed: true) }
+    #expect(problem?.reason == .invalidParameter && problem?.path == "/id")
+    #expect(throws: Problem.self) { try providers.addIfMissing(descriptor) }
+    #expect(providers.catalog.providers.map(\.name) == ["Built-in"])
+    added["id"] = "other.example"
+    #expect(try providers.add(.object(added), isNamed: true).isNew)
+  }
+
   @Test func `A hidden provider of another machine stays away from a test`() throws {
     let builtIn = try ProviderCatalog(
       json: JSONValue.object(["providers": [Self.descriptor("Built-in")]]).bytes())

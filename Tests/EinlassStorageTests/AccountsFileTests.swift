@@ -51,11 +51,12 @@ import Testing
   @Test func `An exported account is imported unchanged, with the origins of each credential`()
     throws
   {
-    let account = Account(
+    var account = Account(
       id: Account.ID(rawValue: "a_1"), provider: Self.provider, username: "ada", displayName: "Ada",
       subject: "17", email: "ada@example.com", avatar: String(repeating: "a", count: 8192),
       health: .banned,
       isSignedIn: true, addedAt: 5, lastUsedAt: 6)
+    (account.isEmailVerified, account.isReported) = (true, true)
     let credentials = [
       StoredCredential(
         role: .system, registration: ClientRegistration(clientID: "c", clientSecret: Secret("cs")),
@@ -88,6 +89,26 @@ import Testing
     var expected = account
     expected.id = Account.ID(rawValue: "")
     #expect(read.account == PortableAccount(account: expected, credentials: credentials))
+  }
+
+  @Test func `An imported account is reported only if the file says so about its own members`()
+    throws
+  {
+    for (email, subject, word, isVerified, isReported) in [
+      ("a@x", "7", true, true, true), ("a@x", "7", nil, false, false),
+      ("a@x", "7", "true", false, false), (nil, "7", true, false, true),
+      ("a@x", nil, true, true, false),
+    ] as [(String?, String?, JSONValue?, Bool, Bool)] {
+      let store = MemoryAccountStore.make()
+      let entry = Self.entry { account, _ in
+        account["email"] = email.map(JSONValue.string)
+        account["subject"] = subject.map(JSONValue.string)
+        (account["emailVerified"], account["reported"]) = (word, word)
+      }
+      _ = try Self.importing([entry], into: store)
+      let account = try #require(try store.snapshot(.usual).accounts.first)
+      #expect(account.isEmailVerified == isVerified && account.isReported == isReported)
+    }
   }
 
   /// Entries that are refused, each with its only fault. The first is the negative control.

@@ -65,11 +65,15 @@ struct MigrationTests {
     var first = Migrations.released
     first.steps = Array(first.steps.prefix(1))
     first.columns["access_grant"]?.remove("includes")
+    first.columns["account"]?.subtract(["email_verified", "reported"])
     first.columns["credential"]?.subtract([
       "generation", "refused", "resource", "proof_key", "id_token_former", "assertion_source",
       "bound_trust",
     ])
-    let newTables = ["preference", "registration", "change", "login_refusal", "server_setting"]
+    let newTables = [
+      "preference", "registration", "change", "login_refusal", "server_setting", "user",
+      "user_identity", "user_password", "current_user", "pending_credential",
+    ]
     for table in newTables { first.columns[table] = nil }
     let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
     let opening = StoreOpening(
@@ -98,6 +102,25 @@ struct MigrationTests {
     let settlement = AccountStore.Settlement(basis: read, credential: .oauth2Example("a"))
     #expect(try home.store().settle(new.account.id, settlement) == 2)
     #expect(try home.store().snapshot(.usual).accounts.map(\.preferredBy) == [[]])
+    #expect(try tool.run("PRAGMA user_version") == ["\(Migrations.released.schema)"])
+  }
+
+  @Test func `An account of an older store is not reported, and its credential opens`() throws {
+    let home = try StoreHome()
+    var new = AccountStore.NewAccount.example(subject: "17")
+    (new.account.isEmailVerified, new.account.isReported) = (true, true)
+    _ = try home.store().add(new, .usual)
+    let older = Migrations.released.steps.firstIndex { $0[0].contains("email_verified") } ?? 0
+    try #require(older > 0)
+    let tool = SQLiteTool(path: home.database)
+    try tool.run(
+      "\(StoreHome.withoutUsers); \(StoreHome.withoutReports); PRAGMA user_version = \(older)")
+    let account = try #require(try home.store().snapshot(.usual).accounts.first)
+    #expect(account.subject == "17" && !account.isReported && !account.isEmailVerified)
+    #expect(try home.store().contents(account.id) == [new.credential])
+    _ = try home.store().update(account.id, .usual) { $0.isReported = true }
+    #expect(try home.store().snapshot(.usual).accounts.map(\.isReported) == [true])
+    #expect(try home.store().contents(account.id) == [new.credential])
     #expect(try tool.run("PRAGMA user_version") == ["\(Migrations.released.schema)"])
   }
 

@@ -47,11 +47,11 @@ public struct Account: Sendable, Equatable {
   public var preferredBy: [String]
   /// The protected resources with a credential of their own. RFC 8707.
   public var resources: [String] = []
-  /// Whether a sign-in or a reverse auth of einlass has shown whose the account is. A subject that a
-  /// front end has passed is not enough.
-  public var isReported = false
-  /// Whether the provider says that it has verified the address.
+  /// Whether the provider says that it has verified `email`.
   public var isEmailVerified = false
+  /// Whether the provider itself has named `subject` to einlass. A subject that a front end has
+  /// passed is not enough.
+  public var isReported = false
 
   public init(
     id: ID, provider: String, username: String, displayName: String? = nil, subject: String? = nil,

@@ -267,11 +267,12 @@ public struct Identity: Sendable, Equatable {
   public var avatar: String?
   /// Whether the provider says that it has verified the address.
   public var isEmailVerified = false
-  /// The provider's answer about the person, of at most `profileLimitBytes`. Holds no secret.
+  /// The provider's answer about the person or the claims of the id_token, of at most
+  /// `profileLimitBytes`. Holds no secret.
   public var profile: JSONObject?
 
   /// The size of the longest profile as JSON text, in bytes.
-  public static let profileLimitBytes = 16 * 1024
+  public static let profileLimitBytes = 16 << 10
 
   public init(
     id: String, name: String? = nil, username: String? = nil, email: String? = nil,

@@ -26,8 +26,8 @@ struct IdentityDescriptor: Sendable, Equatable {
   /// A prefix of the id's text that is not a part of the id.
   var idPrefix: String?
   var avatar: Avatar?
-  /// A JSON pointer to a boolean, or to the text `true`; `nil` if the provider does not say whether
-  /// it has verified the address.
+  /// A JSON pointer to a boolean, or to the text `true`: whether the provider has verified the
+  /// address. `nil` if the provider does not say so.
   var emailVerified: String?
   /// A second request for the email address, if the first answer has none.
   var emails: Emails?
@@ -40,7 +40,7 @@ struct IdentityDescriptor: Sendable, Equatable {
   init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
     let reader = try reader.object(
       name,
-      members: ["request", "emails", "emailVerified"] + Member.allCases.map(\.rawValue)
+      members: ["request", "emailVerified", "emails"] + Member.allCases.map(\.rawValue)
         + ["numericId", "idPrefix", "required"])
     request = try reader.optional("request") { name throws(DescriptorReader.Fault) in
       try RequestTemplate(name, in: reader, allowing: [.token, .clientID, .subject])

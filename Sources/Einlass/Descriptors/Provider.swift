@@ -40,6 +40,8 @@ public struct Provider: Sendable, Equatable {
 
   public private(set) var id: String
   public private(set) var name: String
+  /// Other ids of the provider, for example those of Firebase Authentication.
+  public private(set) var aliases: [String]
   public let setup: Setup
   /// The hosts that take the provider's tokens, besides the origins of its requests.
   public let hosts: [ServedHost]
@@ -66,9 +68,6 @@ public struct Provider: Sendable, Equatable {
   let errors: ErrorRules
   /// The trust in the account's own server. No part of the descriptor.
   var trust = ServerTrust()
-
-  /// Other ids of the provider, such as those of Firebase Authentication.
-  public private(set) var aliases: [String] = []
 
   /// In order of preference.
   public var flowKinds: [FlowKind] { flows.map(\.kind) }
@@ -108,9 +107,9 @@ public struct Provider: Sendable, Equatable {
 
 extension Provider {
   private static let members = [
-    "id", "name", "setup", "hosts", "retired", "accounts", "version", "registration",
+    "id", "name", "aliases", "setup", "hosts", "retired", "accounts", "version", "registration",
     "dynamicRegistration", "clientMetadata", "permissions", "scopeNames", "identity", "flows",
-    "verify", "revoke", "errors", "aliases",
+    "verify", "revoke", "errors",
     "like", "origins",
   ]
 
@@ -127,6 +126,7 @@ extension Provider {
         word, "The members like and origins need each other, and allow only id and name besides.")
     }
     name = try reader.name("name")
+    aliases = try Self.aliases(beside: id, in: reader)
     let setup = try reader.object("setup", members: ["documentation", "redirect", "notes"])
     self.setup = try Setup(
       documentation: setup.address("documentation").text,
@@ -180,19 +180,38 @@ extension Provider {
     guard can.refresh || !errors.rules.contains(where: { $0.outcome == .renew }) else {
       throw reader.fault("errors", "The outcome renew needs a flow with a renew recipe.")
     }
-    aliases = try reader.has("aliases") ? reader.strings("aliases") : []
     try requireOneServer(in: reader)
   }
 
   /// Returns the id of a descriptor.
   static func id(in reader: DescriptorReader) throws(DescriptorReader.Fault) -> String {
     let id = try reader.string("id")
-    guard id.utf8.allSatisfy(isIDCharacter), id.utf8.count <= 64, id != User.password else {
-      throw try reader.naming(cleaned(id)).fault(
-        "id", "Expected at most 64 of the characters a-z, 0-9, - and the dot, but not password.")
+    guard isID(id) else {
+      throw try reader.naming(cleaned(id)).fault("id", Self.idExplanation)
     }
     return id
   }
+
+  private static func aliases(
+    beside id: String, in reader: DescriptorReader
+  ) throws(DescriptorReader.Fault) -> [String] {
+    let aliases = try reader.has("aliases") ? reader.strings("aliases") : []
+    guard aliases.allSatisfy(isID) else { throw reader.fault("aliases", Self.idExplanation) }
+    guard Set(aliases + [id]).count == aliases.count + 1 else {
+      throw reader.fault("aliases", "Expected each name at most once, and not the id.")
+    }
+    return aliases
+  }
+
+  private static func isID(_ text: String) -> Bool {
+    text.utf8.allSatisfy(isIDCharacter) && text.utf8.count <= 64 && text != passwordID
+  }
+
+  /// Names the passwords of a directory of users, so it is no provider.
+  static let passwordID = "password"
+
+  private static let idExplanation =
+    "Expected at most 64 of the characters a-z, 0-9, - and the dot, but not password."
 
   func renamed(id: String, name: String) -> Provider {
     var provider = self
@@ -204,7 +223,7 @@ extension Provider {
   /// only moved ones remain, because the tokens of another server are not for the other hosts.
   func relocated(_ move: (WebAddress) -> WebAddress) -> Provider {
     return Provider(
-      id: id, name: name, setup: setup,
+      id: id, name: name, aliases: aliases, setup: setup,
       hosts: isMoved(by: move) ? hosts.compactMap { $0.relocated(move) } : hosts,
       isRetired: isRetired, hasOneAccount: hasOneAccount,
       registrationNeeds: registrationNeeds,
@@ -213,7 +232,7 @@ extension Provider {
       flows: flows.map { $0.relocated(move) },
       permissions: permissions, scopeNames: scopeNames, identity: identity?.relocated(move),
       verification: verification?.relocated(move), revocation: revocation?.relocated(move),
-      errors: errors, aliases: aliases)
+      errors: errors)
   }
 
   private func isMoved(by move: (WebAddress) -> WebAddress) -> Bool {

@@ -57,6 +57,17 @@ public struct ProviderCatalog: Sendable, Equatable {
           provider: provider.id, pointer: element.pointer + "/id",
           explanation: "Another provider has this id.")
       }
+      if id(of: provider.id) != nil {
+        throw Fault(
+          provider: provider.id, pointer: element.pointer + "/id",
+          explanation: "This id is an alias of another provider.")
+      }
+      for alias in provider.aliases
+      where id(of: alias) != nil || models.id(of: alias).map({ $0 != provider.id }) ?? false {
+        throw Fault(
+          provider: provider.id, pointer: element.pointer + "/aliases",
+          explanation: "\(alias) is an id or an alias of another provider.")
+      }
       entries.append(CatalogEntry(provider))
     }
   }
@@ -106,7 +117,7 @@ public struct ProviderCatalog: Sendable, Equatable {
       do throws(Fault) {
         var one = ProviderCatalog.none
         one.entries = [
-          CatalogEntry(try Provider(element.value, at: element.pointer, models: result))
+          CatalogEntry(try Provider.added(element.value, at: element.pointer, models: result))
         ]
         result = result.adding(one)
       } catch {
@@ -163,19 +174,26 @@ public struct ProviderCatalog: Sendable, Equatable {
     return result
   }
 
-  /// Returns the id of the provider with this id or alias; `nil` if there is none. An added provider
-  /// has no aliases here, because it could take the place of another one.
-  public func id(of name: String) -> String? {
-    if holds(name) { return name }
-    return entries.first { entry in
-      entry.mayHold(name) && holdsItself(entry.id)
-        && entry.provider.aliases.contains { sameBytes($0, name) }
-    }?.id
+  /// Whether an added provider may not have this id, because it is an id or an alias of the
+  /// catalogue itself.
+  public func isTaken(_ id: String) -> Bool {
+    holdsItself(id) || !holds(id) && self.id(of: id) != nil
   }
 
-  /// Returns the provider of this id, compared as bytes. Throws `unknownProvider`.
+  /// Returns the id of the provider with this id or, if there is none, with this alias; `nil`
+  /// without either.
+  public func id(of name: String) -> String? { entry(name)?.id }
+
+  private func entry(_ name: String) -> CatalogEntry? {
+    entries.first { sameBytes($0.id, name) }
+      ?? entries.first { entry in
+        entry.mayHold(name) && entry.provider.aliases.contains { sameBytes($0, name) }
+      }
+  }
+
+  /// Returns the provider with this id or alias, compared as bytes. Throws `unknownProvider`.
   public func provider(_ id: String) throws(Problem) -> Provider {
-    guard let entry = entries.first(where: { sameBytes($0.id, id) }) else {
+    guard let entry = entry(id) else {
       throw Problem(
         .unknownProvider, "There is no provider with this id. List the providers and choose one.",
         hint: .init("providers.list"))

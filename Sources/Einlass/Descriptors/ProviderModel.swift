@@ -32,4 +32,18 @@ extension Provider {
     let move = try OriginMove(origins, at: origin.pointer, provider: id)
     self = model.renamed(id: id, name: try reader.name("name")).relocated(move.callAsFunction)
   }
+
+  /// Reads the descriptor of a provider that is added. It may have no aliases, because they could
+  /// stand for other providers.
+  static func added(
+    _ value: JSONValue, at pointer: String, models: ProviderCatalog
+  ) throws(DescriptorReader.Fault) -> Provider {
+    let provider = try Provider(value, at: pointer, models: models)
+    guard provider.aliases.isEmpty else {
+      throw DescriptorReader.Fault(
+        provider: provider.id, pointer: pointer + "/aliases",
+        explanation: "A provider that is added has no aliases.")
+    }
+    return provider
+  }
 }

@@ -39,7 +39,7 @@ extension Einlass {
     case .issuer(let text): descriptor = .object(try await discovered(text, request))
     }
     do throws(DescriptorReader.Fault) {
-      _ = try Provider(descriptor, at: "/descriptor", models: catalog)
+      _ = try Provider.added(descriptor, at: "/descriptor", models: catalog)
       return descriptor
     } catch { throw .invalidParameter(error.pointer, "The descriptor is invalid: \(error)") }
   }
@@ -273,6 +273,10 @@ extension ServerMetadata {
 
   /// Returns the identity descriptor for the standard claims, with or without a userinfo request.
   /// OpenID Connect Core 1.0 section 5.1.
+  ///
+  /// `emailVerified` is not stated: a front end may add any issuer, and an issuer that is believed
+  /// about addresses could let its users into the users of other providers with the same addresses.
+  /// A descriptor of the person may state it.
   private func identity(isOpenID: Bool) -> JSONObject? {
     guard isOpenID else { return nil }
     var question = userinfoEndpoint.flatMap { request("GET", $0).object }

@@ -127,8 +127,8 @@ struct Exchange {
     return identity
   }
 
-  /// Returns a provider's answer without the flow's secrets; `nil` for one that is no object or too
-  /// long.
+  /// Returns a provider's answer without the flow's secrets; `nil` for one that is no object or is
+  /// too long, and for one in which a secret is a part of the syntax.
   private func profile(_ answer: JSONValue?) -> JSONObject? {
     guard let bytes = answer?.bytes(), bytes.count <= Identity.profileLimitBytes else {
       return nil

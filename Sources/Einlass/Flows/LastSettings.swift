@@ -11,8 +11,9 @@ extension Einlass {
   /// server or an account, because the settings may be another server's then.
   func withLastSettings(_ request: SignInRequest) throws(Problem) -> SignInRequest {
     guard request.server == nil, request.account == nil,
-      try catalog.provider(request.provider).passwordSession != nil,
-      let settings = try store.ownServers.settings(request.application, request.provider, .usual)
+      case let provider = try catalog.provider(request.provider),
+      provider.passwordSession != nil,
+      let settings = try store.ownServers.settings(request.application, provider.id, .usual)
     else { return request }
     var request = request
     request.server = SignInRequest.Server(

@@ -145,12 +145,11 @@ struct PerformRun {
     }
     report(.saving)
     let now = effects.now()
-    // Reverse auth is signed by the application, so its answer names the owner of a token for the
-    // application.
-    let isReported = flow.descriptor.kind == .reverseAuth && signedIn.identity != nil
-    let edit: AccountStore.Edit = { account in
-      account.adopt(signedIn.identity, at: now, isFresh: signedIn.isNew)
-      if isReported { account.isReported = true }
+    // A token that a front end has added may belong to anybody. Reverse auth is signed by the
+    // application, so its answer is about a token for the application.
+    let isReported = flow.descriptor.kind == .reverseAuth
+    let edit: AccountStore.Edit = {
+      $0.adopt(signedIn.identity, at: now, isFresh: signedIn.isNew, isReported: isReported)
     }
     let settlement = flow.settlement(
       signedIn.isNew ? signedIn.credential : nil, edit: edit)
@@ -242,14 +241,21 @@ extension Account {
   /// Takes over the identity that the provider reports. The first `subject` stays, because it may
   /// differ by application, and so does a display name of the person's choice. The account is
   /// healthy if its credential is new or the provider has just identified its owner.
-  mutating func adopt(_ identity: Identity?, at now: UnixTime, isFresh: Bool) {
+  ///
+  /// - Parameter isReported: Whether the provider has just named the owner of a token for einlass.
+  mutating func adopt(
+    _ identity: Identity?, at now: UnixTime, isFresh: Bool, isReported: Bool
+  ) {
     subject = subject ?? identity?.id
     displayName = displayName ?? identity?.name
-    if let identity, let email = identity.email {
-      self.email = email
-      isEmailVerified = identity.isEmailVerified
-    }
     avatar = identity?.avatar ?? avatar
+    let isOwner = identity.map { sameBytes($0.id, subject ?? "") } ?? false
+    if let identity, let address = identity.email {
+      email = address
+      // Otherwise a front end could pass one person's subject with another person's token.
+      isEmailVerified = isOwner && identity.isEmailVerified
+    }
+    if isOwner, isReported { self.isReported = true }
     if isFresh || identity != nil { health = .ok }
     lastUsedAt = now
   }

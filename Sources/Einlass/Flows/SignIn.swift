@@ -174,25 +174,23 @@ struct SignIn {
     var id = request.account
     if id == nil, identity == nil { id = try await accountToReplace(asker) }
     var number = 1
-    // The outcome, with the identity for the front end.
-    func reporting(_ added: AccountStore.Added) -> AccountStore.Added {
-      var added = added
-      added.identity = reported
-      return added
-    }
     while true {
       if let id {
-        if let renewed = try await renew(id, with: stored, identity, isReported: reported != nil) {
-          return reporting(renewed)
+        if var renewed = try await renew(id, with: stored, identity, isReported: reported != nil) {
+          renewed.identity = reported
+          return renewed
         }
         continue
       }
       var account = account(of: identity, number: number)
       account.isReported = reported != nil && flow.kind != .clientCredentials
-      account.isEmailVerified = identity?.isEmailVerified ?? false
       let new = AccountStore.NewAccount(
         account: account, credentials: [stored], isOnlyOne: provider.hasOneAccount)
-      do throws(Problem) { return reporting(try store.add(new, .usual)) } catch {
+      do throws(Problem) {
+        var added = try store.add(new, .usual)
+        added.identity = reported
+        return added
+      } catch {
         guard error.reason == .accountExists else { throw error }
         guard identity == nil else {
           id = error.account
@@ -243,9 +241,10 @@ struct SignIn {
       guard sameBytes(owner, person), !isOthers else { throw .wrongAccount(provider, id) }
     }
     let now = effects.now()
-    let edit: AccountStore.Edit = { account in
-      account.adopt(identity, at: now, isFresh: true)
-      if isReported { account.isReported = new.binding.flowKind != .clientCredentials }
+    // The client id of an application is not the provider's word.
+    let isNamed = isReported && new.binding.flowKind != .clientCredentials
+    let edit: AccountStore.Edit = {
+      $0.adopt(identity, at: now, isFresh: true, isReported: isNamed)
     }
     let credentials = try store.credentials(of: id, under: lease)
     let former = credentials.stored(under: registration, for: new.resource)
@@ -283,13 +282,15 @@ struct SignIn {
     ]
     let name =
       names.compactMap { $0.map(withoutJoiners) }.first(where: isIdentifier) ?? provider.name
-    return Account(
+    var account = Account(
       id: Account.ID(rawValue: "a_" + Base64URL.encode(effects.randomBytes(16))),
       provider: provider.id,
       username: number > 1 ? "\(cleaned(name, limitBytes: 200)) \(number)" : name,
       displayName: identity?.name.flatMap { isName($0) ? $0 : nil }, subject: identity?.id,
       email: identity?.email, avatar: identity?.avatar, isSignedIn: true, addedAt: effects.now(),
       lastUsedAt: effects.now())
+    account.isEmailVerified = identity?.isEmailVerified ?? false
+    return account
   }
 }
 

@@ -105,8 +105,8 @@ extension PortableAccount {
       displayName: value["displayName"]?.string, subject: value["subject"]?.string,
       email: value["email"]?.string, avatar: value["avatar"]?.string, health: health,
       isSignedIn: !credentials.isEmpty, addedAt: addedAt, lastUsedAt: value["lastUsedAt"]?.int64)
-    account.isEmailVerified = value["emailVerified"]?.bool ?? false
-    account.isReported = value["reported"]?.bool ?? false
+    account.isEmailVerified = account.email != nil && value["emailVerified"]?.bool == true
+    account.isReported = account.subject != nil && value["reported"]?.bool == true
     let texts = [account.displayName, account.subject, account.email]
     let places = Set(credentials.map(\.place))
     guard credentials.count == values.count, places.count == credentials.count,

@@ -53,7 +53,7 @@ public struct User: Sendable, Equatable {
   }
 
   /// The provider of the directory's own passwords.
-  public static let password = "password"
+  public static let password = Provider.passwordID
 
   public var id: ID
   /// The application of the directory; empty for the shared one.

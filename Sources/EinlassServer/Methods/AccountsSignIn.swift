@@ -18,9 +18,10 @@ func accountsSignIn(_ server: Server) -> Method {
           "created", .boolean, "False when the account existed already; missing when detached."),
         .optional(
           "emailVerified", .boolean,
-          "If the provider has just named an e-mail address: whether it has verified it."),
+          "Whether the provider has verified the person's e-mail address; missing without one."),
         .optional(
-          "profile", .map(.any), "The provider's answer about the person, if it has just given it."),
+          "profile", .map(.any),
+          "The provider's answer about the person, as it wrote it, of at most 16 KiB."),
         .optional("provider", .identifier, "With resource: the provider that issues its tokens."),
         .optional(
           "resource", .string(maxBytes: nil),

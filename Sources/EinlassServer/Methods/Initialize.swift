@@ -39,7 +39,7 @@ func initialize(_ server: Server) -> Method {
       }
       // Before the wait for the store, because other requests may be answered during that wait.
       if !server.session.frontEnd.isInitialized {
-        server.begin(for: Session.FrontEnd(params), call.peer)
+        server.begin(for: Session.FrontEnd(params, server.catalog), call.peer)
       }
       let store: JSONValue
       do throws(Problem) {
@@ -120,7 +120,7 @@ func problemObject(_ problem: Problem) -> JSONValue {
 }
 
 extension Session.FrontEnd {
-  fileprivate init(_ params: JSONObject) {
+  fileprivate init(_ params: JSONObject, _ catalog: ProviderCatalog) {
     let client = params[Params.client]
     application = client[Client.name]
     title = client[Client.title]
@@ -129,7 +129,7 @@ extension Session.FrontEnd {
     wantsUserNotifications = params[Params.capabilities][wantsUsers]
     prompts = Set(params[Params.capabilities][shownPrompts].compactMap(Prompt.Kind.init))
     for member in params[Params.applications].members {
-      registrations[member.name] = ClientRegistration(member.value)
+      registrations[catalog.id(of: member.name) ?? member.name] = ClientRegistration(member.value)
     }
   }
 }

@@ -23,6 +23,8 @@ let notifications: [NotificationDescriptor] = [
     params: [
       .required("flow", .identifier, "The flow's id."),
       .optional("account", .identifier, "After success: the account's id."),
+      .optional("emailVerified", .boolean, "As in the result of accounts.signIn."),
+      .optional("profile", .map(.any), "As in the result of accounts.signIn."),
       .optional("credential", .reference("Credential"), "After success: the credential."),
       .optional("error", .any, "After a failure: {code, message, data}."),
     ]),

@@ -83,7 +83,7 @@ let components: Components = [
         ]), "The problem with that registration, if it is known without a request."),
       .optional(
         "aliases", .array(.identifier, max: nil),
-        "Other ids that parameters may name it by, such as those of Firebase Authentication."),
+        "Other ids that parameters may name."),
       .optional(
         "added", .boolean, "True for a provider of providers.add; providers.remove removes it."),
       .optional(

@@ -52,12 +52,15 @@ extension AccountStore.NewAccount {
     if isSamePerson(existing) { account.subject = account.subject ?? existing.subject }
     if !replacesExisting {
       account.displayName = account.displayName ?? existing.displayName
-      if account.email == nil {
-        account.email = existing.email
-        account.isEmailVerified = existing.isEmailVerified
-      }
+      account.email = account.email ?? existing.email
       account.avatar = account.avatar ?? existing.avatar
     }
+    // The provider's word about another address or subject does not count.
+    let hasSameEmail = isSame(account.email ?? "", existing.email ?? "")
+    let hasSameSubject = isSame(account.subject ?? "", existing.subject ?? "")
+    account.isEmailVerified =
+      account.isEmailVerified || existing.isEmailVerified && hasSameEmail
+    account.isReported = account.isReported || existing.isReported && hasSameSubject
     return account
   }
 

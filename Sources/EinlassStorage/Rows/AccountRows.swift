@@ -8,7 +8,7 @@ extension SQLiteConnection {
       added_at, last_used_at, position,
       EXISTS (SELECT 1 FROM preference WHERE preference.account = account.id),
       EXISTS (SELECT 1 FROM credential WHERE credential.account = account.id AND resource <> ''),
-      reported, email_verified
+      email_verified, reported
     FROM account
     """
   }
@@ -124,27 +124,27 @@ extension SQLiteConnection {
     try run(
       """
       INSERT INTO account (id, provider, username, display_name, subject, email, avatar, health,
-        added_at, last_used_at, reported, email_verified)
+        added_at, last_used_at, email_verified, reported)
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
       """,
       .text(account.id.rawValue), .text(account.provider), .text(account.username),
       .optional(account.displayName), .optional(account.subject), .optional(account.email),
       .optional(account.avatar), .text(account.health.rawValue), .integer(account.addedAt),
-      .optional(account.lastUsedAt), .integer(account.isReported ? 1 : 0),
-      .integer(account.isEmailVerified ? 1 : 0))
+      .optional(account.lastUsedAt), .integer(account.isEmailVerified ? 1 : 0),
+      .integer(account.isReported ? 1 : 0))
   }
 
   func update(_ account: Account) throws(Problem) {
     try run(
       """
       UPDATE account SET username = ?2, display_name = ?3, subject = ?4, email = ?5, avatar = ?6,
-        health = ?7, last_used_at = ?8, reported = ?9, email_verified = ?10
+        health = ?7, last_used_at = ?8, email_verified = ?9, reported = ?10
       WHERE id = ?1
       """,
       .text(account.id.rawValue), .text(account.username), .optional(account.displayName),
       .optional(account.subject), .optional(account.email), .optional(account.avatar),
       .text(account.health.rawValue), .optional(account.lastUsedAt),
-      .integer(account.isReported ? 1 : 0), .integer(account.isEmailVerified ? 1 : 0))
+      .integer(account.isEmailVerified ? 1 : 0), .integer(account.isReported ? 1 : 0))
   }
 
   /// Removes the account and, by cascade, its credentials. Returns `false` for an unknown id.
@@ -180,8 +180,8 @@ extension SQLiteConnection {
       avatar: try row.optionalText(6).map { presentable($0, limitBytes: WebAddress.limitBytes) },
       health: try row.word(7), isSignedIn: try row.integer(8) != 0, addedAt: try row.integer(9),
       lastUsedAt: try row.optionalInteger(10), position: try row.integer(11))
-    account.isReported = try row.integer(14) != 0
-    account.isEmailVerified = try row.integer(15) != 0
+    account.isEmailVerified = try row.integer(14) != 0
+    account.isReported = try row.integer(15) != 0
     return account
   }
 }

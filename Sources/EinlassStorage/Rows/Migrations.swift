@@ -136,6 +136,11 @@ struct Migrations: Sendable {
       "ALTER TABLE credential ADD COLUMN assertion_source TEXT",
     ],
     ownServers,
+    // Whether the provider has verified `email`, and whether it has named `subject` itself.
+    [
+      "ALTER TABLE account ADD COLUMN email_verified INTEGER NOT NULL DEFAULT 0",
+      "ALTER TABLE account ADD COLUMN reported INTEGER NOT NULL DEFAULT 0",
+    ],
     users,
   ]
 
@@ -252,9 +257,6 @@ struct Migrations: Sendable {
   /// Directories of users; see `User`. `directory` is empty for the shared one. `email_key`: the
   /// address in lower case.
   private static let users = [
-    // See `Account`.
-    "ALTER TABLE account ADD COLUMN reported INTEGER NOT NULL DEFAULT 0",
-    "ALTER TABLE account ADD COLUMN email_verified INTEGER NOT NULL DEFAULT 0",
     """
     CREATE TABLE user (
       position INTEGER PRIMARY KEY AUTOINCREMENT,

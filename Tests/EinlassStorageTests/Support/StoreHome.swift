@@ -49,6 +49,14 @@ extension SQLiteAccountStore {
 }
 
 extension StoreHome {
+  /// Removes the tables of the users.
+  static let withoutUsers =
+    "DROP TABLE user_identity; DROP TABLE user_password; DROP TABLE current_user; DROP TABLE user; DROP TABLE pending_credential"
+
+  /// Removes the columns about the provider's word.
+  static let withoutReports =
+    "ALTER TABLE account DROP COLUMN email_verified; ALTER TABLE account DROP COLUMN reported"
+
   /// Turns a store of the newest schema into one of schema 2.
   static let backToSchema2 = """
     ALTER TABLE credential RENAME TO newer; DROP INDEX credential_resource;
@@ -57,7 +65,8 @@ extension StoreHome {
       bound_flow_kind, binding, token_type, scopes, expires_at, token, token_secret, refresh_token,
       id_token, client_secret FROM newer;
     DROP TABLE newer; DROP TABLE registration; DROP TABLE preference; DROP TABLE change;
-    DROP TABLE login_refusal; DROP TABLE server_setting;
+    DROP TABLE login_refusal; DROP TABLE server_setting; \(withoutUsers);
+    \(withoutReports);
     DROP INDEX account_provider; DROP INDEX account_last_used; DROP INDEX access_grant_place;
     PRAGMA user_version = 2
     """

@@ -214,6 +214,25 @@ struct DescriptorMemberTests {
     #expect(try Self.identity(#","idPrefix":"/users/""#, in: #"{"id":"/users/"}"#) == nil)
   }
 
+  @Test(arguments: [
+    (#","email":"a@x","sure":true"#, true), (#","email":"a@x","sure":"true""#, true),
+    (#","email":"a@x","sure":false"#, false), (#","email":"a@x","sure":"false""#, false),
+    (#","email":"a@x","sure":"TRUE""#, false), (#","email":"a@x","sure":1"#, false),
+    (#","email":"a@x","sure":null"#, false), (#","email":"a@x""#, false),
+    (#","sure":true"#, false), (#","email":null,"sure":true"#, false),
+  ])
+  func `An address is verified only if the provider says so`(answer: String, isVerified: Bool)
+    throws
+  {
+    let answer = #"{"id":"7"\#(answer)}"#
+    let words = #","email":"/email","emailVerified":"/sure""#
+    #expect(try Self.identity(words, in: answer)?.isEmailVerified == isVerified)
+    #expect(try Self.identity(#","email":"/email""#, in: answer)?.isEmailVerified == false)
+    #expect(throws: ProviderCatalog.Fault.self) {
+      try Self.identity(#","emailVerified":"sure""#, in: answer)
+    }
+  }
+
   @Test("A picture's address is made of the id and a member of the answer")
   func pictures() throws {
     let words = #","avatar":{"pointer":"/hash","template":"https://a.example/{id}/{picture}.png"}"#

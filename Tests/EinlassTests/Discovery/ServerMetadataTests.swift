@@ -216,6 +216,22 @@ import Testing
     #expect(try words(plain).flow["pushed"] == nil)
   }
 
+  @Test func `An issuer's metadata does not make its word about addresses count`() throws {
+    let metadata = try Self.metadata {
+      $0["jwks_uri"] = "https://issuer.example/keys"
+      $0["userinfo_endpoint"] = "https://issuer.example/me"
+      $0["subject_types_supported"] = ["public"]
+      $0["id_token_signing_alg_values_supported"] = ["RS256"]
+      $0["scopes_supported"] = ["openid", "email"]
+      $0["claims_supported"] = ["sub", "email", "email_verified"]
+    }
+    let provider = try Provider(.object(metadata.descriptor(id: "x", name: "X")), at: "")
+    let words = try #require(provider.identity)
+    #expect(words.pointers[.email] == "/email" && words.emailVerified == nil)
+    let answer: JSONValue = ["sub": "7", "email": "ada@example.org", "email_verified": true]
+    #expect(words.identity(in: answer)?.isEmailVerified == false)
+  }
+
   @Test func `The grants with assertions become flows without scopes`() throws {
     func flows(_ change: (inout JSONObject) -> Void) throws -> [JSONValue] {
       let descriptor = JSONValue.object(

@@ -107,6 +107,21 @@ import Testing
     #expect(form?.last == Parameter("client_id", "APP"))
   }
 
+  @Test func `Without an identity request the profile is the claims of the id_token`() async throws
+  {
+    let stating = Self.provider.replacing(
+      #""email":"/email","#, with: #""email":"/email","emailVerified":"/email_verified","#)
+    let claims = Self.idToken { $0["email_verified"] = "true" }
+    let script = script([Self.token(claims), .bytes(Self.keySet.bytes())])
+    let added = try await engine(script, stating).signIn(
+      SignInRequest(
+        application: Sample.application, registration: ClientRegistration(clientID: "APP"),
+        provider: "example"), asking: script.asker([.openURL]))
+    #expect(added.identity?.profile?["preferred_username"] == "ada")
+    #expect(added.identity?.profile?["email_verified"] == "true")
+    #expect(added.account.isEmailVerified && added.account.isReported)
+  }
+
   @Test(
     "An invalid id_token stores nothing",
     arguments: [

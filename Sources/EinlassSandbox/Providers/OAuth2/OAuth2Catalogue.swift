@@ -144,16 +144,21 @@ extension OAuth2Provider {
       "users": [
         "3001": Self.user("ada", "Ada Lovelace", "ada@example.org"),
         "3002": Self.user("grace", "Grace Hopper", "grace@example.org"),
+        "3003": Self.user("alan", "Alan Turing", "alan@example.org", isVerified: false),
+        "3004": Self.user("emmy", "Emmy Noether", "emmy@example.org", isVerified: false),
       ],
     ])
     self.init(
       name: name, origins: origins, demoState: JSONValue.object(state).merging(more))
   }
 
-  private static func user(_ username: String, _ name: String, _ email: String) -> JSONValue {
+  /// - Parameter isVerified: Whether the provider has verified the address.
+  private static func user(
+    _ username: String, _ name: String, _ email: String, isVerified: Bool = true
+  ) -> JSONValue {
     [
       "username": .string(username), "name": .string(name), "email": .string(email),
-      "emailVerified": true,
+      "emailVerified": .bool(isVerified),
       "avatar": .string("https://images.example.org/\(username).png"),
     ]
   }

@@ -69,7 +69,7 @@ extension OAuth2Provider {
     person: [
       "id": "{id}", "username": "{username}", "global_name": "{name}", "email": "{email}",
       "avatar": "hash-of-{username}",
-      "verified": true,
+      "verified": "{emailVerified}",
     ])
 
   private static let dropbox = OAuth2Provider(
@@ -85,7 +85,7 @@ extension OAuth2Provider {
     tokenMembers: ["account_id": "dbid:{id}", "uid": "{id}"],
     person: [
       "account_id": "dbid:{id}", "name": ["display_name": "{name}"], "email": "{email}",
-      "email_verified": true, "profile_photo_url": "{avatar}",
+      "email_verified": "{emailVerified}", "profile_photo_url": "{avatar}",
     ])
 
   private static let forgejo = giteaServer("forgejo", at: "https://codeberg.org")
