@@ -42,7 +42,7 @@ struct EinlassControl: ParsableCommand {
     version: version,
     subcommands: [
       SignIn.self, TokenCommand.self, RejectCommand.self, CredentialCommand.self,
-      ServicesCommand.self, Setup.self, AccountsCommand.self, AccessCommand.self,
+      ServicesCommand.self, Setup.self, AccountsCommand.self, AccessCommand.self, UsersCommand.self,
       ProvidersCommand.self,
       StoreCommand.self, AuditCommand.self, PrompterCommand.self, Doctor.self,
     ], helpNames: .long)

@@ -49,6 +49,7 @@ extension Refusal {
     case -32800 ... -32000: protocolStep
     case 1001...1008, 1010...1019: signInStep
     case 1009: storeStep
+    case 17000...17999: userStep
     default: selectionStep
     }
   }
@@ -181,6 +182,26 @@ extension Refusal {
   private static let remedies = [
     "name another place.", "written by accounts.export.", "or export again.",
   ]
+
+  /// Steps for errors of the directory of users.
+  private var userStep: NextStep {
+    switch reason {
+    case "userNotFound", "nullUser": NextStep("List the users:", "users", "list")
+    case "providerAlreadyLinked":
+      NextStep(
+        "Unlink that identity first:", "users", "unlink", "USER",
+        data["hint"]?["params"]?["provider"]?.string ?? "PROVIDER")
+    case "noSuchProvider": NextStep("See the ways to sign in:", "users", "show", "USER")
+    case "tooManyRequests": NextStep(waiting)
+    case "invalidCredential": NextStep("Sign in at the provider instead.")
+    case "requiresRecentLogin": NextStep("Sign in to the application again first.")
+    case "wrongPassword", "weakPassword": NextStep("Start again with another password.")
+    case "userMismatch", "credentialAlreadyInUse": NextStep("Sign in as that user.")
+    case "accountExistsWithDifferentCredential":
+      NextStep("Sign in as that user, and link the identity there.")
+    default: NextStep("Start again with another e-mail address.")
+    }
+  }
 
   /// Steps for names in a request that are unknown or unsuitable.
   private var selectionStep: NextStep {

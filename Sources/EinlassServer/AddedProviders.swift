@@ -62,7 +62,7 @@ final class AddedProviders: Sendable {
     let id = descriptor["id"]?.string ?? ""
     try change { descriptors throws(Problem) in
       guard let there = descriptors.first(where: { sameBytes($0["id"]?.string ?? "", id) }) else {
-        guard !catalog.isTaken(id) else { throw .takenID }
+        guard catalog.holdsItself(id) || !catalog.isTaken(id) else { throw .takenID }
         return descriptors + [descriptor]
       }
       (found, isNew) = (there, false)

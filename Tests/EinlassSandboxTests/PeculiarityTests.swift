@@ -46,38 +46,6 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("openid", "email_verified"), ("google", "email_verified"), ("linkedin", "email_verified"),
-    ("slack", "email_verified"), ("dropbox", "email_verified"), ("discord", "verified"),
-  ])
-  func `Ada's and Grace's addresses are verified, Alan's and Emmy's are not`(
-    name: String, claim: String
-  ) async throws {
-    let provider = try #require(OAuth2Provider.all.first { $0.name == name })
-    try await TestBrowser.run(provider) { sandbox, browser async throws in
-      var browser = browser
-      browser.asked["scope"] = "openid email"
-      func person() async throws -> JSONValue? {
-        let token = try #require(try await browser.signIn()["access_token"]?.string)
-        return try await browser.userinfo(token)?.json
-      }
-      for (user, isVerified) in [
-        ("ada", true), ("grace", true), ("alan", false), ("emmy", false),
-      ] {
-        try await sandbox.patch([name: ["behaviour": ["user": .string(user)]]])
-        let person = try await person()
-        #expect(person?["email"]?.string == "\(user)@example.org")
-        #expect(person?[claim]?.bool == isVerified)
-      }
-      // Emmy takes Ada's address here.
-      try await sandbox.patch([
-        name: ["users": ["3004": ["email": "ada@example.org", "emailVerified": true]]]
-      ])
-      let person = try await person()
-      #expect(person?["email"] == "ada@example.org" && person?[claim] == true)
-    }
-  }
-
   @Test func `Microsoft's Graph refuses a token for Outlook`() async throws {
     let microsoft = try #require(OAuth2Provider.all.first { $0.name == "microsoft" })
     for (scope, status) in [

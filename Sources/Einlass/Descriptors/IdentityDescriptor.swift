@@ -87,7 +87,7 @@ struct IdentityDescriptor: Sendable, Equatable {
     var identity = Identity(
       id: id, name: text(.name), username: text(.username), email: text(.email))
     if identity.email != nil, let flag = emailVerified.flatMap({ answer.at(pointer: $0) }) {
-      // Apple sends a text.
+      // Some providers send a text.
       identity.isEmailVerified = flag.bool ?? (flag.string == "true")
     }
     let picture = picture(in: answer, id: id)

@@ -47,6 +47,16 @@ extension UserStore {
     return result
   }
 
+  /// Returns the same store, which calls `body` after each change.
+  public func afterEachChange(_ body: @escaping @Sendable () -> Void) -> UserStore {
+    UserStore(
+      reading: reading,
+      changing: { [changing] patience, change throws(Problem) in
+        try changing(patience, change)
+        body()
+      })
+  }
+
   /// Returns the result of the closure, which may change the rows.
   func change<Result>(
     _ patience: AccountStore.Patience = .usual,

@@ -211,11 +211,6 @@ extension AccountStore {
       begunRenewals: begunRenewals,
       failedSignIns: failedSignIns,
       ownServers: ownServers,
-      users: UserStore(
-        reading: users.reading,
-        changing: { patience, body throws(Problem) in
-          try store.users.changing(patience, body)
-          feed.look()
-        }))
+      users: users.afterEachChange { feed.look() })
   }
 }

@@ -105,11 +105,6 @@ extension AccountStore {
       begunRenewals: begunRenewals,
       failedSignIns: failedSignIns,
       ownServers: ownServers,
-      users: UserStore(
-        reading: users.reading,
-        changing: { patience, body throws(Problem) in
-          defer { shared.forget() }
-          try store.users.changing(patience, body)
-        }))
+      users: users.afterEachChange { shared.forget() })
   }
 }

@@ -27,7 +27,8 @@ import Testing
           #"{"device_code":"DC","user_code":"UC","verification_uri":"https://op.example/go","expires_in":600}"#
         ),
         .json(
-          #"{"access_token":"\#(Self.token)","refresh_token":"REFRESH-TOKEN","token_type":"x"}"#),
+          #"{"access_token":"\#(Self.token)","refresh_token":"REFRESH-TOKEN","token_type":"Bearer"}"#
+        ),
         .json(answer),
       ], answers: [.accept()])
     let engine = Einlass(
