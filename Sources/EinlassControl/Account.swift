@@ -15,13 +15,21 @@ struct Account {
     (self.json, self.id, self.provider, self.username) = (json, id, provider, username)
   }
 
-  /// The name shown to a person: `provider/username`, cleaned for a terminal.
-  var title: String { clean("\(provider)/\(username)") }
+  /// The user name; at a server of one's own `username@host:port`.
+  var name: String {
+    let subject = json["subject"]?.string ?? ""
+    return subject.hasPrefix(username + "@") ? subject : username
+  }
 
-  /// Whether the text is the account's id, its user name or `provider/username`. Compares bytes,
-  /// because `==` treats canonically equivalent names as equal, and these can be two accounts.
+  /// The name shown to a person: `provider/name`, cleaned for a terminal.
+  var title: String { clean("\(provider)/\(name)") }
+
+  /// Whether the text is the account's id, its name or `provider/name`. Compares bytes, because `==`
+  /// treats canonically equivalent names as equal, and these can be two accounts.
   func isNamed(_ text: String) -> Bool {
-    [id, username, "\(provider)/\(username)"].contains { sameBytes($0, text) }
+    [id, username, name, "\(provider)/\(username)", "\(provider)/\(name)"].contains {
+      sameBytes($0, text)
+    }
   }
 
   /// The account's health or "signed out", as a table cell.
@@ -44,7 +52,7 @@ struct Account {
       ],
       rows: accounts.map { account in
         [
-          Table.Cell(account.provider), Table.Cell(account.username),
+          Table.Cell(account.provider), Table.Cell(account.name),
           Table.Cell(account.json["displayName"]?.string), account.state,
           Table.Cell(account.json["preferred"]?.bool == true ? "yes" : ""), Table.Cell(account.id),
         ]

@@ -102,6 +102,9 @@ extension Refusal {
         : NextStep(
           "Register an application there and enter its \(missingParts):", "providers", "configure",
           data["provider"]?.string ?? "--help")
+    case "networkFailure"
+    where data["detail"]?.string == "otherPublicKey" && data["account"] != nil:
+      signInAgain
     case "networkFailure":
       NextStep("Check the network connection, the address and the clock, then try again.")
     case "providerFailure":

@@ -37,7 +37,7 @@ extension Server {
       verify(self).unlocking(
         self, if: { $0[.verifiedAccount] != nil }, after: registrationCheck(\.verificationNeeds)
       ).configured(self),
-      settingsGet(self),
+      settingsGet(self).unlocking(self),
       usersSignIn(self).unlocking(self, if: { !$0.signsInAtProvider }).configured(self),
       usersLink(self).unlocking(self, if: { !$0.signsInAtProvider }).configured(self),
       usersReauthenticate(self).unlocking(self, if: { !$0.signsInAtProvider }).configured(self),

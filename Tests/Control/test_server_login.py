@@ -90,9 +90,13 @@ def test_a_script_names_the_key_or_the_authority(server, certificate, start):
     for option in (("--trusted-key", key_of(certificate)), ("--ca-file", str(certificate.path))):
         signed_in = start(*command, *option, given=server["password"])
         assert signed_in.returncode == 0 and "fcsdk/alice." in signed_in.stdout, signed_in.stderr
+    # The authority takes the place of the accepted key, and this one has not signed the certificate.
+    other = Authority(certificate.path.parent, "unrelated").client("unrelated", is_self_signed=True)
+    refused = start(*command, "--ca-file", str(other.path), given=server["password"])
+    assert refused.returncode == 1 and "certificate" in refused.stderr
     wrong = "sha256//" + "A" * 43 + "="
     refused = start(*command, "--trusted-key", wrong, given=server["password"])
-    assert refused.returncode == 1 and "another public key than the accepted one" in refused.stderr
+    assert refused.returncode == 1 and "another public key than the named one" in refused.stderr
 
 
 def test_plain_http_needs_its_own_option(start):

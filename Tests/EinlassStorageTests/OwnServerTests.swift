@@ -91,6 +91,26 @@ import Testing
         == ["0"])
   }
 
+  @Test func `Settings that were edited without the key are not used`() throws {
+    let home = try StoreHome()
+    let settings = ServerSettings(server: "pbx", port: 443, isSecure: true, username: "ada")
+    try home.store().ownServers.setSettings(settings, "editor", "fcsdk")
+    func stored() throws -> ServerSettings? {
+      try home.store().ownServers.settings("editor", "fcsdk", .usual)
+    }
+    _ = try home.store().maintenance.rotateKey { _, _ in }
+    #expect(try stored() == settings)  // negative control
+    for change in [
+      "server = 'evil'", "secure = 0", "port = 444", "username = 'eve'", "digest = NULL",
+      "application = 'other'", "accept_untrusted_certificates = 1", "use_cookies = 1",
+    ] {
+      try home.store().ownServers.setSettings(settings, "editor", "fcsdk")
+      try SQLiteTool(path: home.database).run("UPDATE server_setting SET \(change)")
+      #expect(try stored() == nil, "\(change)")
+      try SQLiteTool(path: home.database).run("DELETE FROM server_setting")
+    }
+  }
+
   @Test func `A store that fails says so`() {
     let problem = Problem(.internal, "It fails.")
     let store = OwnServerStore(failing: problem)

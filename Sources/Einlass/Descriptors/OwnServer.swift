@@ -35,6 +35,12 @@ extension Provider {
         "The parameter /server must be a host name or an address such as https://pbx.example.com:8443."
       )
     }
+    guard !isAddress || place.scheme == .http || server.isSecure != false else {
+      throw .invalidParameter(
+        "/secure",
+        "The server is named with https, and the parameter /secure is false. Leave out one of them."
+      )
+    }
     if let isSecure = server.isSecure { place.scheme = isSecure ? .https : .http }
     let usual = place.scheme == .https ? login.port : login.plainPort
     place.port = server.port ?? place.port ?? (isAddress ? nil : usual)

@@ -35,7 +35,7 @@ extension Exchange {
       }
       throw error
     }
-    // Neither may it lose the session.
+    // A store that cannot be written must not lose the session either.
     if (try? store.ownServers.refusals(person)) != nil {
       try? store.ownServers.forgetRefusals(person)
     }
@@ -69,8 +69,10 @@ extension OwnServerStore.Refusals {
     let pause =
       count - Self.freeCount < 6
       ? Int64(1) << (count - Self.freeCount) : Self.longestPauseSeconds
-    // A step of the clock back must not lengthen the pause.
-    return min(max(lastAt + pause - now, 0), pause)
+    // A step of the clock back must not lengthen the pause. Any time may stand in an edited store.
+    guard lastAt < now else { return pause }
+    let (age, isOld) = now.subtractingReportingOverflow(lastAt)
+    return isOld ? 0 : max(pause - age, 0)
   }
 }
 

@@ -10,9 +10,21 @@ extension Einlass {
     _ provider: Provider, for request: SignInRequest, asking asker: Asker
   ) async throws(Problem) -> Provider {
     guard let address = provider.passwordSession?.login.address else { return provider }
+    guard request.trustedPublicKey == nil || address.scheme == .https else {
+      throw .invalidParameter(
+        "/trustedPublicKey",
+        "The server is reached by plain http, so it has no public key. Name it with https.")
+    }
     var provider = provider
-    provider.trust.caFile = request.caFile ?? provider.trust.caFile
     let former = provider.trust.publicKey
+    if let file = request.caFile {
+      // A named authority takes the place of an accepted key.
+      provider.trust.caFile = file
+      provider.trust.publicKey = nil
+    } else if request.trustedPublicKey != nil {
+      // The file may be gone, and the key needs none.
+      provider.trust.caFile = nil
+    }
     guard
       request.acceptsUntrustedCertificates == true || request.trustedPublicKey != nil
         || former != nil
@@ -23,18 +35,22 @@ extension Einlass {
     }
     if let key = request.trustedPublicKey {
       guard sameBytes(key, certificate.publicKey) else {
-        throw .otherPublicKey(address.host).about(provider, request.account)
+        throw .otherPublicKey(address.host, than: "the named one").about(provider, request.account)
       }
       provider.trust.publicKey = key
       return provider
     }
-    if let former, sameBytes(former, certificate.publicKey) { return provider }
+    let isFormer = former.map { sameBytes($0, certificate.publicKey) } ?? false
+    if isFormer, request.caFile == nil { return provider }
     provider.trust.publicKey = certificate.fault == nil ? nil : certificate.publicKey
-    guard certificate.fault != nil || former != nil else { return provider }
+    guard certificate.fault != nil || (former != nil && !isFormer) else { return provider }
+    // Without a user name the account is not known yet, but its key may have been accepted.
+    let shown = former == nil ? try acceptedKey(at: address, of: provider) : former
     let prompt = Prompt.trustCertificate(
       Prompt.Trust(
         server: address.origin, host: address.host, port: address.port ?? 443,
-        certificate: certificate, formerPublicKey: former))
+        certificate: certificate,
+        formerPublicKey: shown.flatMap { sameBytes($0, certificate.publicKey) ? nil : $0 }))
     guard asker.kinds.contains(prompt.kind) else {
       var problem = Problem.interactionRequired(provider, [prompt])
       problem.hint = nil
@@ -43,6 +59,22 @@ extension Einlass {
     asker.report(.awaitingPerson)
     guard case .accept = try await asker.ask(prompt) else { throw .userCanceled(provider) }
     return provider
+  }
+
+  /// Returns the key of a server that was accepted for an account there, to be shown beside another
+  /// one. It trusts nothing, because an accepted key serves its own account only.
+  private func acceptedKey(
+    at address: WebAddress, of provider: Provider
+  ) throws(Problem) -> String? {
+    var key: String?
+    try store.forEachAccount { account throws(Problem) in
+      guard key == nil, sameBytes(account.provider, provider.id) else { return }
+      let bindings = try store.credentials(account.id).map(\.binding)
+      key =
+        bindings.first { $0.origins.contains { sameBytes($0, address.origin) } }?.trust
+        .publicKey
+    }
+    return key
   }
 }
 
@@ -76,16 +108,19 @@ extension Einlass {
     let key = provider.trust.publicKey
     return ServerCheck(
       server: address.origin, certificate: certificate,
-      isAccepted: key.map { $0 == certificate?.publicKey } ?? (certificate?.fault == nil))
+      isAccepted: key.map { sameBytes($0, certificate?.publicKey ?? "") }
+        ?? (certificate?.fault == nil))
   }
 }
 
 extension Problem {
   /// The server's public key is not the accepted one.
-  public static func otherPublicKey(_ host: String) -> Problem {
+  public static func otherPublicKey(
+    _ host: String, than expected: String = "the accepted one"
+  ) -> Problem {
     Problem(
       .networkFailure,
-      "\(host) has another public key than the accepted one, so nothing was sent. Sign in again to see both keys.",
-      networkCode: -1202)
+      "\(host) has another public key than \(expected), so nothing was sent. If that is right, sign in to the account again to accept the new key.",
+      detail: "otherPublicKey", networkCode: -1202)
   }
 }

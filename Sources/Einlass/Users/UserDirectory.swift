@@ -152,7 +152,7 @@ extension UserDirectory {
   private func requireRecentSignIn(_ rows: any UserRows, at now: UnixTime) throws(Problem) {
     guard let current = try rows.currentUser(of: application),
       // A step of the clock back makes no sign-in recent.
-      (0...recentSeconds).contains(now - current.signedInAt)
+      current.signedInAt <= now, current.signedInAt >= now - recentSeconds
     else { throw .requiresRecentLogin(seconds: recentSeconds) }
   }
 

@@ -44,13 +44,19 @@ struct OwnServerOptions: ParsableArguments {
 
   /// Returns the parameters of `accounts.signIn`. A person at the terminal is asked about a
   /// certificate that is not trusted.
-  func params(_ console: Console) throws(Failure) -> JSONObject {
+  ///
+  /// - Parameter provider: the provider of an account that is signed in to again.
+  func params(_ console: Console, again provider: String?) throws(Failure) -> JSONObject {
+    var isOwn = server != nil
+    if !isOwn, let provider {
+      isOwn = try console.flowKinds(of: provider).contains("passwordSession")
+    }
     let file = try caFile.map { path throws(Failure) in try absolute(path) }
     return JSONObject(present: [
       "server": server.map(JSONValue.string), "username": username.map(JSONValue.string),
       "secure": plainHttp ? false : nil, "useCookies": usesCookies ? true : nil,
       "trustedPublicKey": trustedKey.map(JSONValue.string), "caFile": file.map(JSONValue.string),
-      "acceptUntrustedCertificates": server != nil && console.person != nil ? true : nil,
+      "acceptUntrustedCertificates": isOwn && console.person != nil ? true : nil,
     ])
   }
 

@@ -113,7 +113,9 @@ struct SignIn: ServerCommand {
       "scopes": scopes.isEmpty ? nil : JSONValue(scopes),
       "loginHint": loginHint.map(JSONValue.string),
     ])
-    for member in try ownServer.params(console).members { params[member.name] = member.value }
+    for member in try ownServer.params(console, again: account?.provider).members {
+      params[member.name] = member.value
+    }
     let result: JSONObject
     do throws(Failure) { result = try console.call("accounts.signIn", params) } catch {
       guard case .refused(var refusal) = error else { throw error }

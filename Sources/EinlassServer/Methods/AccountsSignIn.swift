@@ -111,10 +111,11 @@ extension Server {
     request.maxAgeSeconds = params[SignInParams.maxAgeSeconds]
     request.acrValues = params[SignInParams.acrValues]
     request.claims = params[SignInParams.claims].map { String(decoding: $0.bytes(), as: UTF8.self) }
-    request.server = params[SignInParams.server].map { name in
-      SignInRequest.Server(
-        name, port: params[SignInParams.port].map { UInt16($0) },
-        isSecure: params[SignInParams.secure])
+    let (port, isSecure) = (params[SignInParams.port], params[SignInParams.secure])
+    if let name = params[SignInParams.server] ?? (port == nil && isSecure == nil ? nil : "") {
+      // Without a name the port and the scheme would be for the server of the last settings.
+      request.server = SignInRequest.Server(
+        name, port: port.map { UInt16($0) }, isSecure: isSecure)
     }
     request.username = params[SignInParams.username]
     request.usesCookies = params[SignInParams.useCookies]

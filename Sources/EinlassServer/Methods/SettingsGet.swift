@@ -20,7 +20,7 @@ func settingsGet(_ server: Server) -> Method {
             .required("useCookies", .boolean, "Whether the cookies are kept."),
             .required(
               "acceptUntrustedCertificates", .boolean,
-              "Whether an untrusted certificate is accepted."),
+              "Whether the person is asked about an untrusted certificate."),
             .optional("username", .identifier, "The user name."),
           ]), "The last settings; missing before the first sign-in."),
       ]),

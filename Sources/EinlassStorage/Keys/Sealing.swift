@@ -11,7 +11,7 @@ struct StoreKey: Sendable {
   let store: String
   /// The key for naming tokens in the audit trail.
   let auditKey: Secret
-  /// The key for the digests of refused passwords.
+  /// The key for the digests of refused passwords and of the settings of logins.
   private let loginKey: Secret
   private let columnKey: Secret
 
@@ -71,6 +71,16 @@ extension StoreKey {
     _ digest: [UInt8], of password: Secret, for login: OwnServerStore.Login
   ) -> Bool {
     MessageAuthentication.isHMACSHA256(digest, of: Self.message(password, login), key: loginKey)
+  }
+
+  /// Returns the keyed digest of the settings of a login.
+  func digest(ofSetting text: [UInt8]) -> [UInt8] {
+    MessageAuthentication.hmacSHA256(key: loginKey.reveal(), message: Array("setting".utf8) + text)
+  }
+
+  func isDigest(_ digest: [UInt8], ofSetting text: [UInt8]) -> Bool {
+    MessageAuthentication.isHMACSHA256(
+      digest, of: Array("setting".utf8) + text, key: loginKey)
   }
 
   private static func message(_ password: Secret, _ login: OwnServerStore.Login) -> [UInt8] {

@@ -257,6 +257,8 @@ struct Migrations: Sendable {
   /// Directories of users; see `User`. `directory` is empty for the shared one. `email_key`: the
   /// address in lower case.
   private static let users = [
+    // Keyed; see `ServerSettingRow`.
+    "ALTER TABLE server_setting ADD COLUMN digest BLOB",
     """
     CREATE TABLE user (
       position INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -341,7 +343,7 @@ struct Migrations: Sendable {
     "login_refusal": ["server", "username", "count", "last_at", "digest"],
     "server_setting": [
       "application", "provider", "server", "port", "secure", "use_cookies",
-      "accept_untrusted_certificates", "username",
+      "accept_untrusted_certificates", "username", "digest",
     ],
     "user": [
       "position", "id", "directory", "application", "display_name", "email", "email_key",

@@ -36,13 +36,19 @@ extension OwnServerStore {
         }
       },
       settings: { application, provider, patience throws(Problem) in
-        try file.read(patience) { store throws(Problem) in
-          try store.connection.serverSettings(of: application, at: provider)
+        try file.read(patience, withKey: true) { store throws(Problem) -> ServerSettings? in
+          let rows = try store.connection.serverSettings(of: application, at: provider)
+          guard let row = rows.first, row.isAuthentic(under: try store.storeKey()) else {
+            return nil
+          }
+          return row.settings
         } ?? nil
       },
       setSettings: { settings, application, provider throws(Problem) in
-        try file.write(.usual) { store throws(Problem) in
-          try store.connection.put(settings, of: application, at: provider)
+        try file.write(.usual, withKey: true) { store throws(Problem) in
+          let row = ServerSettingRow(
+            application: application, provider: provider, settings: settings, digest: nil)
+          try store.connection.put(row, under: try store.storeKey())
           _ = try store.connection.nextRevision()
         }
       })
@@ -100,6 +106,38 @@ private struct LoginRefusal {
   var digest: [UInt8]
 }
 
+/// A row of `server_setting`. Its digest is keyed, because an edited server would get the password.
+struct ServerSettingRow {
+  var application: String
+  var provider: String
+  var settings: ServerSettings
+  /// `nil` in a row of an older version.
+  var digest: [UInt8]?
+
+  func isAuthentic(under key: StoreKey) -> Bool {
+    digest.map { key.isDigest($0, ofSetting: text) } ?? false
+  }
+
+  fileprivate var text: [UInt8] {
+    Canonical.bytes([
+      Array(application.utf8), Array(provider.utf8), Array(settings.server.utf8),
+      Canonical.optional(settings.port.map { "\($0)" }),
+      Canonical.optional(settings.isSecure.map { "\($0)" }),
+      [settings.usesCookies ? 1 : 0, settings.acceptsUntrustedCertificates ? 1 : 0],
+      Canonical.optional(settings.username),
+    ])
+  }
+}
+
+extension OpenStore {
+  /// Keys the digests of the settings with a new key. A row that was edited stays without a valid one.
+  func resealSettings(from old: StoreKey, to new: StoreKey) throws(Problem) {
+    for row in try connection.serverSettings() where row.isAuthentic(under: old) {
+      try connection.put(row, under: new)
+    }
+  }
+}
+
 extension SQLiteConnection {
   fileprivate func refusal(of login: OwnServerStore.Login) throws(Problem) -> LoginRefusal? {
     try first(
@@ -124,35 +162,40 @@ extension SQLiteConnection {
       """, .text(login.server), .text(login.username), .integer(now), .blob(digest))
   }
 
+  /// Returns all settings, or those of an application at a provider.
   fileprivate func serverSettings(
-    of application: String, at provider: String
-  ) throws(Problem) -> ServerSettings? {
-    try first(
+    of application: String? = nil, at provider: String? = nil
+  ) throws(Problem) -> [ServerSettingRow] {
+    try all(
       """
-      SELECT server, port, secure, use_cookies, accept_untrusted_certificates, username
-      FROM server_setting WHERE application = ?1 AND provider = ?2
-      """, .text(application), .text(provider)
+      SELECT application, provider, server, port, secure, use_cookies,
+        accept_untrusted_certificates, username, digest
+      FROM server_setting
+      WHERE (?1 IS NULL OR application = ?1) AND (?2 IS NULL OR provider = ?2)
+      """, .optional(application), .optional(provider)
     ) { row throws(Problem) in
-      ServerSettings(
-        server: try row.text(0), port: try row.optionalInteger(1).flatMap { UInt16(exactly: $0) },
-        isSecure: try row.optionalInteger(2).map { $0 != 0 },
-        usesCookies: try row.integer(3) != 0,
-        acceptsUntrustedCertificates: try row.integer(4) != 0,
-        username: try row.optionalText(5))
+      ServerSettingRow(
+        application: try row.text(0), provider: try row.text(1),
+        settings: ServerSettings(
+          server: try row.text(2), port: try row.optionalInteger(3).flatMap { UInt16(exactly: $0) },
+          isSecure: try row.optionalInteger(4).map { $0 != 0 },
+          usesCookies: try row.integer(5) != 0,
+          acceptsUntrustedCertificates: try row.integer(6) != 0,
+          username: try row.optionalText(7)), digest: try row.optionalBlob(8))
     }
   }
 
-  fileprivate func put(
-    _ settings: ServerSettings, of application: String, at provider: String
-  ) throws(Problem) {
+  fileprivate func put(_ row: ServerSettingRow, under key: StoreKey) throws(Problem) {
+    let settings = row.settings
     try run(
       """
       INSERT OR REPLACE INTO server_setting (application, provider, server, port, secure, use_cookies,
-        accept_untrusted_certificates, username)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-      """, .text(application), .text(provider), .text(settings.server),
+        accept_untrusted_certificates, username, digest)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+      """, .text(row.application), .text(row.provider), .text(settings.server),
       .optional(settings.port.map { Int64($0) }), .optional(settings.isSecure.map { $0 ? 1 : 0 }),
       .integer(settings.usesCookies ? 1 : 0),
-      .integer(settings.acceptsUntrustedCertificates ? 1 : 0), .optional(settings.username))
+      .integer(settings.acceptsUntrustedCertificates ? 1 : 0), .optional(settings.username),
+      .blob(key.digest(ofSetting: row.text)))
   }
 }

@@ -34,6 +34,7 @@ extension OpenStore {
       count += resealed.cells.count
     }
     count += try resealUsers(from: old, to: new)
+    try resealSettings(from: old, to: new)
     try progress(countAccounts, countAccounts)
     let before = try connection.keySlots()
     let slots = try keySlots(around: root)

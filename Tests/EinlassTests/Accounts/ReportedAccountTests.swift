@@ -55,14 +55,14 @@ import Testing
   @Test func `Reverse auth reports the owner of an added account`() async throws {
     let script = Script(
       [.text(Sample.requestToken), .text(Sample.accessToken), .json(Sample.chirpIdentity)],
-      answers: [.accept(), .accept(account: Account.ID(rawValue: "a_bob"))],
+      answers: [.accept(account: Account.ID(rawValue: "a_ada"))],
       store: Sample.chirpStore())
     #expect(script.store.accounts.allSatisfy { !$0.isReported })
     _ = try await Sample.engine(script).perform(
       PerformRequest(
         application: Sample.application, registration: Sample.registration, provider: "twitter"),
       asking: script.asker())
-    let account = try #require(script.store.accounts.first { $0.id.rawValue == "a_bob" })
+    let account = try #require(script.store.accounts.first { $0.id.rawValue == "a_ada" })
     #expect(account.subject == "7" && account.isReported && !account.isEmailVerified)
   }
 

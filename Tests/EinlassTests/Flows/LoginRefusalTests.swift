@@ -48,6 +48,14 @@ import Testing
   }
 
   @Test(
+    arguments: [(Int64.max, 60 as Int64), (.min, 0), (1001, 60), (1000, 60), (941, 1), (940, 0)])
+  func `Any time of the last refusal gives a pause of at most 60 seconds`(
+    lastAt: UnixTime, seconds: Int64
+  ) {
+    #expect(OwnServerStore.Refusals(count: 20, lastAt: lastAt).secondsLeft(at: 1000) == seconds)
+  }
+
+  @Test(
     arguments: [(4, 0), (5, 1), (6, 2), (7, 4), (8, 8), (9, 16), (10, 32), (11, 60), (12, 60)])
   func `After five refusals a login waits, 1, 2, 4, up to 60 seconds`(
     count: Int, seconds: Int

@@ -89,7 +89,6 @@ import Testing
       (.init("127.0.0.1", isSecure: false), "http://127.0.0.1:8080"),
       (.init("http://127.0.0.1:9000"), "http://127.0.0.1:9000"),
       (.init("pbx.example.com", isSecure: false), "http://pbx.example.com:8080"),
-      (.init("https://pbx.example.com", isSecure: false), "http://pbx.example.com"),
     ] as [(SignInRequest.Server, String)])
   func `A server is a host or an address`(server: SignInRequest.Server, origin: String) throws {
     let provider = try ProviderCatalog.builtIn().provider("fcsdk").at(server)

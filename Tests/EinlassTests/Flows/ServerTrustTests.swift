@@ -79,6 +79,75 @@ import Testing
     #expect(script.prompts.last?.kind == .enterPassword)
   }
 
+  @Test func `A changed key is shown beside the accepted one if the user name is not known yet`()
+    async throws
+  {
+    let (script, _) = try await Self.accepted()
+    script.present(Self.certificate(Self.otherKey))
+    script.answer(.cancel)
+    _ = await #expect(throws: Problem.self) {
+      try await Self.signIn(script) {
+        $0.acceptsUntrustedCertificates = true
+        $0.username = nil
+      }
+    }
+    guard case .trustCertificate(let trust)? = script.prompts.last else {
+      Issue.record("The certificate was not asked about.")
+      return
+    }
+    #expect(trust.formerPublicKey == Self.key)
+    #expect(trust.certificate.publicKey == Self.otherKey)
+  }
+
+  @Test func `An accepted key trusts nothing for another account at the server`() async throws {
+    let (script, _) = try await Self.accepted()
+    script.present(Self.certificate())
+    script.answer(.cancel)
+    _ = await #expect(throws: Problem.self) {
+      try await Self.signIn(script) {
+        $0.acceptsUntrustedCertificates = true
+        $0.username = "eve"
+      }
+    }
+    #expect(script.prompts.last?.kind == .trustCertificate)
+  }
+
+  @Test func `A named authority takes the place of an accepted key`() async throws {
+    let (script, account) = try await Self.accepted()
+    script.present(Self.certificate(Self.key, nil))
+    script.reply(Self.session)
+    script.answer(Self.password)
+    _ = try await Self.signIn(script) { $0.caFile = "/ca.pem" }
+    let binding = script.store.credentials(of: account.id).first?.binding
+    #expect(binding?.trust == ServerTrust(caFile: "/ca.pem"))
+    // A named key needs the file no longer.
+    script.present(Self.certificate())
+    script.reply(Self.session)
+    script.answer(Self.password)
+    _ = try await Self.signIn(script) { $0.trustedPublicKey = Self.key }
+    #expect(
+      script.store.credentials(of: account.id).first?.binding.trust
+        == ServerTrust(publicKey: Self.key))
+  }
+
+  @Test(arguments: [
+    ("http://localhost:8080", nil, "/trustedPublicKey"), ("localhost", false, "/trustedPublicKey"),
+    ("https://localhost", false, "/secure"), ("", false, "/server"),
+  ])
+  func `A named key, or https in the name, is not overruled by plain http`(
+    server: String, isSecure: Bool?, path: String
+  ) async throws {
+    let script = Script([Self.session], answers: [Self.password])
+    let problem = await #expect(throws: Problem.self) {
+      try await Self.signIn(script) {
+        $0.server = .init(server, isSecure: isSecure)
+        $0.trustedPublicKey = Self.key
+      }
+    }
+    #expect(problem?.reason == .invalidParameter && problem?.path == path)
+    #expect(script.requests.isEmpty && script.prompts.isEmpty)
+  }
+
   @Test(arguments: [
     nil, ServerTrust(publicKey: key), ServerTrust(caFile: "/a.pem"),
     ServerTrust(allowsPlainHTTP: true),
