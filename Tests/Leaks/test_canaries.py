@@ -153,6 +153,19 @@ def live(session, canaries, provider, folder):
     session.call("services.resolve", address=provider.base)
     session.call("auth.cancel", flow="f_nobody")
     session.call("settings.get", provider="fcsdk")
+    secret = canaries["userPassword"]
+    assert "user" in session.call("users.create", email="ada@example.org", password=secret)
+    assert "user" in session.call("users.signInWithPassword", email="ada@example.org", password=secret)
+    assert "user" in session.call("users.reauthenticate", password=secret)
+    assert "user" in session.call("users.update", password=secret + "!")
+    assert session.call("users.signInWithPassword", email="ada@example.org", password=secret) == "wrongPassword"
+    for method, params in (("users.link", {"password": secret}), ("users.link", {"account": twitter}),
+                           ("users.signIn", {"provider": "facebook", "credential": {
+                               "type": "oauth2", "token": canaries["systemToken"]}}),
+                           ("users.signIn", {"pendingCredential": secret}), ("users.unlink", {"provider": "twitter"}),
+                           ("users.current", {}), ("users.list", {}), ("users.signOut", {}), ("users.delete", {}),
+                           ("users.providersForEmail", {"email": "ada@example.org"})):
+        session.call(method, **params)
     session.call("providers.add", issuer="http://op.example")
     session.call("providers.remove", provider="nobody")
     session.call("accounts.signIn", provider="twitter", customParameters={"state": canaries["refreshToken"]})

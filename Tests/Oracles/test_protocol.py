@@ -52,7 +52,8 @@ def stored(tmp_path):
 
 def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_path):
     session.call("initialize", client={"name": "oracle", "title": "Oracle"},
-                 capabilities={"prompts": ["grantAccess", "selectAccount", "confirmAccount", "openURL", "enterPassword"]})
+                 capabilities={"prompts": ["grantAccess", "selectAccount", "confirmAccount", "openURL", "enterPassword"],
+                               "users": True})
     assert session.refused("initialize", client={"name": "again"}) == "alreadyInitialized"
     session.call("rpc.discover")
     session.call("providers.list")
@@ -145,6 +146,21 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
     session.call("store.status")
     session.call("network.status")
     session.call("settings.get", provider="fcsdk")
+
+    user = session.call("users.create", email="ada@example.org", password="difference")["user"]
+    assert session.call("users.current")["user"] == user
+    session.call("users.signOut")
+    session.call("users.signInWithPassword", email="ada@example.org", password="difference")
+    session.call("users.reauthenticate", password="difference")
+    token = {"type": "oauth2", "token": "own-token"}
+    change({"facebook": {"tokens": {"own-token": {"application": "1234567890", "user": "2001", "scopes": ["public_profile"]}}}})
+    session.call("users.link", provider="facebook.com", credential=token)
+    assert session.call("users.providersForEmail", email="ada@example.org")["providers"] == ["password", "facebook"]
+    assert session.call("users.signIn", provider="facebook", credential=token)["user"]["user"] == user["user"]
+    session.call("users.update", displayName="Ada")
+    session.call("users.unlink", provider="facebook")
+    assert len(session.call("users.list")["users"]) == 1
+    session.call("users.delete")
     assert "auth.perform" in {entry["method"] for entry in session.call("audit.list")["entries"]}
     session.call("audit.prune", before=1)
     assert session.refused("store.rotateKey") == "accountStoreFailure"

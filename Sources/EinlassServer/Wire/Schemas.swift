@@ -70,6 +70,9 @@ let components: Components = [
     .object([
       .required("id", .identifier, "The id that parameters name."),
       .required("name", .string(maxBytes: nil), "The name for people."),
+      .optional(
+        "aliases", .array(.identifier, max: nil),
+        "Other ids that parameters may name."),
       .required("flowKinds", .array(Schema(FlowKind.self), max: nil), "In order of preference."),
       .required(
         "configured", .boolean, "Whether there is a registration, the caller's or a stored one."),
@@ -81,9 +84,6 @@ let components: Components = [
           .optional("detail", .identifier, "The detail of the error."),
           .required("message", .string(maxBytes: nil), "For people."),
         ]), "The problem with that registration, if it is known without a request."),
-      .optional(
-        "aliases", .array(.identifier, max: nil),
-        "Other ids that parameters may name."),
       .optional(
         "added", .boolean, "True for a provider of providers.add; providers.remove removes it."),
       .optional(

@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("http://localhost:8080", nil, "/trustedPublicKey"), ("localhost", false, "/trustedPublicKey"),
+    ("http://127.0.0.1:8080", nil, "/trustedPublicKey"), ("localhost", false, "/trustedPublicKey"),
     ("https://localhost", false, "/secure"), ("", false, "/server"),
   ])
   func `A named key, or https in the name, is not overruled by plain http`(
