@@ -33,6 +33,11 @@ def server(certificate):
         yield ready
 
 
+def place_of(server):
+    """The host and the port of a server, as the subject of an account names them."""
+    return server["base"].partition("://")[2]
+
+
 @pytest.fixture
 def start(tmp_path):
     """Returns a function that runs einlassctl on a terminal, or with an input in place of it."""
@@ -59,7 +64,7 @@ def test_a_self_signed_certificate_is_asked_about_once_and_the_password_once(ser
         terminal.type("2\r")
         terminal.wait_for(f"Password of alice at {server['base']}:")
         terminal.type(server["password"] + "\r")
-        assert terminal.end() == 0 and "Signed in: fcsdk/alice." in terminal.shown
+        assert terminal.end() == 0 and f"Signed in: fcsdk/alice@{place_of(server)}." in terminal.shown
     assert start("access", "set", "einlassctl", "fcsdk", "granted", given="").returncode == 0
     for _ in range(2):
         with start("token", "fcsdk") as terminal:
@@ -73,7 +78,7 @@ def test_a_self_signed_certificate_is_asked_about_once_and_the_password_once(ser
         terminal.wait_for("Password of alice")
         assert "Trust" not in terminal.shown
         terminal.type(server["password"] + "\r")
-        assert terminal.end() == 0 and "Signed in again: fcsdk/alice." in terminal.shown
+        assert terminal.end() == 0 and f"Signed in again: fcsdk/alice@{place_of(server)}." in terminal.shown
 
 
 def test_the_first_choice_sends_nothing(server, start):
@@ -89,7 +94,7 @@ def test_a_script_names_the_key_or_the_authority(server, certificate, start):
     assert refused.returncode == 1 and "--trusted-key" in refused.stderr and "--ca-file" in refused.stderr
     for option in (("--trusted-key", key_of(certificate)), ("--ca-file", str(certificate.path))):
         signed_in = start(*command, *option, given=server["password"])
-        assert signed_in.returncode == 0 and "fcsdk/alice." in signed_in.stdout, signed_in.stderr
+        assert signed_in.returncode == 0 and f"fcsdk/alice@{place_of(server)}." in signed_in.stdout, signed_in.stderr
     # The authority takes the place of the accepted key, and this one has not signed the certificate.
     other = Authority(certificate.path.parent, "unrelated").client("unrelated", is_self_signed=True)
     refused = start(*command, "--ca-file", str(other.path), given=server["password"])
@@ -120,9 +125,9 @@ def test_doctor_knows_the_servers_of_accounts(certificate, start):
                           "--trusted-key", key_of(certificate), given=ready["password"])
         assert signed_in.returncode == 0, signed_in.stderr
         well = start("doctor", given="")
-        assert well.returncode == 0 and f"server of fcsdk/alice: {ready['base']} answers" in well.stdout
+        assert well.returncode == 0 and f"server of fcsdk/alice@{place_of(ready)}: {ready['base']} answers" in well.stdout
     gone = start("doctor", given="")
-    assert gone.returncode == 1 and "server of fcsdk/alice: 127.0.0.1 does not accept connections" in gone.stdout
+    assert gone.returncode == 1 and f"server of fcsdk/alice@127.0.0.1:{port}: 127.0.0.1 does not accept connections" in gone.stdout
     with socket.create_server(("127.0.0.1", port)) as listener:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(other.path, other.key)
@@ -135,4 +140,4 @@ def test_doctor_knows_the_servers_of_accounts(certificate, start):
         threading.Thread(target=present, daemon=True).start()
         changed = start("doctor", given="")
     assert changed.returncode == 1 and "or another key than before" in changed.stdout
-    assert "next: Sign in again to see its key: einlassctl sign-in --account fcsdk/alice" in changed.stdout
+    assert f"next: Sign in again to see its key: einlassctl sign-in --account fcsdk/alice@127.0.0.1:{port}" in changed.stdout

@@ -216,13 +216,13 @@ def test_a_login_at_a_server_of_one_s_own_asks_for_name_and_password(ready, sign
         terminal.type("ada\r")
         terminal.wait_for("Password of ada")
         terminal.type("demo-password\r")
-        assert terminal.end() == 0 and "Signed in: fcsdk/ada." in terminal.shown
+        assert terminal.end() == 0 and "Signed in: fcsdk/ada@127.0.0.1:" in terminal.shown
     assert "wrong" not in terminal.shown and "demo-password" not in terminal.shown
     # The next sign-in takes the server and the name from the last one.
     with sign_in("fcsdk") as terminal:
         terminal.wait_for(f"Password of ada at {server}:")
         terminal.type("demo-password\r")
-        assert terminal.end() == 0 and "Signed in again: fcsdk/ada." in terminal.shown
+        assert terminal.end() == 0 and "Signed in again: fcsdk/ada@127.0.0.1:" in terminal.shown
 
 
 @pytest.mark.parametrize("types", [False, True])
@@ -274,7 +274,7 @@ def test_a_script_gives_the_password_by_a_descriptor(ready, sign_in):
     assert nameless.returncode == 64 and "--password-fd needs --username." in nameless.stderr
     signed_in = login("demo-password\n", "--username", "ada")
     assert signed_in.returncode == 0, signed_in.stderr
-    assert "Signed in: fcsdk/ada." in signed_in.stdout and "demo-password" not in signed_in.stdout + signed_in.stderr
+    assert "Signed in: fcsdk/ada@127.0.0.1:" in signed_in.stdout and "demo-password" not in signed_in.stdout + signed_in.stderr
 
 
 def test_a_password_of_a_descriptor_is_not_asked_for_on_a_terminal(ready, sign_in, tmp_path):

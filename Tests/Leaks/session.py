@@ -20,6 +20,7 @@ PERMITTED = {
     "auth.perform": CREDENTIAL,
     "auth.completed": CREDENTIAL,
     "credentials.get": CREDENTIAL - {("credential", "refreshToken")},
+    "users.signIn": CREDENTIAL - {("credential", "refreshToken")},
     "credentials.sign": {("authorization",), ("dpop",)},
 }
 

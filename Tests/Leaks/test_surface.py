@@ -50,8 +50,9 @@ def surface(document):
 
 
 def test_only_the_permitted_fields_can_hold_a_secret():
-    # `credentials.get` shares the schema of `auth.perform`, and gives no refresh token.
-    assert surface(DOCUMENT) == {**PERMITTED, "credentials.get": PERMITTED["auth.perform"]}
+    # These two share the schema of `auth.perform`, and give no refresh token.
+    shared = dict.fromkeys(("credentials.get", "users.signIn"), PERMITTED["auth.perform"])
+    assert surface(DOCUMENT) == PERMITTED | shared
 
 
 @pytest.mark.parametrize("name, marked", [("refreshToken", False), ("note", True), ("clientSecret", False)])
