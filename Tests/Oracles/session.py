@@ -54,6 +54,7 @@ OWN_DATA = {
     "expected": TEXT, "supported": {"type": "array", "items": {"type": "integer"}},
     "by": {"enum": ["client", "authCancel", "endOfInput", "shutdown"]}, "method": {"type": "string"},
     "prompts": {"type": "array", "minItems": 1, "items": {"type": "object", "required": ["kind"]}},
+    "email": TEXT, "providers": {"type": "array", "items": TEXT}, "pendingCredential": {**TEXT, "pattern": "^c_"},
     "outcome": {"enum": ["accepted", "declined", "cancelled", "expired", "satisfied"]}}
 ERROR = {"type": "object", "required": ["code", "message", "data"], "maxProperties": 3, "properties": {
     "code": {"type": "integer"}, "message": TEXT,

@@ -1,0 +1,293 @@
+"""Random operations of several processes on one directory of users, against a plain model.
+
+    python -m pytest Tests/Processes/test_users.py
+    EINLASS_FAULT_ROUNDS=500 python -m pytest Tests/Processes/test_users.py   (10 000 runs)
+"""
+import copy
+import json
+import os
+import random
+import subprocess
+import urllib.request
+
+import pytest
+
+from rotation import EINLASS, SANDBOX
+
+RUNS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "50")) * 20
+STEPS = 10
+PROVIDERS = ("google", "microsoft", "dropbox")
+VERIFYING = ("google", "dropbox")
+PEOPLE = {"ada": "a@example.org", "grace": "b@example.org", "alan": "a@example.org"}
+
+
+class Process:
+    """An einlass process of an application of its own."""
+
+    def __init__(self, application, *options):
+        self.application, self.count = application, 0
+        self.process = subprocess.Popen([EINLASS, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+        self.call("initialize", client={"name": application}, capabilities={"prompts": ["openURL"], "changes": False})
+
+    def send(self, method, **params):
+        self.count += 1
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": self.count, "method": method, "params": params}) + "\n")
+        self.process.stdin.flush()
+        return self.count
+
+    def answer(self, number):
+        while True:
+            message = json.loads(self.process.stdout.readline())
+            if message.get("method") == "prompt.opened":
+                urllib.request.urlopen(message["params"]["url"]).read()
+            if message.get("id") == number:
+                return message["result"] if "result" in message else message["error"]["data"]["reason"]
+
+    def call(self, method, **params):
+        return self.answer(self.send(method, **params))
+
+    def close(self):
+        self.process.stdin.close()
+        assert self.process.wait(60) == 0
+        self.process.stdout.close()
+
+
+class Model:
+    """The rules of the page "Users", as plain as possible. A user is a dictionary; `users` is in order of making."""
+
+    def __init__(self):
+        self.users, self.current, self.made = [], {}, 0
+
+    def holder(self, place):
+        return next((user for user in self.users if place in user["identities"]), None)
+
+    def owner(self, email):
+        return next((user for user in self.users if user["email"] == email), None)
+
+    def user(self, application):
+        return next((user for user in self.users if user["name"] == self.current.get(application)), None)
+
+    def signIn(self, application, provider, person):
+        place, email, verified = (provider, person), PEOPLE[person], provider in VERIFYING
+        user = self.holder(place)
+        if user is None:
+            user = self.owner(email)
+            if user is not None and not (verified and user["verified"]):
+                return "accountExistsWithDifferentCredential"
+            if user is None:
+                self.made += 1
+                user = {"name": self.made, "maker": application, "email": email, "verified": verified, "identities": []}
+                self.users.append(user)
+            user["identities"] = [other for other in user["identities"] if other[0] != provider] + [place]
+        if verified and user["email"] == email:
+            user["verified"] = True
+        self.current[application] = user["name"]
+
+    def changing(self, application):
+        user = self.user(application)
+        if user is None:
+            return None, "nullUser"
+        return (user, None) if user["maker"] == application else (None, "accessNotGranted")
+
+    def link(self, application, provider, person):
+        place, email, verified = (provider, person), PEOPLE[person], provider in VERIFYING
+        user, fault = self.changing(application)
+        if fault:
+            return fault
+        if any(other[0] == provider for other in user["identities"]):
+            return "providerAlreadyLinked"
+        if self.holder(place):
+            return "credentialAlreadyInUse"
+        if self.owner(email) not in (None, user):
+            return "emailAlreadyInUse"
+        user["identities"].append(place)
+        if user["email"] is None:
+            user["email"] = email
+        if verified and user["email"] == email:
+            user["verified"] = True
+
+    def reauthenticate(self, application, provider, person):
+        user = self.user(application)
+        if user is None:
+            return "nullUser"
+        if (provider, person) not in user["identities"]:
+            return "userMismatch"
+
+    def unlink(self, application, provider, even_the_last):
+        user, fault = self.changing(application)
+        if fault:
+            return fault
+        if all(other[0] != provider for other in user["identities"]):
+            return "noSuchProvider"
+        if len(user["identities"]) == 1 and not even_the_last:
+            return "invalidChoice"
+        user["identities"] = [other for other in user["identities"] if other[0] != provider]
+
+    def delete(self, application):
+        user, fault = self.changing(application)
+        if fault:
+            return fault
+        self.users.remove(user)
+        self.current = {other: name for other, name in self.current.items() if name != user["name"]}
+
+    def signOut(self, application):
+        self.current.pop(application, None)
+
+    def shown(self):
+        return ([(sorted(user["identities"]), user["email"], user["verified"], user["maker"]) for user in self.users],
+                {application: self.users.index(self.user(application)) for application in self.current})
+
+
+class Directory:
+    """Processes of different applications on one store with one shared directory."""
+
+    def __init__(self, folder):
+        self.sandbox = subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True)
+        ready = json.loads(self.sandbox.stdout.readline())
+        self.control = ready["control"].rstrip("/") + "/state"
+        folder.chmod(0o700)
+        config = folder / "config.json"
+        config.touch(0o600)
+        config.write_text(json.dumps(ready["config"] | {"users": {"directory": "shared", "recentSignInSeconds": 86400}}))
+        place = ("--config", str(config), "--store", str(folder / "store.db"), "--key-file", str(folder / "keys/key"))
+        self.processes = [Process(f"kiosk-{number}", *place) for number in range(3)]
+        self.accounts = {(provider, person): self.sign_in(provider, person) for provider in PROVIDERS for person in PEOPLE}
+        for process in self.processes:
+            for provider in PROVIDERS:
+                process.call("access.set", provider=provider, state="granted")
+
+    def patch(self, state):
+        urllib.request.urlopen(urllib.request.Request(self.control, json.dumps(state).encode(), method="PATCH")).read()
+
+    def sign_in(self, provider, person):
+        number = {"ada": "3001", "grace": "3002", "alan": "3003"}[person]
+        self.patch({provider: {"behaviour": {"consent": "allow", "user": person}, "users": {
+            number: {"username": person, "email": PEOPLE[person], "emailVerified": True}}}})
+        result = self.processes[0].call("accounts.signIn", provider=provider)
+        assert isinstance(result, dict), result
+        return result["account"]
+
+    def place(self, identity):
+        person = next(key for key, account in self.accounts.items() if account == identity["account"])
+        assert person[0] == identity["provider"]
+        return person
+
+    def shown(self):
+        """What `Model.shown` says, as the processes say it."""
+        users = self.processes[0].call("users.list")["users"]
+        ids = [user["user"] for user in users]
+        current = {process.application: process.call("users.current").get("user") for process in self.processes}
+        return ([(sorted(self.place(identity) for identity in user["identities"]), user.get("email"), user["emailVerified"],
+                  user["application"]) for user in users],
+                {application: ids.index(user["user"]) for application, user in current.items() if user})
+
+    def request(self, step):
+        """Returns the method and the parameters of a step of the model."""
+        method, arguments = step
+        if method in ("signIn", "link", "reauthenticate"):
+            return f"users.{method}", {"account": self.accounts[arguments]}
+        if method == "unlink":
+            return "users.unlink", {"provider": arguments[0], "evenTheLast": arguments[1]}
+        return f"users.{method}", {}
+
+    def clear(self):
+        for user in self.processes[0].call("users.list")["users"]:
+            assert self.processes[0].call("users.delete", user=user["user"]) == {}
+
+    def close(self):
+        for process in self.processes:
+            process.close()
+        self.sandbox.terminate()
+        self.sandbox.wait(60)
+        self.sandbox.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    directory = Directory(tmp_path_factory.mktemp("users"))
+    yield directory
+    directory.close()
+
+
+def random_step(chance):
+    method = chance.choice(["signIn", "signIn", "link", "link", "reauthenticate", "unlink", "signOut", "delete"])
+    if method in ("signIn", "link", "reauthenticate"):
+        return method, (chance.choice(PROVIDERS), chance.choice(list(PEOPLE)))
+    return method, (chance.choice(PROVIDERS), chance.random() < 0.2) if method == "unlink" else ()
+
+
+def apply(model, application, step):
+    """The reason of the problem; `None` for a success."""
+    return getattr(model, step[0])(application, *step[1])
+
+
+def reason(answer):
+    return answer if isinstance(answer, str) else None
+
+
+def check_rules(model, unlinked):
+    """No identity is on two users, and no user is without a way back unless the last one was unlinked on purpose."""
+    places = [place for user in model.users for place in user["identities"]]
+    assert len(places) == len(set(places))
+    assert all(user["identities"] or user["name"] in unlinked for user in model.users)
+
+
+def test_random_operations_of_several_processes_agree_with_the_model(directory):
+    for seed in range(RUNS):
+        chance, model, unlinked = random.Random(seed), Model(), set()
+        for _ in range(STEPS):
+            process, step = chance.choice(directory.processes), random_step(chance)
+            before = model.user(process.application)
+            expected = apply(model, process.application, step)
+            if step[0] == "unlink" and step[1][1] and before:
+                unlinked.add(before["name"])
+            method, params = directory.request(step)
+            assert reason(process.call(method, **params)) == expected, (seed, step)
+        check_rules(model, unlinked)
+        assert directory.shown() == model.shown(), seed
+        directory.clear()
+
+
+def test_two_operations_at_once_have_the_outcome_of_one_order(directory):
+    for seed in range(RUNS // 5):
+        chance, model = random.Random(f"at once {seed}"), Model()
+        for process in directory.processes:
+            step = ("signIn", (chance.choice(PROVIDERS), chance.choice(list(PEOPLE))))
+            apply(model, process.application, step)
+            method, params = directory.request(step)
+            process.call(method, **params)
+        pair = chance.sample(directory.processes, 2)
+        if seed % 2:
+            same = ("link", (chance.choice(PROVIDERS), chance.choice(list(PEOPLE))))
+            steps = [same, same]
+        else:
+            steps = [random_step(chance), random_step(chance)]
+        sent = []
+        for process, step in zip(pair, steps):
+            method, params = directory.request(step)
+            sent.append(process.send(method, **params))
+        answers = [reason(process.answer(number)) for process, number in zip(pair, sent)]
+        orders = []
+        for order in ((0, 1), (1, 0)):
+            other, outcomes = copy.deepcopy(model), [None, None]
+            for index in order:
+                outcomes[index] = apply(other, pair[index].application, steps[index])
+            orders.append((outcomes, other.shown()))
+        assert (answers, directory.shown()) in orders, (seed, steps, answers)
+        directory.clear()
+
+
+def test_the_model_finds_a_difference(directory):
+    """The negative control: a model with another rule does not agree."""
+    model = Model()
+    process = directory.processes[0]
+    for person in ("ada", "alan"):
+        step = ("signIn", ("microsoft", person))
+        method, params = directory.request(step)
+        process.call(method, **params)
+    apply(model, process.application, ("signIn", ("microsoft", "ada")))
+    assert directory.shown() == model.shown()
+    model.users[0]["verified"] = True
+    assert directory.shown() != model.shown()
+    directory.clear()
