@@ -25,6 +25,27 @@ import Testing
         stretching: cheap)
     }
 
+    var engine: Einlass {
+      get throws {
+        Einlass(
+          catalog: try ProviderCatalog.builtIn(), store: test.store, effects: script.effects)
+      }
+    }
+
+    /// All users of the store, without their positions and the accounts of their identities.
+    var all: [User] {
+      get throws {
+        try test.next.users.read { rows throws(Problem) in
+          try rows.users(in: nil, after: .min, limit: 100)
+        }?.map { user in
+          var user = user
+          user.position = 0
+          for index in user.identities.indices { user.identities[index].account = nil }
+          return user
+        } ?? []
+      }
+    }
+
     /// Returns the users as an engine with this catalogue has them.
     func users(in catalog: ProviderCatalog) -> Users {
       Users(
@@ -381,6 +402,33 @@ extension UserDirectoryTests {
     let users = world.users(in: rogue.catalog)
     let claim = world.person("rogue", "2", "ada@example.org", verified: true)
     #expect(await collision { try await users.signIn(claim) }?.providers == ["google", "dropbox"])
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `A file of accounts takes every user and password along, once`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    var world = try World(kind)
+    _ = try world.create("ada@example.org")
+    _ = try await world.users.link(world.facebook("1", "countess@example.org"))
+    try world.by("other", shared: true)
+    _ = try await world.users.signIn(world.google("2", "eve@example.org", name: "Eve"))
+    let passphrase = Secret("passphrase")
+    let (bytes, _) = try world.engine.exportedAccounts(sealedWith: passphrase)
+    let contents = try AccountsFileContents(
+      AccountsFile(bytes, path: "/file"), openedWith: passphrase)
+    var other = try World(kind)
+    #expect(try other.engine.importAccounts(contents, replaces: false).users == 2)
+    #expect(try other.engine.importAccounts(contents, replaces: false).users == 0)
+    #expect(try other.all == world.all)
+    let ada = try await other.users.signIn(email: "ada@example.org", password: password)
+    #expect(ada.user.identities.map(\.place.provider) == ["password", "facebook"])
+    // A user whose address is taken stays out.
+    let third = try World(kind)
+    _ = try third.create("ADA@example.org")
+    #expect(try third.engine.importAccounts(contents, replaces: false).users == 1)
+    try other.by("other", shared: true)
+    #expect(try await !other.users.signIn(other.google("2", "eve@example.org")).isNew)
   }
 
   @Test func `A rotation of the key keeps passwords and pending credentials`() async throws {

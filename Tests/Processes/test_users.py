@@ -8,6 +8,7 @@ import json
 import os
 import random
 import subprocess
+import time
 import urllib.request
 
 import pytest
@@ -151,7 +152,8 @@ class Directory:
         config.touch(0o600)
         config.write_text(json.dumps(ready["config"] | {"users": {"directory": "shared", "recentSignInSeconds": 86400}}))
         place = ("--config", str(config), "--store", str(folder / "store.db"), "--key-file", str(folder / "keys/key"))
-        self.processes = [Process(f"kiosk-{number}", *place) for number in range(3)]
+        self.start = lambda number: Process(f"kiosk-{number}", *place)
+        self.processes = [self.start(number) for number in range(3)]
         self.accounts = {(provider, person): self.sign_in(provider, person) for provider in PROVIDERS for person in PEOPLE}
         for process in self.processes:
             for provider in PROVIDERS:
@@ -276,6 +278,33 @@ def test_two_operations_at_once_have_the_outcome_of_one_order(directory):
             orders.append((outcomes, other.shown()))
         assert (answers, directory.shown()) in orders, (seed, steps, answers)
         directory.clear()
+
+
+@pytest.mark.parametrize("step", [("link", ("google", "grace")), ("unlink", ("dropbox", False)), ("delete", ())],
+                         ids=lambda step: step[0])
+def test_a_killed_process_leaves_a_change_whole_or_undone(directory, step):
+    """At random times of a change, of which some come before and some after it."""
+    ends, chance = set(), random.Random(step[0])
+    for count in range(RUNS // 20 + 20):
+        model, process = Model(), directory.start(0)
+        for earlier in (("signIn", ("microsoft", "ada")), ("link", ("dropbox", "alan"))):
+            assert apply(model, process.application, earlier) is None
+            method, params = directory.request(earlier)
+            assert isinstance(process.call(method, **params), dict)
+        before, after = model, copy.deepcopy(model)
+        assert apply(after, process.application, step) is None
+        method, params = directory.request(step)
+        process.send(method, **params)
+        time.sleep(chance.random() * 0.004 * (count % 5))
+        process.process.kill()
+        process.process.wait(60)
+        process.process.stdout.close()
+        process.process.stdin.close()
+        state = directory.shown()[0]
+        assert state in (before.shown()[0], after.shown()[0])
+        ends.add("undone" if state == before.shown()[0] else "whole")
+        directory.clear()
+    assert ends == {"undone", "whole"}
 
 
 def test_the_model_finds_a_difference(directory):

@@ -17,7 +17,7 @@ public struct PortableAccount: Sendable, Equatable {
 /// the registrations because tokens are refreshed with them, and the added providers because the
 /// catalogue of another machine lacks them.
 ///
-/// Ids, grants and preferences are not exported. Each credential keeps the origins that it may be
+/// Ids of accounts, grants and preferences are not exported. Users keep their ids. Each credential keeps the origins that it may be
 /// sent to.
 public struct AccountsFileContents: Sendable {
   /// The descriptors of added providers, not validated.
@@ -25,6 +25,8 @@ public struct AccountsFileContents: Sendable {
   let entries: [Entry]
   /// The registrations that passed validation; others are dropped.
   let registrations: [StoredRegistration]
+  /// The users that passed validation; others are dropped.
+  let users: [PortableUser]
 
   /// Throws `accountStoreFailure`: `decryptFailed` for a wrong passphrase, `corrupt` for a damaged
   /// file or a plaintext that is no list of accounts.
@@ -43,12 +45,13 @@ public struct AccountsFileContents: Sendable {
     entries = accounts.map(Entry.init)
     registrations = (value["registrations"]?.array ?? [])
       .compactMap(StoredRegistration.init(portable:))
+    users = (value["users"]?.array ?? []).compactMap(PortableUser.init(portable:))
     providers = value["providers"]?.array ?? []
   }
 
   static func encode(
     _ accounts: [PortableAccount], _ registrations: [StoredRegistration] = [],
-    _ providers: [JSONValue] = []
+    _ providers: [JSONValue] = [], _ users: [PortableUser] = []
   ) -> [UInt8] {
     let values = accounts.map { portable in
       let account = portable.account
@@ -70,6 +73,7 @@ public struct AccountsFileContents: Sendable {
       "accounts": .array(values),
       "registrations": .array(registrations.map(JSONValue.init(portable:))),
       "providers": .array(providers),
+      "users": .array(users.map(JSONValue.init(portable:))),
     ]).bytes()
   }
 
@@ -261,13 +265,13 @@ extension JSONValue {
 }
 
 /// Whether a name or address is safe to display.
-private func isDisplayable(_ text: String) -> Bool { isDisplayable(text, limitBytes: 2048) }
+func isDisplayable(_ text: String) -> Bool { isDisplayable(text, limitBytes: 2048) }
 
 private func isDisplayable(_ text: String, limitBytes: Int) -> Bool {
   (1...limitBytes).contains(text.utf8.count) && !text.unicodeScalars.contains(where: isControl)
 }
 
-private func isTime(_ time: UnixTime) -> Bool { (0...253_402_300_799).contains(time) }
+func isTime(_ time: UnixTime) -> Bool { (0...253_402_300_799).contains(time) }
 
 /// Whether these are origins that credentials may be sent to.
 private func isOrigins(_ texts: [String], _ trust: ServerTrust = ServerTrust()) -> Bool {

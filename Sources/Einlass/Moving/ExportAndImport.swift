@@ -24,7 +24,8 @@ extension Einlass {
         guard error.reason == .unknownAccount else { throw error }
       }
     }
-    guard !accounts.isEmpty else { throw .nothingToExport }
+    let users = try exportedUsers()
+    guard !accounts.isEmpty || !users.isEmpty else { throw .nothingToExport }
     var registrations: [StoredRegistration] = []
     let known = try store.read { reader throws(Problem) in try reader.registrations }
     for known in known {
@@ -36,7 +37,7 @@ extension Einlass {
       needed.contains { sameBytes($0, descriptor["id"]?.string ?? "") }
     }
     let bytes = try AccountsFile.seal(
-      AccountsFileContents.encode(accounts, registrations, providers), with: passphrase,
+      AccountsFileContents.encode(accounts, registrations, providers, users), with: passphrase,
       randomBytes: effects.randomBytes)
     return (bytes, accounts.count)
   }
@@ -68,7 +69,10 @@ extension Einlass {
     let registrations = contents.registrations.filter { stored in
       (try? catalog.provider(stored.provider))?.takes(stored.known) == true
     }
-    guard !new.isEmpty || !registrations.isEmpty else { return moved }
+    guard !new.isEmpty || !registrations.isEmpty else {
+      moved.users = try importUsers(contents.users)
+      return moved
+    }
     let added = try store.addAll(
       AccountStore.Batch(
         accounts: new, registrations: registrations, replacesRegistrations: replaces), .usual)
@@ -81,6 +85,7 @@ extension Einlass {
       case .failure(let problem): moved.entries[place].outcome = .alreadyThere(problem.account)
       }
     }
+    moved.users = try importUsers(contents.users)
     return moved
   }
 
@@ -119,6 +124,8 @@ public struct AccountsImport: Sendable {
   public internal(set) var entries: [Entry]
   /// The ids of the providers with a registration that was stored.
   public internal(set) var registrations: [String] = []
+  /// The number of added users.
+  public internal(set) var users = 0
 }
 
 extension Problem {

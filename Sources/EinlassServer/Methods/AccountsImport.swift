@@ -31,6 +31,7 @@ func accountsImport(_ server: Server) -> Method {
         .required(
           "registrations", .array(.identifier, max: shownLimit),
           "The providers with a registration that was stored."),
+        .required("users", count, "The number of new users."),
       ]),
       reasons: ["accountStoreFailure"]),
     .task { params, call async throws(RPCError) in
@@ -49,6 +50,7 @@ func accountsImport(_ server: Server) -> Method {
         result["accounts"] = .array(shown.prefix(shownLimit).map(JSONValue.init))
         result["providers"] = JSONValue(Array(providers.prefix(shownLimit)))
         result["registrations"] = JSONValue(Array(moved.registrations.prefix(shownLimit)))
+        result["users"] = JSONValue(Int64(moved.users))
         return .object(result)
       } catch { throw RPCError(error) }
     })
