@@ -4,7 +4,7 @@ import argparse
 import pathlib
 import sys
 
-from . import engine, former, helpers, many, resources, sharing, targets, tokens, wire
+from . import engine, former, helpers, many, resources, sharing, targets, tokens, users, wire
 from .process import Stores
 from .report import Report
 
@@ -13,7 +13,7 @@ MEASURES = {
     "memory": resources.memory, "wakeups": resources.wakeups, "end": resources.end, "flows": engine.flows,
     "signatures": engine.signatures, "sealed": engine.sealed, "together": engine.together, "size": targets.size,
     "changes": sharing.changes, "grants": sharing.grants,
-    "many": many.measure, "helpers": helpers.measure,
+    "many": many.measure, "users": users.measure, "helpers": helpers.measure,
     "tokens": tokens.verified, "browser": tokens.browser, "former": former.compare,
 }
 
