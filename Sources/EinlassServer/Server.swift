@@ -83,6 +83,8 @@ public final class Server: Sendable {
   /// Set only with `--test`.
   let isWithoutLeases = Lock(false)
   let hasWarnedOfValidity = Lock(false)
+  /// The names of `methods`, because making the methods a second time costs 6 % of a start.
+  let methodNames = Lock<[String]>([])
   private let attachedLog = Lock(Log.silent)
   private let sharedSnapshot = SharedSnapshot()
 
@@ -145,6 +147,8 @@ public final class Server: Sendable {
       sharedSnapshot.forget()
       changes.lookUnlessWatched()
     }
+    let methods = methods
+    methodNames.withLock { $0 = methods.map(\.descriptor.name) }
     let peer = try Peer(methods: methods, streams: streams, signals: signals, options: options)
     announcer.attach(peer)
     attachedLog.withLock { $0 = options.log }

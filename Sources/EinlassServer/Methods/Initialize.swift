@@ -1,6 +1,7 @@
 internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
+internal import EinlassSystem
 
 /// `initialize`: introduces the front end. It is optional and must be the first request.
 func initialize(_ server: Server) -> Method {
@@ -148,7 +149,7 @@ extension Server {
   fileprivate func greeting(store: JSONValue) -> JSONValue {
     let capabilities: JSONObject = [
       "methods": JSONValue(
-        Lifecycle.allCases.map(\.rawValue) + methods.map(\.descriptor.name)),
+        Lifecycle.allCases.map(\.rawValue) + methodNames.withLock { $0 }),
       "notifications": JSONValue(notifications.map(\.name)),
       "prompts": JSONValue(Prompt.Kind.allCases.map(\.rawValue)),
       "changes": .bool(session.frontEnd.wantsChangeNotifications && changes.isComplete),
