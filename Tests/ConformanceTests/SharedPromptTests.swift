@@ -90,6 +90,7 @@ import Testing
     var template = try #require(catalog["providers"]?.array?.first?.object)
     let providers = ids.map { id -> JSONValue in
       template["id"] = .string(id)
+      template["aliases"] = nil
       return .object(template)
     }
     return (["providers": .array(providers)] as JSONValue).text

@@ -286,8 +286,8 @@ extension UserDirectoryTests {
     let world = try World(kind)
     _ = try world.create("ada@example.org")
     let changes: [() throws -> Void] = [
-      { _ = try world.users.setPassword(Secret("another one"), of: nil) },
-      { _ = try world.users.update(.init(email: "b@example.org"), of: nil, .usual) },
+      { _ = try world.users.update(.init(), password: Secret("another one"), of: nil) },
+      { _ = try world.users.update(.init(email: "b@example.org"), of: nil) },
       { _ = try world.users.unlink("password", from: nil, evenTheLast: true, .usual) },
       { try world.users.delete(nil, .usual) },
     ]
@@ -336,11 +336,11 @@ extension UserDirectoryTests {
     #expect(try await world.users.signIn(world.google("1")).user == shared)
     // Only the application that made the user changes it, and the person.
     #expect(
-      await reason { try world.users.update(.init(displayName: "Eve"), of: nil, .usual) }
+      await reason { try world.users.update(.init(displayName: "Eve"), of: nil) }
         == .accessNotGranted)
     #expect(await reason { try world.users.delete(nil, .usual) } == .accessNotGranted)
     #expect(await reason { try await world.users.link(world.facebook("1")) } == .accessNotGranted)
-    let renamed = try world.users.update(.init(displayName: "Ada"), of: shared.id, .usual)
+    let renamed = try world.users.update(.init(displayName: "Ada"), of: shared.id)
     #expect(renamed.displayName == "Ada")
     try world.users.delete(shared.id, .usual)
     #expect(try world.users.current(.usual) == nil)

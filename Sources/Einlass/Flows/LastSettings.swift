@@ -32,7 +32,7 @@ extension InteractiveFlow {
   func saveSettings(of login: EnteredLogin, at origin: String) {
     let settings = ServerSettings(
       server: request.server?.name ?? origin, port: request.server?.port,
-      isSecure: request.server?.isSecure ?? (origin.hasPrefix("http:") ? false : nil),
+      isSecure: request.server.map(\.isSecure) ?? (origin.hasPrefix("http:") ? false : nil),
       usesCookies: request.usesCookies ?? false,
       acceptsUntrustedCertificates: request.acceptsUntrustedCertificates ?? false,
       username: login.username)

@@ -237,6 +237,16 @@ extension UserDirectory {
       self.photo = photo
       self.email = email
     }
+
+    /// Returns the profile if its texts can be shown. Throws `invalidParameter`.
+    func checked() throws(Problem) -> Profile {
+      for (name, text) in [("displayName", displayName), ("photo", photo)] {
+        guard let text, !text.isEmpty, !isDisplayable(text) else { continue }
+        throw .invalidParameter(
+          "/\(name)", "The parameter /\(name) must be without control characters.")
+      }
+      return self
+    }
   }
 
   /// Changes a profile. Another address needs a recent sign-in, and is the user name of the password

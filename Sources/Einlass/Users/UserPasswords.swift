@@ -67,8 +67,8 @@ extension UserDirectory {
     guard try rows.user(at: place, in: name) == nil else { throw .emailAlreadyInUse }
     var user = User(id: newID(), directory: name, application: application, createdAt: now)
     user.email = email
-    user.displayName = profile.displayName
-    user.photo = profile.photo
+    user.displayName = profile.displayName.flatMap { $0.isEmpty ? nil : $0 }
+    user.photo = profile.photo.flatMap { $0.isEmpty ? nil : $0 }
     user.identities = [User.Identity(place: place, email: email)]
     try signIn(&user, &rows, at: now)
     try rows.setPasswordVerifier(verifier.kept, of: user.id)

@@ -101,12 +101,22 @@ public struct Users: Sendable {
     }
   }
 
-  /// Changes the profile of a user. See `UserDirectory.update`.
+  /// Changes the profile of a user, and replaces the password, both or neither. See
+  /// `UserDirectory.update` and `UserDirectory.setPassword`.
   public func update(
-    _ profile: UserDirectory.Profile, of user: User.ID?, _ patience: AccountStore.Patience
+    _ profile: UserDirectory.Profile, password: Secret? = nil, of user: User.ID?
   ) throws(Problem) -> User {
-    try change(user, patience) { user, rows, now throws(Problem) in
-      try directory.update(profile, of: user, &rows, at: now)
+    let profile = try profile.checked()
+    var verifier: PasswordVerifier?
+    if let password {
+      // Before the costly derivation.
+      _ = try self.user(user, recentlyAt: einlass.effects.now())
+      verifier = try self.verifier(of: password)
+    }
+    return try change(user, .usual) { user, rows, now throws(Problem) in
+      let updated = try directory.update(profile, of: user, &rows, at: now)
+      guard let verifier else { return updated }
+      return try directory.setPassword(verifier, of: user, &rows, at: now)
     }
   }
 
@@ -224,6 +234,7 @@ extension Users {
     email: String, password: Secret, _ profile: UserDirectory.Profile
   ) throws(Problem) -> SignedInUser {
     let address = try validAddress(email)
+    let profile = try profile.checked()
     // Before the costly derivation.
     try store.read { rows throws(Problem) in
       try directory.requireFree(address, for: nil, rows)
@@ -276,15 +287,6 @@ extension Users {
       try directory.linkPassword(verifier, email, to: user, &rows)
     }
     return SignedInUser(user: linked, isNew: false, provider: User.password)
-  }
-
-  /// Replaces the password of a user. Needs a recent sign-in.
-  public func setPassword(_ password: Secret, of user: User.ID?) throws(Problem) -> User {
-    _ = try self.user(user, recentlyAt: einlass.effects.now())
-    let verifier = try verifier(of: password)
-    return try change(user, .usual) { user, rows, now throws(Problem) in
-      try directory.setPassword(verifier, of: user, &rows, at: now)
-    }
   }
 
   private func verifier(of password: Secret) throws(Problem) -> PasswordVerifier {

@@ -55,7 +55,7 @@ func usersUpdate(_ server: Server) -> Method {
     MethodDescriptor(
       "users.update", .network,
       "Changes the current user. Another address or password needs a recent sign-in.",
-      params: fields(Params.displayName, Params.photo, Params.email, .newPassword, .user),
+      params: fields(Params.displayName, Params.photo, Params.email, Params.newPassword, .user),
       result: userResult,
       reasons: changeReasons + [
         "requiresRecentLogin", "emailAlreadyInUse", "invalidEmail", "missingEmail", "weakPassword",
@@ -63,15 +63,18 @@ func usersUpdate(_ server: Server) -> Method {
       ]),
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {
-        var user = try server.users.update(
-          UserDirectory.Profile(
-            displayName: params[Params.displayName], photo: params[Params.photo],
-            email: params[Params.email]), of: params[.user], .usual)
-        if let password = params[.newPassword] {
-          user = try await server.inTurn { () throws(Problem) in
-            try server.users.setPassword(Secret(password), of: params[.user])
+        let profile = UserDirectory.Profile(
+          displayName: params[Params.displayName], photo: params[Params.photo],
+          email: params[Params.email])
+        let password = params[Params.newPassword].map { Secret($0) }
+        let user =
+          if password == nil {
+            try server.users.update(profile, of: params[.user])
+          } else {
+            try await server.inTurn { () throws(Problem) in
+              try server.users.update(profile, password: password, of: params[.user])
+            }
           }
-        }
         return ["user": try server.json(user)]
       } catch { throw RPCError(error) }
     })
@@ -215,12 +218,6 @@ private let changeReasons = [
   "nullUser", "userNotFound", "accessNotGranted", "accountStoreFailure",
 ]
 
-extension TypedField where Value == String? {
-  static let newPassword = optional(
-    "password", .string(maxBytes: 1024), "The new password, of at least six characters.",
-    isSecret: true)
-}
-
 private enum Params {
   static let address = TypedField.required(
     "email", .string(maxBytes: 256), "The e-mail address.")
@@ -228,6 +225,9 @@ private enum Params {
     "email", .string(maxBytes: 256), "The new e-mail address.")
   static let password = TypedField.required(
     "password", .string(maxBytes: 1024), "The password, of at least six characters.",
+    isSecret: true)
+  static let newPassword = TypedField.optional(
+    "password", .string(maxBytes: 1024), "The new password, of at least six characters.",
     isSecret: true)
   static let displayName = TypedField.optional(
     "displayName", .string(maxBytes: 256), "The name for people; an empty one removes it.")
