@@ -343,7 +343,7 @@ def test_a_first_start_without_room_leaves_no_key(report):
 
 def first(disk, _):
     refused = 0
-    for kilobytes in range(8, 480, 8):
+    for kilobytes in range(8, 720, 8):
         subprocess.run(["mount", "-o", f"remount,size={kilobytes}k", disk], check=True)
         with Home() as home:
             usual = {"HOME": str(home.path), "PATH": os.environ["PATH"]}
@@ -358,7 +358,7 @@ def first(disk, _):
                 assert len(made) == (run.returncode == 0), (kilobytes, made, run.stderr)
     # The negative control: with enough room the store and its key are created.
     assert refused > 5 and run.returncode == 0
-    print(f"{refused} of {2 * 59} first starts refused")
+    print(f"{refused} of {2 * 89} first starts refused")
 
 
 if __name__ == "__main__":
