@@ -90,7 +90,7 @@ extension Peer {
     guard let trace = options.trace else { return }
     let outcome = outcome.map {
       ticket.method.descriptor.redacted(result: $0, components: options.components)
-    }
+    }.mapError { $0.redacted(options.secretErrorMembers) }
     trace.record(.outbound, outcome.message(id: ticket.id))
   }
 }

@@ -15,6 +15,8 @@ public final class Peer: Sendable {
     public var components: Components = [:]
     /// The notifications of the server. A trace hides the parameters of all others.
     public var notifications: [NotificationDescriptor] = []
+    /// The members of an error's data that a trace hides, at any depth.
+    public var secretErrorMembers: [String] = []
     /// The log for events of the connection.
     public var log: Log = .silent
     /// The trace of all messages, redacted.

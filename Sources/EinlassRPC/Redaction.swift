@@ -40,6 +40,30 @@ extension Schema {
   }
 }
 
+extension RPCError {
+  /// Returns the error for a trace, with these members of its data hidden at any depth.
+  func redacted(_ secretMembers: [String]) -> RPCError {
+    func redacted(_ value: JSONValue) -> JSONValue {
+      switch value {
+      case .object(let object): .object(Self.hiding(secretMembers, in: object, redacted))
+      case .array(let values): .array(values.map(redacted))
+      default: value
+      }
+    }
+    var error = self
+    error.data = Self.hiding(secretMembers, in: data, redacted)
+    return error
+  }
+
+  private static func hiding(
+    _ names: [String], in object: JSONObject, _ redacted: (JSONValue) -> JSONValue
+  ) -> JSONObject {
+    object.map { member in
+      names.contains { sameBytes($0, member.name) } ? hidden : redacted(member.value)
+    }
+  }
+}
+
 extension MethodDescriptor {
   /// Returns the parameters for a trace.
   public func redacted(params: JSONObject, components: Components = [:]) -> JSONObject {

@@ -143,6 +143,7 @@ public final class Server: Sendable {
     var options = options
     options.components = components
     options.notifications = notifications
+    options.secretErrorMembers = ["pendingCredential"]
     options.willTakeRequests = { [sharedSnapshot, changes] in
       sharedSnapshot.forget()
       changes.lookUnlessWatched()

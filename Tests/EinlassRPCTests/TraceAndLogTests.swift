@@ -29,26 +29,39 @@ struct TraceAndLogTests {
         call.peer.notify("other", ["token": "t0ken"])
         return ["token": "t0ken", "name": "ada"]
       })
-    try await Session.with([exchange], options) { session in
+    options.secretErrorMembers = ["pending"]
+    let refusal = Method(
+      MethodDescriptor("refuse", .immediate, "", result: .object([])),
+      .immediate { _, _, _ throws(RPCError) in
+        throw RPCError(
+          code: 1, reason: "no", "No.",
+          data: [
+            "pending": "p3nding", "name": "ada", "hint": ["params": [["pending": "p3nding"]]],
+          ])
+      })
+    try await Session.with([exchange, refusal], options) { session in
+      try session.call(0, "refuse")
       try session.call(1, "exchange", ["secret": "s3cret"])
       try session.call("a", "exchagne", ["secret": "s3cret"])
       try session.send(#"{"secret":"s3cret""# + "\n")
       session.closeInput()
       let lines = try session.rest().joined()
-      #expect(lines.contains("t0ken"))
+      #expect(lines.contains("t0ken") && lines.contains("p3nding"))
       _ = try session.exitCode()
     }
     let text = try String(contentsOfFile: path, encoding: .utf8)
-    #expect(!text.contains("t0ken") && !text.contains("s3cret"))
+    #expect(!text.contains("t0ken") && !text.contains("s3cret") && !text.contains("p3nding"))
+    #expect(text.contains(#""name":"ada","hint":{"params":[{"pending":"[hidden]"}]}"#))
     let messages = try text.split(separator: "\n").map { try JSONReader.read(Array($0.utf8)) }
     #expect(messages.allSatisfy { $0["t"] == 1_763_712_345 })
     #expect(
-      messages.map { "\($0["dir"]?.string ?? "") \($0["msg"]?.text ?? "")" }.prefix(4) == [
-        #"in {"jsonrpc":"2.0","id":1,"method":"exchange","params":{"secret":"[hidden]"}}"#,
-        #"out {"jsonrpc":"2.0","method":"news","params":{"token":"[hidden]","text":"hello"}}"#,
-        #"out {"jsonrpc":"2.0","method":"other","params":{"token":"[hidden]"}}"#,
-        #"out {"jsonrpc":"2.0","id":1,"result":{"token":"[hidden]","name":"ada"}}"#,
-      ])
+      messages.map { "\($0["dir"]?.string ?? "") \($0["msg"]?.text ?? "")" }.dropFirst(2).prefix(4)
+        == [
+          #"in {"jsonrpc":"2.0","id":1,"method":"exchange","params":{"secret":"[hidden]"}}"#,
+          #"out {"jsonrpc":"2.0","method":"news","params":{"token":"[hidden]","text":"hello"}}"#,
+          #"out {"jsonrpc":"2.0","method":"other","params":{"token":"[hidden]"}}"#,
+          #"out {"jsonrpc":"2.0","id":1,"result":{"token":"[hidden]","name":"ada"}}"#,
+        ])
     let permissions = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
     #expect(permissions as? Int == 0o600)
   }

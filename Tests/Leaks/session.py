@@ -13,14 +13,15 @@ PROJECT = Path(__file__).parents[2]
 EINLASS = Path(os.environ.get("EINLASS_BINARY", PROJECT / ".build/release-static/release/einlass"))
 PATIENCE = 60
 
-# The only members of results and notifications that may contain a secret: credentials issued to the application's own
-# registration.
+# The only members of results, notifications and errors that may contain a secret: credentials issued to the
+# application's own registration, and the pending credential of an error.
 CREDENTIAL = {("credential", name) for name in ("key", "secret", "token", "idToken", "refreshToken", "sessionId", "values", "cookies")}
 PERMITTED = {
     "auth.perform": CREDENTIAL,
     "auth.completed": CREDENTIAL,
     "credentials.get": CREDENTIAL - {("credential", "refreshToken")},
     "users.signIn": CREDENTIAL - {("credential", "refreshToken")},
+    "users.link": {("pendingCredential",), ("hint", "params", "pendingCredential")},
     "credentials.sign": {("authorization",), ("dpop",)},
 }
 
@@ -152,6 +153,6 @@ class Session:
             method = message.get("method") or self.methods.get(message.get("id"))
             rest = copy.deepcopy(message)
             for path in permitted.get(method, ()):
-                for part in ("result", "params"):
-                    without(rest.get(part), path)
+                for part in (rest.get("result"), rest.get("params"), rest.get("error", {}).get("data")):
+                    without(part, path)
             yield line, json.dumps(rest, ensure_ascii=False).encode()

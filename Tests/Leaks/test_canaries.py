@@ -159,6 +159,10 @@ def live(session, canaries, provider, folder):
     assert "user" in session.call("users.reauthenticate", password=secret)
     assert "user" in session.call("users.update", password=secret + "!")
     assert session.call("users.signInWithPassword", email="ada@example.org", password=secret) == "wrongPassword"
+    assert "user" in session.call("users.link", account=twitter)
+    assert "user" in session.call("users.create", email="eve@example.org", password=secret)
+    assert session.call("users.link", account=twitter) == "credentialAlreadyInUse"
+    canaries["pendingCredential"] = session.seen[-1][1]["error"]["data"]["pendingCredential"][2:22]
     for method, params in (("users.link", {"password": secret}), ("users.link", {"account": twitter}),
                            ("users.signIn", {"provider": "facebook", "credential": {
                                "type": "oauth2", "token": canaries["systemToken"]}}),
