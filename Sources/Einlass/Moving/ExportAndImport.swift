@@ -12,7 +12,7 @@ extension Einlass {
   /// accounts.
   public func exportedAccounts(
     sealedWith passphrase: Secret, addedProviders: [JSONValue] = []
-  ) throws(Problem) -> (bytes: [UInt8], count: Int) {
+  ) throws(Problem) -> (bytes: [UInt8], accounts: Int, users: Int) {
     var accounts: [PortableAccount] = []
     try store.forEachAccount { account throws(Problem) in
       if Task.isCancelled { throw Problem(.cancelled, "The export was cancelled.") }
@@ -32,14 +32,16 @@ extension Einlass {
       guard let stored = try store.registrations.get(known.provider, .usual) else { continue }
       registrations.append(stored)
     }
-    let needed = accounts.map(\.account.provider) + registrations.map(\.provider)
+    let needed =
+      accounts.map(\.account.provider) + registrations.map(\.provider)
+      + users.flatMap { $0.user.identities.map(\.place.provider) }
     let providers = addedProviders.filter { descriptor in
       needed.contains { sameBytes($0, descriptor["id"]?.string ?? "") }
     }
     let bytes = try AccountsFile.seal(
       AccountsFileContents.encode(accounts, registrations, providers, users), with: passphrase,
       randomBytes: effects.randomBytes)
-    return (bytes, accounts.count)
+    return (bytes, accounts.count, users.count)
   }
 
   /// Adds the accounts of a file, and its registrations at providers of the catalogue, in one
@@ -53,7 +55,8 @@ extension Einlass {
     _ contents: AccountsFileContents, replaces: Bool, unknown: [String: Problem] = [:]
   ) throws(Problem) -> AccountsImport {
     var moved = AccountsImport(
-      entries: contents.entries.map { .init(provider: $0.provider, username: $0.username) })
+      entries: contents.entries.map { .init(provider: $0.provider, username: $0.username) },
+      usersOfFile: contents.users.count)
     var new: [AccountStore.NewAccount] = []
     var places: [Int] = []
     for (index, entry) in contents.entries.enumerated() {
@@ -124,13 +127,16 @@ public struct AccountsImport: Sendable {
   public internal(set) var entries: [Entry]
   /// The ids of the providers with a registration that was stored.
   public internal(set) var registrations: [String] = []
+  /// The number of users in the file.
+  public internal(set) var usersOfFile: Int
   /// The number of added users.
   public internal(set) var users = 0
 }
 
 extension Problem {
   fileprivate static let nothingToExport = Problem.store(
-    .refused, "The store has no accounts, so nothing was written. Check the path of the store."
+    .refused,
+    "The store has no accounts and no users, so nothing was written. Check the path of the store."
   )
 
   fileprivate static let notTaken = Problem(

@@ -38,7 +38,8 @@ extension Einlass {
       for index in portable.user.identities.indices {
         let place = portable.user.identities[index].place
         portable.user.identities[index].account = try store.read { reader throws(Problem) in
-          try reader.accounts(of: place.provider, subject: place.subject, limit: 1).first?.id
+          try reader.accounts(of: place.provider, subject: place.subject, limit: 1)
+            .first(where: \.isReported)?.id
         }
       }
       moved.append(portable)
@@ -85,6 +86,7 @@ extension JSONValue {
                 "provider": .string(identity.place.provider),
                 "subject": .string(identity.place.subject),
                 "email": identity.email.map(JSONValue.string),
+                "origins": identity.origins.isEmpty ? nil : JSONValue(identity.origins),
               ]))
           }),
       ]))
@@ -115,11 +117,13 @@ extension PortableUser {
       guard let provider = identity["provider"]?.string, isIdentifier(provider),
         let subject = identity["subject"]?.string, isIdentifier(subject),
         identity["email"]?.string.map(isDisplayable) ?? true,
+        identity["origins"]?.array?.allSatisfy({ $0.string.map(isDisplayable) ?? false }) ?? true,
         user.identity(of: provider) == nil
       else { return nil }
       user.identities.append(
         User.Identity(
-          place: User.Place(provider, subject), email: identity["email"]?.string))
+          place: User.Place(provider, subject), email: identity["email"]?.string,
+          origins: identity["origins"]?.array?.compactMap(\.string) ?? []))
     }
     verifier = value["password"]?.string.map { Secret($0) }
     guard verifier.map({ PasswordVerifier($0) != nil }) ?? true else { return nil }

@@ -8,7 +8,8 @@ struct AccountsExport: ServerCommand {
     abstract: "Write all accounts with their credentials to a file encrypted with a passphrase.",
     discussion: """
       The passphrase is asked for on the terminal, or read from --file-passphrase-fd. The file \
-      contains no access decisions and no preferred accounts.
+      contains the users with their passwords too, but no access decisions and no preferred \
+      accounts.
 
       EXAMPLE: einlassctl accounts export ~/accounts.einlass
       """)
@@ -31,12 +32,13 @@ struct AccountsExport: ServerCommand {
     var params: JSONObject = ["path": .string(try absolute(path))]
     if replace { params["replace"] = true }
     let result = try console.call("accounts.export", params)
+    let users = result["users"] == 0 ? "" : " and \(counted(result["users"], "user"))"
     let bytes = result["bytes"]?.int64.map { " (\(byteCount($0)))" } ?? ""
     try console.report(
       .object(result),
       [
-        "Wrote \(counted(result["accounts"], "account")) to \(clean(path))\(bytes).",
-        "Anyone with the file and the passphrase has the accounts: remove the file after the import.",
+        "Wrote \(counted(result["accounts"], "account"))\(users) to \(clean(path))\(bytes).",
+        "Anyone with the file and the passphrase has them: remove the file after the import.",
       ])
   }
 }
@@ -46,7 +48,7 @@ struct AccountsImport: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Add the accounts of a file written by export.",
     discussion: """
-      Existing accounts are kept. Added providers and registrations of the other machine are added \
+      Existing accounts and users are kept. Added providers and registrations of the other machine are added \
       where they are missing. Exit code 1 if an account could not be added.
 
       EXAMPLE: einlassctl accounts import ~/accounts.einlass
@@ -74,7 +76,7 @@ struct AccountsImport: ServerCommand {
       accounts.map { line($0, console) } + (rest > 0 ? ["and \(rest) more"] : [])
         + Self.besides(result, "providers", "the provider was added")
         + Self.besides(result, "registrations", "its registration was added")
-        + [Self.summary(result)])
+        + [Self.summary(result)] + Self.users(result))
     if result["refused"]?.int64 != 0 { throw .badNews }
   }
 
@@ -99,6 +101,12 @@ struct AccountsImport: ServerCommand {
   /// Returns a line for each element of the list.
   private static func besides(_ result: JSONObject, _ member: String, _ what: String) -> [String] {
     (result[member]?.array ?? []).map { "\(clean($0.plain)): \(what)" }
+  }
+
+  private static func users(_ result: JSONObject) -> [String] {
+    let (new, kept) = (result["users"], result["usersAlreadyThere"])
+    guard new != 0 || kept != 0 else { return [] }
+    return ["\(counted(new, "user")) added, \(kept?.plain ?? "0") already there."]
   }
 
   private static func summary(_ result: JSONObject) -> String {

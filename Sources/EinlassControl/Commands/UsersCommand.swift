@@ -24,7 +24,9 @@ struct UsersList: ServerCommand {
 
   func run(with console: Console) throws(Failure) {
     let users = try console.users()
-    let headings: [Table.Heading] = ["USER", "APPLICATION", "NAME", "SIGNS IN WITH", "ID"]
+    let headings: [Table.Heading] = [
+      "USER", "APPLICATION", "NAME", "SIGNS IN WITH", .init("ID", isWhole: true),
+    ]
     let rows = users.map { user in
       [
         Table.Cell(user["email"]?.string ?? "–"), Table.Cell(user["application"]?.string),
@@ -55,10 +57,12 @@ struct UsersShow: ServerCommand {
         "  \(identity["provider"]?.plain ?? "") \(identity["subject"]?.plain ?? "")\(email)")
     }
     let verified = user["emailVerified"]?.bool == true ? "verified" : "not verified"
+    let name = user["displayName"]?.string.map { [clean("name: \($0)")] } ?? []
     try console.report(
       user,
       [
-        "\(user.title), of the application \(clean(user["application"]?.plain ?? ""))",
+        "\(user.title), of the application \(clean(user["application"]?.plain ?? ""))"
+      ] + name + [
         "id: \(clean(user["user"]?.plain ?? "")), e-mail address \(verified)",
         identities.isEmpty ? "no way to sign in" : "signs in with:",
       ] + identities)
@@ -92,22 +96,23 @@ struct UsersUnlink: ServerCommand {
 
   @Argument(help: "E-mail address or id.") var user: String
   @Argument(help: "The provider, or password.", completion: .providers) var provider: String
-  @Flag(help: "Unlink even the last way to sign in, without a question.") var yes = false
+  @Flag(help: "Unlink the last way to sign in without a confirmation.") var yes = false
   @OptionGroup var server: ServerOptions
 
   func run(with console: Console) throws(Failure) {
     let user = try console.user(user)
-    let isLast = user.providers.count == 1 && sameBytes(user.providers[0], provider)
-    if isLast {
+    var params: JSONObject = ["user": user["user"] ?? "", "provider": .string(provider)]
+    let result: JSONObject
+    do throws(Failure) { result = try console.call("users.unlink", params) } catch {
+      guard case .refused(let refusal) = error, refusal.data["detail"] == "lastIdentity" else {
+        throw error
+      }
       try console.confirm(
         "\(clean(provider)) is the last way to sign in as \(user.title). Unlink it nevertheless?",
         isAgreed: yes)
+      params["evenTheLast"] = true
+      result = try console.call("users.unlink", params)
     }
-    let result = try console.call(
-      "users.unlink",
-      [
-        "user": user["user"] ?? "", "provider": .string(provider), "evenTheLast": .bool(isLast),
-      ])
     try console.report(
       .object(result), ["\(user.title) no longer signs in with \(clean(provider))."])
   }

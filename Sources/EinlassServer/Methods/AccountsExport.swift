@@ -13,6 +13,7 @@ func accountsExport(_ server: Server) -> Method {
       result: .object([
         .required("path", .string(maxBytes: nil), "The file."),
         .required("accounts", .integer(0...Int64.max), "The number of accounts in the file."),
+        .required("users", .integer(0...Int64.max), "The number of users in the file."),
         .required("bytes", .integer(0...Int64.max), "Its size."),
       ]),
       reasons: ["accountStoreFailure", "bindingMismatch"]),
@@ -31,10 +32,11 @@ func accountsExport(_ server: Server) -> Method {
         try server.audit.record(
           AuditEvent(
             application: server.session.frontEnd.application, method: "accounts.export",
-            count: Int64(exported.count)))
+            count: Int64(exported.accounts)))
         try server.files.write(path, exported.bytes, replaces)
         return [
-          "path": .string(path), "accounts": JSONValue(Int64(exported.count)),
+          "path": .string(path), "accounts": JSONValue(Int64(exported.accounts)),
+          "users": JSONValue(Int64(exported.users)),
           "bytes": JSONValue(Int64(exported.bytes.count)),
         ]
       } catch { throw RPCError(error) }

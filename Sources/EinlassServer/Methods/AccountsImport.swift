@@ -32,6 +32,9 @@ func accountsImport(_ server: Server) -> Method {
           "registrations", .array(.identifier, max: shownLimit),
           "The providers with a registration that was stored."),
         .required("users", count, "The number of new users."),
+        .required(
+          "usersAlreadyThere", count,
+          "The number of users that stay out, because the id, an identity or the address is taken."),
       ]),
       reasons: ["accountStoreFailure"]),
     .task { params, call async throws(RPCError) in
@@ -51,6 +54,7 @@ func accountsImport(_ server: Server) -> Method {
         result["providers"] = JSONValue(Array(providers.prefix(shownLimit)))
         result["registrations"] = JSONValue(Array(moved.registrations.prefix(shownLimit)))
         result["users"] = JSONValue(Int64(moved.users))
+        result["usersAlreadyThere"] = JSONValue(Int64(moved.usersOfFile - moved.users))
         return .object(result)
       } catch { throw RPCError(error) }
     })
