@@ -81,6 +81,21 @@ import Testing
       return .signedIn(account, profile: nil)
     }
 
+    /// Adds a person's account with a sign-in at a provider with this origin, and returns the proof.
+    func stored(_ provider: String, _ subject: String, at origin: String) throws -> UserProof {
+      var new = AccountStore.NewAccount.example(
+        "\(subject)", provider: provider, subject: subject, replacesExisting: true)
+      new.account.isReported = true
+      new.account.email = nil
+      new.credential.binding = ProviderBinding(
+        origins: [origin], clientID: "APP", flowKind: .authorizationCode)
+      let added = try test.store.add(new, .usual)
+      _ = try test.store.setGrant(
+        AccessGrant(application: "kiosk", provider: provider, state: .granted, changedAt: 0), .usual
+      )
+      return .account(added.account.id)
+    }
+
     func google(_ subject: String, _ email: String? = "ada@example.org", name: String? = nil)
       -> UserProof
     { person("google", subject, email, verified: true, name: name) }
@@ -394,14 +409,136 @@ extension UserDirectoryTests {
     #expect(
       try await !world.users.signIn(world.person("dropbox", "2", "ada@example.org", verified: true))
         .isNew)
-    let rogue = try ProviderCatalog.builtIn().adding(
-      json: Array(
-        #"{"providers": [{"id": "rogue", "name": "Rogue", "like": "google", "origins": {"https://accounts.google.com": "https://rogue.example", "https://oauth2.googleapis.com": "https://rogue.example", "https://www.googleapis.com": "https://rogue.example", "https://openidconnect.googleapis.com": "https://rogue.example"}}]}"#
-          .utf8))
-    #expect(rogue.leftOut.isEmpty)
-    let users = world.users(in: rogue.catalog)
+    let users = world.users(in: try added("rogue", at: "https://rogue.example"))
     let claim = world.person("rogue", "2", "ada@example.org", verified: true)
     #expect(await collision { try await users.signIn(claim) }?.providers == ["google", "dropbox"])
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `A different provider with the id of an added one signs nobody in as its users`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    let world = try World(kind)
+    let own = world.users(in: try added("corp", at: "https://corp.example"))
+    let other = world.users(in: try added("corp", at: "https://rogue.example"))
+    let ada = world.person("corp", "1", nil)
+    let made = try await own.signIn(ada).user
+    #expect(made.identities[0].origins == ["https://corp.example"])
+    #expect(await reason { try await other.signIn(ada) } == .bindingMismatch)
+    #expect(await reason { try await other.reauthenticate(ada) } == .bindingMismatch)
+    // A pending credential keeps the origins.
+    _ = try world.create("eve@example.org")
+    let collision = await collision { try await other.link(ada) }
+    let pending = UserProof.pending(try #require(collision).pendingCredential)
+    #expect(await reason { try await own.signIn(pending) } == .bindingMismatch)
+    #expect(try await own.signIn(ada).user.id == made.id)
+    // An account that was signed in to at one of them proves nothing at the other.
+    let stored = try world.stored("corp", "1", at: "https://rogue.example")
+    #expect(await reason { try await own.signIn(stored) } == .bindingMismatch)
+    #expect(
+      try await own.signIn(world.stored("corp", "1", at: "https://corp.example")).user.id == made.id
+    )
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `An account of the store signs in, and is no recent sign-in`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    let world = try World(kind)
+    let users = world.users(in: try added("corp", at: "https://corp.example"))
+    let account = try world.stored("corp", "1", at: "https://corp.example")
+    let user = try await users.signIn(account).user
+    #expect(await reason { try users.delete(nil, .usual) } == .requiresRecentLogin)
+    _ = try await users.reauthenticate(world.person("corp", "1", nil))
+    world.script.advance(seconds: 10)
+    #expect(try await users.signIn(account).user.id == user.id)
+    try users.delete(nil, .usual)
+    // After the sign-out the earlier proof counts no more.
+    _ = try await users.signIn(world.person("corp", "1", nil))
+    try users.signOut(.usual)
+    _ = try await users.signIn(account)
+    #expect(await reason { try users.delete(nil, .usual) } == .requiresRecentLogin)
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `A pending credential is as old as its proof`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    let world = try World(kind)
+    _ = try await world.users.signIn(world.facebook("1"))
+    var count = 0
+    func pending() async throws -> UserProof {
+      count += 1
+      _ = try world.create("\(count)@example.org")
+      let collision = await collision { try await world.users.link(world.facebook("1")) }
+      return .pending(try #require(collision).pendingCredential)
+    }
+    let old = try await pending()
+    world.script.advance(seconds: 301)
+    _ = try await world.users.signIn(old)
+    #expect(await reason { try world.users.delete(nil, .usual) } == .requiresRecentLogin)
+    let new = try await pending()
+    world.script.advance(seconds: 300)
+    _ = try await world.users.signIn(new)
+    try world.users.delete(nil, .usual)
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `Addresses compare as bytes, with the letters of ASCII in lower case`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    let world = try World(kind)
+    let (composed, decomposed) = ("jos\u{e9}@example.org", "jose\u{301}@example.org")
+    _ = try await world.users.signIn(world.google("1", decomposed))
+    let updated = try world.users.update(.init(email: composed), of: nil)
+    #expect(!updated.isEmailVerified)
+    let owner = world.person("dropbox", "2", composed, verified: true)
+    #expect(await collision { try await world.users.signIn(owner) }?.providers == ["google"])
+    _ = try world.create("kate@example.org")
+    _ = try world.create("\u{212a}ate@example.org")
+    #expect(await reason { try world.create("KATE@example.org") } == .emailAlreadyInUse)
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `An address is free after the last identity was unlinked`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    let world = try World(kind)
+    let made = try await world.users.signIn(world.facebook("1")).user
+    let left = try world.users.unlink("facebook", from: nil, evenTheLast: true, .usual)
+    #expect(left.identities.isEmpty && left.email == nil)
+    let again = try await world.users.signIn(world.facebook("1"))
+    #expect(again.isNew && again.user.id != made.id && again.user.email == "ada@example.org")
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `In a shared directory only the application that made a user merges it with another`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    var world = try World(kind)
+    try world.by("kiosk", shared: true)
+    let made = try await world.users.signIn(world.google("1", name: "Ada")).user
+    let second = world.person("dropbox", "2", "ada@example.org", verified: true, name: "Eve")
+    try world.by("other", shared: true)
+    #expect(await collision { try await world.users.signIn(second) }?.providers == ["google"])
+    #expect(try world.all.map(\.displayName) == ["Ada"])
+    #expect(try world.all[0].identities.map(\.place.provider) == ["google"])
+    try world.by("kiosk", shared: true)
+    #expect(try await world.users.signIn(second).user.id == made.id)
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `The current user is of the directory that the configuration names`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    var world = try World(kind)
+    let made = try await world.users.signIn(world.google("1")).user
+    try world.by("kiosk", shared: true)
+    #expect(try world.users.current(.usual) == nil)
+    #expect(
+      await reason { try await world.users.reauthenticate(world.google("1")) } == .nullUser)
+    try world.by("kiosk")
+    #expect(try world.users.current(.usual) == made)
   }
 
   @Test(arguments: AccountStoreTests.Kind.allCases)
@@ -414,7 +551,8 @@ extension UserDirectoryTests {
     try world.by("other", shared: true)
     _ = try await world.users.signIn(world.google("2", "eve@example.org", name: "Eve"))
     let passphrase = Secret("passphrase")
-    let (bytes, _) = try world.engine.exportedAccounts(sealedWith: passphrase)
+    let (bytes, _, count) = try world.engine.exportedAccounts(sealedWith: passphrase)
+    #expect(count == 2)
     let contents = try AccountsFileContents(
       AccountsFile(bytes, path: "/file"), openedWith: passphrase)
     var other = try World(kind)
@@ -445,6 +583,19 @@ extension UserDirectoryTests {
 
 private let password = Secret("difference")
 private let cheap = ScryptParameters(cost: 16, blockSize: 1, parallelism: 1)
+
+/// Returns the catalogue with a provider that a front end has added, with all requests at one origin.
+private func added(_ id: String, at origin: String) throws -> ProviderCatalog {
+  let origins = [
+    "accounts.google", "oauth2.googleapis", "www.googleapis", "openidconnect.googleapis",
+  ]
+  .map { "\"https://\($0).com\": \"\(origin)\"" }.joined(separator: ", ")
+  let json =
+    #"{"providers": [{"id": "\#(id)", "name": "Added", "like": "google", "origins": {\#(origins)}}]}"#
+  let added = try ProviderCatalog.builtIn().adding(json: Array(json.utf8))
+  #expect(added.leftOut.isEmpty)
+  return added.catalog
+}
 
 /// Returns the problem's data about the other user.
 private func collision(

@@ -19,6 +19,8 @@ RUNS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "50")) * 20
 STEPS = 10
 PROVIDERS = ("google", "microsoft", "dropbox")
 VERIFYING = ("google", "dropbox")
+# An id_token of these is a credential from outside, and so a proof of the person.
+PROVING = ("google",)
 PEOPLE = {"ada": "a@example.org", "grace": "b@example.org", "alan": "a@example.org"}
 
 
@@ -59,6 +61,8 @@ class Model:
 
     def __init__(self):
         self.users, self.current, self.made = [], {}, 0
+        # The applications whose current user has proven to be there.
+        self.proven = set()
 
     def holder(self, place):
         return next((user for user in self.users if place in user["identities"]), None)
@@ -69,12 +73,12 @@ class Model:
     def user(self, application):
         return next((user for user in self.users if user["name"] == self.current.get(application)), None)
 
-    def signIn(self, application, provider, person):
+    def signIn(self, application, provider, person, proves):
         place, email, verified = (provider, person), PEOPLE[person], provider in VERIFYING
         user = self.holder(place)
         if user is None:
             user = self.owner(email)
-            if user is not None and not (verified and user["verified"]):
+            if user is not None and not (verified and user["verified"] and user["maker"] == application):
                 return "accountExistsWithDifferentCredential"
             if user is None:
                 self.made += 1
@@ -83,6 +87,10 @@ class Model:
             user["identities"] = [other for other in user["identities"] if other[0] != provider] + [place]
         if verified and user["email"] == email:
             user["verified"] = True
+        if proves:
+            self.proven.add(application)
+        elif self.current.get(application) != user["name"]:
+            self.proven.discard(application)
         self.current[application] = user["name"]
 
     def changing(self, application):
@@ -114,6 +122,7 @@ class Model:
             return "nullUser"
         if (provider, person) not in user["identities"]:
             return "userMismatch"
+        self.proven.add(application)
 
     def unlink(self, application, provider, even_the_last):
         user, fault = self.changing(application)
@@ -121,19 +130,27 @@ class Model:
             return fault
         if all(other[0] != provider for other in user["identities"]):
             return "noSuchProvider"
-        if len(user["identities"]) == 1 and not even_the_last:
-            return "invalidChoice"
+        if len(user["identities"]) == 1:
+            if not even_the_last:
+                return "invalidChoice"
+            if application not in self.proven:
+                return "requiresRecentLogin"
+            user["email"], user["verified"] = None, False
         user["identities"] = [other for other in user["identities"] if other[0] != provider]
 
     def delete(self, application):
         user, fault = self.changing(application)
         if fault:
             return fault
+        if application not in self.proven:
+            return "requiresRecentLogin"
         self.users.remove(user)
         self.current = {other: name for other, name in self.current.items() if name != user["name"]}
+        self.proven &= self.current.keys()
 
     def signOut(self, application):
         self.current.pop(application, None)
+        self.proven.discard(application)
 
     def shown(self):
         return ([(sorted(user["identities"]), user["email"], user["verified"], user["maker"]) for user in self.users],
@@ -158,6 +175,9 @@ class Directory:
         for process in self.processes:
             for provider in PROVIDERS:
                 process.call("access.set", provider=provider, state="granted")
+        self.people = {(listed["provider"], listed["subject"]): person for person, account in self.accounts.items()
+                       for listed in self.processes[0].call("accounts.list")["accounts"] if listed["account"] == account}
+        self.credentials = {place: self.credential(place[0], account) for place, account in self.accounts.items() if place[0] in PROVING}
 
     def patch(self, state):
         urllib.request.urlopen(urllib.request.Request(self.control, json.dumps(state).encode(), method="PATCH")).read()
@@ -170,25 +190,26 @@ class Directory:
         assert isinstance(result, dict), result
         return result["account"]
 
-    def place(self, identity):
-        person = next(key for key, account in self.accounts.items() if account == identity["account"])
-        assert person[0] == identity["provider"]
-        return person
+    def credential(self, provider, account):
+        credential = self.processes[0].call("auth.perform", provider=provider, account=account, confirm=True)["credential"]
+        return {name: credential[name] for name in ("type", "token", "idToken")}
 
     def shown(self):
         """What `Model.shown` says, as the processes say it."""
         users = self.processes[0].call("users.list")["users"]
         ids = [user["user"] for user in users]
         current = {process.application: process.call("users.current").get("user") for process in self.processes}
-        return ([(sorted(self.place(identity) for identity in user["identities"]), user.get("email"), user["emailVerified"],
-                  user["application"]) for user in users],
+        return ([(sorted(self.people[identity["provider"], identity["subject"]] for identity in user["identities"]),
+                  user.get("email"), user["emailVerified"], user["application"]) for user in users],
                 {application: ids.index(user["user"]) for application, user in current.items() if user})
 
     def request(self, step):
         """Returns the method and the parameters of a step of the model."""
         method, arguments = step
-        if method in ("signIn", "link", "reauthenticate"):
-            return f"users.{method}", {"account": self.accounts[arguments]}
+        if method == "reauthenticate" or method == "signIn" and arguments[2]:
+            return f"users.{method}", {"provider": arguments[0], "credential": self.credentials[arguments[:2]]}
+        if method in ("signIn", "link"):
+            return f"users.{method}", {"account": self.accounts[arguments[:2]]}
         if method == "unlink":
             return "users.unlink", {"provider": arguments[0], "evenTheLast": arguments[1]}
         return f"users.{method}", {}
@@ -215,7 +236,9 @@ def directory(tmp_path_factory):
 def random_step(chance):
     method = chance.choice(["signIn", "signIn", "link", "link", "reauthenticate", "unlink", "signOut", "delete"])
     if method in ("signIn", "link", "reauthenticate"):
-        return method, (chance.choice(PROVIDERS), chance.choice(list(PEOPLE)))
+        provider = chance.choice(PROVING if method == "reauthenticate" else PROVIDERS)
+        proves = (provider in PROVING and chance.random() < 0.7,) if method == "signIn" else ()
+        return method, (provider, chance.choice(list(PEOPLE)), *proves)
     return method, (chance.choice(PROVIDERS), chance.random() < 0.2) if method == "unlink" else ()
 
 
@@ -255,7 +278,8 @@ def test_two_operations_at_once_have_the_outcome_of_one_order(directory):
     for seed in range(RUNS // 5):
         chance, model = random.Random(f"at once {seed}"), Model()
         for process in directory.processes:
-            step = ("signIn", (chance.choice(PROVIDERS), chance.choice(list(PEOPLE))))
+            provider = chance.choice(PROVIDERS)
+            step = ("signIn", (provider, chance.choice(list(PEOPLE)), provider in PROVING))
             apply(model, process.application, step)
             method, params = directory.request(step)
             process.call(method, **params)
@@ -280,14 +304,14 @@ def test_two_operations_at_once_have_the_outcome_of_one_order(directory):
         directory.clear()
 
 
-@pytest.mark.parametrize("step", [("link", ("google", "grace")), ("unlink", ("dropbox", False)), ("delete", ())],
+@pytest.mark.parametrize("step", [("link", ("microsoft", "grace")), ("unlink", ("dropbox", False)), ("delete", ())],
                          ids=lambda step: step[0])
 def test_a_killed_process_leaves_a_change_whole_or_undone(directory, step):
     """At random times of a change, of which some come before and some after it."""
     ends, chance = set(), random.Random(step[0])
     for count in range(RUNS // 20 + 20):
         model, process = Model(), directory.start(0)
-        for earlier in (("signIn", ("microsoft", "ada")), ("link", ("dropbox", "alan"))):
+        for earlier in (("signIn", ("google", "ada", True)), ("link", ("dropbox", "alan"))):
             assert apply(model, process.application, earlier) is None
             method, params = directory.request(earlier)
             assert isinstance(process.call(method, **params), dict)
@@ -312,10 +336,10 @@ def test_the_model_finds_a_difference(directory):
     model = Model()
     process = directory.processes[0]
     for person in ("ada", "alan"):
-        step = ("signIn", ("microsoft", person))
+        step = ("signIn", ("microsoft", person, False))
         method, params = directory.request(step)
         process.call(method, **params)
-    apply(model, process.application, ("signIn", ("microsoft", "ada")))
+    apply(model, process.application, ("signIn", ("microsoft", "ada", False)))
     assert directory.shown() == model.shown()
     model.users[0]["verified"] = True
     assert directory.shown() != model.shown()

@@ -44,11 +44,17 @@ public struct User: Sendable, Equatable {
     public var email: String?
     /// The account of the person in the store; it may have been removed since.
     public var account: Account.ID?
+    /// The origins of the provider's requests at the time of linking, if a front end has added the
+    /// provider; else empty. A different provider with the same id signs nobody in as the user.
+    public var origins: [String]
 
-    public init(place: Place, email: String? = nil, account: Account.ID? = nil) {
+    public init(
+      place: Place, email: String? = nil, account: Account.ID? = nil, origins: [String] = []
+    ) {
       self.place = place
       self.email = email
       self.account = account
+      self.origins = origins
     }
   }
 
@@ -88,12 +94,13 @@ public struct User: Sendable, Equatable {
 /// The user of an application.
 public struct CurrentUser: Sendable, Equatable {
   public var user: User.ID
-  /// The last time the person proved to be this user.
-  public var signedInAt: UnixTime
+  /// The last time the person proved to be this user; 0 if an account of the store was enough to
+  /// sign in.
+  public var provenAt: UnixTime
 
-  public init(user: User.ID, signedInAt: UnixTime) {
+  public init(user: User.ID, provenAt: UnixTime) {
     self.user = user
-    self.signedInAt = signedInAt
+    self.provenAt = provenAt
   }
 }
 
@@ -107,6 +114,11 @@ public struct ProvenIdentity: Sendable, Equatable {
   public var username: String?
   public var photo: String?
   public var account: Account.ID?
+  /// See `User.Identity.origins`.
+  public var origins: [String] = []
+  /// The time of the proof; `nil` for an account of the store, which the application can name without
+  /// the person.
+  public var provenAt: UnixTime?
 
   public init(
     place: User.Place, email: String? = nil, isEmailVerified: Bool = false,
@@ -123,12 +135,23 @@ public struct ProvenIdentity: Sendable, Equatable {
   }
 }
 
-/// Returns the form in which two e-mail addresses compare: in lower case. `nil` for a text that is no
-/// address: one `@` between two parts without spaces or controls, at most 256 bytes.
+/// Returns the form in which two e-mail addresses compare, byte for byte: with the letters of ASCII in
+/// lower case. Other letters stay, because two of them may become one, and the addresses belong to two
+/// people. `nil` for a text that is no address: one `@` between two parts without spaces or controls,
+/// at most 256 bytes.
 public func emailKey(_ email: String) -> String? {
   let parts = email.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
   guard isIdentifier(email), parts.count == 2, parts.allSatisfy({ !$0.isEmpty }),
     !email.unicodeScalars.contains(where: \.properties.isWhitespace)
   else { return nil }
-  return email.lowercased()
+  let lowered = email.utf8.map {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0
+  }
+  return String(decoding: lowered, as: UTF8.self)
+}
+
+/// Whether two texts are the same address.
+func isSameAddress(_ one: String?, _ other: String?) -> Bool {
+  guard let one = one.flatMap(emailKey), let other = other.flatMap(emailKey) else { return false }
+  return sameBytes(one, other)
 }

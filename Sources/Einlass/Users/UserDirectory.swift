@@ -38,7 +38,8 @@ extension UserDirectory {
   /// verified address, or a new one. It becomes the application's current user.
   ///
   /// Two users merge only if the provider has verified the address and another one has verified it
-  /// for the existing user. A user with an unverified address may have been made by anybody.
+  /// for the existing user. A user with an unverified address may have been made by anybody. A merge
+  /// changes the user, so only the application that made the user does it.
   func signIn(
     _ person: ProvenIdentity, _ rows: inout any UserRows, at now: UnixTime, newID: () -> User.ID
   ) throws(Problem) -> Outcome {
@@ -46,12 +47,15 @@ extension UserDirectory {
     var user: User
     var isNew = false
     if let known = try rows.user(at: person.place, in: name) {
+      try known.requireSameProvider(as: person)
       user = known
       user.adopt(person)
     } else if hasOneUserPerEmail, let address,
       let holder = try rows.user(withEmail: address, in: name)
     {
-      guard person.isEmailVerified, holder.isEmailVerified else {
+      guard person.isEmailVerified, holder.isEmailVerified,
+        sameBytes(holder.application, application)
+      else {
         return .collision(holder, email: person.email ?? address)
       }
       user = holder
@@ -71,25 +75,31 @@ extension UserDirectory {
       }
       user.link(person)
     }
-    try signIn(&user, &rows, at: now)
+    try signIn(&user, &rows, at: now, provenAt: person.provenAt)
     return .user(user, isNew: isNew)
   }
 
   /// Stores the user and makes it the application's current one.
-  func signIn(_ user: inout User, _ rows: inout any UserRows, at now: UnixTime) throws(Problem) {
+  func signIn(
+    _ user: inout User, _ rows: inout any UserRows, at now: UnixTime, provenAt: UnixTime?
+  ) throws(Problem) {
     let former = try rows.user(user.id)
     user.lastSignInAt = now
     try rows.put(user)
     user = try rows.user(user.id) ?? user
     try rows.noteChange(of: user, from: former)
-    try become(user, &rows, at: now)
+    try become(user, &rows, provenAt: provenAt)
   }
 
-  /// Makes the user the application's current one, and notes it as a recent sign-in.
-  func become(_ user: User?, _ rows: inout any UserRows, at now: UnixTime) throws(Problem) {
+  /// Makes the user the application's current one. Without a new proof the last one of the same user
+  /// counts.
+  func become(
+    _ user: User?, _ rows: inout any UserRows, provenAt: UnixTime? = nil
+  ) throws(Problem) {
     let former = try rows.currentUser(of: application)
+    let last = former?.user == user?.id ? former?.provenAt : nil
     try rows.setCurrentUser(
-      user.map { CurrentUser(user: $0.id, signedInAt: now) }, of: application)
+      user.map { CurrentUser(user: $0.id, provenAt: provenAt ?? last ?? 0) }, of: application)
     guard former?.user != user?.id else { return }
     if let user {
       try rows.note(.user(user.id, .signedIn, scope: application))
@@ -98,22 +108,32 @@ extension UserDirectory {
     }
   }
 
-  /// Returns the application's current user. Throws `nullUser` without one.
-  func currentUser(_ rows: any UserRows) throws(Problem) -> User {
+  /// Returns the application's current user; `nil` without one, and for one of the directory that the
+  /// configuration named before.
+  func currentUser(_ rows: any UserRows) throws(Problem) -> User? {
     guard let current = try rows.currentUser(of: application),
-      let user = try rows.user(current.user)
-    else { throw .nullUser }
+      let user = try rows.user(current.user), sameBytes(user.directory, name)
+    else { return nil }
+    return user
+  }
+
+  /// Returns the application's current user. Throws `nullUser` without one.
+  func requiredCurrentUser(_ rows: any UserRows) throws(Problem) -> User {
+    guard let user = try currentUser(rows) else { throw .nullUser }
     return user
   }
 
   /// Notes that the person has just proven to be the current user. Throws `userMismatch` for an
   /// identity of somebody else.
   func reauthenticate(
-    at place: User.Place, _ rows: inout any UserRows, at now: UnixTime
+    _ person: ProvenIdentity, _ rows: inout any UserRows, at now: UnixTime
   ) throws(Problem) -> User {
-    var user = try currentUser(rows)
-    guard user.identities.contains(where: { $0.place == place }) else { throw .userMismatch }
-    try signIn(&user, &rows, at: now)
+    var user = try requiredCurrentUser(rows)
+    guard user.identities.contains(where: { $0.place == person.place }) else {
+      throw .userMismatch
+    }
+    try user.requireSameProvider(as: person)
+    try signIn(&user, &rows, at: now, provenAt: person.provenAt)
     return user
   }
 }
@@ -140,7 +160,7 @@ extension UserDirectory {
       guard let user = try rows.user(id) else { throw .userNotFound }
       return user
     case .current:
-      let user = try currentUser(rows)
+      let user = try requiredCurrentUser(rows)
       guard sameBytes(user.application, application) else {
         throw .madeByAnother(user.application)
       }
@@ -152,7 +172,7 @@ extension UserDirectory {
   private func requireRecentSignIn(_ rows: any UserRows, at now: UnixTime) throws(Problem) {
     guard let current = try rows.currentUser(of: application),
       // A step of the clock back makes no sign-in recent.
-      current.signedInAt <= now, current.signedInAt >= now - recentSeconds
+      current.provenAt <= now, current.provenAt >= now - recentSeconds
     else { throw .requiresRecentLogin(seconds: recentSeconds) }
   }
 
@@ -189,7 +209,8 @@ extension UserDirectory {
   /// Removes the user's identity of a provider, or the password.
   ///
   /// The last identity is removed only if this is asked for, and after a recent sign-in, because
-  /// nobody can sign in as the user any more.
+  /// nobody can sign in as the user any more. The user's address becomes free then, so that it does not
+  /// keep people from making another user.
   func unlink(
     _ provider: String, from subject: Subject, evenTheLast: Bool, _ rows: inout any UserRows,
     at now: UnixTime
@@ -202,13 +223,13 @@ extension UserDirectory {
       guard evenTheLast else { throw .lastIdentity(provider) }
       _ = try self.user(subject, rows, recentlyAt: now)
     }
-    if sameBytes(provider, User.password) {
-      try rows.setPasswordVerifier(nil, of: user.id)
-      let address = identity.place.subject
-      if !user.identities.contains(where: { $0.email.flatMap(emailKey) == address }) {
-        user.email = nil
-        user.isEmailVerified = false
-      }
+    let isPassword = sameBytes(provider, User.password)
+    if isPassword { try rows.setPasswordVerifier(nil, of: user.id) }
+    if user.identities.isEmpty
+      || isPassword && !user.identities.contains(where: { isSameAddress($0.email, identity.email) })
+    {
+      user.email = nil
+      user.isEmailVerified = false
     }
     try rows.put(user)
     try rows.noteChange(of: user, from: former)
@@ -220,7 +241,7 @@ extension UserDirectory {
     _ subject: Subject, _ rows: inout any UserRows, at now: UnixTime
   ) throws(Problem) -> User {
     let user = try user(subject, rows, recentlyAt: now)
-    if case .current = subject { try become(nil, &rows, at: now) }
+    if case .current = subject { try become(nil, &rows) }
     try rows.remove(user.id)
     try rows.note(.user(user.id, .removed, scope: user.directory))
     return user
@@ -262,7 +283,7 @@ extension UserDirectory {
       let address = try validAddress(email)
       _ = try self.user(subject, rows, recentlyAt: now)
       try requireFree(address, for: user, rows)
-      if user.email.flatMap(emailKey) != address { user.isEmailVerified = false }
+      if !isSameAddress(user.email, address) { user.isEmailVerified = false }
       user.email = email
       for index in user.identities.indices
       where sameBytes(user.identities[index].place.provider, User.password) {
@@ -307,7 +328,19 @@ extension User {
   /// Adds the identity.
   fileprivate mutating func link(_ person: ProvenIdentity) {
     identities.append(
-      Identity(place: person.place, email: person.email, account: person.account))
+      Identity(
+        place: person.place, email: person.email, account: person.account,
+        origins: person.origins))
+  }
+
+  /// Throws `bindingMismatch` if the user's identity is of a different provider with the same id.
+  fileprivate func requireSameProvider(as person: ProvenIdentity) throws(Problem) {
+    guard let origins = identities.first(where: { $0.place == person.place })?.origins else {
+      return
+    }
+    guard origins.isEmpty == person.origins.isEmpty,
+      person.origins.allSatisfy({ origin in origins.contains { sameBytes($0, origin) } })
+    else { throw .otherProvider(person.place.provider, of: self) }
   }
 
   /// Takes over the current state of an identity that the user has. The name and the picture of the
@@ -318,11 +351,7 @@ extension User {
     identities[index].account = person.account ?? identities[index].account
     displayName = displayName ?? person.displayName
     photo = photo ?? person.photo
-    if person.isEmailVerified, let address = person.email.flatMap(emailKey),
-      email.flatMap(emailKey) == address
-    {
-      isEmailVerified = true
-    }
+    if person.isEmailVerified, isSameAddress(person.email, email) { isEmailVerified = true }
   }
 }
 

@@ -52,8 +52,8 @@ struct PasswordVerifier {
 
 extension UserDirectory {
   /// Returns the key of the refusals of a password, as of a login at a server.
-  func login(_ address: String) -> OwnServerStore.Login {
-    OwnServerStore.Login(server: "users \(name)", username: address)
+  func login(_ user: User.ID) -> OwnServerStore.Login {
+    OwnServerStore.Login(server: "users", username: user.rawValue)
   }
 
   /// Makes a user with a password and signs it in.
@@ -70,7 +70,7 @@ extension UserDirectory {
     user.displayName = profile.displayName.flatMap { $0.isEmpty ? nil : $0 }
     user.photo = profile.photo.flatMap { $0.isEmpty ? nil : $0 }
     user.identities = [User.Identity(place: place, email: email)]
-    try signIn(&user, &rows, at: now)
+    try signIn(&user, &rows, at: now, provenAt: now)
     try rows.setPasswordVerifier(verifier.kept, of: user.id)
     return user
   }
@@ -92,7 +92,7 @@ extension UserDirectory {
     let place = User.Place(User.password, address)
     guard try rows.user(at: place, in: user.directory) == nil else { throw .emailAlreadyInUse }
     user.identities.append(User.Identity(place: place, email: email))
-    if user.email.flatMap(emailKey) != address {
+    if !isSameAddress(user.email, email) {
       user.email = email
       user.isEmailVerified = false
     }

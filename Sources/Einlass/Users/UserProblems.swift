@@ -63,6 +63,14 @@ extension Problem {
       "The user does not sign in with \(provider). The identities of the user name the providers.")
   }
 
+  /// The provider of a proof has the id, but not the addresses, of the provider of the user's identity.
+  static func otherProvider(_ provider: String, of user: User) -> Problem {
+    Problem(
+      .bindingMismatch,
+      "The provider \(provider) has other addresses than at the time of linking, so it signs nobody in as this user. Restore the provider, or unlink it from the user \(user.id.rawValue).",
+      provider: provider)
+  }
+
   /// Nobody could sign in as the user any more.
   static func lastIdentity(_ provider: String) -> Problem {
     Problem(

@@ -3,7 +3,8 @@ public import EinlassJSON
 
 /// A person's proof to be somebody at a provider.
 public enum UserProof: Sendable {
-  /// An account of the store that the application may use.
+  /// An account of the store that the application may use. The application can name it without the
+  /// person, so it is no recent sign-in.
   case account(Account.ID)
   /// An account that the person has signed in to for this request, with the provider's answer.
   case signedIn(Account, profile: JSONObject?)
@@ -24,9 +25,17 @@ extension Einlass {
     case .account(let id):
       let account = try store.account(id)
       try requireAccess(of: application, to: account.provider)
-      return (try person(of: account, at: catalog.provider(account.provider)), nil)
+      let provider = try provider(of: account)
+      guard account.isReported else { throw .unreported(provider, account) }
+      // The provider may have been replaced since the sign-in.
+      guard try store.credentials(id).allSatisfy(provider.isBound) else {
+        throw .bindingMismatch(provider, account)
+      }
+      return (try person(of: account, at: provider), nil)
     case .signedIn(let account, let profile):
-      return (try person(of: account, at: catalog.provider(account.provider)), profile)
+      var person = try person(of: account, at: catalog.provider(account.provider))
+      person.provenAt = effects.now()
+      return (person, profile)
     case .credential(let request):
       return try await person(of: request)
     }
@@ -51,14 +60,21 @@ extension Einlass {
       throw .reloginNeeded(provider, account)
     }
     guard account.health == .ok else { throw .unusable(provider, account) }
-    guard let subject = account.subject, account.isReported else {
-      throw .unreported(provider, account)
+    guard let subject = account.subject, account.isReported else { throw .unidentified(provider) }
+    return person(
+      ProvenIdentity(
+        place: User.Place(provider.id, subject), email: account.email,
+        isEmailVerified: account.isEmailVerified, displayName: account.displayName,
+        username: account.username, photo: account.avatar, account: account.id), at: provider)
+  }
+
+  private func person(_ person: ProvenIdentity, at provider: Provider) -> ProvenIdentity {
+    var person = person
+    if !catalog.holdsItself(provider.id) {
+      person.isEmailVerified = false
+      person.origins = provider.origins
     }
-    return ProvenIdentity(
-      place: User.Place(provider.id, subject), email: account.email,
-      isEmailVerified: account.isEmailVerified && catalog.holdsItself(provider.id),
-      displayName: account.displayName,
-      username: account.username, photo: account.avatar, account: account.id)
+    return person
   }
 
   /// Asks the provider about the credential. Throws `invalidCredential` unless the provider says, or
@@ -82,14 +98,13 @@ extension Einlass {
     guard let identity = verification.identity, !identity.id.isEmpty else {
       throw .unidentified(provider)
     }
-    return (
+    var person = person(
       ProvenIdentity(
         place: User.Place(provider.id, identity.id), email: identity.email,
-        isEmailVerified: identity.isEmailVerified && catalog.holdsItself(provider.id),
-        displayName: identity.name,
-        username: identity.username, photo: identity.avatar),
-      identity.profile
-    )
+        isEmailVerified: identity.isEmailVerified, displayName: identity.name,
+        username: identity.username, photo: identity.avatar), at: provider)
+    person.provenAt = effects.now()
+    return (person, identity.profile)
   }
 }
 
@@ -111,7 +126,8 @@ extension ProvenIdentity {
           "email": email.map(JSONValue.string), "emailVerified": .bool(isEmailVerified),
           "displayName": displayName.map(JSONValue.string),
           "username": username.map(JSONValue.string), "photo": photo.map(JSONValue.string),
-          "account": account.map { .string($0.rawValue) },
+          "account": account.map { .string($0.rawValue) }, "origins": JSONValue(origins),
+          "provenAt": provenAt.map { JSONValue($0) },
         ])
       ).bytes())
   }
@@ -126,6 +142,8 @@ extension ProvenIdentity {
       displayName: json["displayName"]?.string, username: json["username"]?.string,
       photo: json["photo"]?.string,
       account: json["account"]?.string.map(Account.ID.init(rawValue:)))
+    origins = json["origins"]?.array?.compactMap(\.string) ?? []
+    provenAt = json["provenAt"]?.int64
   }
 }
 
@@ -158,7 +176,7 @@ extension Problem {
   fileprivate static func unidentified(_ provider: Provider) -> Problem {
     Problem(
       .invalidCredential,
-      "\(provider.name) does not say whose the credential is, so it signs nobody in.",
+      "\(provider.name) does not name the person here, so it signs nobody in. Sign in at another provider.",
       detail: "identity", provider: provider.id)
   }
 
@@ -173,7 +191,7 @@ extension Problem {
   fileprivate static func unreported(_ provider: Provider, _ account: Account) -> Problem {
     Problem(
       .invalidCredential,
-      "\(provider.name) has not confirmed here whose the account is, because it was added by a program. Sign in to the account first.",
+      "The person of this account is not confirmed by \(provider.name). Sign in to the account again, or at another provider.",
       detail: "unreported", provider: provider.id, account: account.id,
       hint: .init(
         "accounts.signIn", ["provider": provider.id, "account": account.id.rawValue]))

@@ -60,9 +60,8 @@ public struct Users: Sendable {
       if user == nil { _ = try currentUser() }
       return
     }
-    guard try self.user(user).identity(of: provider) == nil else {
-      throw .providerAlreadyLinked(provider)
-    }
+    let id = providerID(provider)
+    guard try self.user(user).identity(of: id) == nil else { throw .providerAlreadyLinked(id) }
   }
 
   /// Notes that the person of a proof has just proven to be the current user.
@@ -70,23 +69,20 @@ public struct Users: Sendable {
   /// Throws `nullUser`, `userMismatch`, and the problems of the proof.
   public func reauthenticate(_ proof: UserProof) async throws(Problem) -> SignedInUser {
     try await using(proof) { person, rows, now throws(Problem) in
-      .user(try directory.reauthenticate(at: person.place, &rows, at: now), isNew: false)
+      .user(try directory.reauthenticate(person, &rows, at: now), isNew: false)
     }
   }
 
   /// Returns the application's current user; `nil` without one.
   public func current(_ patience: AccountStore.Patience) throws(Problem) -> User? {
-    try store.read(patience) { rows throws(Problem) -> User? in
-      guard let current = try rows.currentUser(of: directory.application) else { return nil }
-      return try rows.user(current.user)
-    } ?? nil
+    try store.read(patience) { rows throws(Problem) in try directory.currentUser(rows) } ?? nil
   }
 
   /// Signs the current user out. Without one nothing happens.
   public func signOut(_ patience: AccountStore.Patience) throws(Problem) {
     guard try current(patience) != nil else { return }
     try store.change(patience) { rows throws(Problem) in
-      try directory.become(nil, &rows, at: einlass.effects.now())
+      try directory.become(nil, &rows)
     }
   }
 
@@ -94,12 +90,15 @@ public struct Users: Sendable {
   public func unlink(
     _ provider: String, from user: User.ID?, evenTheLast: Bool, _ patience: AccountStore.Patience
   ) throws(Problem) -> User {
-    // A provider that has left the catalogue is unlinked by its id.
-    let id = (try? einlass.catalog.provider(provider).id) ?? provider
-    return try change(user, patience) { user, rows, now throws(Problem) in
-      try directory.unlink(id, from: user, evenTheLast: evenTheLast, &rows, at: now)
+    try change(user, patience) { user, rows, now throws(Problem) in
+      try directory.unlink(
+        providerID(provider), from: user, evenTheLast: evenTheLast, &rows, at: now)
     }
   }
+
+  /// Returns the id of the provider with this id or alias. A provider that has left the catalogue is
+  /// known by its id.
+  private func providerID(_ name: String) -> String { einlass.catalog.id(of: name) ?? name }
 
   /// Changes the profile of a user, and replaces the password, both or neither. See
   /// `UserDirectory.update` and `UserDirectory.setPassword`.
@@ -149,8 +148,7 @@ public struct Users: Sendable {
   }
 
   private func currentUser() throws(Problem) -> User {
-    let user = try store.read { rows throws(Problem) in try directory.currentUser(rows) }
-    guard let user else { throw .nullUser }
+    guard let user = try current(.usual) else { throw .nullUser }
     return user
   }
 
@@ -254,9 +252,16 @@ extension Users {
   public func signIn(
     email: String, password: Secret
   ) async throws(Problem) -> SignedInUser {
-    try await withPassword(of: email, password) { user, rows, now throws(Problem) in
+    let place = User.Place(User.password, try validAddress(email))
+    let user = try store.read { rows throws(Problem) in
+      try rows.user(at: place, in: directory.name)
+    }
+    guard let user = user ?? nil else { throw .userNotFound }
+    return try await withPassword(of: user.id, password) { user, rows, now throws(Problem) in
+      // Another process may have moved the address to another user during the check.
+      guard user.identity(of: User.password)?.place == place else { throw .wrongPassword }
       var user = user
-      try directory.signIn(&user, &rows, at: now)
+      try directory.signIn(&user, &rows, at: now, provenAt: now)
       return user
     }
   }
@@ -265,12 +270,13 @@ extension Users {
   public func reauthenticate(
     password: Secret
   ) async throws(Problem) -> SignedInUser {
-    guard let own = try currentUser().identity(of: User.password)?.place.subject else {
-      throw .noSuchProvider(User.password)
-    }
-    return try await withPassword(of: own, password) { user, rows, now throws(Problem) in
+    let user = try currentUser()
+    guard user.identity(of: User.password) != nil else { throw .noSuchProvider(User.password) }
+    return try await withPassword(of: user.id, password) { user, rows, now throws(Problem) in
       guard let place = user.identity(of: User.password)?.place else { throw .userMismatch }
-      return try directory.reauthenticate(at: place, &rows, at: now)
+      var person = ProvenIdentity(place: place)
+      person.provenAt = now
+      return try directory.reauthenticate(person, &rows, at: now)
     }
   }
 
@@ -297,14 +303,13 @@ extension Users {
       password, stretching: stretching, randomBytes: einlass.effects.randomBytes)
   }
 
-  /// Runs a change if the password is right. One process at a time checks passwords of an address,
-  /// so that all of them count together.
+  /// Runs a change if the password is right. One process at a time checks passwords of a user, so
+  /// that all of them count together.
   private func withPassword(
-    of email: String, _ password: Secret,
+    of id: User.ID, _ password: Secret,
     _ change: (User, inout any UserRows, UnixTime) throws(Problem) -> User
   ) async throws(Problem) -> SignedInUser {
-    let address = try validAddress(email)
-    let login = directory.login(address)
+    let login = directory.login(id)
     let refusals = einlass.store.ownServers
     let lease = try await einlass.store.lease(login.leaseName, waiting: einlass.effects)
     defer { lease.keepAlive() }
@@ -312,20 +317,15 @@ extension Users {
     if let count = try refusals.refusals(login), count.secondsLeft(at: now) > 0 {
       throw .tooManyRequests(count.count, seconds: count.secondsLeft(at: now))
     }
-    let kept = try store.change { rows throws(Problem) -> Secret? in
-      guard let user = try rows.user(at: .init(User.password, address), in: directory.name)
-      else { throw Problem.userNotFound }
-      return try rows.passwordVerifier(of: user.id)
-    }
+    let kept = try store.change { rows throws(Problem) in try rows.passwordVerifier(of: id) }
     guard let kept, let verifier = PasswordVerifier(kept), try verifier.verifies(password) else {
       try refusals.noteRefusal(login, password, now)
       throw .wrongPassword
     }
     if try refusals.refusals(login) != nil { try refusals.forgetRefusals(login) }
     let user = try store.change { rows throws(Problem) in
-      let user = try rows.user(at: .init(User.password, address), in: directory.name)
       // Another process may have changed the password during the check.
-      guard let user, try rows.passwordVerifier(of: user.id) == kept else {
+      guard let user = try rows.user(id), try rows.passwordVerifier(of: id) == kept else {
         throw Problem.wrongPassword
       }
       return try change(user, &rows, einlass.effects.now())

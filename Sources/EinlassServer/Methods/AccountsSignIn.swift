@@ -56,7 +56,10 @@ func accountsSignIn(_ server: Server) -> Method {
           "account": .string(signedIn.account.id.rawValue),
           "created": .bool(signedIn.created),
           "emailVerified": signedIn.identity.flatMap { identity in
-            identity.email.map { _ in .bool(identity.isEmailVerified) }
+            identity.email.map { _ in
+              // A provider that a front end has added could claim any address.
+              .bool(identity.isEmailVerified && server.catalog.holdsItself(request.provider))
+            }
           },
           "profile": signedIn.identity?.profile.map(JSONValue.object),
           "provider": isForResource ? .string(request.provider) : nil,

@@ -20,10 +20,12 @@ func usersSignIn(_ server: Server) -> Method {
             "With includeCredential: the application's credential of the account."),
         ]),
       reasons: proofReasons + [
-        "accountExistsWithDifferentCredential", "bindingMismatch", "notIssuedToThisClient",
+        "accountExistsWithDifferentCredential", "notIssuedToThisClient",
       ]),
     .task { params, call async throws(RPCError) in
       let includes = params[ProofParams.includeCredential]
+      try params.requireAbsent(
+        includes ? [ProofParams.credential, ProofParams.pending] : [], with: "includeCredential")
       return try await server.prove(params, call, includesCredential: includes) {
         proof async throws(Problem) in try await server.users.signIn(proof)
       }
@@ -48,13 +50,17 @@ func usersLink(_ server: Server) -> Method {
     .task { params, call async throws(RPCError) in
       let user = params[.user]
       if let password = params[ProofParams.password] {
-        try params.requireNoProof(besides: "password")
+        try params.requireAbsent(ProofParams.names, with: "password")
         return try await server.answer { () async throws(Problem) in
           try await server.inTurn { () throws(Problem) in
             try server.users.link(
               email: params[ProofParams.email], password: Secret(password), to: user)
           }
         }
+      }
+      guard params[ProofParams.email] == nil else {
+        throw .invalidParams(
+          path: "/password", expected: "the password for the address", isMissing: true)
       }
       do throws(Problem) {
         try server.users.check(linking: params[ProofParams.provider], to: user)
@@ -71,7 +77,7 @@ func usersReauthenticate(_ server: Server) -> Method {
     MethodDescriptor(
       "users.reauthenticate", .interactive,
       "Proves that the person is the current user, for changes that need a recent sign-in.",
-      params: ProofParams.all + fields(ProofParams.password),
+      params: ProofParams.ofPerson + fields(ProofParams.password),
       result: .object(
         .signedInUser + [
           .optional("flow", .identifier, "After a sign-in at a provider: the flow's id.")
@@ -82,7 +88,7 @@ func usersReauthenticate(_ server: Server) -> Method {
       ]),
     .task { params, call async throws(RPCError) in
       if let password = params[ProofParams.password] {
-        try params.requireNoProof(besides: "password")
+        try params.requireAbsent(ProofParams.names, with: "password")
         return try await server.answer { () async throws(Problem) in
           try await server.inTurn { () async throws(Problem) in
             try await server.users.reauthenticate(password: Secret(password))
@@ -113,10 +119,15 @@ private enum ProofParams {
     "includeCredential", .boolean, default: false,
     "Whether to return the application's credential of the account too; needs granted access.")
 
-  static let all =
-    fields(
-      provider, account, .checkedCredential, pendingCredential, .flowKind, .deadlineSeconds)
-    + SignInParams.page
+  private static let others =
+    fields(.checkedCredential, pendingCredential, .flowKind, .deadlineSeconds) + SignInParams.page
+  static let all = fields(provider, account) + others
+  /// The proofs that need the person.
+  static let ofPerson = fields(provider) + others
+
+  static let credential = "credential"
+  static let pending = "pendingCredential"
+  static let names = ["provider", "account", credential, pending]
 }
 
 extension JSONObject {
@@ -125,10 +136,9 @@ extension JSONObject {
     self[ProofParams.provider] != nil && self[.checkedCredential] == nil
   }
 
-  /// Throws unless this proof is the only one.
-  fileprivate func requireNoProof(besides name: String) throws(RPCError) {
-    let others = ["provider", "account", "credential", "pendingCredential"]
-    guard let other = others.first(where: { self[$0] != nil }) else { return }
+  /// Throws if one of these parameters is there too.
+  fileprivate func requireAbsent(_ names: [String], with name: String) throws(RPCError) {
+    guard let other = names.first(where: { self[$0] != nil }) else { return }
     throw .invalidParams(either: name, or: other)
   }
 
@@ -154,8 +164,9 @@ extension JSONObject {
           subject: subject))
     case (nil, nil, nil) where provider != nil: return nil
     default:
-      throw .invalidParams(
-        path: "", expected: "one of provider, account, credential with provider, pendingCredential")
+      throw RPCError(
+        .invalidParams, "Give exactly one proof, such as provider or pendingCredential.",
+        data: ["path": "/provider", "expected": "the only proof"])
     }
   }
 }
@@ -210,5 +221,5 @@ extension Server {
 private let proofReasons =
   flowReasons + signInReasons + [
     "unknownAccount", "accessNotGranted", "reloginNeeded", "accountBanned", "invalidCredential",
-    "tokenNotSaved", "invalidChoice", "unsafeURL",
+    "tokenNotSaved", "invalidChoice", "unsafeURL", "bindingMismatch",
   ]

@@ -84,7 +84,9 @@ extension RPCError {
         "retryAfterSeconds": problem.retryAfterSeconds.map { JSONValue(Int64($0)) },
         "serverError": problem.serverError.map(JSONValue.init(serverError:)),
         "email": problem.collision?.email.map(JSONValue.string),
-        "providers": problem.collision.map { JSONValue($0.providers) },
+        "providers": problem.collision.flatMap {
+          $0.providers.isEmpty ? nil : JSONValue($0.providers)
+        },
         "pendingCredential": (problem.collision?.pendingCredential).map(JSONValue.string),
         "prompts": problem.reason == .interactionRequired
           ? .array(

@@ -142,6 +142,8 @@ struct Migrations: Sendable {
       "ALTER TABLE account ADD COLUMN reported INTEGER NOT NULL DEFAULT 0",
     ],
     users,
+    // The origins of an added provider; see `User.Identity.origins`. A text list has one item per line.
+    ["ALTER TABLE user_identity ADD COLUMN bound_origins TEXT NOT NULL DEFAULT ''"],
   ]
 
   /// Adds the resource (RFC 8707; '' for none) to the primary key of `credential`, and a proof key
@@ -351,6 +353,7 @@ struct Migrations: Sendable {
     ],
     "user_identity": [
       "directory", "provider", "subject", "user", "position", "email", "email_key", "account",
+      "bound_origins",
     ],
     "user_password": ["user", "verifier"],
     "current_user": ["application", "user", "signed_in_at"],

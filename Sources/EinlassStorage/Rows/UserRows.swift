@@ -69,7 +69,7 @@ private struct DatabaseUsers: UserRows {
 
   func put(_ user: User) throws(Problem) {
     let former = try self.user(user.id)
-    try store.connection.put(user)
+    try store.connection.put(user, isNew: former == nil)
     guard former?.identities ?? [] != user.identities else { return }
     try store.connection.run(
       "DELETE FROM user_identity WHERE user = ?1", .text(user.id.rawValue))
@@ -86,7 +86,7 @@ private struct DatabaseUsers: UserRows {
     try store.connection.first(
       "SELECT user, signed_in_at FROM current_user WHERE application = ?1", .text(application)
     ) { row throws(Problem) in
-      CurrentUser(user: User.ID(rawValue: try row.text(0)), signedInAt: try row.integer(1))
+      CurrentUser(user: User.ID(rawValue: try row.text(0)), provenAt: try row.integer(1))
     }
   }
 
@@ -97,7 +97,7 @@ private struct DatabaseUsers: UserRows {
     }
     try store.connection.run(
       "INSERT OR REPLACE INTO current_user (application, user, signed_in_at) VALUES (?1, ?2, ?3)",
-      .text(application), .text(user.user.rawValue), .integer(user.signedInAt))
+      .text(application), .text(user.user.rawValue), .integer(user.provenAt))
   }
 
   func passwordVerifier(of id: User.ID) throws(Problem) -> Secret? {
@@ -236,27 +236,33 @@ extension SQLiteConnection {
     for index in users.indices {
       users[index].identities = try all(
         """
-        SELECT provider, subject, email, account FROM user_identity
+        SELECT provider, subject, email, account, bound_origins FROM user_identity
         WHERE user = ?1 ORDER BY position
         """, .text(users[index].id.rawValue)
       ) { row throws(Problem) in
         User.Identity(
           place: User.Place(try row.text(0), try row.text(1)), email: try row.optionalText(2),
-          account: try row.optionalText(3).map(Account.ID.init(rawValue:)))
+          account: try row.optionalText(3).map(Account.ID.init(rawValue:)),
+          origins: try row.text(4).split(separator: "\n").map(String.init))
       }
     }
     return users
   }
 
-  fileprivate func put(_ user: User) throws(Problem) {
+  fileprivate func put(_ user: User, isNew: Bool) throws(Problem) {
     try run(
-      """
-      INSERT INTO user (id, directory, application, display_name, email, email_key, email_verified,
-        photo, created_at, last_sign_in_at)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-      ON CONFLICT (id) DO UPDATE SET display_name = ?4, email = ?5, email_key = ?6,
-        email_verified = ?7, photo = ?8, last_sign_in_at = ?10
-      """,
+      // An upsert would use up a position for a known user.
+      isNew
+        ? """
+        INSERT INTO user (id, directory, application, display_name, email, email_key,
+          email_verified, photo, created_at, last_sign_in_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+        """
+        : """
+        UPDATE user SET display_name = ?4, email = ?5, email_key = ?6, email_verified = ?7,
+          photo = ?8, last_sign_in_at = ?10
+        WHERE id = ?1
+        """,
       .text(user.id.rawValue), .text(user.directory), .text(user.application),
       .optional(user.displayName), .optional(user.email), .optional(user.email.flatMap(emailKey)),
       .integer(user.isEmailVerified ? 1 : 0), .optional(user.photo), .integer(user.createdAt),
@@ -269,12 +275,13 @@ extension SQLiteConnection {
     try run(
       """
       INSERT INTO user_identity (directory, provider, subject, user, position, email, email_key,
-        account)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        account, bound_origins)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
       """,
       .text(user.directory), .text(identity.place.provider), .text(identity.place.subject),
       .text(user.id.rawValue), .integer(Int64(index)), .optional(identity.email),
-      .optional(identity.email.flatMap(emailKey)), .optional(identity.account?.rawValue))
+      .optional(identity.email.flatMap(emailKey)), .optional(identity.account?.rawValue),
+      .text(identity.origins.joined(separator: "\n")))
   }
 
   fileprivate func putVerifier(_ sealed: [UInt8], of user: String) throws(Problem) {
