@@ -231,7 +231,7 @@ def test_accounts_move_to_another_machine(machine, other):
     session.call("accounts.signOut", account=session.call("accounts.list")["accounts"][1]["account"], revoke=False)
     path = machine.folder / "moving"
     answer, (prompt,) = answered(session, WORDS, method="accounts.export", path=str(path))
-    assert result(answer) == {"path": str(path), "accounts": 3, "bytes": path.stat().st_size}
+    assert result(answer) == {"path": str(path), "accounts": 3, "users": 0, "bytes": path.stat().st_size}
     assert (prompt["purpose"], prompt["path"], prompt["new"]) == ("export", str(path), True)
     assert path.stat().st_mode & 0o7777 == 0o600
     # Long enough not to occur by chance or in hexadecimal digits.
