@@ -1,8 +1,9 @@
-import Einlass
 import EinlassCrypto
 import EinlassStorage
 import TestSupport
 import Testing
+
+@testable import Einlass
 
 /// The directory of users, in memory and in a file: the behaviour of Firebase's emulator row by row,
 /// and the rules that go beyond it.
@@ -67,10 +68,12 @@ import Testing
         stretching: cheap)
     }
 
-    /// Returns a person's sign-in at a provider.
+    /// Stores an account after a person's sign-in at a provider, and returns that as the proof.
+    ///
+    /// - Parameter origin: the origin of an added provider.
     func person(
       _ provider: String, _ subject: String, _ email: String?, verified: Bool = false,
-      name: String? = nil
+      name: String? = nil, at origin: String? = nil
     ) -> UserProof {
       var account = Account(
         id: Account.ID(rawValue: "a_\(provider)_\(subject)"), provider: provider,
@@ -78,22 +81,25 @@ import Testing
         addedAt: 0)
       account.isReported = true
       account.isEmailVerified = verified
+      let known = try? ProviderCatalog.builtIn().provider(provider)
+      var credential = StoredCredential.oauth2Example("secret")
+      credential.binding = ProviderBinding(
+        origins: origin.map { [$0] } ?? known?.origins ?? [], clientID: "APP",
+        flowKind: known?.flowKinds.first ?? .authorizationCode)
+      let added = try? test.store.add(
+        AccountStore.NewAccount(
+          account: account, credentials: [credential], replacesExisting: true), .usual)
+      account.id = added?.account.id ?? account.id
       return .signedIn(account, profile: nil)
     }
 
-    /// Adds a person's account with a sign-in at a provider with this origin, and returns the proof.
-    func stored(_ provider: String, _ subject: String, at origin: String) throws -> UserProof {
-      var new = AccountStore.NewAccount.example(
-        "\(subject)", provider: provider, subject: subject, replacesExisting: true)
-      new.account.isReported = true
-      new.account.email = nil
-      new.credential.binding = ProviderBinding(
-        origins: [origin], clientID: "APP", flowKind: .authorizationCode)
-      let added = try test.store.add(new, .usual)
+    /// Returns the account of a proof as a proof of the application.
+    func stored(_ proof: UserProof) throws -> UserProof {
+      guard case .signedIn(let account, _) = proof else { return proof }
       _ = try test.store.setGrant(
-        AccessGrant(application: "kiosk", provider: provider, state: .granted, changedAt: 0), .usual
-      )
-      return .account(added.account.id)
+        AccessGrant(
+          application: "kiosk", provider: account.provider, state: .granted, changedAt: 0), .usual)
+      return .account(account.id)
     }
 
     func google(_ subject: String, _ email: String? = "ada@example.org", name: String? = nil)
@@ -410,7 +416,8 @@ extension UserDirectoryTests {
       try await !world.users.signIn(world.person("dropbox", "2", "ada@example.org", verified: true))
         .isNew)
     let users = world.users(in: try added("rogue", at: "https://rogue.example"))
-    let claim = world.person("rogue", "2", "ada@example.org", verified: true)
+    let claim = world.person(
+      "rogue", "2", "ada@example.org", verified: true, at: "https://rogue.example")
     #expect(await collision { try await users.signIn(claim) }?.providers == ["google", "dropbox"])
   }
 
@@ -421,23 +428,24 @@ extension UserDirectoryTests {
     let world = try World(kind)
     let own = world.users(in: try added("corp", at: "https://corp.example"))
     let other = world.users(in: try added("corp", at: "https://rogue.example"))
-    let ada = world.person("corp", "1", nil)
-    let made = try await own.signIn(ada).user
-    #expect(made.identities[0].origins == ["https://corp.example"])
-    #expect(await reason { try await other.signIn(ada) } == .bindingMismatch)
-    #expect(await reason { try await other.reauthenticate(ada) } == .bindingMismatch)
+    func ada(at origin: String) -> UserProof { world.person("corp", "1", nil, at: origin) }
+    let (corp, rogue) = ("https://corp.example", "https://rogue.example")
+    let made = try await own.signIn(ada(at: corp)).user
+    #expect(made.identities[0].origins == [corp])
+    #expect(await reason { try await other.signIn(ada(at: rogue)) } == .bindingMismatch)
+    #expect(await reason { try await other.reauthenticate(ada(at: rogue)) } == .bindingMismatch)
     // A pending credential keeps the origins.
     _ = try world.create("eve@example.org")
-    let collision = await collision { try await other.link(ada) }
+    let collision = await collision { try await other.link(ada(at: rogue)) }
     let pending = UserProof.pending(try #require(collision).pendingCredential)
     #expect(await reason { try await own.signIn(pending) } == .bindingMismatch)
-    #expect(try await own.signIn(ada).user.id == made.id)
-    // An account that was signed in to at one of them proves nothing at the other.
-    let stored = try world.stored("corp", "1", at: "https://rogue.example")
-    #expect(await reason { try await own.signIn(stored) } == .bindingMismatch)
-    #expect(
-      try await own.signIn(world.stored("corp", "1", at: "https://corp.example")).user.id == made.id
-    )
+    // A sign-in during which the provider was replaced, and an account of another provider.
+    #expect(await reason { try await own.signIn(ada(at: rogue)) } == .bindingMismatch)
+    let foreign = try world.stored(ada(at: rogue))
+    #expect(await reason { try await own.signIn(foreign) } == .bindingMismatch)
+    for proof in [ada(at: corp), try world.stored(ada(at: corp))] {
+      #expect(try await own.signIn(proof).user.id == made.id)
+    }
   }
 
   @Test(arguments: AccountStoreTests.Kind.allCases)
@@ -445,16 +453,16 @@ extension UserDirectoryTests {
     _ kind: AccountStoreTests.Kind
   ) async throws {
     let world = try World(kind)
-    let users = world.users(in: try added("corp", at: "https://corp.example"))
-    let account = try world.stored("corp", "1", at: "https://corp.example")
+    let users = world.users
+    let account = try world.stored(world.google("1"))
     let user = try await users.signIn(account).user
     #expect(await reason { try users.delete(nil, .usual) } == .requiresRecentLogin)
-    _ = try await users.reauthenticate(world.person("corp", "1", nil))
+    _ = try await users.reauthenticate(world.google("1"))
     world.script.advance(seconds: 10)
     #expect(try await users.signIn(account).user.id == user.id)
     try users.delete(nil, .usual)
     // After the sign-out the earlier proof counts no more.
-    _ = try await users.signIn(world.person("corp", "1", nil))
+    _ = try await users.signIn(world.google("1"))
     try users.signOut(.usual)
     _ = try await users.signIn(account)
     #expect(await reason { try users.delete(nil, .usual) } == .requiresRecentLogin)

@@ -25,15 +25,12 @@ extension Einlass {
     case .account(let id):
       let account = try store.account(id)
       try requireAccess(of: application, to: account.provider)
-      let provider = try provider(of: account)
-      guard account.isReported else { throw .unreported(provider, account) }
-      // The provider may have been replaced since the sign-in.
-      guard try store.credentials(id).allSatisfy(provider.isBound) else {
-        throw .bindingMismatch(provider, account)
+      guard account.isReported else {
+        throw .unreported(try catalog.provider(account.provider), account)
       }
-      return (try person(of: account, at: provider), nil)
+      return (try person(of: account), nil)
     case .signedIn(let account, let profile):
-      var person = try person(of: account, at: catalog.provider(account.provider))
+      var person = try person(of: account)
       person.provenAt = effects.now()
       return (person, profile)
     case .credential(let request):
@@ -53,14 +50,17 @@ extension Einlass {
   /// The provider itself must have named the person, because a front end can add an account under any
   /// name. A provider that a front end has added is not believed about addresses, because its word
   /// would let its users into the users of other providers.
-  private func person(
-    of account: Account, at provider: Provider
-  ) throws(Problem) -> ProvenIdentity {
+  private func person(of account: Account) throws(Problem) -> ProvenIdentity {
+    let provider = try provider(of: account)
     guard account.isSignedIn, account.health != .reloginNeeded else {
       throw .reloginNeeded(provider, account)
     }
     guard account.health == .ok else { throw .unusable(provider, account) }
     guard let subject = account.subject, account.isReported else { throw .unidentified(provider) }
+    // The provider may have been replaced since the sign-in, or during it.
+    guard try store.credentials(account.id).allSatisfy(provider.isBound) else {
+      throw .bindingMismatch(provider, account)
+    }
     return person(
       ProvenIdentity(
         place: User.Place(provider.id, subject), email: account.email,

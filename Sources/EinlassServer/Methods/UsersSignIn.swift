@@ -96,6 +96,9 @@ func usersReauthenticate(_ server: Server) -> Method {
         }
       }
       do throws(Problem) { try server.users.check() } catch { throw RPCError(error) }
+      // An unknown member is ignored, and an account is no proof here.
+      var params = params
+      params["account"] = nil
       return try await server.prove(params, call) { proof async throws(Problem) in
         try await server.users.reauthenticate(proof)
       }
