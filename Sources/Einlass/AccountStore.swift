@@ -124,6 +124,8 @@ public struct AccountStore: Sendable {
     public var revision: Int64
     /// After a sign-in: the person, as the provider has just reported them.
     public var identity: Identity?
+    /// After a sign-in: the person for the directory of users; `nil` if the provider names none.
+    public var person: ProvenIdentity?
 
     public init(account: Account, created: Bool, revision: Int64) {
       self.account = account

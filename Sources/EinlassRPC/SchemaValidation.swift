@@ -91,3 +91,14 @@ extension Schema {
     }
   }
 }
+
+extension MethodDescriptor {
+  /// Returns the parameters that the method has. Unknown members are ignored.
+  func described(_ params: JSONObject) -> JSONObject {
+    let isKnown = { (member: JSONObject.Member) in
+      self.params.contains { sameBytes($0.name, member.name) }
+    }
+    guard !params.members.allSatisfy(isKnown) else { return params }
+    return JSONObject(params.members.filter(isKnown).map { ($0.name, $0.value) })
+  }
+}

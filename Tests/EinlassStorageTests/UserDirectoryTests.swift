@@ -68,38 +68,37 @@ import Testing
         stretching: cheap)
     }
 
-    /// Stores an account after a person's sign-in at a provider, and returns that as the proof.
+    /// Returns a person's sign-in at a provider.
     ///
-    /// - Parameter origin: the origin of an added provider.
+    /// - Parameter digest: of an added provider.
     func person(
       _ provider: String, _ subject: String, _ email: String?, verified: Bool = false,
-      name: String? = nil, at origin: String? = nil
+      name: String? = nil, digest: String = ""
     ) -> UserProof {
-      var account = Account(
-        id: Account.ID(rawValue: "a_\(provider)_\(subject)"), provider: provider,
-        username: subject, displayName: name, subject: subject, email: email, isSignedIn: true,
-        addedAt: 0)
-      account.isReported = true
-      account.isEmailVerified = verified
-      let known = try? ProviderCatalog.builtIn().provider(provider)
-      var credential = StoredCredential.oauth2Example("secret")
-      credential.binding = ProviderBinding(
-        origins: origin.map { [$0] } ?? known?.origins ?? [], clientID: "APP",
-        flowKind: known?.flowKinds.first ?? .authorizationCode)
-      let added = try? test.store.add(
-        AccountStore.NewAccount(
-          account: account, credentials: [credential], replacesExisting: true), .usual)
-      account.id = added?.account.id ?? account.id
-      return .signedIn(account, profile: nil)
+      var person = ProvenIdentity(
+        place: User.Place(provider, subject), email: email, isEmailVerified: verified,
+        displayName: name)
+      person.providerDigest = digest
+      person.provenAt = script.effects.now()
+      return .signedIn(person, profile: nil)
     }
 
-    /// Returns the account of a proof as a proof of the application.
-    func stored(_ proof: UserProof) throws -> UserProof {
-      guard case .signedIn(let account, _) = proof else { return proof }
+    /// Stores an account of a provider of the catalogue, or of another one at this origin, to which the
+    /// person has signed in.
+    func account(_ provider: String, _ subject: String, at origin: String? = nil) throws
+      -> UserProof
+    {
+      let known = try? ProviderCatalog.builtIn().provider(provider)
+      var new = AccountStore.NewAccount.example(subject, provider: provider, subject: subject)
+      new.account.isReported = true
+      new.credential.binding = ProviderBinding(
+        origins: origin.map { [$0] } ?? known?.origins ?? [], clientID: "APP",
+        flowKind: known?.flowKinds.first ?? .authorizationCode)
+      let added = try test.store.add(new, .usual)
       _ = try test.store.setGrant(
-        AccessGrant(
-          application: "kiosk", provider: account.provider, state: .granted, changedAt: 0), .usual)
-      return .account(account.id)
+        AccessGrant(application: "kiosk", provider: provider, state: .granted, changedAt: 0), .usual
+      )
+      return .account(added.account.id)
     }
 
     func google(_ subject: String, _ email: String? = "ada@example.org", name: String? = nil)
@@ -245,7 +244,7 @@ import Testing
       let other = try await world.users.signIn(world.google("1")).user
       _ = try world.create("eve@example.org")
       let collision = await collision { try await world.users.link(world.google("1")) }
-      let pending = try #require(collision).pendingCredential
+      let pending = try #require(collision?.pendingCredential)
       #expect(try await world.users.signIn(.pending(pending)).user.id == other.id)
       #expect(
         await reason { try await world.users.signIn(.pending(pending)) } == .invalidCredential)
@@ -267,7 +266,7 @@ import Testing
     },
     Row("refuses a provider that does not exist") { world in
       _ = try world.create("ada@example.org")
-      let unknown = world.person("nowhere", "1", nil)
+      let unknown = try world.account("nowhere", "1")
       #expect(await reason { try await world.users.link(unknown) } == .unknownProvider)
     },
   ]
@@ -284,7 +283,7 @@ extension UserDirectoryTests {
     let user = try world.create("ada@example.org")
     func pending() async throws -> UserProof {
       let collision = await collision { try await world.users.signIn(world.facebook("1")) }
-      return .pending(try #require(collision).pendingCredential)
+      return .pending(try #require(collision?.pendingCredential))
     }
     let (first, second) = (try await pending(), try await pending())
     try world.by("other")
@@ -406,46 +405,60 @@ extension UserDirectoryTests {
   }
 
   @Test(arguments: AccountStoreTests.Kind.allCases)
-  func `A provider that a front end has added is not believed about addresses`(
-    _ kind: AccountStoreTests.Kind
-  ) async throws {
-    let world = try World(kind)
-    _ = try await world.users.signIn(world.google("1"))
-    // The control: the same claim by a provider of the catalogue.
-    #expect(
-      try await !world.users.signIn(world.person("dropbox", "2", "ada@example.org", verified: true))
-        .isNew)
-    let users = world.users(in: try added("rogue", at: "https://rogue.example"))
-    let claim = world.person(
-      "rogue", "2", "ada@example.org", verified: true, at: "https://rogue.example")
-    #expect(await collision { try await users.signIn(claim) }?.providers == ["google", "dropbox"])
-  }
-
-  @Test(arguments: AccountStoreTests.Kind.allCases)
   func `A different provider with the id of an added one signs nobody in as its users`(
     _ kind: AccountStoreTests.Kind
   ) async throws {
     let world = try World(kind)
-    let own = world.users(in: try added("corp", at: "https://corp.example"))
-    let other = world.users(in: try added("corp", at: "https://rogue.example"))
-    func ada(at origin: String) -> UserProof { world.person("corp", "1", nil, at: origin) }
-    let (corp, rogue) = ("https://corp.example", "https://rogue.example")
-    let made = try await own.signIn(ada(at: corp)).user
-    #expect(made.identities[0].origins == [corp])
-    #expect(await reason { try await other.signIn(ada(at: rogue)) } == .bindingMismatch)
-    #expect(await reason { try await other.reauthenticate(ada(at: rogue)) } == .bindingMismatch)
-    // A pending credential keeps the origins.
-    _ = try world.create("eve@example.org")
-    let collision = await collision { try await other.link(ada(at: rogue)) }
-    let pending = UserProof.pending(try #require(collision).pendingCredential)
-    #expect(await reason { try await own.signIn(pending) } == .bindingMismatch)
-    // A sign-in during which the provider was replaced, and an account of another provider.
-    #expect(await reason { try await own.signIn(ada(at: rogue)) } == .bindingMismatch)
-    let foreign = try world.stored(ada(at: rogue))
-    #expect(await reason { try await own.signIn(foreign) } == .bindingMismatch)
-    for proof in [ada(at: corp), try world.stored(ada(at: corp))] {
-      #expect(try await own.signIn(proof).user.id == made.id)
+    let users = world.users
+    func ada(_ digest: String) -> UserProof { world.person("corp", "1", nil, digest: digest) }
+    let made = try await users.signIn(ada("corp")).user
+    for other in ["rogue", ""] {
+      #expect(await reason { try await users.signIn(ada(other)) } == .bindingMismatch)
+      #expect(await reason { try await users.reauthenticate(ada(other)) } == .bindingMismatch)
     }
+    // A pending credential keeps the digest.
+    _ = try world.create("eve@example.org")
+    let collision = await collision { try await users.link(ada("rogue")) }
+    let pending = UserProof.pending(try #require(collision?.pendingCredential))
+    #expect(await reason { try await users.signIn(pending) } == .bindingMismatch)
+    #expect(try await users.signIn(ada("corp")).user.id == made.id)
+  }
+
+  @Test func `Two added providers differ by issuer, address, or place of the id`() throws {
+    let one = try added("corp", at: "https://corp.example")
+    let digests = try [
+      one, try added("corp", at: "https://rogue.example"),
+      try added("corp", at: "https://corp.example", from: "dropbox"),
+    ].map { try $0.provider("corp").identityDigest }
+    #expect(Set(digests).count == 3)
+    #expect(
+      try added("corp", at: "https://corp.example").provider("corp").identityDigest == digests[0])
+    let (mine, theirs) = (Identity(id: "1", email: "ada@example.org"), try one.provider("corp"))
+    #expect(one.person(mine, at: theirs).providerDigest == digests[0])
+    // A provider that a front end has added is not believed about addresses.
+    var verified = mine
+    verified.isEmailVerified = true
+    #expect(!one.person(verified, at: theirs).isEmailVerified)
+    let own = try one.person(verified, at: one.provider("google"))
+    #expect(own.isEmailVerified && own.providerDigest == "")
+    // A configuration can move a provider of the catalogue.
+    let moved = try ProviderCatalog.builtIn().relocated(
+      origins: ["https://accounts.google.com": "https://other.example"])
+    #expect(try moved.person(verified, at: moved.provider("google")).providerDigest != "")
+    #expect(try moved.person(verified, at: moved.provider("dropbox")).providerDigest == "")
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `An account proves its person at the provider of the catalogue that it was signed in to`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    let world = try World(kind)
+    let users = world.users(in: try added("corp", at: "https://corp.example"))
+    let corp = try world.account("corp", "1", at: "https://corp.example")
+    #expect(await reason { try await users.signIn(corp) } == .invalidCredential)
+    let moved = try world.account("google", "1", at: "https://sandbox.example")
+    #expect(await reason { try await users.signIn(moved) } == .bindingMismatch)
+    #expect(try await users.signIn(world.account("google", "2")).isNew)
   }
 
   @Test(arguments: AccountStoreTests.Kind.allCases)
@@ -454,7 +467,7 @@ extension UserDirectoryTests {
   ) async throws {
     let world = try World(kind)
     let users = world.users
-    let account = try world.stored(world.google("1"))
+    let account = try world.account("google", "1")
     let user = try await users.signIn(account).user
     #expect(await reason { try users.delete(nil, .usual) } == .requiresRecentLogin)
     _ = try await users.reauthenticate(world.google("1"))
@@ -479,7 +492,7 @@ extension UserDirectoryTests {
       count += 1
       _ = try world.create("\(count)@example.org")
       let collision = await collision { try await world.users.link(world.facebook("1")) }
-      return .pending(try #require(collision).pendingCredential)
+      return .pending(try #require(collision?.pendingCredential))
     }
     let old = try await pending()
     world.script.advance(seconds: 301)
@@ -585,7 +598,7 @@ extension UserDirectoryTests {
     let before = try #require(collision)
     _ = try test.store.maintenance.rotateKey { _, _ in }
     _ = try await world.users.signIn(email: "ada@example.org", password: password)
-    _ = try await world.users.link(.pending(before.pendingCredential))
+    _ = try await world.users.link(.pending(try #require(before.pendingCredential)))
   }
 }
 
@@ -593,13 +606,13 @@ private let password = Secret("difference")
 private let cheap = ScryptParameters(cost: 16, blockSize: 1, parallelism: 1)
 
 /// Returns the catalogue with a provider that a front end has added, with all requests at one origin.
-private func added(_ id: String, at origin: String) throws -> ProviderCatalog {
-  let origins = [
-    "accounts.google", "oauth2.googleapis", "www.googleapis", "openidconnect.googleapis",
-  ]
-  .map { "\"https://\($0).com\": \"\(origin)\"" }.joined(separator: ", ")
+private func added(
+  _ id: String, at origin: String, from model: String = "google"
+) throws -> ProviderCatalog {
+  let origins = try ProviderCatalog.builtIn().provider(model).origins
+    .map { "\"\($0)\": \"\(origin)\"" }.joined(separator: ", ")
   let json =
-    #"{"providers": [{"id": "\#(id)", "name": "Added", "like": "google", "origins": {\#(origins)}}]}"#
+    #"{"providers": [{"id": "\#(id)", "name": "Added", "like": "\#(model)", "origins": {\#(origins)}}]}"#
   let added = try ProviderCatalog.builtIn().adding(json: Array(json.utf8))
   #expect(added.leftOut.isEmpty)
   return added.catalog

@@ -164,6 +164,7 @@ class Directory:
         self.sandbox = subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True)
         ready = json.loads(self.sandbox.stdout.readline())
         self.control = ready["control"].rstrip("/") + "/state"
+        self.config = ready["config"]
         folder.chmod(0o700)
         config = folder / "config.json"
         config.touch(0o600)
@@ -231,6 +232,23 @@ def directory(tmp_path_factory):
     directory = Directory(tmp_path_factory.mktemp("users"))
     yield directory
     directory.close()
+
+
+def test_an_id_token_is_as_old_as_the_sign_in(directory, tmp_path):
+    tmp_path.chmod(0o700)
+    config = tmp_path / "config.json"
+    config.touch(0o600)
+    config.write_text(json.dumps(directory.config | {"users": {"recentSignInSeconds": 2}}))
+    credential = directory.credential("google", directory.sign_in("google", "ada"))
+    process = Process("kiosk-0", "--config", str(config), "--store", "memory")
+    sign_in = {"provider": "google", "credential": credential}
+    assert isinstance(process.call("users.signIn", **sign_in), dict)
+    assert process.call("users.delete") == {}
+    time.sleep(4)
+    assert isinstance(process.call("users.signIn", **sign_in), dict)
+    assert isinstance(process.call("users.reauthenticate", **sign_in), dict)
+    assert process.call("users.delete") == "requiresRecentLogin"
+    process.close()
 
 
 def random_step(chance):

@@ -1,3 +1,4 @@
+internal import EinlassCrypto
 internal import EinlassJSON
 
 /// An issuer of tokens, as data: one object of `providers.json`.
@@ -283,6 +284,24 @@ extension Provider {
 
   private func secretRequests(of flow: FlowDescriptor) -> [RequestTemplate] {
     flow.requests + specialized(for: flow).requests
+  }
+
+  /// A digest of the parts that decide whose id an answer has: the addresses of all requests, issuers
+  /// and keys, and the place of the id.
+  var identityDigest: String {
+    let places = flows.compactMap { specialized(for: $0).identity }.map {
+      "id \($0.pointers[.id] ?? "") \($0.idPrefix ?? "")"
+    }
+    let text = Set(places + identityAddresses.map(\.text)).sorted().joined(separator: "\n")
+    return Base64URL.encode(Digest.sha256(Array(text.utf8)))
+  }
+
+  /// The addresses of the requests, issuers and keys that decide whose id an answer has.
+  var identityAddresses: [WebAddress] {
+    flows.flatMap { flow in
+      secretRequests(of: flow).map(\.address)
+        + [flow.tokens?.issuer, flow.tokens?.keySet].compactMap(\.self)
+    }
   }
 
   /// The origins of all requests. A stored registration is bound to them.

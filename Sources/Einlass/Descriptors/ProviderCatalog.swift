@@ -23,6 +23,10 @@ public struct ProviderCatalog: Sendable, Equatable {
   /// The catalogue's own providers whose ids were added too, for example because a new version of
   /// einlass describes them.
   private var hidden: [CatalogEntry] = []
+  /// The ids of the providers of a file that the person has named.
+  private var overlaidIDs: [String] = []
+  /// The origins that take the place of others in this configuration.
+  private var substitutes: [String] = []
 
   /// All providers. Reading all descriptors takes time, so use `provider(_:)` for a single one.
   public var providers: [Provider] { entries.map(\.provider) }
@@ -87,6 +91,7 @@ public struct ProviderCatalog: Sendable, Equatable {
   /// ones come last.
   public func overlaid(by other: ProviderCatalog) -> ProviderCatalog {
     var result = self
+    result.overlaidIDs += other.entries.map(\.id)
     for entry in other.entries {
       if let index = result.entries.firstIndex(where: { sameBytes($0.id, entry.id) }) {
         result.entries[index] = entry
@@ -134,6 +139,14 @@ public struct ProviderCatalog: Sendable, Equatable {
     holds(id) && !addedIDs.contains { sameBytes($0, id) }
   }
 
+  /// Whether this is a provider of einlass's own catalogue at its own addresses.
+  func isBuiltIn(_ provider: Provider) -> Bool {
+    holdsItself(provider.id) && !overlaidIDs.contains { sameBytes($0, provider.id) }
+      && !provider.identityAddresses.contains { address in
+        substitutes.contains { sameBytes($0, address.origin) }
+      }
+  }
+
   /// Returns this catalogue with every endpoint at one of these origins moved to its replacement.
   ///
   /// Both are exact origins (`https://api.example.com`); a plain-http replacement must be a literal
@@ -142,6 +155,7 @@ public struct ProviderCatalog: Sendable, Equatable {
     guard !origins.isEmpty else { return self }
     let move = try OriginMove(origins, at: "/origins")
     var result = self
+    result.substitutes += origins.values
     result.entries = entries.map { $0.relocated(move.callAsFunction) }
     result.hidden = hidden.map { $0.relocated(move.callAsFunction) }
     return result

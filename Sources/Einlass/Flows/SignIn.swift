@@ -178,6 +178,7 @@ struct SignIn {
       if let id {
         if var renewed = try await renew(id, with: stored, identity, isReported: reported != nil) {
           renewed.identity = reported
+          renewed.person = person(reported, of: renewed.account, by: flow.kind)
           return renewed
         }
         continue
@@ -189,6 +190,7 @@ struct SignIn {
       do throws(Problem) {
         var added = try store.add(new, .usual)
         added.identity = reported
+        added.person = person(reported, of: added.account, by: flow.kind)
         return added
       } catch {
         guard error.reason == .accountExists else { throw error }
@@ -200,6 +202,17 @@ struct SignIn {
         number += 1
       }
     }
+  }
+
+  /// Returns the person that the provider has just named. The client id of an application is none.
+  private func person(
+    _ reported: Identity?, of account: Account, by kind: FlowKind
+  ) -> ProvenIdentity? {
+    guard let reported, kind != .clientCredentials else { return nil }
+    var person = catalog.person(reported, at: provider)
+    person.account = account.id
+    if !kind.isSilent { person.provenAt = effects.now() }
+    return person
   }
 
   /// Returns the account that the person selects; `nil` for a new one, and if the front end cannot

@@ -86,7 +86,7 @@ extension JSONValue {
                 "provider": .string(identity.place.provider),
                 "subject": .string(identity.place.subject),
                 "email": identity.email.map(JSONValue.string),
-                "origins": identity.origins.isEmpty ? nil : JSONValue(identity.origins),
+                "providerDigest": identity.providerDigest.map(JSONValue.string),
               ]))
           }),
       ]))
@@ -117,13 +117,12 @@ extension PortableUser {
       guard let provider = identity["provider"]?.string, isIdentifier(provider),
         let subject = identity["subject"]?.string, isIdentifier(subject),
         identity["email"]?.string.map(isDisplayable) ?? true,
-        identity["origins"]?.array?.allSatisfy({ $0.string.map(isDisplayable) ?? false }) ?? true,
         user.identity(of: provider) == nil
       else { return nil }
       user.identities.append(
         User.Identity(
           place: User.Place(provider, subject), email: identity["email"]?.string,
-          origins: identity["origins"]?.array?.compactMap(\.string) ?? []))
+          providerDigest: identity["providerDigest"]?.string))
     }
     verifier = value["password"]?.string.map { Secret($0) }
     guard verifier.map({ PasswordVerifier($0) != nil }) ?? true else { return nil }

@@ -10,6 +10,11 @@ public struct IDToken: Sendable {
   public let subject: String
   public let expiresAt: UnixTime
   public let issuedAt: UnixTime
+  /// The time of the person's sign-in: `auth_time`, or else the time of issue of a token with a
+  /// `nonce`, because a refreshed token has none. OpenID Connect Core 1.0 section 12.2.
+  var signedInAt: UnixTime? {
+    claims["auth_time"]?.int64 ?? (claims["nonce"] == nil ? nil : issuedAt)
+  }
   /// Whether its `at_hash` matches the expected access token. OpenID Connect Core 1.0 section
   /// 3.1.3.6.
   public fileprivate(set) var vouchesForAccessToken = false

@@ -20,7 +20,7 @@ public struct User: Sendable, Equatable {
   public struct Place: Hashable, Sendable {
     /// The provider's id in the catalogue, or `password`.
     public var provider: String
-    /// The provider's id of the person; for `password` the e-mail address in lower case.
+    /// The provider's id of the person; for `password` the `emailKey` of the address.
     public var subject: String
 
     public init(_ provider: String, _ subject: String) {
@@ -44,17 +44,18 @@ public struct User: Sendable, Equatable {
     public var email: String?
     /// The account of the person in the store; it may have been removed since.
     public var account: Account.ID?
-    /// The origins of the provider's requests at the time of linking, if a front end has added the
-    /// provider; else empty. A different provider with the same id signs nobody in as the user.
-    public var origins: [String]
+    /// `Provider.identityDigest` at the time of linking; empty for a provider of the catalogue at its own
+    /// addresses. A different provider with the same id signs nobody in as the user. `nil` in a store of
+    /// an older version, until the next sign-in.
+    public var providerDigest: String?
 
     public init(
-      place: Place, email: String? = nil, account: Account.ID? = nil, origins: [String] = []
+      place: Place, email: String? = nil, account: Account.ID? = nil, providerDigest: String? = nil
     ) {
       self.place = place
       self.email = email
       self.account = account
-      self.origins = origins
+      self.providerDigest = providerDigest
     }
   }
 
@@ -114,10 +115,9 @@ public struct ProvenIdentity: Sendable, Equatable {
   public var username: String?
   public var photo: String?
   public var account: Account.ID?
-  /// See `User.Identity.origins`.
-  public var origins: [String] = []
-  /// The time of the proof; `nil` for an account of the store, which the application can name without
-  /// the person.
+  /// See `User.Identity.providerDigest`.
+  public var providerDigest = ""
+  /// The time of the proof; `nil` for one that the application can repeat without the person.
   public var provenAt: UnixTime?
 
   public init(

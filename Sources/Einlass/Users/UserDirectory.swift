@@ -26,6 +26,8 @@ public struct UserDirectory: Sendable {
     case user(User, isNew: Bool)
     /// The address of the identity is another user's, so the person must prove to be that user.
     case collision(User, email: String)
+    /// The same with a user that another application has made, so that nothing can be linked here.
+    case foreignCollision(User, email: String)
     /// Another request has linked the identity to a user.
     case alreadyLinked(email: String?)
   }
@@ -56,7 +58,9 @@ extension UserDirectory {
       guard person.isEmailVerified, holder.isEmailVerified,
         sameBytes(holder.application, application)
       else {
-        return .collision(holder, email: person.email ?? address)
+        return sameBytes(holder.application, application)
+          ? .collision(holder, email: person.email ?? address)
+          : .foreignCollision(holder, email: person.email ?? address)
       }
       user = holder
       // The same provider now names another person for the address.
@@ -330,16 +334,13 @@ extension User {
     identities.append(
       Identity(
         place: person.place, email: person.email, account: person.account,
-        origins: person.origins))
+        providerDigest: person.providerDigest))
   }
 
   /// Throws `bindingMismatch` if the user's identity is of a different provider with the same id.
   fileprivate func requireSameProvider(as person: ProvenIdentity) throws(Problem) {
-    guard let origins = identities.first(where: { $0.place == person.place })?.origins else {
-      return
-    }
-    guard origins.isEmpty == person.origins.isEmpty,
-      person.origins.allSatisfy({ origin in origins.contains { sameBytes($0, origin) } })
+    let known = identities.first { $0.place == person.place }?.providerDigest
+    guard sameBytes(known ?? person.providerDigest, person.providerDigest)
     else { throw .otherProvider(person.place.provider, of: self) }
   }
 
@@ -349,6 +350,7 @@ extension User {
     guard let index = identities.firstIndex(where: { $0.place == person.place }) else { return }
     identities[index].email = person.email ?? identities[index].email
     identities[index].account = person.account ?? identities[index].account
+    identities[index].providerDigest = identities[index].providerDigest ?? person.providerDigest
     displayName = displayName ?? person.displayName
     photo = photo ?? person.photo
     if person.isEmailVerified, isSameAddress(person.email, email) { isEmailVerified = true }

@@ -75,14 +75,15 @@ extension UserDirectory {
     return user
   }
 
-  /// Gives a user the first password.
+  /// Gives a user the first password. Needs a recent sign-in, because the password is a proof from then
+  /// on.
   ///
   /// - Parameter email: the address that goes with it; `nil` for the user's.
   func linkPassword(
     _ verifier: PasswordVerifier, _ email: String?, to subject: Subject,
-    _ rows: inout any UserRows
+    _ rows: inout any UserRows, at now: UnixTime
   ) throws(Problem) -> User {
-    var user = try user(subject, rows)
+    var user = try user(subject, rows, recentlyAt: now)
     guard user.identity(of: User.password) == nil else {
       throw .providerAlreadyLinked(User.password)
     }
@@ -107,7 +108,7 @@ extension UserDirectory {
   ) throws(Problem) -> User {
     let user = try user(subject, rows, recentlyAt: now)
     guard user.identity(of: User.password) != nil else {
-      return try linkPassword(verifier, nil, to: subject, &rows)
+      return try linkPassword(verifier, nil, to: subject, &rows, at: now)
     }
     return try keep(verifier, of: user, &rows)
   }

@@ -1,14 +1,15 @@
 /// The problems that the directory of users decides.
 extension Problem {
-  /// A user that a credential belongs to, or whose address it has.
+  /// The user with the identity, or with the address, of a proof.
   public struct Collision: Sendable, Equatable {
     public var email: String?
     /// The providers by which that user signs in.
     public var providers: [String]
-    /// Names the proven identity for `users.link` and `users.signIn`.
-    public var pendingCredential: String
+    /// Names the proven identity for `users.link` and `users.signIn`; `nil` if the application may not
+    /// change that user.
+    public var pendingCredential: String?
 
-    public init(email: String?, providers: [String] = [], pendingCredential: String) {
+    public init(email: String?, providers: [String] = [], pendingCredential: String? = nil) {
       self.email = email
       self.providers = providers
       self.pendingCredential = pendingCredential
@@ -46,7 +47,7 @@ extension Problem {
   static func requiresRecentLogin(seconds: Int64) -> Problem {
     Problem(
       .requiresRecentLogin,
-      "The last sign-in is more than \(seconds) seconds old. Sign the person in again with users.reauthenticate.",
+      "The last proof by the person is more than \(seconds) seconds old. Sign the person in again with users.reauthenticate.",
       hint: .init("users.reauthenticate"))
   }
 
@@ -63,11 +64,11 @@ extension Problem {
       "The user does not sign in with \(provider). The identities of the user name the providers.")
   }
 
-  /// The provider of a proof has the id, but not the addresses, of the provider of the user's identity.
+  /// The provider of a proof has the id of the provider of the user's identity, and is another one.
   static func otherProvider(_ provider: String, of user: User) -> Problem {
     Problem(
       .bindingMismatch,
-      "The provider \(provider) has other addresses than at the time of linking, so it signs nobody in as this user. Restore the provider, or unlink it from the user \(user.id.rawValue).",
+      "The provider \(provider) is described differently than at the time of linking, so it signs nobody in as this user. Restore the provider, or let the person unlink and link it again (einlassctl users unlink \(user.id.rawValue) \(provider), then users link).",
       provider: provider)
   }
 
@@ -98,8 +99,13 @@ extension Problem {
   static func accountExists(_ collision: Collision) -> Problem {
     var problem = Problem(
       .accountExistsWithDifferentCredential,
-      "Another user has this e-mail address. Sign in as that user with one of the named providers, then link the pending credential with users.link.",
-      hint: .init("users.link", ["pendingCredential": collision.pendingCredential]))
+      "Another application has made the user with this e-mail address. Sign in as that user with one of the named providers."
+    )
+    if let pending = collision.pendingCredential {
+      problem.message =
+        "Another user has this e-mail address. Sign in as that user with one of the named providers, then link the pending credential with users.link."
+      problem.hint = .init("users.link", ["pendingCredential": pending])
+    }
     problem.collision = collision
     return problem
   }
@@ -108,7 +114,7 @@ extension Problem {
     var problem = Problem(
       .credentialAlreadyInUse,
       "This identity is linked to a user already. Sign in as that user with users.signIn.",
-      hint: .init("users.signIn", ["pendingCredential": collision.pendingCredential]))
+      hint: .init("users.signIn", ["pendingCredential": collision.pendingCredential ?? ""]))
     problem.collision = collision
     return problem
   }

@@ -6,9 +6,11 @@ public enum UserProof: Sendable {
   /// An account of the store that the application may use. The application can name it without the
   /// person, so it is no recent sign-in.
   case account(Account.ID)
-  /// An account that the person has signed in to for this request, with the provider's answer.
-  case signedIn(Account, profile: JSONObject?)
-  /// A credential from outside, with the registration of the application that it must be issued to.
+  /// The person of a sign-in for this request, with the provider's answer.
+  case signedIn(ProvenIdentity, profile: JSONObject?)
+  /// A credential from outside, with the registration of the application that it must be issued to. An
+  /// id_token tells the time of the person's sign-in; another credential is no recent one, because the
+  /// application may have kept it.
   case credential(VerifyRequest)
   /// A pending credential of `accountExistsWithDifferentCredential` or `credentialAlreadyInUse`.
   case pending(String)
@@ -25,14 +27,8 @@ extension Einlass {
     case .account(let id):
       let account = try store.account(id)
       try requireAccess(of: application, to: account.provider)
-      guard account.isReported else {
-        throw .unreported(try catalog.provider(account.provider), account)
-      }
       return (try person(of: account), nil)
-    case .signedIn(let account, let profile):
-      var person = try person(of: account)
-      person.provenAt = effects.now()
-      return (person, profile)
+    case .signedIn(let person, let profile): return (person, profile)
     case .credential(let request):
       return try await person(of: request)
     }
@@ -48,32 +44,26 @@ extension Einlass {
   }
 
   /// The provider itself must have named the person, because a front end can add an account under any
-  /// name. A provider that a front end has added is not believed about addresses, because its word
-  /// would let its users into the users of other providers.
+  /// name. It must be a provider of the catalogue at the same addresses, because a front end can replace
+  /// an added one by its own for the time of a sign-in.
   private func person(of account: Account) throws(Problem) -> ProvenIdentity {
     let provider = try provider(of: account)
     guard account.isSignedIn, account.health != .reloginNeeded else {
       throw .reloginNeeded(provider, account)
     }
     guard account.health == .ok else { throw .unusable(provider, account) }
-    guard let subject = account.subject, account.isReported else { throw .unidentified(provider) }
-    // The provider may have been replaced since the sign-in, or during it.
+    guard let subject = account.subject, account.isReported, catalog.holdsItself(provider.id) else {
+      throw .unreported(provider, account)
+    }
     guard try store.credentials(account.id).allSatisfy(provider.isBound) else {
       throw .bindingMismatch(provider, account)
     }
-    return person(
-      ProvenIdentity(
-        place: User.Place(provider.id, subject), email: account.email,
-        isEmailVerified: account.isEmailVerified, displayName: account.displayName,
-        username: account.username, photo: account.avatar, account: account.id), at: provider)
-  }
-
-  private func person(_ person: ProvenIdentity, at provider: Provider) -> ProvenIdentity {
-    var person = person
-    if !catalog.holdsItself(provider.id) {
-      person.isEmailVerified = false
-      person.origins = provider.origins
-    }
+    var identity = Identity(
+      id: subject, name: account.displayName, username: account.username, email: account.email,
+      avatar: account.avatar)
+    identity.isEmailVerified = account.isEmailVerified
+    var person = catalog.person(identity, at: provider)
+    person.account = account.id
     return person
   }
 
@@ -98,13 +88,22 @@ extension Einlass {
     guard let identity = verification.identity, !identity.id.isEmpty else {
       throw .unidentified(provider)
     }
-    var person = person(
-      ProvenIdentity(
-        place: User.Place(provider.id, identity.id), email: identity.email,
-        isEmailVerified: identity.isEmailVerified, displayName: identity.name,
-        username: identity.username, photo: identity.avatar), at: provider)
-    person.provenAt = effects.now()
+    var person = catalog.person(identity, at: provider)
+    person.provenAt = verification.signedInAt
     return (person, identity.profile)
+  }
+}
+
+extension ProviderCatalog {
+  /// Returns the person that a provider names. A provider that a front end has added is not believed
+  /// about addresses, because its word would let its users into the users of other providers.
+  func person(_ identity: Identity, at provider: Provider) -> ProvenIdentity {
+    var person = ProvenIdentity(
+      place: User.Place(provider.id, identity.id), email: identity.email,
+      isEmailVerified: identity.isEmailVerified && holdsItself(provider.id),
+      displayName: identity.name, username: identity.username, photo: identity.avatar)
+    person.providerDigest = isBuiltIn(provider) ? "" : provider.identityDigest
+    return person
   }
 }
 
@@ -126,7 +125,8 @@ extension ProvenIdentity {
           "email": email.map(JSONValue.string), "emailVerified": .bool(isEmailVerified),
           "displayName": displayName.map(JSONValue.string),
           "username": username.map(JSONValue.string), "photo": photo.map(JSONValue.string),
-          "account": account.map { .string($0.rawValue) }, "origins": JSONValue(origins),
+          "account": account.map { .string($0.rawValue) },
+          "providerDigest": .string(providerDigest),
           "provenAt": provenAt.map { JSONValue($0) },
         ])
       ).bytes())
@@ -142,7 +142,7 @@ extension ProvenIdentity {
       displayName: json["displayName"]?.string, username: json["username"]?.string,
       photo: json["photo"]?.string,
       account: json["account"]?.string.map(Account.ID.init(rawValue:)))
-    origins = json["origins"]?.array?.compactMap(\.string) ?? []
+    providerDigest = json["providerDigest"]?.string ?? ""
     provenAt = json["provenAt"]?.int64
   }
 }
@@ -158,22 +158,22 @@ extension Problem {
   }
 
   fileprivate static func unknownApplication(_ provider: Provider) -> Problem {
-    Problem(
+    let token = provider.keySource == nil ? "" : "Pass the id_token that came with it, or "
+    return Problem(
       .invalidCredential,
-      "\(provider.name) does not say which application the credential was issued to, so it signs nobody in. Pass the id_token that came with it, or sign in with provider in place of credential.",
-      detail: "unknownApplication", provider: provider.id,
-      hint: .init("users.signIn", ["provider": provider.id]))
+      "\(provider.name) does not say which application the credential was issued to, so it signs nobody in. \(token.isEmpty ? "S" : token + "s")ign in with provider in place of credential.",
+      detail: "unknownApplication", provider: provider.id)
   }
 
   fileprivate static func otherApplication(_ provider: Provider) -> Problem {
     Problem(
       .invalidCredential,
       "The credential of \(provider.name) was issued to another application, so it signs nobody in here. Sign in with provider in place of credential.",
-      detail: "otherApplication", provider: provider.id,
-      hint: .init("users.signIn", ["provider": provider.id]))
+      detail: "otherApplication", provider: provider.id)
   }
 
-  fileprivate static func unidentified(_ provider: Provider) -> Problem {
+  /// The provider has named no person.
+  public static func unidentified(_ provider: Provider) -> Problem {
     Problem(
       .invalidCredential,
       "\(provider.name) does not name the person here, so it signs nobody in. Sign in at another provider.",
@@ -191,9 +191,7 @@ extension Problem {
   fileprivate static func unreported(_ provider: Provider, _ account: Account) -> Problem {
     Problem(
       .invalidCredential,
-      "The person of this account is not confirmed by \(provider.name). Sign in to the account again, or at another provider.",
-      detail: "unreported", provider: provider.id, account: account.id,
-      hint: .init(
-        "accounts.signIn", ["provider": provider.id, "account": account.id.rawValue]))
+      "The account proves nobody, because \(provider.name) was added by a program or has not named the person here. Sign in with provider in place of account.",
+      detail: "unreported", provider: provider.id, account: account.id)
   }
 }

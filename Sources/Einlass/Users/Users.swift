@@ -212,6 +212,10 @@ public struct Users: Sendable {
             Problem.Collision(
               email: email, providers: holder.identities.map(\.place.provider),
               pendingCredential: try keep())))
+      case .foreignCollision(let holder, let email):
+        return .failure(
+          .accountExists(
+            Problem.Collision(email: email, providers: holder.identities.map(\.place.provider))))
       case .alreadyLinked(let email):
         return .failure(
           .credentialAlreadyInUse(
@@ -285,12 +289,13 @@ extension Users {
   public func link(
     email: String?, password: Secret, to user: User.ID?
   ) throws(Problem) -> SignedInUser {
-    guard try self.user(user).identity(of: User.password) == nil else {
+    let now = einlass.effects.now()
+    guard try self.user(user, recentlyAt: now).identity(of: User.password) == nil else {
       throw .providerAlreadyLinked(User.password)
     }
     let verifier = try verifier(of: password)
-    let linked = try change(user, .usual) { user, rows, _ throws(Problem) in
-      try directory.linkPassword(verifier, email, to: user, &rows)
+    let linked = try change(user, .usual) { user, rows, now throws(Problem) in
+      try directory.linkPassword(verifier, email, to: user, &rows, at: now)
     }
     return SignedInUser(user: linked, isNew: false, provider: User.password)
   }

@@ -53,6 +53,7 @@ struct CredentialCheck {
       return result
     }
     var result = try await check.asked(isBound: token.vouchesForAccessToken)
+    if provider.identity?.isSubject == true { result.signedInAt = token.signedInAt }
     let repeated = Set(result.checks.map(\.check))
     result.checks = signed.checks.filter { !repeated.contains($0.check) } + result.checks
     return result

@@ -24,6 +24,7 @@ extension CredentialCheck {
     switch checked {
     case .success(let token):
       result.expiresAt = token.expiresAt
+      result.signedInAt = token.signedInAt
       result.identity =
         (try? exchange.identity(in: .object(token.claims))) ?? Identity(id: token.subject)
       result.checks = Self.signedChecks(nonce: expected.nonce != nil).map {

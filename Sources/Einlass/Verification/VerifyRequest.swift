@@ -72,6 +72,8 @@ public struct Verification: Sendable, Equatable {
   public var clientID: String?
   public var scopes: [String]?
   public var expiresAt: UnixTime?
+  /// The time of the person's sign-in, from the id_token; `nil` if nothing shows it.
+  var signedInAt: UnixTime?
   /// The findings, in the order made. After a failed check, checks that depend on it are left out.
   public var checks: [Finding]
 

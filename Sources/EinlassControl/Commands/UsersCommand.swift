@@ -146,7 +146,7 @@ extension Console {
   fileprivate func user(_ name: String) throws(Failure) -> JSONValue {
     let found = try users().filter { user in
       sameBytes(user["user"]?.string ?? "", name)
-        || user["email"]?.string?.lowercased() == name.lowercased()
+        || sameBytes(user["email"]?.string?.lowercased() ?? "", name.lowercased())
     }
     guard let user = found.first else {
       throw .usage("There is no user \(clean(name)). List them: einlassctl users list")

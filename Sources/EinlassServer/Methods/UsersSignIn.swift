@@ -45,7 +45,7 @@ func usersLink(_ server: Server) -> Method {
         ]),
       reasons: proofReasons + [
         "nullUser", "userNotFound", "providerAlreadyLinked", "credentialAlreadyInUse",
-        "emailAlreadyInUse", "invalidEmail", "missingEmail", "weakPassword",
+        "emailAlreadyInUse", "invalidEmail", "missingEmail", "weakPassword", "requiresRecentLogin",
       ]),
     .task { params, call async throws(RPCError) in
       let user = params[.user]
@@ -96,9 +96,6 @@ func usersReauthenticate(_ server: Server) -> Method {
         }
       }
       do throws(Problem) { try server.users.check() } catch { throw RPCError(error) }
-      // An unknown member is ignored, and an account is no proof here.
-      var params = params
-      params["account"] = nil
       return try await server.prove(params, call) { proof async throws(Problem) in
         try await server.users.reauthenticate(proof)
       }
@@ -201,8 +198,10 @@ extension Server {
     return try await perform(params, call, .signIn(request)) { [self] _, asker throws(Problem) in
       if includesCredential { try einlass.requireAccess(of: request.application, to: provider) }
       let signedIn = try await einlass.signIn(request, asking: asker)
-      let user = try await body(
-        .signedIn(signedIn.account, profile: signedIn.identity?.profile))
+      guard let person = signedIn.person else {
+        throw .unidentified(try catalog.provider(provider))
+      }
+      let user = try await body(.signedIn(person, profile: signedIn.identity?.profile))
       return try await answer(user, includesCredential ? signedIn.account.id : nil)
     }
   }

@@ -87,7 +87,7 @@ extension RPCError {
         "providers": problem.collision.flatMap {
           $0.providers.isEmpty ? nil : JSONValue($0.providers)
         },
-        "pendingCredential": (problem.collision?.pendingCredential).map(JSONValue.string),
+        "pendingCredential": problem.collision?.pendingCredential.map(JSONValue.string),
         "prompts": problem.reason == .interactionRequired
           ? .array(
             problem.neededPrompts.map { JSONValue(needed: $0, for: application) }

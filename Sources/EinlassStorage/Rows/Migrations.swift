@@ -142,8 +142,7 @@ struct Migrations: Sendable {
       "ALTER TABLE account ADD COLUMN reported INTEGER NOT NULL DEFAULT 0",
     ],
     users,
-    // The origins of an added provider; see `User.Identity.origins`. A text list has one item per line.
-    ["ALTER TABLE user_identity ADD COLUMN bound_origins TEXT NOT NULL DEFAULT ''"],
+    userBindings,
   ]
 
   /// Adds the resource (RFC 8707; '' for none) to the primary key of `credential`, and a proof key
@@ -256,8 +255,8 @@ struct Migrations: Sendable {
     """,
   ]
 
-  /// Directories of users; see `User`. `directory` is empty for the shared one. `email_key`: the
-  /// address in lower case.
+  /// Directories of users; see `User`. `directory` is empty for the shared one. `email_key`: see
+  /// `emailKey`.
   private static let users = [
     // Keyed; see `ServerSettingRow`.
     "ALTER TABLE server_setting ADD COLUMN digest BLOB",
@@ -320,6 +319,14 @@ struct Migrations: Sendable {
     """,
   ]
 
+  private static let userBindings = [
+    "ALTER TABLE user_identity ADD COLUMN provider_digest TEXT",
+    // Keys of addresses had all letters in lower case; now only those of ASCII, as by `lower`.
+    "UPDATE user SET email_key = lower(email) WHERE email_key NOT NULL",
+    "UPDATE user_identity SET email_key = lower(email) WHERE email_key NOT NULL",
+    "UPDATE user_identity SET subject = lower(email) WHERE provider = 'password' AND email NOT NULL",
+  ]
+
   private static let releasedColumns: [String: Set<String>] = [
     "meta": ["id", "store", "revision", "key_id", "encryptions"],
     "keyslot": ["id", "kind", "parameters", "salt", "wrapped_key"],
@@ -353,7 +360,7 @@ struct Migrations: Sendable {
     ],
     "user_identity": [
       "directory", "provider", "subject", "user", "position", "email", "email_key", "account",
-      "bound_origins",
+      "provider_digest",
     ],
     "user_password": ["user", "verifier"],
     "current_user": ["application", "user", "signed_in_at"],

@@ -236,14 +236,14 @@ extension SQLiteConnection {
     for index in users.indices {
       users[index].identities = try all(
         """
-        SELECT provider, subject, email, account, bound_origins FROM user_identity
+        SELECT provider, subject, email, account, provider_digest FROM user_identity
         WHERE user = ?1 ORDER BY position
         """, .text(users[index].id.rawValue)
       ) { row throws(Problem) in
         User.Identity(
           place: User.Place(try row.text(0), try row.text(1)), email: try row.optionalText(2),
           account: try row.optionalText(3).map(Account.ID.init(rawValue:)),
-          origins: try row.text(4).split(separator: "\n").map(String.init))
+          providerDigest: try row.optionalText(4))
       }
     }
     return users
@@ -275,13 +275,13 @@ extension SQLiteConnection {
     try run(
       """
       INSERT INTO user_identity (directory, provider, subject, user, position, email, email_key,
-        account, bound_origins)
+        account, provider_digest)
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
       """,
       .text(user.directory), .text(identity.place.provider), .text(identity.place.subject),
       .text(user.id.rawValue), .integer(Int64(index)), .optional(identity.email),
       .optional(identity.email.flatMap(emailKey)), .optional(identity.account?.rawValue),
-      .text(identity.origins.joined(separator: "\n")))
+      .optional(identity.providerDigest))
   }
 
   fileprivate func putVerifier(_ sealed: [UInt8], of user: String) throws(Problem) {
