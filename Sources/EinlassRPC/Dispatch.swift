@@ -47,7 +47,7 @@ extension Peer {
       if request.hasPositionalParams { throw RPCError(.positionalParams) }
       try method.descriptor.validate(request.params, components: options.components)
       var request = request
-      request.params = method.preparing(method.descriptor.described(request.params))
+      request.params = method.preparing(request.params)
       let ticket = request.id.map {
         RequestTable.Ticket(id: $0, method: method, place: place)
       }

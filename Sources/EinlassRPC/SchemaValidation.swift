@@ -93,8 +93,8 @@ extension Schema {
 }
 
 extension MethodDescriptor {
-  /// Returns the parameters that the method has. Unknown members are ignored.
-  func described(_ params: JSONObject) -> JSONObject {
+  /// Returns the parameters that the method has, without unknown members.
+  public func described(_ params: JSONObject) -> JSONObject {
     let isKnown = { (member: JSONObject.Member) in
       self.params.contains { sameBytes($0.name, member.name) }
     }

@@ -66,11 +66,19 @@ extension Server {
     let testMethods = advanceClock.map {
       [testAdvanceClock($0), testWithoutLeases(isWithoutLeases)]
     }
-    return (methods + (testMethods ?? [])).map { $0.takingAliases(of: added) }
+    return (methods + (testMethods ?? [])).map { $0.takingAliases(of: added).ignoringUnknown }
   }
 }
 
 extension Method {
+  /// Returns the same method without its unknown parameters. Otherwise a parameter that a handler shares
+  /// with another method would count although this one does not have it.
+  fileprivate var ignoringUnknown: Method {
+    var method = self
+    method.preparing = { [preparing, descriptor] in preparing(descriptor.described($0)) }
+    return method
+  }
+
   /// Returns the same method, which also takes a provider's alias as its parameter `provider`.
   fileprivate func takingAliases(of added: AddedProviders) -> Method {
     guard descriptor.params.contains(where: { $0.name == "provider" }) else { return self }
