@@ -82,7 +82,8 @@ enum EinlassCommand {
         ExitCode.ok)
     }
     let wiring = try Wiring(options)
-    let code = try wiring.serve(try StandardStreams.claim(), finishes: options.finishes)
+    let code = try wiring.serve(
+      try StandardStreams.claim(), finishes: options.finishes, framing: options.framing)
     return code == ExitCode.ok && wiring.isMisconfigured ? ExitCode.configuration : code
   }
 
@@ -109,7 +110,8 @@ enum EinlassCommand {
     let output = try Descriptor.memory()
     let copy = try Descriptor.duplicate(output.number)
     let wiring = try Wiring(options)
-    let code = try wiring.serve(StandardStreams(input: input, output: output), finishes: true)
+    let code = try wiring.serve(
+      StandardStreams(input: input, output: output), finishes: true, framing: .lines)
     for line in copy.contents().split(separator: UInt8(ascii: "\n")) {
       // A line over the limit is answered without an id.
       guard let message = try? JSONReader.read(line), message["method"] == nil,

@@ -1,3 +1,5 @@
+import EinlassRPC
+
 /// The parsed command line of `einlass`.
 struct Options: Equatable {
   /// The command and its arguments.
@@ -21,6 +23,8 @@ struct Options: Equatable {
   /// The path of the program for prompts that the front end cannot show.
   var prompter: String?
   var finishes = false
+  /// `nil` lets the first bytes of the input decide.
+  var framing: Framing?
   var logLevel = "warning"
   var trace: String?
   var answers: String?
@@ -62,6 +66,9 @@ struct Options: Equatable {
       case "--trace": trace = try value()
       case "--answers": answers = try value()
       case "--finish" where inline == nil: finishes = true
+      case "--framing":
+        framing = Framing(rawValue: try value())
+        guard framing != nil else { throw UsageError("--framing needs lines or headers") }
       case "--test" where inline == nil: isTest = true
       case "--help" where inline == nil, "-h" where inline == nil: action = .help
       case "--version" where inline == nil:
@@ -157,6 +164,8 @@ extension Options {
       --prompter PATH      a program for prompts that the front end cannot show (also `prompter` of
                            the configuration file)
       --finish             at the end of input, finish the open requests before the exit
+      --framing FRAMING    lines, or headers as in the Language Server Protocol (default: as the first
+                           bytes of the input)
       --log-level LEVEL    error, warning (default), info or debug; to standard error
       --trace FILE         write the messages without secrets to this file; it keeps the newest 16 MiB
       --answers FILE       answer prompts from JSON Lines: {"kind":"selectAccount","action":"accept","username":"ada"}

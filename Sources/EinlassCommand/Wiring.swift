@@ -63,9 +63,12 @@ struct Wiring {
   func server() -> Server { Server(parts) }
 
   /// Serves a connection to its end and returns the exit code.
-  func serve(_ streams: consuming StandardStreams, finishes: Bool) throws -> Int32 {
+  func serve(
+    _ streams: consuming StandardStreams, finishes: Bool, framing: Framing?
+  ) throws -> Int32 {
     var options = Peer.Options()
     options.finishesWork = finishes
+    options.framing = framing
     options.log = try log()
     options.trace = try trace()
     for fault in parts.leftOut {

@@ -61,7 +61,7 @@ extension Peer {
     }
   }
 
-  /// Writes one line. Content over the limit of a line is shortened.
+  /// Writes one message. Content over the limit is shortened.
   private func write(_ outcome: Outcome, id: RequestID?, of method: MethodDescriptor? = nil) {
     output.append { bytes in
       let start = bytes.count
@@ -75,15 +75,14 @@ extension Peer {
         bytes.removeLast(count)
         outcome.shortened.append(id: id, to: &bytes)
       }
-      bytes.append(UInt8(ascii: "\n"))
     }
   }
 
   private func answer(_ id: RequestID?, _ outcome: Outcome, _ batch: Batch, _ index: Int) {
     var bytes: [UInt8] = []
     outcome.append(id: id, to: &bytes)
-    guard let line = batch.fill(index, bytes) else { return }
-    output.append { $0.append(contentsOf: line) }
+    guard let message = batch.fill(index, bytes) else { return }
+    output.append { $0.append(contentsOf: message) }
   }
 
   private func trace(_ ticket: RequestTable.Ticket, _ outcome: Outcome) {
@@ -106,7 +105,7 @@ extension Outcome {
     }
   }
 
-  /// Appends the answer without a line end.
+  /// Appends the answer.
   fileprivate func append(id: RequestID?, to bytes: inout [UInt8]) {
     bytes.append(contentsOf: #"{"jsonrpc":"2.0","id":"#.utf8)
     if let id { id.append(to: &bytes) } else { bytes.append(contentsOf: "null".utf8) }

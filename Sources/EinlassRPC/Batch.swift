@@ -7,13 +7,13 @@ final class Batch: Sendable {
   /// Waits for this number of answers.
   init(count: Int) { answers = Lock(Array(repeating: nil, count: count)) }
 
-  /// Stores an answer. Returns the whole line after the last missing answer.
+  /// Stores an answer. Returns the whole message after the last missing answer.
   func fill(_ index: Int, _ answer: [UInt8]) -> [UInt8]? {
     answers.withLock { answers in
       answers[index] = answer
       guard answers.allSatisfy({ $0 != nil }) else { return nil }
       let elements = answers.compactMap(\.self).joined(separator: [UInt8(ascii: ",")])
-      return [UInt8(ascii: "[")] + elements + Array("]\n".utf8)
+      return [UInt8(ascii: "[")] + elements + [UInt8(ascii: "]")]
     }
   }
 }

@@ -33,17 +33,17 @@ struct EventLoop: ~Copyable {
 
   private let peer: Peer
   private let alarm: Alarm
-  private var framer = LineFramer()
+  private var framer: MessageFramer
   private var chunk = [UInt8](repeating: 0, count: 1 << 16)
   private var poller = Poller(slots: Slot.count)
   /// The bells in their slots.
   private var bells: [Peer.Bell] = []
   private var stage = Stage.serving
   private var isReading = true
-  /// Input has ended, but lines of it may still be unprocessed.
+  /// Input has ended, but messages of it may still be unprocessed.
   private var hasInputEnded = false
   /// Input is not processed while the output has no room for answers.
-  private var hasLines = false
+  private var hasMessages = false
   private var exitCode: Int32 = 0
   private var hasSignal = false
   /// The requests that asked for the end.
@@ -56,6 +56,8 @@ struct EventLoop: ~Copyable {
   /// Makes a loop at the start of a stream.
   init(_ peer: Peer) throws(SystemError) {
     self.peer = peer
+    framer = MessageFramer(peer.options.framing)
+    if let framing = framer.framing { peer.output.frame(by: framing) }
     alarm = try Alarm()
   }
 
@@ -66,13 +68,13 @@ struct EventLoop: ~Copyable {
     poller.watch(Slot.signals, peer.signals.number, for: .readable)
     while true {
       peer.options.willTakeRequests()
-      processLines()
+      processMessages()
       if let code = advance() { return code }
       let isOwed = peer.output.pendingCount > 0
       let status = peer.output.flush()
       if isBeyondHope(status) { continue }
-      // Writing has made room. No other event reports waiting lines or a possible end.
-      if hasLines && status.pendingCount <= Limits.softOutputBytes { continue }
+      // Writing has made room. No other event reports waiting messages or a possible end.
+      if hasMessages && status.pendingCount <= Limits.softOutputBytes { continue }
       if stage != .serving && isOwed && status.pendingCount == 0 { continue }
       watch(status)
       poller.wait()
@@ -84,23 +86,26 @@ struct EventLoop: ~Copyable {
 // MARK: - Input
 
 extension EventLoop {
-  private mutating func processLines() {
+  private mutating func processMessages() {
     var pendingCount = peer.output.pendingCount
     while pendingCount <= Limits.softOutputBytes {
-      guard let line = framer.next() else {
-        hasLines = false
+      guard let frame = framer.next() else {
+        hasMessages = false
         return endOfInput()
       }
-      process(line)
+      process(frame)
       pendingCount = peer.output.pendingCount
       if pendingCount > Limits.flushBytes { pendingCount = peer.output.flush().pendingCount }
     }
   }
 
-  private mutating func process(_ line: LineFramer.Line) {
-    switch line {
-    case .text(let bytes): process(Message(line: bytes))
+  private mutating func process(_ frame: MessageFramer.Frame) {
+    switch frame {
+    case .text(let bytes): process(Message(bytes))
     case .tooLong: peer.refuse(RPCError(.lineTooLong), id: nil, place: .line)
+    case .invalidHeader(let expected):
+      peer.refuse(.invalidHeader(expected: expected), id: nil, place: .line)
+      hasInputEnded = true
     }
   }
 
@@ -120,17 +125,19 @@ extension EventLoop {
   private mutating func read() {
     switch peer.input.read(into: &chunk) {
     case .bytes(let count):
+      let isDecided = framer.framing != nil
       framer.feed(chunk[..<count])
-      hasLines = true
+      if !isDecided, let framing = framer.framing { peer.output.frame(by: framing) }
+      hasMessages = true
     case .wouldWait: break
-    case .end: (hasInputEnded, hasLines) = (true, true)
+    case .end: (hasInputEnded, hasMessages) = (true, true)
     case .failed(let error):
       peer.options.log.warning("rpc", "stdin can't be read: error \(error.number) of the system")
-      (hasInputEnded, hasLines) = (true, true)
+      (hasInputEnded, hasMessages) = (true, true)
     }
   }
 
-  /// Starts the end of the connection after the end of input, when all whole lines are processed.
+  /// Starts the end of the connection after the end of input, when all whole messages are processed.
   private mutating func endOfInput() {
     guard hasInputEnded && isReading else { return }
     processRest()
@@ -147,9 +154,9 @@ extension EventLoop {
   /// Processes a last line without LF if it is a complete object or array.
   private mutating func processRest() {
     switch framer.rest() {
-    case .text(let bytes)? where Message.isWhole(bytes): process(Message(line: bytes))
+    case .text(let bytes)? where Message.isWhole(bytes): process(Message(bytes))
     case nil: break
-    default: peer.options.log.warning("rpc", "input ended in the middle of a line")
+    default: peer.options.log.warning("rpc", "input ended in the middle of a message")
     }
   }
 
@@ -164,7 +171,7 @@ extension EventLoop {
 extension EventLoop {
   private mutating func watch(_ status: Output.Status) {
     let isFull = status.pendingCount > Limits.softOutputBytes
-    if isReading && !hasInputEnded && !hasLines && !isFull {
+    if isReading && !hasInputEnded && !hasMessages && !isFull {
       poller.watch(Slot.input, peer.input.number, for: .readable)
     } else {
       poller.ignore(Slot.input)
@@ -290,7 +297,7 @@ extension EventLoop {
       for ticket in endTickets { peer.answer(ticket, .success([:])) }
       endTickets = []
     }
-    if stage == .closing && !isLingering && !hasLines && peer.output.flush().pendingCount == 0 {
+    if stage == .closing && !isLingering && !hasMessages && peer.output.flush().pendingCount == 0 {
       stage = .silent
       alarm.stop()
       stopReading()

@@ -25,20 +25,20 @@ enum Message: Sendable {
     var byteCount: Int
   }
 
-  /// Parses the message of a line.
-  init(line: ArraySlice<UInt8>) {
+  /// Parses a message.
+  init(_ text: ArraySlice<UInt8>) {
     let document: JSONReader.Document
     do {
       let limits = JSONLimits(depth: Limits.nesting)
-      document = try JSONReader.readDocument(line.span, limits: limits)
+      document = try JSONReader.readDocument(text.span, limits: limits)
     } catch {
       self = .refusal(RPCError(refusing: error), id: nil)
       return
     }
     if let entries = document.value.array {
-      self = Message.batch(of: entries, line, hasDuplicateKeys: document.hasDuplicateKeys)
+      self = Message.batch(of: entries, text, hasDuplicateKeys: document.hasDuplicateKeys)
     } else {
-      self.init(document.value, line, hasDuplicateKeys: document.hasDuplicateKeys)
+      self.init(document.value, text, hasDuplicateKeys: document.hasDuplicateKeys)
     }
   }
 
@@ -192,14 +192,14 @@ extension RPCError {
     return RPCError(.invalidRequest, "The member \(member) \(gap)must be \(expected).")
   }
 
-  /// The error for a line that is not JSON.
+  /// The error for a message that is not JSON.
   fileprivate init(refusing error: JSONReadError) {
     switch error {
     case .invalidUTF8: self.init(.invalidUTF8)
     case .tooDeep: self.init(.tooDeep)
     case .duplicateKey: self.init(.duplicateKey)
     case .invalidJSON(let offset):
-      self.init(.invalidJSON, "The line is not one JSON value: see byte \(offset).")
+      self.init(.invalidJSON, "The message is not one JSON value: see byte \(offset).")
     }
   }
 }

@@ -1,6 +1,6 @@
 internal import EinlassSystem
 
-/// The only writer of stdout: whole lines in one buffer, written without blocking.
+/// The only writer of stdout: whole messages in one buffer, written without blocking.
 ///
 /// An append may be followed by an immediate `flush`. The event loop writes the rest when stdout
 /// has room again.
@@ -20,6 +20,7 @@ final class Output: Sendable {
 
   private struct State: ~Copyable {
     var descriptor: Descriptor?
+    var framing = Framing.lines
     var buffer: [UInt8] = []
     /// The index of the first unwritten byte in `buffer`.
     var start = 0
@@ -66,12 +67,17 @@ final class Output: Sendable {
   /// Makes an output that owns this descriptor.
   init(_ descriptor: consuming Descriptor) { state = Lock(State(descriptor: descriptor)) }
 
-  /// Appends the whole lines of the closure and returns the number of pending bytes.
+  /// Frames the messages from now on.
+  func frame(by framing: Framing) { state.withLock { $0.framing = framing } }
+
+  /// Appends the message that the closure appends, and returns the number of pending bytes.
   @discardableResult
   func append(_ body: (inout [UInt8]) -> Void) -> Int {
     state.withLock { state in
       guard state.descriptor != nil, !state.isDiscarding else { return 0 }
+      let start = state.buffer.count
       body(&state.buffer)
+      state.framing.close(&state.buffer, from: start)
       return state.pendingCount
     }
   }

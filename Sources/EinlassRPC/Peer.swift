@@ -8,6 +8,8 @@ public import EinlassSystem
 public final class Peer: Sendable {
   /// The options of a connection.
   public struct Options: Sendable {
+    /// The framing of both directions; `nil` lets the first bytes of the input decide.
+    public var framing: Framing?
     /// Whether requests that were read before the end of input run to their end. Otherwise the end
     /// of input cancels them.
     public var finishesWork = false
@@ -113,15 +115,14 @@ extension Peer {
     let message: JSONValue = [
       "jsonrpc": "2.0", "method": .string(method), "params": .object(params),
     ]
-    var line = message.bytes()
-    guard line.count <= Limits.outboundLineBytes else {
+    let bytes = message.bytes()
+    guard bytes.count <= Limits.outboundLineBytes else {
       options.log.error(
-        "rpc", "a \(method) of \(line.count) bytes was not sent: it must be shorter")
+        "rpc", "a \(method) of \(bytes.count) bytes was not sent: it must be shorter")
       return false
     }
-    line.append(UInt8(ascii: "\n"))
     traceNotification(method, params)
-    output.append { $0.append(contentsOf: line) }
+    output.append { $0.append(contentsOf: bytes) }
     flush()
     return true
   }

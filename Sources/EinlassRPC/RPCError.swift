@@ -30,7 +30,7 @@ public struct RPCError: Error, Sendable, Equatable {
 extension RPCError {
   /// The errors of the protocol itself. The raw value is the `reason`.
   public enum Standard: String, Sendable, CaseIterable {
-    case invalidJSON, invalidUTF8, lineTooLong, tooDeep
+    case invalidJSON, invalidUTF8, lineTooLong, tooDeep, invalidHeader
     case invalidRequest, invalidId, duplicateKey, duplicateId, emptyBatch, batchTooLarge
     case notBatchable, alreadyInitialized, shuttingDown
     case unknownMethod
@@ -43,7 +43,7 @@ extension RPCError {
     /// and -32001.
     public var code: Int {
       switch self {
-      case .invalidJSON, .invalidUTF8, .lineTooLong, .tooDeep: -32700
+      case .invalidJSON, .invalidUTF8, .lineTooLong, .tooDeep, .invalidHeader: -32700
       case .invalidRequest, .invalidId, .duplicateKey, .duplicateId, .emptyBatch, .batchTooLarge,
         .notBatchable, .alreadyInitialized, .shuttingDown:
         -32600
@@ -58,10 +58,11 @@ extension RPCError {
     /// The default message.
     public var message: String {
       switch self {
-      case .invalidJSON: "The line is not one JSON value."
-      case .invalidUTF8: "The line is not UTF-8."
-      case .lineTooLong: "The line is longer than 1 MiB."
+      case .invalidJSON: "The message is not one JSON value."
+      case .invalidUTF8: "The message is not UTF-8."
+      case .lineTooLong: "The message is longer than 1 MiB."
       case .tooDeep: "The value is nested more than 64 levels deep."
+      case .invalidHeader: "The header of a message is invalid."
       case .invalidRequest: "This is not a JSON-RPC 2.0 request."
       case .invalidId: "The id must be a string of 1 to 256 bytes or an integer."
       case .duplicateKey: "An object has two members with the same name."
@@ -101,6 +102,13 @@ extension RPCError {
     return RPCError(
       .invalidParams, "The parameter \(path) \(gap)must be \(expected).",
       data: ["path": .string(path), "expected": .string(expected)])
+  }
+
+  /// Returns the error for a header without this.
+  static func invalidHeader(expected: String) -> RPCError {
+    RPCError(
+      .invalidHeader, "The header of a message must have \(expected). The input ends here.",
+      data: ["expected": .string(expected)])
   }
 
   /// Returns the error for two parameters, by name, of which exactly one must be present.

@@ -64,6 +64,45 @@ import Testing
     return found.dropLast()
   }
 
+  /// Returns the answers to a file as one message with a header.
+  private static func answersWithHeader(to file: File) throws -> [String] {
+    let program = try SpawnedProgram(Program.einlass, ["--store", "memory"], hasHeaders: true)
+    defer { program.terminate() }
+    let probe = Array(#"{"jsonrpc":"2.0","id":"probe","method":"accounts.list"}"#.utf8)
+    for message in [file.bytes, probe] {
+      try program.send(Array("Content-Length: \(message.count)\r\n\r\n".utf8) + message)
+    }
+    try program.closeInput()
+    var found: [String] = []
+    while let message = try program.line() {
+      let message = try JSONReader.read(message)
+      let entries = message.array ?? [message]
+      found.append(Set(entries.map(brief)).sorted().joined(separator: ", "))
+    }
+    #expect(try program.exitCode() == 0, "\(file.name)")
+    #expect(found.last == "\"probe\" ok", "\(file.name)")
+    return found.dropLast()
+  }
+
+  @Test func `With headers each file is one message with one answer`() async throws {
+    let files = try File.all("test_parsing") + File.all("test_transform")
+    #expect(files.count == 340)
+    try await onThread {
+      for file in files {
+        let answers = try Self.answersWithHeader(to: file)
+        let isParseError = answers.first?.hasPrefix("-32700 ") == true
+        #expect(answers.count == 1, "\(file.name): \(answers)")
+        if file.name.hasPrefix("n_") {
+          #expect(isParseError, "\(file.name): \(answers)")
+        } else if file.name.hasPrefix("y_") {
+          #expect(!isParseError, "\(file.name): \(answers)")
+        } else if file.isOneLine, !file.name.contains("BOM") {
+          #expect(try answers == Self.answers(to: file, .whole), "\(file.name): \(answers)")
+        }
+      }
+    }
+  }
+
   private static func brief(_ answer: JSONValue) -> String {
     guard let error = answer["error"] else { return "\(answer["id"]?.text ?? "no id") ok" }
     return "\(error["code"]?.text ?? "no code") \(error["data"]?["reason"]?.string ?? "")"

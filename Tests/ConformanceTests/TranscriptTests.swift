@@ -9,14 +9,18 @@ import Testing
     try await onThread { try TranscriptRunner.run(transcript) }
   }
 
-  /// Each transcript in one of two divisions, because both would take minutes.
+  /// Each transcript in one of three ways, because all of them would take minutes.
   @Test(
     arguments: zip(
       Transcript.all,
-      Transcript.all.indices.map { index -> TranscriptRunner.Feeding in
-        index.isMultiple(of: 2) ? .byteByByte : .inRandomPieces
+      Transcript.all.enumerated().map { index, transcript -> TranscriptRunner.Feeding in
+        // A transcript with raw text is about lines.
+        let ways: [TranscriptRunner.Feeding] =
+          transcript.steps.contains { $0["bytes"] != nil || $0["in"]?.string != nil }
+          ? [.byteByByte, .inRandomPieces] : [.byteByByte, .inRandomPieces, .withHeaders]
+        return ways[index % ways.count]
       }))
-  func `The server follows the transcript for any division of the bytes`(
+  func `The server follows the transcript for any division of the bytes, and with headers`(
     transcript: Transcript, feeding: TranscriptRunner.Feeding
   ) async throws {
     try await onThread { try TranscriptRunner.run(transcript, feeding: feeding) }

@@ -55,6 +55,17 @@ final class Session: @unchecked Sendable {
 
   func send(_ bytes: some Sequence<UInt8>) throws { try toPeer.write(contentsOf: Data(bytes)) }
 
+  /// Sends the bytes in one piece (0), byte by byte (1) or in random pieces (2).
+  func send(_ bytes: [UInt8], style: Int) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = [rest.count, 1, Int.random(in: 1...max(1, bytes.count / 4))][style]
+      // The peer may have closed the input after an invalid header.
+      guard (try? send(rest.prefix(count))) != nil else { return }
+      rest = rest.dropFirst(count)
+    }
+  }
+
   /// Sends a request, or a notification if the id is `nil`.
   func call(_ id: JSONValue?, _ method: String, _ params: JSONObject = [:]) throws {
     let members: KeyValuePairs<String, JSONValue?> = [
@@ -89,6 +100,26 @@ final class Session: @unchecked Sendable {
   /// Returns the next message, or `nil` at the end of output.
   func message() throws -> JSONValue? {
     try line().map { try JSONReader.read(Array($0.utf8)) }
+  }
+
+  /// Returns the messages up to the end of output, which has headers.
+  func restWithHeaders() throws -> [String] {
+    while wait(for: fromPeer.fileDescriptor) {
+      let data = fromPeer.availableData
+      if data.isEmpty { break }
+      received += data
+    }
+    var messages: [String] = []
+    while !received.isEmpty {
+      let header = String(decoding: received.prefix(40), as: UTF8.self)
+      guard let found = header.prefixMatch(of: /Content-Length: (\d+)\r\n\r\n/),
+        let count = Int(found.1), case let start = found.0.utf8.count,
+        received.count >= start + count
+      else { return messages + ["no message: \(header)"] }
+      messages.append(String(decoding: received[start..<start + count], as: UTF8.self))
+      received.removeFirst(start + count)
+    }
+    return messages
   }
 
   func rest() throws -> [String] {

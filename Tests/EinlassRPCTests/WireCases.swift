@@ -10,6 +10,10 @@ struct WireCase: Sendable, CustomTestStringConvertible {
     (self.name, self.input, self.answers) = (name, Array(input.utf8), answers)
   }
 
+  init(_ name: String, bytes: [UInt8], answers: [String]) {
+    (self.name, self.input, self.answers) = (name, bytes, answers)
+  }
+
   init(_ name: String, bytes: [UInt8], _ answers: String...) {
     (self.name, self.input, self.answers) = (name, bytes, answers)
   }
@@ -29,6 +33,72 @@ private func subtraction(of minuend: String) -> String {
 }
 
 private let subtraction = #""method":"subtract","params":{"minuend":3,"subtrahend":1}"#
+
+/// Returns the message with its header.
+func withHeader(_ message: String) -> String {
+  "Content-Length: \(message.utf8.count)\r\n\r\n\(message)"
+}
+
+let headerCases =
+  [
+    WireCase("A message follows its header", withHeader(request(id: "1")), "1 ok {}"),
+    WireCase(
+      "A message may have line ends",
+      withHeader("{\n \"jsonrpc\": \"2.0\",\r\n\"id\": 1, \"method\": \"echo\"\n}\n"), "1 ok {}"),
+    WireCase(
+      "Names ignore case, values may have spaces around them, and other names are ignored",
+      "CONTENT-length:\t\(request(id: "1").utf8.count) \r\nX-Other: a\r\n\r\n\(request(id: "1"))",
+      "1 ok {}"),
+    WireCase(
+      "The charset utf-8 is accepted in both spellings",
+      ["utf-8", "utf8", "\"UTF-8\""].map { charset in
+        "Content-Type: application/vscode-jsonrpc; charset=\(charset)\r\n"
+          + withHeader(request(id: "1"))
+      }.joined(), "1 ok {}", "1 ok {}", "1 ok {}"),
+    WireCase(
+      "Another charset is refused",
+      "Content-Type: a/b; charset=utf-16\r\n" + withHeader(request(id: "1")),
+      "null -32700 invalidHeader"),
+    WireCase(
+      "An empty message is no JSON", withHeader("") + withHeader(request(id: "1")),
+      "null -32700 invalidJSON", "1 ok {}"),
+    WireCase(
+      "A byte order mark is refused", withHeader("\u{feff}" + request(id: "1")),
+      "null -32700 invalidJSON"),
+    WireCase("A batch is one message", withHeader("[\(request(id: "1"))]"), "[1 ok {}]"),
+    WireCase(
+      "A message of 1 MiB is read", withHeader(String(repeating: " ", count: 1 << 20)),
+      "null -32700 invalidJSON"),
+    WireCase(
+      "A message of one byte more is skipped",
+      withHeader(String(repeating: " ", count: 1 << 20 + 1)) + withHeader(request(id: "1")),
+      "null -32700 lineTooLong", "1 ok {}"),
+    WireCase(
+      "A header of 4096 bytes is read",
+      "Content-Length: 2\r\nX: \(String(repeating: "x", count: 4096 - 26))\r\n\r\n[]",
+      "null -32600 emptyBatch"),
+    WireCase(
+      "A header of one byte more is refused",
+      "Content-Length: 2\r\nX: \(String(repeating: "x", count: 4096 - 25))\r\n\r\n[]",
+      "null -32700 invalidHeader"),
+    WireCase(
+      "A header without an end is refused",
+      "Content-Length: \(String(repeating: "1", count: 5000))",
+      "null -32700 invalidHeader"),
+  ]
+  + [
+    "Content-Length: 2\n\n[]", "Content-Type: a/b\r\n\r\n[]", "Content-Length: two\r\n\r\n[]",
+    "Content-Length: -2\r\n\r\n[]", "Content-Length: 2 2\r\n\r\n[]", "Content-Length:\r\n\r\n[]",
+    "Content-Length: 99999999999999999999\r\n\r\n[]", "Content-Length: 2\r\nabc\r\n\r\n[]",
+    "Content-Length: 2\r\n: 3\r\n\r\n[]", "Content-Length: 2\r\nContent-Length: 2\r\n\r\n[]",
+    withHeader("[]") + "\r\n" + withHeader("[]"),
+  ].map { input in
+    // The last one has a valid message first.
+    let first = input.contains("[]\r\n")
+    return WireCase(
+      "The header of \(input.debugDescription) is refused", bytes: Array(input.utf8),
+      answers: (first ? ["null -32600 emptyBatch"] : []) + ["null -32700 invalidHeader"])
+  }
 
 let framingCases = [
   WireCase("A line ends with LF", request(id: "1") + "\n", "1 ok {}"),

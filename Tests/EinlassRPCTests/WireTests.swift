@@ -17,13 +17,65 @@ struct WireTests {
   @Test("Lines and bytes follow the framing rules", arguments: framingCases)
   func framing(_ row: WireCase) async throws { try await check(row) }
 
+  @Test("Headers and bytes follow the framing rules", arguments: headerCases)
+  func headers(_ row: WireCase) async throws {
+    try await checkWithHeaders(
+      row, row.input, probes: row.answers.last?.hasSuffix("Header") != true)
+  }
+
   @Test("Requests follow the rules for the request object", arguments: envelopeCases)
-  func envelope(_ row: WireCase) async throws { try await check(row) }
+  func envelope(_ row: WireCase) async throws { try await checkBoth(row) }
 
   @Test(
     "The examples of the JSON-RPC 2.0 specification get their answers, or positionalParams",
     arguments: specificationCases)
-  func specification(_ row: WireCase) async throws { try await check(row) }
+  func specification(_ row: WireCase) async throws { try await checkBoth(row) }
+
+  @Test("An option insists on a framing")
+  func insistence() async throws {
+    let request = #"{"jsonrpc":"2.0","id":1,"method":"echo"}"#
+    for (framing, input, expected) in [
+      (Framing.lines, request + "\n", "1 ok {}"),
+      (.lines, withHeader(request) + "\n", "null -32700 invalidJSON"),
+      (.headers, withHeader(request), "1 ok {}"),
+      (.headers, request + "\n", "null -32700 invalidHeader"),
+    ] {
+      var options = Peer.Options()
+      options.framing = framing
+      let answers = try await Session.with(Self.methods, options) { session in
+        try session.send(input)
+        session.closeInput()
+        return try framing == .lines ? session.rest() : session.restWithHeaders()
+      }
+      #expect(answers.first.map(brief) == expected, "\(framing)")
+    }
+  }
+
+  /// Runs a case of whole lines in both framings.
+  private func checkBoth(_ row: WireCase) async throws {
+    try await check(row)
+    let messages = row.input.split(separator: 0x0A)
+    let input = messages.flatMap { withHeader(String(decoding: $0, as: UTF8.self)).utf8 }
+    try await checkWithHeaders(row, input, probes: true)
+  }
+
+  /// - Parameter probes: whether the connection still works after the input.
+  private func checkWithHeaders(
+    _ row: WireCase, _ input: [UInt8], probes: Bool
+  ) async throws {
+    let probe = withHeader(#"{"jsonrpc":"2.0","id":"probe","method":"echo"}"#)
+    let input = input + Array(probe.utf8)
+    for style in 0..<3 where style != 1 || input.count < 10_000 {
+      let answers = try await Session.with(Self.methods) { session in
+        try session.send(input, style: style)
+        session.closeInput()
+        let messages = try session.restWithHeaders()
+        #expect(try session.exitCode() == 0)
+        return messages.map(brief)
+      }
+      #expect(answers == row.answers + (probes ? ["\"probe\" ok {}"] : []))
+    }
+  }
 
   /// Sends the input in one piece, byte by byte (unless it is long) and in random pieces. A probe
   /// at the end shows that the connection still works, and the end of output that no further line
@@ -33,12 +85,7 @@ struct WireTests {
     let input = row.input + probe
     for style in 0..<3 where style != 1 || input.count < 10_000 {
       let answers = try await Session.with(Self.methods) { session in
-        var rest = input[...]
-        while !rest.isEmpty {
-          let count = [rest.count, 1, Int.random(in: 1...max(1, input.count / 4))][style]
-          try session.send(rest.prefix(count))
-          rest = rest.dropFirst(count)
-        }
+        try session.send(input, style: style)
         session.closeInput()
         let lines = try session.rest()
         #expect(try session.exitCode() == 0)
@@ -95,7 +142,7 @@ struct WireTests {
       // Discarded input is logged.
       options.log.error("test", "end")
       let text = String(decoding: logged.fileHandleForReading.availableData, as: UTF8.self)
-      #expect(text.contains("in the middle of a line") == expected.isEmpty, "\(text)")
+      #expect(text.contains("in the middle of a message") == expected.isEmpty, "\(text)")
     }
   }
 }

@@ -16,7 +16,7 @@ func expectAll(
   #expect(worst < limit + .seconds(10), sourceLocation: sourceLocation)
 }
 
-/// A child process with its lines of input and output. The test that starts it must terminate it.
+/// A child process with its lines, or messages with headers, of input and output. The test that starts it must terminate it.
 final class SpawnedProgram: @unchecked Sendable {
   /// An unexpected event of a conversation.
   struct Failure: Error, CustomStringConvertible {
@@ -37,12 +37,16 @@ final class SpawnedProgram: @unchecked Sendable {
   private var logText: [UInt8] = []
   private var isLogAtEnd = false
   private let condition = NSCondition()
+  private let hasHeaders: Bool
 
-  /// - Parameter reading: whether the output of the program is read.
+  /// - Parameters:
+  ///   - reading: Whether the output of the program is read.
+  ///   - hasHeaders: Whether the messages of its output have headers.
   init(
     _ path: String, _ arguments: [String] = [], environment: [String: String]? = nil,
-    reading: Bool = true
+    reading: Bool = true, hasHeaders: Bool = false
   ) throws {
+    self.hasHeaders = hasHeaders
     // A write to a program that has ended is then an error and does not end the tests.
     Glibc.signal(SIGPIPE, SIG_IGN)
     let pipes = [Pipe(), Pipe(), Pipe()]
@@ -193,8 +197,13 @@ final class SpawnedProgram: @unchecked Sendable {
     var rest: [UInt8] = []
     while case let chunk = output.availableData, !chunk.isEmpty {
       rest += chunk
-      var parts = rest.split(separator: 0x0A, omittingEmptySubsequences: false).map { Array($0) }
-      rest = parts.removeLast()
+      var parts: [[UInt8]] = []
+      if hasHeaders {
+        while let message = Self.takeMessage(&rest) { parts.append(message) }
+      } else {
+        parts = rest.split(separator: 0x0A, omittingEmptySubsequences: false).map { Array($0) }
+        rest = parts.removeLast()
+      }
       condition.withLock {
         lines += parts
         condition.broadcast()
@@ -205,6 +214,17 @@ final class SpawnedProgram: @unchecked Sendable {
       isAtEnd = true
       condition.broadcast()
     }
+  }
+
+  /// Removes the first whole message after its header.
+  private static func takeMessage(_ bytes: inout [UInt8]) -> [UInt8]? {
+    let header = String(decoding: bytes.prefix(40), as: UTF8.self)
+    guard let found = header.prefixMatch(of: /Content-Length: (\d+)\r\n\r\n/),
+      let count = Int(found.1), bytes.count >= found.0.utf8.count + count
+    else { return nil }
+    let message = Array(bytes.dropFirst(found.0.utf8.count).prefix(count))
+    bytes.removeFirst(found.0.utf8.count + count)
+    return message
   }
 
   private func readLog() {

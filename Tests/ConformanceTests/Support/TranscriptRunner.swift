@@ -11,11 +11,12 @@ struct TranscriptRunner {
   /// Lines that arrived while the runner waited for an answer to its own request.
   private var early: [JSONValue] = []
   private var setups = 0
-  private var feeding = Feeding.whole
+  private let feeding: Feeding
 
-  /// The division of the client's bytes into writes. The answers must not depend on it.
+  /// The division of the client's bytes into writes, or whole messages with headers. The answers must
+  /// not depend on it.
   enum Feeding: CaseIterable {
-    case whole, byteByByte, inRandomPieces
+    case whole, byteByByte, inRandomPieces, withHeaders
   }
 
   /// Runs the transcript. Throws if the conversation deviates from it.
@@ -23,15 +24,15 @@ struct TranscriptRunner {
     let folder = try TemporaryFolder()
     let sandbox = try Sandbox()
     defer { sandbox.terminate() }
-    var runner = try TranscriptRunner(transcript, sandbox, folder)
+    var runner = try TranscriptRunner(transcript, sandbox, folder, feeding)
     defer { runner.server.terminate() }
-    runner.feeding = feeding
     try runner.run()
   }
 
   private init(
-    _ transcript: Transcript, _ sandbox: Sandbox, _ folder: TemporaryFolder
+    _ transcript: Transcript, _ sandbox: Sandbox, _ folder: TemporaryFolder, _ feeding: Feeding
   ) throws {
+    self.feeding = feeding
     let header = transcript.header
     for file in header["files"]?.object?.members ?? [] {
       _ = try folder.file(file.name, file.value.string ?? file.value.text)
@@ -49,7 +50,8 @@ struct TranscriptRunner {
     server = try SpawnedProgram(
       Program.einlass,
       ["--test", "--config", try folder.file("config.json", config.text)]
-        + options.map { $0.replacing("$folder", with: folder.path) })
+        + options.map { $0.replacing("$folder", with: folder.path) },
+      hasHeaders: feeding == .withHeaders)
   }
 
   private mutating func run() throws {
@@ -91,11 +93,11 @@ struct TranscriptRunner {
   }
 
   private func send(_ message: JSONValue) throws {
-    if let text = message.string {
-      try feed(Array(text.utf8) + [0x0A])
-    } else {
-      try feed(matcher.resolved(withVersion(message)).bytes() + [0x0A])
-    }
+    let bytes =
+      message.string.map { Array($0.utf8) } ?? matcher.resolved(withVersion(message)).bytes()
+    try feed(
+      feeding == .withHeaders
+        ? Array("Content-Length: \(bytes.count)\r\n\r\n".utf8) + bytes : bytes + [0x0A])
   }
 
   private func feed(_ bytes: [UInt8]) throws {
@@ -103,7 +105,7 @@ struct TranscriptRunner {
     while !rest.isEmpty {
       let count =
         switch feeding {
-        case .whole: rest.count
+        case .whole, .withHeaders: rest.count
         // A megabyte would take a million writes.
         case .byteByByte where bytes.count < 20_000: 1
         default: Int.random(in: 1...rest.count)

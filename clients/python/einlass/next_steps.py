@@ -17,6 +17,7 @@ NEXT_STEPS = {
     "invalidUTF8": "This is a fault of the program that spawned einlass: report it there.",
     "lineTooLong": "This is a fault of the program that spawned einlass: report it there.",
     "tooDeep": "This is a fault of the program that spawned einlass: report it there.",
+    "invalidHeader": "This is a fault of the program that spawned einlass: report it there.",
     "invalidRequest": "This is a fault of the program that spawned einlass: report it there.",
     "invalidId": "This is a fault of the program that spawned einlass: report it there.",
     "duplicateKey": "This is a fault of the program that spawned einlass: report it there.",

@@ -7,8 +7,8 @@ import EinlassSystem
 
 @testable import EinlassRPC
 
-/// Runs one connection from its first byte to its end. Checks that every line of output is a
-/// message, and that there are as many answers as requests and refusals.
+/// Runs one connection from its first byte to its end. Checks that the output has messages only, and
+/// that there are as many answers as requests and refusals.
 func fuzzDispatcher(_ input: [UInt8]) {
   let server = Server(
     .init(
@@ -18,9 +18,9 @@ func fuzzDispatcher(_ input: [UInt8]) {
   let (code, output) = serve(input, server)
   check(code == 0, "garbage never ends the process: \(code)")
   var answers = 0
-  for line in output.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast() {
-    let message = try? JSONReader.read(line)
-    check(message != nil, "every line that goes out is JSON")
+  for bytes in messages(in: output, of: input) {
+    let message = try? JSONReader.read(bytes)
+    check(message != nil, "every message that goes out is JSON")
     let entries = message?.array ?? message.map { [$0] } ?? []
     for entry in entries {
       check(sameBytes(entry["jsonrpc"]?.string ?? "", "2.0"), "every message names its version")
@@ -57,9 +57,30 @@ private func serve(_ input: [UInt8], _ server: Server) -> (Int32, [UInt8]) {
   } catch { preconditionFailure("the machine has no descriptors left") }
 }
 
+/// Returns the messages of an output, in the framing of the input.
+private func messages(in output: [UInt8], of input: [UInt8]) -> [ArraySlice<UInt8>] {
+  var deciding = MessageFramer()
+  deciding.feed(input[...])
+  guard deciding.framing == .headers else {
+    return output.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast()
+  }
+  var rest = output[...]
+  var found: [ArraySlice<UInt8>] = []
+  while !rest.isEmpty {
+    let header = rest.prefix { $0 != 0x7B && $0 != 0x5B }
+    let words = String(decoding: header, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+    let count = words.last.flatMap { Int($0) } ?? 0
+    check(words.first == "Content-Length:" && count > 0, "every message that goes out has a header")
+    rest = rest.dropFirst(header.count)
+    found.append(rest.prefix(count))
+    rest = rest.dropFirst(count)
+  }
+  return found
+}
+
 /// Returns the number of answers to an input, or `nil` if the input ends the connection early.
 private func answerCount(of input: [UInt8]) -> Int? {
-  var framer = LineFramer()
+  var framer = MessageFramer()
   framer.feed(input[...])
   var count = 0
   func take(_ message: Message) -> Bool {
@@ -74,14 +95,14 @@ private func answerCount(of input: [UInt8]) -> Int? {
     }
     return true
   }
-  while let line = framer.next() {
-    guard case .text(let bytes) = line else {
+  while let frame = framer.next() {
+    guard case .text(let bytes) = frame else {
       count += 1
       continue
     }
-    guard take(Message(line: bytes)) else { return nil }
+    guard take(Message(bytes)) else { return nil }
   }
-  if case .text(let bytes)? = framer.rest(), Message.isWhole(bytes), !take(Message(line: bytes)) {
+  if case .text(let bytes)? = framer.rest(), Message.isWhole(bytes), !take(Message(bytes)) {
     return nil
   }
   return count

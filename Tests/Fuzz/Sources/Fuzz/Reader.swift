@@ -4,10 +4,10 @@ import Foundation
 @testable import EinlassRPC
 
 /// Checks that an accepted text is written and read again as the same value, that Foundation reads
-/// the same value, and that lines are the same for any division of the input.
+/// the same value, and that messages are the same for any division of the input, in both framings.
 func fuzzReader(_ input: [UInt8]) {
-  frame(input)
-  _ = Message(line: input[...])
+  for framing in [nil, .lines, .headers] as [Framing?] { frame(input, framing) }
+  _ = Message(input[...])
   guard let value = try? JSONReader.read(input) else { return }
   let written = value.bytes()
   check(!written.contains { $0 < 0x20 || $0 == 0x7F }, "controls go out escaped")
@@ -24,38 +24,41 @@ func fuzzReader(_ input: [UInt8]) {
   check(isSame(value, object), "Foundation reads the same")
 }
 
-private func frame(_ input: [UInt8]) {
-  let whole = lines(of: input, limit: 64) { _ in input.count }
+private func frame(_ input: [UInt8], _ framing: Framing?) {
+  let whole = frames(of: input, framing) { _ in input.count }
   var state = UInt32(truncatingIfNeeded: input.count) &* 2_654_435_761 | 1
-  let pieces = lines(of: input, limit: 64) { rest in
+  let pieces = frames(of: input, framing) { rest in
     state = state &* 1_664_525 &+ 1_013_904_223
     return 1 + Int(state >> 16) % max(1, min(rest, 80))
   }
-  let single = lines(of: input, limit: 64) { _ in 1 }
-  check(whole == pieces && whole == single, "lines do not depend on the pieces of the input")
+  let single = frames(of: input, framing) { _ in 1 }
+  check(whole == pieces && whole == single, "messages do not depend on the pieces of the input")
 }
 
-/// Returns the lines of the framer, including the rest after the last newline.
-private func lines(of input: [UInt8], limit: Int, _ count: (Int) -> Int) -> [[UInt8]?] {
-  var framer = LineFramer(limit: limit)
-  var found: [[UInt8]?] = []
-  func take(_ line: LineFramer.Line) {
-    switch line {
-    case .text(let bytes):
-      check(
-        bytes.count <= limit && !bytes.contains(0x0A), "a line has no LF and is within the limit")
-      found.append(Array(bytes))
-    case .tooLong: found.append(nil)
+/// Returns the messages of the framer, including the rest at the end.
+private func frames(
+  of input: [UInt8], _ framing: Framing?, _ count: (Int) -> Int
+) -> [MessageFramer.Frame] {
+  let limit = 64
+  var framer = MessageFramer(framing, limit: limit)
+  var found: [MessageFramer.Frame] = []
+  func take(_ frame: MessageFramer.Frame) {
+    if case .text(let bytes) = frame {
+      check(bytes.count <= limit, "a message is within the limit")
+      check(framer.framing == .headers || !bytes.contains(0x0A), "a line has no LF")
+      found.append(.text(ArraySlice(Array(bytes))))
+    } else {
+      found.append(frame)
     }
   }
   var rest = input[...]
   while !rest.isEmpty {
     let piece = rest.prefix(max(1, count(rest.count)))
     framer.feed(piece)
-    while let line = framer.next() { take(line) }
+    while let frame = framer.next() { take(frame) }
     rest = rest.dropFirst(piece.count)
   }
-  if let line = framer.rest() { take(line) }
+  if let frame = framer.rest() { take(frame) }
   return found
 }
 
