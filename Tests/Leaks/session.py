@@ -13,17 +13,18 @@ PROJECT = Path(__file__).parents[2]
 EINLASS = Path(os.environ.get("EINLASS_BINARY", PROJECT / ".build/release-static/release/einlass"))
 PATIENCE = 60
 
-# The only members of results, notifications and errors that may contain a secret: credentials issued to the
-# application's own registration, and the pending credential of an error.
+# The only members of results and notifications that may contain a secret: credentials issued to the application's own
+# registration.
 CREDENTIAL = {("credential", name) for name in ("key", "secret", "token", "idToken", "refreshToken", "sessionId", "values", "cookies")}
 PERMITTED = {
     "auth.perform": CREDENTIAL,
     "auth.completed": CREDENTIAL,
     "credentials.get": CREDENTIAL - {("credential", "refreshToken")},
     "users.signIn": CREDENTIAL - {("credential", "refreshToken")},
-    "users.link": {("pendingCredential",), ("hint", "params", "pendingCredential")},
     "credentials.sign": {("authorization",), ("dpop",)},
 }
+# The only members of the data of an error that may contain a secret.
+PERMITTED_IN_ERRORS = {("pendingCredential",), ("hint", "params", "pendingCredential")}
 
 
 def without(value, path):
@@ -153,6 +154,8 @@ class Session:
             method = message.get("method") or self.methods.get(message.get("id"))
             rest = copy.deepcopy(message)
             for path in permitted.get(method, ()):
-                for part in (rest.get("result"), rest.get("params"), rest.get("error", {}).get("data")):
-                    without(part, path)
+                for part in ("result", "params"):
+                    without(rest.get(part), path)
+            for path in PERMITTED_IN_ERRORS if permitted else ():
+                without(rest.get("error", {}).get("data"), path)
             yield line, json.dumps(rest, ensure_ascii=False).encode()
