@@ -303,13 +303,13 @@ static int truncate_log(sqlite3_file *file, sqlite3_int64 size) {
   return log->index->is_lost ? SQLITE_FULL : log->base->xTruncate(file, size);
 }
 
-/// A commit counts when it is in the log and in the index. If the index cannot be written, the
-/// commit is cut off the log again.
+/// A commit counts when it is on the disk and in the index. If the sync fails or the index cannot be
+/// written, the commit is cut off the log again, because a recovery of the log would find it.
 static int sync_log(sqlite3_file *file, int flags) {
   struct log_file *log = own(file);
   int code = log->base->xSync(file, flags);
-  if (code != SQLITE_OK || log->index->is_private) return code;
-  code = populate_all(log->index);
+  if (log->index->is_private) return code;
+  if (code == SQLITE_OK) code = populate_all(log->index);
   if (code != SQLITE_OK && log->index->last_write >= 0) log->base->xTruncate(file, log->index->last_write);
   return code;
 }

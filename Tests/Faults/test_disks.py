@@ -47,6 +47,36 @@ def limit_size():
     resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT_BYTES, resource.RLIM_INFINITY))
 
 
+@pytest.mark.parametrize("has_journal", [True, False])
+@pytest.mark.parametrize("keeps_index", [True, False])
+def test_a_change_that_could_not_be_synced_does_not_come_back(has_journal, keeps_index, preload):
+    with Home() as home:
+        switch = home.path / "failing"
+        with Einlass(home) as process:
+            process.add("early")
+        environment = {**os.environ, "LD_PRELOAD": str(preload("failing_sync")), "EINLASS_SYNC_FAILS": str(switch)}
+        process = Einlass(home, env=environment)
+        if has_journal:
+            process.add("later")
+        switch.touch()
+        for name in ("refused", "refused too"):
+            with pytest.raises(Refused) as refused:
+                process.add(name)
+            assert refused.value.detail == "full"
+        process.kill()
+        # A start without the index reads the journal.
+        if not keeps_index:
+            home.database.with_name("store.db-shm").unlink()
+        expected = {"early", "later"} if has_journal else {"early"}
+        assert set(home.accounts()) == expected
+        # The control: the same change, synced, is found after a kill.
+        switch.unlink()
+        process = Einlass(home, env=environment)
+        process.add("synced")
+        process.kill()
+        assert set(home.accounts()) == expected | {"synced"}
+
+
 def test_a_limit_on_files_loses_nothing(report):
     with Home() as home:
         # SIGXFSZ has its default action, which ends a process.

@@ -95,7 +95,8 @@ final class OpenStore {
   }
 
   /// Enough free pages for the journal of a later removal, so that a removal works on a full disk.
-  private static let sparePages: Int64 = 16
+  /// The removal of an account from a store of 900 writes up to 18 pages.
+  private static let sparePages: Int64 = 32
 
   private func changeOnce<Result>(_ body: () throws(Problem) -> Result) throws(Problem) -> Result {
     let result = try connection.transaction(.write) { () throws(Problem) in
