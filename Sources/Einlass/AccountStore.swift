@@ -126,6 +126,8 @@ public struct AccountStore: Sendable {
     public var identity: Identity?
     /// After a sign-in: the person for the directory of users; `nil` if the provider names none.
     public var person: ProvenIdentity?
+    /// After a sign-in: whether it granted the application the account.
+    public var isGranted = false
 
     public init(account: Account, created: Bool, revision: Int64) {
       self.account = account
@@ -176,13 +178,14 @@ public struct AccountStore: Sendable {
   /// Edits an account. Returns the new revision, or the old one if the edit changed nothing. Throws
   /// `unknownAccount`.
   public var update: @Sendable (Account.ID, Patience, Edit) throws(Problem) -> Int64
-  /// Removes an account, its credentials and its preferences, but no grants. Throws
-  /// `unknownAccount`.
+  /// Removes an account, its credentials, its preferences, and its place in grants. A grant for this
+  /// account alone is removed. Throws `unknownAccount`.
   public var remove: @Sendable (Account.ID, Patience) throws(Problem) -> Int64
-  public var setGrant: @Sendable (AccessGrant, Patience) throws(Problem) -> Int64
-  /// Removes the decision about an application and a provider.
-  public var resetGrant:
-    @Sendable (_ application: String, _ provider: String, Patience) throws(Problem) -> Int64
+  /// Replaces the decision about an application and a provider by the result of the closure, which
+  /// gets the present one; `nil` for none. Returns the new revision, or the old one if nothing
+  /// changed.
+  public var decide:
+    @Sendable (AccessGrant.Place, Patience, (AccessGrant?) -> AccessGrant?) throws(Problem) -> Int64
   /// Returns the decrypted credentials of an account: the one in this place, or all. Throws
   /// `unknownAccount`, `bindingMismatch` or `accountStoreFailure` with `keyUnavailable` or
   /// `decryptFailed`.
@@ -223,8 +226,9 @@ public struct AccountStore: Sendable {
     addAll: @escaping @Sendable (Batch, Patience) throws(Problem) -> AddedBatch,
     update: @escaping @Sendable (Account.ID, Patience, Edit) throws(Problem) -> Int64,
     remove: @escaping @Sendable (Account.ID, Patience) throws(Problem) -> Int64,
-    setGrant: @escaping @Sendable (AccessGrant, Patience) throws(Problem) -> Int64,
-    resetGrant: @escaping @Sendable (String, String, Patience) throws(Problem) -> Int64,
+    decide:
+      @escaping @Sendable (AccessGrant.Place, Patience, (AccessGrant?) -> AccessGrant?)
+      throws(Problem) -> Int64,
     credentials:
       @escaping @Sendable (Account.ID, Place?, Patience) throws(Problem) -> [StoredCredential],
     settle: @escaping @Sendable (Account.ID, Settlement) throws(Problem) -> Int64?,
@@ -247,8 +251,7 @@ public struct AccountStore: Sendable {
     self.addAll = addAll
     self.update = update
     self.remove = remove
-    self.setGrant = setGrant
-    self.resetGrant = resetGrant
+    self.decide = decide
     self.credentials = credentials
     self.settle = settle
     self.forgetCredentials = forgetCredentials
@@ -266,6 +269,20 @@ public struct AccountStore: Sendable {
 }
 
 extension AccountStore {
+  /// Stores a decision in place of the present one.
+  @discardableResult
+  public func setGrant(_ grant: AccessGrant, _ patience: Patience) throws(Problem) -> Int64 {
+    try decide(grant.place, patience) { _ in grant }
+  }
+
+  /// Removes the decision about an application and a provider.
+  @discardableResult
+  public func resetGrant(
+    _ application: String, _ provider: String, _ patience: Patience
+  ) throws(Problem) -> Int64 {
+    try decide(.init(provider: provider, application: application), patience) { _ in nil }
+  }
+
   /// Returns all credentials of an account, with the usual patience.
   public func credentials(_ account: Account.ID) throws(Problem) -> [StoredCredential] {
     try credentials(account, nil, .usual)

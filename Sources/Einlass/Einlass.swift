@@ -11,6 +11,9 @@ public struct Einlass: Sendable {
   public let catalog: ProviderCatalog
   public let store: AccountStore
   public let effects: Effects
+  /// Whether a person who signs in to an account for an application grants the application access to
+  /// that account.
+  public var signInsGrantAccess = true
 
   public init(catalog: ProviderCatalog, store: AccountStore, effects: Effects) {
     self.catalog = catalog

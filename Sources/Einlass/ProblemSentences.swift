@@ -18,15 +18,24 @@ extension Problem {
       provider: provider.id, hint: .init("access.reset", ["provider": provider.id]))
   }
 
-  /// The application has no grant, and this request does not ask the person.
-  static func accessMissing(_ provider: Provider, for application: String) -> Problem {
-    Problem(
+  /// The application has no grant for the account, and this request does not ask the person.
+  ///
+  /// - Parameter account: `nil` for an account that is not known yet.
+  static func accessMissing(
+    _ provider: Provider, for application: String, to account: Account.ID?,
+    within grant: AccessGrant?
+  ) -> Problem {
+    var needed = AccessGrant(
+      application: application, provider: provider.id, state: .granted, changedAt: 0)
+    var accounts = "\(provider.name) accounts"
+    if let account, let grant, grant.state == .granted, let open = grant.accounts {
+      (needed, accounts) = (grant, "this \(provider.name) account")
+      needed.accounts = open.count < AccessGrant.accountsLimit ? open + [account] : nil
+    }
+    return Problem(
       .accessNotGranted,
-      "The application \(application) has no access to \(provider.name) accounts, and this request cannot ask for it. Grant it with access.set first.",
-      provider: provider.id,
-      hint: .granting(
-        AccessGrant(
-          application: application, provider: provider.id, state: .granted, changedAt: 0)))
+      "The application \(application) has no access to \(accounts), and this request cannot ask for it. Grant it with access.set first.",
+      provider: provider.id, account: account, hint: .granting(needed))
   }
 
   /// The person dismissed the access prompt. No decision was stored, so none has to be reset.
@@ -379,6 +388,7 @@ extension Problem.Hint {
       ["application": grant.application, "provider": grant.provider, "state": "granted"])
     hint.parameters["audience"] = grant.audience?.rawValue
     hint.lists = ["permissions": grant.permissions, "includes": grant.includes.map(\.rawValue)]
+    hint.lists["accounts"] = grant.accounts?.map(\.rawValue)
     return hint
   }
 

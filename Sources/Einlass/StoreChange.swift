@@ -20,6 +20,8 @@ public enum StoreChange: Sendable, Equatable {
   case credential(Account.ID)
   /// A grant was added, changed or removed.
   case grant(AccessGrant.Place)
+  /// The stored registration for this provider was added, replaced or removed.
+  case registration(provider: String)
   /// A user was changed.
   ///
   /// - Parameter scope: the user's directory; for a sign-in or sign-out the application.

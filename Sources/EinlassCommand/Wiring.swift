@@ -23,7 +23,7 @@ struct Wiring {
 
   init(_ options: Options) throws(Refusal) {
     let options = options.withUsualConfiguration
-    var (configuration, catalog, leftOut, problem) = Self.configured(options)
+    var (configuration, catalog, leftOut, overlayText, problem) = Self.configured(options)
     if options.isTest || options.answers != nil, problem == nil {
       // With scripted answers or a scripted clock, stored accounts must not reach a live provider.
       if options.store != "memory" { catalog = catalog.onThisMachine }
@@ -46,6 +46,7 @@ struct Wiring {
     if options.store != "memory", let sign = SQLiteAccountStore.changeSign(path: options.store) {
       parts.watch = { () throws(SystemError) in try FileWatch(sign) }
     }
+    parts.overlayText = overlayText
     parts.network = NetworkSource(isOnline: NetworkState.isOnline) {
       guard let watch = try? NetworkWatch() else { return nil }
       return NetworkSource.Watch(number: watch.number, clear: watch.clear)
@@ -121,17 +122,18 @@ struct Wiring {
       : SQLiteAccountStore.auditLines(path: options.store, isDurable: isDurable)
   }
 
-  /// The configuration, the catalogue and the providers left out of it, or the reason for having
-  /// none of them.
+  /// The configuration, the catalogue, the providers left out of it and the text of the added ones,
+  /// or the reason for having none of them.
   private static func configured(
     _ options: Options
-  ) -> (Configuration, ProviderCatalog, [ProviderCatalog.Fault], Problem?) {
+  ) -> (Configuration, ProviderCatalog, [ProviderCatalog.Fault], [UInt8]?, Problem?) {
     do throws(Problem) {
       let configuration = try configuration(options.configuration)
-      let (catalog, leftOut) = try catalog(options, origins: configuration.origins)
-      return (configuration, catalog, leftOut, nil)
+      let added = options.store == "memory" ? nil : try added(options)
+      let (catalog, leftOut) = try catalog(options, added, origins: configuration.origins)
+      return (configuration, catalog, leftOut, added, nil)
     } catch {
-      return (Configuration(), ProviderCatalog.none, [], error)
+      return (Configuration(), ProviderCatalog.none, [], nil, error)
     }
   }
 
@@ -149,7 +151,7 @@ struct Wiring {
   /// The built-in catalogue with the providers of the person's file and the added ones over it,
   /// moved to the origins of the configuration; and the added providers that cannot be read.
   private static func catalog(
-    _ options: Options, origins: [String: String]
+    _ options: Options, _ added: [UInt8]?, origins: [String: String]
   ) throws(Problem) -> (ProviderCatalog, [ProviderCatalog.Fault]) {
     var leftOut: [ProviderCatalog.Fault] = []
     var catalog = try described("The built-in catalogue", nil) { () throws(ProviderCatalog.Fault) in
@@ -162,7 +164,7 @@ struct Wiring {
         catalog.overlaid(by: try ProviderCatalog(json: json, models: catalog))
       }
     }
-    if options.store != "memory", let json = try added(options) {
+    if let json = added {
       (catalog, leftOut) = try described("The file of added providers", nil) {
         () throws(ProviderCatalog.Fault) in try catalog.adding(json: json)
       }

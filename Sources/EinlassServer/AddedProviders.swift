@@ -2,24 +2,92 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassSystem
 
-/// The current catalogue: the one of the process start, and the providers added since. Other
-/// processes read added providers at their start.
+/// The kinds of change of a provider, by their names in the protocol.
+enum ProviderChange: String, CaseIterable {
+  case added, updated, removed
+  /// Its registration was added, replaced or removed.
+  case configured
+}
+
+/// The current catalogue: the one of the process start, and the providers that any process has added
+/// since.
 final class AddedProviders: Sendable {
   /// The limit on all added descriptors together in bytes, because each start reads them whole.
   private static let limitBytes = 1 << 20
 
   private let overlay: ProviderOverlay
   private let origins: [String: String]
+  private let announce: @Sendable ([(provider: String, change: ProviderChange)]) -> Void
   private let state: Lock<ProviderCatalog>
+  private let known: Lock<Known>
 
-  /// - Parameter catalog: The catalogue, with the providers that were added before.
-  init(_ overlay: ProviderOverlay, to catalog: ProviderCatalog, origins: [String: String]) {
+  /// The file as it was last read.
+  private struct Known {
+    var text: [UInt8]?
+    /// `nil` before the first look.
+    var stamp: [Int64]?
+    /// The number of changes by this process that are not announced yet.
+    var ownChanges = 0
+  }
+
+  /// - Parameters:
+  ///   - catalog: The catalogue, with the providers that were added before.
+  ///   - text: The text of the file that these were read from.
+  ///   - announce: Receives the changes by any process.
+  init(
+    _ overlay: ProviderOverlay, to catalog: ProviderCatalog, of text: [UInt8]? = nil,
+    origins: [String: String],
+    announce: @escaping @Sendable ([(provider: String, change: ProviderChange)]) -> Void = { _ in }
+  ) {
     self.overlay = overlay
     self.origins = origins
+    self.announce = announce
     state = Lock(catalog)
+    known = Lock(Known(text: text))
   }
 
   var catalog: ProviderCatalog { state.withLock { $0 } }
+
+  /// Takes over the changes by other processes. A file that cannot be read changes nothing.
+  func refresh() {
+    let changes = known.withLock { known -> [(provider: String, change: ProviderChange)] in
+      let stamp = overlay.stamp()
+      guard known.ownChanges == 0, stamp != known.stamp, let text = try? overlay.read() ?? [] else {
+        return []
+      }
+      let before = known.text ?? []
+      known.stamp = stamp
+      guard text != before, let changes = try? Self.changes(from: before, to: text) else {
+        return []
+      }
+      known.text = text
+      state.withLock { catalog in
+        let own = catalog.withoutAdded
+        let all = text.isEmpty ? own : try? own.adding(json: text).catalog
+        if let moved = try? all?.relocated(origins: origins) { catalog = moved }
+      }
+      return changes
+    }
+    announce(changes)
+  }
+
+  /// Returns the changes from one text of the file to another; an empty text has no providers.
+  private static func changes(
+    from before: [UInt8], to after: [UInt8]
+  ) throws(Problem) -> [(provider: String, change: ProviderChange)] {
+    let old = try descriptors(in: before.isEmpty ? nil : before)
+    let new = try descriptors(in: after.isEmpty ? nil : after)
+    func find(_ id: String, in list: [JSONValue]) -> JSONValue? {
+      list.first { sameBytes($0["id"]?.string ?? "", id) }
+    }
+    let removed = old.compactMap { $0["id"]?.string }.filter { find($0, in: new) == nil }
+    let others = new.compactMap { descriptor -> (provider: String, change: ProviderChange)? in
+      let id = descriptor["id"]?.string ?? ""
+      guard let former = find(id, in: old) else { return (id, .added) }
+      return former.bytes() == descriptor.bytes() ? nil : (id, .updated)
+    }
+    return removed.map { ($0, .removed) } + others
+  }
 
   /// Returns the added descriptors, including those of other processes.
   func descriptors() throws(Problem) -> [JSONValue] {
@@ -143,11 +211,23 @@ final class AddedProviders: Sendable {
   private func change(
     _ edit: ([JSONValue]) throws(Problem) -> [JSONValue]
   ) throws(Problem) {
+    var (before, after): ([UInt8], [UInt8]) = ([], [])
+    known.withLock { $0.ownChanges += 1 }
+    defer {
+      known.withLock { $0.ownChanges -= 1 }
+      refresh()
+    }
     try overlay.change { text throws(Problem) in
       let edited = Self.text(of: try edit(Self.descriptors(in: text)))
       guard edited.count <= Self.limitBytes else { throw .descriptorsTooLong }
+      (before, after) = (text ?? [], edited)
       return edited
     }
+    known.withLock { known in
+      // Otherwise the change of another process is still to be read.
+      if known.text ?? [] == before { known.text = after }
+    }
+    announce(try Self.changes(from: before, to: after))
   }
 
   /// Throws for a damaged file instead of returning an empty list, so that no change overwrites it.

@@ -19,6 +19,8 @@ public struct Configuration: Sendable {
   /// The program for prompts that the front end cannot show, by its absolute path, and its
   /// arguments; empty if there is none.
   public var prompter: [String] = []
+  /// Whether the person is asked for access after a sign-in for the application too.
+  public var asksForAccess = false
   /// Whether a credential is withheld if its audit entry cannot be written.
   public var requiresAudit = false
 
@@ -66,6 +68,11 @@ public struct Configuration: Sendable {
         }
         prompter = command
       case "users": users = try DirectoryRules(member.value)
+      case "access":
+        guard try Self.string(member.value, "/access") == "ask" else {
+          throw ConfigurationError("/access", "the text ask, or no member access")
+        }
+        asksForAccess = true
       case "audit":
         guard try Self.string(member.value, "/audit") == "required" else {
           throw ConfigurationError("/audit", "the text required, or no member audit")
@@ -74,7 +81,7 @@ public struct Configuration: Sendable {
       default:
         throw ConfigurationError(
           "/\(member.name)",
-          "one of applications, clientMetadata, origins, caFile, proxy, services, folders, prompter, users, audit as a name"
+          "one of applications, clientMetadata, origins, caFile, proxy, services, folders, prompter, users, access, audit as a name"
         )
       }
     }

@@ -83,7 +83,7 @@ extension StoreChange {
   fileprivate var replacedCredential: Account.ID? {
     switch self {
     case .credential(let id), .account(let id, .removed): id
-    case .account, .grant, .user: nil
+    case .account, .registration, .grant, .user: nil
     }
   }
 }

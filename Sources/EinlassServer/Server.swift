@@ -13,6 +13,8 @@ public final class Server: Sendable {
     public var files: AccountsFiles
     /// The descriptors that were added to the catalogue. `catalog` already contains them.
     public var overlay: ProviderOverlay
+    /// The text of `overlay` that `catalog` was made of.
+    public var overlayText: [UInt8]?
     public var effects: Effects
     public var configuration: Configuration
     /// The problem with the configuration file, reported by `initialize` and by every method that
@@ -99,7 +101,8 @@ public final class Server: Sendable {
     self.effects = effects
     let shared = parts.store.sharing(sharedSnapshot)
     added = AddedProviders(
-      parts.overlay, to: parts.catalog, origins: parts.configuration.origins)
+      parts.overlay, to: parts.catalog, of: parts.overlayText,
+      origins: parts.configuration.origins, announce: { announcer.announceProviders($0) })
     configuration = parts.configuration
     audit = AuditTrail(
       parts.audit, key: shared.maintenance.auditKey,
@@ -133,6 +136,7 @@ public final class Server: Sendable {
       : Prompter(
         parts.prompter, effects: effects, refusals: parts.store.failedSignIns, log: attachedLog,
         newID: newPromptID)
+    announcer.afterDecisions { [weak self] in self?.closeNeedlessPrompts(after: $0) }
   }
 
   /// Serves a connection to its end on the calling thread and returns the exit code of the process.
@@ -144,8 +148,9 @@ public final class Server: Sendable {
     options.components = components
     options.notifications = notifications
     options.secretErrorMembers = ["pendingCredential"]
-    options.willTakeRequests = { [sharedSnapshot, changes] in
+    options.willTakeRequests = { [sharedSnapshot, changes, added] in
       sharedSnapshot.forget()
+      added.refresh()
       changes.lookUnlessWatched()
     }
     let methods = methods
@@ -169,11 +174,33 @@ public final class Server: Sendable {
   var catalog: ProviderCatalog { added.catalog }
 
   /// The engine with the current catalogue.
-  var einlass: Einlass { Einlass(catalog: catalog, store: store, effects: effects) }
+  var einlass: Einlass { engine(effects) }
 
   /// The engine for a network method, with a limit of 30 s for all its requests together.
-  var budgetedEinlass: Einlass {
-    Einlass(catalog: catalog, store: store, effects: effects.within(seconds: 30))
+  var budgetedEinlass: Einlass { engine(effects.within(seconds: 30)) }
+
+  private func engine(_ effects: Effects) -> Einlass {
+    var einlass = Einlass(catalog: catalog, store: store, effects: effects)
+    einlass.signInsGrantAccess = !configuration.asksForAccess
+    return einlass
+  }
+
+  /// Closes the questions for access that were decided elsewhere.
+  ///
+  /// - Parameter places: the changed decisions; `nil` for any.
+  private func closeNeedlessPrompts(after places: [AccessGrant.Place]?) {
+    let isNeedless = { [self] (prompt: Prompt, flow: PendingRequest) -> Bool in
+      guard prompt.kind == .grantAccess, case .perform(let request) = flow.kind else {
+        return false
+      }
+      let place = AccessGrant.Place(
+        provider: request.provider, application: request.application)
+      guard places?.contains(place) ?? true else { return false }
+      // A store that cannot be read now leaves the question open.
+      return (try? einlass.asksForAccess(request)) == false
+    }
+    prompts.satisfy(isNeedless)
+    prompter?.satisfy(isNeedless)
   }
 
   /// Refreshes a handed-out token while this process runs, if the token expires, and announces each

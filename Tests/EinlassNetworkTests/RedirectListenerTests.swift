@@ -23,7 +23,9 @@ import Testing
     let answer = try await open.next()
     #expect(answer.query == "code=C&state=S")
     answer.show(
-      RedirectPage(.signedIn(person: "Ada <b>"), provider: "Example", application: "Editor & Co"))
+      RedirectPage(
+        .signedIn(person: "Ada <b>", isGranted: true), provider: "Example",
+        application: "Editor & Co"))
     let page = client.receiveAnswer()
     #expect(page.hasPrefix("HTTP/1.1 200 OK\r\n"))
     #expect(page.contains("Ada &lt;b&gt;") && page.contains("Editor &amp; Co"))

@@ -23,13 +23,12 @@ import Testing
       addAll: { _, _ throws(Problem) in throw unused },
       update: { _, _, _ throws(Problem) in throw unused },
       remove: { _, _ throws(Problem) in throw unused },
-      setGrant: { _, _ in
+      decide: { _, _, _ in
         revision.withLock {
           $0 += 1
           return $0
         }
       },
-      resetGrant: { _, _, _ throws(Problem) in throw unused },
       credentials: { _, _, _ throws(Problem) in throw unused },
       settle: { _, _ throws(Problem) in throw unused },
       forgetCredentials: { _ throws(Problem) in throw unused },

@@ -340,6 +340,44 @@ struct AccountStoreTests {
   }
 
   @Test(arguments: Kind.allCases)
+  func `A removed account leaves its grants, and a grant for it alone is removed`(
+    _ kind: Kind
+  ) throws {
+    let test = try Case(kind)
+    let ids = try ["ada", "bob"].map { try test.store.add(.example($0), .usual).account.id }
+    func grant(_ application: String, _ accounts: [Account.ID]?) -> AccessGrant {
+      AccessGrant(
+        application: application, provider: "example", state: .granted, accounts: accounts,
+        title: "Editor", changedAt: 1)
+    }
+    let (all, both) = (grant("all", nil), grant("both", ids))
+    for grant in [all, both, grant("one", [ids[0]])] {
+      _ = try test.store.setGrant(grant, .usual)
+    }
+    #expect(try test.next.snapshot(.none).grants.contains(both))
+    _ = try test.next.remove(ids[0], .usual)
+    #expect(try test.next.snapshot(.none).grants == [all, grant("both", [ids[1]])])
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `An unchanged decision leaves the revision, and an edit gets the present decision`(
+    _ kind: Kind
+  ) throws {
+    let test = try Case(kind)
+    let grant = AccessGrant(
+      application: "neovim", provider: "example", state: .granted, changedAt: 1)
+    #expect(try test.store.setGrant(grant, .usual) == 1)
+    #expect(try test.next.setGrant(grant, .usual) == 1)
+    var seen: [AccessGrant?] = []
+    _ = try test.next.decide(grant.place, .usual) { former in
+      seen.append(former)
+      return former
+    }
+    #expect(seen.contains(grant))
+    #expect(try test.next.snapshot(.none).revision == 1)
+  }
+
+  @Test(arguments: Kind.allCases)
   func `A missing item is reported as missing, and reading creates no store`(_ kind: Kind) throws {
     let test = try Case(kind)
     let id = Account.ID(rawValue: "a_none")

@@ -64,7 +64,7 @@ public final class ScriptedStore: Sendable {
     state.withLock { $0.credentials[account] ?? [] }
   }
 
-  /// Makes every further call of this closure of `AccountStore` throw: `reading`, `setGrant`,
+  /// Makes every further call of this closure of `AccountStore` throw: `reading`, `decide`,
   /// `settle`, …
   public func fail(_ closure: String, with problem: Problem) {
     state.withLock { $0.failures[closure] = problem }
@@ -122,20 +122,13 @@ public final class ScriptedStore: Sendable {
           return state.snapshot.revision
         }
       },
-      setGrant: { [self] grant, _ throws(Problem) in
-        try change("setGrant", "grant \(grant.state.rawValue)") { (state) throws(Problem) in
-          state.snapshot.grants.removeAll {
-            $0.application == grant.application && $0.provider == grant.provider
-          }
-          state.snapshot.grants.append(grant)
-          return state.snapshot.revision
-        }
-      },
-      resetGrant: { [self] application, provider, _ throws(Problem) in
-        try change("resetGrant", "reset grant") { (state) throws(Problem) in
-          state.snapshot.grants.removeAll {
-            $0.application == application && $0.provider == provider
-          }
+      decide: { [self] place, _, edit throws(Problem) in
+        let former: AccessGrant? = state.withLock { $0.snapshot.grant(place) }
+        let decision = edit(former)
+        let event = decision.map { "grant \($0.state.rawValue)" } ?? "reset grant"
+        return try change("decide", event) { (state) throws(Problem) in
+          state.snapshot.grants.removeAll { $0.place == place }
+          if let decision { state.snapshot.grants.append(decision) }
           return state.snapshot.revision
         }
       },

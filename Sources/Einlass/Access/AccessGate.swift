@@ -28,43 +28,60 @@ struct AccessGate {
 
   /// Forgets the decision, so that `admit` asks again.
   func forgetGrant() throws(Problem) {
-    _ = try store.resetGrant(request.application, provider.id, .usual)
+    try store.resetGrant(request.application, provider.id, .usual)
   }
 
   /// Throws unless access is granted. Returns `false` if the person has just granted it.
   private func access() async throws(Problem) -> Bool {
-    let (grant, choices) = try store.read { reader throws(Problem) in
-      (
-        try reader.grant(to: request.application, for: provider),
-        try reader.choices(for: request, at: provider)
-      )
-    }
-    let hasAccounts = choices.first != nil
-    switch AccessRules.access(request, at: provider, grant: grant, hasAccounts: hasAccounts) {
-    case .granted: return true
-    case .problem(let problem): throw problem
-    case .ask(let prompt):
-      try store.requireWritable()
-      // If the prompt cannot be shown, the error also lists the prompt that would follow.
-      let next = AccessRules.choice(request, at: provider, among: choices)
-      let answer = try await ask(prompt, thenPerhaps: next, before: grant)
-      // A refusal of further rights leaves an existing grant unchanged.
-      if let state = answer.decision, state == .granted || grant == nil {
-        let grant = AccessRules.grant(
-          state, to: request, at: provider, before: grant, now: effects.now())
-        _ = try store.setGrant(grant, .usual)
+    while true {
+      let (grant, choices) = try choices()
+      let access = AccessRules.access(request, at: provider, grant: grant, among: choices)
+      switch access {
+      case .granted: return true
+      case .problem(let problem): throw problem
+      case .ask(let prompt):
+        do throws(Problem) {
+          try await decide(prompt, before: grant)
+          return false
+        } catch {
+          // Another process has decided meanwhile.
+          guard error == .satisfied else { throw error }
+        }
       }
-      guard let decision = answer.decision else { throw .accessLeftOpen(provider) }
-      guard decision == .granted else { throw .accessNotGranted(provider) }
-      return false
+    }
+  }
+
+  /// Asks the person for access and stores the decision. Throws unless access is granted.
+  private func decide(_ prompt: Prompt, before grant: AccessGrant?) async throws(Problem) {
+    try store.requireWritable()
+    let granted = AccessRules.grant(
+      .granted, to: request, at: provider, before: grant, now: effects.now())
+    // If the prompt cannot be shown, the error also lists the prompt that would follow.
+    let choices = try store.read { reader throws(Problem) in
+      try reader.choices(for: request, at: provider, within: granted)
+    }
+    let next = AccessRules.choice(request, at: provider, among: choices)
+    let answer = try await ask(prompt, thenPerhaps: next, granting: granted)
+    // A refusal of further rights leaves an existing grant unchanged.
+    if let state = answer.decision, state == .granted || grant == nil {
+      try store.setGrant(
+        AccessRules.grant(state, to: request, at: provider, before: grant, now: effects.now()),
+        .usual)
+    }
+    guard let decision = answer.decision else { throw .accessLeftOpen(provider) }
+    guard decision == .granted else { throw .accessNotGranted(provider) }
+  }
+
+  /// Returns the present decision and the accounts within it.
+  private func choices() throws(Problem) -> (AccessGrant?, AccountChoices) {
+    try store.read { reader throws(Problem) in
+      let grant = try reader.grant(to: request.application, for: provider)
+      return (grant, try reader.choices(for: request, at: provider, within: grant))
     }
   }
 
   private func account() async throws(Problem) -> Account {
-    let choices = try store.read { reader throws(Problem) in
-      try reader.choices(for: request, at: provider)
-    }
-    switch AccessRules.choice(request, at: provider, among: choices) {
+    switch AccessRules.choice(request, at: provider, among: try choices().1) {
     case .use(let account, _): return account
     case .problem(let problem): throw problem
     case .ask(let prompt):
@@ -84,9 +101,10 @@ struct AccessGate {
     return try store.account(id, of: provider)
   }
 
-  /// - Parameter grant: the existing decision, extended by the new one.
+  /// - Parameter grant: the decision that answers the prompt in advance.
   private func ask(
-    _ prompt: Prompt, thenPerhaps next: AccessRules.Choice? = nil, before grant: AccessGrant? = nil
+    _ prompt: Prompt, thenPerhaps next: AccessRules.Choice? = nil,
+    granting grant: AccessGrant? = nil
   ) async throws(Problem) -> Answer {
     func canAsk(_ prompt: Prompt) -> Bool {
       request.isInteractive && asker.kinds.contains(prompt.kind)
@@ -95,10 +113,7 @@ struct AccessGate {
       var needed = [prompt]
       if case .ask(let further) = next, !canAsk(further) { needed.append(further) }
       var problem = Problem.interactionRequired(provider, needed)
-      if case .grantAccess = prompt {
-        problem.hint = .granting(
-          AccessRules.grant(.granted, to: request, at: provider, before: grant, now: effects.now()))
-      }
+      if let grant { problem.hint = .granting(grant) }
       throw problem
     }
     asker.report(.awaitingPerson)
@@ -114,5 +129,32 @@ extension Answer {
     case .decline: .denied
     case .cancel: nil
     }
+  }
+}
+
+extension Einlass {
+  /// Whether a sign-in by the person would grant the application the account.
+  public func grantsAccess(_ request: SignInRequest) throws(Problem) -> Bool {
+    guard signInsGrantAccess else { return false }
+    let provider = try catalog.provider(request.provider)
+    let before = try store.read { reader throws(Problem) in
+      try reader.grant(to: request.application, for: provider)
+    }
+    let grant = AccessRules.grant(
+      bySigningInTo: request.account, request, at: provider, before: before, now: effects.now())
+    return grant != nil
+  }
+
+  /// Whether the request would ask the person for access.
+  public func asksForAccess(_ request: PerformRequest) throws(Problem) -> Bool {
+    let provider = try catalog.provider(request.provider)
+    let access = try store.read { reader throws(Problem) in
+      let grant = try reader.grant(to: request.application, for: provider)
+      return AccessRules.access(
+        request, at: provider, grant: grant,
+        among: try reader.choices(for: request, at: provider, within: grant))
+    }
+    if case .ask = access { return true }
+    return false
   }
 }

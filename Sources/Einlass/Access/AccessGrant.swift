@@ -17,26 +17,41 @@ public struct AccessGrant: Sendable, Equatable {
     case refreshToken
   }
 
+  /// The largest number of accounts in one grant.
+  public static let accountsLimit = 100
+
   /// The application's id, as it named itself in `initialize`.
   public var application: String
   public var provider: String
   public var state: State
+  /// The only accounts that the grant is for; `nil` for every account of the provider.
+  public var accounts: [Account.ID]?
   public var permissions: [String]
   public var audience: Audience?
   public var includes: [Inclusion]
+  /// The application's name for people at the time of the decision; `nil` if it had none.
+  public var title: String?
   public var changedAt: UnixTime
 
   public init(
-    application: String, provider: String, state: State, permissions: [String] = [],
-    audience: Audience? = nil, includes: [Inclusion] = [], changedAt: UnixTime
+    application: String, provider: String, state: State, accounts: [Account.ID]? = nil,
+    permissions: [String] = [], audience: Audience? = nil, includes: [Inclusion] = [],
+    title: String? = nil, changedAt: UnixTime
   ) {
     self.application = application
     self.provider = provider
     self.state = state
+    self.accounts = accounts
     self.permissions = permissions
     self.audience = audience
     self.includes = includes
+    self.title = title
     self.changedAt = changedAt
+  }
+
+  /// Whether the application may use this account.
+  func allows(_ account: Account.ID) -> Bool {
+    state == .granted && (accounts?.contains(account) ?? true)
   }
 }
 

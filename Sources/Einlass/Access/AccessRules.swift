@@ -21,16 +21,18 @@ enum AccessRules {
   ///
   /// - Parameters:
   ///   - grant: the person's last decision; `nil` if there is none.
-  ///   - hasAccounts: whether the store has an account of the provider.
+  ///   - choices: the accounts within that decision.
   static func access(
-    _ request: PerformRequest, at provider: Provider, grant: AccessGrant?, hasAccounts: Bool
+    _ request: PerformRequest, at provider: Provider, grant: AccessGrant?,
+    among choices: AccountChoices
   ) -> Access {
     if grant?.state == .denied { return .problem(.accessNotGranted(provider)) }
-    guard hasAccounts else { return .problem(.noSystemAccount(provider)) }
+    guard choices.hasAccounts else { return .problem(.noSystemAccount(provider)) }
     let permissions = provider.permissions(asked: request.permissions)
     let audience = request.audience ?? provider.defaultAudience
     let includes = request.includes
-    guard let grant else {
+    let isOpen = request.account.map { grant?.allows($0) ?? false } ?? (choices.first != nil)
+    guard let grant, isOpen else {
       return .ask(
         .grantAccess(
           permissions: permissions, audience: audience, added: permissions, includes: includes))
@@ -90,7 +92,31 @@ enum AccessRules {
       audience: audiences.compactMap(\.self).max { $0.width < $1.width },
       includes: AccessGrant.Inclusion.allCases.filter {
         request.includes.contains($0) || before?.includes.contains($0) ?? false
-      }, changedAt: now)
+      }, title: request.applicationTitle, changedAt: now)
+  }
+
+  /// Returns the decision to store because the person has signed in to the account for the
+  /// application; `nil` if the present one stays. It is for this account alone. Accounts share the
+  /// rights of a grant, so an account joins a grant only if its rights are those of the request.
+  ///
+  /// - Parameter account: `nil` for an account that is not known yet.
+  static func grant(
+    bySigningInTo account: Account.ID?, _ request: SignInRequest, at provider: Provider,
+    before: AccessGrant?, now: UnixTime
+  ) -> AccessGrant? {
+    let account = account ?? Account.ID(rawValue: "")
+    var grant = AccessGrant(
+      application: request.application, provider: provider.id, state: .granted,
+      accounts: [account], permissions: provider.permissions(asked: request.permissions),
+      audience: request.audience ?? provider.defaultAudience, title: request.applicationTitle,
+      changedAt: now)
+    guard let before else { return grant }
+    guard before.state == .granted, let accounts = before.accounts, !accounts.contains(account),
+      accounts.count < AccessGrant.accountsLimit, before.includes.isEmpty,
+      before.permissions == grant.permissions, before.audience == grant.audience
+    else { return nil }
+    grant.accounts = accounts + [account]
+    return grant
   }
 
   /// Returns the prompt with the preferred account first, then those last used.

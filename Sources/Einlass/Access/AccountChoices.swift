@@ -3,12 +3,14 @@
 struct AccountChoices: Equatable {
   /// The account that the request names, of any provider.
   var named: Account?
-  /// The provider's first account, in order of adding.
+  /// Whether the store has an account of the provider, with access or without.
+  var hasAccounts = false
+  /// The first account with access, in order of adding.
   var first: Account?
-  /// The account that the application prefers.
+  /// The account with access that the application prefers.
   var preferred: Account?
-  /// The accounts for a prompt, last used first. One more than `offeredLimit` if the store has
-  /// more. Empty if the request names an account.
+  /// The accounts with access for a prompt, last used first. One more than `offeredLimit` if the
+  /// store has more. Empty if the request names an account.
   var lastUsed: [Account] = []
 
   /// The maximum number of accounts in one prompt.
@@ -17,17 +19,29 @@ struct AccountChoices: Equatable {
 
 extension StoreReader {
   /// Reads the accounts needed to select this request's account.
+  ///
+  /// - Parameter grant: the decision that limits the accounts; `nil` for all accounts.
   func choices(
-    for request: PerformRequest, at provider: Provider
+    for request: PerformRequest, at provider: Provider, within grant: AccessGrant?
   ) throws(Problem) -> AccountChoices {
-    var choices = AccountChoices(first: try firstAccount(of: provider.id))
+    let oldest = try firstAccount(of: provider.id)
+    var choices = AccountChoices(hasAccounts: oldest != nil, first: oldest)
     if let id = request.account {
       choices.named = try account(id)
-    } else {
-      choices.preferred = try preferredAccount(of: provider.id, by: request.application)
+      return choices
+    }
+    let preferred = try preferredAccount(of: provider.id, by: request.application)
+    guard let ids = grant?.accounts else {
+      choices.preferred = preferred
       choices.lastUsed = try lastUsedAccounts(
         of: provider.id, limit: AccountChoices.offeredLimit + 1)
+      return choices
     }
+    var open: [Account] = []
+    for id in ids { if let account = try account(id) { open.append(account) } }
+    choices.first = open.min { $0.position < $1.position }
+    choices.preferred = preferred.flatMap { ids.contains($0.id) ? $0 : nil }
+    choices.lastUsed = open.sorted { ($0.lastUsedAt ?? .min) > ($1.lastUsedAt ?? .min) }
     return choices
   }
 

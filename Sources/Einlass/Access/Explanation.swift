@@ -30,14 +30,16 @@ extension StoreReader {
   func explanation(
     of request: PerformRequest, at provider: Provider
   ) throws(Problem) -> Explanation {
-    let choices = try choices(for: request, at: provider)
-    let access = AccessRules.access(
-      request, at: provider, grant: try grant(to: request.application, for: provider),
-      hasAccounts: choices.first != nil)
+    let grant = try grant(to: request.application, for: provider)
+    var choices = try choices(for: request, at: provider, within: grant)
+    let access = AccessRules.access(request, at: provider, grant: grant, among: choices)
     var explanation = Explanation(rule: .nothing, prompts: [])
     switch access {
     case .granted: break
-    case .ask(let prompt): explanation.prompts.append(prompt)
+    case .ask(let prompt):
+      explanation.prompts.append(prompt)
+      // The answer opens every account.
+      choices = try self.choices(for: request, at: provider, within: nil)
     case .problem(let problem):
       explanation.problem = problem
       return explanation

@@ -93,8 +93,8 @@ extension AccountStore {
     let grant = try read { reader throws(Problem) in
       try reader.grant(to: application, for: provider)
     }
-    guard grant?.state == .granted else {
-      throw .accessMissing(provider, for: application)
+    guard grant?.allows(account.id) == true else {
+      throw .accessMissing(provider, for: application, to: account.id, within: grant)
     }
     let credentials = try credentials(account.id)
     guard let stored = credentials.issued(to: registration, for: resource) else {

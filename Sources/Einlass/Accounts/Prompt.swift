@@ -134,6 +134,18 @@ public enum Prompt: Sendable, Equatable {
   }
 }
 
+extension Prompt.Kind {
+  /// Whether the person signs in by this prompt.
+  public var isSignIn: Bool {
+    switch self {
+    case .openURL, .deviceCode, .enterVerifier, .enterPassword: true
+    case .grantAccess, .selectAccount, .confirmAccount, .replaceAccount, .enterPassphrase,
+      .trustCertificate:
+      false
+    }
+  }
+}
+
 /// The person's answer to a prompt.
 public enum Answer: Sendable, Equatable {
   /// Yes: with the account for `selectAccount` and `replaceAccount`, with the text for a prompt
@@ -166,12 +178,19 @@ extension Answer {
   }
 }
 
+extension Problem {
+  /// The prompt needs no answer any more.
+  public static let satisfied = Problem(
+    .cancelled, "The prompt is no longer needed.", detail: "satisfied")
+}
+
 /// The way from a request to the person: built by the server from its prompts and the front end.
 public struct Asker: Sendable {
   /// The kinds of prompt that the front end can show.
   public var kinds: Set<Prompt.Kind>
-  /// Asks and waits. Throws `flowExpired` at the deadline and `cancelled` when the task is
-  /// cancelled. Only called with a kind in `kinds`.
+  /// Asks and waits. Throws `flowExpired` at the deadline, `cancelled` when the task is cancelled,
+  /// and `Problem.satisfied` if the prompt needs no answer any more. Only called with a kind in
+  /// `kinds`.
   public var ask: @Sendable (Prompt) async throws(Problem) -> Answer
   /// Announces a stage to the front end.
   public var report: @Sendable (Stage) -> Void

@@ -180,6 +180,11 @@ public struct ProviderCatalog: Sendable, Equatable {
     return result
   }
 
+  /// The catalogue without any added provider.
+  public var withoutAdded: ProviderCatalog {
+    addedIDs.reduce(self) { $0.withoutAdded($1) }
+  }
+
   /// The providers whose requests all stay on this machine.
   public var onThisMachine: ProviderCatalog {
     var result = self

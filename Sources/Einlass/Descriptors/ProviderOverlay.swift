@@ -7,16 +7,20 @@ public struct ProviderOverlay: Sendable {
   public var change:
     @Sendable (_ edit: ([UInt8]?) throws(Problem) -> [UInt8]) throws(Problem) -> Void
 
+  /// Returns a value that differs after each change by any process. Must be quick.
+  public var stamp: @Sendable () -> [Int64]
+
   /// The file's name, which separates its faults from those of the store in the same folder; `nil`
   /// without a file.
   public var fileName: String?
 
   public init(
-    fileName: String? = nil,
+    fileName: String? = nil, stamp: @escaping @Sendable () -> [Int64] = { [] },
     read: @escaping @Sendable () throws(Problem) -> [UInt8]?,
     change: @escaping @Sendable (([UInt8]?) throws(Problem) -> [UInt8]) throws(Problem) -> Void
   ) {
     self.fileName = fileName
+    self.stamp = stamp
     self.read = read
     self.change = change
   }

@@ -31,7 +31,7 @@ struct Arrival<Response: Sendable>: Sendable {
     }
     do throws(FlowFailure) {
       let done = try await work(response, flow)
-      show(.signedIn(person: done.account.username))
+      show(.signedIn(person: done.account.username, isGranted: done.isGranted))
       return done
     } catch {
       let isDenied = error.problem.reason == .accessDenied

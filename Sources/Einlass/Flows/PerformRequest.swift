@@ -10,6 +10,8 @@ public struct PerformRequest: Sendable {
 
   /// The application's own name for itself. Access is granted to this name.
   public var application: String
+  /// The application's name for people.
+  public var applicationTitle: String?
   /// The application's own registration at the provider; `nil` if it has none.
   public var registration: ClientRegistration?
   /// The provider's id in the catalogue.

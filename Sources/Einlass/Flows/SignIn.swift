@@ -11,6 +11,8 @@ struct SignIn {
   let store: AccountStore
   let effects: Effects
   let asker: Asker
+  /// Whether the sign-in grants the application access to the account.
+  let grantsAccess: Bool
 
   /// Runs the provider's first flow that works here. Any error of that flow except
   /// `flowNotSupported` ends the sign-in.
@@ -179,6 +181,7 @@ struct SignIn {
         if var renewed = try await renew(id, with: stored, identity, isReported: reported != nil) {
           renewed.identity = reported
           renewed.person = person(reported, of: renewed.account, by: flow.kind)
+          grantAccess(to: &renewed, by: flow.kind)
           return renewed
         }
         continue
@@ -191,6 +194,7 @@ struct SignIn {
         var added = try store.add(new, .usual)
         added.identity = reported
         added.person = person(reported, of: added.account, by: flow.kind)
+        grantAccess(to: &added, by: flow.kind)
         return added
       } catch {
         guard error.reason == .accountExists else { throw error }
@@ -202,6 +206,23 @@ struct SignIn {
         number += 1
       }
     }
+  }
+
+  /// Grants the application the account that the person has just signed in to.
+  private func grantAccess(to added: inout AccountStore.Added, by kind: FlowKind) {
+    guard grantsAccess, !kind.isSilent else { return }
+    let place = AccessGrant.Place(provider: provider.id, application: request.application)
+    let (account, now) = (added.account, effects.now())
+    var granted: AccessGrant?
+    // The credential is stored already. Without the grant the person is asked for access later.
+    _ = try? store.decide(place, .usual) { before in
+      granted = AccessRules.grant(
+        bySigningInTo: account.id, request, at: provider, before: before, now: now)
+      return granted ?? before
+    }
+    guard let granted else { return }
+    request.granted(granted, account)
+    added.isGranted = true
   }
 
   /// Returns the person that the provider has just named. The client id of an application is none.
@@ -323,7 +344,7 @@ extension Einlass {
       var signIn = SignIn(
         request: request, provider: provider.registered(as: registration),
         registration: registration, catalog: catalog, store: store, effects: effects,
-        asker: asker)
+        asker: asker, grantsAccess: signInsGrantAccess)
       try signIn.keepGrantedScopes()
       return try await signIn.run()
     }
@@ -361,39 +382,4 @@ extension Einlass {
 /// Removes zero-width joiners, so that names that look the same compare equal.
 private func withoutJoiners(_ text: String) -> String {
   String(String.UnicodeScalarView(text.unicodeScalars.filter { !isJoiner($0) }))
-}
-
-extension FlowDescriptor {
-  /// The kinds of prompt of a sign-in by this flow; `nil` for a flow that needs a stored
-  /// credential.
-  fileprivate var signInPrompts: Set<Prompt.Kind>? {
-    switch self {
-    case .authorizationCode: [.openURL]
-    case .deviceCode: [.deviceCode]
-    case .oauth1(let descriptor): descriptor.isPIN ? [.openURL, .enterVerifier] : [.openURL]
-    case .clientCredentials, .jwtBearer, .tokenExchange: []
-    case .passwordSession: [.enterPassword]
-    case .reverseAuth, .systemToken: nil
-    }
-  }
-}
-
-extension Set<Prompt.Kind> {
-  fileprivate func sorted() -> [Prompt.Kind] { sorted { $0.rawValue < $1.rawValue } }
-}
-
-extension Provider {
-  /// Returns the kind of the first flow for a person that needs only these prompts; `nil` if there
-  /// is none.
-  public func signInKind(asking kinds: Set<Prompt.Kind>) -> FlowKind? {
-    signInFlows(nil).first { $0.signInPrompts?.isSubset(of: kinds) ?? false }?.kind
-  }
-
-  /// Returns the flows of this kind, or by default the flows for a person. `clientCredentials` is
-  /// among the latter only if no other is, and a flow with an assertion never is.
-  fileprivate func signInFlows(_ kind: FlowKind?) -> [FlowDescriptor] {
-    if let kind { return flows.filter { $0.kind == kind } }
-    let flows = flows.filter { !$0.kind.tradesAssertion }
-    return flows.count == 1 ? flows : flows.filter { !$0.kind.isSilent }
-  }
 }

@@ -4,6 +4,12 @@ public struct SignInRequest: Sendable {
   public var application: String
   /// The application's name for people, shown on the last page in the browser.
   public var applicationTitle: String?
+  /// The permissions and the audience that the sign-in grants the application; `nil` for the
+  /// provider's defaults.
+  public var permissions: [String]?
+  public var audience: AccessGrant.Audience?
+  /// Called after the sign-in has granted the application the account.
+  public var granted: @Sendable (AccessGrant, Account) -> Void = { _, _ in }
   /// The application's own registration at the provider; `nil` when it has none.
   public var registration: ClientRegistration?
   /// The provider's id in the catalogue.

@@ -3,8 +3,9 @@
 public struct RedirectPage: Sendable, Equatable {
   /// The outcome that the page reports.
   public enum Outcome: Sendable, Equatable {
-    /// Signed in, with the person's name if it is known.
-    case signedIn(person: String?)
+    /// Signed in, with the person's name if it is known. `isGranted`: the application has access to
+    /// the account because of the sign-in.
+    case signedIn(person: String?, isGranted: Bool)
     /// The person has to answer one more question in the application.
     case questionLeft
     /// The person refused, or the provider in their name.
@@ -63,9 +64,13 @@ public struct RedirectPage: Sendable, Equatable {
     let goOn = application.isEmpty ? "your application" : application
     let close = "You can close this tab and go back to \(goOn)."
     switch outcome {
-    case .signedIn(let person):
+    case .signedIn(let person, let isGranted):
       let account = person.map { "\(provider) account \($0)" } ?? "\(provider) account"
-      return ["\(goOn) may use your \(account) now.", close]
+      return [
+        isGranted
+          ? "\(goOn) may use your \(account) now, because you signed in for it."
+          : "You are signed in to your \(account).", close,
+      ]
     case .questionLeft:
       return ["\(provider) does not name the account. \(goOn) now asks you for it.", close]
     case .denied: return ["Access to your \(provider) account was denied to \(goOn).", close]

@@ -31,8 +31,8 @@ struct CredentialRun {
         request.registration(described.id), at: described, for: account.id, patience),
       with: described.registrationNeeds)
     provider = described.registered(as: registration)
-    guard let grant, grant.state == .granted else {
-      throw .accessMissing(provider, for: request.application)
+    guard let grant, grant.allows(account.id) else {
+      throw .accessMissing(provider, for: request.application, to: account.id, within: grant)
     }
     (self.request, self.account, self.grant) = (request, account, grant)
     (self.store, effects, self.einlass) = (store, einlass.effects, einlass)

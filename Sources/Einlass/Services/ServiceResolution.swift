@@ -75,9 +75,13 @@ extension Einlass {
     }
     resolution.explanation = try explain(question, asking: kinds, patience: patience)
     if resolution.explanation.problem == nil, let prompt = resolution.explanation.prompts.first {
+      let grant = try store.read(patience) { reader throws(Problem) in
+        try reader.grant(to: question.application, for: provider)
+      }
       resolution.explanation.problem =
         prompt.kind == .grantAccess
-        ? .accessMissing(provider, for: question.application)
+        ? .accessMissing(
+          provider, for: question.application, to: question.account, within: grant)
         : .interactionRequired(provider, resolution.explanation.prompts)
     }
     return resolution

@@ -26,7 +26,7 @@ extension Einlass {
     case .pending: return nil
     case .account(let id):
       let account = try store.account(id)
-      try requireAccess(of: application, to: account.provider)
+      try requireAccess(of: application, to: account.provider, account: account.id)
       return (try person(of: account), nil)
     case .signedIn(let person, let profile): return (person, profile)
     case .credential(let request):
@@ -35,12 +35,19 @@ extension Einlass {
   }
 
   /// Throws `accessNotGranted` without a grant.
-  public func requireAccess(of application: String, to provider: String) throws(Problem) {
+  ///
+  /// - Parameter account: `nil` for an account that is not known yet.
+  public func requireAccess(
+    of application: String, to provider: String, account: Account.ID?
+  ) throws(Problem) {
     let provider = try catalog.provider(provider)
     let grant = try store.read { reader throws(Problem) in
       try reader.grant(to: application, for: provider)
     }
-    guard grant?.state == .granted else { throw .accessMissing(provider, for: application) }
+    let isAllowed = account.map { grant?.allows($0) ?? false } ?? (grant?.state == .granted)
+    guard isAllowed else {
+      throw .accessMissing(provider, for: application, to: account, within: grant)
+    }
   }
 
   /// The provider itself must have named the person, because a front end can add an account under any

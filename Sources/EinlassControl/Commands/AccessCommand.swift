@@ -19,21 +19,28 @@ struct AccessList: ServerCommand {
   func run(with console: Console) throws(Failure) {
     let grants = try console.list("access.list", "grants")
     try console.report(
-      ["grants": .array(grants)], Self.table(grants),
+      ["grants": .array(grants)], try Self.table(grants, console),
       empty: "No decisions yet: each application asks at its first sign-in.")
   }
 
-  /// Returns the grants as a table.
-  static func table(_ grants: [JSONValue]) -> Table {
-    Table(
+  /// Returns the grants as a table, with the titles of their accounts.
+  static func table(_ grants: [JSONValue], _ console: Console) throws(Failure) -> Table {
+    let isLimited = grants.contains { $0["accounts"] != nil }
+    let accounts = isLimited ? try console.accounts() : []
+    return Table(
       headings: [
-        "APPLICATION", "PROVIDER", "ACCESS", "PERMISSIONS", "AUDIENCE", "INCLUDES", "CHANGED",
+        "APPLICATION", "PROVIDER", "ACCESS", "ACCOUNTS", "PERMISSIONS", "AUDIENCE", "INCLUDES",
+        "CHANGED",
       ],
       rows: grants.map { grant in
         let isGranted = grant["state"]?.string == "granted"
+        let names = grant["accounts"]?.array?.map { id in
+          accounts.first { sameBytes($0.id, id.string ?? "") }?.title ?? id.string ?? ""
+        }
         return [
           Table.Cell(grant["application"]?.plain), Table.Cell(grant["provider"]?.plain),
           Table.Cell(grant["state"]?.plain, isGranted ? .good : .bad),
+          Table.Cell(names?.joined(separator: ", ") ?? "all"),
           Table.Cell(grant["permissions"]?.plain), Table.Cell(grant["audience"]?.plain),
           Table.Cell(grant["includes"]?.plain),
           Table.Cell(grant["changedAt"]?.int64.map(day)),
@@ -46,7 +53,10 @@ struct AccessList: ServerCommand {
 struct AccessSet: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "set", abstract: "Decide for an application before it asks.",
-    discussion: "EXAMPLE: einlassctl access set neovim twitter granted")
+    discussion: """
+      EXAMPLES: einlassctl access set neovim twitter granted
+                einlassctl access set neovim github granted --account ada
+      """)
 
   /// A decision about an application.
   enum State: String, ExpressibleByArgument, CaseIterable {
@@ -67,6 +77,13 @@ struct AccessSet: ServerCommand {
   @Argument(help: "The decision: granted or denied.")
   var state: State?
 
+  @Option(
+    name: .customLong("account"),
+    help:
+      "Decide about this account alone; may be repeated. All accounts of the provider without it.",
+    completion: .accounts)
+  var accounts: [String] = []
+
   @Option(name: .customLong("permission"), help: "Grant this permission; may be repeated.")
   var permissions: [String] = []
 
@@ -81,16 +98,21 @@ struct AccessSet: ServerCommand {
       orElse: "Name the application: APPLICATION is missing.")
     let provider = try console.provider(provider)
     let state = try decided(application, provider, console)
+    var chosen: [Account] = []
+    for name in accounts { chosen.append(try console.account(name)) }
     let params = JSONObject(present: [
       "provider": .string(provider), "application": .string(application),
       "state": .string(state.rawValue),
+      "accounts": chosen.isEmpty ? nil : JSONValue(chosen.map(\.id)),
       "permissions": permissions.isEmpty ? nil : JSONValue(permissions),
       "audience": audience.map { .string($0.rawValue) },
     ])
     let result = try console.call("access.set", params)
     let verb = state == .granted ? "may use" : "may not use"
-    try console.report(
-      .object(result), ["\(clean(application)) \(verb) \(clean(provider)) accounts."])
+    let objects =
+      chosen.isEmpty
+      ? "\(clean(provider)) accounts" : chosen.map { clean($0.title) }.joined(separator: ", ")
+    try console.report(.object(result), ["\(clean(application)) \(verb) \(objects)."])
   }
 
   private func decided(
@@ -150,7 +172,7 @@ struct AccessReset: ServerCommand {
     }
     let chosen = grants[
       try console.choice(
-        "Which decision?", AccessList.table(grants).choices(),
+        "Which decision?", try AccessList.table(grants, console).choices(),
         orElse: "Name both: APPLICATION and PROVIDER are needed.")]
     return (chosen["application"]?.string ?? "", chosen["provider"]?.string ?? "")
   }

@@ -39,22 +39,36 @@ func accessSet(_ server: Server) -> Method {
     MethodDescriptor(
       "access.set", .immediate,
       "Grants or denies an application the use of a provider's accounts.",
-      params: fields(.provider, state, .application, .permissions, .audience, .includes),
+      params: fields(.provider, state, .application, accounts, .permissions, .audience, .includes),
       result: .object([.revision]),
-      reasons: ["unknownProvider", "accountStoreFailure"]),
+      reasons: ["unknownProvider", "unknownAccount", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
       let (application, provider) = try server.subject(of: params)
+      let frontEnd = server.session.frontEnd
+      let ownTitle = sameBytes(application, frontEnd.application) ? frontEnd.title : nil
       let grant = AccessGrant(
         application: application, provider: provider.id,
-        state: params[state], permissions: provider.permissions(asked: params[.permissions]),
+        state: params[state], accounts: params[accounts]?.map(Account.ID.init(rawValue:)),
+        permissions: provider.permissions(asked: params[.permissions]),
         audience: params[.audience] ?? provider.defaultAudience, includes: params[.includes],
-        changedAt: server.effects.now())
+        title: ownTitle, changedAt: server.effects.now())
       let event = AuditEvent(
         application: server.session.frontEnd.application, method: "access.set",
         provider: provider.id, includes: grant.includes, subject: application,
         state: grant.state.rawValue)
       return try server.decide(event, by: deadline) { patience throws(Problem) in
-        try server.store.setGrant(grant, patience)
+        for account in grant.accounts ?? [] {
+          let found = try server.store.account(account, patience)
+          guard sameBytes(found.provider, provider.id) else {
+            throw .unknownAccount(account, provider.id)
+          }
+        }
+        return try server.store.decide(grant.place, patience) { former in
+          var grant = grant
+          // The title that the person has seen stays.
+          grant.title = grant.title ?? former?.title
+          return grant
+        }
       }
     })
 }
@@ -78,6 +92,10 @@ func accessReset(_ server: Server) -> Method {
       }
     })
 }
+
+private let accounts = TypedField.optional(
+  "accounts", .identifiers(max: AccessGrant.accountsLimit),
+  "The only accounts of the decision, by their ids; all accounts of the provider when missing.")
 
 private let state = TypedField.required(
   "state", .oneOf(AccessGrant.State.self, placeholder: .denied), "The decision.")

@@ -42,7 +42,7 @@ func accountsSignIn(_ server: Server) -> Method {
       }
       let frontEnd = server.session.frontEnd
       let request = params[Params.provider].map {
-        server.signInRequest(params, of: frontEnd, at: $0)
+        server.signInRequest(params, of: frontEnd, at: $0, by: "accounts.signIn")
       }
       let address = params[Params.resource] ?? ""
       return try await server.perform(
@@ -87,7 +87,7 @@ extension Server {
     case .new(let descriptor):
       id = try added.add(descriptor, isNamed: false).id
     }
-    var request = signInRequest(params, of: session.frontEnd, at: id)
+    var request = signInRequest(params, of: session.frontEnd, at: id, by: "accounts.signIn")
     request.resource = resource.name
     request.resourceScopes = resource.scopes ?? []
     request.isStepUp = resource.isStepUp
@@ -96,13 +96,21 @@ extension Server {
   }
 
   /// Makes the sign-in of a front end with these parameters.
+  ///
+  /// - Parameter method: the method for the audit trail.
   func signInRequest(
-    _ params: JSONObject, of frontEnd: Session.FrontEnd, at provider: String
+    _ params: JSONObject, of frontEnd: Session.FrontEnd, at provider: String, by method: String
   ) -> SignInRequest {
     var request = SignInRequest(
       application: frontEnd.application, registration: registration(for: frontEnd, at: provider),
       provider: provider)
     request.applicationTitle = frontEnd.title
+    request.granted = { [weak self] grant, account in
+      self?.audit.note(
+        AuditEvent(
+          application: grant.application, method: method, provider: grant.provider,
+          account: account.id, subject: grant.application, state: grant.state.rawValue))
+    }
     request.account = params[Params.account]
     request.flowKind = params[.flowKind]
     request.assertionFrom = params[Params.assertionFrom]

@@ -107,7 +107,10 @@ extension Server {
       isInteractive: params[Params.interactive] == .auto,
       includesRefreshToken: params[ChoiceParams.includeRefreshToken])
     request.minValiditySeconds = params[.minValiditySeconds]
-    request.signIn = signInRequest(params, of: frontEnd, at: provider)
+    request.applicationTitle = frontEnd.title
+    var signIn = signInRequest(params, of: frontEnd, at: provider, by: "auth.perform")
+    (signIn.permissions, signIn.audience) = (request.permissions, request.audience)
+    request.signIn = signIn
     request.signsInIfNeeded = params[Params.signIn] == .ifNeeded
     request.registrations = { [weak self] in self?.registration(for: frontEnd, at: $0) }
     return request

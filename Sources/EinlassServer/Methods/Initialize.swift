@@ -140,7 +140,10 @@ extension Server {
     session.initialize(frontEnd)
     // The end of a watch takes the kernel up to 20 ms, which a short process need not wait for.
     if frontEnd.wantsChangeNotifications {
-      changes.watch(by: peer) { [weak self] in self?.finishRenewals() }
+      changes.watch(by: peer) { [weak self] in
+        self?.added.refresh()
+        self?.finishRenewals()
+      }
     }
     if frontEnd.wantsNetworkNotifications { network.watch(by: peer.watch) }
     finishRenewals()

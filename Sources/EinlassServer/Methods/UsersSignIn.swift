@@ -26,7 +26,8 @@ func usersSignIn(_ server: Server) -> Method {
       let includes = params[ProofParams.includeCredential]
       try params.requireAbsent(
         includes ? [ProofParams.credential, ProofParams.pending] : [], with: "includeCredential")
-      return try await server.prove(params, call, includesCredential: includes) {
+      return try await server.prove(params, call, by: "users.signIn", includesCredential: includes)
+      {
         proof async throws(Problem) in try await server.users.signIn(proof)
       }
     })
@@ -65,7 +66,7 @@ func usersLink(_ server: Server) -> Method {
       do throws(Problem) {
         try server.users.check(linking: params[ProofParams.provider], to: user)
       } catch { throw RPCError(error) }
-      return try await server.prove(params, call) { proof async throws(Problem) in
+      return try await server.prove(params, call, by: "users.link") { proof async throws(Problem) in
         try await server.users.link(proof, to: user)
       }
     })
@@ -96,7 +97,8 @@ func usersReauthenticate(_ server: Server) -> Method {
         }
       }
       do throws(Problem) { try server.users.check() } catch { throw RPCError(error) }
-      return try await server.prove(params, call) { proof async throws(Problem) in
+      return try await server.prove(params, call, by: "users.reauthenticate") {
+        proof async throws(Problem) in
         try await server.users.reauthenticate(proof)
       }
     })
@@ -182,7 +184,7 @@ extension Server {
   /// Runs `body` with the proof in the parameters, after a sign-in at the provider if they name
   /// one, and answers with the user.
   fileprivate func prove(
-    _ params: JSONObject, _ call: Call, includesCredential: Bool = false,
+    _ params: JSONObject, _ call: Call, by method: String, includesCredential: Bool = false,
     _ body: @escaping @Sendable (UserProof) async throws(Problem) -> SignedInUser
   ) async throws(RPCError) -> JSONValue {
     if let proof = try params.proof(for: self) {
@@ -194,9 +196,11 @@ extension Server {
       } catch { throw RPCError(error) }
     }
     let provider = params[ProofParams.provider] ?? ""
-    let request = signInRequest(params, of: session.frontEnd, at: provider)
+    let request = signInRequest(params, of: session.frontEnd, at: provider, by: method)
     return try await perform(params, call, .signIn(request)) { [self] _, asker throws(Problem) in
-      if includesCredential { try einlass.requireAccess(of: request.application, to: provider) }
+      if includesCredential, !(try einlass.grantsAccess(request)) {
+        try einlass.requireAccess(of: request.application, to: provider, account: nil)
+      }
       let signedIn = try await einlass.signIn(request, asking: asker)
       guard let person = signedIn.person else {
         throw .unidentified(try catalog.provider(provider))

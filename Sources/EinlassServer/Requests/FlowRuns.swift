@@ -106,6 +106,9 @@ extension Server {
       kinds: session.frontEnd.prompts.union(script.kinds)
         .union(prompter != nil && flow.kind.isInteractive ? Prompt.Kind.allCases : []),
       ask: { prompt async throws(Problem) in
+        if prompt.kind.isSignIn, let signIn = flow.kind.signIn {
+          flow.grantsAccess = try self.einlass.grantsAccess(signIn)
+        }
         if let answer = self.script.answer(prompt, at: flow.provider) { return answer }
         let isOffered: @Sendable (Account.ID) -> Bool = { [weak self] account in
           self?.offers(account, by: prompt, at: flow.provider) ?? false

@@ -55,7 +55,7 @@ extension Server {
       do throws(Problem) {
         try store.maintenance.openKey(typed)
         // Close prompts that other requests opened while this passphrase was entered.
-        if typed != nil { prompts.satisfy(\.opensTheKey) }
+        if typed != nil { prompts.satisfy { prompt, _ in prompt.opensTheKey } }
         return
       } catch {
         guard case .enterPassphrase(var wanted)? = error.neededPrompts.first else { return }

@@ -23,6 +23,15 @@ final class PendingRequest: Sendable {
       }
     }
 
+    /// The sign-in that the request is, or may need.
+    var signIn: SignInRequest? {
+      switch self {
+      case .perform(let request): request.signIn
+      case .signIn(let request): request
+      case .locate, .passphrase: nil
+      }
+    }
+
     /// The account that the front end has named.
     var account: Account.ID? {
       switch self {
@@ -66,6 +75,7 @@ final class PendingRequest: Sendable {
     var kind: Kind
     var providerName: String
     var stage = Stage.access
+    var grantsAccess = false
     var end: End?
     /// Whether the flow or its request was cancelled. The flow then ends regardless of its work.
     var isOver = false
@@ -118,6 +128,12 @@ final class PendingRequest: Sendable {
   var stage: Stage {
     get { state.withLock { $0.stage } }
     set { state.withLock { $0.stage = newValue } }
+  }
+
+  /// Whether the sign-in of this flow grants the application the account.
+  var grantsAccess: Bool {
+    get { state.withLock { $0.grantsAccess } }
+    set { state.withLock { $0.grantsAccess = newValue } }
   }
 
   /// The reason for an early end.

@@ -80,6 +80,9 @@ final class Prompter: Sendable {
     return "prompt-" + Base64URL.encode(Array(digest.prefix(16)))
   }
 
+  /// Closes the prompts that need no answer any more.
+  func satisfy(_ isNeedless: (Prompt, PendingRequest) -> Bool) { prompts.satisfy(isNeedless) }
+
   /// Ends the program after the last flow that has asked.
   func leave(_ flow: PendingRequest) {
     let end = state.withLock { state -> (@Sendable () -> Void)? in

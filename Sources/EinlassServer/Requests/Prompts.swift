@@ -131,10 +131,17 @@ final class Prompts: Sendable {
   }
 
   /// Closes the prompts that need no answer any more. Their waiters get `Problem.satisfied`.
-  func satisfy(_ isNeedless: (Prompt) -> Bool) {
+  ///
+  /// - Parameter isNeedless: gets a prompt and its first request.
+  func satisfy(_ isNeedless: (Prompt, PendingRequest) -> Bool) {
+    // The check may read the store, and prompts must not wait for that.
+    let needless = state.withLock { $0.open }.filter {
+      isNeedless($0.prompt, $0.waiters[0].flow)
+    }.map(\.id)
+    if needless.isEmpty { return }
     let waiters = state.withLock { state -> [Waiter] in
       var waiters: [Waiter] = []
-      for index in state.open.indices.reversed() where isNeedless(state.open[index].prompt) {
+      for index in state.open.indices.reversed() where needless.contains(state.open[index].id) {
         waiters += state.open[index].waiters
         close(&state, at: index, .satisfied, nil)
       }
@@ -260,6 +267,7 @@ final class Prompts: Sendable {
       "provider": isFlow ? .string(flow.provider) : nil,
       "providerName": isFlow ? .string(flow.providerName) : nil,
       "resource": flow.resource.map(JSONValue.string),
+      "grantsAccess": flow.grantsAccess && open.prompt.kind.isSignIn ? true : nil,
       "expiresAt": JSONValue(open.waiters.map(\.flow.expiresAt).max() ?? flow.expiresAt),
     ])
     for member in open.prompt.wireMembers(for: flow.application).members {
@@ -353,10 +361,6 @@ extension PendingRequest {
 }
 
 extension Problem {
-  /// The problem of a waiter when the prompt is no longer needed.
-  static let satisfied = Problem(
-    .cancelled, "The prompt is no longer needed.", detail: Prompts.Outcome.satisfied.rawValue)
-
   fileprivate static func unanswered(_ prompt: Prompt, _ flow: PendingRequest) -> Problem {
     let subject = flow.flowKind == nil ? "a passphrase" : flow.providerName
     return Problem(

@@ -8,6 +8,8 @@ final class Announcer: Sendable {
   private let peer = Lock<Peer?>(nil)
   private let session: Session
   private let sharesUsers: Bool
+  /// Called after decisions about access have changed; `nil` for any decision.
+  private let decided = Lock<(@Sendable ([AccessGrant.Place]?) -> Void)?>(nil)
 
   /// - Parameter sharesUsers: whether all applications share one directory of users.
   init(session: Session, sharesUsers: Bool = false) {
@@ -18,6 +20,12 @@ final class Announcer: Sendable {
   /// Sets the peer of the next notifications. `nil` releases the peer and everything its methods
   /// hold.
   func attach(_ peer: Peer?) { self.peer.withLock { $0 = peer } }
+
+  /// Sets the function to call after decisions about access have changed, by any process. It gets
+  /// `nil` if any decision may have changed.
+  func afterDecisions(_ decided: @escaping @Sendable ([AccessGrant.Place]?) -> Void) {
+    self.decided.withLock { $0 = decided }
+  }
 
   /// The executor for work that ends in a notification; `nil` if no peer is attached or no thread
   /// is left.
@@ -79,6 +87,14 @@ final class Announcer: Sendable {
         ["revision": JSONValue(revision), "changes": .array(accounts.map { JSONValue($0) })])
     }
     announceUsers(changes, revision)
+    if changes.isEverything || changes.registrations.count > StoreChanges.limit {
+      announceProviders(nil)
+    } else {
+      announceProviders(changes.registrations.map { ($0, .configured) })
+    }
+    if changes.isEverything || !changes.grants.isEmpty {
+      decided.withLock { $0 }?(changes.isEverything ? nil : changes.grants)
+    }
     if changes.isEverything || changes.grants.count > StoreChanges.limit {
       return announceChange(
         "access.changed", ["revision": JSONValue(revision), "reload": true])
@@ -108,6 +124,18 @@ extension Announcer {
     } else if !own.isEmpty {
       announceUsers(own, revision)
     }
+  }
+
+  /// Announces changes of providers; `nil` if any may have changed.
+  func announceProviders(_ changes: [(provider: String, change: ProviderChange)]?) {
+    guard changes?.isEmpty != true else { return }
+    let isListed = (changes?.count ?? .max) <= StoreChanges.limit
+    let listed = (isListed ? changes ?? [] : []).map { (provider, change) -> JSONValue in
+      ["provider": .string(provider), "change": .string(change.rawValue)]
+    }
+    announceChange(
+      "providers.changed",
+      JSONObject(present: ["changes": .array(listed), "reload": isListed ? nil : true]))
   }
 
   /// Announces these changes of users.
@@ -175,13 +203,8 @@ extension AccountStore {
         feed.look()
         return revision
       },
-      setGrant: { grant, patience throws(Problem) in
-        let revision = try store.setGrant(grant, patience)
-        feed.look()
-        return revision
-      },
-      resetGrant: { application, provider, patience throws(Problem) in
-        let revision = try store.resetGrant(application, provider, patience)
+      decide: { place, patience, edit throws(Problem) in
+        let revision = try store.decide(place, patience, edit)
         feed.look()
         return revision
       },
@@ -205,7 +228,13 @@ extension AccountStore {
       },
       lease: lease,
       requireWritable: requireWritable,
-      registrations: registrations,
+      registrations: RegistrationStore(
+        get: registrations.get,
+        set: { provider, registration, patience throws(Problem) in
+          let revision = try store.registrations.set(provider, registration, patience)
+          feed.look()
+          return revision
+        }),
       protection: protection,
       maintenance: maintenance,
       begunRenewals: begunRenewals,

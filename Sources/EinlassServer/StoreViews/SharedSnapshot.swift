@@ -71,13 +71,9 @@ extension AccountStore {
         defer { shared.forget() }
         return try store.remove(id, patience)
       },
-      setGrant: { grant, patience throws(Problem) in
+      decide: { place, patience, edit throws(Problem) in
         defer { shared.forget() }
-        return try store.setGrant(grant, patience)
-      },
-      resetGrant: { application, provider, patience throws(Problem) in
-        defer { shared.forget() }
-        return try store.resetGrant(application, provider, patience)
+        return try store.decide(place, patience, edit)
       },
       credentials: credentials,
       settle: { id, settlement throws(Problem) in

@@ -19,6 +19,8 @@ struct StoreChanges: Equatable {
   var accounts: [OfAccount] = []
   var grants: [AccessGrant.Place] = []
   var users: [OfUser] = []
+  /// The providers with a changed registration.
+  var registrations: [String] = []
   /// Whether everything may have changed, because the changes are not known.
   var isEverything = false
 
@@ -48,6 +50,8 @@ extension StoreChanges {
       case .user(let id, let kind, let scope):
         let change = OfUser(user: id, change: kind, scope: scope)
         if !users.contains(change) { users.append(change) }
+      case .registration(let provider):
+        if !registrations.contains(provider) { registrations.append(provider) }
       case .grant(let place):
         if !grants.contains(place) { grants.append(place) }
       }

@@ -49,6 +49,17 @@ let notifications: [NotificationDescriptor] = [
       .optional("provider", .identifier, "The provider of the accounts."), .reload,
     ]),
   NotificationDescriptor(
+    "providers.changed", "Providers were added, replaced, removed, or got another registration.",
+    params: [
+      .required(
+        "changes",
+        .array(
+          .object([
+            .provider, .required("change", Schema(ProviderChange.self), "The kind of change."),
+          ]), max: StoreChanges.limit), "The changes."),
+      .reload,
+    ]),
+  NotificationDescriptor(
     "users.changed",
     "Users of the application's directory changed; for capabilities.users alone, first after initialize.",
     params: [

@@ -195,8 +195,14 @@ let components: Components = [
     .object([
       .required("application", .identifier, "The application of the decision."), .provider,
       .required("state", Schema(AccessGrant.State.self), "The decision."),
+      .optional(
+        "accounts", .array(.identifier, max: AccessGrant.accountsLimit),
+        "The only accounts that the decision is for; missing for all accounts of the provider."),
       .required("permissions", .array(.identifier, max: nil), "The granted permissions."),
       .audience, .includes,
+      .optional(
+        "applicationTitle", .string(maxBytes: nil),
+        "The application, for people, as it was shown when they decided."),
       .required("changedAt", .unixTime, "The time of the decision."),
     ]),
   "AuditEntry":
@@ -259,6 +265,8 @@ let promptFields: [Field] = [
   ),
   .optional("expects", Schema(Prompt.Verifier.self), "The kind of text to enter."),
   .optional("added", .array(.identifier, max: nil), "The permissions beyond an existing grant."),
+  .optional(
+    "grantsAccess", .boolean, "The sign-in allows the application to use the account."),
   .optional("server", .string(maxBytes: nil), "The origin that gets the password."),
   .optional("secure", .boolean, "false: others on the way can read the password."),
   .optional("port", .integer(1...65535), "The port of the server."),

@@ -70,9 +70,11 @@ extension JSONValue {
         "application": .string(grant.application),
         "provider": .string(grant.provider),
         "state": .string(grant.state.rawValue),
+        "accounts": grant.accounts.map { JSONValue($0.map(\.rawValue)) },
         "permissions": JSONValue(grant.permissions),
         "audience": grant.audience.map { .string($0.rawValue) },
         "includes": grant.includes.isEmpty ? nil : JSONValue(grant.includes.map(\.rawValue)),
+        "applicationTitle": grant.title.map(JSONValue.string),
         "changedAt": JSONValue(grant.changedAt),
       ]))
   }

@@ -9,6 +9,15 @@ extension SQLiteAccountStore {
   public static func providerOverlay(path: String? = nil) -> ProviderOverlay {
     ProviderOverlay(
       fileName: try? StoreLocation(path: path).providersName,
+      stamp: {
+        guard let location = try? StoreLocation(path: path),
+          let status = FileStatus.at("\(location.directory)/\(location.providersName)")
+        else { return [] }
+        return [
+          Int64(bitPattern: status.identity.device), Int64(bitPattern: status.identity.inode),
+          status.countBytes, status.modifiedAtSeconds, status.modifiedAtNanoseconds,
+        ]
+      },
       read: { () throws(Problem) in
         let location = try StoreLocation(path: path)
         return try FileProblem.store { () throws(FileError) in
@@ -38,6 +47,8 @@ extension SQLiteAccountStore {
           try directory.replace(
             location.providersName, after, temporaryName: location.providersName + ".new")
         }
+        // Rings the watch of other processes, which is on the store's lock.
+        try? FileLock(location.lockName, in: directory).announceChange()
       })
   }
 }

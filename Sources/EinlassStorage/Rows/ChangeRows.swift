@@ -10,6 +10,9 @@ extension SQLiteConnection {
   /// credential change belongs to an account.
   private static let credentialKind = "credential"
 
+  /// A value of the `kind` column for the registration at a provider.
+  private static let registrationKind = "registration"
+
   /// The beginning of a value of the `kind` column for a user, whose id is in `account`.
   private static let userKind = "user "
 
@@ -27,6 +30,8 @@ extension SQLiteConnection {
     case .user(let id, let kind, let scope):
       try run(
         insert, .text(id.rawValue), .text(Self.userKind + kind.rawValue), .text(scope), .null)
+    case .registration(let provider):
+      try run(insert, .null, .text(Self.registrationKind), .null, .text(provider))
     case .grant(let place):
       try run(insert, .null, .null, .text(place.application), .text(place.provider))
     }
@@ -63,8 +68,10 @@ extension SQLiteConnection {
         let kind: StoreChange.Kind? = try row.optionalWord(1)
         return kind.map { .account(account, $0) }
       }
-      guard let application = scope, let provider = try row.optionalText(3) else {
-        return nil
+      guard let provider = try row.optionalText(3) else { return nil }
+      guard let application = scope else {
+        return try row.optionalText(1) == Self.registrationKind
+          ? .registration(provider: provider) : nil
       }
       return .grant(.init(provider: provider, application: application))
     }

@@ -2,7 +2,8 @@ internal import Einlass
 
 extension SQLiteConnection {
   private static let grantColumns = """
-    SELECT application, provider, state, permissions, audience, includes, changed_at FROM access_grant
+    SELECT application, provider, state, permissions, audience, includes, changed_at, accounts, title
+    FROM access_grant
     """
 
   func grant(_ place: AccessGrant.Place) throws(Problem) -> AccessGrant? {
@@ -22,12 +23,21 @@ extension SQLiteConnection {
       read: Self.grant)
   }
 
+  /// Returns the grants for some accounts of the provider, this one among them.
+  func grants(naming account: Account.ID, of provider: String) throws(Problem) -> [AccessGrant] {
+    try all(
+      "\(Self.grantColumns) WHERE provider = ?1 AND accounts NOT NULL", .text(provider),
+      read: Self.grant
+    ).filter { $0.accounts?.contains(account) == true }
+  }
+
   private static func grant(_ row: borrowing SQLiteStatement) throws(Problem) -> AccessGrant {
     AccessGrant(
       application: try row.text(0), provider: try row.text(1), state: try row.word(2),
+      accounts: try row.optionalText(7).map { TextList.items($0).map(Account.ID.init(rawValue:)) },
       permissions: TextList.items(try row.text(3)), audience: try row.optionalWord(4),
       includes: TextList.items(try row.text(5)).compactMap(AccessGrant.Inclusion.init),
-      changedAt: try row.integer(6))
+      title: try row.optionalText(8), changedAt: try row.integer(6))
   }
 
   /// Adds the grant or replaces the one of the same application and provider.
@@ -35,20 +45,44 @@ extension SQLiteConnection {
     try run(
       """
       INSERT OR REPLACE INTO access_grant
-        (application, provider, state, permissions, audience, includes, changed_at)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        (application, provider, state, permissions, audience, includes, changed_at, accounts, title)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
       """,
       .text(grant.application), .text(grant.provider), .text(grant.state.rawValue),
       .text(TextList.text(grant.permissions)), .optional(grant.audience?.rawValue),
-      .text(TextList.text(grant.includes.map(\.rawValue))), .integer(grant.changedAt))
+      .text(TextList.text(grant.includes.map(\.rawValue))), .integer(grant.changedAt),
+      .optional(grant.accounts.map { TextList.text($0.map(\.rawValue)) }),
+      .optional(grant.title))
   }
 
-  /// Removes the grant, so that the application counts as never asked. Returns `false` if there was
-  /// none.
-  func deleteGrant(application: String, provider: String) throws(Problem) -> Bool {
+  /// Removes the grant, so that the application counts as never asked.
+  func deleteGrant(_ place: AccessGrant.Place) throws(Problem) {
     try run(
-      "DELETE FROM access_grant WHERE application = ?1 AND provider = ?2", .text(application),
-      .text(provider))
-    return changes > 0
+      "DELETE FROM access_grant WHERE application = ?1 AND provider = ?2",
+      .text(place.application), .text(place.provider))
+  }
+}
+
+extension OpenStore {
+  /// Replaces a decision. Returns `false` if that changes nothing.
+  func decide(
+    _ place: AccessGrant.Place, _ edit: (AccessGrant?) -> AccessGrant?
+  ) throws(Problem) -> Bool {
+    let former = try connection.grant(place)
+    let decision = edit(former)
+    guard decision != former else { return false }
+    if let decision { try connection.put(decision) } else { try connection.deleteGrant(place) }
+    try connection.note(.grant(place))
+    return true
+  }
+}
+
+extension AccessGrant {
+  /// Returns the grant without an account that was removed; `nil` if no account is left.
+  func without(_ account: Account.ID) -> AccessGrant? {
+    guard let accounts else { return self }
+    var grant = self
+    grant.accounts = accounts.filter { $0 != account }
+    return grant.accounts == [] ? nil : grant
   }
 }

@@ -143,6 +143,7 @@ struct Migrations: Sendable {
     ],
     users,
     userBindings,
+    accountGrants,
   ]
 
   /// Adds the resource (RFC 8707; '' for none) to the primary key of `credential`, and a proof key
@@ -327,6 +328,14 @@ struct Migrations: Sendable {
     "UPDATE user_identity SET subject = lower(email) WHERE provider = 'password' AND email NOT NULL",
   ]
 
+  private static let accountGrants = [
+    // The only accounts of the grant; NULL for all of the provider.
+    "ALTER TABLE access_grant ADD COLUMN accounts TEXT",
+    "ALTER TABLE access_grant ADD COLUMN title TEXT",
+    // For the removal of an account.
+    "CREATE INDEX access_grant_accounts ON access_grant (provider) WHERE accounts NOT NULL",
+  ]
+
   private static let releasedColumns: [String: Set<String>] = [
     "meta": ["id", "store", "revision", "key_id", "encryptions"],
     "keyslot": ["id", "kind", "parameters", "salt", "wrapped_key"],
@@ -346,6 +355,7 @@ struct Migrations: Sendable {
     ],
     "access_grant": [
       "application", "provider", "state", "permissions", "audience", "changed_at", "includes",
+      "accounts", "title",
     ],
     "preference": ["application", "provider", "account"],
     "change": ["number", "account", "kind", "application", "provider"],

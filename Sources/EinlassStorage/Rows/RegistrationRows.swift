@@ -152,8 +152,11 @@ extension RegistrationStore {
       set: { provider, registration, patience throws(Problem) in
         guard let registration else {
           return try file.change(patience) { store throws(Problem) in
-            try store.connection.deleteRegistration(at: provider)
-              ? try store.connection.nextRevision() : try store.connection.meta().revision
+            guard try store.connection.deleteRegistration(at: provider) else {
+              return try store.connection.meta().revision
+            }
+            try store.connection.note(.registration(provider: provider))
+            return try store.connection.nextRevision()
           } ?? 0
         }
         return try file.write(patience, withKey: true) { store throws(Problem) in
@@ -173,6 +176,7 @@ extension OpenStore {
     let row = RegistrationRow(registration, key: try storeKey())
     try connection.countEncryptions(row.cells.count)
     try connection.put(row)
+    try connection.note(.registration(provider: registration.provider))
     return try connection.nextRevision()
   }
 }

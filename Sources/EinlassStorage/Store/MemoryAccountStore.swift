@@ -32,10 +32,7 @@ public enum MemoryAccountStore {
       remove: { id, _ throws(Problem) in
         try memory.withLock { memory throws(Problem) in try memory.remove(id) }
       },
-      setGrant: { grant, _ throws(Problem) in memory.withLock { $0.set(grant) } },
-      resetGrant: { application, provider, _ throws(Problem) in
-        memory.withLock { $0.resetGrant(application, provider) }
-      },
+      decide: { place, _, edit throws(Problem) in memory.withLock { $0.decide(place, edit) } },
       credentials: { id, place, _ throws(Problem) in
         try memory.withLock { memory throws(Problem) in
           let position = memory.snapshot.accounts[try memory.index(of: id)].position
@@ -202,25 +199,21 @@ private struct Memory {
     let account = snapshot.accounts.remove(at: try index(of: id))
     credentials[account.position] = nil
     note(.account(account.id, .removed))
+    for grant in snapshot.grants where grant.accounts?.contains(account.id) == true {
+      _ = decide(grant.place) { _ in grant.without(account.id) }
+    }
     return nextRevision()
   }
 
-  mutating func set(_ grant: AccessGrant) -> Int64 {
-    if snapshot.grant(grant.place) != grant { note(.grant(grant.place)) }
-    snapshot.grants.removeAll {
-      isSame($0.application, grant.application) && isSame($0.provider, grant.provider)
-    }
-    snapshot.grants.append(grant)
-    return nextRevision()
-  }
-
-  mutating func resetGrant(_ application: String, _ provider: String) -> Int64 {
-    let count = snapshot.grants.count
-    snapshot.grants.removeAll {
-      isSame($0.application, application) && isSame($0.provider, provider)
-    }
-    if snapshot.grants.count == count { return snapshot.revision }
-    note(.grant(.init(provider: provider, application: application)))
+  mutating func decide(
+    _ place: AccessGrant.Place, _ edit: (AccessGrant?) -> AccessGrant?
+  ) -> Int64 {
+    let former = snapshot.grant(place)
+    let decision = edit(former)
+    guard decision != former else { return snapshot.revision }
+    snapshot.grants.removeAll { $0.place == place }
+    if let decision { snapshot.grants.append(decision) }
+    note(.grant(place))
     return nextRevision()
   }
 
@@ -290,6 +283,7 @@ private struct Memory {
     registrations.removeAll { isSame($0.provider, provider) }
     if let registration { registrations.append(registration) }
     snapshot.registrations = registrations.map(\.known)
+    note(.registration(provider: provider))
     return nextRevision()
   }
 

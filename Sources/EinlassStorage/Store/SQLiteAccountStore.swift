@@ -66,17 +66,8 @@ public enum SQLiteAccountStore {
       },
       update: { id, patience, edit throws(Problem) in try update(id, in: file, patience, edit) },
       remove: { id, patience throws(Problem) in try remove(id, from: file, patience) },
-      setGrant: { grant, patience throws(Problem) in
-        try file.write(patience) { store throws(Problem) in
-          if try store.connection.grant(grant.place) != grant {
-            try store.connection.put(grant)
-            try store.connection.note(.grant(grant.place))
-          }
-          return try store.connection.nextRevision()
-        }
-      },
-      resetGrant: { application, provider, patience throws(Problem) in
-        try resetGrant(application, provider, in: file, patience)
+      decide: { place, patience, edit throws(Problem) in
+        try decide(place, edit, in: file, patience)
       },
       credentials: { id, place, patience throws(Problem) in
         try credentials(of: id, at: place, in: file, patience)
@@ -133,8 +124,13 @@ extension SQLiteAccountStore {
     _ id: Account.ID, from file: StoreFile, _ patience: AccountStore.Patience
   ) throws(Problem) -> Int64 {
     let revision = try file.change(patience) { store throws(Problem) in
-      try store.changing(id) { _ throws(Problem) in
-        guard try store.connection.deleteAccount(id) else { throw Problem.unknownAccount(id) }
+      try store.changing(id) { before throws(Problem) in
+        guard let before, try store.connection.deleteAccount(id) else {
+          throw Problem.unknownAccount(id)
+        }
+        for grant in try store.connection.grants(naming: id, of: before.provider) {
+          _ = try store.decide(grant.place) { _ in grant.without(id) }
+        }
         return try store.connection.nextRevision()
       }
     }
@@ -142,16 +138,17 @@ extension SQLiteAccountStore {
     return revision
   }
 
-  private static func resetGrant(
-    _ application: String, _ provider: String, in file: StoreFile, _ patience: AccountStore.Patience
+  private static func decide(
+    _ place: AccessGrant.Place, _ edit: (AccessGrant?) -> AccessGrant?, in file: StoreFile,
+    _ patience: AccountStore.Patience
   ) throws(Problem) -> Int64 {
-    try file.change(patience) { store throws(Problem) in
-      guard try store.connection.deleteGrant(application: application, provider: provider) else {
-        return try store.connection.meta().revision
-      }
-      try store.connection.note(.grant(.init(provider: provider, application: application)))
+    let body = { (store: OpenStore) throws(Problem) in
+      guard try store.decide(place, edit) else { return try store.connection.meta().revision }
       return try store.connection.nextRevision()
-    } ?? 0
+    }
+    // The removal of a decision creates no store.
+    if edit(nil) == nil { return try file.change(patience, body) ?? 0 }
+    return try file.write(patience, body)
   }
 
   private static func credentials(

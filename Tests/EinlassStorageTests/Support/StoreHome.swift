@@ -57,6 +57,10 @@ extension StoreHome {
   static let withoutReports =
     "ALTER TABLE account DROP COLUMN email_verified; ALTER TABLE account DROP COLUMN reported"
 
+  /// Removes the accounts and titles of grants.
+  static let withoutAccountGrants =
+    "DROP INDEX access_grant_accounts; ALTER TABLE access_grant DROP COLUMN accounts; ALTER TABLE access_grant DROP COLUMN title"
+
   /// Turns a store of the newest schema into one of schema 2.
   static let backToSchema2 = """
     ALTER TABLE credential RENAME TO newer; DROP INDEX credential_resource;
@@ -66,6 +70,7 @@ extension StoreHome {
       id_token, client_secret FROM newer;
     DROP TABLE newer; DROP TABLE registration; DROP TABLE preference; DROP TABLE change;
     DROP TABLE login_refusal; DROP TABLE server_setting; \(withoutUsers);
+    \(withoutAccountGrants);
     \(withoutReports);
     DROP INDEX account_provider; DROP INDEX account_last_used; DROP INDEX access_grant_place;
     PRAGMA user_version = 2

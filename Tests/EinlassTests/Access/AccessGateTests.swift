@@ -217,7 +217,7 @@ struct AccessGateTests {
 
   @Test(
     "A store that fails at any step ends in accountStoreFailure",
-    arguments: ["reading", "setGrant", "credentials", "settle", "lease"])
+    arguments: ["reading", "decide", "credentials", "settle", "lease"])
   func storeFailure(closure: String) async throws {
     let script = Script(
       [.text(Sample.requestToken), .text(Sample.accessToken), .json(Sample.chirpIdentity)],

@@ -23,6 +23,12 @@ struct AccessRulesTests {
       audience: audience, changedAt: 0)
   }
 
+  /// So many accounts within the grant.
+  func accounts(_ count: Int) -> AccountChoices {
+    let accounts = (0..<count).map { Sample.account("u\($0)", "any") }
+    return AccountChoices(hasAccounts: count > 0, first: accounts.first, lastUsed: accounts)
+  }
+
   func word(_ access: AccessRules.Access) -> String {
     switch access {
     case .granted: "granted"
@@ -42,7 +48,8 @@ struct AccessRulesTests {
     }
     return AccessRules.choice(
       request, at: provider,
-      among: try AccountStore.Snapshot(accounts: accounts).choices(for: request, at: provider))
+      among: try AccountStore.Snapshot(accounts: accounts).choices(
+        for: request, at: provider, within: nil))
   }
 
   func word(_ choice: AccessRules.Choice) -> String {
@@ -67,7 +74,7 @@ struct AccessRulesTests {
   func access(state: AccessGrant.State?, count: Int, expected: String) {
     for provider in [Self.many, Self.one] {
       let access = AccessRules.access(
-        request(), at: provider, grant: state.map { grant($0) }, hasAccounts: count > 0)
+        request(), at: provider, grant: state.map { grant($0) }, among: accounts(count))
       #expect(word(access) == expected)
     }
   }
@@ -123,7 +130,7 @@ struct AccessRulesTests {
   func ofAnotherProvider() throws {
     let request = request { $0.account = Account.ID(rawValue: "a_u0") }
     let others = AccountStore.Snapshot(accounts: [Sample.account("u0", "facebook")])
-    let choices = try others.choices(for: request, at: Self.many)
+    let choices = try others.choices(for: request, at: Self.many, within: nil)
     #expect(word(AccessRules.choice(request, at: Self.many, among: choices)) == "invalidChoice")
   }
 
@@ -153,7 +160,7 @@ struct AccessRulesTests {
   func added(granted: [String], asked: [String]?, added: [String]?) {
     let access = AccessRules.access(
       request { $0.permissions = asked }, at: Self.one, grant: grant(.granted, granted),
-      hasAccounts: true)
+      among: accounts(1))
     guard case .ask(.grantAccess(_, _, let new, _)) = access else {
       #expect(access == .granted)
       #expect(added == nil)
@@ -171,7 +178,7 @@ struct AccessRulesTests {
   func audience(granted: AccessGrant.Audience?, asked: AccessGrant.Audience?, isAsked: Bool) {
     let access = AccessRules.access(
       request { $0.audience = asked }, at: Self.one, grant: grant(.granted, [], granted),
-      hasAccounts: true)
+      among: accounts(1))
     #expect((access != .granted) == isAsked)
   }
 
@@ -182,7 +189,7 @@ struct AccessRulesTests {
         $0.permissions = ["email"]
         $0.audience = .friends
         $0.includesRefreshToken = true
-      }, at: Self.one, grant: nil, hasAccounts: true)
+      }, at: Self.one, grant: nil, among: accounts(1))
     #expect(
       access
         == .ask(
@@ -202,7 +209,7 @@ struct AccessRulesTests {
     before.includes = granted
     let request = request { $0.includesRefreshToken = isWanted }
     let access = AccessRules.access(
-      request, at: Self.many, grant: before, hasAccounts: true)
+      request, at: Self.many, grant: before, among: accounts(1))
     let question = Prompt.grantAccess(
       permissions: [], audience: nil, added: [], includes: [.refreshToken])
     #expect(access == (isAsked ? .ask(question) : .granted))
@@ -222,5 +229,95 @@ struct AccessRulesTests {
     #expect(grant.permissions == ["a", "b"])
     #expect(grant.audience == .friends)
     #expect(grant.changedAt == 9)
+  }
+
+  @Test(
+    "A grant for some accounts opens these alone",
+    arguments: [
+      (nil, "granted", "select u1,u2"), ("u1", "granted", "use u1"),
+      ("u0", "ask grantAccess", "use u0"),
+    ] as [(String?, String, String)])
+  func someAccounts(named: String?, access: String, choice: String) throws {
+    let all = (0..<3).map { Sample.account("u\($0)", Self.many.id) }
+    var grant = grant(.granted)
+    grant.accounts = [all[1].id, all[2].id, Account.ID(rawValue: "a_removed")]
+    let request = request { $0.account = named.map { Account.ID(rawValue: "a_\($0)") } }
+    let choices = try AccountStore.Snapshot(accounts: all).choices(
+      for: request, at: Self.many, within: grant)
+    #expect(
+      word(AccessRules.access(request, at: Self.many, grant: grant, among: choices)) == access)
+    #expect(word(AccessRules.choice(request, at: Self.many, among: choices)) == choice)
+    #expect(grant.allows(all[1].id) && !grant.allows(all[0].id))
+    grant.state = .denied
+    #expect(!grant.allows(all[1].id))
+  }
+
+  @Test("A grant whose accounts are all removed asks again")
+  func noAccountLeft() throws {
+    var grant = grant(.granted)
+    grant.accounts = [Account.ID(rawValue: "a_removed")]
+    let choices = try AccountStore.Snapshot(accounts: [Sample.account("u0", Self.many.id)]).choices(
+      for: request(), at: Self.many, within: grant)
+    let access = AccessRules.access(request(), at: Self.many, grant: grant, among: choices)
+    #expect(word(access) == "ask grantAccess")
+  }
+
+  @Test("The answer to the question opens every account")
+  func allAfterSome() {
+    var before = grant(.granted)
+    before.accounts = [Account.ID(rawValue: "a_u0")]
+    let after = AccessRules.grant(.granted, to: request(), at: Self.many, before: before, now: 9)
+    #expect(after.accounts == nil)
+  }
+
+  /// The accounts that the application has after a sign-in to `new`; `nil` if the grant stays.
+  func joined(
+    _ before: AccessGrant?, _ change: (inout SignInRequest) -> Void = { _ in }
+  ) -> AccessGrant? {
+    var request = SignInRequest(
+      application: Sample.application, registration: nil, provider: Self.one.id)
+    change(&request)
+    return AccessRules.grant(
+      bySigningInTo: Account.ID(rawValue: "new"), request, at: Self.one, before: before, now: 9)
+  }
+
+  @Test("A sign-in grants the account with the requested permissions and nothing else")
+  func firstSignIn() {
+    let grant = joined(nil) {
+      $0.permissions = ["email"]
+      $0.audience = .onlyMe
+      $0.applicationTitle = "Editor"
+    }
+    #expect(
+      grant
+        == AccessGrant(
+          application: Sample.application, provider: Self.one.id, state: .granted,
+          accounts: [Account.ID(rawValue: "new")], permissions: ["email"], audience: .onlyMe,
+          title: "Editor", changedAt: 9))
+  }
+
+  @Test("A sign-in leaves a denial, a grant of all accounts, and other rights as they are")
+  func laterSignIn() throws {
+    let first = try #require(joined(nil))
+    var before = first
+    before.accounts = [Account.ID(rawValue: "old")]
+    #expect(joined(before)?.accounts?.map(\.rawValue) == ["old", "new"])
+    #expect(joined(first) == nil)
+    #expect(joined(before) { $0.permissions = ["email"] } == nil)
+    #expect(joined(before) { $0.audience = .everyone } == nil)
+    for (count, joins) in [(99, true), (100, false)] {
+      before.accounts = (0..<count).map { Account.ID(rawValue: "a_\($0)") }
+      #expect((joined(before) != nil) == joins)
+    }
+    before = first
+    before.accounts = nil
+    #expect(joined(before) == nil)
+    before.accounts = []
+    before.includes = [.refreshToken]
+    #expect(joined(before) == nil)
+    before.includes = []
+    #expect(joined(before) != nil)
+    before.state = .denied
+    #expect(joined(before) == nil)
   }
 }

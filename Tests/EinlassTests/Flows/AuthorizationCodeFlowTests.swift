@@ -58,7 +58,8 @@ import Testing
     #expect(
       script.log == [
         "listen at 127.0.0.1 /callback", Self.out, Self.exchange, "add Sequencing.com",
-        "page signedIn(person: Optional(\"Sequencing.com\"))", "close",
+        "grant granted", "page signedIn(person: Optional(\"Sequencing.com\"), isGranted: true)",
+        "close",
       ])
     guard case .openURL(let page, returningTo: nil) = script.prompts[0] else {
       Issue.record("no page")

@@ -98,7 +98,8 @@ import Testing
     #expect(account.email == "ada@example.org")
     #expect(
       script.log[2...] == [
-        Self.exchange, Self.keys, "add ada", "page signedIn(person: Optional(\"ada\"))", "close",
+        Self.exchange, Self.keys, "add ada", "grant granted",
+        "page signedIn(person: Optional(\"ada\"), isGranted: true)", "close",
       ])
     guard case .openURL(let page, _) = script.prompts[0] else { return }
     #expect(

@@ -70,7 +70,7 @@ import Testing
       script.log.filter { !$0.hasPrefix("listen") } == [
         "POST https://op.example/request", "ask openURL op.example",
         "POST https://op.example/access", "GET https://op.example/me", "add ada",
-        "page signedIn(person: Optional(\"ada\"))", "close",
+        "grant granted", "page signedIn(person: Optional(\"ada\"), isGranted: true)", "close",
       ])
     let headers = try script.requests.map(header)
     #expect(headers[0]["oauth_callback"]?.hasPrefix("http://127.0.0.1:8400/") == true)

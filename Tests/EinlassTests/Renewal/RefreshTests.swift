@@ -1,5 +1,6 @@
 import EinlassCrypto
 import EinlassJSON
+import EinlassSystem
 import TestSupport
 import Testing
 
@@ -316,20 +317,39 @@ import Testing
     #expect(stored(script)?.refreshToken == Secret("RT"))
   }
 
-  @Test func `Without an account the person signs in and grants access, without further prompts`()
-    async throws
-  {
+  @Test(arguments: [true, false])
+  func `A sign-in for the application is the only question, unless access is asked for`(
+    grants: Bool
+  ) async throws {
     let script = Script(
       [.json(AuthorizationCodeFlowTests.token)], answers: [.accept(), .accept()],
       brought: [AuthorizationCodeFlowTests.good()])
+    let granted = Lock<[AccessGrant]>([])
     let request = Self.perform {
       $0.selection = .always
       $0.signIn = AuthorizationCodeFlowTests.request()
+      $0.signIn?.granted = { grant, _ in granted.withLock { $0.append(grant) } }
       $0.signsInIfNeeded = true
     }
-    _ = try await Sample.engine(script).perform(
+    var engine = try Sample.engine(script)
+    engine.signInsGrantAccess = grants
+    let result = try await engine.perform(
       request, asking: script.asker([.openURL, .grantAccess]))
-    #expect(script.prompts.map(\.kind) == [.openURL, .grantAccess])
+    #expect(script.prompts.map(\.kind) == (grants ? [.openURL] : [.openURL, .grantAccess]))
+    #expect(script.store.grants.map(\.accounts) == [grants ? [result.account.id] : nil])
+    #expect(granted.withLock { $0 } == (grants ? script.store.grants : []))
+  }
+
+  @Test func `A stored denial stays after a sign-in for the application`() async throws {
+    let denial = AccessGrant(
+      application: AuthorizationCodeFlowTests.request().application,
+      provider: AuthorizationCodeFlowTests.request().provider, state: .denied, changedAt: 1)
+    let script = Script(
+      [.json(AuthorizationCodeFlowTests.token)], answers: [.accept()],
+      brought: [AuthorizationCodeFlowTests.good()], store: ScriptedStore(grants: [denial]))
+    let added = try await Sample.engine(script).signIn(
+      AuthorizationCodeFlowTests.request(), asking: script.asker())
+    #expect(!added.isGranted && script.store.grants == [denial])
   }
 
   @Test func `The hint is accounts.signIn if a page can be shown, and else accounts.add`()
