@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from fake import GREASE
+from messages import same, text
 from program import Failure
 from standins import Standins
-from transcripts import Transcript, outs, same, text
+from transcripts import Transcript, outs
 
 CUTS = ("whole", "bytes", "stall", "pieces", "characters")
 #: Members with the client's own ids.

@@ -2,8 +2,9 @@
 from typing import Any, Dict, List
 
 from client import Case, case_of, fits, hello
+from messages import read
 from standins import Standins
-from transcripts import PROTOCOL, document, load, read
+from transcripts import PROTOCOL, document, load
 
 LIST = {"request": "a", "method": "accounts.list", "params": {}}
 #: Characters of one to four bytes, and those that some readers take for the end of a line.

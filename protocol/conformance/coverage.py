@@ -3,7 +3,8 @@ from typing import Any, Dict, Iterator, List, Set, Tuple
 
 import client_cases
 import server_cases
-from transcripts import PROTOCOL, document, load, outs, read
+from messages import read
+from transcripts import PROTOCOL, document, load, outs
 
 #: Parts that only another test can reach, with that test.
 EXCEPTIONS = {

@@ -2,15 +2,16 @@
 
 It reads the case from a JSON file, plays it, and writes the faults of the client to another file.
 """
+from __future__ import annotations
+
 import json
 import os
 import signal
 import sys
 import time
-from typing import Any, Dict, List, Optional
 
 import framing
-from transcripts import read, same, text, versioned
+from messages import read, same, text, versioned
 
 HELLO = {"protocolVersion": 1, "server": {"name": "einlass", "version": "0.0.0"},
          "capabilities": {"methods": [], "notifications": [], "prompts": [], "changes": True, "network": False},
@@ -28,14 +29,14 @@ class Fault(Exception):
 class Server:
     """One connection. `case` has `steps`, `cut`, `grease`, `prompts` and `initialize`."""
 
-    def __init__(self, case: Dict[str, Any]) -> None:
+    def __init__(self, case: dict[str, object]) -> None:
         self.case = case
         self.deframer = framing.Deframer()
-        self.inbox: List[bytes] = []
+        self.inbox: list[bytes] = []
         self.ended = False
-        self.ids: Dict[Any, Any] = {}
-        self.open_ids: List[Any] = []
-        self.closed: List[str] = []
+        self.ids: dict[object, object] = {}
+        self.open_ids: list[object] = []
+        self.closed: list[str] = []
         self.seed = case.get("seed", 1)
         self.out = os.fdopen(1, "wb", buffering=0, closefd=False)
 
@@ -50,7 +51,7 @@ class Server:
             self.perform(step)
         self.end()
 
-    def perform(self, step: Dict[str, Any]) -> None:
+    def perform(self, step: dict[str, object]) -> None:
         kind = next(iter(step))
         if kind == "in":
             self.expect(step["in"])
@@ -73,7 +74,7 @@ class Server:
         else:
             raise Fault(f"the kit knows no step {kind}")
 
-    def die(self, code: Any) -> None:
+    def die(self, code: object) -> None:
         save([])
         if code == "KILL":
             os.kill(os.getpid(), signal.SIGKILL)
@@ -81,7 +82,7 @@ class Server:
 
     # Messages of the client
 
-    def next(self) -> Optional[Dict[str, Any]]:
+    def next(self) -> dict[str, object] | None:
         """Returns the next message, or `None` at the end of the input. The answer to a prompt may come after its end,
         and is refused then."""
         while (message := self.next_message()) is not None:
@@ -93,7 +94,7 @@ class Server:
             self.out_message({"id": "late", "error": {"code": 1023, "message": "The prompt has closed.", "data": data}})
         return message
 
-    def next_message(self) -> Optional[Dict[str, Any]]:
+    def next_message(self) -> dict[str, object] | None:
         """Returns the next message, checked as a JSON-RPC 2.0 request."""
         while not self.inbox and not self.ended:
             chunk = os.read(0, 65536)
@@ -116,7 +117,7 @@ class Server:
         self.check(message)
         return message
 
-    def check(self, message: Any) -> None:
+    def check(self, message: object) -> None:
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             raise Fault(f"no JSON-RPC 2.0 request: {text(message)}")
         if not isinstance(message.get("method"), str):
@@ -133,7 +134,7 @@ class Server:
                 raise Fault(f"the id {text(identifier)} is in use")
             self.open_ids.append(identifier)
 
-    def introduce(self, wanted: Dict[str, Any]) -> None:
+    def introduce(self, wanted: dict[str, object]) -> None:
         message = self.next()
         if message is None or message["method"] != "initialize" or "id" not in message:
             raise Fault(f"initialize comes first, not {text(message)}")
@@ -147,12 +148,12 @@ class Server:
         if sorted(declared or []) != sorted(self.case["prompts"]):
             raise Fault(f"initialize declares the prompts {text(self.case['prompts'])}, not {text(declared)}")
 
-    def expect(self, wanted: Dict[str, Any]) -> None:
+    def expect(self, wanted: dict[str, object]) -> None:
         message = self.next()
         if found := self.difference(wanted, message):
             raise Fault(found)
 
-    def expect_all(self, wanted: List[Dict[str, Any]]) -> None:
+    def expect_all(self, wanted: list[dict[str, object]]) -> None:
         """Expects these messages in any order."""
         rest = list(wanted)
         while rest:
@@ -162,7 +163,7 @@ class Server:
                 raise Fault(f"not expected: {text(message)}")
             rest.remove(fitting[0])
 
-    def difference(self, wanted: Dict[str, Any], message: Any) -> Optional[str]:
+    def difference(self, wanted: dict[str, object], message: object) -> str | None:
         if message is None:
             return f"the input ended before {text(wanted)}"
         params = wanted.get("params") or {}
@@ -187,7 +188,7 @@ class Server:
 
     # Messages to the client
 
-    def out_message(self, message: Dict[str, Any]) -> None:
+    def out_message(self, message: dict[str, object]) -> None:
         message = dict(message)
         if "id" in message:
             message["id"] = self.ids[message["id"]]
@@ -203,7 +204,7 @@ class Server:
         headers = bool(self.deframer.headers)
         self.write(framing.Way("", headers, "").frame(data))
 
-    def with_ids(self, params: Dict[str, Any]) -> Dict[str, Any]:
+    def with_ids(self, params: dict[str, object]) -> dict[str, object]:
         """Puts the client's ids in place of those of the case."""
         params = dict(params)
         if isinstance(params.get("requests"), list):
@@ -217,14 +218,14 @@ class Server:
         framing.write(self.out, data, self.case.get("cut", "whole"), self.seed)
 
 
-def covers(wanted: Any, actual: Any) -> bool:
+def covers(wanted: object, actual: object) -> bool:
     """Whether `actual` has every member of `wanted`; a client may add others."""
     if isinstance(wanted, dict) and isinstance(actual, dict):
         return all(covers(value, actual.get(name)) for name, value in wanted.items())
     return same(wanted, actual)
 
 
-def greased(message: Dict[str, Any]) -> Dict[str, Any]:
+def greased(message: dict[str, object]) -> dict[str, object]:
     """Adds an unknown member to a message, its parameters, its result and the data of its error."""
     message = {**message, GREASE: [{"a": None}]}
     for name in ("params", "result"):
@@ -235,7 +236,7 @@ def greased(message: Dict[str, Any]) -> Dict[str, Any]:
     return message
 
 
-def save(faults: List[str]) -> None:
+def save(faults: list[str]) -> None:
     with open(sys.argv[2], "w", encoding="utf-8") as file:
         json.dump({"faults": faults}, file)
 

@@ -1,15 +1,12 @@
 """Messages on a pipe: lines, or the headers of the Language Server Protocol, and ways to cut them into writes."""
-import random
+from __future__ import annotations
+
 import time
-from typing import Iterator, List, NamedTuple, Tuple
+from collections import namedtuple
 
 
-class Way(NamedTuple):
+class Way(namedtuple("Way", "name headers cut")):
     """A way to write messages: with headers or as lines, cut into these pieces."""
-
-    name: str
-    headers: bool
-    cut: str
 
     def frame(self, message: bytes) -> bytes:
         return b"Content-Length: %d\r\n\r\n%s" % (len(message), message) if self.headers else message + b"\n"
@@ -21,7 +18,7 @@ WAYS = [Way(f"{cut} {framing}", framing == "headers", cut)
 LARGE = 20_000
 
 
-def pieces(data: bytes, cut: str, seed: int = 1) -> Iterator[Tuple[bytes, float]]:
+def pieces(data: bytes, cut: str, seed: int = 1) -> Iterator[tuple[bytes, float]]:
     """Yields pieces of `data`, each with the seconds to wait after it."""
     if cut == "whole" or not data:
         yield data, 0
@@ -34,9 +31,10 @@ def pieces(data: bytes, cut: str, seed: int = 1) -> Iterator[Tuple[bytes, float]
     elif cut == "characters" and len(data) <= LARGE:
         yield from ((piece, 0.002) for piece in within_characters(data))
     else:
-        dice = random.Random(seed)
         while data:
-            count = dice.randint(1, len(data))
+            # A linear congruential generator, because the same seed cuts in the same places everywhere.
+            seed = (seed * 1103515245 + 12345) % (1 << 31)
+            count = 1 + (seed >> 8) % len(data)
             yield data[:count], 0
             data = data[count:]
 
@@ -72,7 +70,7 @@ class Deframer:
         self.headers = headers
         self.rest = b""
 
-    def feed(self, data: bytes) -> List[bytes]:
+    def feed(self, data: bytes) -> list[bytes]:
         self.rest += data
         if self.headers is None and len(self.rest) >= 8:
             self.headers = self.rest[:8].lower() == b"content-"

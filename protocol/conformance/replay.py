@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 import program
+from messages import same, text
 from program import Failure, Program
 from sandbox import browse
 from server import parsed
-from transcripts import same, text
 
 HIDDEN = re.compile(r"\[hidden(?: \d+)?\]")
 #: The ids of accounts, flows, prompts, users and pending credentials are new in each run.

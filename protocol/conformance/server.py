@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
 from framing import WAYS, Way
+from messages import read, text, versioned
 from program import Failure, Program
 from sandbox import Sandbox, browse
-from transcripts import Matcher, Transcript, merged, outs, read, strings, text, versioned
+from transcripts import Matcher, Transcript, merged, outs, strings
 
 
 #: Steps of the player that need a provider, and methods with answers that depend on the sandbox's registrations.

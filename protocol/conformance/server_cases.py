@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from framing import Way
+from messages import text
 from program import Failure, Program
 from server import parsed, write_private
-from transcripts import text
 
 LINES, HEADERS = Way("lines", False, "whole"), Way("headers", True, "whole")
 #: With this registration a sign-in opens its page without a request to the provider.

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 
+from messages import same, text
+
 PROTOCOL = Path(__file__).resolve().parents[1]
 
 
@@ -33,40 +35,6 @@ def document() -> Dict[str, Any]:
 def outs(step: Dict[str, Any]) -> List[Any]:
     """Returns the messages of the server in a step."""
     return step.get("unordered", [step["out"]] if "out" in step else [])
-
-
-def unique(pairs):
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("a name stands twice in an object")
-    return members
-
-
-def read(message: bytes) -> Any:
-    """Reads JSON strictly. Raises ValueError."""
-    def refuse(constant):
-        raise ValueError(f"{constant} is not JSON")
-    return json.loads(message.decode("utf-8"), object_pairs_hook=unique, parse_constant=refuse)
-
-
-def text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def same(left: Any, right: Any) -> bool:
-    """Whether two JSON values are equal. In Python, `True == 1`."""
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(same(value, right[name]) for name, value in left.items())
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
-    return type(left) is type(right) and left == right
-
-
-def versioned(message: Any) -> Any:
-    """Adds the `jsonrpc` that transcripts leave out."""
-    if isinstance(message, list):
-        return [versioned(entry) for entry in message]
-    return {"jsonrpc": "2.0", **message} if isinstance(message, dict) else message
 
 
 def merged(target: Any, patch: Any) -> Any:
