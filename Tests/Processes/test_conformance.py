@@ -26,7 +26,7 @@ ONE_AFTER_THE_OTHER = {"prompts/two-open", "prompt.answer/different-policies",
                        "accounts.signIn/pasted-address-does-not-fit"}
 
 
-def kit(*arguments, folder=KIT, seconds=300):
+def kit(*arguments, folder=KIT, seconds=900):
     environment = {**os.environ, "EINLASS_SANDBOX": str(SANDBOX)}
     done = subprocess.run([*PYTHON, folder, *map(str, arguments)], capture_output=True, text=True, timeout=seconds,
                           env=environment, stdin=subprocess.DEVNULL)
@@ -82,7 +82,7 @@ def test_a_broken_server_fails_the_right_cases(tmp_path, spoil, broken):
     relay.write_text(RELAY.format(python=sys.executable, einlass=str(EINLASS), spoil=spoil))
     relay.chmod(0o755)
     cases = only("wire/batch", "limits/runningFlows", "limits/nesting", "users.current/none")
-    code, output = kit("server", "--timeout", 10, *cases, relay)
+    code, output = kit("server", "--timeout", 5, "--jobs", 4, *cases, relay)
     assert (failed(output), code) == (broken, 1 if broken else 0), output
 
 
