@@ -54,7 +54,8 @@ extension Peer {
   /// Answers a message that is not a request of a method.
   func refuse(_ error: RPCError, id: RequestID?, place: Place) {
     options.log.debug("rpc", "refused: \(error.reason)")
-    options.trace?.record(.outbound, Outcome.failure(error).message(id: id))
+    let message = Outcome.failure(error).message(id: id)
+    options.trace?.record(.outbound, message, of: message)
     switch place {
     case .line: write(.failure(error), id: id)
     case .batch(let batch, let index): answer(id, .failure(error), batch, index)
@@ -87,10 +88,10 @@ extension Peer {
 
   private func trace(_ ticket: RequestTable.Ticket, _ outcome: Outcome) {
     guard let trace = options.trace else { return }
-    let outcome = outcome.map {
+    let redacted = outcome.map {
       ticket.method.descriptor.redacted(result: $0, components: options.components)
     }.mapError { $0.redacted(options.secretErrorMembers) }
-    trace.record(.outbound, outcome.message(id: ticket.id))
+    trace.record(.outbound, redacted.message(id: ticket.id), of: outcome.message(id: ticket.id))
   }
 }
 

@@ -1,7 +1,7 @@
 public import EinlassJSON
 
 /// The replacement in a trace for secret and undescribed values.
-private let hidden: JSONValue = "[hidden]"
+let hiddenValue: JSONValue = "[hidden]"
 
 extension Schema {
   /// Returns the value with secret members replaced. Members without a description are replaced
@@ -19,12 +19,12 @@ extension Schema {
       return .object(object.map { schema.redacted($0.value, components: components) })
     case (.tagged(let tag, let shapes), .object(let object)):
       let name = object[tag]?.string ?? ""
-      guard let shape = shapes.first(where: { sameBytes($0.0, name) }) else { return hidden }
+      guard let shape = shapes.first(where: { sameBytes($0.0, name) }) else { return hiddenValue }
       let tagged = Field.required(tag, .any, "")
       return .object(Schema.redacted(object, [tagged] + shape.1, components: components))
     case (.reference(let name), _):
-      return components[name]?.redacted(value, components: components) ?? hidden
-    default: return hidden
+      return components[name]?.redacted(value, components: components) ?? hiddenValue
+    default: return hiddenValue
     }
   }
 
@@ -34,8 +34,30 @@ extension Schema {
   ) -> JSONObject {
     object.map { member in
       let field = fields.first { sameBytes($0.name, member.name) }
-      guard let field, !field.isSecret else { return hidden }
-      return field.schema.redacted(member.value, components: components)
+      guard let field else { return hiddenValue }
+      return field.isSecret
+        ? field.schema.hidden(member.value, components: components)
+        : field.schema.redacted(member.value, components: components)
+    }
+  }
+
+  /// Returns the secret value with everything replaced but the names of its members and its tag, so
+  /// that a trace of it can be replayed.
+  private func hidden(_ value: JSONValue, components: Components) -> JSONValue {
+    switch (self, value) {
+    case (.tagged(let tag, let shapes), .object(let object)):
+      guard let shape = shapes.first(where: { sameBytes($0.0, object[tag]?.string ?? "") }) else {
+        return hiddenValue
+      }
+      return .object(
+        object.map { member in
+          if sameBytes(member.name, tag) { return member.value }
+          let field = shape.1.first { sameBytes($0.name, member.name) }
+          return field?.schema.hidden(member.value, components: components) ?? hiddenValue
+        })
+    case (.reference(let name), _):
+      return components[name]?.hidden(value, components: components) ?? hiddenValue
+    default: return hiddenValue
     }
   }
 }
@@ -59,7 +81,7 @@ extension RPCError {
     _ names: [String], in object: JSONObject, _ redacted: (JSONValue) -> JSONValue
   ) -> JSONObject {
     object.map { member in
-      names.contains { sameBytes($0, member.name) } ? hidden : redacted(member.value)
+      names.contains { sameBytes($0, member.name) } ? hiddenValue : redacted(member.value)
     }
   }
 }

@@ -4,7 +4,9 @@ public import EinlassSystem
 /// The messages of a session as JSON Lines in a file, `{"t": seconds, "dir": "in" | "out", "msg":
 /// …}`.
 ///
-/// Messages are redacted by the methods' descriptors before they are recorded.
+/// Messages are redacted by the methods' descriptors before they are recorded. A hidden value is
+/// `[hidden N]`, with the same number wherever the same value is hidden, so that a trace can be
+/// replayed.
 public struct Trace: Sendable {
   /// The direction of a message.
   enum Direction: String {
@@ -14,6 +16,9 @@ public struct Trace: Sendable {
 
   private struct File: ~Copyable {
     let lines: CappedFile
+    /// The numbers of the hidden values, by a hash with the seed of this process, so that the trace
+    /// keeps no secret in memory.
+    var numbers: [Int: Int] = [:]
   }
 
   private let file: Lock<File>
@@ -25,13 +30,35 @@ public struct Trace: Sendable {
     self.now = now
   }
 
-  /// Adds one line. A line that cannot be written is lost.
-  func record(_ direction: Direction, _ message: JSONValue) {
-    let line: JSONValue = [
-      "t": JSONValue(now()), "dir": .string(direction.rawValue), "msg": message,
-    ]
-    let bytes = line.bytes()
-    file.withLock { $0.lines.append(bytes) }
+  /// Adds one line for a redacted message. A line that cannot be written is lost.
+  func record(_ direction: Direction, _ redacted: JSONValue, of message: JSONValue) {
+    let time = JSONValue(now())
+    file.withLock { file in
+      let numbered = Self.numbered(redacted, of: message, &file.numbers)
+      let line: JSONValue = ["t": time, "dir": .string(direction.rawValue), "msg": numbered]
+      file.lines.append(line.bytes())
+    }
+  }
+
+  /// Returns the redacted value with a number in each replacement.
+  private static func numbered(
+    _ redacted: JSONValue, of value: JSONValue, _ numbers: inout [Int: Int]
+  ) -> JSONValue {
+    switch (redacted, value) {
+    case (hiddenValue, _):
+      let hash = value.bytes().hashValue
+      let number = numbers[hash] ?? numbers.count + 1
+      numbers[hash] = number
+      return .string("[hidden \(number)]")
+    case (.object(let redacted), .object(let object)):
+      return .object(
+        redacted.map { member in
+          object[member.name].map { numbered(member.value, of: $0, &numbers) } ?? member.value
+        })
+    case (.array(let redacted), .array(let values)):
+      return .array(zip(redacted, values).map { numbered($0, of: $1, &numbers) })
+    default: return redacted
+    }
   }
 }
 
@@ -42,11 +69,14 @@ extension Peer {
     let params =
       method?.descriptor.redacted(params: request.params, components: options.components)
       ?? Schema.redacted(request.params, [], components: [:])
-    let members: KeyValuePairs<String, JSONValue?> = [
-      "jsonrpc": "2.0", "id": request.id?.json, "method": .string(request.method),
-      "params": .object(params),
-    ]
-    trace.record(.inbound, .object(JSONObject(present: members)))
+    func message(_ params: JSONObject) -> JSONValue {
+      let members: KeyValuePairs<String, JSONValue?> = [
+        "jsonrpc": "2.0", "id": request.id?.json, "method": .string(request.method),
+        "params": .object(params),
+      ]
+      return .object(JSONObject(present: members))
+    }
+    trace.record(.inbound, message(params), of: message(request.params))
   }
 
   /// Records an outgoing notification.
@@ -55,8 +85,10 @@ extension Peer {
     let descriptor =
       options.notifications.first { sameBytes($0.name, method) }
       ?? NotificationDescriptor(method, "")
-    let params = descriptor.redacted(params: params, components: options.components)
-    trace.record(
-      .outbound, ["jsonrpc": "2.0", "method": .string(method), "params": .object(params)])
+    func message(_ params: JSONObject) -> JSONValue {
+      ["jsonrpc": "2.0", "method": .string(method), "params": .object(params)]
+    }
+    let redacted = descriptor.redacted(params: params, components: options.components)
+    trace.record(.outbound, message(redacted), of: message(params))
   }
 }

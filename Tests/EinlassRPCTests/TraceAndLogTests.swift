@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 struct TraceAndLogTests {
-  @Test("A trace has every message both ways, without secrets")
+  @Test("A trace has every message both ways, with the same number in place of the same secret")
   func trace() async throws {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).jsonl").path
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -51,16 +51,16 @@ struct TraceAndLogTests {
     }
     let text = try String(contentsOfFile: path, encoding: .utf8)
     #expect(!text.contains("t0ken") && !text.contains("s3cret") && !text.contains("p3nding"))
-    #expect(text.contains(#""name":"ada","hint":{"params":[{"pending":"[hidden]"}]}"#))
+    #expect(text.contains(#""name":"ada","hint":{"params":[{"pending":"[hidden 1]"}]}"#))
     let messages = try text.split(separator: "\n").map { try JSONReader.read(Array($0.utf8)) }
     #expect(messages.allSatisfy { $0["t"] == 1_763_712_345 })
     #expect(
       messages.map { "\($0["dir"]?.string ?? "") \($0["msg"]?.text ?? "")" }.dropFirst(2).prefix(4)
         == [
-          #"in {"jsonrpc":"2.0","id":1,"method":"exchange","params":{"secret":"[hidden]"}}"#,
-          #"out {"jsonrpc":"2.0","method":"news","params":{"token":"[hidden]","text":"hello"}}"#,
-          #"out {"jsonrpc":"2.0","method":"other","params":{"token":"[hidden]"}}"#,
-          #"out {"jsonrpc":"2.0","id":1,"result":{"token":"[hidden]","name":"ada"}}"#,
+          #"in {"jsonrpc":"2.0","id":1,"method":"exchange","params":{"secret":"[hidden 2]"}}"#,
+          #"out {"jsonrpc":"2.0","method":"news","params":{"token":"[hidden 3]","text":"hello"}}"#,
+          #"out {"jsonrpc":"2.0","method":"other","params":{"token":"[hidden 3]"}}"#,
+          #"out {"jsonrpc":"2.0","id":1,"result":{"token":"[hidden 3]","name":"ada"}}"#,
         ])
     let permissions = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
     #expect(permissions as? Int == 0o600)

@@ -272,11 +272,20 @@ class Client:
         """Drains stderr all the time, because a full log pipe blocks the server."""
         assert self.process.stderr is not None
         with self.process.stderr as pipe:
-            for raw in iter(lambda: pipe.readline(65536), b""):
-                line = raw.decode("utf-8", "replace").rstrip("\n")
-                self._last_log.append(line)
-                if self._on_log:
-                    self._on_log(line)
+            rest = b""
+            while chunk := os.read(pipe.fileno(), 65536):  # the pipe is unbuffered: readline would read single bytes
+                *lines, rest = (rest + chunk).split(b"\n")
+                if len(rest) > 65536:
+                    lines, rest = [*lines, rest], b""
+                self._logged(lines)
+            self._logged([rest] if rest else [])
+
+    def _logged(self, lines: Sequence[bytes]) -> None:
+        for line in lines:
+            text = line.decode("utf-8", "replace")
+            self._last_log.append(text)
+            if self._on_log:
+                self._on_log(text)
 
     # Callbacks
 

@@ -1,0 +1,230 @@
+"""protocol/conformance: einlass, the clients and broken ones are held against the cases, and traces are replayed.
+
+    python -m pytest Tests/Processes/test_conformance.py
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rotation import EINLASS, SANDBOX
+
+pytestmark = pytest.mark.usefixtures("built")
+
+ROOT = Path(__file__).parents[2]
+KIT = ROOT / "protocol/conformance"
+PERL = KIT / "example/client.pl"
+#: Without the packages of this environment: the kit needs the standard library alone.
+PYTHON = [sys.executable, "-S", "-E"]
+#: The Python client asks one prompt after the other, so a second prompt cannot be answered before the first.
+ONE_AFTER_THE_OTHER = {"prompts/two-open", "prompt.answer/different-policies",
+                       "accounts.signIn/pasted-address-does-not-fit"}
+
+
+def kit(*arguments, folder=KIT, seconds=900):
+    environment = {**os.environ, "EINLASS_SANDBOX": str(SANDBOX)}
+    done = subprocess.run([*PYTHON, folder, *map(str, arguments)], capture_output=True, text=True, timeout=seconds,
+                          env=environment, stdin=subprocess.DEVNULL)
+    assert not done.stderr, done.stderr
+    return done.returncode, done.stdout
+
+
+def failed(output):
+    return set(re.findall(r"^FAILED +(\S+)", output, re.M))
+
+
+def only(*names):
+    return [part for name in names for part in ("--only", name)]
+
+
+def test_einlass_follows_every_transcript_and_keeps_every_limit():
+    code, output = kit("server", "--jobs", 2, "--timeout", 60, EINLASS)
+    assert code == 0 and re.fullmatch(r"\d+ passed\n", output), output
+    assert int(output.split()[0]) > 330
+
+
+def test_without_a_sandbox_the_transcripts_of_providers_are_left_out():
+    done = subprocess.run([*PYTHON, KIT, "server", *only("wire/batch", "accounts.signIn/browser"), str(EINLASS)],
+                          capture_output=True, text=True, timeout=60,
+                          env={name: value for name, value in os.environ.items() if name != "EINLASS_SANDBOX"})
+    assert done.returncode == 0 and "skipped     accounts.signIn/browser: needs the sandbox" in done.stdout
+    assert "1 passed, 1 skipped" in done.stdout
+
+
+#: A server that relays einlass and spoils its output.
+RELAY = """#!{python}
+import os, re, subprocess, sys
+server = subprocess.Popen([{einlass!r}, *sys.argv[1:]], stdout=subprocess.PIPE)
+while line := os.read(server.stdout.fileno(), 65536):
+    line = {spoil}
+    while line:
+        line = line[os.write(1, line):]
+sys.exit(server.wait())
+"""
+FAULTS = [
+    ("line", set()),  # the control: a relay that spoils nothing
+    ("line.replace(b'\"retryable\":true', b'\"retryable\":false')", {"limits/runningFlows"}),
+    ("b'' if b'notBatchable' in line else line", {"wire/batch"}),
+    ("re.sub(rb'\"id\":(\\d+)', rb'\"id\":\"\\1\"', line)",
+     {"wire/batch", "limits/runningFlows", "limits/nesting", "users.current/none"}),
+    ("b'[]\\n' if b'tooDeep' in line else line", {"limits/nesting"}),
+]
+
+
+@pytest.mark.parametrize("spoil, broken", FAULTS, ids=["nothing", "retryable", "lost", "ids", "foreign"])
+def test_a_broken_server_fails_the_right_cases(tmp_path, spoil, broken):
+    relay = tmp_path / "relay"
+    relay.write_text(RELAY.format(python=sys.executable, einlass=str(EINLASS), spoil=spoil))
+    relay.chmod(0o755)
+    cases = only("wire/batch", "limits/runningFlows", "limits/nesting", "users.current/none")
+    code, output = kit("server", "--timeout", 5, "--jobs", 4, *cases, relay)
+    assert (failed(output), code) == (broken, 1 if broken else 0), output
+
+
+@pytest.mark.skipif(not shutil.which("perl"), reason="perl is not installed")
+def test_a_small_client_in_perl_passes_every_case():
+    code, output = kit("client", "--jobs", 2, "--timeout", 60, "perl", PERL)
+    assert code == 0 and re.fullmatch(r"\d+ passed\n", output), output
+    assert int(output.split()[0]) > 300
+
+
+#: Changes of the client in Perl, and the cases that must notice. The others of the group pass.
+DEFECTS = [
+    ("package Einlass", "package Einlass", set()),  # the control: nothing is changed
+    ("return {ended => $self->close};", "return {ended => 0};",
+     {"end/within-an-answer", "end/exit-code", "end/killed", "end/at-once"}),
+    ("close $self->{to};", "close $self->{to}; close $self->{from};", {"end/output-after-input"}),
+    ("&& !$self->{kinds}{$params->{kind}}", "&& 0", {"compatibility/prompt"}),
+    ("action => 'cancel'", "action => 'decline'", {"compatibility/prompt"}),
+    ("return 0 unless $count;", "return 0 unless $count; $self->{buffer} =~ s/\\xe2\\x80\\xa8/\\n/g;",
+     {"wire/characters", "wire/any-order", "compatibility/prompt"}),
+    ("$self->{answers}{$message->{id}}", "$self->{answers}{++$self->{order}}",
+     {"wire/any-order", "prompts/decline", "compatibility/prompt"}),
+    ("params => {id => $id}", "params => {id => \"$id\"}", {"cancel/cancelled", "cancel/too-late"}),
+    ("{%$members, prompt => $prompt}", "{prompt => $prompt}", {"compatibility/prompt", "prompts/decline"}),
+]
+
+
+@pytest.mark.skipif(not shutil.which("perl"), reason="perl is not installed")
+@pytest.mark.parametrize("old, new, broken", DEFECTS)
+def test_a_broken_client_fails_the_right_cases(tmp_path, old, new, broken):
+    text = PERL.read_text()
+    assert old in text
+    client = tmp_path / "client.pl"
+    client.write_text(text.replace(old, new))
+    cases = only("wire/any-order", "wire/characters", "end/*", "compatibility/prompt", "cancel/*", "prompts/decline")
+    code, output = kit("client", "--timeout", 4, "--jobs", 4, *cases, "perl", client)
+    assert (failed(output), code) == (broken, 1 if broken else 0), output
+
+
+def test_the_python_client_passes_every_case_of_prompts_in_turn():
+    own = only("wire/*", "compatibility/*", "end/*", "cancel/*", "prompts/*", "notifications/*", "errors/*",
+               "prompt.answer/*", "accounts.signIn/p*", "credentials.get/*")
+    code, output = kit("client", "--jobs", 4, "--timeout", 8, *own, sys.executable,
+                       ROOT / "clients/python/tests/adapter.py")
+    assert failed(output) == ONE_AFTER_THE_OTHER and code == 1, output
+
+
+def test_a_client_that_cannot_do_a_case_says_so(tmp_path):
+    client = tmp_path / "client.sh"
+    client.write_text("read -r task; echo '{\"unsupported\": \"nothing works\"}'\n")
+    code, output = kit("client", *only("wire/bytes"), "sh", client)
+    assert (code, output) == (0, "unsupported wire/bytes: nothing works\n0 passed, 1 unsupported\n")
+
+
+def test_every_part_of_the_document_has_a_case(tmp_path):
+    code, output = kit("coverage")
+    assert code == 0, output
+    # The control: without its transcript, a method and a prompt are missed.
+    shutil.copytree(ROOT / "protocol", tmp_path / "protocol")
+    for name in ("exit", "accounts.signIn/pasted-address-does-not-fit.jsonl", "accounts.signIn/expired-proof.jsonl"):
+        path = tmp_path / "protocol/transcripts" / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    code, output = kit("coverage", folder=tmp_path / "protocol/conformance")
+    missing = set(re.findall(r"^MISSING (.*)$", output, re.M))
+    assert code == 1 and missing == {"method: exit", "prompt of a server: enterVerifier",
+                                     "reason of a server: verificationFailed"}, output
+
+
+@pytest.mark.parametrize("name", re.findall(r"Tests/[\w/.]+", (KIT / "coverage.py").read_text()))
+def test_an_exception_names_a_test(name):
+    assert (ROOT / name).exists()
+
+
+# Record and replay
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory):
+    """The trace of a session with a person, secrets that come again, a wrong password and an open sign-in."""
+    messages = [
+        ("initialize", {"client": {"name": "replay"}, "processId": os.getpid(),
+                        "capabilities": {"prompts": ["openURL"]},
+                        "applications": {"github": {"clientId": "id", "clientSecret": "s3cret"}}}),
+        ("accounts.add", {"provider": "twitter", "username": "ada", "subject": "1", "credential": {
+            "type": "oauth1", "key": "1-key", "secret": "s3cret", "clientId": "id", "clientSecret": "other"}}),
+        ("access.set", {"provider": "twitter", "state": "granted"}),
+        ("accounts.list", {}),
+        ("accounts.list", {"misspelled": "s3cret"}),
+        ("users.create", {"email": "ada@example.org", "password": "difference"}),
+        ("users.signInWithPassword", {"email": "ada@example.org", "password": "wrong"}),
+        ("accounts.signIn", {"provider": "github"}),
+        ("prompt.list", {}),
+    ]
+    path = tmp_path_factory.mktemp("trace") / "trace.jsonl"
+    server = subprocess.Popen([EINLASS, "--store", "memory", "--trace", path], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE)
+    for number, (method, params) in enumerate(messages):
+        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        server.stdin.write(json.dumps(request).encode() + b"\n")
+        server.stdin.flush()
+        awaited = b'"prompt.opened"' if method == "accounts.signIn" else b'"id":%d,' % number
+        while awaited not in server.stdout.readline():
+            pass
+    server.communicate()
+    assert server.returncode == 0 and "s3cret" not in path.read_text()
+    return path
+
+
+def test_a_trace_is_replayed(trace):
+    code, output = kit("replay", trace, "--", EINLASS, "--store", "memory")
+    assert code == 0 and output.endswith(": 0 differences\n"), output
+
+
+def test_other_answers_than_those_of_the_trace_are_shown(trace, tmp_path):
+    edits = {'"wrongPassword"': ('"userNotFound"', "/error/data/reason"),
+             '"username":"ada"': ('"username":"grace"', "/username"),
+             '"change":"added"': ('"change":"removed"', "/change")}
+    # The answers alone: a changed request would be another conversation.
+    lines = trace.read_text().splitlines()
+    for old, (new, _) in edits.items():
+        assert any(old in line for line in lines)
+        lines = [line.replace(old, new) if '"dir":"out"' in line else line for line in lines]
+    edited = tmp_path / "edited.jsonl"
+    edited.write_text("\n".join(lines) + "\n")
+    code, output = kit("replay", "--timeout", 30, edited, "--", EINLASS, "--store", "memory")
+    assert code == 1 and output.count("DIFFERENT line") >= 3, output
+    for _, shown in edits.values():
+        assert f"{shown}: expected" in output, output
+
+
+def test_the_same_hidden_value_has_the_same_number(trace):
+    hidden = {}
+    for line in trace.read_text().splitlines():
+        params = json.loads(line)["msg"].get("params", {})
+        for name in ("password", "misspelled"):
+            hidden.setdefault(name, []).extend([params[name]] if name in params else [])
+        if "applications" in params:
+            hidden["client"] = params["applications"]["github"]["clientSecret"]
+        if "credential" in params:
+            hidden["credential"] = params["credential"]
+    right, wrong = hidden["password"]
+    assert right != wrong
+    assert hidden["misspelled"] == [hidden["client"]] and re.fullmatch(r"\[hidden \d+\]", hidden["client"])
+    credential = hidden["credential"]
+    assert credential["type"] == "oauth1" and credential["secret"] == hidden["client"] != credential["clientSecret"]

@@ -1,0 +1,262 @@
+"""The server of a case: the program that a client under test finds in the variable EINLASS.
+
+It reads the case from a JSON file, plays it, and writes the faults of the client to another file.
+"""
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+
+import framing
+from messages import read, same, text, versioned
+
+HELLO = {"protocolVersion": 1, "server": {"name": "einlass", "version": "0.0.0"},
+         "capabilities": {"methods": [], "notifications": [], "prompts": [], "changes": True, "network": False},
+         "limits": {"inboundLineBytes": 1048576, "outboundLineBytes": 61440, "nesting": 64, "idBytes": 256,
+                    "batchEntries": 64, "queuedRequests": 1024, "runningFlows": 64},
+         "store": {"protection": "memory", "revision": 1}}
+#: An unknown member, put into messages to see whether a client ignores it.
+GREASE = "neverHeardOf"
+
+
+class Fault(Exception):
+    """The client deviates from the protocol or from the case."""
+
+
+class Server:
+    """One connection. `case` has `steps`, `cut`, `grease`, `prompts` and `initialize`."""
+
+    def __init__(self, case: dict[str, object]) -> None:
+        self.case = case
+        self.deframer = framing.Deframer()
+        self.inbox: list[bytes] = []
+        self.ended = False
+        self.ids: dict[object, object] = {}
+        self.open_ids: list[object] = []
+        self.closed: list[str] = []
+        self.seed = case.get("seed", 1)
+        self.out = os.fdopen(1, "wb", buffering=0, closefd=False)
+
+    def play(self) -> None:
+        steps = list(self.case["steps"])
+        if not (steps and steps[0].get("in", {}).get("method") == "initialize"):
+            self.introduce({})
+            self.out_message({"id": "initialize", "result": HELLO})
+        else:
+            self.introduce(steps.pop(0)["in"]["params"])
+        for step in steps:
+            self.perform(step)
+        self.end()
+
+    def perform(self, step: dict[str, object]) -> None:
+        kind = next(iter(step))
+        if kind == "in":
+            self.expect(step["in"])
+        elif kind == "unordered in":
+            self.expect_all(step[kind])
+        elif kind == "eof":
+            self.end()
+        elif kind in ("out", "unordered"):
+            for message in step.get("unordered", [step.get("out")]):
+                self.out_message(message)
+        elif kind == "raw":
+            self.write(step["raw"].encode())
+        elif kind == "pause":
+            time.sleep(step["pause"])
+        elif kind == "log":
+            for _ in range(step["log"]):
+                os.write(2, b"x" * 1023 + b"\n")
+        elif kind == "die":
+            self.die(step["die"])
+        else:
+            raise Fault(f"the kit knows no step {kind}")
+
+    def die(self, code: object) -> None:
+        save([])
+        if code == "KILL":
+            os.kill(os.getpid(), signal.SIGKILL)
+        os._exit(code)
+
+    # Messages of the client
+
+    def next(self) -> dict[str, object] | None:
+        """Returns the next message, or `None` at the end of the input. The answer to a prompt may come after its end,
+        and is refused then."""
+        while (message := self.next_message()) is not None:
+            prompt = (message.get("params") or {}).get("prompt")
+            if message["method"] != "prompt.answer" or prompt not in self.closed:
+                break
+            self.ids["late"] = message.get("id")
+            data = {"reason": "unknownPrompt", "retryable": False, "outcome": "satisfied"}
+            self.out_message({"id": "late", "error": {"code": 1023, "message": "The prompt has closed.", "data": data}})
+        return message
+
+    def next_message(self) -> dict[str, object] | None:
+        """Returns the next message, checked as a JSON-RPC 2.0 request."""
+        while not self.inbox and not self.ended:
+            chunk = os.read(0, 65536)
+            self.ended = not chunk
+            try:
+                self.inbox += self.deframer.feed(chunk)
+            except framing.InvalidFrame as error:
+                raise Fault(str(error)) from None
+        if not self.inbox:
+            if self.deframer.rest.strip():
+                raise Fault(f"the input ends within a message: {self.deframer.rest[:200]!r}")
+            return None
+        raw = self.inbox.pop(0)
+        if len(raw) > 1 << 20:
+            raise Fault("a message is longer than 1 MiB")
+        try:
+            message = read(raw)
+        except ValueError as error:
+            raise Fault(f"{error}: {raw[:200]!r}") from None
+        self.check(message)
+        return message
+
+    def check(self, message: object) -> None:
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            raise Fault(f"no JSON-RPC 2.0 request: {text(message)}")
+        if not isinstance(message.get("method"), str):
+            raise Fault(f"a request has a method: {text(message)}")
+        if not isinstance(message.get("params") or {}, dict):
+            raise Fault(f"params is an object: {text(message)}")
+        if "id" in message:
+            identifier = message["id"]
+            if isinstance(identifier, bool) or not isinstance(identifier, (str, int)):
+                raise Fault(f"an id is a string or an integer: {text(message)}")
+            if len(text(identifier).encode()) > 256:
+                raise Fault("an id is longer than 256 bytes")
+            if identifier in self.open_ids:
+                raise Fault(f"the id {text(identifier)} is in use")
+            self.open_ids.append(identifier)
+
+    def introduce(self, wanted: dict[str, object]) -> None:
+        message = self.next()
+        if message is None or message["method"] != "initialize" or "id" not in message:
+            raise Fault(f"initialize comes first, not {text(message)}")
+        self.ids[self.case.get("helloId", "initialize")] = message["id"]
+        params = message.get("params") or {}
+        for member, value in {**self.case["initialize"], **wanted}.items():
+            if member != "capabilities" and not covers(value, params.get(member)):
+                raise Fault(f"initialize needs {member} {text(value)}, and has {text(params.get(member))}")
+        capabilities = params.get("capabilities", {})
+        declared = capabilities.get("prompts", []) if isinstance(capabilities, dict) else None
+        if sorted(declared or []) != sorted(self.case["prompts"]):
+            raise Fault(f"initialize declares the prompts {text(self.case['prompts'])}, not {text(declared)}")
+
+    def expect(self, wanted: dict[str, object]) -> None:
+        message = self.next()
+        if found := self.difference(wanted, message):
+            raise Fault(found)
+
+    def expect_all(self, wanted: list[dict[str, object]]) -> None:
+        """Expects these messages in any order."""
+        rest = list(wanted)
+        while rest:
+            message = self.next()
+            fitting = [candidate for candidate in rest if not self.difference(candidate, message)]
+            if not fitting:
+                raise Fault(f"not expected: {text(message)}")
+            rest.remove(fitting[0])
+
+    def difference(self, wanted: dict[str, object], message: object) -> str | None:
+        if message is None:
+            return f"the input ended before {text(wanted)}"
+        params = wanted.get("params") or {}
+        if wanted["method"] == "$/cancelRequest":
+            params = {"id": self.ids.get(params["id"])}
+        if message["method"] != wanted["method"] or not same(message.get("params") or {}, params):
+            return f"expected {text({**wanted, 'params': params})}, got {text(message)}"
+        if ("id" in wanted) != ("id" in message):
+            return f"{wanted['method']} is a {'request' if 'id' in wanted else 'notification'}: {text(message)}"
+        if "id" in wanted:
+            self.ids[wanted["id"]] = message["id"]
+        return None
+
+    def end(self) -> None:
+        """Waits for the end that the client makes: it closes the input, or sends `shutdown` or `exit` before that."""
+        while (message := self.next()) is not None:
+            if message["method"] == "shutdown" and "id" in message:
+                self.ids["shutdown"] = message["id"]
+                self.out_message({"id": "shutdown", "result": {}})
+            elif message["method"] != "exit":
+                raise Fault(f"not expected: {text(message)}")
+
+    # Messages to the client
+
+    def out_message(self, message: dict[str, object]) -> None:
+        message = dict(message)
+        if "id" in message:
+            message["id"] = self.ids[message["id"]]
+            if message["id"] in self.open_ids:
+                self.open_ids.remove(message["id"])
+        elif isinstance(message.get("params"), dict):
+            message["params"] = self.with_ids(message["params"])
+            if message["method"] == "prompt.closed":
+                self.closed.append(message["params"].get("prompt"))
+        if self.case.get("grease"):
+            message = greased(message)
+        data = json.dumps(versioned(message), ensure_ascii=False, separators=(",", ":")).encode()
+        headers = bool(self.deframer.headers)
+        self.write(framing.Way("", headers, "").frame(data))
+
+    def with_ids(self, params: dict[str, object]) -> dict[str, object]:
+        """Puts the client's ids in place of those of the case."""
+        params = dict(params)
+        if isinstance(params.get("requests"), list):
+            params["requests"] = [self.ids.get(identifier, identifier) for identifier in params["requests"]]
+        if "request" in params:
+            params["request"] = self.ids.get(params["request"], params["request"])
+        return params
+
+    def write(self, data: bytes) -> None:
+        self.seed += 1
+        framing.write(self.out, data, self.case.get("cut", "whole"), self.seed)
+
+
+def covers(wanted: object, actual: object) -> bool:
+    """Whether `actual` has every member of `wanted`; a client may add others."""
+    if isinstance(wanted, dict) and isinstance(actual, dict):
+        return all(covers(value, actual.get(name)) for name, value in wanted.items())
+    return same(wanted, actual)
+
+
+def greased(message: dict[str, object]) -> dict[str, object]:
+    """Adds an unknown member to a message, its parameters, its result and the data of its error."""
+    message = {**message, GREASE: [{"a": None}]}
+    for name in ("params", "result"):
+        if isinstance(message.get(name), dict):
+            message[name] = {**message[name], GREASE: {"b": 1.5}}
+    if "error" in message:
+        message["error"] = {**message["error"], "data": {**message["error"].get("data", {}), GREASE: "c"}}
+    return message
+
+
+def save(faults: list[str]) -> None:
+    with open(sys.argv[2], "w", encoding="utf-8") as file:
+        json.dump({"faults": faults}, file)
+
+
+def main() -> None:
+    if "--version" in sys.argv[3:]:
+        print(json.dumps({"name": "einlass", "version": "0.0.0", "protocolVersion": 1, "libraries": {}}))
+        return
+    with open(sys.argv[1], encoding="utf-8") as file:
+        case = json.load(file)
+    try:
+        Server(case).play()
+        save([])
+    except Fault as fault:
+        save([str(fault)])
+        sys.exit(70)
+    except BrokenPipeError:
+        save(["the client closed the output before its end"])
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    main()
