@@ -21,9 +21,9 @@ public struct MethodDescriptor: Sendable {
   /// The members of `params`.
   public var params: [Field]
   /// The rules over several members of `params`.
-  public var rules: [Rule]
+  public var rules: [Rule] { makeRules() }
   /// The schema of the result.
-  public var result: Schema
+  public var result: Schema { makeResult() }
   /// The reasons of its own errors, beyond the protocol's.
   public var reasons: [String]
   /// Whether it is allowed in a batch. Interactive methods are not.
@@ -32,19 +32,23 @@ public struct MethodDescriptor: Sendable {
   public var isLineLimited: Bool
   /// Whether it exists only in a process started with `--test`.
   public var needsTestMode: Bool
+  // Made on demand, because a start makes the descriptors of all methods and needs neither.
+  private let makeRules: @Sendable () -> [Rule]
+  private let makeResult: @Sendable () -> Schema
 
   /// A method; void results are an object without members.
   public init(
     _ name: String, _ methodClass: MethodClass, _ summary: String, params: [Field] = [],
-    rules: [Rule] = [], result: Schema = .object([]), reasons: [String] = [],
+    rules: @escaping @autoclosure @Sendable () -> [Rule] = [],
+    result: @escaping @autoclosure @Sendable () -> Schema = .object([]), reasons: [String] = [],
     isBatchable: Bool? = nil, isLineLimited: Bool = true, needsTestMode: Bool = false
   ) {
     self.name = name
     self.methodClass = methodClass
     self.summary = summary
     self.params = params
-    self.rules = rules
-    self.result = result
+    makeRules = rules
+    makeResult = result
     self.reasons = reasons
     self.isBatchable = isBatchable ?? (methodClass != .interactive)
     self.isLineLimited = isLineLimited

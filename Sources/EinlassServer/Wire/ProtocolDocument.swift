@@ -17,7 +17,7 @@ extension Server {
       return .object(object)
     }
     let schemas =
-      Schema.texts + components.map { (name: $0.key, schema: $0.value.jsonSchema) }
+      Schema.texts + documentedComponents.map { (name: $0.key, schema: $0.value.jsonSchema) }
     return [
       "openrpc": "1.3.2",
       "info": [

@@ -65,7 +65,14 @@ extension Schema {
   ]
 }
 
-/// The shared types of the document.
+/// The shared types of the document. Its prompts and errors have more detail than a trace needs,
+/// and a start does not make them.
+var documentedComponents: Components {
+  components.merging(
+    ["Prompt": .prompt, "NeededPrompt": .neededPrompt, "Error": .error], uniquingKeysWith: { $1 })
+}
+
+/// The shared types. A trace hides what they do not describe.
 let components: Components = [
   "User": .user,
   "Provider":
@@ -220,9 +227,8 @@ let components: Components = [
       .required(
         "parent", .string(maxBytes: nil), "The program that started it; empty if unknown."),
     ]),
-  "Prompt": .prompt,
-  "Error": .error,
-  "NeededPrompt": .neededPrompt,
+  "Prompt": .object(promptFields),
+  "Error": .any,
   "Problem": .problem,
 ]
 
