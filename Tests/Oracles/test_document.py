@@ -188,15 +188,31 @@ def reason(answer):
     return answer.data["reason"] if isinstance(answer, jsonrpcclient.Error) else None
 
 
+def unnamed(method, answer):
+    """Returns the reason of an error that the document does not name for the method; `None` if there is none."""
+    named = {error["$ref"].rsplit("/", 1)[1] for error in method["errors"]}
+    return None if reason(answer) in named else reason(answer)
+
+
+def test_a_reason_that_the_document_does_not_name_is_noticed(world):
+    session, _ = world
+    method = METHODS["accounts.remove"]
+    answer, = ask(session, method, {"account": "a_unknown"})
+    assert unnamed(method, answer) is None
+    errors = [error for error in method["errors"] if not error["$ref"].endswith("/unknownAccount")]
+    assert unnamed({**method, "errors": errors}, answer) == "unknownAccount"
+    assert is_valid(method, {"account": "a" * 256})
+    assert not is_valid(method, {"account": "ä" * 129}), "maxLength alone does not refuse it"
+
+
 def test_requests_find_no_result_and_no_reason_that_the_document_does_not_name(world):
     session, values = world
     requests = Requests(1815, values)
     counts = {"result": 0, "refused": 0, "invalid": 0}
     for method in REQUESTS:
-        named = {error["$ref"].rsplit("/", 1)[1] for error in method["errors"]}
         valid = [requests.valid(method) for _ in range(12 if method["params"] else 2)]
         for params, answer in zip(valid, ask(session, method, *valid)):
-            assert reason(answer) in {None, *named}, (method["name"], answer, params)
+            assert not unnamed(method, answer), (method["name"], answer, params)
             counts["refused" if reason(answer) else "result"] += 1
         invalid = [*requests.invalid(method)]
         for start in range(0, len(invalid), 20):
